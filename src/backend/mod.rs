@@ -1,0 +1,48 @@
+//! Who measures a candidate: the built-in simulator, an Ascend runtime, or a plug-in.
+
+use crate::soc::Soc;
+use crate::workload::{Schedule, Workload};
+
+/// What a backend is, for the report.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// `simulator`, `ascend`, or the plug-in's own name.
+    pub name: String,
+    /// Version, device and whatever else a reader of the report needs to judge its times.
+    pub detail: String,
+    /// Whether repeated measurements differ.
+    pub noisy: bool,
+}
+
+/// How the measurement of one candidate ended. A failure concerns that candidate only.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measurement {
+    /// Kernel time in microseconds.
+    Time {
+        /// Best estimate.
+        us: f64,
+    },
+    /// The candidate could not be run.
+    Failed {
+        /// Why, with the backend's own code where there is one.
+        reason: String,
+    },
+}
+
+/// Measures schedules of workloads. One backend serves many threads at once.
+pub trait Backend: Send + Sync {
+    /// What the backend is.
+    fn describe(&self) -> Description;
+
+    /// The SoC that is measured.
+    fn soc(&self) -> &Soc;
+
+    /// Prepares measuring one workload; the result is used by one thread.
+    fn prepare<'a>(&'a self, workload: &Workload) -> crate::status::Result<Box<dyn Measure + 'a>>;
+}
+
+/// One workload made ready for measuring many schedules.
+pub trait Measure {
+    /// Measures one schedule.
+    fn measure(&mut self, schedule: &Schedule) -> Measurement;
+}

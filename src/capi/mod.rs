@@ -1,0 +1,1 @@
+//! `capi`: see the crate documentation.

@@ -1,0 +1,92 @@
+//! Node attributes.
+
+use super::DataType;
+use std::collections::BTreeMap;
+
+/// Value of one attribute.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attr {
+    /// An integer.
+    Int(i64),
+    /// A floating-point number.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A string.
+    Str(String),
+    /// A data type.
+    Type(DataType),
+    /// A list of integers.
+    Ints(Vec<i64>),
+    /// A list of floating-point numbers.
+    Floats(Vec<f64>),
+    /// A list of truth values.
+    Bools(Vec<bool>),
+    /// A list of strings.
+    Strs(Vec<String>),
+    /// A list of lists of integers.
+    IntLists(Vec<Vec<i64>>),
+}
+
+/// Attributes of one node, by name; ordered, so that every walk over them is deterministic.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attrs(BTreeMap<String, Attr>);
+
+impl Attrs {
+    /// Sets an attribute, replacing what was there.
+    pub fn set(&mut self, name: impl Into<String>, value: Attr) {
+        self.0.insert(name.into(), value);
+    }
+
+    /// The attribute of this name.
+    pub fn get(&self, name: &str) -> Option<&Attr> {
+        self.0.get(name)
+    }
+
+    /// Removes an attribute and returns it.
+    pub fn remove(&mut self, name: &str) -> Option<Attr> {
+        self.0.remove(name)
+    }
+
+    /// An integer attribute; a boolean counts as 0 or 1.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        match self.get(name)? {
+            Attr::Int(v) => Some(*v),
+            Attr::Bool(b) => Some(i64::from(*b)),
+            _ => None,
+        }
+    }
+
+    /// A boolean attribute; an integer counts as false when 0.
+    pub fn bool(&self, name: &str) -> Option<bool> {
+        self.int(name).map(|v| v != 0)
+    }
+
+    /// A floating-point attribute; an integer is converted.
+    pub fn float(&self, name: &str) -> Option<f64> {
+        match self.get(name)? {
+            Attr::Float(v) => Some(*v),
+            Attr::Int(v) => Some(*v as f64),
+            _ => None,
+        }
+    }
+
+    /// A string attribute.
+    pub fn str(&self, name: &str) -> Option<&str> {
+        if let Attr::Str(s) = self.get(name)? { Some(s) } else { None }
+    }
+
+    /// A list of integers; a single integer counts as a list of one.
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        match self.get(name)? {
+            Attr::Ints(v) => Some(v),
+            Attr::Int(v) => Some(std::slice::from_ref(v)),
+            _ => None,
+        }
+    }
+
+    /// All attributes in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
+        self.0.iter().map(|(k, v)| (k.as_str(), v))
+    }
+}

@@ -1,0 +1,143 @@
+//! The one in-memory graph that every frontend fills and every tuner reads.
+//!
+//! Its shape is GE's: everything is a node. Graph inputs are `Data` nodes, constants are `Const`
+//! nodes, and an edge is the [`Port`] (node, output index) that an input slot refers to. Operator
+//! types are Ascend's; what the framework called the operator is kept beside it.
+//!
+//! A graph may be built in any order and may be wrong while it is built; [`Graph::validate`] says
+//! whether it is one.
+
+mod attr;
+mod dtype;
+mod format;
+pub mod infer;
+mod node;
+pub mod op;
+mod tensor;
+mod topology;
+
+pub use attr::{Attr, Attrs};
+pub use dtype::DataType;
+pub use format::Format;
+pub use node::{Node, NodeId, Port};
+pub use tensor::{Constant, Shape, TensorDesc, UNKNOWN_DIM};
+
+use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
+
+/// Operator type of a graph input.
+pub const DATA: &str = "Data";
+/// Operator type of a constant.
+pub const CONST: &str = "Const";
+
+/// A network: nodes, edges between them, and which outputs leave the graph.
+#[derive(Debug, Clone, Default)]
+pub struct Graph {
+    /// Name of the network; result files and workspace folders bear it.
+    pub name: String,
+    nodes: Vec<Node>,
+    outputs: Vec<Port>,
+    by_name: FxHashMap<String, NodeId>,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new(name: impl Into<String>) -> Self {
+        Graph { name: name.into(), ..Graph::default() }
+    }
+
+    /// Adds a node; its name must be new and not empty.
+    pub fn add(&mut self, node: Node) -> Result<NodeId> {
+        if node.name.is_empty() {
+            return Err(Error::graph(
+                format!("node {} of type {}", self.nodes.len(), node.op_type),
+                "the name is empty",
+            ));
+        }
+        let id = NodeId(u32::try_from(self.nodes.len()).map_err(|_| Error::Memory { what: "graph nodes".into() })?);
+        if self.by_name.insert(node.name.clone(), id).is_some() {
+            let reason = "a second node has the same name";
+            return Err(Error::graph(format!("node `{}`", node.name), reason));
+        }
+        self.nodes.push(node);
+        Ok(id)
+    }
+
+    /// Adds a graph input.
+    pub fn add_input(&mut self, name: impl Into<String>, desc: TensorDesc) -> Result<Port> {
+        Ok(Port::first(self.add(Node::new(name, DATA).with_outputs(vec![desc]))?))
+    }
+
+    /// Adds a constant.
+    pub fn add_const(&mut self, name: impl Into<String>, desc: TensorDesc, value: Constant) -> Result<Port> {
+        let mut node = Node::new(name, CONST).with_outputs(vec![desc]);
+        node.value = Some(value);
+        Ok(Port::first(self.add(node)?))
+    }
+
+    /// Marks an output of a node as an output of the graph.
+    pub fn add_output(&mut self, port: Port) {
+        self.outputs.push(port);
+    }
+
+    /// The outputs of the graph.
+    pub fn outputs(&self) -> &[Port] {
+        &self.outputs
+    }
+
+    /// Replaces the outputs of the graph.
+    pub fn set_outputs(&mut self, outputs: Vec<Port>) {
+        self.outputs = outputs;
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// All nodes with their ids, in the order they were added.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate().map(|(i, n)| (NodeId(i as u32), n))
+    }
+
+    /// The node with this id. Ids come from this graph.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// The node with this id, to change it. Its name must stay.
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// The node with this id, when there is one.
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.index())
+    }
+
+    /// The node with this name.
+    pub fn find(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Description of the tensor at a port. The port comes from this graph.
+    pub fn desc(&self, port: Port) -> &TensorDesc {
+        &self.node(port.node).outputs[port.output as usize]
+    }
+
+    /// Name of the tensor at a port: the node's name, with the output's index where it has several.
+    pub fn tensor_name(&self, port: Port) -> String {
+        let node = self.node(port.node);
+        if node.outputs.len() > 1 { format!("{}:{}", node.name, port.output) } else { node.name.clone() }
+    }
+
+    /// Graph inputs (`Data` nodes) in the order they were added.
+    pub fn inputs(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.iter().filter(|(_, n)| n.op_type == DATA)
+    }
+}

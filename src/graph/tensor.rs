@@ -1,0 +1,107 @@
+//! Tensor descriptions and the small constants that shape inference needs.
+
+use super::{DataType, Format};
+
+/// Marks a dimension whose size is not known (`ge`'s -1).
+pub const UNKNOWN_DIM: i64 = -1;
+
+/// Shape of a tensor: a list of dimensions, or a rank that is not known at all.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Shape(Option<Vec<i64>>);
+
+impl Shape {
+    /// A shape with these dimensions; [`UNKNOWN_DIM`] stands for a size not known.
+    pub fn new(dims: impl Into<Vec<i64>>) -> Self {
+        Shape(Some(dims.into()))
+    }
+
+    /// A scalar.
+    pub fn scalar() -> Self {
+        Shape(Some(Vec::new()))
+    }
+
+    /// A shape of unknown rank (`ge`'s single dimension -2).
+    pub const fn unknown_rank() -> Self {
+        Shape(None)
+    }
+
+    /// The dimensions, sizes unknown included; `None` when the rank is unknown.
+    pub fn dims(&self) -> Option<&[i64]> {
+        self.0.as_deref()
+    }
+
+    /// The dimensions when every one is known.
+    pub fn known(&self) -> Option<&[i64]> {
+        self.dims().filter(|dims| dims.iter().all(|&d| d >= 0))
+    }
+
+    /// The rank when it is known.
+    pub fn rank(&self) -> Option<usize> {
+        self.dims().map(<[i64]>::len)
+    }
+
+    /// Number of elements when every dimension is known and the product fits.
+    pub fn elements(&self) -> Option<u64> {
+        self.known()?.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64))
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.dims() {
+            None => f.write_str("[?]"),
+            Some(dims) => {
+                let dims: Vec<_> = dims.iter().map(|d| if *d < 0 { "?".to_owned() } else { d.to_string() }).collect();
+                write!(f, "[{}]", dims.join(","))
+            }
+        }
+    }
+}
+
+/// Type, shape and layout of one tensor.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TensorDesc {
+    /// Element type.
+    pub dtype: DataType,
+    /// Shape in the framework's view.
+    pub shape: Shape,
+    /// Memory layout.
+    pub format: Format,
+}
+
+impl TensorDesc {
+    /// A description in format ND.
+    pub fn new(dtype: DataType, shape: Shape) -> Self {
+        TensorDesc { dtype, shape, format: Format::Nd }
+    }
+
+    /// Nothing known yet: what an output is before shape inference.
+    pub fn unknown() -> Self {
+        TensorDesc::new(DataType::Undefined, Shape::unknown_rank())
+    }
+
+    /// Size in bytes when the shape is known and the product fits.
+    pub fn bytes(&self) -> Option<u64> {
+        let bits = self.shape.elements()?.checked_mul(u64::from(self.dtype.bits()))?;
+        Some(bits.div_ceil(8))
+    }
+}
+
+/// Value of a `Const` node, as far as it was read: a tuner needs shapes, and values only where they
+/// decide shapes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Constant {
+    /// Integers (and booleans as 0 and 1) in row-major order.
+    Ints(Vec<i64>),
+    /// Floating-point numbers in row-major order.
+    Floats(Vec<f64>),
+    /// The value exists but was not read (a weight).
+    Opaque,
+}
+
+impl Constant {
+    /// The integers, when the value is a read integer tensor.
+    pub fn ints(&self) -> Option<&[i64]> {
+        if let Constant::Ints(v) = self { Some(v) } else { None }
+    }
+}

@@ -1,0 +1,34 @@
+//! `libaoe` tunes neural-network graphs for Ascend NPUs as CANN's AOE does, with or without a device.
+//!
+//! The house, from the door down; a module may use what stands on a lower floor, never above:
+//!
+//! | floor | module | holds |
+//! |---|---|---|
+//! | 7 | [`capi`] (and `bin/aoe`) | the C ABI: one file per C object, one guard for every export |
+//! | 6 | [`session`] | initialise and finalise, session table, options, configuration, environment, cancel |
+//! | 5 | [`report`] | the result files, from the outcome types of `tune` |
+//! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
+//! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
+//! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
+//! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
+//! | 2 | [`search`] | ask/tell optimisers over indices |
+//! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
+//! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
+//! | 1 | [`graph`], [`workload`], [`soc`], [`status`] | plain data, and the error type |
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod backend;
+pub mod bank;
+pub mod capi;
+pub mod frontend;
+pub mod graph;
+pub mod lower;
+pub mod report;
+pub mod search;
+pub mod session;
+pub mod sim;
+pub mod soc;
+pub mod space;
+pub mod status;
+pub mod tune;
+pub mod workload;

@@ -1,0 +1,1 @@
+//! `session`: see the crate documentation.

@@ -1,0 +1,1 @@
+//! `tune`: see the crate documentation.

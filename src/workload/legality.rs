@@ -1,0 +1,123 @@
+//! The one rule book: may this schedule run this workload on this SoC?
+//!
+//! Used by the space, by the simulator's input check and by the readers of banks, so that no two of
+//! them can disagree.
+
+use super::{CubeSchedule, CubeShape, L1Tile, Schedule, VectorSchedule, Workload};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+
+/// Bytes of an L0C element: fp32 or int32 accumulators.
+const ACCUMULATOR_BYTES: u64 = 4;
+
+/// Checks a schedule against the hardware's limits.
+///
+/// Fails with [`Error::IllegalSchedule`] that states the broken rule with its numbers, or with
+/// [`Error::Workload`] when schedule and workload are of different kinds.
+pub fn check(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Result<()> {
+    match (workload.cube(), schedule) {
+        (Some(shape), Schedule::Cube(s)) => check_cube(&shape, s, soc),
+        (None, Schedule::Vector(s)) => check_vector(s, soc),
+        _ => Err(Error::Workload {
+            workload: workload.to_string(),
+            reason: "cube work needs a cube schedule and vector work a vector schedule".into(),
+        }),
+    }
+}
+
+fn check_cube(shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+    let es = shape.dtype.bytes().max(1);
+    let k0 = shape.k0();
+    let l0 = s.l0;
+    for (name, value, step) in [
+        ("l0.m", u64::from(l0.m), 16),
+        ("l0.n", u64::from(l0.n), 16),
+        ("l0.k_a", u64::from(l0.k_a), k0),
+        ("l0.k_b", u64::from(l0.k_b), k0),
+    ] {
+        rule(value > 0 && value % step == 0, || format!("{name} = {value} is no positive multiple of {step}"))?;
+    }
+    for (name, count) in [
+        ("l1_a", s.buffers.l1_a),
+        ("l1_b", s.buffers.l1_b),
+        ("l0_a", s.buffers.l0_a),
+        ("l0_b", s.buffers.l0_b),
+        ("l0_c", s.buffers.l0_c),
+    ] {
+        rule((1..=2).contains(&count), || format!("buffers.{name} = {count} is neither 1 nor 2"))?;
+    }
+    let product = |a: u32, b: u32| u64::from(a) * u64::from(b);
+    fits("L0A", product(l0.m, l0.k_a) * es * u64::from(s.buffers.l0_a), soc.l0_a_size)?;
+    fits("L0B", product(l0.n, l0.k_b) * es * u64::from(s.buffers.l0_b), soc.l0_b_size)?;
+    fits("L0C", product(l0.m, l0.n) * ACCUMULATOR_BYTES * u64::from(s.buffers.l0_c), soc.l0_c_size)?;
+    if shape.bias && soc.bt_size > 0 {
+        fits("bias table", u64::from(l0.n) * ACCUMULATOR_BYTES, soc.bt_size)?;
+    }
+    check_l1(shape, s, soc, es)?;
+    check_split(shape, s, soc)
+}
+
+fn check_l1(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, es: u64) -> Result<()> {
+    let mut total = if shape.bias { 1024 } else { 0 };
+    let sides = [
+        ("l1_a", s.l1_a, s.l0.m, s.single.m, s.l0.k_a, s.buffers.l1_a),
+        ("l1_b", s.l1_b, s.l0.n, s.single.n, s.l0.k_b, s.buffers.l1_b),
+    ];
+    for (name, tile, base, extent, base_k, buffers) in sides {
+        let bytes = match tile {
+            L1Tile::Full(_) => round_up(extent, u64::from(base)).saturating_mul(round_up(s.single.k, shape.k0())),
+            L1Tile::Panel(p) => {
+                rule(p.tiles > 0 && p.k > 0, || format!("{name} is empty"))?;
+                rule(p.k % base_k == 0, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))?;
+                u64::from(p.k) * u64::from(p.tiles) * u64::from(base) * u64::from(buffers)
+            }
+        };
+        total += bytes.saturating_mul(es);
+    }
+    if let (L1Tile::Panel(a), L1Tile::Panel(b)) = (s.l1_a, s.l1_b) {
+        let (long, short) = (a.k.max(b.k), a.k.min(b.k));
+        rule(long % short == 0, || format!("l1_a.k = {} and l1_b.k = {}: neither divides the other", a.k, b.k))?;
+    }
+    fits("L1", total, soc.l1_size)
+}
+
+fn check_split(shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+    let (used, cores) = (s.used_cores, soc.ai_core_cnt);
+    rule((1..=cores).contains(&used), || format!("used_cores = {used}, the SoC has {cores}"))?;
+    for (name, blocks, extent, whole) in [
+        ("batch", s.cores.batch, s.single.batch, shape.batch),
+        ("m", s.cores.m, s.single.m, shape.m),
+        ("n", s.cores.n, s.single.n, shape.n),
+        ("k", s.cores.k, s.single.k, shape.k),
+    ] {
+        rule(extent > 0 && u64::from(blocks).saturating_mul(extent) >= whole, || {
+            format!("{blocks} core tasks of {extent} do not cover {name} = {whole}")
+        })?;
+        rule(blocks > 0 && u64::from(blocks - 1).saturating_mul(extent) < whole, || {
+            format!("of {blocks} core tasks of {extent} along {name} = {whole}, the last is empty")
+        })?;
+    }
+    rule(u64::from(used) <= s.cores.tasks(), || {
+        format!("used_cores = {used}, but there are only {} core tasks", s.cores.tasks())
+    })
+}
+
+fn check_vector(s: &VectorSchedule, soc: &Soc) -> Result<()> {
+    let cores = soc.vector_core_cnt.max(soc.ai_core_cnt);
+    rule((1..=cores).contains(&s.cores), || format!("cores = {}, the SoC has {cores}", s.cores))?;
+    let tile = u64::from(s.ub_tile_bytes);
+    rule(tile > 0 && tile % 32 == 0, || format!("ub_tile_bytes = {tile} is no positive multiple of 32"))?;
+    fits("UB", tile * if s.double_buffer { 2 } else { 1 }, soc.ub_size)
+}
+
+fn round_up(value: u64, step: u64) -> u64 {
+    value.div_ceil(step.max(1)).saturating_mul(step.max(1))
+}
+
+fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::IllegalSchedule { rule: broken() }) }
+}
+
+fn fits(buffer: &str, needed: u64, size: u64) -> Result<()> {
+    rule(needed <= size, || format!("{buffer} needs {needed} bytes, the SoC has {size}"))
+}

@@ -1,0 +1,86 @@
+//! Matrix products.
+
+use super::CubeShape;
+use crate::graph::{DataType, Format};
+
+/// `C[b] = A[b] x B[b] (+ bias)` for every batch `b`; A is m x k, B is k x n.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MatMul {
+    /// Number of products.
+    pub batch: u64,
+    /// Whether one A serves every batch.
+    pub a_shared: bool,
+    /// Whether one B serves every batch.
+    pub b_shared: bool,
+    /// Rows of A and C.
+    pub m: u64,
+    /// Columns of A, rows of B.
+    pub k: u64,
+    /// Columns of B and C.
+    pub n: u64,
+    /// Element type of A and B.
+    pub dtype: DataType,
+    /// Element type of C.
+    pub out_dtype: DataType,
+    /// A is stored k x m.
+    pub trans_a: bool,
+    /// B is stored n x k.
+    pub trans_b: bool,
+    /// A bias of n elements is added.
+    pub bias: bool,
+    /// Layout of A: ND or `FRACTAL_NZ`.
+    pub a_format: Format,
+    /// Layout of B: ND or `FRACTAL_NZ`.
+    pub b_format: Format,
+    /// fp32 operands may be rounded to HF32.
+    pub hf32: bool,
+}
+
+impl MatMul {
+    /// A plain fp16 product in format ND, to be refined field by field.
+    pub fn new(m: u64, k: u64, n: u64) -> Self {
+        MatMul {
+            batch: 1,
+            a_shared: false,
+            b_shared: false,
+            m,
+            k,
+            n,
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            trans_a: false,
+            trans_b: false,
+            bias: false,
+            a_format: Format::Nd,
+            b_format: Format::Nd,
+            hf32: false,
+        }
+    }
+
+    /// Operator type under which CANN's banks keep it.
+    pub fn op_type(&self) -> &'static str {
+        if self.batch > 1 { "BatchMatMulV3" } else { "MatMulV3" }
+    }
+
+    /// The product as cube work.
+    pub fn cube(&self) -> CubeShape {
+        CubeShape {
+            batch: self.batch,
+            m: self.m,
+            k: self.k,
+            n: self.n,
+            dtype: self.dtype,
+            out_dtype: self.out_dtype,
+            bias: self.bias,
+            hf32: self.hf32,
+        }
+    }
+}
+
+impl std::fmt::Display for MatMul {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}x[{},{},{}] {}", self.op_type(), self.batch, self.m, self.k, self.n, self.dtype.name())?;
+        let flags = [(self.trans_a, " ta"), (self.trans_b, " tb"), (self.bias, " bias"), (self.hf32, " hf32")];
+        flags.iter().filter(|(on, _)| *on).try_for_each(|(_, text)| f.write_str(text))
+    }
+}

@@ -1,0 +1,91 @@
+//! What a kernel has to do ([`Workload`]), how it may do it ([`Schedule`]), and when that is legal.
+//!
+//! A workload is a graph node reduced to what decides its cost: sizes, types, formats. Two nodes with
+//! equal workloads are the same tuning problem. Sizes are elements unless a name says otherwise.
+
+mod conv;
+mod cube;
+mod legality;
+mod matmul;
+mod schedule;
+mod vector;
+
+pub use conv::{Conv, ConvKind};
+pub use cube::CubeShape;
+pub use legality::check;
+pub use matmul::MatMul;
+pub use schedule::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath};
+pub use schedule::{Panel, Schedule, SplitK, VectorSchedule, VectorTemplate};
+pub use vector::{Collective, CollectiveKind, Move, Operand, Reduce, Vector};
+
+/// One tuning problem.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Workload {
+    /// Matrix product, batched or not.
+    MatMul(MatMul),
+    /// Convolution, forward or one of its two backward kernels.
+    Conv(Conv),
+    /// Elementwise work on the vector unit.
+    Vector(Vector),
+    /// Work along an axis that shrinks or normalises it: reductions, softmax, norms, pooling.
+    Reduce(Reduce),
+    /// Pure data movement: transposes, format conversion, concat, gather, unknown operators.
+    Move(Move),
+    /// Exchange between devices.
+    Collective(Collective),
+    /// Several pieces that run as one kernel, in order.
+    Fused(Vec<Workload>),
+}
+
+impl Workload {
+    /// Ascend operator type that the workload came from (the first piece's, for a fused one).
+    pub fn op_type(&self) -> &str {
+        match self {
+            Workload::MatMul(w) => w.op_type(),
+            Workload::Conv(w) => w.kind.op_type(),
+            Workload::Vector(w) => &w.op_type,
+            Workload::Reduce(w) => &w.op_type,
+            Workload::Move(w) => &w.op_type,
+            Workload::Collective(w) => w.kind.op_type(),
+            Workload::Fused(parts) => parts.first().map_or("Fused", Workload::op_type),
+        }
+    }
+
+    /// The cube work in it as a matrix product, when it has any.
+    pub fn cube(&self) -> Option<CubeShape> {
+        match self {
+            Workload::MatMul(w) => Some(w.cube()),
+            Workload::Conv(w) => Some(w.cube()),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::cube),
+            _ => None,
+        }
+    }
+
+    /// Whether the work runs on the cube unit.
+    pub fn is_cube(&self) -> bool {
+        self.cube().is_some()
+    }
+}
+
+impl std::fmt::Display for Workload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Workload::MatMul(w) => w.fmt(f),
+            Workload::Conv(w) => w.fmt(f),
+            Workload::Vector(w) => w.fmt(f),
+            Workload::Reduce(w) => w.fmt(f),
+            Workload::Move(w) => w.fmt(f),
+            Workload::Collective(w) => w.fmt(f),
+            Workload::Fused(parts) => {
+                f.write_str("Fused(")?;
+                for (i, part) in parts.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(" + ")?;
+                    }
+                    part.fmt(f)?;
+                }
+                f.write_str(")")
+            }
+        }
+    }
+}
