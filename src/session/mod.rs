@@ -1,1 +1,4 @@
-//! `session`: see the crate documentation.
+//! Initialise and finalise, sessions, options, configuration, environment, progress, cancel.
+
+pub mod options;
+pub mod shapes;

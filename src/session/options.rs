@@ -1,0 +1,307 @@
+//! Every option there is: name, what values it takes, where it counts, what it does.
+//!
+//! The command line, `AoeInitialize` and `AoeTuningGraph` read the same table, so an option has one
+//! name and one meaning everywhere. Keys that begin with `ge.` belong to GE; those not listed are
+//! accepted and ignored, as CANN's clients expect. Any other unknown key is an error that proposes the
+//! nearest name. An empty value means "not set".
+
+use crate::status::{Error, Result};
+
+/// What an option's value looks like.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// One of these words.
+    OneOf(&'static [&'static str]),
+    /// A whole number in this range.
+    Integer(u64, u64),
+    /// Present or absent on the command line; `1`, `true`, `on` or empty through the API.
+    Flag,
+    /// A file that must exist.
+    File,
+    /// A directory or file path.
+    Path,
+    /// `name:1,3,224,224;name2:...`
+    Shapes,
+    /// `1,2,4`
+    IntegerList,
+    /// `key=value`, may be given several times; through the API separated by `;`.
+    Assignments,
+    /// Any text.
+    Text,
+}
+
+/// Who acts on an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// This library, whatever the backend.
+    Tuning,
+    /// The compiler of a device backend; the simulator compiles nothing, so it has no effect there.
+    Compiler,
+    /// The command line only.
+    CommandLine,
+    /// Documented by CANN or sent by its clients; accepted for compatibility, without effect here.
+    Accepted,
+}
+
+/// One option.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    /// Name, without dashes.
+    pub name: &'static str,
+    /// One-letter form on the command line.
+    pub short: Option<char>,
+    /// Form of the value.
+    pub kind: Kind,
+    /// Who acts on it.
+    pub effect: Effect,
+    /// Default as a user would write it; empty where there is none.
+    pub default: &'static str,
+    /// One or two sentences for `--help`.
+    pub help: &'static str,
+}
+
+const fn option(name: &'static str, kind: Kind, effect: Effect, help: &'static str) -> OptionSpec {
+    OptionSpec { name, short: None, kind, effect, default: "", help }
+}
+
+impl OptionSpec {
+    const fn short(mut self, letter: char) -> Self {
+        self.short = Some(letter);
+        self
+    }
+
+    const fn default(mut self, value: &'static str) -> Self {
+        self.default = value;
+        self
+    }
+
+    /// Checks a value's form. An empty value is "not set" and passes.
+    pub fn check(&self, value: &str) -> Result<()> {
+        let bad = |reason: String| Err(Error::option(self.name, reason));
+        if value.is_empty() {
+            return Ok(());
+        }
+        match self.kind {
+            Kind::OneOf(words) if !words.contains(&value) => {
+                bad(format!("`{value}` is not one of {}", words.join(", ")))
+            }
+            Kind::Integer(low, high) => match value.parse::<u64>() {
+                Ok(v) if (low..=high).contains(&v) => Ok(()),
+                _ => bad(format!("`{value}` is not a whole number from {low} to {high}")),
+            },
+            Kind::Flag if flag(value).is_none() => bad(format!("`{value}` is neither true nor false")),
+            Kind::IntegerList => integers(value).map(|_| ()).or_else(|item| {
+                bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,2,4"))
+            }),
+            Kind::Shapes => super::shapes::parse(self.name, value).map(|_| ()),
+            Kind::Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
+                Some(item) => bad(format!("`{item}` is not of the form key=value")),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads a truth value: `1`, `true`, `on`, `True`, ... ; `None` when it is none.
+pub fn flag(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "true" | "on" | "yes" => Some(true),
+        "0" | "false" | "off" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads `1,2,4`; the error is the item at fault.
+pub fn integers(value: &str) -> Result<Vec<i64>, String> {
+    let number = |item: &str| item.trim().parse().ok().filter(|&v: &i64| v > 0).ok_or_else(|| item.trim().to_owned());
+    value.split(',').map(number).collect()
+}
+
+/// The option of this name.
+pub fn find(name: &str) -> Option<&'static OptionSpec> {
+    OPTIONS.iter().find(|o| o.name == name)
+}
+
+/// Checks one key and value as they come through the API.
+///
+/// Returns the option, or `None` for a `ge.` key that only GE knows. Fails with [`Error::Option`] for
+/// an unknown key or a malformed value.
+pub fn check(key: &str, value: &str) -> Result<Option<&'static OptionSpec>> {
+    match find(key) {
+        Some(spec) => spec.check(value).map(|()| Some(spec)),
+        None if key.starts_with("ge.") => Ok(None),
+        None => {
+            let hint = nearest(key).map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            Err(Error::option(key, format!("there is no such option{hint}")))
+        }
+    }
+}
+
+/// The known name closest to a mistyped one, when one is close.
+pub fn nearest(key: &str) -> Option<&'static str> {
+    let normal = |s: &str| s.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+    let key = normal(key);
+    let distances = OPTIONS.iter().map(|o| (edit_distance(&key, &normal(o.name)), o.name));
+    distances.min().filter(|&(d, name)| d <= 2 && d < name.len()).map(|(_, name)| name)
+}
+
+/// Levenshtein distance, by rows.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+const JOB_TYPES: &[&str] = &["1", "2", "4", "3", "sgat", "opat", "gdat", "subgraph", "operator", "gradient"];
+const PRECISION_MODES: &[&str] = &[
+    "force_fp16",
+    "force_fp32",
+    "allow_fp32_to_fp16",
+    "must_keep_origin_dtype",
+    "allow_mix_precision",
+    "allow_mix_precision_fp16",
+    "allow_mix_precision_bf16",
+    "allow_fp32_to_bf16",
+    "cube_fp16in_fp32out",
+    "mixed_float16",
+    "mixed_bfloat16",
+    "mixed_hif8",
+    "cube_hif8",
+    "fp16",
+    "origin",
+];
+
+use Effect::{Accepted, CommandLine, Compiler, Tuning};
+use Kind::{Assignments, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, Text};
+
+/// The options, grouped as CANN's manual groups them; ours follow.
+#[rustfmt::skip]
+pub const OPTIONS: &[OptionSpec] = &[
+    option("model", File, CommandLine, "Model file to tune.").short('m'),
+    option("model_path", Path, Tuning, "Directory of models to tune one after the other."),
+    option("weight", File, CommandLine, "Weights of a Caffe model (.caffemodel).").short('w'),
+    option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 4 or gdat (gradients).").short('j'),
+    option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 MindSpore or AIR, 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
+    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs."),
+    option("input_shape", Shapes, Tuning, "Shapes of the inputs: \"name:1,3,224,224;name2:1,128\"."),
+    option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
+    option("dynamic_image_size", Text, Tuning, "Height and width pairs for open image dimensions: \"224,224;448,448\"."),
+    option("dynamic_dims", Text, Tuning, "Values of the open dimensions in the order of the inputs: \"1,128;8,128\"."),
+    option("singleop", File, Tuning, "Single-operator description (JSON)."),
+    option("output", Path, Tuning, "Where the tuned model goes; a directory, or a path ending in /, takes the reports too."),
+    option("output_type", Text, Compiler, "Type of the network's outputs."),
+    option("out_nodes", Text, Tuning, "Outputs of the network: \"node:0;node2:1\"."),
+    option("device", Integer(0, 1023), Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0)."),
+    option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
+    option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
+    option("reload", Text, Tuning, "Go on with an interrupted subgraph tuning."),
+    option("tune_ops_file", File, Tuning, "JSON file {\"tune_ops_name\":[..],\"tune_ops_type\":[..]}: tune these operators only."),
+    option("tune_optimization_level", OneOf(&["O1", "O2"]), Tuning, "O1 searches longer for higher performance, O2 is normal.").default("O2"),
+    option("Fdeeper_opat", Flag, Tuning, "Search operators much longer (job type 2)."),
+    option("Fnonhomo_split", Flag, Tuning, "Allow cuts of unequal size (job type 1)."),
+    option("Fop_format", Flag, Accepted, "Tune formats too (job type 2, SoftmaxV2)."),
+    option("precision_mode", OneOf(PRECISION_MODES), Tuning, "How float32 operators run.").default("force_fp16"),
+    option("op_precision_mode", Text, Compiler, "Per-operator precision file."),
+    option("keep_dtype", Text, Compiler, "File of operators that keep their type."),
+    option("modify_mixlist", Text, Compiler, "Mixed-precision list."),
+    option("customize_dtypes", Text, Compiler, "Per-operator type file."),
+    option("op_select_implmode", Text, Compiler, "Implementation mode of operators."),
+    option("optypelist_for_implmode", Text, Compiler, "Operators that op_select_implmode concerns."),
+    option("op_debug_level", Integer(0, 4), Compiler, "Debug level of operator compilation."),
+    option("insert_op_conf", Text, Compiler, "AIPP configuration."),
+    option("input_fp16_nodes", Text, Compiler, "Inputs that are given as fp16."),
+    option("op_name_map", Text, Compiler, "Custom operator map."),
+    option("is_input_adjust_hw_layout", OneOf(&["true", "false"]), Compiler, "Inputs are fp16 NC1HWC0."),
+    option("is_output_adjust_hw_layout", OneOf(&["true", "false"]), Compiler, "Outputs are fp16 NC1HWC0."),
+    option("disable_reuse_memory", OneOf(&["0", "1"]), Compiler, "Switch memory reuse off.").default("0"),
+    option("enable_small_channel", OneOf(&["0", "1"]), Compiler, "Optimise small channels.").default("0"),
+    option("fusion_switch_file", Text, Compiler, "Fusion switches."),
+    option("enable_scope_fusion_passes", Text, Compiler, "Scope fusion passes to switch on."),
+    option("buffer_optimize", Text, Compiler, "Data cache optimisation: l1_optimize, l2_optimize, off_optimize."),
+    option("enable_single_stream", Text, Compiler, "Use one stream."),
+    option("sparsity", Text, Compiler, "Structured sparsity."),
+    option("compress_weight_conf", Text, Compiler, "Weight compression."),
+    option("compression_optimize_conf", Text, Compiler, "Compression."),
+    option("host_env_os", Text, Compiler, "Operating system of the host that runs the model."),
+    option("host_env_cpu", Text, Compiler, "Architecture of the host that runs the model."),
+    option("init_bypass", Text, Compiler, "Passed unchecked to the initialisation of the model build."),
+    option("build_bypass", Text, Compiler, "Passed unchecked to the model build."),
+    option("ip", Text, Accepted, "Address of an NCS server (RC form only)."),
+    option("port", Integer(0, 65535), Accepted, "Port of an NCS server (RC form only).").default("8000"),
+    option("log", OneOf(&["debug", "info", "warning", "error", "null"]), Tuning, "Level of log messages.").default("null"),
+    option("progress_bar", OneOf(&["on", "off"]), CommandLine, "Show a progress bar.").default("on"),
+    option("tuning_parallel_num", Integer(1, 64), Tuning, "Operators tuned at a time (default: TUNING_PARALLEL_NUM of aoe.ini, else the number of processors)."),
+    option("work_path", Path, Tuning, "Working directory for results (ASCEND_WORK_PATH wins; default the current directory)."),
+    option("aoe_config_file", File, Tuning, "JSON file with tune_ops_name, tune_ops_type, tune_optimization_level, feature."),
+    option("ge.aoe_config_file", File, Tuning, "As aoe_config_file; sent by CANN's clients."),
+    option("ge.op_bank_path", Path, Tuning, "Operator bank directory; TUNE_BANK_PATH wins."),
+    option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; wins over TUNE_BANK_PATH."),
+    option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
+    option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
+    // Ours.
+    option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto"),
+    option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file."),
+    option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500."),
+    option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0"),
+    option("algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "Search algorithm.").default("auto"),
+    option("search_algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "As algorithm."),
+    option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most."),
+    option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun."),
+    option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency"),
+    option("loss_name", Text, Accepted, "Name of the loss node of a training graph."),
+    option("base_result", Path, Tuning, "Directory of an earlier result to start from."),
+    option("om", File, CommandLine, "Compiled model to tune."),
+    option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}."),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_letters_are_unique_and_defaults_are_valid() {
+        for (i, a) in OPTIONS.iter().enumerate() {
+            assert!(
+                OPTIONS[..i].iter().all(|b| a.name != b.name && (a.short.is_none() || a.short != b.short)),
+                "{}",
+                a.name
+            );
+            a.check(a.default).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest_name_and_ge_keys_pass() {
+        let message = check("job-tpye", "2").unwrap_err().to_string();
+        assert!(message.contains("job-tpye") && message.contains("`job_type`"), "{message}");
+        assert!(check("ge.exec.whatever", "x").unwrap().is_none());
+        assert!(check("zzzzzz", "").is_err());
+    }
+
+    #[test]
+    fn malformed_values_name_option_and_value() {
+        for (key, value) in [
+            ("job_type", "9"),
+            ("tuning_parallel_num", "0"),
+            ("seed", "-1"),
+            ("dynamic_batch_size", "1,,4"),
+            ("input_shape", "x:1,a"),
+            ("soc_set", "=3"),
+            ("Fdeeper_opat", "perhaps"),
+        ] {
+            let message = check(key, value).unwrap_err().to_string();
+            assert!(message.contains(key), "{message}");
+            assert!(check(key, "").is_ok(), "an empty {key} is not set");
+        }
+    }
+}
