@@ -2,7 +2,10 @@
 //!
 //! Field names are CANN's `platform_config` names, with a unit where CANN's has none.
 
+mod load;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::status::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -84,6 +87,18 @@ pub enum Arch {
 }
 
 impl Arch {
+    /// The structure that an `AIC_version` of a `platform_config` file names, when it is modelled.
+    pub fn from_aic_version(version: &str) -> Option<Arch> {
+        Some(match version {
+            "AIC-C-100" => Arch::C100,
+            "AIC-M-200" => Arch::M200,
+            "AIC-C-220" => Arch::C220,
+            "AIC-M-300" => Arch::M300,
+            "AIC-C-310" => Arch::C310,
+            _ => return None,
+        })
+    }
+
     /// Whether cube and vector cores are separate and exchange through L2.
     pub const fn is_split(self) -> bool {
         matches!(self, Arch::C220 | Arch::C310)

@@ -160,6 +160,17 @@ pub(super) fn find(name: &str) -> Option<Soc> {
     MEMBERS.iter().find(|m| m.0.eq_ignore_ascii_case(name)).map(build)
 }
 
+/// A member of a generation, from which a toolkit's file changes what it states.
+pub(super) fn template(arch: Arch) -> Soc {
+    build(match arch {
+        Arch::C100 => &MEMBERS[0],
+        Arch::C220 => &MEMBERS[5],
+        Arch::M200 => &MEMBERS[17],
+        Arch::M300 => &MEMBERS[21],
+        Arch::C310 => &MEMBERS[23],
+    })
+}
+
 pub(super) fn names() -> Vec<String> {
     MEMBERS.iter().map(|m| m.0.to_owned()).collect()
 }

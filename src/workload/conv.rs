@@ -78,15 +78,16 @@ impl Conv {
     }
 
     /// The kernel as cube work: im2col for the forward pass, its transposes for the other two. Groups
-    /// are batches.
+    /// are batches. Saturates for absurd sizes.
     pub fn cube(&self) -> CubeShape {
         let groups = self.groups.max(1);
         let (cin, cout) = (self.cin / groups, self.cout / groups);
-        let pixels = self.batch * self.ho * self.wo;
+        let product = |a: u64, b: u64, c: u64| a.saturating_mul(b).saturating_mul(c);
+        let pixels = product(self.batch, self.ho, self.wo);
         let (m, k, n) = match self.kind {
-            ConvKind::Forward => (pixels, cin * self.kh * self.kw, cout),
-            ConvKind::BackpropInput => (self.batch * self.hi * self.wi, cout * self.kh * self.kw, cin),
-            ConvKind::BackpropFilter => (cout, pixels, cin * self.kh * self.kw),
+            ConvKind::Forward => (pixels, product(cin, self.kh, self.kw), cout),
+            ConvKind::BackpropInput => (product(self.batch, self.hi, self.wi), product(cout, self.kh, self.kw), cin),
+            ConvKind::BackpropFilter => (cout, pixels, product(cin, self.kh, self.kw)),
         };
         CubeShape {
             batch: groups,

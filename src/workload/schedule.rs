@@ -71,9 +71,9 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Number of core tasks.
+    /// Number of core tasks; saturates.
     pub fn tasks(&self) -> u64 {
-        u64::from(self.batch) * u64::from(self.m) * u64::from(self.n) * u64::from(self.k)
+        [self.m, self.n, self.k].iter().fold(u64::from(self.batch), |n, &c| n.saturating_mul(u64::from(c)))
     }
 }
 
@@ -118,9 +118,9 @@ impl L1Tile {
     /// The whole panel.
     pub const FULL: L1Tile = L1Tile::Full(Full::Full);
 
-    /// A panel of `k` elements by `tiles` L0 tiles.
+    /// A panel of `k` elements by `tiles` L0 tiles of one product.
     pub const fn panel(k: u32, tiles: u32) -> Self {
-        L1Tile::Panel(Panel { k, tiles })
+        L1Tile::Panel(Panel { k, tiles, batch: 1 })
     }
 }
 
@@ -140,6 +140,9 @@ pub struct Panel {
     /// L0 tiles along m or n (`stepM`, `stepN`).
     #[serde(alias = "m_tiles", alias = "n_tiles")]
     pub tiles: u32,
+    /// Products of the batch whose panels are brought together; `AscendC` tilings always bring one.
+    #[serde(default = "one")]
+    pub batch: u32,
 }
 
 /// Number of buffers of each kind.
