@@ -54,6 +54,10 @@ pub struct CubeSchedule {
     /// How the result leaves the core.
     #[serde(default)]
     pub output: OutputPath,
+    /// Decimal digits of `tilingEnable` that no other field expresses, in their places, so that a
+    /// record read from a bank is written back unchanged: 10000 is the K shift. 0 for new tilings.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tiling_digits: u32,
 }
 
 /// Number of core tasks along each axis.
@@ -239,6 +243,11 @@ pub enum VectorTemplate {
     Recompute,
     /// The axis is split over cores and partial results are combined.
     SplitAxis,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn one() -> u32 {
