@@ -58,10 +58,12 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// One or two sentences for `--help`.
     pub help: &'static str,
+    /// Whether CANN's AOE does not know the option.
+    pub ours: bool,
 }
 
 const fn option(name: &'static str, kind: Kind, effect: Effect, help: &'static str) -> OptionSpec {
-    OptionSpec { name, short: None, kind, effect, default: "", help }
+    OptionSpec { name, short: None, kind, effect, default: "", help, ours: false }
 }
 
 impl OptionSpec {
@@ -72,6 +74,11 @@ impl OptionSpec {
 
     const fn default(mut self, value: &'static str) -> Self {
         self.default = value;
+        self
+    }
+
+    const fn ours(mut self) -> Self {
+        self.ours = true;
         self
     }
 
@@ -248,20 +255,19 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; wins over TUNE_BANK_PATH."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
-    // Ours.
-    option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto"),
-    option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file."),
-    option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500."),
-    option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0"),
-    option("algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "Search algorithm.").default("auto"),
-    option("search_algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "As algorithm."),
-    option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most."),
-    option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun."),
-    option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency"),
-    option("loss_name", Text, Accepted, "Name of the loss node of a training graph."),
-    option("base_result", Path, Tuning, "Directory of an earlier result to start from."),
-    option("om", File, CommandLine, "Compiled model to tune."),
-    option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}."),
+    option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto").ours(),
+    option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file.").ours(),
+    option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500.").ours(),
+    option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0").ours(),
+    option("algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "Search algorithm.").default("auto").ours(),
+    option("search_algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "As algorithm.").ours(),
+    option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most.").ours(),
+    option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun.").ours(),
+    option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),
+    option("loss_name", Text, Accepted, "Name of the loss node of a training graph.").ours(),
+    option("base_result", Path, Tuning, "Directory of an earlier result to start from.").ours(),
+    option("om", File, CommandLine, "Compiled model to tune.").ours(),
+    option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}.").ours(),
 ];
 
 #[cfg(test)]
