@@ -195,7 +195,7 @@ use Kind::{Assignments, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, T
 #[rustfmt::skip]
 pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
-    option("model_path", Path, Tuning, "Directory of models to tune one after the other."),
+    option("model_path", Path, CommandLine, "Directory of models to tune one after the other."),
     option("weight", File, CommandLine, "Weights of a Caffe model (.caffemodel).").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 MindSpore or AIR, 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
@@ -265,6 +265,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun.").ours(),
     option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),
     option("loss_name", Text, Accepted, "Name of the loss node of a training graph.").ours(),
+    option("aoe_ini", File, Tuning, "An aoe.ini to read instead of the installed toolkit's."),
     option("base_result", Path, Tuning, "Directory of an earlier result to start from.").ours(),
     option("om", File, CommandLine, "Compiled model to tune.").ours(),
     option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}.").ours(),

@@ -1,1 +1,31 @@
-//! `tune`: see the crate documentation.
+//! The closed loops: ask the search, measure on the backend, keep the best in the bank.
+
+pub mod outcome;
+mod settings;
+
+pub use outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel, TunedNode};
+pub use settings::{Interrupt, OpFilter, OpatSettings};
+
+/// Told about the progress of a tuning, always from the thread that started it.
+pub trait Observer {
+    /// Called once before the first case and after each one. `outcome` holds the cases finished so
+    /// far; its `finished` is false until the last call.
+    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome);
+}
+
+/// How far a tuning is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Distinct operators finished.
+    pub done: usize,
+    /// Distinct operators in all.
+    pub total: usize,
+    /// Name of the node whose operator was finished last; empty before the first.
+    pub node: String,
+    /// Time of the whole network so far in microseconds: tuned where finished, baseline elsewhere.
+    pub network_us: f64,
+    /// Time of the whole network before tuning in microseconds, as far as known.
+    pub baseline_us: f64,
+    /// Seconds since the tuning began.
+    pub elapsed_s: f64,
+}

@@ -1,0 +1,122 @@
+//! What a tuning found: the plain data that reports are made from.
+
+use crate::backend::Description;
+use crate::search::StopReason;
+use crate::workload::{Schedule, Workload};
+use std::time::Duration;
+
+/// Result of operator tuning.
+#[derive(Debug, Clone)]
+pub struct OpatOutcome {
+    /// Name of the graph.
+    pub graph: String,
+    /// What measured.
+    pub backend: Description,
+    /// The SoC tuned for.
+    pub soc: String,
+    /// Seed of the searches.
+    pub seed: u64,
+    /// The distinct operators, in the order in which they first occur in the graph. While tuning
+    /// runs: those finished so far.
+    pub cases: Vec<CaseOutcome>,
+    /// Operators that have no Ascend type; their kernels are in `cases`, priced as data movement.
+    pub unmapped: Vec<SkippedKernel>,
+    /// Time since the tuning began.
+    pub elapsed: Duration,
+    /// Whether every operator was dealt with; false while tuning runs and after a cancel.
+    pub finished: bool,
+}
+
+/// A node of the graph, as reports name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TunedNode {
+    /// Name of the node.
+    pub name: String,
+    /// Ascend operator type.
+    pub op_type: String,
+}
+
+/// A node without an Ascend operator type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedKernel {
+    /// Name of the node.
+    pub name: String,
+    /// What the framework calls the operator.
+    pub origin_type: String,
+}
+
+/// Result for one distinct operator: all nodes with the same workload.
+#[derive(Debug, Clone)]
+pub struct CaseOutcome {
+    /// Place among the distinct operators of the graph, counted from 0.
+    pub index: usize,
+    /// The nodes that run it; never empty.
+    pub nodes: Vec<TunedNode>,
+    /// What they do.
+    pub workload: Workload,
+    /// Time of one run before tuning, in microseconds: with the bank's tiling where the bank has
+    /// one, else with CANN's default.
+    pub before_us: f64,
+    /// Time of one run after tuning.
+    pub after_us: f64,
+    /// Tiling before.
+    pub before: Schedule,
+    /// Tiling after; equal to `before` where nothing better was found.
+    pub after: Schedule,
+    /// What this means for the bank.
+    pub status: BankStatus,
+    /// Candidates measured.
+    pub trials: usize,
+    /// Candidates whose measurement failed.
+    pub failed_trials: usize,
+    /// Why the search ended; `None` where none was run.
+    pub stop: Option<StopReason>,
+}
+
+/// CANN's status of a case after tuning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BankStatus {
+    /// Not in a bank before, and better than the default: a record was added.
+    Added,
+    /// In a bank before, and better than that: the record was updated.
+    Updated,
+    /// In a bank before, and nothing better found (or not searched again).
+    Reserved,
+    /// Not in a bank, and nothing better than the default found.
+    Unsatisfied,
+    /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
+    NotTuned,
+    /// Tuning it failed; the baseline stands.
+    Failed(String),
+}
+
+impl BankStatus {
+    /// Whether the case counts in `repo_summary`.
+    pub fn is_tuned(&self) -> bool {
+        !matches!(self, BankStatus::NotTuned | BankStatus::Failed(_))
+    }
+}
+
+impl CaseOutcome {
+    /// Number of nodes that share the workload.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+}
+
+impl OpatOutcome {
+    /// Time of the whole network before tuning in microseconds: every kernel's time, summed.
+    pub fn before_us(&self) -> f64 {
+        self.cases.iter().map(|c| c.before_us * c.count() as f64).sum()
+    }
+
+    /// Time of the whole network after tuning in microseconds.
+    pub fn after_us(&self) -> f64 {
+        self.cases.iter().map(|c| c.after_us * c.count() as f64).sum()
+    }
+
+    /// Number of cases with this status.
+    pub fn count(&self, wanted: &BankStatus) -> usize {
+        self.cases.iter().filter(|c| &c.status == wanted).count()
+    }
+}

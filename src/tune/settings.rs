@@ -1,0 +1,84 @@
+//! What a caller may decide about a tuning.
+
+use crate::search::Algorithm;
+use crate::status::{Error, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// Settings of operator tuning.
+#[derive(Debug, Clone)]
+pub struct OpatSettings {
+    /// Seed of every search; the operator's place in the graph is mixed in.
+    pub seed: u64,
+    /// Search algorithm.
+    pub algorithm: Algorithm,
+    /// Measurements for each distinct operator at most.
+    pub max_trials: usize,
+    /// Distinct operators tuned at a time. The result does not depend on it.
+    pub parallel: usize,
+    /// Tune operators again that a bank already holds (`REPEAT_TUNE`).
+    pub repeat_tune: bool,
+    /// Which operators to tune.
+    pub filter: OpFilter,
+    /// No new measurement is begun after this moment.
+    pub deadline: Option<Instant>,
+}
+
+/// Which operators to tune: all, or those named in a `tune_ops_file`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpFilter {
+    /// Node names (`tune_ops_name`).
+    pub names: Vec<String>,
+    /// Operator types (`tune_ops_type`).
+    pub types: Vec<String>,
+}
+
+impl OpFilter {
+    /// Whether the filter selects a node: whole-word match of its name or of one of its types. An
+    /// empty filter selects everything.
+    pub fn selects(&self, name: &str, types: &[&str]) -> bool {
+        let unrestricted = self.names.is_empty() && self.types.is_empty();
+        unrestricted || self.names.iter().any(|n| n == name) || self.types.iter().any(|t| types.contains(&t.as_str()))
+    }
+}
+
+/// What may end a tuning early: the caller's cancel flag or the time limit.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupt<'a> {
+    /// Set from any thread.
+    pub cancel: &'a AtomicBool,
+    /// No new measurement is begun after this moment.
+    pub deadline: Option<Instant>,
+}
+
+impl Interrupt<'_> {
+    /// Whether the caller asked to stop.
+    pub fn cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Acquire)
+    }
+
+    /// Fails with [`Error::Cancelled`] when the caller asked to stop.
+    pub fn check(&self) -> Result<()> {
+        if self.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether the time limit has passed.
+    pub fn out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OpFilter;
+
+    #[test]
+    fn a_filter_is_the_union_of_names_and_types_and_matches_whole_words() {
+        let filter = OpFilter { names: vec!["conv1".into()], types: vec!["MatMulV2".into()] };
+        assert!(filter.selects("conv1", &["Conv2D"]));
+        assert!(filter.selects("fc", &["MatMulV2", "Gemm"]));
+        assert!(!filter.selects("conv10", &["Conv2D"]));
+        assert!(!filter.selects("fc", &["MatMulV20"]));
+        assert!(OpFilter::default().selects("anything", &[]));
+    }
+}
