@@ -1,0 +1,52 @@
+use super::Model;
+use crate::graph::DataType;
+use crate::soc::Soc;
+use crate::workload::*;
+
+fn schedule(m: u64, n: u64, k: u64, cores: u32) -> Schedule {
+    Schedule::Cube(CubeSchedule {
+        used_cores: cores,
+        cores: Cores { batch: 1, m: cores, n: 1, k: 1 },
+        single: Extents { batch: 1, m: m.div_ceil(u64::from(cores)), n, k },
+        l0: L0Tile { m: 128, n: 128, k_a: 64, k_b: 64 },
+        l1_a: L1Tile::panel(256, 1),
+        l1_b: L1Tile::panel(256, 1),
+        buffers: Buffers { l1_a: 2, l1_b: 2, l0_a: 2, l0_b: 2, l0_c: 2 },
+        order: LoopOrder::default(),
+        l2: L2Tiling::default(),
+        split_k: SplitK::None,
+        output: OutputPath::Direct,
+    })
+}
+
+#[test]
+fn a_large_product_runs_near_but_below_the_peak() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let (m, k, n) = (24 * 256, 4096, 4096);
+    let model = Model::new(&Workload::MatMul(MatMul::new(m, k, n)), &soc).unwrap();
+    let time = model.predict(&schedule(m, n, k, 24)).unwrap().time_us;
+    let ideal = (m * k * n) as f64 / (24.0 * 4096.0 * soc.cube_freq_mhz);
+    assert!(time > ideal && time < 2.0 * ideal, "{time} us against {ideal}");
+}
+
+#[test]
+fn more_bytes_take_longer_on_vector_cores() {
+    let soc = Soc::find("Ascend910B4").unwrap();
+    let price = |elements: u64| {
+        let operand = Operand::new([elements], DataType::Float);
+        let work =
+            Vector { op_type: "Add".into(), inputs: vec![operand.clone(), operand.clone()], outputs: vec![operand] };
+        let schedule =
+            VectorSchedule { cores: 40, ub_tile_bytes: 16384, double_buffer: true, template: VectorTemplate::Flat };
+        Model::new(&Workload::Vector(work), &soc).unwrap().predict(&Schedule::Vector(schedule)).unwrap().time_us
+    };
+    assert!(price(1 << 24) > 1.8 * price(1 << 23));
+}
+
+#[test]
+fn sizes_that_cannot_be_are_errors() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    for (m, k, n) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (u64::MAX, 1, 1), (1 << 40, 1 << 40, 1)] {
+        assert!(Model::new(&Workload::MatMul(MatMul::new(m, k, n)), &soc).is_err(), "{m} {k} {n}");
+    }
+}
