@@ -89,19 +89,19 @@ impl OptionSpec {
             return Ok(());
         }
         match self.kind {
-            Kind::OneOf(words) if !words.contains(&value) => {
+            OneOf(words) if !words.contains(&value) => {
                 bad(format!("`{value}` is not one of {}", words.join(", ")))
             }
-            Kind::Integer(low, high) => match value.parse::<u64>() {
+            Integer(low, high) => match value.parse::<u64>() {
                 Ok(v) if (low..=high).contains(&v) => Ok(()),
                 _ => bad(format!("`{value}` is not a whole number from {low} to {high}")),
             },
-            Kind::Flag if flag(value).is_none() => bad(format!("`{value}` is neither true nor false")),
-            Kind::IntegerList => integers(value).map(|_| ()).or_else(|item| {
+            Flag if flag(value).is_none() => bad(format!("`{value}` is neither true nor false")),
+            IntegerList => integers(value).map(|_| ()).or_else(|item| {
                 bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,2,4"))
             }),
-            Kind::Shapes => super::shapes::parse(self.name, value).map(|_| ()),
-            Kind::Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
+            Shapes => super::shapes::parse(self.name, value).map(|_| ()),
+            Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
                 Some(item) => bad(format!("`{item}` is not of the form key=value")),
                 None => Ok(()),
             },

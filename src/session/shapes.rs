@@ -16,7 +16,7 @@ fn parse_one(option: &str, part: &str) -> Result<(String, Vec<i64>)> {
         .ok_or_else(|| bad(format!("`{part}` is not of the form name:1,3,224,224")))?;
     let dims = dims
         .split(',')
-        .map(|d| d.trim())
+        .map(str::trim)
         .filter(|d| !d.is_empty())
         .map(|d| match d.parse::<i64>() {
             Ok(v) if (v > 0 && v <= i64::from(i32::MAX)) || v == -1 => Ok(v),
