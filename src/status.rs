@@ -362,12 +362,12 @@ impl Error {
     }
 
     /// A failed operation on a file, with the system's reason.
-    pub fn file(action: &'static str, path: &Path, reason: impl ToString) -> Self {
+    pub fn file(action: &'static str, path: &Path, reason: impl std::fmt::Display) -> Self {
         Error::File { action, path: path.to_owned(), reason: reason.to_string() }
     }
 
     /// A failed operation on a directory, with the system's reason.
-    pub fn directory(action: &'static str, path: &Path, reason: impl ToString) -> Self {
+    pub fn directory(action: &'static str, path: &Path, reason: impl std::fmt::Display) -> Self {
         Error::Directory { action, path: path.to_owned(), reason: reason.to_string() }
     }
 }

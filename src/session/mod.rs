@@ -1,6 +1,19 @@
 //! Initialise and finalise, sessions, options, configuration, environment, progress, cancel.
+//!
+//! ```text
+//! initialize -> create -> Session::set_graph -> Session::tune -> Session::report -> destroy -> finalize
+//! ```
 
 pub mod config;
 pub mod environment;
+mod library;
+pub mod logging;
 pub mod options;
 pub mod shapes;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub use library::{Instance, check_process, create, destroy, finalize, initialize, session};
+pub use state::{Flow, ProgressFn, Session};

@@ -6,6 +6,7 @@
 //! nearest name. An empty value means "not set".
 
 use crate::status::{Error, Result};
+use std::collections::BTreeMap;
 
 /// What an option's value looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -89,9 +90,7 @@ impl OptionSpec {
             return Ok(());
         }
         match self.kind {
-            OneOf(words) if !words.contains(&value) => {
-                bad(format!("`{value}` is not one of {}", words.join(", ")))
-            }
+            OneOf(words) if !words.contains(&value) => bad(format!("`{value}` is not one of {}", words.join(", "))),
             Integer(low, high) => match value.parse::<u64>() {
                 Ok(v) if (low..=high).contains(&v) => Ok(()),
                 _ => bad(format!("`{value}` is not a whole number from {low} to {high}")),
@@ -143,6 +142,25 @@ pub fn check(key: &str, value: &str) -> Result<Option<&'static OptionSpec>> {
             Err(Error::option(key, format!("there is no such option{hint}")))
         }
     }
+}
+
+/// Options by name, as a caller gave them.
+pub type OptionMap = BTreeMap<String, String>;
+
+/// Checks a caller's options and gathers them; of a repeated key the last counts, except `soc_set`,
+/// whose values add up.
+pub fn gather<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<OptionMap> {
+    let mut map = OptionMap::new();
+    for (key, value) in pairs {
+        if check(key, value)?.is_none() {
+            log::debug!("option `{key}` is GE's and has no effect on tuning");
+        }
+        match map.get_mut(key) {
+            Some(earlier) if key == "soc_set" => *earlier = format!("{earlier};{value}"),
+            _ => drop(map.insert(key.to_owned(), value.to_owned())),
+        }
+    }
+    Ok(map)
 }
 
 /// The known name closest to a mistyped one, when one is close.

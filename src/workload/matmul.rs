@@ -5,6 +5,7 @@ use crate::graph::{DataType, Format};
 
 /// `C[b] = A[b] x B[b] (+ bias)` for every batch `b`; A is m x k, B is k x n.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about the operands, as CANN's key has them")]
 pub struct MatMul {
     /// Number of products.
     pub batch: u64,

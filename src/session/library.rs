@@ -1,0 +1,132 @@
+//! The library's one piece of global state: whether it is initialised, and the table of sessions.
+//!
+//! Handles are slot-map keys: slot and generation. The table outlives finalise, so that a handle from
+//! an earlier life never names a session of a later one.
+
+use super::environment::Environment;
+use super::options::{OptionMap, gather};
+use super::state::Session;
+use crate::status::{Error, Result};
+use slotmap::{Key, KeyData, SlotMap};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+slotmap::new_key_type! { struct SessionKey; }
+
+/// What `AoeInitialize` fixed.
+#[derive(Debug)]
+pub struct Instance {
+    /// Global options.
+    pub options: OptionMap,
+    /// The environment at that moment.
+    pub environment: Environment,
+}
+
+#[derive(Default)]
+struct Library {
+    instance: Option<Arc<Instance>>,
+    sessions: SlotMap<SessionKey, Arc<Session>>,
+}
+
+static LIBRARY: LazyLock<Mutex<Library>> = LazyLock::new(Mutex::default);
+
+/// The process that initialised, 0 while nobody has. Read before any lock is taken: a child forked
+/// while another thread held the lock would wait for ever.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+fn check_fork() -> Result<()> {
+    match OWNER.load(Ordering::Acquire) {
+        0 => Ok(()),
+        parent if parent == std::process::id() => Ok(()),
+        parent => Err(Error::Forked { parent }),
+    }
+}
+
+fn library() -> Result<MutexGuard<'static, Library>> {
+    check_fork()?;
+    Ok(LIBRARY.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Initialises the library with global options and the environment of this moment.
+///
+/// Fails with [`Error::RepeatInitialize`] when it is initialised, and with the option's error.
+pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    let mut library = library()?;
+    if library.instance.is_some() {
+        return Err(Error::RepeatInitialize);
+    }
+    let options = gather(options)?;
+    super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
+    library.instance = Some(Arc::new(Instance { options, environment: Environment::read()? }));
+    OWNER.store(std::process::id(), Ordering::Release);
+    Ok(())
+}
+
+/// Ends the library's life; sessions that still live are reclaimed.
+///
+/// Fails with [`Error::Uninitialized`], or with [`Error::Busy`] while a session is inside a call.
+pub fn finalize() -> Result<()> {
+    let mut library = library()?;
+    if library.instance.is_none() {
+        return Err(Error::Uninitialized);
+    }
+    let sessions: Vec<_> = library.sessions.values().cloned().collect();
+    // Enter all of them first, so that a busy one leaves everything as it was.
+    let entered = sessions.iter().map(|s| s.enter()).collect::<Result<Vec<_>>>()?;
+    if !sessions.is_empty() {
+        log::warn!("AoeFinalize reclaims {} session(s) that were not destroyed", sessions.len());
+    }
+    library.sessions.clear();
+    library.instance = None;
+    OWNER.store(0, Ordering::Release);
+    drop(entered);
+    Ok(())
+}
+
+/// Creates a session and returns its handle, which is never 0.
+pub fn create() -> Result<u64> {
+    let mut library = library()?;
+    let instance = library.instance.clone().ok_or(Error::Uninitialized)?;
+    let key = library.sessions.insert_with_key(|key| Arc::new(Session::new(key.data().as_ffi(), instance)));
+    Ok(key.data().as_ffi())
+}
+
+/// Destroys a session. Fails with [`Error::Busy`] while it is inside a call.
+pub fn destroy(handle: u64) -> Result<()> {
+    let mut library = library()?;
+    let key = library.key(handle)?;
+    let session = Arc::clone(&library.sessions[key]);
+    let _entered = session.enter()?;
+    library.sessions.remove(key);
+    Ok(())
+}
+
+/// The session behind a handle.
+///
+/// Fails with [`Error::Uninitialized`], [`Error::Forked`] or [`Error::InvalidSession`].
+pub fn session(handle: u64) -> Result<Arc<Session>> {
+    let library = library()?;
+    let key = library.key(handle)?;
+    Ok(Arc::clone(&library.sessions[key]))
+}
+
+/// Fails with [`Error::Forked`] in a child of the process that initialised. For calls that touch no
+/// session but must not run on half a library either.
+pub fn check_process() -> Result<()> {
+    check_fork()
+}
+
+impl Library {
+    fn key(&self, handle: u64) -> Result<SessionKey> {
+        if self.instance.is_none() {
+            return Err(Error::Uninitialized);
+        }
+        let key = SessionKey::from(KeyData::from_ffi(handle));
+        // from_ffi rounds foreign numbers to keys; only an exact one is a handle.
+        if key.data().as_ffi() == handle && self.sessions.contains_key(key) {
+            Ok(key)
+        } else {
+            Err(Error::InvalidSession { handle })
+        }
+    }
+}

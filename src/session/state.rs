@@ -1,0 +1,169 @@
+//! One session: what the caller gave it, what it found, and who is inside.
+
+use super::library::Instance;
+use crate::graph::{Graph, TensorDesc};
+use crate::status::{Error, Result};
+use crate::tune::Progress;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Told about progress; answers whether to go on. Called on the tuning thread, under no lock.
+pub type ProgressFn = dyn FnMut(&Progress) -> Flow + Send;
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// Go on tuning.
+    Continue,
+    /// Save what was found and return [`Error::Cancelled`].
+    Cancel,
+}
+
+/// One session. All methods may be called from any thread; those that change what a tuning reads fail
+/// with [`Error::Busy`] while one runs.
+pub struct Session {
+    handle: u64,
+    /// What `AoeInitialize` fixed when the session was created.
+    pub(super) instance: Arc<Instance>,
+    inside: AtomicBool,
+    /// Set to stop the running tuning.
+    pub(super) cancel: AtomicBool,
+    given: Mutex<Given>,
+    found: Mutex<Found>,
+    last_error: Mutex<String>,
+}
+
+/// What the caller gave.
+#[derive(Default)]
+pub(super) struct Given {
+    pub graph: Option<Arc<Graph>>,
+    pub inputs: Vec<TensorDesc>,
+    pub depend_graphs: Vec<Arc<Graph>>,
+    pub depend_inputs: Vec<Vec<TensorDesc>>,
+    pub progress: Option<Box<ProgressFn>>,
+}
+
+/// What the last tuning found.
+#[derive(Default)]
+pub(super) struct Found {
+    pub report: Option<String>,
+    pub graph: Option<Graph>,
+}
+
+/// Proof that the caller is the only one inside a session; leaves when dropped.
+pub(super) struct Inside<'a>(&'a Session);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.inside.store(false, Ordering::Release);
+    }
+}
+
+impl Session {
+    pub(super) fn new(handle: u64, instance: Arc<Instance>) -> Session {
+        Session {
+            handle,
+            instance,
+            inside: AtomicBool::new(false),
+            cancel: AtomicBool::new(false),
+            given: Mutex::default(),
+            found: Mutex::default(),
+            last_error: Mutex::default(),
+        }
+    }
+
+    /// Enters the session, or fails with [`Error::Busy`].
+    pub(super) fn enter(&self) -> Result<Inside<'_>> {
+        let entered = self.inside.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
+        let busy = || Error::Busy { object: format!("session {:#x}", self.handle) };
+        entered.map(|_| Inside(self)).map_err(|_| busy())
+    }
+
+    /// Sets the graph to tune; `None` takes it away.
+    pub fn set_graph(&self, graph: Option<Graph>) -> Result<()> {
+        self.change(|given| given.graph = graph.map(Arc::new))
+    }
+
+    /// Sets the descriptions of real inputs of the tuning graph, in the order of its inputs.
+    pub fn set_graph_inputs(&self, inputs: Vec<TensorDesc>) -> Result<()> {
+        self.change(|given| given.inputs = inputs)
+    }
+
+    /// Sets graphs that the tuning graph depends on; kept for gradient tuning.
+    pub fn set_depend_graphs(&self, graphs: Vec<Graph>) -> Result<()> {
+        self.change(|given| given.depend_graphs = graphs.into_iter().map(Arc::new).collect())
+    }
+
+    /// Sets the inputs of the graphs depended on. Fails with [`Error::Param`] when there are not as
+    /// many lists as graphs.
+    pub fn set_depend_inputs(&self, inputs: Vec<Vec<TensorDesc>>) -> Result<()> {
+        let _inside = self.enter()?;
+        let mut given = self.given();
+        if inputs.len() != given.depend_graphs.len() {
+            let reason = format!("{} given, but {} graphs were set", inputs.len(), given.depend_graphs.len());
+            return Err(Error::param("graph_count", reason));
+        }
+        given.depend_inputs = inputs;
+        Ok(())
+    }
+
+    /// Notes that GE has a session of its own for this one. Nothing here needs it.
+    pub fn set_ge_session(&self) -> Result<()> {
+        self.change(|_| ())
+    }
+
+    /// Sets or takes away the progress function.
+    pub fn set_progress(&self, progress: Option<Box<ProgressFn>>) -> Result<()> {
+        self.change(|given| given.progress = progress)
+    }
+
+    /// Asks the running tuning to stop after the candidate at hand; without one it has no effect. Any
+    /// thread may call it.
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Release);
+    }
+
+    /// The report of the last tuning, as JSON. While one runs: what is known so far.
+    ///
+    /// Fails with [`Error::NotFound`] before the first.
+    pub fn report(&self) -> Result<String> {
+        self.found()
+            .report
+            .clone()
+            .ok_or_else(|| Error::NotFound { what: "report: this session has tuned nothing".into() })
+    }
+
+    /// The tuned graph. Fails with [`Error::NotFound`] before a tuning has ended well.
+    pub fn tuned_graph(&self) -> Result<Graph> {
+        let none = || Error::NotFound { what: "tuned graph: this session has tuned nothing".into() };
+        self.found().graph.clone().ok_or_else(none)
+    }
+
+    /// Text of the last error of a call on this session, whichever thread made it; empty when there
+    /// was none.
+    pub fn last_error(&self) -> String {
+        self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps a call's error text for [`Session::last_error`].
+    pub fn note<T>(&self, result: Result<T>) -> Result<T> {
+        if let Err(error) = &result {
+            *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+        }
+        result
+    }
+
+    pub(super) fn given(&self) -> std::sync::MutexGuard<'_, Given> {
+        self.given.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn found(&self) -> std::sync::MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Given)) -> Result<()> {
+        let _inside = self.enter()?;
+        change(&mut self.given());
+        Ok(())
+    }
+}
