@@ -1,5 +1,13 @@
 //! Who measures a candidate: the built-in simulator, an Ascend runtime, or a plug-in.
 
+pub mod ascend;
+mod choice;
+mod env;
+pub mod simulator;
+
+pub use choice::{Choice, DEFAULT_SOC, Opened, open};
+pub use env::RuntimeEnv;
+
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
 

@@ -1,1 +1,155 @@
-//! The Ascend runtime.
+//! The Ascend runtime of this machine: found, loaded and asked what it is; never linked.
+//!
+//! [`probe`] looks for `libascendcl.so` where the environment, the system's loader and CANN's installer
+//! may have put it, resolves what measuring needs ([`MEASURING`]), and asks for version, device count
+//! and SoC name. It leaves the host as it found it: see [`probe`].
+
+mod codes;
+mod library;
+mod places;
+mod report;
+mod symbols;
+
+pub use report::{Attempt, CallFailure, Origin, Outcome, Probe, Runtime};
+pub use symbols::{MEASURING, Symbol};
+
+use super::RuntimeEnv;
+use library::{Api, Loaded};
+use places::Place;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use symbols::{ACL_RT, ASCENDCL};
+
+/// Looks for a runtime and asks the first one that answers.
+///
+/// A runtime that the process has loaded already is the only one tried, because two copies in one
+/// process disturb each other. The two questions need no initialisation in current runtimes; where one
+/// does, `aclInit` is called and undone, and an initialisation by the host is left alone.
+pub fn probe(env: &RuntimeEnv) -> Probe {
+    let mut attempts = Vec::new();
+    if env.system_loader {
+        for name in [ASCENDCL, ACL_RT] {
+            if let Some(library) = Loaded::in_process(name) {
+                let place = Place { origin: Origin::Process, folder: None };
+                let runtime = examine(&library, &place, PathBuf::from(name), &mut attempts);
+                return Probe { attempts, runtime };
+            }
+        }
+    }
+    let runtime = places::places(env).iter().find_map(|place| look_into(place, &mut attempts));
+    Probe { attempts, runtime }
+}
+
+/// Tries the runtime's names in one place.
+fn look_into(place: &Place, attempts: &mut Vec<Attempt>) -> Option<Runtime> {
+    for name in [ASCENDCL, ACL_RT] {
+        let path = place.path_of(name);
+        match Loaded::open(&path) {
+            Ok(library) => return examine(&library, place, path, attempts),
+            Err(message) => {
+                let attempt = place.refused(path, message);
+                // The split generations' name is worth a line only where it exists.
+                if name == ASCENDCL || !attempt.is_absent() {
+                    attempts.push(attempt);
+                }
+            }
+        }
+    }
+    None
+}
+
+impl Place {
+    fn path_of(&self, name: &str) -> PathBuf {
+        self.folder.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
+    }
+
+    fn refused(&self, path: PathBuf, message: String) -> Attempt {
+        let absent = match self.folder {
+            Some(_) => !path.exists(),
+            // A missing dependency is reported in the same words, under its own name.
+            None => message.starts_with(&format!("{}: cannot open shared object file", path.display())),
+        };
+        let outcome = if absent { Outcome::Absent(message) } else { Outcome::Refused(message) };
+        Attempt { origin: self.origin, path, outcome }
+    }
+}
+
+/// Resolves and asks a loaded library.
+fn examine(main: &Loaded, place: &Place, path: PathBuf, attempts: &mut Vec<Attempt>) -> Option<Runtime> {
+    let api = match Api::resolve(main) {
+        Ok(api) => api,
+        Err(names) => {
+            attempts.push(Attempt { origin: place.origin, path, outcome: Outcome::Incomplete(names) });
+            return None;
+        }
+    };
+    attempts.push(Attempt { origin: place.origin, path: path.clone(), outcome: Outcome::Loaded });
+    let missing = missing_symbols(main, place, attempts);
+    let (answers, cleanup) = ask(&api);
+    Some(Runtime {
+        path,
+        version: api.version(),
+        devices: answers.devices,
+        soc_name: answers.soc_name,
+        missing,
+        cleanup,
+    })
+}
+
+/// Names of the functions that neither the main library nor its companions of the split have.
+fn missing_symbols(main: &Loaded, place: &Place, attempts: &mut Vec<Attempt>) -> Vec<&'static str> {
+    let mut companions: HashMap<&'static str, Option<Loaded>> = HashMap::new();
+    MEASURING
+        .iter()
+        .filter(|symbol| !main.has(symbol.name))
+        .filter(|symbol| {
+            let companion = companions.entry(symbol.library).or_insert_with(|| {
+                let path = place.path_of(symbol.library);
+                Loaded::open(&path).map_err(|message| attempts.push(place.refused(path, message))).ok()
+            });
+            !companion.as_ref().is_some_and(|library| library.has(symbol.name))
+        })
+        .map(|symbol| symbol.name)
+        .collect()
+}
+
+struct Answers {
+    devices: Result<u32, CallFailure>,
+    soc_name: Result<String, CallFailure>,
+}
+
+impl Answers {
+    fn of(api: &Api) -> Answers {
+        Answers { devices: api.device_count(), soc_name: api.soc_name() }
+    }
+
+    /// Whether there is nothing more to learn by initialising.
+    fn complete(&self) -> bool {
+        matches!((&self.devices, &self.soc_name), (Ok(0), _) | (Ok(_), Ok(_)))
+    }
+}
+
+/// Asks without initialising first: a host that initialises later, with its own configuration, would be
+/// refused by a runtime that has been initialised with another one. Also the failure to undo an
+/// initialisation, if one was needed.
+fn ask(api: &Api) -> (Answers, Option<CallFailure>) {
+    /// Keeps one thread from finalising what another relies on. Held over calls of the runtime alone.
+    static INITIALISED: Mutex<()> = Mutex::new(());
+
+    let answers = Answers::of(api);
+    if answers.complete() {
+        return (answers, None);
+    }
+    let _initialised = INITIALISED.lock().unwrap_or_else(PoisonError::into_inner);
+    match api.init() {
+        code @ (codes::SUCCESS | codes::REPEAT_INITIALIZE) => {
+            let answers = Answers::of(api);
+            (answers, api.undo_init(code).err())
+        }
+        code => {
+            let failure = api.failure("aclInit", Some(code));
+            (Answers { devices: Err(failure.clone()), soc_name: Err(failure) }, None)
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Loading a runtime and calling it. All of this module's `unsafe` code is here.
+
+use super::codes;
+use super::report::CallFailure;
+use super::symbols::ASKING;
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::mem::ManuallyDrop;
+use std::path::Path;
+
+type InitFn = unsafe extern "C" fn(*const c_char) -> c_int;
+type FinalizeFn = unsafe extern "C" fn() -> c_int;
+type FinalizeReferenceFn = unsafe extern "C" fn(*mut u64) -> c_int;
+type TextFn = unsafe extern "C" fn() -> *const c_char;
+type DeviceCountFn = unsafe extern "C" fn(*mut u32) -> c_int;
+type VersionFn = unsafe extern "C" fn(*mut i32, *mut i32, *mut i32) -> c_int;
+
+/// A loaded library. It stays loaded for the life of the process: a runtime leaves threads and
+/// thread-local destructors behind that must not lose their code.
+pub struct Loaded(ManuallyDrop<Library>);
+
+impl Loaded {
+    /// Loads a library by path, or by plain name through the system's loader; the loader's message
+    /// when that fails.
+    pub fn open(name: &Path) -> Result<Loaded, String> {
+        Loaded::with_flags(name.as_os_str(), RTLD_LAZY | RTLD_LOCAL)
+    }
+
+    /// A library that the process has loaded already under this name (its SONAME).
+    pub fn in_process(name: &str) -> Option<Loaded> {
+        Loaded::with_flags(OsStr::new(name), RTLD_LAZY | RTLD_LOCAL | libc::RTLD_NOLOAD).ok()
+    }
+
+    fn with_flags(name: &OsStr, flags: c_int) -> Result<Loaded, String> {
+        // SAFETY: loading runs the library's constructors. The name is one that CANN's runtime has and
+        // the place one that the user's environment, the system's loader or CANN's installer names;
+        // running the code found there is what was asked for.
+        let library = unsafe { Library::open(Some(name), flags) };
+        library.map(|library| Loaded(ManuallyDrop::new(library))).map_err(|error| error.to_string())
+    }
+
+    /// Whether the library, or one that it depends on, has this function.
+    pub fn has(&self, name: &str) -> bool {
+        self.function::<FinalizeFn>(name).is_some()
+    }
+
+    /// The function of this name. `F` must be its prototype.
+    fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        // SAFETY: callers below pair each name with the function pointer type of its documented
+        // prototype, and never call one through another type.
+        unsafe { self.0.get::<F>(name) }.ok().map(|symbol| *symbol)
+    }
+}
+
+/// The functions that asking needs, from a library that is never unloaded.
+pub struct Api {
+    init: InitFn,
+    finalize: FinalizeFn,
+    device_count: DeviceCountFn,
+    soc_name: TextFn,
+    /// Of the reference-counted generations only.
+    finalize_reference: Option<FinalizeReferenceFn>,
+    version: Option<VersionFn>,
+    recent_error: Option<TextFn>,
+}
+
+impl Api {
+    /// Resolves the functions; the names of those missing when one of [`ASKING`] is.
+    pub fn resolve(library: &Loaded) -> Result<Api, Vec<&'static str>> {
+        let (Some(init), Some(finalize), Some(device_count), Some(soc_name)) = (
+            library.function("aclInit"),
+            library.function("aclFinalize"),
+            library.function("aclrtGetDeviceCount"),
+            library.function("aclrtGetSocName"),
+        ) else {
+            return Err(ASKING.into_iter().filter(|name| !library.has(name)).collect());
+        };
+        Ok(Api {
+            init,
+            finalize,
+            device_count,
+            soc_name,
+            finalize_reference: library.function("aclFinalizeReference"),
+            version: library.function("aclrtGetVersion"),
+            recent_error: library.function("aclGetRecentErrMsg"),
+        })
+    }
+
+    /// `aclInit` without a configuration; its code, which may be [`codes::REPEAT_INITIALIZE`].
+    pub fn init(&self) -> i32 {
+        // SAFETY: the prototype is `aclError aclInit(const char *)`, and NULL means defaults.
+        unsafe { (self.init)(std::ptr::null()) }
+    }
+
+    /// Undoes one [`Api::init`] that returned `init_code`, and nothing that the host did.
+    pub fn undo_init(&self, init_code: i32) -> Result<(), CallFailure> {
+        let (function, code) = match self.finalize_reference {
+            // Counted generations count the repeated call too.
+            Some(finalize_reference) => {
+                let mut count = 0;
+                // SAFETY: `aclError aclFinalizeReference(uint64_t *)` writes one u64.
+                ("aclFinalizeReference", unsafe { finalize_reference(&raw mut count) })
+            }
+            None if init_code == codes::SUCCESS => {
+                // SAFETY: `aclError aclFinalize()`; the initialisation is ours.
+                ("aclFinalize", unsafe { (self.finalize)() })
+            }
+            None => return Ok(()),
+        };
+        if code == codes::SUCCESS { Ok(()) } else { Err(self.failure(function, Some(code))) }
+    }
+
+    /// Number of devices.
+    pub fn device_count(&self) -> Result<u32, CallFailure> {
+        let mut count = 0u32;
+        // SAFETY: `aclError aclrtGetDeviceCount(uint32_t *)` writes one u32.
+        match unsafe { (self.device_count)(&raw mut count) } {
+            codes::SUCCESS => Ok(count),
+            code => Err(self.failure("aclrtGetDeviceCount", Some(code))),
+        }
+    }
+
+    /// SoC name of the devices.
+    pub fn soc_name(&self) -> Result<String, CallFailure> {
+        // SAFETY: `const char *aclrtGetSocName()`.
+        let name = text(unsafe { (self.soc_name)() });
+        if name.is_empty() { Err(self.failure("aclrtGetSocName", None)) } else { Ok(name) }
+    }
+
+    /// ACL version, where the runtime tells it.
+    pub fn version(&self) -> Option<(i32, i32, i32)> {
+        let version = self.version?;
+        let (mut major, mut minor, mut patch) = (0, 0, 0);
+        // SAFETY: `aclError aclrtGetVersion(int32_t *, int32_t *, int32_t *)` writes three i32.
+        let code = unsafe { version(&raw mut major, &raw mut minor, &raw mut patch) };
+        (code == codes::SUCCESS).then_some((major, minor, patch))
+    }
+
+    /// A failed call, with the runtime's message of this thread.
+    pub fn failure(&self, function: &'static str, code: Option<i32>) -> CallFailure {
+        // SAFETY: `const char *aclGetRecentErrMsg()`.
+        let message = self.recent_error.map_or_else(String::new, |recent| text(unsafe { recent() }));
+        CallFailure { function, code, message: message.trim().to_owned() }
+    }
+}
+
+/// Copies a text of the runtime; empty for NULL.
+fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    // SAFETY: the runtime's texts are NUL-terminated and stay valid until its next call on this
+    // thread; it is copied at once.
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
