@@ -1,0 +1,108 @@
+//! The `--config` file: a JSON object whose keys are option names.
+
+use crate::settings::Settings;
+use aoe::session::options;
+use aoe::status::{Error, Result};
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Longest file read; a few dozen options are a few KiB.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Reads the options of a file.
+///
+/// Fails with [`Error::File`] when it cannot be read and with [`Error::Config`], which names file and key, when
+/// it is not an object of known options with well-formed values.
+pub fn read(path: &Path) -> Result<Settings> {
+    let bad = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|e| Error::file("open", path, e))?;
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|e| Error::file("read", path, e))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(bad(None, format!("longer than {MAX_BYTES} bytes, which no file of options is")));
+    }
+    let object: Map<String, Value> =
+        serde_json::from_str(&text).map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
+    let mut settings = Settings::default();
+    for (key, value) in &object {
+        set(&mut settings, key, value).map_err(|reason| bad(None, format!("key `{key}`: {reason}")))?;
+    }
+    Ok(settings)
+}
+
+/// Sets one option from its JSON value; the error is the reason alone.
+fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
+    let Some(spec) = options::find(key) else {
+        return Err(match options::nearest(key) {
+            Some(name) => format!("there is no such option; did you mean `{name}`?"),
+            None => "there is no such option; `aoe -h` lists them".to_owned(),
+        });
+    };
+    if key == "config" {
+        return Err("a configuration file cannot name another".to_owned());
+    }
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        _ => return Err("its value must be a string, a number, true or false".to_owned()),
+    };
+    settings.set(spec, text).map_err(|error| match error {
+        Error::Option { reason, .. } => reason,
+        other => other.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn read_text(text: &str) -> Result<Settings> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        read(file.path())
+    }
+
+    #[test]
+    fn numbers_strings_and_truth_values_are_options() {
+        let settings = read_text(
+            r#"{"job_type": "operator", "tuning_time_limit": 3600, "Fdeeper_opat": true, "target_metric": "throughput"}"#,
+        )
+        .unwrap();
+        let expected = [
+            ("Fdeeper_opat", "true"),
+            ("job_type", "operator"),
+            ("target_metric", "throughput"),
+            ("tuning_time_limit", "3600"),
+        ];
+        assert_eq!(settings.iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn whatever_is_wrong_is_named_with_file_and_key() {
+        for (text, culprit) in [
+            (r#"{"job_tpye": 2}"#, "`job_tpye`"),
+            (r#"{"job_type": 9}"#, "`job_type`"),
+            (r#"{"seed": -1}"#, "`seed`"),
+            (r#"{"seed": [1]}"#, "`seed`"),
+            (r#"{"seed": null}"#, "`seed`"),
+            (r#"{"config": "x"}"#, "`config`"),
+            ("{\n\"seed\": 1,\n}", ":3"),
+            ("[]", "JSON object"),
+            ("", "JSON object"),
+        ] {
+            let error = read_text(text).unwrap_err();
+            assert!(matches!(error, Error::Config { .. }), "{error}");
+            assert!(error.to_string().contains(culprit), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_endless_file_is_refused_after_its_first_mebibyte() {
+        assert!(matches!(read(Path::new("/dev/zero")), Err(Error::Config { .. })));
+        assert!(matches!(read(Path::new("/")), Err(Error::File { .. })));
+    }
+}
