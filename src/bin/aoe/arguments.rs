@@ -63,7 +63,7 @@ fn settings(matches: &ArgMatches) -> Result<Settings> {
         _ => Settings::default(),
     };
     for spec in OPTIONS.iter().filter(|spec| given(spec)) {
-        settings.set(spec, value(spec))?;
+        settings.set(spec.name, value(spec))?;
     }
     Ok(settings)
 }

@@ -1,7 +1,6 @@
 //! The `--config` file: a JSON object whose keys are option names.
 
 use crate::settings::Settings;
-use aoe::session::options;
 use aoe::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -34,22 +33,14 @@ pub fn read(path: &Path) -> Result<Settings> {
 
 /// Sets one option from its JSON value; the error is the reason alone.
 fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
-    let Some(spec) = options::find(key) else {
-        return Err(match options::nearest(key) {
-            Some(name) => format!("there is no such option; did you mean `{name}`?"),
-            None => "there is no such option; `aoe -h` lists them".to_owned(),
-        });
-    };
-    if key == "config" {
-        return Err("a configuration file cannot name another".to_owned());
-    }
     let text = match value {
+        _ if key == "config" => return Err("a configuration file cannot name another".to_owned()),
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
         _ => return Err("its value must be a string, a number, true or false".to_owned()),
     };
-    settings.set(spec, text).map_err(|error| match error {
+    settings.set(key, text).map_err(|error| match error {
         Error::Option { reason, .. } => reason,
         other => other.to_string(),
     })

@@ -1,20 +1,21 @@
 //! The options that the user gave, from the command line and from a configuration file.
 
-use aoe::session::options::OptionSpec;
+use aoe::session::options::{self, OptionMap};
 use aoe::status::Result;
-use std::collections::BTreeMap;
 
 /// Options by name. One that is absent, or empty, was not set.
 #[derive(Debug, Default, PartialEq)]
 pub struct Settings {
-    values: BTreeMap<&'static str, String>,
+    values: OptionMap,
 }
 
 impl Settings {
-    /// Sets an option, in place of any earlier value. Fails with [`aoe::status::Error::Option`] when the value is malformed.
-    pub fn set(&mut self, spec: &OptionSpec, value: String) -> Result<()> {
-        spec.check(&value)?;
-        self.values.insert(spec.name, value);
+    /// Sets an option, in place of any earlier value.
+    ///
+    /// Fails with [`aoe::status::Error::Option`] when there is no such option or its value is malformed.
+    pub fn set(&mut self, name: &str, value: String) -> Result<()> {
+        options::check(name, &value)?;
+        self.values.insert(name.to_owned(), value);
         Ok(())
     }
 
@@ -24,7 +25,7 @@ impl Settings {
     }
 
     /// Every option with its value, empty ones too, in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.values.iter().map(|(&name, value)| (name, value.as_str()))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
