@@ -1,5 +1,13 @@
 //! Legal tilings of an operator as a search space, and the tiling that CANN would choose by default.
 
+mod cube;
+mod policy;
+#[cfg(test)]
+mod samples;
+mod vector;
+
+pub use policy::default_policy;
+
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -40,10 +48,4 @@ impl Domain for OperatorSpace {
     fn is_legal(&self, configuration: &[u32]) -> bool {
         self.schedule(configuration).is_some()
     }
-}
-
-/// The tiling that CANN's own heuristics choose: the baseline of every tuning. Always legal.
-pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
-    let _ = soc;
-    Err(crate::status::Error::Workload { workload: workload.to_string(), reason: "not built yet".into() })
 }

@@ -1,0 +1,105 @@
+//! Default tiling of convolutions.
+//!
+//! CANN's rules for them are not public. This is what its kernels' structure asks for: one core task a
+//! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
+//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less.
+
+use crate::soc::Soc;
+use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
+use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath, SplitK};
+
+/// The default tiling; may exceed a buffer of an unusual part, which the caller repairs.
+pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
+    let shape = conv.cube();
+    let limits = Limits::new(&shape, soc);
+    let single = deal(&shape, &limits, conv.kind == ConvKind::BackpropFilter);
+    let (base_m, base_n) = l0_tile(&single, &limits);
+    let whole_k = round_up(single.k, limits.k0);
+    let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
+    let base_k = fitting.min(256 / limits.es).min(whole_k).max(limits.k0) / limits.k0 * limits.k0;
+    let mut tiling = Tiling {
+        used_cores: 0,
+        single,
+        base_m: base_m as u32,
+        base_n: base_n as u32,
+        base_k: base_k as u32,
+        step_m: 1,
+        step_n: 1,
+        step_ka: 1,
+        step_kb: 1,
+        full_a: false,
+        full_b: false,
+        db_l1_a: 2,
+        db_l1_b: 2,
+        db_l0_c: if limits.base_fits(base_m, base_n, base_k, 2) { 2 } else { 1 },
+        order: LoopOrder::MFirst,
+        l2_m_tiles: 1,
+        l2_n_tiles: 1,
+        l2_order: LoopOrder::MFirst,
+        split_k: if single.k < shape.k { SplitK::MultiCore } else { SplitK::None },
+        output: OutputPath::Direct,
+    };
+    fill_l1(&mut tiling, &limits);
+    tiling
+}
+
+/// Extents of one core task: the deal over the cores whose slowest core has fewest cube steps; among
+/// equals, the one that loads least.
+fn deal(shape: &CubeShape, limits: &Limits, split_k: bool) -> Extents {
+    let extent = |whole: u64, count: u64, unit: u64| round_up(whole.div_ceil(count), unit).min(whole);
+    let k_extent = |count: u64| extent(shape.k, count, limits.k0);
+    let mut best: Option<(u64, u64, Extents)> = None;
+    for b_count in 1..=limits.cores.min(shape.batch) {
+        for m_count in 1..=(limits.cores / b_count).min(shape.m.div_ceil(F)) {
+            let left = limits.cores / b_count / m_count;
+            for n_count in 1..=left.min(shape.n.div_ceil(F)) {
+                let k_count = if split_k { (left / n_count).min(shape.k.div_ceil(256)).max(1) } else { 1 };
+                let single = Extents {
+                    batch: shape.batch.div_ceil(b_count),
+                    m: extent(shape.m, m_count, F),
+                    n: extent(shape.n, n_count, F),
+                    k: k_extent(k_count),
+                };
+                let product = |a: u64, b: u64| a.saturating_mul(b);
+                let (m, n) = (round_up(single.m, F), round_up(single.n, F));
+                let steps = product(product(single.batch, single.k), product(m / F, n / F));
+                // The left operand is read once for each kernel tap only inside L1: count it lightly.
+                let loaded = product(product(single.batch, single.k), (m / 4).saturating_add(n));
+                if best.is_none_or(|(s, l, _)| (steps, loaded) < (s, l)) {
+                    best = Some((steps, loaded, single));
+                }
+            }
+        }
+    }
+    best.map_or(Extents { batch: shape.batch, m: shape.m, n: shape.n, k: shape.k }, |(_, _, single)| single)
+}
+
+/// The L0 tile: columns up to 256, rows as L0C allows with two buffers, both cut evenly.
+fn l0_tile(single: &Extents, limits: &Limits) -> (u64, u64) {
+    let even = |whole: u64, most: u64| {
+        let blocks = round_up(whole, F).div_ceil(most).max(1);
+        round_up(whole.div_ceil(blocks), F)
+    };
+    let n = even(single.n, limits.bias_n.min(256) / F * F);
+    let rows = limits.l0_c / 8 / n / F * F;
+    (even(single.m, rows.clamp(F, 512)), n)
+}
+
+/// Fills L1: all filters where they take at most half of it, else K steps for both sides.
+fn fill_l1(tiling: &mut Tiling, limits: &Limits) {
+    let base_k = u64::from(tiling.base_k);
+    let base_tiles = tiling.single.k.div_ceil(base_k).max(1);
+    let steps = |base: u32, bytes: u64| (bytes / 2 / (u64::from(base) * base_k * limits.es)).clamp(1, base_tiles);
+    let whole_n = round_up(tiling.single.n, u64::from(tiling.base_n));
+    let filters = whole_n.saturating_mul(round_up(tiling.single.k, limits.k0)).saturating_mul(limits.es);
+    if filters <= limits.l1 / 2 {
+        tiling.full_b = true;
+        tiling.step_ka = steps(tiling.base_m, limits.l1 - filters) as u32;
+        // A's rows stay while the columns pass.
+        tiling.order = LoopOrder::NFirst;
+        return;
+    }
+    let mut both = [tiling.base_m, tiling.base_n].map(|base| steps(base, limits.l1 / 2) as u32);
+    align_steps(&mut both);
+    [tiling.step_ka, tiling.step_kb] = both;
+}

@@ -1,0 +1,53 @@
+//! The tiling that CANN's own heuristics choose: what a network runs with before it is tuned.
+
+mod conv;
+mod matmul;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use super::cube::{Limits, Tiling};
+use super::vector::Work;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::{CubeShape, Schedule, Workload, check};
+
+/// The tiling that CANN's own heuristics choose: the baseline of every tuning. Always legal.
+///
+/// Fails with [`Error::Workload`] for a workload that has no legal schedule: an extent of zero, or nothing
+/// to move.
+pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
+    let unfit = |reason: &str| Error::Workload { workload: workload.to_string(), reason: reason.into() };
+    let schedule = if let Some(shape) = workload.cube() {
+        if [shape.batch, shape.m, shape.k, shape.n].contains(&0) {
+            return Err(unfit("an extent is zero"));
+        }
+        let tiling = cube_tiling(workload, soc).ok_or_else(|| unfit("no cube work"))?;
+        Schedule::Cube(settle(tiling, &shape, soc).schedule(&shape))
+    } else {
+        let work = Work::new(workload, soc).ok_or_else(|| unfit("it neither reads nor writes a tensor"))?;
+        Schedule::Vector(vector::schedule(&work))
+    };
+    check(workload, &schedule, soc)?;
+    Ok(schedule)
+}
+
+fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
+    match workload {
+        Workload::MatMul(matmul) => Some(matmul::tiling(matmul, soc)),
+        Workload::Conv(conv) => Some(conv::tiling(conv, soc)),
+        Workload::Fused(parts) => parts.iter().find_map(|part| cube_tiling(part, soc)),
+        _ => None,
+    }
+}
+
+/// Brings a tiling into canonical form and, on parts whose buffers are smaller than the rules expect,
+/// within their limits.
+fn settle(mut tiling: Tiling, shape: &CubeShape, soc: &Soc) -> Tiling {
+    let limits = Limits::new(shape, soc);
+    tiling.make_canonical(shape, &limits);
+    while !tiling.fits(&limits) && tiling.shrink(&limits) {
+        tiling.make_canonical(shape, &limits);
+    }
+    tiling
+}
