@@ -49,6 +49,9 @@ fn run(console: &Console) -> Result<()> {
             Ok(())
         }
         Request::Command(command, matches) => (command.run)(&matches, console),
-        Request::Tune(_settings) => Err(Error::Unsupported { what: "tuning from the command line".into(), reason: "use the C functions".into() }),
+        Request::Tune(_settings) => Err(Error::Unsupported {
+            what: "tuning from the command line".into(),
+            reason: "use the C functions".into(),
+        }),
     }
 }
