@@ -1,7 +1,7 @@
 //! Finding and asking an Ascend runtime, against a C stand-in built at test time.
 
 use aoe::backend::ascend::{MEASURING, Outcome, Probe, probe};
-use aoe::backend::{Choice, DEFAULT_SOC, RuntimeEnv, open};
+use aoe::backend::{Choice, DEFAULT_SOC, Opened, Request, RuntimeEnv};
 use aoe::status::{Error, Status};
 use libloading::Library;
 use std::cell::OnceCell;
@@ -96,6 +96,10 @@ impl Install {
     fn open(&self, choice: &Choice) -> Result<String, Error> {
         open(choice, None, &self.env()).map(|opened| opened.note)
     }
+}
+
+fn open(choice: &Choice, soc_version: Option<&str>, env: &RuntimeEnv) -> Result<Opened, Error> {
+    aoe::backend::open(&Request { choice: choice.clone(), soc_version, ..Request::default() }, env)
 }
 
 /// A C text that outlives the test.
@@ -368,6 +372,9 @@ fn a_device_id_that_the_machine_does_not_have_is_an_error() {
             }
         }
     }
+    let request = Request { device: Some(2), ..Request::default() };
+    let error = aoe::backend::open(&request, &install.env()).err().unwrap();
+    assert!(matches!(&error, Error::Option { option, .. } if option == "device"), "{error}");
 }
 
 #[test]

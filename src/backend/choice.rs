@@ -6,7 +6,7 @@ use super::{Backend, RuntimeEnv};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// SoC that is simulated where neither an option nor a device names one.
@@ -44,6 +44,19 @@ impl FromStr for Choice {
     }
 }
 
+/// What is asked of [`open`]; the default asks for nothing in particular.
+#[derive(Debug, Clone, Default)]
+pub struct Request<'a> {
+    /// Option `backend`.
+    pub choice: Choice,
+    /// Option `soc_version`: a known name, or the path of a description (see [`Soc::load`]).
+    pub soc_version: Option<&'a str>,
+    /// Option `soc_set`: fields to change in the SoC that was found, by name.
+    pub soc_set: &'a [(String, String)],
+    /// Option `device`; decides over `ASCEND_DEVICE_ID`.
+    pub device: Option<u32>,
+}
+
 /// A backend ready to measure.
 pub struct Opened {
     /// The backend.
@@ -52,49 +65,54 @@ pub struct Opened {
     pub note: String,
 }
 
-/// Opens the backend of the given choice for `soc_version`, or else for the device's SoC, or else for
-/// [`DEFAULT_SOC`].
+/// Opens a backend for `soc_version`, or else for the device's SoC, or else for [`DEFAULT_SOC`].
 ///
 /// The simulator asked for by name with a `soc_version` never touches a runtime of this machine.
 ///
 /// Fails with [`Error::Backend`] where `ascend` cannot measure, naming every path tried and every
-/// symbol missing; [`Error::UnknownSoc`]; [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or
-/// for one the machine does not have; [`Error::Unsupported`] for a plug-in.
-pub fn open(choice: &Choice, soc_version: Option<&str>, env: &RuntimeEnv) -> Result<Opened> {
-    let device = env.device_id.as_deref().map_or(Ok(0), parse_device_id)?;
-    let soc = soc_version.map(Soc::find).transpose()?;
-    match (choice, soc) {
-        (Choice::Plugin(path), _) => Err(Error::Unsupported {
+/// symbol missing; [`Error::UnknownSoc`], and whatever [`Soc::load`] and [`Soc::set`] fail with;
+/// [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or, like [`Error::Option`] for `device`,
+/// for a device that the machine does not have; [`Error::Unsupported`] for a plug-in.
+pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
+    let device = Device::of(request, env)?;
+    if let Choice::Plugin(path) = &request.choice {
+        return Err(Error::Unsupported {
             what: format!("backend={}", path.display()),
             reason: "plug-in backends cannot be loaded yet; use backend=simulator".to_owned(),
-        }),
-        (Choice::Simulator, Some(soc)) => Ok(simulate(soc, "asked for", "soc_version")),
+        });
+    }
+    let named = request.soc_version.map(named_soc).transpose()?;
+    let (why, mut soc, origin) = match (&request.choice, named) {
+        (Choice::Simulator, Some(soc)) => ("asked for".to_owned(), soc, "soc_version".to_owned()),
         (Choice::Simulator, None) => {
             let probe = ascend::probe(env);
             let (soc, origin) = default_soc(&probe)?;
             let why = probe.runtime.as_ref().map_or("asked for".to_owned(), |runtime| format!("asked for; {runtime}"));
-            Ok(simulate(soc, &why, &origin))
+            (why, soc, origin)
         }
-        (Choice::Ascend, _) => {
+        (choice, named) => {
             let probe = ascend::probe(env);
-            check_device(device, &probe)?;
-            Err(Error::Backend { backend: "ascend".to_owned(), reason: why_not_ascend(&probe) })
+            device.check(&probe)?;
+            if *choice == Choice::Ascend {
+                return Err(Error::Backend { backend: "ascend".to_owned(), reason: why_not_ascend(&probe) });
+            }
+            let (soc, origin) = named.map_or_else(|| default_soc(&probe), |soc| Ok((soc, "soc_version".to_owned())))?;
+            (format!("chosen by auto: {}", what_was_found(&probe)), soc, origin)
         }
-        (Choice::Auto, soc) => {
-            let probe = ascend::probe(env);
-            check_device(device, &probe)?;
-            let (soc, origin) = match soc {
-                Some(soc) => (soc, "soc_version".to_owned()),
-                None => default_soc(&probe)?,
-            };
-            Ok(simulate(soc, &format!("chosen by auto: {}", what_was_found(&probe)), &origin))
-        }
+    };
+    for (field, value) in request.soc_set {
+        soc.set(field, value)?;
     }
+    let changed = if request.soc_set.is_empty() { "" } else { ", changed by soc_set" };
+    let note = format!("backend simulator ({why}), SoC {} ({origin}{changed})", soc.name);
+    Ok(Opened { backend: Box::new(Simulator::new(soc)), note })
 }
 
-fn simulate(soc: Soc, why: &str, soc_origin: &str) -> Opened {
-    let note = format!("backend simulator ({why}), SoC {} ({soc_origin})", soc.name);
-    Opened { backend: Box::new(Simulator::new(soc)), note }
+/// A path has a slash or a suffix that descriptions have; a name has neither.
+fn named_soc(version: &str) -> Result<Soc> {
+    let path = Path::new(version);
+    let is_path = version.contains('/') || path.extension().is_some_and(|suffix| suffix == "json" || suffix == "ini");
+    if is_path { Soc::load(path) } else { Soc::find(version) }
 }
 
 /// The device's SoC where there is a device, else the default; and who named it.
@@ -131,33 +149,45 @@ fn why_not_ascend(probe: &Probe) -> String {
     }
 }
 
+/// The logical device asked for, and by which means.
+struct Device {
+    id: u32,
+    by_option: bool,
+}
+
+impl Device {
+    fn of(request: &Request<'_>, env: &RuntimeEnv) -> Result<Device> {
+        let from_variable = env.device_id.as_deref().map_or(Ok(0), parse_device_id)?;
+        Ok(Device { id: request.device.unwrap_or(from_variable), by_option: request.device.is_some() })
+    }
+
+    /// A machine that has devices must have the one asked for.
+    fn check(&self, probe: &Probe) -> Result<()> {
+        let Some(count) = probe.device_count().filter(|&count| count > 0 && self.id >= count) else { return Ok(()) };
+        let reason = format!("device {} does not exist, the machine has 0 to {}", self.id, count - 1);
+        Err(if self.by_option { Error::option("device", reason) } else { variable_error(reason) })
+    }
+}
+
 /// The logical device in `ASCEND_DEVICE_ID`: a plain decimal number.
 fn parse_device_id(value: &OsStr) -> Result<u32> {
     let text = value.to_string_lossy();
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    text.parse()
-        .ok()
-        .filter(|_| digits)
-        .ok_or_else(|| device_error(format!("`{text}` is no device number (0, 1, ...)")))
+    let number = text.parse().ok().filter(|_| digits);
+    number.ok_or_else(|| variable_error(format!("`{text}` is no device number (0, 1, ...)")))
 }
 
-/// A machine that has devices must have the one asked for.
-fn check_device(device: u32, probe: &Probe) -> Result<()> {
-    match probe.device_count() {
-        Some(count) if count > 0 && device >= count => {
-            Err(device_error(format!("device {device} does not exist, the machine has 0 to {}", count - 1)))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn device_error(reason: String) -> Error {
+fn variable_error(reason: String) -> Error {
     Error::Environment { name: "ASCEND_DEVICE_ID".to_owned(), reason }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn open_simulator(request: &Request<'_>) -> Result<Opened> {
+        open(&Request { choice: Choice::Simulator, ..request.clone() }, &RuntimeEnv::default())
+    }
 
     #[test]
     fn the_option_takes_three_words_or_a_library_path() {
@@ -175,7 +205,7 @@ mod tests {
         assert_eq!(parse_device_id(OsStr::new("7")).unwrap(), 7);
         for bad in ["", "-1", "+1", " 1", "one", "4294967296", "0x1"] {
             let env = RuntimeEnv { device_id: Some(bad.into()), ..RuntimeEnv::default() };
-            let error = open(&Choice::Simulator, Some(DEFAULT_SOC), &env).err().expect(bad);
+            let error = open(&Request::default(), &env).err().expect(bad);
             assert!(error.to_string().contains("ASCEND_DEVICE_ID"), "{bad}: {error}");
         }
     }
@@ -183,7 +213,7 @@ mod tests {
     #[test]
     fn without_device_and_option_the_default_soc_is_simulated() {
         for choice in [Choice::Auto, Choice::Simulator] {
-            let opened = open(&choice, None, &RuntimeEnv::default()).unwrap();
+            let opened = open(&Request { choice, ..Request::default() }, &RuntimeEnv::default()).unwrap();
             assert_eq!(opened.backend.soc().name, DEFAULT_SOC);
             assert_eq!(opened.backend.describe().name, "simulator");
             assert!(opened.note.contains("SoC Ascend910B2 (default)"), "{}", opened.note);
@@ -192,14 +222,26 @@ mod tests {
 
     #[test]
     fn the_option_decides_over_the_default_soc() {
-        let opened = open(&Choice::Auto, Some("ascend310p3"), &RuntimeEnv::default()).unwrap();
-        assert_eq!(opened.backend.soc().name, "Ascend310P3");
-        assert!(open(&Choice::Simulator, Some("Ascend1"), &RuntimeEnv::default()).is_err());
+        let named = |name| open_simulator(&Request { soc_version: Some(name), ..Request::default() });
+        assert_eq!(named("ascend310p3").unwrap().backend.soc().name, "Ascend310P3");
+        assert!(matches!(named("Ascend1").err(), Some(Error::UnknownSoc { .. })));
+        assert!(matches!(named("/nowhere/soc.json").err(), Some(Error::File { .. })));
+    }
+
+    #[test]
+    fn fields_of_the_soc_can_be_changed() {
+        let set = [("cube_freq_mhz".to_owned(), "1500".to_owned())];
+        let opened = open_simulator(&Request { soc_set: &set, ..Request::default() }).unwrap();
+        assert!((opened.backend.soc().cube_freq_mhz - 1500.0).abs() < f64::EPSILON);
+        assert!(opened.note.contains("changed by soc_set"), "{}", opened.note);
+        let set = [("colour".to_owned(), "1".to_owned())];
+        assert!(open_simulator(&Request { soc_set: &set, ..Request::default() }).is_err());
     }
 
     #[test]
     fn a_plug_in_is_refused_by_name() {
-        let error = open(&Choice::Plugin("/x/y.so".into()), None, &RuntimeEnv::default()).err().unwrap();
+        let request = Request { choice: Choice::Plugin("/x/y.so".into()), ..Request::default() };
+        let error = open(&request, &RuntimeEnv::default()).err().unwrap();
         assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("/x/y.so"), "{error}");
     }
 }
