@@ -1,10 +1,26 @@
 //! Model files to a [`Graph`], by framework.
+//!
+//! [`load_file`] and [`load_memory`] tell the framework, read the model, bind the inputs to what the
+//! caller says of them ([`bind_inputs`]) and infer the shapes. [`onnx`] is the one reader so far.
 
+mod bind;
+mod file;
 pub mod onnx;
 
-use crate::graph::Graph;
+pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
+
+use crate::graph::{Attr, Graph, infer};
 use crate::status::{Error, Result};
+use prost::bytes::Bytes;
 use std::path::Path;
+
+/// Attribute of a `Data` node: the symbols of its dimensions ([`Attr::Strs`], one for each
+/// dimension, empty where the dimension has none).
+pub const DIM_NAMES: &str = "_dim_names";
+
+/// Attribute of a node whose single entry in `axes` stands for that axis and all behind it, until
+/// the rank is known.
+const AXES_TO_END: &str = "_axes_to_end";
 
 /// Framework of a model file, with CANN's numbers (`--framework`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +35,18 @@ pub enum Framework {
     Onnx = 5,
 }
 
+impl Framework {
+    /// The framework's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Framework::Caffe => "Caffe",
+            Framework::Air => "AIR",
+            Framework::TensorFlow => "TensorFlow",
+            Framework::Onnx => "ONNX",
+        }
+    }
+}
+
 /// What a caller says about the inputs of a model.
 #[derive(Debug, Clone, Default)]
 pub struct InputOptions {
@@ -31,13 +59,66 @@ pub struct InputOptions {
 
 /// Reads a model file; the framework is told by the option or else by the suffix and the content.
 /// The result is validated, its inputs are bound and its shapes inferred as far as they can be.
+///
+/// Fails with [`Error::File`] when the file cannot be read, [`Error::Unsupported`] for a framework
+/// without a reader, [`Error::Graph`] when the model is malformed and [`Error::Option`] when
+/// `inputs` does not fit it.
 pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOptions) -> Result<Graph> {
-    let _ = (framework, inputs);
-    Err(Error::file("read", path, "not built yet"))
+    let data = file::read(path)?;
+    let framework = match framework {
+        Some(framework) => framework,
+        None => file::framework_of(path, &data)?,
+    };
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    load(data, &name, framework, inputs)
 }
 
-/// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none.
+/// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none. Without
+/// a suffix to go by, what is not recognised is taken for ONNX.
 pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, inputs: &InputOptions) -> Result<Graph> {
-    let _ = (data, framework, inputs);
-    Err(Error::graph(name, "not built yet"))
+    if data.is_empty() {
+        return Err(Error::graph(format!("model `{name}`"), "the model is empty"));
+    }
+    if data.len() > file::MAX_BYTES {
+        return Err(Error::graph(format!("model `{name}`"), file::TOO_LARGE));
+    }
+    let data = Bytes::copy_from_slice(data);
+    let framework = match framework {
+        Some(framework) => framework,
+        None => file::framework_by_content(&data)?.unwrap_or(Framework::Onnx),
+    };
+    load(data, name, framework, inputs)
+}
+
+fn load(data: Bytes, name: &str, framework: Framework, inputs: &InputOptions) -> Result<Graph> {
+    let mut graph = match framework {
+        Framework::Onnx => onnx::read(data, name)?,
+        other => {
+            return Err(Error::Unsupported {
+                what: format!("reading {} models (`{name}`)", other.name()),
+                reason: "convert the model to ONNX".to_owned(),
+            });
+        }
+    };
+    bind_inputs(&mut graph, inputs)?;
+    infer::infer(&mut graph)?;
+    expand_axes(&mut graph);
+    Ok(graph)
+}
+
+/// Replaces the open-ended `axes` of [`AXES_TO_END`] by all of them where the rank is known by now.
+fn expand_axes(graph: &mut Graph) {
+    for index in 0..graph.len() {
+        let id = crate::graph::NodeId(index as u32);
+        let node = graph.node(id);
+        let (Some(true), Some(&[axis])) = (node.attrs.bool(AXES_TO_END), node.attrs.ints("axes")) else { continue };
+        let Some(rank) = node.input(0).and_then(|port| graph.desc(port).shape.rank()) else { continue };
+        let rank = rank as i64;
+        let first = if axis < 0 { axis + rank } else { axis };
+        let node = graph.node_mut(id);
+        node.attrs.remove(AXES_TO_END);
+        if (0..rank).contains(&first) {
+            node.attrs.set("axes", Attr::Ints((first..rank).collect()));
+        }
+    }
 }

@@ -1,1 +1,207 @@
-//! ONNX models.
+//! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
+//!
+//! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants, [`builder`] the
+//! graph under construction, [`op`] one node as a mapping rule sees it, [`map`] the rules.
+
+mod builder;
+mod map;
+mod op;
+mod proto;
+mod tensor;
+
+pub use tensor::MAX_DIM;
+
+use crate::graph::{Graph, Node, NodeId, Port};
+use crate::status::{Error, Result};
+use builder::Builder;
+use prost::bytes::Bytes;
+use proto::decode;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Oldest opset that is read.
+pub const MIN_OPSET: i64 = 9;
+/// Newest opset whose operators the mapping rules know.
+pub const MAX_OPSET: i64 = 21;
+
+/// Whether the bytes are an ONNX model: protobuf with an IR version and a graph.
+pub fn is_model(data: &Bytes) -> bool {
+    let model: Result<proto::Model> = decode(data.clone(), String::new);
+    model.is_ok_and(|m| m.ir_version.is_some_and(|v| v > 0) && !m.graph.is_empty())
+}
+
+/// Reads a model. `name` becomes the graph's name where the file gives none.
+///
+/// The graph is as the file has it: inputs are not bound and shapes not inferred, except that
+/// outputs carry what the file says of them.
+pub fn read(data: Bytes, name: &str) -> Result<Graph> {
+    let not_onnx = || format!("model `{name}`");
+    let model: proto::Model = decode(data, not_onnx)?;
+    if model.graph.is_empty() {
+        return Err(Error::graph(not_onnx(), "is not an ONNX model: there is no graph in it"));
+    }
+    let opset = opset(&model, name)?;
+    let functions = functions(&model)?;
+    let mut file = proto::Graph::default();
+    for part in model.graph {
+        prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
+    }
+    read_graph(file, name, opset, &functions)
+}
+
+/// The opset of ONNX's own operators.
+fn opset(model: &proto::Model, name: &str) -> Result<i64> {
+    let mut version = None;
+    for bytes in &model.opset_import {
+        let set: proto::OperatorSet = decode(bytes.clone(), || format!("model `{name}`, opset_import"))?;
+        if matches!(set.domain.as_str(), "" | "ai.onnx") {
+            version = Some(set.version);
+        }
+    }
+    let Some(version) = version else {
+        return Err(Error::graph(format!("model `{name}`"), "opset_import does not name an opset of ai.onnx"));
+    };
+    if version < MIN_OPSET {
+        return Err(Error::Unsupported {
+            what: format!("ONNX opset {version} (model `{name}`)"),
+            reason: format!("opsets {MIN_OPSET} to {MAX_OPSET} are read; convert with onnx.version_converter"),
+        });
+    }
+    if version > MAX_OPSET {
+        log::warn!("model `{name}` has opset {version}; operators are read as of opset {MAX_OPSET}");
+    }
+    Ok(version)
+}
+
+/// The operators that the model defines itself.
+fn functions(model: &proto::Model) -> Result<FxHashSet<(String, String)>> {
+    let mut defined = FxHashSet::default();
+    for (index, bytes) in model.functions.iter().enumerate() {
+        let function: proto::Function = decode(bytes.clone(), || format!("function {index}"))?;
+        defined.insert((function.domain, function.name));
+    }
+    Ok(defined)
+}
+
+fn read_graph(
+    file: proto::Graph,
+    fallback_name: &str,
+    opset: i64,
+    functions: &FxHashSet<(String, String)>,
+) -> Result<Graph> {
+    let name = if file.name.is_empty() { fallback_name } else { &file.name };
+    let mut builder = Builder::new(name);
+    for (index, bytes) in file.initializer.into_iter().enumerate() {
+        builder.initializer(bytes, index)?;
+    }
+    for (index, bytes) in file.sparse_initializer.into_iter().enumerate() {
+        builder.sparse_initializer(bytes, index)?;
+    }
+    for (index, bytes) in file.input.into_iter().enumerate() {
+        builder.input(bytes, index)?;
+    }
+    for (index, bytes) in file.value_info.into_iter().enumerate() {
+        builder.hint(bytes, index)?;
+    }
+    let mut outputs = Vec::with_capacity(file.output.len());
+    for (index, bytes) in file.output.into_iter().enumerate() {
+        let info: proto::ValueInfo = decode(bytes.clone(), || format!("output {index}"))?;
+        builder.hint(bytes, index)?;
+        outputs.push(info.name);
+    }
+    let nodes = nodes(file.node, functions)?;
+    add_nodes(&mut builder, &nodes, &outputs, opset)?;
+    for output in &outputs {
+        builder.output(output)?;
+    }
+    let graph = builder.into_graph();
+    graph.validate()?;
+    Ok(graph)
+}
+
+/// Decodes the nodes.
+fn nodes(encoded: Vec<Bytes>, functions: &FxHashSet<(String, String)>) -> Result<Vec<proto::Node>> {
+    let mut nodes = Vec::with_capacity(encoded.len());
+    for (index, bytes) in encoded.into_iter().enumerate() {
+        let mut node: proto::Node = decode(bytes, || format!("node {index}"))?;
+        let place = |node: &proto::Node| format!("node {index} `{}` ({})", node.name, node.op_type);
+        if node.op_type.is_empty() {
+            return Err(Error::graph(place(&node), "the operator type is empty"));
+        }
+        if node.output.iter().all(String::is_empty) {
+            return Err(Error::graph(place(&node), "the node has no output"));
+        }
+        if node.domain == "ai.onnx" {
+            node.domain.clear();
+        }
+        if functions.contains(&(node.domain.clone(), node.op_type.clone())) {
+            return Err(Error::Unsupported {
+                what: format!("model-local function {}::{}", node.domain, node.op_type),
+                reason: format!("{} calls it; inline functions first (onnx.inliner)", place(&node)),
+            });
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+/// Maps the nodes in an order in which every producer comes first.
+fn add_nodes(builder: &mut Builder, nodes: &[proto::Node], outputs: &[String], opset: i64) -> Result<()> {
+    let names = claim_names(builder, nodes);
+    let order = order(builder, nodes, &names)?;
+    let used: FxHashSet<&str> =
+        nodes.iter().flat_map(|n| &n.input).chain(outputs).map(String::as_str).filter(|n| !n.is_empty()).collect();
+    for index in order {
+        let node = &nodes[index];
+        let mut op = op::Op::open(builder, node, names[index].clone(), &used, opset)?;
+        map::apply(&mut op, &node.domain, &node.op_type)?;
+    }
+    Ok(())
+}
+
+/// A unique name for every node: the file's own where it has one. Nodes that are named come first,
+/// so that no generated name takes one of theirs.
+fn claim_names(builder: &mut Builder, nodes: &[proto::Node]) -> Vec<String> {
+    let mut names: Vec<String> =
+        nodes.iter().map(|node| if node.name.is_empty() { String::new() } else { builder.claim(&node.name) }).collect();
+    for (index, (name, node)) in names.iter_mut().zip(nodes).enumerate() {
+        if name.is_empty() {
+            *name = builder.claim(&format!("{}_{index}", node.op_type));
+        } else if *name != node.name {
+            log::warn!("node {index} is called `{name}`: the name `{}` is taken", node.name);
+        }
+    }
+    names
+}
+
+/// Indices of the nodes, producers first; the file's order where that is one.
+fn order(builder: &Builder, nodes: &[proto::Node], names: &[String]) -> Result<Vec<usize>> {
+    let mut producers: FxHashMap<&str, Port> = FxHashMap::default();
+    for (index, node) in nodes.iter().enumerate() {
+        for (output, tensor) in node.output.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
+            let port = Port { node: NodeId(index as u32), output: output as u32 };
+            let reason = match producers.insert(tensor, port) {
+                Some(first) => format!("node `{}` writes a tensor of the same name", names[first.node.index()]),
+                None if builder.is_given(tensor) => "an input or initializer has the same name".to_owned(),
+                None => continue,
+            };
+            return Err(Error::graph(format!("node `{}`, output `{tensor}`", names[index]), reason));
+        }
+    }
+    // A graph that has only the edges finds the order, or names the cycle.
+    let mut skeleton = Graph::new("");
+    for (node, name) in nodes.iter().zip(names) {
+        let mut bare = Node::new(name, &node.op_type);
+        for (slot, tensor) in node.input.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
+            match producers.get(tensor.as_str()) {
+                Some(&port) => bare.inputs.push(Some(port)),
+                None if builder.is_given(tensor) => {}
+                None => {
+                    let place = format!("node `{name}` ({}), input {slot}", node.op_type);
+                    return Err(Error::graph(place, format!("no node writes tensor `{tensor}`")));
+                }
+            }
+        }
+        skeleton.add(bare)?;
+    }
+    Ok(skeleton.topological_order()?.into_iter().map(NodeId::index).collect())
+}

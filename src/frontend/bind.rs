@@ -1,0 +1,181 @@
+//! Giving the open dimensions of a graph's inputs their values.
+
+use super::onnx::MAX_DIM;
+use super::{DIM_NAMES, InputOptions};
+use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM};
+use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
+
+/// Option that gives the shapes of inputs by name.
+pub const SHAPE_OPTION: &str = "input_shape";
+/// Option that gives the size of open first dimensions.
+pub const BATCH_OPTION: &str = "dynamic_batch_size";
+
+/// Binds the inputs of a graph to what the caller says of them, and checks that they are sane.
+///
+/// A symbol that is bound in one input is bound in all. Shapes behind the inputs are not touched:
+/// infer them afterwards. Fails with [`Error::Option`] where the options contradict the graph, each
+/// other or reason, and with [`Error::Graph`] where an input's own shape makes no sense; the graph
+/// is then as it was.
+pub fn bind_inputs(graph: &mut Graph, options: &InputOptions) -> Result<()> {
+    let mut inputs = Inputs::of(graph);
+    for (index, (name, dims)) in options.shapes.iter().enumerate() {
+        if options.shapes[..index].iter().any(|(other, _)| other == name) {
+            return Err(Error::option(SHAPE_OPTION, format!("input `{name}` is given twice")));
+        }
+        inputs.bind_shape(name, dims)?;
+    }
+    inputs.spread_symbols();
+    if let Some(batch) = options.batch {
+        inputs.bind_batch(batch)?;
+        inputs.spread_symbols();
+    }
+    inputs.check(graph)?;
+    for input in inputs.list {
+        if let (Some(dims), Some(output)) = (input.dims, graph.node_mut(input.id).outputs.first_mut()) {
+            output.shape = Shape::new(dims);
+        }
+    }
+    Ok(())
+}
+
+/// One input while it is bound.
+struct Input {
+    id: NodeId,
+    name: String,
+    dims: Option<Vec<i64>>,
+    symbols: Vec<String>,
+}
+
+/// All inputs, and what is known of their symbols.
+struct Inputs {
+    list: Vec<Input>,
+    /// Value of a symbol and the option that gave it.
+    symbols: FxHashMap<String, (i64, String)>,
+}
+
+impl Inputs {
+    fn of(graph: &Graph) -> Self {
+        let list = graph.inputs().map(|(id, node)| Input {
+            id,
+            name: node.name.clone(),
+            dims: node.outputs.first().and_then(|o| o.shape.dims()).map(<[i64]>::to_vec),
+            symbols: match node.attrs.get(DIM_NAMES) {
+                Some(Attr::Strs(names)) => names.clone(),
+                _ => Vec::new(),
+            },
+        });
+        Inputs { list: list.collect(), symbols: FxHashMap::default() }
+    }
+
+    /// Binds one input to the dimensions that the caller gives.
+    fn bind_shape(&mut self, name: &str, given: &[i64]) -> Result<()> {
+        let Some(at) = self.list.iter().position(|input| input.name == name) else {
+            let names: Vec<_> = self.list.iter().map(|input| format!("`{}`", input.name)).collect();
+            return Err(Error::option(
+                SHAPE_OPTION,
+                format!("the model has no input `{name}`; its inputs are {}", names.join(", ")),
+            ));
+        };
+        for (axis, &dim) in given.iter().enumerate() {
+            if dim != UNKNOWN_DIM {
+                check_dim(SHAPE_OPTION, &format!("input `{name}`, dimension {axis}"), dim)?;
+            }
+        }
+        let shape = Shape::new(given);
+        let dims = self.list[at].dims.clone().unwrap_or_else(|| given.to_vec());
+        if dims.len() != given.len() {
+            let model = Shape::new(dims);
+            let reason = format!("input `{name}` is given as {shape}, but the model has it as {model}");
+            return Err(Error::option(SHAPE_OPTION, reason));
+        }
+        let mut bound = dims.clone();
+        for (axis, (&model, &dim)) in dims.iter().zip(given).enumerate() {
+            if dim == UNKNOWN_DIM {
+                continue;
+            }
+            if model != UNKNOWN_DIM && model != dim {
+                let reason =
+                    format!("input `{name}`, dimension {axis}: {dim} is given, but the model fixes it at {model}");
+                return Err(Error::option(SHAPE_OPTION, reason));
+            }
+            bound[axis] = dim;
+            self.bind_symbol(at, axis, dim, SHAPE_OPTION)?;
+        }
+        self.list[at].dims = Some(bound);
+        Ok(())
+    }
+
+    /// Gives every open first dimension this size.
+    fn bind_batch(&mut self, batch: i64) -> Result<()> {
+        check_dim(BATCH_OPTION, "the batch size", batch)?;
+        let mut any = false;
+        for at in 0..self.list.len() {
+            if let Some(first) = self.list[at].dims.as_mut().and_then(|d| d.first_mut()).filter(|d| **d == UNKNOWN_DIM)
+            {
+                *first = batch;
+                any = true;
+                self.bind_symbol(at, 0, batch, BATCH_OPTION)?;
+            }
+        }
+        if any { Ok(()) } else { Err(Error::option(BATCH_OPTION, "no input has an open first dimension")) }
+    }
+
+    /// Records the value of a dimension's symbol.
+    fn bind_symbol(&mut self, input: usize, axis: usize, dim: i64, option: &'static str) -> Result<()> {
+        let input = &self.list[input];
+        let Some(symbol) = input.symbols.get(axis).filter(|s| !s.is_empty()) else { return Ok(()) };
+        match self.symbols.get(symbol) {
+            Some((other, by)) if *other != dim => {
+                let reason = format!("`{symbol}` would be {other} by input `{by}` and {dim} by input `{}`", input.name);
+                Err(Error::option(option, reason))
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.symbols.insert(symbol.clone(), (dim, input.name.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives every open dimension with a bound symbol the symbol's value.
+    fn spread_symbols(&mut self) {
+        for input in &mut self.list {
+            let Some(dims) = &mut input.dims else { continue };
+            for (dim, symbol) in dims.iter_mut().zip(&input.symbols).filter(|(dim, _)| **dim == UNKNOWN_DIM) {
+                if let Some(&(value, _)) = self.symbols.get(symbol) {
+                    *dim = value;
+                }
+            }
+        }
+    }
+
+    /// Checks what the inputs have become, whoever gave it.
+    fn check(&self, graph: &Graph) -> Result<()> {
+        for input in &self.list {
+            let Some(dims) = &input.dims else { continue };
+            let place = || format!("input `{}`", input.name);
+            let out_of_range = |d: &i64| *d != UNKNOWN_DIM && !(1..=MAX_DIM).contains(d);
+            if let Some((axis, dim)) = dims.iter().enumerate().find(|(_, d)| out_of_range(d)) {
+                return Err(Error::graph(place(), format!("dimension {axis} is {dim}, not 1 to {MAX_DIM}")));
+            }
+            let desc = graph.node(input.id).outputs.first();
+            let bits = desc.map_or(0, |o| o.dtype.bits()).max(1);
+            let mut known = dims.iter().filter(|d| **d > 0);
+            if known.try_fold(i64::from(bits), |n, &d| n.checked_mul(d)).is_none() {
+                let reason = format!("the tensor of shape {} is too large", Shape::new(dims.as_slice()));
+                let as_it_was = desc.and_then(|o| o.shape.dims()) == Some(dims);
+                let given = Error::option(SHAPE_OPTION, format!("{}: {reason}", place()));
+                return Err(if as_it_was { Error::graph(place(), reason) } else { given });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_dim(option: &'static str, what: &str, dim: i64) -> Result<()> {
+    if (1..=MAX_DIM).contains(&dim) {
+        return Ok(());
+    }
+    Err(Error::option(option, format!("{what}: {dim} is not a size from 1 to {MAX_DIM}")))
+}

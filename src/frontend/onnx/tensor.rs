@@ -1,0 +1,197 @@
+//! `TensorProto` and `ValueInfoProto` to descriptions and small constants.
+
+use super::proto::{self, decode};
+use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM};
+use crate::status::{Error, Result};
+use prost::bytes::Bytes;
+
+/// Constants up to this many elements keep their values: those that decide shapes, axes and
+/// attributes are far smaller, and a weight's values say nothing about its speed.
+const MAX_VALUES: u64 = 4096;
+
+/// Largest size of one dimension: tilings and banks count in 32-bit integers.
+pub const MAX_DIM: i64 = i32::MAX as i64;
+
+/// Description and, where small, values of a tensor that stands in the file.
+pub fn read(tensor: &proto::Tensor, place: &dyn Fn() -> String) -> Result<(TensorDesc, Constant)> {
+    let dtype = data_type(tensor.data_type, place)?;
+    let elements = count(&tensor.dims, dtype, place)?;
+    let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
+    let stored = tensor.data_location == 0 && tensor.external_data.is_empty();
+    if elements > MAX_VALUES || !stored {
+        return Ok((desc, Constant::Opaque));
+    }
+    let values = values(tensor, dtype, elements, place)?;
+    Ok((desc, values))
+}
+
+/// Name and description of a sparse tensor; its values are never needed.
+pub fn read_sparse(bytes: Bytes, place: &dyn Fn() -> String) -> Result<(String, TensorDesc)> {
+    let sparse: proto::SparseTensor = decode(bytes, place)?;
+    let values: proto::Tensor = decode(sparse.values, place)?;
+    let dtype = data_type(values.data_type, place)?;
+    count(&sparse.dims, dtype, place)?;
+    Ok((values.name, TensorDesc::new(dtype, Shape::new(sparse.dims))))
+}
+
+/// The element type with this ONNX number.
+pub fn data_type(number: i32, place: &dyn Fn() -> String) -> Result<DataType> {
+    match DataType::from_onnx(number) {
+        Some(DataType::Undefined) | None => {
+            Err(Error::graph(place(), format!("element type {number} is not one that Ascend has")))
+        }
+        Some(dtype) => Ok(dtype),
+    }
+}
+
+/// Number of elements, when every dimension is in range and the tensor's size fits 63 bits.
+fn count(dims: &[i64], dtype: DataType, place: &dyn Fn() -> String) -> Result<u64> {
+    if let Some((axis, dim)) = dims.iter().enumerate().find(|(_, d)| !(0..=MAX_DIM).contains(*d)) {
+        return Err(Error::graph(place(), format!("dimension {axis} is {dim}, not 0 to {MAX_DIM}")));
+    }
+    let bits = u64::from(dtype.bits().max(1));
+    let elements = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64));
+    elements
+        .filter(|n| n.checked_mul(bits).is_some_and(|bits| i64::try_from(bits).is_ok()))
+        .ok_or_else(|| Error::graph(place(), format!("the tensor of shape {dims:?} is too large")))
+}
+
+/// The values of a small tensor. A tensor whose payload was emptied counts as not read.
+fn values(tensor: &proto::Tensor, dtype: DataType, elements: u64, place: &dyn Fn() -> String) -> Result<Constant> {
+    let found = if tensor.raw_data.is_empty() { typed_values(tensor, dtype) } else { raw_values(tensor, dtype) };
+    let length = match &found {
+        Constant::Ints(v) => v.len(),
+        Constant::Floats(v) => v.len(),
+        Constant::Opaque => return Ok(found),
+    };
+    if length == 0 && elements > 0 && tensor.raw_data.is_empty() {
+        return Ok(Constant::Opaque);
+    }
+    let surplus = tensor.raw_data.len() as u64 > elements * dtype.bytes();
+    if length as u64 != elements || surplus {
+        let more = if surplus { "more than " } else { "" };
+        let reason = format!("shape {:?} asks for {elements} values, the file holds {more}{length}", tensor.dims);
+        return Err(Error::graph(place(), reason));
+    }
+    Ok(found)
+}
+
+/// Values in the little-endian form that serves every type.
+fn raw_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
+    values_from_bytes(&tensor.raw_data, dtype)
+}
+
+/// Little-endian values to a constant; what is not a number type stays opaque.
+fn values_from_bytes(raw: &Bytes, dtype: DataType) -> Constant {
+    macro_rules! each {
+        ($kind:ident, $t:ty, $f:expr) => {
+            Constant::$kind(raw.as_chunks().0.iter().map(|&c| $f(<$t>::from_le_bytes(c))).collect())
+        };
+    }
+    match dtype {
+        DataType::Int64 => each!(Ints, i64, |v| v),
+        DataType::Int32 => each!(Ints, i32, i64::from),
+        DataType::Int16 => each!(Ints, i16, i64::from),
+        DataType::Int8 => each!(Ints, i8, i64::from),
+        DataType::Uint8 => each!(Ints, u8, i64::from),
+        DataType::Uint16 => each!(Ints, u16, i64::from),
+        DataType::Uint32 => each!(Ints, u32, i64::from),
+        // Values past 2^63 cannot be a size; wrapping keeps them recognisably out of range.
+        DataType::Uint64 => each!(Ints, u64, u64::cast_signed),
+        DataType::Bool => each!(Ints, u8, |v| i64::from(v != 0)),
+        DataType::Float => each!(Floats, f32, f64::from),
+        DataType::Double => each!(Floats, f64, |v| v),
+        DataType::Float16 => each!(Floats, u16, half),
+        DataType::Bfloat16 => each!(Floats, u16, brain),
+        _ => Constant::Opaque,
+    }
+}
+
+/// Values in the field that the type has of its own.
+fn typed_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
+    let from_i32 = || tensor.int32_data.iter();
+    match dtype {
+        DataType::Int64 => Constant::Ints(tensor.int64_data.clone()),
+        DataType::Int32 | DataType::Int16 | DataType::Int8 | DataType::Uint8 | DataType::Uint16 => {
+            Constant::Ints(from_i32().map(|&v| i64::from(v)).collect())
+        }
+        DataType::Bool => Constant::Ints(from_i32().map(|&v| i64::from(v != 0)).collect()),
+        DataType::Uint32 | DataType::Uint64 => {
+            Constant::Ints(tensor.uint64_data.iter().map(|v| v.cast_signed()).collect())
+        }
+        DataType::Float => Constant::Floats(tensor.float_data.iter().map(|&v| f64::from(v)).collect()),
+        DataType::Double => Constant::Floats(tensor.double_data.clone()),
+        DataType::Float16 => Constant::Floats(from_i32().map(|&v| half(v as u16)).collect()),
+        DataType::Bfloat16 => Constant::Floats(from_i32().map(|&v| brain(v as u16)).collect()),
+        _ => Constant::Opaque,
+    }
+}
+
+/// IEEE 754 binary16 by its bits.
+fn half(bits: u16) -> f64 {
+    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
+    let exponent = i32::from((bits >> 10) & 0x1f);
+    let mantissa = f64::from(bits & 0x3ff);
+    let magnitude = match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + mantissa / 1024.0) * 2f64.powi(exponent - 15),
+    };
+    sign * magnitude
+}
+
+/// bfloat16 by its bits: the upper half of a binary32.
+fn brain(bits: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(bits) << 16))
+}
+
+/// What `ValueInfoProto` says of a tensor.
+pub struct Declared {
+    /// Type and shape; a symbolic or missing dimension is unknown.
+    pub desc: TensorDesc,
+    /// Symbols of the dimensions, empty where there is none; empty when no dimension has one.
+    pub symbols: Vec<String>,
+}
+
+/// Reads the type of a graph input, where type and shape must make sense.
+pub fn declared_input(info: &proto::ValueInfo) -> Result<Declared> {
+    let place = || format!("input `{}`", info.name);
+    let Some(tensor) = info.kind.as_ref().and_then(|k| k.tensor.as_ref()) else {
+        return Err(Error::graph(place(), "is not a tensor; sequences, maps and optionals cannot be tuned"));
+    };
+    let dtype = data_type(tensor.elem_type, &place)?;
+    let Some(shape) = &tensor.shape else {
+        return Ok(Declared { desc: TensorDesc::new(dtype, Shape::unknown_rank()), symbols: Vec::new() });
+    };
+    let mut dims = Vec::with_capacity(shape.dim.len());
+    let mut symbols = Vec::with_capacity(shape.dim.len());
+    for (axis, bytes) in shape.dim.iter().enumerate() {
+        let dim: proto::Dimension = decode(bytes.clone(), place)?;
+        if let Some(size) = dim.dim_value.filter(|size| !(1..=MAX_DIM).contains(size)) {
+            return Err(Error::graph(place(), format!("dimension {axis} is {size}, not 1 to {MAX_DIM}")));
+        }
+        dims.push(dim.dim_value.unwrap_or(UNKNOWN_DIM));
+        symbols.push(dim.dim_param.filter(|_| dim.dim_value.is_none()).unwrap_or_default());
+    }
+    if symbols.iter().all(String::is_empty) {
+        symbols.clear();
+    }
+    Ok(Declared { desc: TensorDesc::new(dtype, Shape::new(dims)), symbols })
+}
+
+/// Reads the type of a tensor inside the graph, which is a hint: what makes no sense in it counts
+/// as not known.
+pub fn declared_value(info: &proto::ValueInfo) -> TensorDesc {
+    let Some(tensor) = info.kind.as_ref().and_then(|k| k.tensor.as_ref()) else { return TensorDesc::unknown() };
+    let dtype = DataType::from_onnx(tensor.elem_type).unwrap_or(DataType::Undefined);
+    let dim = |bytes: &Bytes| {
+        let dim: Option<proto::Dimension> = decode(bytes.clone(), String::new).ok();
+        dim.and_then(|d| d.dim_value).filter(|size| (0..=MAX_DIM).contains(size)).unwrap_or(UNKNOWN_DIM)
+    };
+    let shape = match &tensor.shape {
+        Some(shape) => Shape::new(shape.dim.iter().map(dim).collect::<Vec<_>>()),
+        None => Shape::unknown_rank(),
+    };
+    TensorDesc::new(dtype, shape)
+}
