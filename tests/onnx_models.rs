@@ -82,11 +82,11 @@ fn memory_and_file_give_the_same_graph() {
     }
 }
 
-/// Every model under the directory that `LIBAOE_MODELS` names.
-fn shared_models() -> Vec<PathBuf> {
-    let Some(root) = std::env::var_os("LIBAOE_MODELS") else { return Vec::new() };
+/// The bundled models, and every one under the directory that `LIBAOE_MODELS` names.
+fn models_at_hand() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut open = vec![PathBuf::from(root)];
+    let mut open = vec![bundled("")];
+    open.extend(std::env::var_os("LIBAOE_MODELS").map(PathBuf::from));
     while let Some(directory) = open.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -103,7 +103,7 @@ fn shared_models() -> Vec<PathBuf> {
 
 #[test]
 fn every_model_at_hand_loads_with_all_operators_mapped() {
-    for path in shared_models() {
+    for path in models_at_hand() {
         let batch = path.to_string_lossy().contains("dyn").then_some(8);
         let options = InputOptions { batch, ..InputOptions::default() };
         let graph = load_file(&path, None, &options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

@@ -314,7 +314,7 @@ impl<'a> Op<'a> {
         let mut node = self.node(&op_type);
         node.origin_type = op_type;
         node.mapped = false;
-        node.inputs = self.inputs.clone();
+        node.inputs.clone_from(&self.inputs);
         self.copy_attrs(&mut node)?;
         self.finish(node)
     }

@@ -187,7 +187,6 @@ pub struct SparseTensor {
     pub dims: Vec<i64>,
 }
 
-
 /// `ValueInfoProto`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ValueInfo {
