@@ -4,6 +4,8 @@ mod cube;
 mod policy;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use policy::default_policy;
@@ -11,32 +13,113 @@ pub use policy::default_policy;
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{Schedule, Workload};
+use crate::workload::{Schedule, Workload, check};
+use cube::CubeSpace;
+use vector::{VectorSpace, Work};
 
-/// All tilings of one workload on one SoC, as value indices.
+/// One thing that can be chosen about a tiling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// CANN's name of the tiling field (`baseM`, `stepKa`, ...). `fullLoad` is the tens digit of
+    /// `tilingEnable` (1 A, 2 B), `tilingEnable` its ones digit, `dbA1` and `dbB1` are `depthA1` and
+    /// `depthB1` over their steps; for vector kernels `tilingKey`, `blockDim`, `doubleBuffer`, `ubTileBytes`.
+    pub name: &'static str,
+    /// Its values, ascending; a configuration holds indices into this list.
+    pub values: Vec<u64>,
+}
+
+/// All tilings of one workload on one `SoC`, as value indices.
+///
+/// Legal are the configurations that [`check`] accepts and that are in canonical form: nothing reaches
+/// beyond the shape, no buffer is claimed that cannot matter, and what has two spellings has one here.
 #[derive(Debug, Clone)]
 pub struct OperatorSpace {
     workload: Workload,
     soc: Soc,
+    tilings: Tilings,
     sizes: Vec<u32>,
+    default: Schedule,
+}
+
+#[derive(Debug, Clone)]
+enum Tilings {
+    Cube(CubeSpace),
+    Vector(VectorSpace),
 }
 
 impl OperatorSpace {
-    /// The space of a workload.
+    /// The space of a workload; it contains [`default_policy`]'s schedule and fails where that does.
     pub fn new(workload: &Workload, soc: &Soc) -> Result<OperatorSpace> {
-        Ok(OperatorSpace { workload: workload.clone(), soc: soc.clone(), sizes: Vec::new() })
+        OperatorSpace::including(workload, soc, &[])
+    }
+
+    /// The space of a workload with the values of further schedules, such as those of a bank, so far as
+    /// they have a canonical form.
+    pub fn including(workload: &Workload, soc: &Soc, schedules: &[Schedule]) -> Result<OperatorSpace> {
+        let default = default_policy(workload, soc)?;
+        let all = || std::iter::once(&default).chain(schedules);
+        let tilings = if let Some(shape) = workload.cube() {
+            let include = all().filter_map(|s| if let Schedule::Cube(s) = s { Some(s) } else { None });
+            Tilings::Cube(CubeSpace::new(workload, &shape, soc, include))
+        } else {
+            let work = Work::new(workload, soc).ok_or_else(|| crate::status::Error::Workload {
+                workload: workload.to_string(),
+                reason: "it neither reads nor writes a tensor".into(),
+            })?;
+            let include = all().filter_map(|s| if let Schedule::Vector(s) = s { Some(s) } else { None });
+            // An exchange between devices runs as the library has it.
+            let only = matches!(workload, Workload::Collective(_));
+            Tilings::Vector(VectorSpace::new(work, only, include))
+        };
+        let sizes = tilings.parameters().iter().map(|p| p.values.len() as u32).collect();
+        Ok(OperatorSpace { workload: workload.clone(), soc: soc.clone(), tilings, sizes, default })
+    }
+
+    /// What can be chosen, in the order of a configuration's entries.
+    pub fn parameters(&self) -> &[Parameter] {
+        self.tilings.parameters()
+    }
+
+    /// The tiling that CANN would choose by itself; the space contains it.
+    pub fn default_schedule(&self) -> &Schedule {
+        &self.default
     }
 
     /// The schedule of a configuration; `None` when it is not legal.
     pub fn schedule(&self, configuration: &[u32]) -> Option<Schedule> {
-        let _ = (configuration, &self.workload, &self.soc);
-        None
+        let in_range = configuration.len() == self.sizes.len()
+            && configuration.iter().zip(&self.sizes).all(|(index, size)| index < size);
+        if !in_range {
+            return None;
+        }
+        let schedule = match &self.tilings {
+            Tilings::Cube(space) => {
+                space.is_canonical(configuration).then(|| Schedule::Cube(space.schedule(configuration)))
+            }
+            Tilings::Vector(space) => {
+                space.is_canonical(configuration).then(|| Schedule::Vector(space.schedule(configuration)))
+            }
+        }?;
+        check(&self.workload, &schedule, &self.soc).is_ok().then_some(schedule)
     }
 
     /// The configuration of a schedule, when the space contains it.
     pub fn configuration(&self, schedule: &Schedule) -> Option<Vec<u32>> {
-        let _ = schedule;
-        None
+        let configuration = match (&self.tilings, schedule) {
+            (Tilings::Cube(space), Schedule::Cube(s)) => space.configuration(s),
+            (Tilings::Vector(space), Schedule::Vector(s)) => space.configuration(s),
+            _ => None,
+        }?;
+        self.is_legal(&configuration).then_some(configuration)
+    }
+}
+
+impl Tilings {
+    fn parameters(&self) -> &[Parameter] {
+        match self {
+            Tilings::Cube(space) => space.parameters(),
+            Tilings::Vector(space) => space.parameters(),
+        }
     }
 }
 
@@ -48,4 +131,20 @@ impl Domain for OperatorSpace {
     fn is_legal(&self, configuration: &[u32]) -> bool {
         self.schedule(configuration).is_some()
     }
+
+    fn may_extend(&self, prefix: &[u32]) -> bool {
+        match &self.tilings {
+            Tilings::Cube(space) => space.extends(prefix),
+            Tilings::Vector(space) => space.extends(prefix),
+        }
+    }
+}
+
+/// Indices of these values in the parameters' lists.
+fn indices(parameters: &[Parameter], values: &[u64]) -> Option<Vec<u32>> {
+    parameters
+        .iter()
+        .zip(values)
+        .map(|(parameter, value)| parameter.values.binary_search(value).ok().map(|index| index as u32))
+        .collect()
 }

@@ -1,5 +1,374 @@
 //! Tilings of cube kernels: matrix products and convolutions.
+//!
+//! A configuration lists CANN's tiling fields in an order in which each rule can be checked as soon as
+//! its last field is known, so that a walk down the parameters rarely meets a dead end.
 
 mod tiling;
+mod values;
 
-pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, round_up};
+pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base, round_up};
+
+use super::Parameter;
+use crate::soc::Soc;
+use crate::workload::{CubeSchedule, CubeShape, LoopOrder, SplitK, Workload};
+
+/// Declares the parameters: position and CANN's name.
+macro_rules! parameters {
+    ($($position:ident = $name:literal;)*) => {
+        /// Positions of the parameters in a configuration.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum P { $($position,)* }
+        const POSITIONS: &[P] = &[$(P::$position,)*];
+        const NAMES: &[&str] = &[$($name,)*];
+    };
+}
+
+parameters! {
+    SplitK = "tilingEnable";
+    BaseM = "baseM";
+    BaseN = "baseN";
+    DbL0C = "dbL0C";
+    BaseK = "baseK";
+    SingleBatch = "singleCoreBatch";
+    SingleM = "singleCoreM";
+    SingleN = "singleCoreN";
+    SingleK = "singleCoreK";
+    FullLoad = "fullLoad";
+    StepM = "stepM";
+    StepKa = "stepKa";
+    DbA1 = "dbA1";
+    StepN = "stepN";
+    StepKb = "stepKb";
+    DbB1 = "dbB1";
+    Order = "iterateOrder";
+    L2M = "l2MTileCnt";
+    L2N = "l2NTileCnt";
+    L2Order = "l2IterateOrder";
+    Cores = "usedCoreNum";
+}
+
+/// Values of `fullLoad`.
+const FULL_A: u64 = 1;
+const FULL_B: u64 = 2;
+const FULL_BOTH: u64 = 3;
+
+/// Which special forms a workload's kernels have.
+#[derive(Debug, Clone, Copy)]
+struct Kernels {
+    /// Forms of split K, by their digit in `tilingEnable`.
+    split_k: &'static [u64],
+    /// A multi-core split must finish in one round (`MatMulV3`).
+    one_round: bool,
+    /// Values of `fullLoad`.
+    full_load: &'static [u64],
+}
+
+impl Kernels {
+    fn of(workload: &Workload) -> Kernels {
+        use crate::graph::DataType::Float;
+        use crate::workload::ConvKind::BackpropFilter;
+        const NONE: &[u64] = &[0, FULL_A, FULL_B];
+        const CONV: &[u64] = &[0, FULL_A, FULL_B, FULL_BOTH];
+        match workload {
+            Workload::MatMul(w) if w.batch == 1 && w.dtype == Float && !w.trans_a && w.trans_b => {
+                Kernels { split_k: &[0, 2, 3, 4], one_round: true, full_load: NONE }
+            }
+            Workload::MatMul(w) if w.batch == 1 => Kernels { split_k: &[0, 2, 3], one_round: true, full_load: NONE },
+            Workload::Conv(w) if w.kind == BackpropFilter => {
+                Kernels { split_k: &[0, 4], one_round: false, full_load: CONV }
+            }
+            Workload::Conv(_) => Kernels { split_k: &[0], one_round: false, full_load: CONV },
+            Workload::Fused(parts) => parts.iter().find(|part| part.is_cube()).map_or_else(Kernels::plain, Kernels::of),
+            _ => Kernels::plain(),
+        }
+    }
+
+    fn plain() -> Kernels {
+        Kernels { split_k: &[0], one_round: false, full_load: &[0, FULL_A, FULL_B] }
+    }
+}
+
+/// All tilings of one cube workload.
+#[derive(Debug, Clone)]
+pub(in crate::space) struct CubeSpace {
+    shape: CubeShape,
+    limits: Limits,
+    one_round: bool,
+    parameters: Vec<Parameter>,
+}
+
+impl CubeSpace {
+    /// The space of a workload whose lists hold at least what these schedules need.
+    pub fn new<'a>(
+        workload: &Workload,
+        shape: &CubeShape,
+        soc: &Soc,
+        include: impl Iterator<Item = &'a CubeSchedule>,
+    ) -> CubeSpace {
+        let limits = Limits::new(shape, soc);
+        let kernels = Kernels::of(workload);
+        let include: Vec<Tiling> = include.filter_map(|s| Tiling::from_schedule(s, shape)).collect();
+        let parameters = POSITIONS
+            .iter()
+            .zip(NAMES)
+            .map(|(&position, &name)| {
+                let mut values = values::list(position, shape, &limits, &kernels, soc);
+                values.extend(include.iter().map(|tiling| values_of(tiling)[position as usize]));
+                values.sort_unstable();
+                values.dedup();
+                Parameter { name, values }
+            })
+            .collect();
+        CubeSpace { shape: *shape, limits, one_round: kernels.one_round, parameters }
+    }
+
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// The tiling that a full configuration describes, whether legal or not.
+    pub fn schedule(&self, configuration: &[u32]) -> CubeSchedule {
+        let value = |p: P| self.value(configuration, p);
+        let single = crate::workload::Extents {
+            batch: value(P::SingleBatch),
+            m: value(P::SingleM),
+            n: value(P::SingleN),
+            k: value(P::SingleK),
+        };
+        let order = |p: P| if value(p) == 0 { LoopOrder::MFirst } else { LoopOrder::NFirst };
+        Tiling {
+            used_cores: value(P::Cores) as u32,
+            single,
+            base_m: value(P::BaseM) as u32,
+            base_n: value(P::BaseN) as u32,
+            base_k: value(P::BaseK) as u32,
+            step_m: value(P::StepM) as u32,
+            step_n: value(P::StepN) as u32,
+            step_ka: value(P::StepKa) as u32,
+            step_kb: value(P::StepKb) as u32,
+            full_a: value(P::FullLoad) & FULL_A != 0,
+            full_b: value(P::FullLoad) & FULL_B != 0,
+            db_l1_a: value(P::DbA1) as u8,
+            db_l1_b: value(P::DbB1) as u8,
+            db_l0_c: value(P::DbL0C) as u8,
+            order: order(P::Order),
+            l2_m_tiles: value(P::L2M) as u32,
+            l2_n_tiles: value(P::L2N) as u32,
+            l2_order: order(P::L2Order),
+            split_k: split_k_of(value(P::SplitK)),
+            output: crate::workload::OutputPath::Direct,
+        }
+        .schedule(&self.shape)
+    }
+
+    /// The configuration of a schedule, when the lists hold its values; it may break a rule.
+    pub fn configuration(&self, schedule: &CubeSchedule) -> Option<Vec<u32>> {
+        let tiling = Tiling::from_schedule(schedule, &self.shape)?;
+        super::indices(&self.parameters, &values_of(&tiling))
+    }
+
+    /// Whether all rules hold that these first parameters decide, given that they hold without the last.
+    pub fn extends(&self, prefix: &[u32]) -> bool {
+        prefix.len().checked_sub(1).and_then(|last| POSITIONS.get(last)).is_none_or(|&p| self.holds(prefix, p))
+    }
+
+    /// Whether a full configuration breaks none of the rules.
+    pub fn is_canonical(&self, configuration: &[u32]) -> bool {
+        POSITIONS.iter().all(|&p| self.holds(configuration, p))
+    }
+
+    fn value(&self, configuration: &[u32], p: P) -> u64 {
+        let values = &self.parameters[p as usize].values;
+        values[(configuration[p as usize] as usize).min(values.len() - 1)]
+    }
+
+    /// The rules that can be checked once parameter `p` is known. Each leaves the later ones a way to go
+    /// on, so far as that can be told cheaply.
+    fn holds(&self, c: &[u32], p: P) -> bool {
+        let value = |p: P| self.value(c, p);
+        let (limits, now) = (&self.limits, value(p));
+        match p {
+            P::SplitK | P::SingleBatch => true,
+            P::BaseM => limits.base_fits(now, F, limits.k0, 1),
+            P::BaseN => limits.base_fits(value(P::BaseM), now, limits.k0, 1),
+            P::DbL0C => limits.base_fits(value(P::BaseM), value(P::BaseN), limits.k0, now),
+            P::BaseK => limits.base_fits(value(P::BaseM), value(P::BaseN), now, value(P::DbL0C)),
+            P::SingleM => cuts(self.shape.m, now, value(P::BaseM)),
+            P::SingleN => cuts(self.shape.n, now, value(P::BaseN)),
+            P::SingleK => self.splits(c),
+            P::FullLoad => self.l1(c, P::FullLoad) && self.room_for_panels(c),
+            P::StepM | P::StepN => self.within(c, p) && self.l1(c, p),
+            P::StepKa | P::StepKb => self.within(c, p) && self.l1(c, p) && self.steps_match(c, p),
+            P::DbA1 | P::DbB1 => self.within(c, p) && self.l1(c, p) && !self.is_full_load_in_disguise(c, p),
+            P::Order => now == 0 || (self.m_tiles(c) > 1 && self.n_tiles(c) > 1),
+            P::L2M => is_even(self.shape.m, value(P::SingleM), now),
+            P::L2N => is_even(self.shape.n, value(P::SingleN), now),
+            P::L2Order => now == 0 || (value(P::L2M) > 1 && value(P::L2N) > 1),
+            P::Cores => self.uses_cores_well(c),
+        }
+    }
+
+    fn m_tiles(&self, c: &[u32]) -> u64 {
+        self.value(c, P::SingleM).div_ceil(self.value(c, P::BaseM))
+    }
+
+    fn n_tiles(&self, c: &[u32]) -> u64 {
+        self.value(c, P::SingleN).div_ceil(self.value(c, P::BaseN))
+    }
+
+    fn k_tiles(&self, c: &[u32]) -> u64 {
+        self.value(c, P::SingleK).div_ceil(self.value(c, P::BaseK))
+    }
+
+    /// K is whole, or cut at a multiple of baseK by a form of split K that the kernel has.
+    fn splits(&self, c: &[u32]) -> bool {
+        let value = |p: P| self.value(c, p);
+        let (k, single_k, base_k) = (self.shape.k, value(P::SingleK), value(P::BaseK));
+        let form = value(P::SplitK);
+        if form == 0 || single_k >= k {
+            return form == 0 && single_k == k && base_k <= round_up(k, self.limits.k0);
+        }
+        single_k % base_k == 0 && (form != 4 || !self.one_round || self.tasks(c) <= self.limits.cores)
+    }
+
+    /// Core tasks that run side by side.
+    fn tasks(&self, c: &[u32]) -> u64 {
+        let value = |p: P| self.value(c, p);
+        let shape = &self.shape;
+        let k_tasks = if value(P::SplitK) == 2 { 1 } else { shape.k.div_ceil(value(P::SingleK)) };
+        let (m_tasks, n_tasks) = (shape.m.div_ceil(value(P::SingleM)), shape.n.div_ceil(value(P::SingleN)));
+        [m_tasks, n_tasks, k_tasks]
+            .iter()
+            .fold(shape.batch.div_ceil(value(P::SingleBatch)), |n, &count| n.saturating_mul(count))
+    }
+
+    /// Bytes of L1 that the parameters up to `p` ask for at least, and whether that fits.
+    fn l1(&self, c: &[u32], p: P) -> bool {
+        let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
+        let value = |p: P| self.value(c, p);
+        let side = |full: bool, whole: u64, base: u64, steps: u64, buffers: u64| {
+            if full {
+                round_up(whole, base).saturating_mul(round_up(value(P::SingleK), self.limits.k0))
+            } else {
+                base.saturating_mul(steps).saturating_mul(value(P::BaseK)).saturating_mul(buffers)
+            }
+        };
+        let full = value(P::FullLoad);
+        let steps_a = known(P::StepM, 1) * known(P::StepKa, 1);
+        let steps_b = known(P::StepN, 1) * known(P::StepKb, 1);
+        let a = side(full & FULL_A != 0, value(P::SingleM), value(P::BaseM), steps_a, known(P::DbA1, 1));
+        let b = side(full & FULL_B != 0, value(P::SingleN), value(P::BaseN), steps_b, known(P::DbB1, 1));
+        a.saturating_add(b).saturating_mul(self.limits.es) <= self.limits.l1
+    }
+
+    /// A panel that covers its whole task must be double buffered or it is a full load: leave room.
+    fn room_for_panels(&self, c: &[u32]) -> bool {
+        let value = |p: P| self.value(c, p);
+        let one_step = self.k_tiles(c) == 1;
+        let buffers = |covers: bool| if covers && one_step { 2 } else { 1 };
+        let full = value(P::FullLoad);
+        if full != 0 {
+            return true;
+        }
+        let a = value(P::BaseM) * buffers(self.m_tiles(c) == 1);
+        let b = value(P::BaseN) * buffers(self.n_tiles(c) == 1);
+        (a + b) * value(P::BaseK) * self.limits.es <= self.limits.l1
+    }
+
+    /// Steps stay within the core task; a fully loaded side has none.
+    fn within(&self, c: &[u32], p: P) -> bool {
+        let (now, full) = (self.value(c, p), self.value(c, P::FullLoad));
+        let (bit, most) = match p {
+            P::StepM => (FULL_A, self.m_tiles(c)),
+            P::StepKa => (FULL_A, self.k_tiles(c)),
+            P::StepN => (FULL_B, self.n_tiles(c)),
+            P::StepKb => (FULL_B, self.k_tiles(c)),
+            P::DbA1 => (FULL_A, 2),
+            _ => (FULL_B, 2),
+        };
+        if full & bit != 0 { now == 1 } else { now <= most }
+    }
+
+    /// The larger K step is a multiple of the smaller.
+    fn steps_match(&self, c: &[u32], p: P) -> bool {
+        if p == P::StepKa || self.value(c, P::FullLoad) != 0 {
+            return true;
+        }
+        let (a, b) = (self.value(c, P::StepKa), self.value(c, P::StepKb));
+        a.max(b) % a.min(b) == 0
+    }
+
+    /// Whether a panel holds its whole task with one buffer: the same as a full load.
+    fn is_full_load_in_disguise(&self, c: &[u32], p: P) -> bool {
+        let value = |p: P| self.value(c, p);
+        let (bit, steps, tiles, step_k) = match p {
+            P::DbA1 => (FULL_A, value(P::StepM), self.m_tiles(c), value(P::StepKa)),
+            _ => (FULL_B, value(P::StepN), self.n_tiles(c), value(P::StepKb)),
+        };
+        value(P::FullLoad) & bit == 0 && value(p) == 1 && steps == tiles && step_k == self.k_tiles(c)
+    }
+
+    /// Every core that the tasks can fill, or the fewest that need no further round.
+    fn uses_cores_well(&self, c: &[u32]) -> bool {
+        let used = self.value(c, P::Cores);
+        let tasks = self.tasks(c);
+        let most = self.limits.cores.min(tasks);
+        used == most || used == tasks.div_ceil(tasks.div_ceil(most))
+    }
+}
+
+/// Whether core tasks of `single` cut an extent in a canonical way: the whole, or base blocks that leave
+/// nothing over.
+fn cuts(whole: u64, single: u64, base: u64) -> bool {
+    if single >= whole { single == whole && base <= round_up(whole, F) } else { even_base(single, base) == base }
+}
+
+/// Whether so many L2 tiles are what their block size needs.
+fn is_even(whole: u64, single: u64, tiles: u64) -> bool {
+    let count = whole.div_ceil(single);
+    tiles >= 1 && tiles <= count && count.div_ceil(count.div_ceil(tiles)) == tiles
+}
+
+fn split_k_of(digit: u64) -> SplitK {
+    match digit {
+        2 => SplitK::SingleCore,
+        3 => SplitK::Deterministic,
+        4 => SplitK::MultiCore,
+        _ => SplitK::None,
+    }
+}
+
+/// A tiling's value of each parameter.
+fn values_of(t: &Tiling) -> [u64; NAMES.len()] {
+    let order = |order: LoopOrder| u64::from(order == LoopOrder::NFirst);
+    let split_k = match t.split_k {
+        SplitK::None => 0,
+        SplitK::SingleCore => 2,
+        SplitK::Deterministic => 3,
+        SplitK::MultiCore => 4,
+    };
+    let value = |position: P| match position {
+        P::SplitK => split_k,
+        P::BaseM => t.base_m.into(),
+        P::BaseN => t.base_n.into(),
+        P::DbL0C => t.db_l0_c.into(),
+        P::BaseK => t.base_k.into(),
+        P::SingleBatch => t.single.batch,
+        P::SingleM => t.single.m,
+        P::SingleN => t.single.n,
+        P::SingleK => t.single.k,
+        P::FullLoad => u64::from(t.full_a) * FULL_A + u64::from(t.full_b) * FULL_B,
+        P::StepM => t.step_m.into(),
+        P::StepKa => t.step_ka.into(),
+        P::DbA1 => t.db_l1_a.into(),
+        P::StepN => t.step_n.into(),
+        P::StepKb => t.step_kb.into(),
+        P::DbB1 => t.db_l1_b.into(),
+        P::Order => order(t.order),
+        P::L2M => t.l2_m_tiles.into(),
+        P::L2N => t.l2_n_tiles.into(),
+        P::L2Order => order(t.l2_order),
+        P::Cores => t.used_cores.into(),
+    };
+    std::array::from_fn(|i| value(POSITIONS[i]))
+}

@@ -216,6 +216,12 @@ impl Tiling {
         self.base_m = clip(self.base_m, single.m, F);
         self.base_n = clip(self.base_n, single.n, F);
         self.base_k = clip(self.base_k, single.k, limits.k0);
+        if single.m < shape.m {
+            self.base_m = even_base(single.m, self.base_m.into()) as u32;
+        }
+        if single.n < shape.n {
+            self.base_n = even_base(single.n, self.base_n.into()) as u32;
+        }
         let tiles = |extent: u64, base: u32| u32::try_from(extent.div_ceil(u64::from(base))).unwrap_or(u32::MAX);
         let (m_tiles, n_tiles) = (tiles(single.m, self.base_m), tiles(single.n, self.base_n));
         let k_tiles = tiles(single.k, self.base_k);
@@ -310,6 +316,12 @@ fn l2_tiling(cores: Cores, m_tiles: u32, n_tiles: u32, order: LoopOrder) -> L2Ti
     }
     let (m_tiles, n_tiles) = (m_tiles.max(1), n_tiles.max(1));
     L2Tiling { m_tiles, n_tiles, m_block: cores.m.div_ceil(m_tiles), n_block: cores.n.div_ceil(n_tiles), order }
+}
+
+/// The smallest L0 tile that cuts a core task into as many blocks as `base` does.
+pub(in crate::space) fn even_base(single: u64, base: u64) -> u64 {
+    let blocks = single.div_ceil(base).max(1);
+    round_up(single.div_ceil(blocks), F)
 }
 
 /// Rounds up to a multiple; saturates.

@@ -17,6 +17,7 @@ pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
     let base_k = fitting.min(256 / limits.es).min(whole_k).max(limits.k0) / limits.k0 * limits.k0;
+    let single = Extents { k: round_up(single.k, base_k).min(shape.k), ..single };
     let mut tiling = Tiling {
         used_cores: 0,
         single,

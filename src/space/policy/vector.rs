@@ -1,6 +1,6 @@
 //! CANN's default tiling of vector kernels: elementwise work, rows (softmax, norms, reductions), movement.
 
-use crate::space::vector::{Axes, UB_BLOCK, Work};
+use crate::space::vector::{Axes, Work};
 use crate::workload::{VectorSchedule, VectorTemplate};
 
 /// A reduction with fewer rows than this share of the cores is split along its axis. CANN's thresholds
@@ -17,18 +17,17 @@ const SPLIT_AXIS_BYTES: u64 = 16 << 10;
 pub(super) fn schedule(work: &Work) -> VectorSchedule {
     let template = template(work);
     let cores = work.even_cores(work.cores, template);
-    let share = work.share(cores, template).div_ceil(UB_BLOCK).saturating_mul(UB_BLOCK);
     let smallest = work.smallest_tile(template);
-    let double = work.largest_tile(true, template);
-    let fits_doubled = double >= smallest;
-    let most = if fits_doubled { double } else { work.largest_tile(false, template) };
-    // Whole rows only, where rows stay together.
-    let most = (most / smallest * smallest).max(smallest.min(most)).max(UB_BLOCK);
-    let tile = most.min(share);
+    let share = work.share(cores, template);
+    let double_buffer = smallest < share && smallest <= work.largest_tile(true, template);
+    let most = work.largest_tile(double_buffer, template) / smallest * smallest;
+    let whole = share.div_ceil(smallest).saturating_mul(smallest);
+    // A share that fits UB at once needs no second buffer.
+    let (tile, double_buffer) = if most >= whole { (whole, false) } else { (most, double_buffer) };
     VectorSchedule {
         cores: cores as u32,
         ub_tile_bytes: u32::try_from(tile).unwrap_or(u32::MAX / 32 * 32),
-        double_buffer: fits_doubled && tile < share,
+        double_buffer,
         template,
     }
 }

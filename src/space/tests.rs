@@ -1,0 +1,100 @@
+use super::samples::{socs, workload};
+use super::{OperatorSpace, default_policy};
+use crate::search::Domain;
+use crate::soc::Soc;
+use crate::workload::{MatMul, Workload, check};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::HashSet;
+
+/// A walk down the parameters that takes the first open value from a random place on, and gives up
+/// after so many values.
+fn walk(space: &OperatorSpace, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
+    let sizes = space.sizes();
+    let mut prefix: Vec<u32> = Vec::new();
+    for &size in sizes {
+        let start = rng.u32(0..size);
+        let open = (0..size).map(|i| (start + i) % size).find(|&value| {
+            prefix.push(value);
+            let open = space.may_extend(&prefix);
+            prefix.pop();
+            open
+        })?;
+        prefix.push(open);
+    }
+    Some(prefix)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn the_default_is_in_the_space(workload in workload(), soc in any::<Index>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let soc = &socs[soc.index(socs.len())];
+        let space = OperatorSpace::new(&workload, soc).unwrap();
+        let default = default_policy(&workload, soc).unwrap();
+        let configuration = space.configuration(&default);
+        prop_assert!(configuration.is_some(), "{default:?}");
+        prop_assert_eq!(space.schedule(&configuration.unwrap()), Some(default));
+    }
+
+    #[test]
+    fn configurations_and_schedules_are_inverse(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let soc = &socs[soc.index(socs.len())];
+        let space = OperatorSpace::new(&workload, soc).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..20 {
+            let Some(configuration) = walk(&space, &mut rng) else { continue };
+            let Some(schedule) = space.schedule(&configuration) else { continue };
+            prop_assert!(check(&workload, &schedule, soc).is_ok());
+            prop_assert_eq!(space.configuration(&schedule), Some(configuration), "{:?}", schedule);
+        }
+    }
+
+    #[test]
+    fn most_walks_end_at_a_legal_configuration(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let space = OperatorSpace::new(&workload, &socs[soc.index(socs.len())]).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let reached = (0..100).filter(|_| walk(&space, &mut rng).is_some_and(|c| space.is_legal(&c))).count();
+        prop_assert!(reached >= 50, "{reached} of 100");
+    }
+
+    #[test]
+    fn no_legal_configuration_hides_behind_a_closed_prefix(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let space = OperatorSpace::new(&workload, &socs[soc.index(socs.len())]).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..50 {
+            let Some(mut configuration) = walk(&space, &mut rng) else { continue };
+            let changed = rng.usize(0..configuration.len());
+            configuration[changed] = rng.u32(0..space.sizes()[changed]);
+            let open = (0..=configuration.len()).all(|length| space.may_extend(&configuration[..length]));
+            prop_assert!(open || !space.is_legal(&configuration));
+        }
+    }
+}
+
+#[test]
+fn different_configurations_are_different_schedules() {
+    let space =
+        OperatorSpace::new(&Workload::MatMul(MatMul::new(300, 500, 200)), &Soc::find("Ascend910B2").unwrap()).unwrap();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let configurations: HashSet<Vec<u32>> =
+        (0..5000).filter_map(|_| walk(&space, &mut rng)).filter(|c| space.is_legal(c)).collect();
+    let schedules: HashSet<_> = configurations.iter().filter_map(|c| space.schedule(c)).collect();
+    assert!(configurations.len() > 1000);
+    assert_eq!(configurations.len(), schedules.len());
+}
+
+#[test]
+fn lengths_and_indices_out_of_range_are_no_schedules() {
+    let space =
+        OperatorSpace::new(&Workload::MatMul(MatMul::new(64, 64, 64)), &Soc::find("Ascend310P3").unwrap()).unwrap();
+    let default = space.configuration(space.default_schedule()).unwrap();
+    assert!(space.schedule(&default[1..]).is_none());
+    let mut beyond = default;
+    beyond[1] = space.sizes()[1];
+    assert!(space.schedule(&beyond).is_none());
+}
