@@ -1,1 +1,26 @@
-//! `bank`: see the crate documentation.
+//! CANN's knowledge banks: formats, keys, paths, durable writes.
+//!
+//! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
+//! expects; `matmul` and `workload_key` make keys; `form` tells CANN's record form from ours; `document`
+//! is a bank file as lines; `side` holds what a record cost; `storage` is the seam to the file system;
+//! `file` puts them together under locks; `operator` is what a tuner uses.
+
+mod document;
+mod file;
+mod form;
+mod hash;
+mod json;
+mod key;
+mod matmul;
+mod operator;
+mod paths;
+mod side;
+mod storage;
+mod workload_key;
+
+#[cfg(test)]
+mod tests;
+
+pub use operator::{Entry, Measured, OperatorBank};
+pub use paths::{BankEnvironment, BankPaths};
+pub use storage::{Disk, Guard, Storage};

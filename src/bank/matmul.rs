@@ -1,0 +1,400 @@
+//! `MatMulV3` of the runtime bank: its key as CANN builds and packs it, and its 23 tiling fields.
+
+use super::json;
+use super::key::Unusable;
+use crate::graph::{DataType, Format};
+use crate::status::{Error, Result};
+use crate::workload::{
+    Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, OutputPath, SplitK,
+};
+use serde_json::{Map, Value};
+
+/// Operator type of the bank file.
+pub const OP_TYPE: &str = "MatMulV3";
+/// Bytes of the packed key.
+pub const KEY_BYTES: usize = 183;
+
+/// Type of one key field; each is packed little-endian and without padding.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    I64,
+    F32,
+    I32,
+    Bool,
+    U64,
+}
+
+/// The key structure, field by field in packed order.
+const FIELDS: [(&str, Kind); 34] = [
+    ("m", Kind::I64),
+    ("k", Kind::I64),
+    ("n", Kind::I64),
+    ("batch_a1", Kind::I64),
+    ("batch_a2", Kind::I64),
+    ("batch_a3", Kind::I64),
+    ("batch_a4", Kind::I64),
+    ("batch_b1", Kind::I64),
+    ("batch_b2", Kind::I64),
+    ("batch_b3", Kind::I64),
+    ("batch_b4", Kind::I64),
+    ("l1_fused_num", Kind::F32),
+    ("aub_double_num", Kind::F32),
+    ("bub_double_num", Kind::F32),
+    ("fused_double_operand_num", Kind::F32),
+    ("a_dtype", Kind::I32),
+    ("b_dtype", Kind::I32),
+    ("out_dtype", Kind::I32),
+    ("a_format", Kind::I32),
+    ("b_format", Kind::I32),
+    ("out_format", Kind::I32),
+    ("trans_a_flag", Kind::Bool),
+    ("trans_b_flag", Kind::Bool),
+    ("bias_flag", Kind::Bool),
+    ("reserved_bool", Kind::Bool),
+    ("m_align_flag", Kind::Bool),
+    ("k_align_flag", Kind::Bool),
+    ("n_align_flag", Kind::Bool),
+    ("reserved_params1", Kind::U64),
+    ("reserved_params2", Kind::U64),
+    ("reserved_params3", Kind::U64),
+    ("reserved_params4", Kind::U64),
+    ("reserved_params5", Kind::U64),
+    ("reserved_params6", Kind::U64),
+];
+
+/// Packs an `info_dict` into CANN's key structure. A missing field makes the record unusable, a wrong
+/// type damaged; fields that the structure does not have are ignored.
+pub fn pack_key(info: &Map<String, Value>) -> Result<Vec<u8>, Unusable> {
+    let mut key = Vec::with_capacity(KEY_BYTES);
+    for (name, kind) in FIELDS {
+        let value = info.get(name).ok_or_else(|| Unusable::Foreign(format!("info_dict: `{name}` is missing")))?;
+        pack_field(value, kind, &mut key)
+            .ok_or_else(|| Unusable::Damaged(format!("info_dict: `{name}` cannot be {value}")))?;
+    }
+    Ok(key)
+}
+
+fn pack_field(value: &Value, kind: Kind, key: &mut Vec<u8>) -> Option<()> {
+    match kind {
+        Kind::I64 => key.extend(json::integer(value)?.to_le_bytes()),
+        Kind::I32 => key.extend(i32::try_from(json::integer(value)?).ok()?.to_le_bytes()),
+        Kind::U64 => key.extend(value.as_u64().or_else(|| json::integer(value)?.try_into().ok())?.to_le_bytes()),
+        Kind::F32 => key.extend((value.as_f64()? as f32).to_le_bytes()),
+        Kind::Bool => key.push(u8::from(value.as_bool()?)),
+    }
+    Some(())
+}
+
+/// Whether CANN's `MatMulV3` would query the runtime bank for this product: one product of float
+/// operands in ND or `FRACTAL_NZ`.
+pub fn has_key(w: &MatMul) -> bool {
+    let folds = |t| folded_dtype(t).is_some();
+    w.batch == 1
+        && folds(w.dtype)
+        && folds(w.out_dtype)
+        && i64::try_from(w.m.max(w.k).max(w.n)).is_ok_and(|x| x < 1 << 62)
+}
+
+/// 16-bit floats share their records.
+fn folded_dtype(dtype: DataType) -> Option<DataType> {
+    match dtype {
+        DataType::Float => Some(DataType::Float),
+        DataType::Float16 | DataType::Bfloat16 => Some(DataType::Float16),
+        _ => None,
+    }
+}
+
+fn folded_format(format: Format) -> Format {
+    if format == Format::FractalNz { Format::FractalNz } else { Format::Nd }
+}
+
+/// The `info_dict` that CANN builds for a product: m and n rounded up to 16, k to 16 or, for fp32, 8.
+///
+/// Call only where [`has_key`] holds.
+pub fn info_dict(w: &MatMul) -> Map<String, Value> {
+    let k_step = if w.dtype == DataType::Float { 8 } else { 16 };
+    let dtype = |t| folded_dtype(t).unwrap_or(t).ge_number();
+    let mut info = Map::new();
+    for (name, size, step) in [("m", w.m, 16), ("k", w.k, k_step), ("n", w.n, 16)] {
+        let rounded = size.div_ceil(step) * step;
+        info.insert(name.into(), rounded.into());
+        info.insert(format!("{name}_align_flag"), (rounded == size).into());
+    }
+    for i in 1..=4 {
+        info.insert(format!("batch_a{i}"), 1.into());
+        info.insert(format!("batch_b{i}"), 1.into());
+    }
+    for (name, value) in
+        [("l1_fused_num", 0.0), ("aub_double_num", 1.0), ("bub_double_num", 1.0), ("fused_double_operand_num", 0.0)]
+    {
+        info.insert(name.into(), value.into());
+    }
+    for (name, value) in [
+        ("a_dtype", dtype(w.dtype)),
+        ("b_dtype", dtype(w.dtype)),
+        ("out_dtype", dtype(w.out_dtype)),
+        ("a_format", folded_format(w.a_format).ge_number()),
+        ("b_format", folded_format(w.b_format).ge_number()),
+        ("out_format", Format::Nd.ge_number()),
+    ] {
+        info.insert(name.into(), value.into());
+    }
+    for (name, value) in
+        [("trans_a_flag", w.trans_a), ("trans_b_flag", w.trans_b), ("bias_flag", w.bias), ("reserved_bool", false)]
+    {
+        info.insert(name.into(), value.into());
+    }
+    for i in 1..=6 {
+        info.insert(format!("reserved_params{i}"), 0.into());
+    }
+    info
+}
+
+/// Declares the tiling structure once: its fields and their names in a record.
+macro_rules! tiling {
+    ($($field:ident $name:literal),* $(,)?) => {
+        /// The tiling of a record, in CANN's terms.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub struct Tiling { $(pub $field: u32,)* }
+
+        impl Tiling {
+            /// Names of the fields in a record.
+            pub const NAMES: &'static [&'static str] = &[$($name,)*];
+
+            /// Reads a `knowledge` object. As in CANN, a missing field is 0 and an unknown one ignored.
+            pub fn from_knowledge(knowledge: &Map<String, Value>) -> Result<Self, String> {
+                let read = |name: &str| match knowledge.get(name) {
+                    None => Ok(0),
+                    Some(value) => json::integer(value)
+                        .and_then(|v| u32::try_from(v).ok())
+                        .ok_or_else(|| format!("knowledge: `{name}` cannot be {value}")),
+                };
+                Ok(Tiling { $($field: read($name)?,)* })
+            }
+
+            /// Number of fields in which two tilings differ.
+            pub fn differing_fields(&self, other: &Tiling) -> usize {
+                [$(self.$field != other.$field),*].into_iter().filter(|differs| *differs).count()
+            }
+
+            /// The tiling as `knowledge`.
+            pub fn to_knowledge(self) -> Map<String, Value> {
+                [$(($name.to_owned(), Value::from(self.$field)),)*].into_iter().collect()
+            }
+        }
+    };
+}
+
+tiling! {
+    used_core_num "usedCoreNum", single_core_m "singleCoreM", single_core_n "singleCoreN",
+    single_core_k "singleCoreK", base_m "baseM", base_n "baseN", base_k "baseK", depth_a1 "depthA1",
+    depth_b1 "depthB1", step_m "stepM", step_n "stepN", iterate_order "iterateOrder", step_ka "stepKa",
+    step_kb "stepKb", db_l0a "dbL0A", db_l0b "dbL0B", db_l0c "dbL0C", l2_m_tile_cnt "l2MTileCnt",
+    l2_n_tile_cnt "l2NTileCnt", l2_m_tile_block "l2MTileBlock", l2_n_tile_block "l2NTileBlock",
+    l2_iterate_order "l2IterateOrder", tiling_enable "tilingEnable",
+}
+
+/// L1 fields of one operand: `stepM`, `stepKa`, `depthA1`, or B's.
+struct Steps {
+    step: u32,
+    step_k: u32,
+    depth: u32,
+}
+
+/// One operand's part of a tiling, without its L1 fields.
+struct Side {
+    base: u32,
+    base_k: u32,
+    single: u64,
+    single_k: u64,
+}
+
+impl Side {
+    /// L0 tiles of the core task along m or n and along k.
+    fn whole(&self) -> Result<(u32, u32)> {
+        let tiles = |extent: u64, base: u32| narrow("L0 tiles of a core task", extent.div_ceil(u64::from(base.max(1))));
+        Ok((tiles(self.single, self.base)?, tiles(self.single_k, self.base_k)?))
+    }
+
+    /// The L1 fields of an L1 tile.
+    fn steps(&self, tile: L1Tile, buffers: u8) -> Result<Steps> {
+        let (step, step_k, buffers) = match tile {
+            L1Tile::Full(_) => {
+                let (step, step_k) = self.whole()?;
+                (step, step_k, 1)
+            }
+            L1Tile::Panel(p) => {
+                if p.batch != 1 {
+                    return Err(inexpressible(format!("an L1 panel holds {} products", p.batch)));
+                }
+                if self.base_k == 0 || p.k % self.base_k != 0 {
+                    return Err(inexpressible(format!(
+                        "an L1 panel of k = {} is no multiple of baseK = {}",
+                        p.k, self.base_k
+                    )));
+                }
+                (p.tiles, p.k / self.base_k, buffers)
+            }
+        };
+        let depth = u64::from(step) * u64::from(step_k) * u64::from(buffers);
+        Ok(Steps { step, step_k, depth: narrow("depth", depth)? })
+    }
+
+    /// The L1 tile and its buffers behind `step`, `stepK` and `depth`; full when the record says so and
+    /// its numbers are those of a whole panel.
+    fn tile(&self, step: u32, step_k: u32, depth: u32, full: bool) -> Result<(L1Tile, u8)> {
+        let block = u64::from(step) * u64::from(step_k);
+        let buffers = u64::from(depth).checked_div(block).unwrap_or(0);
+        if buffers == 0 || buffers > 255 || buffers * block != u64::from(depth) {
+            return Err(inexpressible(format!("depth {depth} is no multiple of {step} x {step_k} base blocks")));
+        }
+        if full && buffers == 1 && self.whole()? == (step, step_k) {
+            return Ok((L1Tile::FULL, 1));
+        }
+        let k = u64::from(step_k) * u64::from(self.base_k);
+        Ok((L1Tile::panel(narrow("L1 panel's k", k)?, step), buffers as u8))
+    }
+}
+
+impl Tiling {
+    /// The tiling of a schedule. Fails with [`Error::IllegalSchedule`] for what the record's fields
+    /// cannot say.
+    pub fn from_schedule(s: &CubeSchedule) -> Result<Tiling> {
+        if s.l0.k_a != s.l0.k_b {
+            return Err(inexpressible(format!("L0A holds k = {}, L0B k = {}", s.l0.k_a, s.l0.k_b)));
+        }
+        let (a, b) = sides(s);
+        let (of_a, of_b) = (a.steps(s.l1_a, s.buffers.l1_a)?, b.steps(s.l1_b, s.buffers.l1_b)?);
+        Ok(Tiling {
+            used_core_num: s.used_cores,
+            single_core_m: narrow("singleCoreM", s.single.m)?,
+            single_core_n: narrow("singleCoreN", s.single.n)?,
+            single_core_k: narrow("singleCoreK", s.single.k)?,
+            base_m: s.l0.m,
+            base_n: s.l0.n,
+            base_k: s.l0.k_a,
+            depth_a1: of_a.depth,
+            depth_b1: of_b.depth,
+            step_m: of_a.step,
+            step_n: of_b.step,
+            iterate_order: order_number(s.order),
+            step_ka: of_a.step_k,
+            step_kb: of_b.step_k,
+            db_l0a: s.buffers.l0_a.into(),
+            db_l0b: s.buffers.l0_b.into(),
+            db_l0c: s.buffers.l0_c.into(),
+            l2_m_tile_cnt: s.l2.m_tiles,
+            l2_n_tile_cnt: s.l2.n_tiles,
+            l2_m_tile_block: s.l2.m_block,
+            l2_n_tile_block: s.l2.n_block,
+            l2_iterate_order: order_number(s.l2.order),
+            tiling_enable: modelled_digits(s)
+                .checked_add(s.tiling_digits)
+                .ok_or_else(|| inexpressible(format!("tiling_digits = {} overflows tilingEnable", s.tiling_digits)))?,
+        })
+    }
+
+    /// The schedule of a tiling for one product. Fails with [`Error::IllegalSchedule`] for a tiling
+    /// that CANN would refuse too; whether the rest is legal is for [`crate::workload::check`].
+    pub fn schedule(&self, w: &MatMul) -> Result<CubeSchedule> {
+        let (ones, tens, hundreds) =
+            (self.tiling_enable % 10, self.tiling_enable / 10 % 10, self.tiling_enable / 100 % 10);
+        let (thousands, shift) = (self.tiling_enable / 1000 % 10, self.tiling_enable / 10_000);
+        if ones > 4 || tens > 2 || hundreds > 0 || thousands > 2 || shift > 1 {
+            return Err(inexpressible(format!("tilingEnable = {} names no template", self.tiling_enable)));
+        }
+        let single = Extents {
+            batch: 1,
+            m: self.single_core_m.into(),
+            n: self.single_core_n.into(),
+            k: self.single_core_k.into(),
+        };
+        let tasks = |extent: u64, single: u64| narrow("number of core tasks", extent.div_ceil(single.max(1)));
+        let mut s = CubeSchedule {
+            used_cores: self.used_core_num,
+            cores: Cores { batch: 1, m: tasks(w.m, single.m)?, n: tasks(w.n, single.n)?, k: tasks(w.k, single.k)? },
+            single,
+            l0: L0Tile { m: self.base_m, n: self.base_n, k_a: self.base_k, k_b: self.base_k },
+            l1_a: L1Tile::FULL,
+            l1_b: L1Tile::FULL,
+            buffers: Buffers {
+                l1_a: 1,
+                l1_b: 1,
+                l0_a: buffer_count("dbL0A", self.db_l0a)?,
+                l0_b: buffer_count("dbL0B", self.db_l0b)?,
+                l0_c: buffer_count("dbL0C", self.db_l0c)?,
+            },
+            order: order("iterateOrder", self.iterate_order)?,
+            l2: L2Tiling {
+                m_tiles: self.l2_m_tile_cnt,
+                n_tiles: self.l2_n_tile_cnt,
+                m_block: self.l2_m_tile_block,
+                n_block: self.l2_n_tile_block,
+                order: order("l2IterateOrder", self.l2_iterate_order)?,
+            },
+            split_k: [SplitK::None, SplitK::None, SplitK::SingleCore, SplitK::Deterministic, SplitK::MultiCore]
+                [ones as usize],
+            output: [OutputPath::Direct, OutputPath::Aligned, OutputPath::VectorNzToNd][thousands as usize],
+            tiling_digits: 0,
+        };
+        let (a, b) = sides(&s);
+        (s.l1_a, s.buffers.l1_a) = a.tile(self.step_m, self.step_ka, self.depth_a1, tens == 1)?;
+        (s.l1_b, s.buffers.l1_b) = b.tile(self.step_n, self.step_kb, self.depth_b1, tens == 2)?;
+        s.tiling_digits = self.tiling_enable - modelled_digits(&s);
+        Ok(s)
+    }
+}
+
+fn sides(s: &CubeSchedule) -> (Side, Side) {
+    let side = |base, base_k, single| Side { base, base_k, single, single_k: s.single.k };
+    (side(s.l0.m, s.l0.k_a, s.single.m), side(s.l0.n, s.l0.k_b, s.single.n))
+}
+
+/// The part of `tilingEnable` that a schedule's other fields express: ones split-K, tens full load
+/// (where both operands stay, A's is the template), thousands output.
+fn modelled_digits(s: &CubeSchedule) -> u32 {
+    let split = match s.split_k {
+        SplitK::None => 0,
+        SplitK::SingleCore => 2,
+        SplitK::Deterministic => 3,
+        SplitK::MultiCore => 4,
+    };
+    let full = match (s.l1_a, s.l1_b) {
+        (L1Tile::Full(_), _) => 10,
+        (_, L1Tile::Full(_)) => 20,
+        _ => 0,
+    };
+    let output = match s.output {
+        OutputPath::Direct => 0,
+        OutputPath::Aligned => 1000,
+        OutputPath::VectorNzToNd => 2000,
+    };
+    split + full + output
+}
+
+const fn order_number(order: LoopOrder) -> u32 {
+    match order {
+        LoopOrder::MFirst => 0,
+        LoopOrder::NFirst => 1,
+    }
+}
+
+fn order(name: &str, number: u32) -> Result<LoopOrder> {
+    match number {
+        0 => Ok(LoopOrder::MFirst),
+        1 => Ok(LoopOrder::NFirst),
+        _ => Err(inexpressible(format!("{name} = {number} is neither 0 nor 1"))),
+    }
+}
+
+fn buffer_count(name: &str, number: u32) -> Result<u8> {
+    u8::try_from(number).map_err(|_| inexpressible(format!("{name} = {number} buffers")))
+}
+
+fn narrow(name: &str, value: u64) -> Result<u32> {
+    u32::try_from(value).map_err(|_| inexpressible(format!("{name} = {value} exceeds 32 bits")))
+}
+
+fn inexpressible(rule: impl std::fmt::Display) -> Error {
+    Error::IllegalSchedule { rule: format!("{OP_TYPE} bank record: {rule}") }
+}

@@ -1,0 +1,246 @@
+//! The operator bank as a tuner sees it: look up, record, save.
+
+use super::document::Document;
+use super::file::{BankFile, Change};
+use super::form::{self, Form, Knowledge};
+use super::key::Key;
+use super::paths::BankPaths;
+use super::side;
+use super::storage::{Disk, Storage};
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::workload::{Schedule, Workload, check};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// What a measurement found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Microseconds of the tiling that CANN would have run.
+    pub before_us: f64,
+    /// Microseconds of the recorded one.
+    pub after_us: f64,
+    /// Name of the backend that measured.
+    pub backend: String,
+}
+
+/// What the bank holds for a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The recorded tiling; legal for the workload.
+    pub schedule: Schedule,
+    /// What it was measured to cost, where this library measured it on this very SoC description.
+    pub measured: Option<Measured>,
+    /// The file that holds it.
+    pub source: PathBuf,
+}
+
+/// The operator bank of one SoC. Files are read when first asked for; nothing is written before
+/// [`OperatorBank::save`].
+pub struct OperatorBank {
+    soc: Soc,
+    soc_fields: u64,
+    paths: BankPaths,
+    storage: Arc<dyn Storage>,
+    date: String,
+    files: RwLock<FxHashMap<String, Arc<Loaded>>>,
+    pending: BTreeMap<String, Pending>,
+    warnings: Mutex<Vec<String>>,
+}
+
+/// One operator type's records, custom layer first.
+struct Loaded {
+    layers: Vec<Layer>,
+}
+
+/// One file's usable records.
+struct Layer {
+    path: PathBuf,
+    records: FxHashMap<Key, (Knowledge, Option<side::Measurement>)>,
+}
+
+/// What [`OperatorBank::save`] will write to one file.
+struct Pending {
+    form: Form,
+    op_type: String,
+    changes: BTreeMap<Key, Change>,
+}
+
+impl OperatorBank {
+    /// Opens the bank of a SoC. Nothing is read yet.
+    pub fn open(paths: BankPaths, soc: &Soc) -> OperatorBank {
+        Self::with_storage(paths, soc, Arc::new(Disk), jiff::Zoned::now().date().to_string())
+    }
+
+    /// Opens a bank on another storage; `date` (`YYYY-MM-DD`) goes into the side files.
+    pub fn with_storage(paths: BankPaths, soc: &Soc, storage: Arc<dyn Storage>, date: String) -> OperatorBank {
+        OperatorBank {
+            soc: soc.clone(),
+            soc_fields: side::soc_digest(soc),
+            paths,
+            storage,
+            date,
+            files: RwLock::default(),
+            pending: BTreeMap::new(),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// Where the bank lies.
+    pub fn paths(&self) -> &BankPaths {
+        &self.paths
+    }
+
+    /// What was found wrong in the files read so far, each with file and line.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Names the record that a workload is kept under. Workloads with equal names share one record:
+    /// CANN's key rounds sizes and folds the 16-bit types.
+    pub fn record_name(&self, workload: &Workload) -> Result<String> {
+        let form = Form::of(workload);
+        let key = form.key_of(workload)?;
+        Ok(format!("{}#{:016x}", form.file_name(form.op_type(workload), &self.soc), key.digest()))
+    }
+
+    /// What the bank holds for a workload: recorded in this session, else in the custom file, else in
+    /// the layers below it.
+    ///
+    /// A record that is illegal for the workload on this SoC is a miss and is named in
+    /// [`OperatorBank::warnings`]. Fails when a file exists and cannot be read.
+    pub fn lookup(&self, workload: &Workload) -> Result<Option<Entry>> {
+        let form = Form::of(workload);
+        let op_type = form.op_type(workload);
+        let name = form.file_name(op_type, &self.soc);
+        let key = form.key_of(workload)?;
+        if let Some(change) = self.pending.get(&name).and_then(|p| p.changes.get(&key)) {
+            return Ok(Some(Entry {
+                schedule: change.knowledge.schedule(workload)?,
+                measured: Some(change.measured.clone()),
+                source: self.paths.custom.join(&name),
+            }));
+        }
+        let loaded = self.loaded(&name, form, op_type)?;
+        for layer in &loaded.layers {
+            let Some((knowledge, measured)) = layer.records.get(&key) else { continue };
+            match self.usable(knowledge, workload) {
+                Ok(schedule) => {
+                    let valid = measured.as_ref().filter(|m| m.soc_fields == self.soc_fields);
+                    let measured = valid.map(|m| Measured {
+                        before_us: m.before_us,
+                        after_us: m.after_us,
+                        backend: m.backend.clone(),
+                    });
+                    return Ok(Some(Entry { schedule, measured, source: layer.path.clone() }));
+                }
+                Err(why) => self.warn(format!("bank {}: record of {workload} not used: {why}", layer.path.display())),
+            }
+        }
+        Ok(None)
+    }
+
+    fn usable(&self, knowledge: &Knowledge, workload: &Workload) -> Result<Schedule> {
+        let schedule = knowledge.schedule(workload)?;
+        check(workload, &schedule, &self.soc)?;
+        Ok(schedule)
+    }
+
+    /// Notes a better tiling, to be written by [`OperatorBank::save`]. Fails with
+    /// [`crate::status::Error::IllegalSchedule`] for a schedule that the workload's record form cannot say.
+    pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
+        let form = Form::of(workload);
+        let op_type = form.op_type(workload);
+        let name = form.file_name(op_type, &self.soc);
+        let key = form.key_of(workload)?;
+        let knowledge = form.knowledge_of(schedule)?;
+        let replaces =
+            self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
+        let change = Change { info: form.info_dict(workload), knowledge, measured: measured.clone(), replaces };
+        let pending = self.pending.entry(name).or_insert_with(|| Pending {
+            form,
+            op_type: op_type.to_owned(),
+            changes: BTreeMap::new(),
+        });
+        pending.changes.insert(key, change);
+        Ok(())
+    }
+
+    /// Writes what was recorded and returns the files changed. Each file is replaced whole, under a
+    /// lock, together with what other processes wrote meanwhile.
+    ///
+    /// On failure the files that could be written are, the others are as they were and their records
+    /// stay recorded for another try; the first error is returned.
+    pub fn save(&mut self) -> Result<Vec<PathBuf>> {
+        let mut written = Vec::new();
+        let mut first_error = None;
+        for (name, pending) in std::mem::take(&mut self.pending) {
+            match self.save_file(&name, &pending) {
+                Ok(path) => written.extend(path),
+                Err(e) => {
+                    first_error.get_or_insert(e);
+                    self.pending.insert(name, pending);
+                }
+            }
+        }
+        first_error.map_or(Ok(written), Err)
+    }
+
+    fn save_file(&self, name: &str, pending: &Pending) -> Result<Option<PathBuf>> {
+        let file = self.file(&self.paths.custom, name, pending.form, &pending.op_type);
+        let stamp =
+            side::Stamp { soc: form::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
+        let saved = file.save(&pending.changes, &stamp)?;
+        saved.warnings.into_iter().for_each(|w| self.warn(w));
+        // What was read before is out of date now.
+        self.files.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        Ok(saved.changed.then(|| file.path().to_owned()))
+    }
+
+    fn file(&self, directory: &Path, name: &str, form: Form, op_type: &str) -> BankFile<'_> {
+        BankFile::new(&*self.storage, directory, name, form, op_type)
+    }
+
+    fn loaded(&self, name: &str, form: Form, op_type: &str) -> Result<Arc<Loaded>> {
+        if let Some(loaded) = self.files.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+            return Ok(Arc::clone(loaded));
+        }
+        let mut layers = Vec::new();
+        for directory in std::iter::once(&self.paths.custom).chain(&self.paths.also_read) {
+            let file = self.file(directory, name, form, op_type);
+            if let Some((document, side)) = file.read()? {
+                file.findings(&document).into_iter().for_each(|w| self.warn(w));
+                layers.push(Layer::new(file.path(), &document, &side));
+            } else if layers.is_empty() {
+                // The first layer is always the custom one.
+                layers.push(Layer { path: file.path().to_owned(), records: FxHashMap::default() });
+            }
+        }
+        let loaded = Arc::new(Loaded { layers });
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(files.entry(name.to_owned()).or_insert(loaded)))
+    }
+
+    fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&warning) {
+            log::warn!("{warning}");
+            warnings.push(warning);
+        }
+    }
+}
+
+impl Layer {
+    fn new(path: &Path, document: &Document, side: &side::Side) -> Layer {
+        let records = document.records().map(|record| {
+            let measured = match side.verdict(&record.key, &record.knowledge, true) {
+                side::Verdict::Vouched(measured) => Some(measured.clone()),
+                side::Verdict::Unknown | side::Verdict::Doubtful(_) => None,
+            };
+            (record.key.clone(), (record.knowledge.clone(), measured))
+        });
+        Layer { path: path.to_owned(), records: records.collect() }
+    }
+}

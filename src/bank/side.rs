@@ -1,0 +1,202 @@
+//! Our side file: what each record of a bank file cost when it was measured.
+//!
+//! JSON lines in the hidden directory `.aoe` beside the bank, so that nothing of ours stands in a file
+//! of CANN's. It also vouches for the records written here: a bank file has no checksum of its own.
+//! Every line carries a sum over itself; a line that does not add up is as good as absent.
+
+use super::document::Document;
+use super::form::{Form, Knowledge};
+use super::key::Key;
+use super::operator::Measured;
+use super::{hash, json, matmul};
+use crate::soc::Soc;
+use crate::status::Result;
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+
+/// One measured record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measurement {
+    /// Digest of the record's key.
+    pub key: u64,
+    /// The record's id.
+    pub id: u32,
+    /// What was measured.
+    pub knowledge: Knowledge,
+    /// Microseconds of the tiling that CANN would have run.
+    pub before_us: f64,
+    /// Microseconds of the recorded one.
+    pub after_us: f64,
+    /// Backend that measured.
+    pub backend: String,
+    /// Name of the SoC.
+    pub soc: String,
+    /// Digest of the SoC's description: a changed one makes the times void.
+    pub soc_fields: u64,
+    /// Day of the measurement, `YYYY-MM-DD`.
+    pub date: String,
+}
+
+/// What the measurements of one save have in common.
+#[derive(Debug, Clone)]
+pub struct Stamp {
+    /// Name of the SoC.
+    pub soc: String,
+    /// Digest of its description, see [`soc_digest`].
+    pub soc_fields: u64,
+    /// Day, `YYYY-MM-DD`.
+    pub date: String,
+}
+
+impl Stamp {
+    /// The side entry of a record measured now.
+    pub fn measurement(&self, key: &Key, knowledge: &Knowledge, measured: &Measured) -> Measurement {
+        Measurement {
+            key: key.digest(),
+            id: key.id(),
+            knowledge: knowledge.clone(),
+            before_us: measured.before_us,
+            after_us: measured.after_us,
+            backend: measured.backend.clone(),
+            soc: self.soc.clone(),
+            soc_fields: self.soc_fields,
+            date: self.date.clone(),
+        }
+    }
+}
+
+/// The side file of one bank file.
+#[derive(Debug, Clone, Default)]
+pub struct Side {
+    by_key: FxHashMap<u64, Vec<Measurement>>,
+    keys_by_id: FxHashMap<u32, Vec<u64>>,
+}
+
+/// What the side file says of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict<'a> {
+    /// It is what was written here.
+    Vouched(&'a Measurement),
+    /// Nothing is known of it.
+    Unknown,
+    /// It was written here, but not like this; the reason.
+    Doubtful(String),
+}
+
+impl Side {
+    /// Reads a side file; lines that do not add up are left out.
+    pub fn parse(form: Form, content: &[u8]) -> Side {
+        let mut side = Side::default();
+        for measurement in content.split(|&b| b == b'\n').filter_map(|line| parse_line(form, line)) {
+            side.insert(measurement);
+        }
+        side
+    }
+
+    /// Adds a measurement; a second one of the same record replaces the first.
+    pub fn insert(&mut self, measurement: Measurement) {
+        let keys = self.keys_by_id.entry(measurement.id).or_default();
+        if !keys.contains(&measurement.key) {
+            keys.push(measurement.key);
+        }
+        let known = self.by_key.entry(measurement.key).or_default();
+        known.retain(|m| m.knowledge != measurement.knowledge);
+        known.push(measurement);
+    }
+
+    /// Keeps the measurements of records that stand in one of the documents.
+    pub fn retain_recorded(&mut self, documents: &[&Document]) {
+        let mut recorded: FxHashMap<u64, Vec<&Knowledge>> = FxHashMap::default();
+        for record in documents.iter().flat_map(|d| d.records()) {
+            recorded.entry(record.key.digest()).or_default().push(&record.knowledge);
+        }
+        for (key, known) in &mut self.by_key {
+            known.retain(|m| recorded.get(key).is_some_and(|r| r.contains(&&m.knowledge)));
+        }
+    }
+
+    /// The keys that were written here under this id.
+    pub fn keys_of_id(&self, id: u32) -> &[u64] {
+        self.keys_by_id.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Judges a record; `complete` tells whether it has every field of its form.
+    pub fn verdict(&self, key: &Key, knowledge: &Knowledge, complete: bool) -> Verdict<'_> {
+        let known = self.by_key.get(&key.digest()).map_or(&[][..], Vec::as_slice);
+        if let Some(measurement) = known.iter().find(|m| m.knowledge == *knowledge) {
+            return Verdict::Vouched(measurement);
+        }
+        // CANN's tuner may have improved a record of ours since, and then writes all its fields; a lone
+        // changed field speaks of damage. Files of our own form have no other writer.
+        let damaged = |m: &Measurement| match (&m.knowledge, knowledge) {
+            (Knowledge::Tiling(a), Knowledge::Tiling(b)) => !complete || matmul::Tiling::differing_fields(a, b) == 1,
+            _ => true,
+        };
+        if known.iter().any(damaged) {
+            return Verdict::Doubtful("its tiling is not the one that was written here; damaged?".into());
+        }
+        Verdict::Unknown
+    }
+
+    /// The file, in an order that depends on nothing but its content.
+    pub fn render(&self) -> Result<Vec<u8>> {
+        let mut lines = Vec::new();
+        for measurement in self.by_key.values().flatten() {
+            lines.push((measurement.id, to_line(measurement)?));
+        }
+        lines.sort_unstable();
+        Ok(lines.into_iter().flat_map(|(_, line)| (line + "\n").into_bytes()).collect())
+    }
+}
+
+/// What the times of a measurement depend on besides the backend.
+pub fn soc_digest(soc: &Soc) -> u64 {
+    // Debug text shows every field, floats exactly.
+    hash::digest(format!("{soc:?}").as_bytes())
+}
+
+fn to_line(m: &Measurement) -> Result<String> {
+    let mut fields = Map::new();
+    fields.insert("after_us".into(), m.after_us.into());
+    fields.insert("backend".into(), m.backend.as_str().into());
+    fields.insert("before_us".into(), m.before_us.into());
+    fields.insert("date".into(), m.date.as_str().into());
+    fields.insert("id".into(), m.id.into());
+    fields.insert("key".into(), hexadecimal(m.key).into());
+    fields.insert("knowledge".into(), m.knowledge.to_fields()?.into());
+    fields.insert("soc".into(), m.soc.as_str().into());
+    fields.insert("soc_fields".into(), hexadecimal(m.soc_fields).into());
+    let sum = hash::digest(json::to_sorted_text(&Value::Object(fields.clone())).as_bytes());
+    fields.insert("sum".into(), hexadecimal(sum).into());
+    Ok(json::to_sorted_text(&Value::Object(fields)))
+}
+
+fn parse_line(form: Form, line: &[u8]) -> Option<Measurement> {
+    let Ok(Value::Object(mut fields)) = serde_json::from_slice(line) else { return None };
+    let sum = number(&fields.remove("sum")?)?;
+    let fields = Value::Object(fields);
+    if hash::digest(json::to_sorted_text(&fields).as_bytes()) != sum {
+        return None;
+    }
+    let time = |name: &str| fields[name].as_f64().filter(|us| us.is_finite() && *us >= 0.0);
+    let text = |name: &str| fields[name].as_str().map(str::to_owned);
+    Some(Measurement {
+        key: number(&fields["key"])?,
+        id: u32::try_from(fields["id"].as_u64()?).ok()?,
+        knowledge: form.knowledge(&fields["knowledge"]).ok()?,
+        before_us: time("before_us")?,
+        after_us: time("after_us")?,
+        backend: text("backend")?,
+        soc: text("soc")?,
+        soc_fields: number(&fields["soc_fields"])?,
+        date: text("date")?,
+    })
+}
+
+fn hexadecimal(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+fn number(text: &Value) -> Option<u64> {
+    u64::from_str_radix(text.as_str()?, 16).ok()
+}

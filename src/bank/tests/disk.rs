@@ -1,0 +1,148 @@
+//! The file system itself: paths, permissions, locks.
+
+use super::*;
+use crate::bank::{BankEnvironment, Disk, Storage};
+use crate::status::Error;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn environment(tune: Option<PathBuf>, cache: Option<PathBuf>, home: Option<PathBuf>) -> BankEnvironment {
+    BankEnvironment { tune_bank_path: tune, ascend_cache_path: cache, home }
+}
+
+#[test]
+fn the_first_variable_that_is_set_decides() {
+    let directory = tempfile::tempdir().unwrap();
+    let tune = directory.path().to_owned();
+    let (cache, home) = (PathBuf::from("/cache"), PathBuf::from("/home/me"));
+    let open = |tune, cache, home| BankPaths::operator(&environment(tune, cache, home), &soc()).unwrap();
+    let paths = open(Some(tune.clone()), Some(cache.clone()), Some(home.clone()));
+    assert_eq!((paths.custom, paths.also_read), (tune.join("Ascend910B2/unified_bank"), vec![]));
+    let paths = open(Some(PathBuf::new()), Some(cache), Some(home.clone()));
+    assert_eq!(paths.custom, PathBuf::from("/cache/Ascend910B2/unified_bank"));
+    assert_eq!(paths.also_read, [PathBuf::from("/cache/aoe_data/Ascend910B2/unified_bank")]);
+    let paths = open(None, None, Some(home));
+    assert_eq!(paths.custom, PathBuf::from("/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank"));
+}
+
+#[test]
+fn an_unusable_environment_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let missing = directory.path().join("missing");
+    for (env, variable, reason) in [
+        (environment(Some(file), None, None), "TUNE_BANK_PATH", "not a directory"),
+        (environment(Some(missing), None, None), "TUNE_BANK_PATH", "missing"),
+        (environment(None, None, None), "HOME", "not set"),
+    ] {
+        let error = BankPaths::operator(&env, &soc()).unwrap_err();
+        assert!(matches!(&error, Error::Environment { name, .. } if name == variable), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[test]
+fn a_soc_s_name_cannot_lead_out_of_the_bank() {
+    let evil = Soc { name: "../../etc".into(), ..soc() };
+    let paths = BankPaths::operator(&environment(None, Some("/cache".into()), None), &evil).unwrap();
+    assert_eq!(paths.custom, PathBuf::from("/cache/-2E.-2F..-2Fetc/unified_bank"));
+}
+
+#[test]
+fn new_files_have_cann_s_mode_and_old_ones_keep_theirs() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths = BankPaths { custom: directory.path().join("deep/unified_bank"), also_read: vec![] };
+    let file = paths.custom.join(FILE);
+    let mut bank = OperatorBank::open(paths, &soc());
+    let mode = || fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    for (m, expected) in [(128, 0o640), (256, 0o664)] {
+        bank.record(&product_of(m), &tiling(m, 64), &measured(1.0)).unwrap();
+        bank.save().unwrap();
+        assert_eq!(mode(), expected, "{:o}", mode());
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o664)).unwrap();
+    }
+}
+
+#[test]
+fn a_layer_below_answers_what_the_custom_bank_does_not_know() {
+    let directory = tempfile::tempdir().unwrap();
+    let [low, high] = ["low", "high"].map(|name| directory.path().join(name));
+    let mut below = OperatorBank::open(BankPaths { custom: low.clone(), also_read: vec![] }, &soc());
+    for m in [128, 256] {
+        below.record(&product_of(m), &tiling(m, 64), &measured(1.0)).unwrap();
+    }
+    below.save().unwrap();
+    let mut bank = OperatorBank::open(BankPaths { custom: high.clone(), also_read: vec![low.clone()] }, &soc());
+    bank.record(&product_of(256), &tiling(256, 32), &measured(0.5)).unwrap();
+    bank.save().unwrap();
+    let source = |m| bank.lookup(&product_of(m)).unwrap().unwrap().source;
+    assert_eq!((source(128), source(256)), (low.join(FILE), high.join(FILE)));
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_an_error_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("file"), "").unwrap();
+    let paths = BankPaths { custom: directory.path().join("file/unified_bank"), also_read: vec![] };
+    let mut bank = OperatorBank::open(paths, &soc());
+    let error = bank.record(&product_of(128), &tiling(128, 64), &measured(1.0)).and_then(|()| bank.save()).unwrap_err();
+    assert!(error.to_string().contains("file/unified_bank"), "{error}");
+}
+
+#[test]
+fn something_that_is_no_file_is_an_error_that_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join(FILE)).unwrap();
+    let bank = OperatorBank::open(BankPaths { custom: directory.path().into(), also_read: vec![] }, &soc());
+    let error = bank.lookup(&product_of(128)).unwrap_err();
+    assert!(error.to_string().contains(FILE) && error.to_string().contains("not a regular file"), "{error}");
+}
+
+#[test]
+fn a_lock_is_exclusive_until_its_guard_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("lock");
+    let guard = Disk.lock(&path, true).unwrap().unwrap();
+    let released = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (path, released) = (&path, &released);
+        scope.spawn(move || {
+            sender.send(()).unwrap();
+            let _second = Disk.lock(path, true).unwrap().unwrap();
+            assert!(released.load(Ordering::SeqCst), "two guards at once");
+        });
+        receiver.recv().unwrap();
+        // Whatever the other thread does meanwhile, it cannot have got past `lock`.
+        std::thread::yield_now();
+        released.store(true, Ordering::SeqCst);
+        drop(guard);
+    });
+}
+
+#[test]
+fn many_writers_lose_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let paths = BankPaths { custom: directory.path().join("unified_bank"), also_read: vec![] };
+    let products: Vec<u64> = (1..=40).map(|i| 16 * i).collect();
+    std::thread::scope(|scope| {
+        for part in products.chunks(10) {
+            let mut bank = OperatorBank::open(paths.clone(), &soc());
+            scope.spawn(move || {
+                for &m in part {
+                    bank.record(&product_of(m), &tiling(m, 64), &measured(1.0)).unwrap();
+                    bank.save().unwrap();
+                }
+            });
+        }
+    });
+    let reader = OperatorBank::open(paths.clone(), &soc());
+    for &m in &products {
+        assert!(reader.lookup(&product_of(m)).unwrap().is_some(), "m = {m} was lost");
+    }
+    assert_eq!(reader.warnings(), [""; 0]);
+    let names: Vec<_> = fs::read_dir(&paths.custom).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "the bank and our hidden directory: {names:?}");
+}

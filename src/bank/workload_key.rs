@@ -1,0 +1,89 @@
+//! The `info_dict` of our own record form: the canonical workload as JSON, every field that makes two
+//! workloads different problems and nothing else.
+//!
+//! Each structure is taken apart completely, so that a field added to one cannot be forgotten here.
+
+use crate::workload::{Collective, CollectiveKind, Conv, ConvKind, MatMul, Move, Operand, Reduce, Vector, Workload};
+use serde_json::{Value, json};
+
+/// The canonical JSON of a workload. Equal workloads give equal JSON, different ones different JSON.
+pub fn info_dict(workload: &Workload) -> Value {
+    match workload {
+        Workload::MatMul(w) => mat_mul(w),
+        Workload::Conv(w) => conv(w),
+        Workload::Vector(w) => vector(w),
+        Workload::Reduce(w) => reduce(w),
+        Workload::Move(w) => movement(w),
+        Workload::Collective(w) => collective(w),
+        Workload::Fused(parts) => {
+            json!({"kind": "fused", "parts": parts.iter().map(info_dict).collect::<Vec<_>>()})
+        }
+    }
+}
+
+fn mat_mul(w: &MatMul) -> Value {
+    #[rustfmt::skip]
+    let MatMul {
+        batch, a_shared, b_shared, m, k, n, dtype, out_dtype, trans_a, trans_b, bias, a_format, b_format, hf32,
+    } = w;
+    json!({
+        "kind": "matmul", "batch": batch, "a_shared": a_shared, "b_shared": b_shared, "m": m, "k": k, "n": n,
+        "dtype": dtype.name(), "out_dtype": out_dtype.name(), "trans_a": trans_a, "trans_b": trans_b,
+        "bias": bias, "a_format": a_format.name(), "b_format": b_format.name(), "hf32": hf32,
+    })
+}
+
+fn conv(w: &Conv) -> Value {
+    #[rustfmt::skip]
+    let Conv {
+        kind, batch, cin, hi, wi, cout, ho, wo, kh, kw, stride, pads, dilation, groups, dtype, out_dtype, bias,
+        format, hf32,
+    } = w;
+    let kind = match kind {
+        ConvKind::Forward => "conv",
+        ConvKind::BackpropInput => "conv_backprop_input",
+        ConvKind::BackpropFilter => "conv_backprop_filter",
+    };
+    json!({
+        "kind": kind, "batch": batch, "cin": cin, "hi": hi, "wi": wi, "cout": cout, "ho": ho, "wo": wo,
+        "kh": kh, "kw": kw, "stride": stride, "pads": pads, "dilation": dilation, "groups": groups,
+        "dtype": dtype.name(), "out_dtype": out_dtype.name(), "bias": bias, "format": format.name(), "hf32": hf32,
+    })
+}
+
+fn vector(w: &Vector) -> Value {
+    let Vector { op_type, inputs, outputs } = w;
+    json!({"kind": "vector", "op_type": op_type, "inputs": operands(inputs), "outputs": operands(outputs)})
+}
+
+fn reduce(w: &Reduce) -> Value {
+    let Reduce { op_type, outer, axis, inner, inputs, outputs } = w;
+    json!({
+        "kind": "reduce", "op_type": op_type, "outer": outer, "axis": axis, "inner": inner,
+        "inputs": operands(inputs), "outputs": operands(outputs),
+    })
+}
+
+fn movement(w: &Move) -> Value {
+    let Move { op_type, run_bytes, inputs, outputs } = w;
+    json!({
+        "kind": "move", "op_type": op_type, "run_bytes": run_bytes,
+        "inputs": operands(inputs), "outputs": operands(outputs),
+    })
+}
+
+fn collective(w: &Collective) -> Value {
+    let Collective { kind, bytes } = w;
+    let exchange = match kind {
+        CollectiveKind::AllReduce => "all_reduce",
+        CollectiveKind::AllGather => "all_gather",
+        CollectiveKind::ReduceScatter => "reduce_scatter",
+        CollectiveKind::Broadcast => "broadcast",
+    };
+    json!({"kind": "collective", "exchange": exchange, "bytes": bytes})
+}
+
+fn operands(operands: &[Operand]) -> Vec<Value> {
+    let operand = |Operand { shape, dtype, format }: &Operand| json!([shape, dtype.name(), format.name()]);
+    operands.iter().map(operand).collect()
+}
