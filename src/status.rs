@@ -3,7 +3,16 @@
 //! Codes -1, 0 to 12 and 100 are CANN's and keep its numbers; ours start at 1000 so that neither an
 //! errno nor a later CANN code can be mistaken for one of them. A number is never reused.
 
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
+
+/// A text that ends in its only NUL; anything else fails to compile where this is evaluated.
+const fn with_nul(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(text) => text,
+        Err(_) => panic!("the text does not end in its only NUL"),
+    }
+}
 
 /// Declares the status table once: enum, number, C name, meaning.
 macro_rules! status_table {
@@ -20,6 +29,11 @@ macro_rules! status_table {
             /// The C constant's name, for example `AOE_ERROR_BUSY`.
             pub const fn name(self) -> &'static str {
                 match self { $(Status::$variant => $name,)* }
+            }
+
+            /// [`Status::name`] as C reads it.
+            pub const fn c_name(self) -> &'static CStr {
+                match self { $(Status::$variant => const { with_nul(concat!($name, "\0")) },)* }
             }
 
             /// The status with this number, if there is one.
@@ -381,6 +395,7 @@ mod tests {
         for &status in Status::ALL {
             assert_eq!(Status::from_code(status as i32), Some(status));
             assert!(status.name().starts_with("AOE_"));
+            assert_eq!(status.c_name().to_str(), Ok(status.name()));
         }
         let mut names: Vec<_> = Status::ALL.iter().map(|s| s.name()).collect();
         names.sort_unstable();
