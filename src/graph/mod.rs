@@ -8,6 +8,7 @@
 //! whether it is one.
 
 mod attr;
+mod constant;
 mod dtype;
 mod format;
 pub mod infer;
@@ -17,13 +18,15 @@ mod tensor;
 mod topology;
 
 pub use attr::{Attr, Attrs};
+pub use constant::Constant;
 pub use dtype::DataType;
 pub use format::Format;
 pub use node::{Node, NodeId, Port};
-pub use tensor::{Constant, Shape, TensorDesc, UNKNOWN_DIM};
+pub use tensor::{Shape, TensorDesc, UNKNOWN_DIM};
 
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 /// Operator type of a graph input.
 pub const DATA: &str = "Data";
@@ -55,10 +58,12 @@ impl Graph {
             ));
         }
         let id = NodeId(u32::try_from(self.nodes.len()).map_err(|_| Error::Memory { what: "graph nodes".into() })?);
-        if self.by_name.insert(node.name.clone(), id).is_some() {
-            let reason = "a second node has the same name";
-            return Err(Error::graph(format!("node `{}`", node.name), reason));
-        }
+        match self.by_name.entry(node.name.clone()) {
+            Entry::Vacant(entry) => entry.insert(id),
+            Entry::Occupied(entry) => {
+                return Err(Error::graph(format!("node `{}`", entry.key()), "a second node has the same name"));
+            }
+        };
         self.nodes.push(node);
         Ok(id)
     }

@@ -1,4 +1,4 @@
-//! Tensor descriptions and the small constants that shape inference needs.
+//! Tensor descriptions.
 
 use super::{DataType, Format};
 
@@ -84,24 +84,5 @@ impl TensorDesc {
     pub fn bytes(&self) -> Option<u64> {
         let bits = self.shape.elements()?.checked_mul(u64::from(self.dtype.bits()))?;
         Some(bits.div_ceil(8))
-    }
-}
-
-/// Value of a `Const` node, as far as it was read: a tuner needs shapes, and values only where they
-/// decide shapes.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Constant {
-    /// Integers (and booleans as 0 and 1) in row-major order.
-    Ints(Vec<i64>),
-    /// Floating-point numbers in row-major order.
-    Floats(Vec<f64>),
-    /// The value exists but was not read (a weight).
-    Opaque,
-}
-
-impl Constant {
-    /// The integers, when the value is a read integer tensor.
-    pub fn ints(&self) -> Option<&[i64]> {
-        if let Constant::Ints(v) = self { Some(v) } else { None }
     }
 }

@@ -122,5 +122,6 @@ mod tests {
         let mut g = chain();
         assert!(g.add(Node::new("a", "Relu")).unwrap_err().to_string().contains("`a`"));
         assert!(g.add(Node::new("", "Relu")).is_err());
+        assert_eq!(g.find("a").map(|id| g.node(id).name.as_str()), Some("a"), "the first one stays");
     }
 }

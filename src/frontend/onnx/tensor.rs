@@ -5,10 +5,6 @@ use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 
-/// Constants up to this many elements keep their values: those that decide shapes, axes and
-/// attributes are far smaller, and a weight's values say nothing about its speed.
-const MAX_VALUES: u64 = 4096;
-
 /// Largest size of one dimension: tilings and banks count in 32-bit integers.
 pub const MAX_DIM: i64 = i32::MAX as i64;
 
@@ -18,7 +14,7 @@ pub fn read(tensor: &proto::Tensor, place: &dyn Fn() -> String) -> Result<(Tenso
     let elements = count(&tensor.dims, dtype, place)?;
     let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
     let stored = tensor.data_location == 0 && tensor.external_data.is_empty();
-    if elements > MAX_VALUES || !stored {
+    if elements > Constant::MAX_VALUES || !stored {
         return Ok((desc, Constant::Opaque));
     }
     let values = values(tensor, dtype, elements, place)?;
@@ -58,7 +54,11 @@ fn count(dims: &[i64], dtype: DataType, place: &dyn Fn() -> String) -> Result<u6
 
 /// The values of a small tensor. A tensor whose payload was emptied counts as not read.
 fn values(tensor: &proto::Tensor, dtype: DataType, elements: u64, place: &dyn Fn() -> String) -> Result<Constant> {
-    let found = if tensor.raw_data.is_empty() { typed_values(tensor, dtype) } else { raw_values(tensor, dtype) };
+    let found = if tensor.raw_data.is_empty() {
+        typed_values(tensor, dtype)
+    } else {
+        Constant::from_bytes(dtype, &tensor.raw_data)
+    };
     let length = match &found {
         Constant::Ints(v) => v.len(),
         Constant::Floats(v) => v.len(),
@@ -76,37 +76,6 @@ fn values(tensor: &proto::Tensor, dtype: DataType, elements: u64, place: &dyn Fn
     Ok(found)
 }
 
-/// Values in the little-endian form that serves every type.
-fn raw_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
-    values_from_bytes(&tensor.raw_data, dtype)
-}
-
-/// Little-endian values to a constant; what is not a number type stays opaque.
-fn values_from_bytes(raw: &Bytes, dtype: DataType) -> Constant {
-    macro_rules! each {
-        ($kind:ident, $t:ty, $f:expr) => {
-            Constant::$kind(raw.as_chunks().0.iter().map(|&c| $f(<$t>::from_le_bytes(c))).collect())
-        };
-    }
-    match dtype {
-        DataType::Int64 => each!(Ints, i64, |v| v),
-        DataType::Int32 => each!(Ints, i32, i64::from),
-        DataType::Int16 => each!(Ints, i16, i64::from),
-        DataType::Int8 => each!(Ints, i8, i64::from),
-        DataType::Uint8 => each!(Ints, u8, i64::from),
-        DataType::Uint16 => each!(Ints, u16, i64::from),
-        DataType::Uint32 => each!(Ints, u32, i64::from),
-        // Values past 2^63 cannot be a size; wrapping keeps them recognisably out of range.
-        DataType::Uint64 => each!(Ints, u64, u64::cast_signed),
-        DataType::Bool => each!(Ints, u8, |v| i64::from(v != 0)),
-        DataType::Float => each!(Floats, f32, f64::from),
-        DataType::Double => each!(Floats, f64, |v| v),
-        DataType::Float16 => each!(Floats, u16, half),
-        DataType::Bfloat16 => each!(Floats, u16, brain),
-        _ => Constant::Opaque,
-    }
-}
-
 /// Values in the field that the type has of its own.
 fn typed_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
     let from_i32 = || tensor.int32_data.iter();
@@ -121,29 +90,12 @@ fn typed_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
         }
         DataType::Float => Constant::Floats(tensor.float_data.iter().map(|&v| f64::from(v)).collect()),
         DataType::Double => Constant::Floats(tensor.double_data.clone()),
-        DataType::Float16 => Constant::Floats(from_i32().map(|&v| half(v as u16)).collect()),
-        DataType::Bfloat16 => Constant::Floats(from_i32().map(|&v| brain(v as u16)).collect()),
+        DataType::Float16 | DataType::Bfloat16 => {
+            let bits: Vec<u8> = from_i32().flat_map(|&v| (v as u16).to_le_bytes()).collect();
+            Constant::from_bytes(dtype, &bits)
+        }
         _ => Constant::Opaque,
     }
-}
-
-/// IEEE 754 binary16 by its bits.
-fn half(bits: u16) -> f64 {
-    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let exponent = i32::from((bits >> 10) & 0x1f);
-    let mantissa = f64::from(bits & 0x3ff);
-    let magnitude = match exponent {
-        0 => mantissa * 2f64.powi(-24),
-        31 if mantissa == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1.0 + mantissa / 1024.0) * 2f64.powi(exponent - 15),
-    };
-    sign * magnitude
-}
-
-/// bfloat16 by its bits: the upper half of a binary32.
-fn brain(bits: u16) -> f64 {
-    f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
 /// What `ValueInfoProto` says of a tensor.
