@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod environment;
+pub mod inputs;
 mod library;
 pub mod logging;
 pub mod options;

@@ -1,0 +1,45 @@
+//! What options say about reading a model.
+
+use super::options::{OptionMap, integers};
+use super::shapes;
+use crate::frontend::{Framework, InputOptions};
+use crate::status::{Error, Result};
+
+/// The framework (`framework`) and the shapes of inputs (`input_shape`, and the first value of
+/// `dynamic_batch_size`) that options name.
+pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, InputOptions)> {
+    let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
+    let framework = match set("framework") {
+        None => None,
+        Some("0") => Some(Framework::Caffe),
+        Some("1") => Some(Framework::Air),
+        Some("3") => Some(Framework::TensorFlow),
+        Some("5") => Some(Framework::Onnx),
+        Some(other) => return Err(Error::option("framework", format!("`{other}` is not one of 0, 1, 3, 5"))),
+    };
+    let shapes = set("input_shape").map_or(Ok(Vec::new()), |text| shapes::parse("input_shape", text))?;
+    let batch = match set("dynamic_batch_size").map(integers) {
+        None => None,
+        Some(Ok(sizes)) => sizes.first().copied(),
+        Some(Err(item)) => return Err(Error::option("dynamic_batch_size", format!("`{item}` is no batch size"))),
+    };
+    Ok((framework, InputOptions { shapes, batch }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::model_options;
+    use crate::frontend::Framework;
+    use crate::session::options::gather;
+
+    #[test]
+    fn framework_shapes_and_the_first_batch_size_are_read_and_empty_is_unset() {
+        let pairs = [("framework", "5"), ("input_shape", "x:1,3"), ("dynamic_batch_size", "4,8")];
+        let (framework, inputs) = model_options(&gather(pairs).unwrap()).unwrap();
+        assert_eq!(framework, Some(Framework::Onnx));
+        assert_eq!((inputs.shapes, inputs.batch), (vec![("x".to_owned(), vec![1, 3])], Some(4)));
+        let pairs = [("framework", ""), ("input_shape", ""), ("dynamic_batch_size", "")];
+        let (framework, inputs) = model_options(&gather(pairs).unwrap()).unwrap();
+        assert!(framework.is_none() && inputs.shapes.is_empty() && inputs.batch.is_none());
+    }
+}
