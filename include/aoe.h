@@ -1,0 +1,754 @@
+/*
+ * aoe.h - the C interface of libaoe.
+ *
+ * libaoe tunes neural-network graphs for Ascend NPUs as CANN's AOE does, on a device or on its
+ * built-in simulator, and keeps what it finds in a knowledge bank that CANN reads.
+ *
+ *     AoeOption options[] = {{"job_type", "2"}, {"soc_version", "Ascend910B2"}};
+ *     AoeGraph *graph = NULL;
+ *     AoeSessionId session = 0;
+ *     AoeInitialize(options, 2);
+ *     AoeGraphLoadFile("resnet50.onnx", NULL, 0, &graph);
+ *     AoeCreateSession(&session);
+ *     AoeSetTuningGraph(session, graph);
+ *     AoeTuningGraph(session, NULL, 0);      // 0: tuned; 8: nothing in it to tune
+ *     AoeDestroySession(session);
+ *     AoeGraphDestroy(graph);
+ *     AoeFinalize();
+ *
+ * PROMISES
+ *   - No call aborts, exits, prints, throws or unwinds, and none changes what belongs to the whole
+ *     process (signal handlers, locale, working directory, standard streams). The one exception is a
+ *     bug in libaoe itself: Rust's run time then writes a line to stderr before the fault is stopped
+ *     at this border and returned as AOE_ERROR_INTERNAL.
+ *   - A NULL where none is allowed, a session id that is stale, foreign or zero, a number that is not
+ *     of its enumeration, a string that is not UTF-8: each gives an error code.
+ *   - A tuning record for which a call returned success survives kill -9 and power loss.
+ *   - A damaged knowledge bank is detected, set aside and named; it is never silently used.
+ *   - AoeCancel takes effect within one candidate's measurement.
+ *   - Every result names the backend that measured it; the simulator never poses as a device.
+ *   - dlclose is safe at any time and does not unload the code: the library stays in the process.
+ *
+ * STATUS     Every call that can fail returns an AoeStatus. On failure, out-parameters are left as
+ *            they were (except *size, see BUFFERS) and AoeGetLastError tells the culprit.
+ * ORDER      A call checks, in this order: forked child, arguments, initialised, session, busy.
+ * NULL       No pointer may be NULL unless its description says so. An array may be NULL when its
+ *            count is 0. Every Destroy function accepts NULL or has a status for it.
+ * STRINGS    are NUL-terminated UTF-8 and are copied: the caller may free them when the call returns.
+ * ARRAYS     are read during the call only and copied likewise.
+ * BUFFERS    `char *buffer, size_t *size`: *size is the capacity in bytes on entry, and the bytes
+ *            needed, terminating NUL included, on return. buffer NULL asks for the size alone and
+ *            succeeds. A buffer too small is AOE_ERROR_BUFFER_TOO_SMALL and stays untouched.
+ * MEMORY     What an Aoe function creates, only an Aoe function destroys; never free() it. Using a
+ *            destroyed AoeGraph is undefined, as with free(); using a destroyed session is an error.
+ * THREADS    Any thread may call any function. Different sessions are independent. A session that is
+ *            in one call answers AOE_ERROR_BUSY to others, except AoeCancel, AoeGetReport,
+ *            AoeGetTunedGraph and AoeGetSessionError. An object passed as `const T *` may be used by
+ *            several threads at once; passed as `T *`, by one.
+ * CALLBACKS  run on a thread inside libaoe, without any of its locks held. They may call every Aoe
+ *            function, must return normally, and must neither throw nor longjmp.
+ * FORK       A child of a process that has initialised the library gets AOE_ERROR_FORKED until it
+ *            execs. Initialise after forking instead.
+ * VERSIONS   Numbers and structures only ever grow at their end within one major version, which is
+ *            also the number in the library's SONAME.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef AOE_H
+#define AOE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Version ------------------------------------------------------------------------------- */
+
+#define AOE_VERSION_MAJOR 0
+#define AOE_VERSION_MINOR 1
+#define AOE_VERSION_PATCH 0
+/* Version of this header in the form that AoeGetVersion answers. */
+#define AOE_VERSION ((AOE_VERSION_MAJOR << 16) | (AOE_VERSION_MINOR << 8) | AOE_VERSION_PATCH)
+
+/*
+ * The version of the library that is loaded, which may differ from AOE_VERSION.
+ *
+ * Returns: major << 16 | minor << 8 | patch.
+ * Threads: any.
+ */
+uint32_t AoeGetVersion(void);
+
+/* ---- Status -------------------------------------------------------------------------------- */
+
+/* Result of a call. -1 to 100 are CANN's numbers, those from 1000 are libaoe's; none is ever reused. */
+typedef int32_t AoeStatus;
+
+enum {
+    AOE_FAILURE = -1,                        /* generic failure */
+    AOE_SUCCESS = 0,                         /* the call did what it says */
+    AOE_ERROR_MEMORY_ALLOC = 1,              /* an allocation failed */
+    AOE_ERROR_INVALID_PARAM = 2,             /* an argument is invalid */
+    AOE_ERROR_UNINITIALIZED = 3,             /* AoeInitialize has not been called */
+    AOE_ERROR_REPEAT_INITIALIZE = 4,         /* AoeInitialize was called a second time */
+    AOE_ERROR_INVALID_SESSION = 5,           /* the session id is unknown, stale or foreign */
+    AOE_ERROR_BUSY = 6,                      /* another call is using the same object */
+    AOE_ERROR_INVALID_GRAPH = 7,             /* the graph is malformed */
+    AOE_ERROR_NON_OPTIMIZE_GRAPH = 8,        /* no graph, or nothing in it to tune; clients accept it like success */
+    AOE_ERROR_DYNAMIC_GRAPH = 9,             /* a shape in the graph is not known */
+    AOE_ERROR_DYNAMIC_SHAPE_RANGE = 10,      /* a dynamic shape range cannot be tuned */
+    AOE_ERROR_INVALID_OPTION_ATTR = 11,      /* an option is unknown or its value malformed */
+    AOE_ERROR_NON_OPTIMIZABLE_OBJECT = 12,   /* older CANN generation's 8; never returned here */
+    AOE_ERROR_TUNING_ERROR = 100,            /* any other error while tuning */
+    AOE_ERROR_INTERNAL = 1000,               /* a bug in libaoe, stopped at this border */
+    AOE_ERROR_FORKED = 1001,                 /* the library was initialised in the parent of this process */
+    AOE_ERROR_CANCELLED = 1002,              /* cancelled; what was found so far is saved */
+    AOE_ERROR_BUFFER_TOO_SMALL = 1003,       /* the size needed was written to *size */
+    AOE_ERROR_IO = 1004,                     /* a file or directory could not be read or written */
+    AOE_ERROR_UNSUPPORTED = 1005,            /* not built in this version */
+    AOE_ERROR_BACKEND = 1006,                /* the requested backend cannot be used */
+    AOE_ERROR_EXHAUSTED = 1007,              /* the search space has no further configuration */
+    AOE_ERROR_ILLEGAL_SCHEDULE = 1008,       /* the schedule is illegal for the workload on this SoC */
+    AOE_ERROR_BANK = 1009,                   /* a knowledge bank is damaged or locked */
+    AOE_ERROR_NOT_FOUND = 1010               /* what was asked for by name does not exist */
+};
+
+/*
+ * Why the calling thread's last call failed: a sentence that names the file, node, tensor, argument or
+ * option at fault.
+ *
+ * Returns: the text, or "" when that call succeeded; never NULL.
+ * Ownership: the library's; valid until this thread's next Aoe call other than this one.
+ * Threads: each thread has its own text.
+ */
+const char *AoeGetLastError(void);
+
+/*
+ * The name of a status, for example "AOE_ERROR_BUSY".
+ *
+ * status: a number.
+ * Returns: its name, or "AOE_STATUS_UNKNOWN" when no status has this number; never NULL.
+ * Ownership: a constant; never freed.
+ * Threads: any.
+ */
+const char *AoeGetStatusName(AoeStatus status);
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/*
+ * One option. Every long option of the `aoe` command has the same key here, without dashes. An empty
+ * value means "not set". Of a key given twice, the later counts. Keys beginning with "ge." that are
+ * not known are accepted without effect; any other unknown key is AOE_ERROR_INVALID_OPTION_ATTR.
+ *
+ * An array holds at most AOE_MAX_OPTIONS entries.
+ */
+typedef struct AoeOption {
+    const char *key;
+    const char *value;
+} AoeOption;
+
+#define AOE_MAX_OPTIONS 4096
+
+/* ---- Life of the library ------------------------------------------------------------------- */
+
+/*
+ * Initialises the library. Must come before any session is created; graphs need no initialisation.
+ *
+ * options: options for all sessions, at least none; those of AoeTuningGraph win over them.
+ * option_count: entries in options.
+ * Returns: AOE_SUCCESS; AOE_ERROR_REPEAT_INITIALIZE when it is initialised (nothing changes);
+ *   AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any; of several at once, one succeeds.
+ */
+AoeStatus AoeInitialize(const AoeOption *options, size_t option_count);
+
+/*
+ * Ends what AoeInitialize began: destroys the sessions that are left; their ids become invalid. Graphs
+ * live on. AoeInitialize may follow.
+ *
+ * Returns: AOE_SUCCESS; AOE_ERROR_UNINITIALIZED; AOE_ERROR_BUSY while a session is tuning, and then
+ *   nothing changes; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeFinalize(void);
+
+/* ---- Graphs -------------------------------------------------------------------------------- */
+
+/*
+ * A network: nodes, edges between their outputs and inputs, and the outputs of the whole. It is built
+ * call by call or read from a model file, and may be incomplete while it is built.
+ */
+typedef struct AoeGraph AoeGraph;
+
+/* Identifies a node within its graph. Ids count from 0 in the order in which nodes are added. */
+typedef uint32_t AoeNodeId;
+
+/* Inputs, and outputs, that one node can have. */
+#define AOE_MAX_NODE_PORTS 65536
+/* Dimensions that a tensor can have. */
+#define AOE_MAX_RANK 64
+/* Size of a dimension that is not known. */
+#define AOE_DIM_UNKNOWN (-1)
+/* As the only dimension: not even the number of dimensions is known. */
+#define AOE_RANK_UNKNOWN (-2)
+
+/* Element type of a tensor; numbers and names are those of ge::DataType. */
+typedef int32_t AoeDataType;
+
+enum {
+    AOE_DT_FLOAT = 0,
+    AOE_DT_FLOAT16 = 1,
+    AOE_DT_INT8 = 2,
+    AOE_DT_INT32 = 3,
+    AOE_DT_UINT8 = 4,
+    AOE_DT_INT16 = 6,
+    AOE_DT_UINT16 = 7,
+    AOE_DT_UINT32 = 8,
+    AOE_DT_INT64 = 9,
+    AOE_DT_UINT64 = 10,
+    AOE_DT_DOUBLE = 11,
+    AOE_DT_BOOL = 12,
+    AOE_DT_STRING = 13,
+    AOE_DT_COMPLEX64 = 16,
+    AOE_DT_COMPLEX128 = 17,
+    AOE_DT_QINT8 = 18,
+    AOE_DT_QINT16 = 19,
+    AOE_DT_QINT32 = 20,
+    AOE_DT_QUINT8 = 21,
+    AOE_DT_QUINT16 = 22,
+    AOE_DT_RESOURCE = 23,
+    AOE_DT_VARIANT = 26,
+    AOE_DT_BF16 = 27,
+    AOE_DT_UNDEFINED = 28,
+    AOE_DT_INT4 = 29,
+    AOE_DT_UINT1 = 30,
+    AOE_DT_INT2 = 31,
+    AOE_DT_UINT2 = 32,
+    AOE_DT_COMPLEX32 = 33,
+    AOE_DT_HIFLOAT8 = 34,
+    AOE_DT_FLOAT8_E5M2 = 35,
+    AOE_DT_FLOAT8_E4M3FN = 36,
+    AOE_DT_FLOAT8_E8M0 = 37
+};
+
+/* Memory layout of a tensor; numbers and names are those of ge::Format. */
+typedef int32_t AoeFormat;
+
+enum {
+    AOE_FORMAT_NCHW = 0,
+    AOE_FORMAT_NHWC = 1,
+    AOE_FORMAT_ND = 2,
+    AOE_FORMAT_NC1HWC0 = 3,
+    AOE_FORMAT_FRACTAL_Z = 4,
+    AOE_FORMAT_NHWC1C0 = 6,
+    AOE_FORMAT_C1HWNC0 = 9,
+    AOE_FORMAT_NC1HWC0_C04 = 12,
+    AOE_FORMAT_FRACTAL_Z_C04 = 13,
+    AOE_FORMAT_CHWN = 14,
+    AOE_FORMAT_HWCN = 16,
+    AOE_FORMAT_C1HWNCoC0 = 25,
+    AOE_FORMAT_NDHWC = 27,
+    AOE_FORMAT_FRACTAL_NZ = 29,
+    AOE_FORMAT_NCDHW = 30,
+    AOE_FORMAT_DHWCN = 31,
+    AOE_FORMAT_NDC1HWC0 = 32,
+    AOE_FORMAT_FRACTAL_Z_3D = 33,
+    AOE_FORMAT_CN = 34,
+    AOE_FORMAT_NC = 35,
+    AOE_FORMAT_DHWNC = 36,
+    AOE_FORMAT_FRACTAL_ZN_LSTM = 38,
+    AOE_FORMAT_FRACTAL_Z_G = 39,
+    AOE_FORMAT_RESERVED = 40,
+    AOE_FORMAT_ND_RNN_BIAS = 43,
+    AOE_FORMAT_FRACTAL_ZN_RNN = 44,
+    AOE_FORMAT_NCL = 47
+};
+
+/*
+ * A tensor: its description and, where it is at hand, its value. Set all fields; zero is a good value
+ * for those that do not apply.
+ *
+ *   dims       dim_count dimensions, each 0 to 2^31 - 1, or AOE_DIM_UNKNOWN; or the one dimension
+ *              AOE_RANK_UNKNOWN. NULL with dim_count 0 is a scalar.
+ *   data       the elements in row-major order, little-endian, or NULL. A tuner needs values only
+ *              where they decide shapes (the target of a Reshape, the axes of a reduction), and keeps
+ *              no others.
+ *   data_size  bytes at data: exactly the elements' size, or 0 when data is NULL.
+ *   reserved   NULL.
+ */
+typedef struct AoeTensor {
+    const int64_t *dims;
+    size_t dim_count;
+    AoeDataType data_type;
+    AoeFormat format;
+    const void *data;
+    size_t data_size;
+    const void *reserved;
+} AoeTensor;
+
+/*
+ * Creates an empty graph.
+ *
+ * name: the network's name; result files bear it.
+ * graph: receives the graph.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeGraphDestroy.
+ * Threads: any.
+ */
+AoeStatus AoeGraphCreate(const char *name, AoeGraph **graph);
+
+/*
+ * Reads a graph from a model file. Weights kept in separate files need not be there.
+ *
+ * path: the file.
+ * options: `framework` ("0" Caffe, "1" AIR, "3" TensorFlow, "5" ONNX; else told by suffix and
+ *   content), `input_shape`, `dynamic_batch_size` (its first value); others are checked, then left
+ *   for AoeTuningGraph.
+ * option_count: entries in options.
+ * graph: receives the graph.
+ * Returns: AOE_SUCCESS; AOE_ERROR_IO when the file cannot be read; AOE_ERROR_INVALID_GRAPH when it is
+ *   no model; AOE_ERROR_UNSUPPORTED for a framework that is not built; AOE_ERROR_INVALID_OPTION_ATTR;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeGraphDestroy.
+ * Threads: any.
+ */
+AoeStatus AoeGraphLoadFile(const char *path, const AoeOption *options, size_t option_count, AoeGraph **graph);
+
+/*
+ * Reads a graph from a model file's bytes.
+ *
+ * data, size: the bytes.
+ * options, option_count, graph: as for AoeGraphLoadFile.
+ * Returns, Ownership, Threads: as for AoeGraphLoadFile, without AOE_ERROR_IO.
+ */
+AoeStatus AoeGraphLoadMemory(const void *data, size_t size, const AoeOption *options, size_t option_count,
+                             AoeGraph **graph);
+
+/*
+ * Writes a graph to a file in GE's AIR form.
+ *
+ * graph: the graph.
+ * path: the file, replaced when it exists.
+ * Returns: AOE_ERROR_UNSUPPORTED: this version does not write AIR yet, and no file is touched;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: several at once may use the same graph.
+ */
+AoeStatus AoeGraphSaveFile(const AoeGraph *graph, const char *path);
+
+/*
+ * Adds an input of the network (a `Data` node with one output).
+ *
+ * graph: the graph.
+ * name: new within the graph, not empty.
+ * desc: type, shape and format; no dimension may be 0; data is ignored.
+ * node: receives the node's id.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when the name is taken or empty;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: one at a time for one graph.
+ */
+AoeStatus AoeGraphAddInput(AoeGraph *graph, const char *name, const AoeTensor *desc, AoeNodeId *node);
+
+/*
+ * Adds a constant (a `Const` node with one output), for example a weight.
+ *
+ * graph: the graph.
+ * name: new within the graph, not empty.
+ * value: type, shape and format, which must be known; data may be NULL where no shape depends on it.
+ * node: receives the node's id.
+ * Returns, Threads: as for AoeGraphAddInput.
+ */
+AoeStatus AoeGraphAddConst(AoeGraph *graph, const char *name, const AoeTensor *value, AoeNodeId *node);
+
+/*
+ * Adds an operator.
+ *
+ * graph: the graph.
+ * name: new within the graph, not empty.
+ * op_type: Ascend operator type, for example "Conv2D", "MatMulV2", "Relu". Other types are allowed;
+ *   they are priced as data movement and named in the report.
+ * output_count: outputs, at most AOE_MAX_NODE_PORTS; their descriptions are inferred, or set with
+ *   AoeGraphSetOutputDesc.
+ * node: receives the node's id.
+ * Returns, Threads: as for AoeGraphAddInput.
+ */
+AoeStatus AoeGraphAddNode(AoeGraph *graph, const char *name, const char *op_type, size_t output_count,
+                          AoeNodeId *node);
+
+/*
+ * Connects an output of one node to an input of another. Inputs left unconnected between connected
+ * ones count as optional inputs left out. A cycle is reported by AoeSetTuningGraph.
+ *
+ * graph: the graph.
+ * source, source_output: the producing node and the index of its output.
+ * target, target_input: the consuming node and the index of its input, below AOE_MAX_NODE_PORTS.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when the input is connected already;
+ *   AOE_ERROR_INVALID_PARAM when a node or output does not exist; AOE_ERROR_FORKED.
+ * Threads: one at a time for one graph.
+ */
+AoeStatus AoeGraphAddEdge(AoeGraph *graph, AoeNodeId source, uint32_t source_output, AoeNodeId target,
+                          uint32_t target_input);
+
+/*
+ * Marks an output of a node as an output of the network. Without any, what no node consumes counts.
+ *
+ * graph: the graph.
+ * node, output: the node and the index of its output.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM when it does not exist; AOE_ERROR_FORKED.
+ * Threads: one at a time for one graph.
+ */
+AoeStatus AoeGraphAddOutput(AoeGraph *graph, AoeNodeId node, uint32_t output);
+
+/*
+ * Describes an output of a node, for operators whose shapes cannot be inferred.
+ *
+ * graph: the graph.
+ * node, output: the node and the index of its output.
+ * desc: type, shape and format; data is ignored.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: one at a time for one graph.
+ */
+AoeStatus AoeGraphSetOutputDesc(AoeGraph *graph, AoeNodeId node, uint32_t output, const AoeTensor *desc);
+
+/*
+ * Set an attribute of a node, replacing what was there. Names are those of the Ascend operator, for
+ * example "strides", "pads", "transpose_x1".
+ *
+ * graph, node: the node.
+ * name: the attribute's name, not empty.
+ * value: the value; for Bool 0 or 1.
+ * values, value_count: the values of a list, which may be empty.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: one at a time for one graph.
+ */
+AoeStatus AoeGraphSetAttrInt(AoeGraph *graph, AoeNodeId node, const char *name, int64_t value);
+AoeStatus AoeGraphSetAttrFloat(AoeGraph *graph, AoeNodeId node, const char *name, double value);
+AoeStatus AoeGraphSetAttrBool(AoeGraph *graph, AoeNodeId node, const char *name, int32_t value);
+AoeStatus AoeGraphSetAttrString(AoeGraph *graph, AoeNodeId node, const char *name, const char *value);
+AoeStatus AoeGraphSetAttrDataType(AoeGraph *graph, AoeNodeId node, const char *name, AoeDataType value);
+AoeStatus AoeGraphSetAttrInts(AoeGraph *graph, AoeNodeId node, const char *name, const int64_t *values,
+                              size_t value_count);
+AoeStatus AoeGraphSetAttrFloats(AoeGraph *graph, AoeNodeId node, const char *name, const double *values,
+                                size_t value_count);
+
+/*
+ * The number of nodes, inputs and constants included.
+ *
+ * graph: the graph.
+ * node_count: receives the number.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: several at once may use the same graph.
+ */
+AoeStatus AoeGraphGetNodeCount(const AoeGraph *graph, size_t *node_count);
+
+/*
+ * Finds a node by its name.
+ *
+ * graph: the graph.
+ * name: the node's name.
+ * node: receives its id.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: several at once may use the same graph.
+ */
+AoeStatus AoeGraphFindNode(const AoeGraph *graph, const char *name, AoeNodeId *node);
+
+/*
+ * Destroys a graph. Sessions that were given it have their own copy.
+ *
+ * graph: the graph; NULL is allowed and does nothing.
+ * Threads: the last use of the graph; allowed in a forked child too.
+ */
+void AoeGraphDestroy(AoeGraph *graph);
+
+/* ---- Sessions ------------------------------------------------------------------------------ */
+
+/* Identifies a session. 0 never does, and no id is given out again before two billion others. */
+typedef uint64_t AoeSessionId;
+
+/*
+ * Creates a session: one graph's tuning and its result.
+ *
+ * session: receives the id.
+ * Returns: AOE_SUCCESS; AOE_ERROR_UNINITIALIZED; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeDestroySession or AoeFinalize.
+ * Threads: any.
+ */
+AoeStatus AoeCreateSession(AoeSessionId *session);
+
+/*
+ * Destroys a session. Files that it wrote stay.
+ *
+ * session: the session.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_SESSION, also the second time; AOE_ERROR_BUSY while it is
+ *   tuning; AOE_ERROR_UNINITIALIZED; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeDestroySession(AoeSessionId session);
+
+/*
+ * Tells which GE session compiles and runs the graph. Only a device backend makes use of it; the
+ * simulator does not.
+ *
+ * session: the session.
+ * ge_session: a ge::Session*, not owned; it must live until AoeTuningGraph has returned.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_INVALID_SESSION; AOE_ERROR_BUSY;
+ *   AOE_ERROR_UNINITIALIZED; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeSetGeSession(AoeSessionId session, void *ge_session);
+
+/*
+ * Sets the graphs that must run before the tuning graph can, for example variable initialisation.
+ * They are checked and kept; only a device backend runs them.
+ *
+ * session: the session.
+ * graphs, graph_count: the graphs; copied.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH; else as AoeSetGeSession.
+ * Threads: any.
+ */
+AoeStatus AoeSetDependGraphs(AoeSessionId session, const AoeGraph *const *graphs, size_t graph_count);
+
+/*
+ * Sets the inputs of the depend graphs.
+ *
+ * session: the session.
+ * inputs: for each graph, an array of tensors.
+ * input_counts: for each graph, the length of its array.
+ * graph_count: the number of graphs, as given to AoeSetDependGraphs.
+ * Returns: as AoeSetGeSession.
+ * Threads: any.
+ */
+AoeStatus AoeSetDependGraphsInputs(AoeSessionId session, const AoeTensor *const *inputs, const size_t *input_counts,
+                                   size_t graph_count);
+
+/*
+ * Sets the graph to tune, in place of an earlier one.
+ *
+ * session: the session.
+ * graph: the graph; copied.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when it has a cycle; else as AoeSetGeSession.
+ * Threads: any; several sessions may be given the same graph at once.
+ */
+AoeStatus AoeSetTuningGraph(AoeSessionId session, const AoeGraph *graph);
+
+/*
+ * Sets the inputs of the tuning graph in the order of its inputs. Their shapes stand in for those that
+ * the graph leaves open.
+ *
+ * session: the session.
+ * inputs, input_count: the tensors.
+ * Returns: as AoeSetGeSession.
+ * Threads: any.
+ */
+AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, size_t input_count);
+
+/*
+ * Tunes the session's graph and returns when that is done. What is found goes into the knowledge bank
+ * and into a result file, aoe_result_opat_<time>_pid<pid>.json, in the working directory (options
+ * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs.
+ *
+ * session: the session.
+ * options, option_count: options for this tuning; they win over those of AoeInitialize.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
+ *   tuned; AOE_ERROR_DYNAMIC_GRAPH when a shape stays unknown; AOE_ERROR_INVALID_GRAPH;
+ *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BANK;
+ *   AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR; else as AoeSetGeSession.
+ * Threads: any; different sessions tune at the same time.
+ */
+AoeStatus AoeTuningGraph(AoeSessionId session, const AoeOption *options, size_t option_count);
+
+/*
+ * Makes the tuning that runs in a session stop after the candidates it is measuring; AoeTuningGraph
+ * then returns AOE_ERROR_CANCELLED. Without a running tuning there is nothing to cancel, and a later
+ * one is not affected.
+ *
+ * session: the session.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_SESSION; AOE_ERROR_UNINITIALIZED; AOE_ERROR_FORKED.
+ * Threads: any, while AoeTuningGraph runs in another, and from callbacks; not from a signal handler.
+ */
+AoeStatus AoeCancel(AoeSessionId session);
+
+/*
+ * The result of the session's last tuning as JSON: the content of its result file.
+ *
+ * session: the session.
+ * buffer, size: see BUFFERS.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND before a tuning has produced one;
+ *   AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_INVALID_SESSION; AOE_ERROR_UNINITIALIZED;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any; while the session is tuning, it is what is known so far.
+ */
+AoeStatus AoeGetReport(AoeSessionId session, char *buffer, size_t *size);
+
+/*
+ * The session's tuned graph.
+ *
+ * session: the session.
+ * graph: receives a copy.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND before a tuning has succeeded;
+ *   AOE_ERROR_INVALID_SESSION; AOE_ERROR_UNINITIALIZED; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeGraphDestroy.
+ * Threads: any.
+ */
+AoeStatus AoeGetTunedGraph(AoeSessionId session, AoeGraph **graph);
+
+/*
+ * Why the session's last call that failed did so, whichever thread made it.
+ *
+ * session: the session.
+ * buffer, size: see BUFFERS; the text is "" when no call has failed.
+ * Returns: AOE_SUCCESS; AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_INVALID_SESSION;
+ *   AOE_ERROR_UNINITIALIZED; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any, also while the session is tuning.
+ */
+AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
+
+/* ---- Progress and log ---------------------------------------------------------------------- */
+
+/*
+ * How far a tuning is. Valid during the callback only.
+ *
+ *   struct_size  bytes of this structure as the library knows it; read only fields within it.
+ *   done, total  distinct operators finished, and in all.
+ *   node         name of the node whose operator was finished last; "" before the first.
+ *   network_us   time of the whole network in microseconds: tuned where finished, else before tuning.
+ *   baseline_us  time of the whole network before tuning in microseconds, as far as known.
+ *   elapsed_s    seconds since the tuning began.
+ */
+typedef struct AoeProgress {
+    size_t struct_size;
+    uint64_t done;
+    uint64_t total;
+    const char *node;
+    double network_us;
+    double baseline_us;
+    double elapsed_s;
+} AoeProgress;
+
+/*
+ * Is told of a tuning's progress; see CALLBACKS.
+ *
+ * progress: how far it is.
+ * payload: as given to AoeSetProgressCallback.
+ * Returns: 0 to go on; anything else cancels the tuning.
+ * Threads: called from the tuning's threads, never by two at a time for one session.
+ */
+typedef int32_t (*AoeProgressCallback)(const AoeProgress *progress, void *payload);
+
+/*
+ * Sets a session's progress callback, in place of an earlier one.
+ *
+ * session: the session.
+ * callback: the function; NULL for none.
+ * payload: passed on to it; not touched, not owned; must live until the session is destroyed or
+ *   another callback is set.
+ * Returns: as AoeSetGeSession.
+ * Threads: any.
+ */
+AoeStatus AoeSetProgressCallback(AoeSessionId session, AoeProgressCallback callback, void *payload);
+
+/* How serious a log message is; CANN's numbers. */
+typedef int32_t AoeLogLevel;
+
+enum {
+    AOE_LOG_DEBUG = 0,
+    AOE_LOG_INFO = 1,
+    AOE_LOG_WARNING = 2,
+    AOE_LOG_ERROR = 3
+};
+
+/*
+ * Receives log messages; see CALLBACKS.
+ *
+ * level: how serious it is.
+ * message: one line without line end; valid during the call only.
+ * payload: as given to AoeSetLogCallback.
+ * Threads: called from any thread that is inside libaoe, several at once.
+ */
+typedef void (*AoeLogCallback)(AoeLogLevel level, const char *message, void *payload);
+
+/*
+ * Sets where log messages of the whole library go; without it, nowhere.
+ *
+ * callback: the function; NULL for none.
+ * payload: passed on to it; not touched, not owned. After a replacement, calls already under way may
+ *   still use the old pair; it must live until they have returned.
+ * Returns: AOE_SUCCESS; AOE_ERROR_FORKED.
+ * Threads: any; may precede AoeInitialize.
+ */
+AoeStatus AoeSetLogCallback(AoeLogCallback callback, void *payload);
+
+/* ---- Table of functions -------------------------------------------------------------------- */
+
+/*
+ * All functions in one table, for programs that load the library with dlopen and want to look up one
+ * symbol only. Fields bear the functions' names without "Aoe" and are only ever appended:
+ * struct_size tells how many bytes of it the loaded library has.
+ */
+typedef struct AoeApi {
+    size_t struct_size;
+    uint32_t (*GetVersion)(void);
+    const char *(*GetLastError)(void);
+    const char *(*GetStatusName)(AoeStatus status);
+    AoeStatus (*Initialize)(const AoeOption *options, size_t option_count);
+    AoeStatus (*Finalize)(void);
+    AoeStatus (*GraphCreate)(const char *name, AoeGraph **graph);
+    AoeStatus (*GraphLoadFile)(const char *path, const AoeOption *options, size_t option_count, AoeGraph **graph);
+    AoeStatus (*GraphLoadMemory)(const void *data, size_t size, const AoeOption *options, size_t option_count,
+                                 AoeGraph **graph);
+    AoeStatus (*GraphSaveFile)(const AoeGraph *graph, const char *path);
+    AoeStatus (*GraphAddInput)(AoeGraph *graph, const char *name, const AoeTensor *desc, AoeNodeId *node);
+    AoeStatus (*GraphAddConst)(AoeGraph *graph, const char *name, const AoeTensor *value, AoeNodeId *node);
+    AoeStatus (*GraphAddNode)(AoeGraph *graph, const char *name, const char *op_type, size_t output_count,
+                              AoeNodeId *node);
+    AoeStatus (*GraphAddEdge)(AoeGraph *graph, AoeNodeId source, uint32_t source_output, AoeNodeId target,
+                              uint32_t target_input);
+    AoeStatus (*GraphAddOutput)(AoeGraph *graph, AoeNodeId node, uint32_t output);
+    AoeStatus (*GraphSetOutputDesc)(AoeGraph *graph, AoeNodeId node, uint32_t output, const AoeTensor *desc);
+    AoeStatus (*GraphSetAttrInt)(AoeGraph *graph, AoeNodeId node, const char *name, int64_t value);
+    AoeStatus (*GraphSetAttrFloat)(AoeGraph *graph, AoeNodeId node, const char *name, double value);
+    AoeStatus (*GraphSetAttrBool)(AoeGraph *graph, AoeNodeId node, const char *name, int32_t value);
+    AoeStatus (*GraphSetAttrString)(AoeGraph *graph, AoeNodeId node, const char *name, const char *value);
+    AoeStatus (*GraphSetAttrDataType)(AoeGraph *graph, AoeNodeId node, const char *name, AoeDataType value);
+    AoeStatus (*GraphSetAttrInts)(AoeGraph *graph, AoeNodeId node, const char *name, const int64_t *values,
+                                  size_t value_count);
+    AoeStatus (*GraphSetAttrFloats)(AoeGraph *graph, AoeNodeId node, const char *name, const double *values,
+                                    size_t value_count);
+    AoeStatus (*GraphGetNodeCount)(const AoeGraph *graph, size_t *node_count);
+    AoeStatus (*GraphFindNode)(const AoeGraph *graph, const char *name, AoeNodeId *node);
+    void (*GraphDestroy)(AoeGraph *graph);
+    AoeStatus (*CreateSession)(AoeSessionId *session);
+    AoeStatus (*DestroySession)(AoeSessionId session);
+    AoeStatus (*SetGeSession)(AoeSessionId session, void *ge_session);
+    AoeStatus (*SetDependGraphs)(AoeSessionId session, const AoeGraph *const *graphs, size_t graph_count);
+    AoeStatus (*SetDependGraphsInputs)(AoeSessionId session, const AoeTensor *const *inputs,
+                                       const size_t *input_counts, size_t graph_count);
+    AoeStatus (*SetTuningGraph)(AoeSessionId session, const AoeGraph *graph);
+    AoeStatus (*SetTuningGraphInput)(AoeSessionId session, const AoeTensor *inputs, size_t input_count);
+    AoeStatus (*TuningGraph)(AoeSessionId session, const AoeOption *options, size_t option_count);
+    AoeStatus (*Cancel)(AoeSessionId session);
+    AoeStatus (*GetReport)(AoeSessionId session, char *buffer, size_t *size);
+    AoeStatus (*GetTunedGraph)(AoeSessionId session, AoeGraph **graph);
+    AoeStatus (*GetSessionError)(AoeSessionId session, char *buffer, size_t *size);
+    AoeStatus (*SetProgressCallback)(AoeSessionId session, AoeProgressCallback callback, void *payload);
+    AoeStatus (*SetLogCallback)(AoeLogCallback callback, void *payload);
+} AoeApi;
+
+/* Version of the table; it changes only if a field had to. */
+#define AOE_API_VERSION 1
+
+/*
+ * The table of functions.
+ *
+ * version: AOE_API_VERSION.
+ * Returns: the table, or NULL when the library does not have that version.
+ * Ownership: a constant; never freed.
+ * Threads: any.
+ */
+const AoeApi *AoeGetApi(uint32_t version);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* AOE_H */

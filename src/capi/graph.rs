@@ -1,0 +1,416 @@
+//! Graphs: built call by call, or read from a model file.
+
+use super::convert::{array, options, out, reference, reference_mut, tensor, text};
+use super::error::AoeStatus;
+use super::guard::{guard, guard_destroy};
+use super::option::{AoeOption, pairs};
+use super::tensor::{AoeDataType, AoeTensor};
+use crate::frontend;
+use crate::graph::{Attr, CONST, Constant, DATA, DataType, Graph, Node, NodeId, Port, TensorDesc};
+use crate::session::inputs::model_options;
+use crate::session::options::gather;
+use crate::status::{Error, Result};
+use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+/// A graph in a caller's hands.
+#[derive(Debug)]
+pub struct AoeGraph(pub(super) Graph);
+
+/// Index of a node in its graph.
+pub type AoeNodeId = u32;
+
+/// Inputs, and outputs, that one node can have; a number beyond it is a mistake, not a node.
+pub const AOE_MAX_NODE_PORTS: usize = 65536;
+
+/// Gives a new graph to the caller.
+pub(super) fn hand_out(graph: &mut MaybeUninit<*mut AoeGraph>, content: Graph) {
+    graph.write(Box::into_raw(Box::new(AoeGraph(content))));
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphCreate(name: *const c_char, graph: *mut *mut AoeGraph) -> AoeStatus {
+    guard("AoeGraphCreate", || {
+        // SAFETY: the header's contract.
+        let (name, graph) = unsafe { (text(name, "name")?, out(graph, "graph")?) };
+        hand_out(graph, Graph::new(name));
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphLoadFile(
+    path: *const c_char,
+    options: *const AoeOption,
+    option_count: usize,
+    graph: *mut *mut AoeGraph,
+) -> AoeStatus {
+    guard("AoeGraphLoadFile", || {
+        // SAFETY: the header's contract.
+        let (path, options, graph) =
+            unsafe { (text(path, "path")?, self::options(options, option_count)?, out(graph, "graph")?) };
+        let (framework, inputs) = model_options(&gather(pairs(&options))?)?;
+        hand_out(graph, frontend::load_file(Path::new(path), framework, &inputs)?);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphLoadMemory(
+    data: *const c_void,
+    size: usize,
+    options: *const AoeOption,
+    option_count: usize,
+    graph: *mut *mut AoeGraph,
+) -> AoeStatus {
+    guard("AoeGraphLoadMemory", || {
+        // SAFETY: the header's contract.
+        let (data, options, graph) = unsafe {
+            (array(data.cast::<u8>(), size, "data")?, self::options(options, option_count)?, out(graph, "graph")?)
+        };
+        let (framework, inputs) = model_options(&gather(pairs(&options))?)?;
+        hand_out(graph, frontend::load_memory(data, "memory", framework, &inputs)?);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSaveFile(graph: *const AoeGraph, path: *const c_char) -> AoeStatus {
+    guard("AoeGraphSaveFile", || {
+        // SAFETY: the header's contract.
+        let (_, path) = unsafe { (reference(graph, "graph")?, text(path, "path")?) };
+        let reason = "no version writes AIR yet".to_owned();
+        Err(Error::Unsupported { what: format!("writing {path}"), reason })
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphAddInput(
+    graph: *mut AoeGraph,
+    name: *const c_char,
+    desc: *const AoeTensor,
+    node: *mut AoeNodeId,
+) -> AoeStatus {
+    guard("AoeGraphAddInput", || {
+        // SAFETY: the header's contract.
+        let (graph, name, (desc, _), node) =
+            unsafe { (reference_mut(graph, "graph")?, text(name, "name")?, tensor(desc, "desc")?, out(node, "node")?) };
+        if desc.shape.dims().is_some_and(|dims| dims.contains(&0)) {
+            return Err(Error::param("desc", format!("input `{name}` has no elements: its shape is {}", desc.shape)));
+        }
+        node.write(graph.0.add(Node::new(name, DATA).with_outputs(vec![desc]))?.0);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphAddConst(
+    graph: *mut AoeGraph,
+    name: *const c_char,
+    value: *const AoeTensor,
+    node: *mut AoeNodeId,
+) -> AoeStatus {
+    guard("AoeGraphAddConst", || {
+        // SAFETY: the header's contract.
+        let (graph, name, (desc, data), node) = unsafe {
+            (reference_mut(graph, "graph")?, text(name, "name")?, tensor(value, "value")?, out(node, "node")?)
+        };
+        let constant = constant(name, &desc, data)?;
+        let mut content = Node::new(name, CONST).with_outputs(vec![desc]);
+        content.value = Some(constant);
+        node.write(graph.0.add(content)?.0);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphAddNode(
+    graph: *mut AoeGraph,
+    name: *const c_char,
+    op_type: *const c_char,
+    output_count: usize,
+    node: *mut AoeNodeId,
+) -> AoeStatus {
+    guard("AoeGraphAddNode", || {
+        // SAFETY: the header's contract.
+        let (graph, name, op_type, node) = unsafe {
+            (reference_mut(graph, "graph")?, text(name, "name")?, text(op_type, "op_type")?, out(node, "node")?)
+        };
+        if op_type.is_empty() {
+            return Err(Error::param("op_type", format!("node `{name}` has none")));
+        }
+        if output_count > AOE_MAX_NODE_PORTS {
+            return Err(Error::param("output_count", format!("{output_count} is more than {AOE_MAX_NODE_PORTS}")));
+        }
+        let outputs = vec![TensorDesc::unknown(); output_count];
+        node.write(graph.0.add(Node::new(name, op_type).with_outputs(outputs))?.0);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphAddEdge(
+    graph: *mut AoeGraph,
+    source: AoeNodeId,
+    source_output: u32,
+    target: AoeNodeId,
+    target_input: u32,
+) -> AoeStatus {
+    guard("AoeGraphAddEdge", || {
+        // SAFETY: the header's contract.
+        let graph = unsafe { reference_mut(graph, "graph") }?;
+        let port = port(&graph.0, source, "source", source_output, "source_output")?;
+        let node = node_mut(&mut graph.0, target, "target")?;
+        let slot = target_input as usize;
+        if slot >= AOE_MAX_NODE_PORTS {
+            return Err(Error::param("target_input", format!("{slot} is not below {AOE_MAX_NODE_PORTS}")));
+        }
+        if node.input(slot).is_some() {
+            return Err(Error::graph(format!("node `{}`, input {slot}", node.name), "is connected already"));
+        }
+        if node.inputs.len() <= slot {
+            node.inputs.resize(slot + 1, None);
+        }
+        node.inputs[slot] = Some(port);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphAddOutput(graph: *mut AoeGraph, node: AoeNodeId, output: u32) -> AoeStatus {
+    guard("AoeGraphAddOutput", || {
+        // SAFETY: the header's contract.
+        let graph = unsafe { reference_mut(graph, "graph") }?;
+        let port = port(&graph.0, node, "node", output, "output")?;
+        graph.0.add_output(port);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetOutputDesc(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    output: u32,
+    desc: *const AoeTensor,
+) -> AoeStatus {
+    guard("AoeGraphSetOutputDesc", || {
+        // SAFETY: the header's contract.
+        let (graph, (desc, _)) = unsafe { (reference_mut(graph, "graph")?, tensor(desc, "desc")?) };
+        let port = port(&graph.0, node, "node", output, "output")?;
+        graph.0.node_mut(port.node).outputs[port.output as usize] = desc;
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrInt(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: i64,
+) -> AoeStatus {
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrInt", || unsafe { set_attr(graph, node, name, || Ok(Attr::Int(value))) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrFloat(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: f64,
+) -> AoeStatus {
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrFloat", || unsafe { set_attr(graph, node, name, || Ok(Attr::Float(value))) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrBool(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: i32,
+) -> AoeStatus {
+    let truth = || match value {
+        0 | 1 => Ok(Attr::Bool(value == 1)),
+        _ => Err(Error::param("value", format!("{value} is neither 0 nor 1"))),
+    };
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrBool", || unsafe { set_attr(graph, node, name, truth) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrString(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: *const c_char,
+) -> AoeStatus {
+    // SAFETY: the header's contract.
+    let string = || Ok(Attr::Str(unsafe { text(value, "value") }?.to_owned()));
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrString", || unsafe { set_attr(graph, node, name, string) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrDataType(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: AoeDataType,
+) -> AoeStatus {
+    let dtype = || match DataType::from_ge(value) {
+        Some(dtype) => Ok(Attr::Type(dtype)),
+        None => Err(Error::param("value", format!("{value} is no data type"))),
+    };
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrDataType", || unsafe { set_attr(graph, node, name, dtype) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrInts(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    values: *const i64,
+    value_count: usize,
+) -> AoeStatus {
+    // SAFETY: the header's contract.
+    let list = || Ok(Attr::Ints(unsafe { array(values, value_count, "values") }?.to_vec()));
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrInts", || unsafe { set_attr(graph, node, name, list) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphSetAttrFloats(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    values: *const f64,
+    value_count: usize,
+) -> AoeStatus {
+    // SAFETY: the header's contract.
+    let list = || Ok(Attr::Floats(unsafe { array(values, value_count, "values") }?.to_vec()));
+    // SAFETY: the header's contract.
+    guard("AoeGraphSetAttrFloats", || unsafe { set_attr(graph, node, name, list) })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphGetNodeCount(graph: *const AoeGraph, node_count: *mut usize) -> AoeStatus {
+    guard("AoeGraphGetNodeCount", || {
+        // SAFETY: the header's contract.
+        let (graph, node_count) = unsafe { (reference(graph, "graph")?, out(node_count, "node_count")?) };
+        node_count.write(graph.0.len());
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphFindNode(
+    graph: *const AoeGraph,
+    name: *const c_char,
+    node: *mut AoeNodeId,
+) -> AoeStatus {
+    guard("AoeGraphFindNode", || {
+        // SAFETY: the header's contract.
+        let (graph, name, node) = unsafe { (reference(graph, "graph")?, text(name, "name")?, out(node, "node")?) };
+        let found = graph.0.find(name);
+        node.write(
+            found.ok_or_else(|| Error::NotFound { what: format!("node `{name}` in graph `{}`", graph.0.name) })?.0,
+        );
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphDestroy(graph: *mut AoeGraph) {
+    guard_destroy("AoeGraphDestroy", || {
+        if !graph.is_null() {
+            // SAFETY: it came from `hand_out`, and this is its last use.
+            drop(unsafe { Box::from_raw(graph) });
+        }
+    });
+}
+
+/// Sets an attribute, whose value is read after the node is found.
+///
+/// # Safety
+/// `graph` and `name` are as the header demands.
+unsafe fn set_attr(
+    graph: *mut AoeGraph,
+    node: AoeNodeId,
+    name: *const c_char,
+    value: impl FnOnce() -> Result<Attr>,
+) -> Result<()> {
+    // SAFETY: passed on.
+    let (graph, name) = unsafe { (reference_mut(graph, "graph")?, text(name, "name")?) };
+    if name.is_empty() {
+        return Err(Error::param("name", "is empty"));
+    }
+    let node = node_mut(&mut graph.0, node, "node")?;
+    node.attrs.set(name, value()?);
+    Ok(())
+}
+
+/// The node with an id that a caller gave.
+fn node_mut<'a>(graph: &'a mut Graph, id: AoeNodeId, parameter: &'static str) -> Result<&'a mut Node> {
+    if graph.get(NodeId(id)).is_none() {
+        return Err(no_node(graph, id, parameter));
+    }
+    Ok(graph.node_mut(NodeId(id)))
+}
+
+/// The output of a node, both as a caller gave them.
+fn port(
+    graph: &Graph,
+    id: AoeNodeId,
+    parameter: &'static str,
+    output: u32,
+    output_parameter: &'static str,
+) -> Result<Port> {
+    let node = graph.get(NodeId(id)).ok_or_else(|| no_node(graph, id, parameter))?;
+    let count = node.outputs.len();
+    if output as usize >= count {
+        let reason = format!("node `{}` has {count} outputs, not one with index {output}", node.name);
+        return Err(Error::param(output_parameter, reason));
+    }
+    Ok(Port { node: NodeId(id), output })
+}
+
+fn no_node(graph: &Graph, id: AoeNodeId, parameter: &'static str) -> Error {
+    Error::param(parameter, format!("graph `{}` has {} nodes, none with id {id}", graph.name, graph.len()))
+}
+
+/// What a constant's bytes hold, as far as shapes may depend on it.
+fn constant(name: &str, desc: &TensorDesc, data: Option<&[u8]>) -> Result<Constant> {
+    let Some(elements) = desc.shape.elements().filter(|_| desc.bytes().is_some_and(|b| i64::try_from(b).is_ok()))
+    else {
+        return Err(Error::param("value", format!("constant `{name}` has shape {}, which is no size", desc.shape)));
+    };
+    Ok(match data {
+        Some(data) if elements <= Constant::MAX_VALUES => Constant::from_bytes(desc.dtype, data),
+        _ => Constant::Opaque,
+    })
+}

@@ -1,0 +1,188 @@
+//! The library's life and its sessions: CANN's ten functions, and ours for results.
+
+use super::convert::{array, options, out, reference, tensors, write_text};
+use super::error::AoeStatus;
+use super::graph::{AoeGraph, hand_out};
+use super::guard::guard;
+use super::option::{AoeOption, pairs};
+use super::tensor::AoeTensor;
+use crate::session::{self, Session};
+use crate::status::{Error, Result};
+use std::ffi::{c_char, c_void};
+
+/// Identifies a session: slot and generation, never 0.
+pub type AoeSessionId = u64;
+
+/// Runs a call on a session and keeps its error there, for whoever asks later.
+pub(super) fn with_session(id: AoeSessionId, call: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
+    let session = session::session(id)?;
+    session.note(call(&session))
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeInitialize(options: *const AoeOption, option_count: usize) -> AoeStatus {
+    guard("AoeInitialize", || {
+        // SAFETY: the header's contract.
+        let options = unsafe { self::options(options, option_count) }?;
+        session::initialize(pairs(&options))
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn AoeFinalize() -> AoeStatus {
+    guard("AoeFinalize", session::finalize)
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeCreateSession(session: *mut AoeSessionId) -> AoeStatus {
+    guard("AoeCreateSession", || {
+        // SAFETY: the header's contract.
+        let session = unsafe { out(session, "session") }?;
+        session.write(session::create()?);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn AoeDestroySession(session: AoeSessionId) -> AoeStatus {
+    guard("AoeDestroySession", || session::destroy(session))
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn AoeSetGeSession(session: AoeSessionId, ge_session: *mut c_void) -> AoeStatus {
+    guard("AoeSetGeSession", || {
+        if ge_session.is_null() {
+            return Err(Error::param("ge_session", "is NULL"));
+        }
+        with_session(session, Session::set_ge_session)
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeSetDependGraphs(
+    session: AoeSessionId,
+    graphs: *const *const AoeGraph,
+    graph_count: usize,
+) -> AoeStatus {
+    guard("AoeSetDependGraphs", || {
+        // SAFETY: the header's contract.
+        let graphs = unsafe { array(graphs, graph_count, "graphs") }?;
+        // SAFETY: the header's contract, for each of them.
+        let graphs = graphs.iter().map(|&graph| Ok(unsafe { reference(graph, "graphs") }?.0.clone()));
+        let graphs = graphs.collect::<Result<Vec<_>>>()?;
+        with_session(session, |s| {
+            graphs.iter().try_for_each(crate::graph::Graph::validate)?;
+            s.set_depend_graphs(graphs)
+        })
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeSetDependGraphsInputs(
+    session: AoeSessionId,
+    inputs: *const *const AoeTensor,
+    input_counts: *const usize,
+    graph_count: usize,
+) -> AoeStatus {
+    guard("AoeSetDependGraphsInputs", || {
+        // SAFETY: the header's contract.
+        let (inputs, counts) =
+            unsafe { (array(inputs, graph_count, "inputs")?, array(input_counts, graph_count, "input_counts")?) };
+        let lists = inputs.iter().zip(counts);
+        // SAFETY: the header's contract, for each of them.
+        let lists = lists.map(|(&inputs, &count)| unsafe { tensors(inputs, count, "inputs") });
+        let lists = lists.collect::<Result<Vec<_>>>()?;
+        with_session(session, |s| s.set_depend_inputs(lists))
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeSetTuningGraph(session: AoeSessionId, graph: *const AoeGraph) -> AoeStatus {
+    guard("AoeSetTuningGraph", || {
+        // SAFETY: the header's contract.
+        let graph = unsafe { reference(graph, "graph") }?;
+        with_session(session, |s| {
+            graph.0.validate()?;
+            s.set_graph(Some(graph.0.clone()))
+        })
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeSetTuningGraphInput(
+    session: AoeSessionId,
+    inputs: *const AoeTensor,
+    input_count: usize,
+) -> AoeStatus {
+    guard("AoeSetTuningGraphInput", || {
+        // SAFETY: the header's contract.
+        let inputs = unsafe { tensors(inputs, input_count, "inputs") }?;
+        with_session(session, |s| s.set_graph_inputs(inputs))
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeTuningGraph(
+    session: AoeSessionId,
+    options: *const AoeOption,
+    option_count: usize,
+) -> AoeStatus {
+    guard("AoeTuningGraph", || {
+        // SAFETY: the header's contract.
+        let options = unsafe { self::options(options, option_count) }?;
+        with_session(session, |_| {
+            let _ = pairs(&options);
+            Err(Error::Unsupported { what: "tuning".into(), reason: "not built yet".into() })
+        })
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn AoeCancel(session: AoeSessionId) -> AoeStatus {
+    guard("AoeCancel", || {
+        session::session(session)?.cancel();
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGetReport(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
+    guard("AoeGetReport", || {
+        let session = session::session(session)?;
+        // SAFETY: the header's contract.
+        unsafe { write_text(&session.report()?, buffer, size) }
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGetTunedGraph(session: AoeSessionId, graph: *mut *mut AoeGraph) -> AoeStatus {
+    guard("AoeGetTunedGraph", || {
+        // SAFETY: the header's contract.
+        let graph = unsafe { out(graph, "graph") }?;
+        hand_out(graph, session::session(session)?.tuned_graph()?);
+        Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGetSessionError(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
+    guard("AoeGetSessionError", || {
+        let session = session::session(session)?;
+        // SAFETY: the header's contract.
+        unsafe { write_text(&session.last_error(), buffer, size) }
+    })
+}
