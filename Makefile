@@ -1,0 +1,42 @@
+# What a newcomer types. Each target is one script, readable on its own; all work from any folder
+# (make -C) and in paths with spaces.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test fmt lint bench accuracy search-bench nightly install clean
+
+help:    ## this list
+	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
+
+demo:    ## tune the bundled ResNet-50 on the simulator and show what was gained
+	@scripts/demo
+
+build:   ## library and command line, release build, in target/release
+	@scripts/need cargo cc
+	cargo build --release --locked
+
+test:    ## all tests: Rust, documentation, C; sums at the end
+	@scripts/test
+
+fmt:     ## format the Rust code
+	@scripts/need rustfmt
+	cargo fmt
+
+lint:    ## formatting, clippy, documentation, scripts, licences
+	@scripts/lint
+
+bench:   ## time the tuning of the bundled models, and the criterion benchmarks
+	@scripts/bench
+
+# The simulator against measured kernels (DATA=folder), and the search against its budget: as soon as
+# their benchmarks are part of this version.
+accuracy search-bench:
+	@scripts/bench $@
+
+nightly: ## lint, all tests, and those too long for every change
+	@scripts/nightly
+
+install: ## library, header, command line, CMake and pkg-config files; PREFIX=/usr/local DESTDIR= LIBDIR=lib
+	@scripts/install
+
+clean:   ## remove everything that was built
+	cargo clean

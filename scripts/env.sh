@@ -1,0 +1,27 @@
+# shellcheck shell=bash disable=SC2034
+# Sourced by the scripts beside it: where things are, and how they speak. No output, no side effects
+# but the current folder, which becomes the repository.
+
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+ROOT=$PWD
+
+# Cargo's output folder, as an absolute path; the user may have moved it.
+TARGET=${CARGO_TARGET_DIR:-target}
+case $TARGET in /*) ;; *) TARGET=$ROOT/$TARGET ;; esac
+export CARGO_TARGET_DIR=$TARGET
+
+# Tools that scripts/need had to fetch, and rustup's, which some shells leave out.
+PATH=$TARGET/tools/bin:$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin
+export PATH
+
+# Version of this release, and the oldest compiler it builds with.
+VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+RUST_VERSION=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# at_least HAVE WANTED: compares dotted version numbers.
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
