@@ -53,6 +53,8 @@ pub struct Request<'a> {
     pub soc_version: Option<&'a str>,
     /// Option `soc_set`: fields to change in the SoC that was found, by name.
     pub soc_set: &'a [(String, String)],
+    /// Option `aicore_num`: AI Cores to use, not more than the SoC has.
+    pub aicore_num: Option<u32>,
     /// Option `device`; decides over `ASCEND_DEVICE_ID`.
     pub device: Option<u32>,
 }
@@ -102,6 +104,9 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     };
     for (field, value) in request.soc_set {
         soc.set(field, value)?;
+    }
+    if let Some(cores) = request.aicore_num {
+        soc.limit_cores(cores)?;
     }
     let changed = if request.soc_set.is_empty() { "" } else { ", changed by soc_set" };
     let note = format!("backend simulator ({why}), SoC {} ({origin}{changed})", soc.name);

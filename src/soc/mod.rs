@@ -118,6 +118,19 @@ impl Soc {
         table::names()
     }
 
+    /// Leaves only this many AI Cores, with their share of the vector cores.
+    ///
+    /// Fails with [`Error::Option`] for none or for more than there are.
+    pub fn limit_cores(&mut self, cores: u32) -> Result<()> {
+        if !(1..=self.ai_core_cnt).contains(&cores) {
+            let reason = format!("{cores} is not from 1 to the {} of {}", self.ai_core_cnt, self.name);
+            return Err(Error::option("aicore_num", reason));
+        }
+        self.vector_core_cnt = self.vector_core_cnt * cores / self.ai_core_cnt;
+        self.ai_core_cnt = cores;
+        Ok(())
+    }
+
     /// Cycles of the cube clock in one microsecond.
     pub fn cube_cycles_per_us(&self) -> f64 {
         self.cube_freq_mhz

@@ -55,7 +55,7 @@ pub struct CaseOutcome {
     /// What they do.
     pub workload: Workload,
     /// Time of one run before tuning, in microseconds: with the bank's tiling where the bank has
-    /// one, else with CANN's default.
+    /// one, else with CANN's default; 0 where it could not be measured (then `status` is `Failed`).
     pub before_us: f64,
     /// Time of one run after tuning.
     pub after_us: f64,
@@ -86,7 +86,7 @@ pub enum BankStatus {
     Unsatisfied,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
     NotTuned,
-    /// Tuning it failed; the baseline stands.
+    /// Its baseline could not be measured; the case counts 0 in the network's times.
     Failed(String),
 }
 
