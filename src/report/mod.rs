@@ -1,1 +1,50 @@
-//! `report`: see the crate documentation.
+//! The result files, from the outcome types of `tune`.
+//!
+//! [`ResultFile`] is CANN's `aoe_result_opat_*.json`, written live; [`full_report`] is ours and says
+//! everything. `docs/results.md` describes the fields of both.
+
+mod aoe;
+mod figures;
+mod file;
+mod full;
+#[cfg(test)]
+mod tests;
+
+pub use aoe::opat_result;
+pub use figures::improvement;
+pub use file::ResultFile;
+pub use full::full_report;
+
+use crate::bank::BankPaths;
+use crate::soc::Soc;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a report needs to know besides the outcome.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Directory of the result file: `ASCEND_WORK_PATH`, else the working directory.
+    pub work_path: PathBuf,
+    /// Why this backend was chosen.
+    pub backend_note: String,
+    /// Where records are kept.
+    pub bank: BankPaths,
+    /// The SoC as it was measured, with what the caller changed; `None` leaves the bounds of the
+    /// kernels out.
+    pub soc: Option<Soc>,
+    /// Options that were given, by key.
+    pub options: BTreeMap<String, String>,
+}
+
+impl Context {
+    /// A context without SoC and options.
+    pub fn new(work_path: &Path, backend_note: impl Into<String>, bank: &BankPaths) -> Context {
+        Context {
+            work_path: work_path.to_owned(),
+            backend_note: backend_note.into(),
+            bank: bank.clone(),
+            soc: None,
+            options: BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! CANN's result of operator tuning, field for field. The fields of each structure stand in the order
+//! in which they are written: alphabetically by key.
+
+use super::figures::{improvement, microseconds, milliseconds};
+use crate::status::{Error, Result};
+use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
+use crate::workload::Workload;
+use serde::Serialize;
+
+/// The array of CANN's offline result: one object for each section.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Section<'a> {
+    /// `{"basic": ..}`
+    Basic {
+        /// The tuning itself.
+        basic: Basic<'a>,
+    },
+    /// `{"OPAT": ..}`
+    Opat {
+        /// The operators.
+        #[serde(rename = "OPAT")]
+        opat: Opat<'a>,
+    },
+}
+
+/// What was tuned.
+#[derive(Debug, Serialize)]
+pub struct Basic<'a> {
+    tuning_name: &'a str,
+    /// Absent while tuning runs and after an interruption.
+    #[serde(rename = "tuning_time(s)", skip_serializing_if = "Option::is_none")]
+    tuning_time_s: Option<f64>,
+}
+
+/// What became of the operators.
+#[derive(Debug, Serialize)]
+pub struct Opat<'a> {
+    #[serde(rename = "model_baseline_performance(ms)")]
+    model_baseline_performance_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model_performance_improvement: Option<String>,
+    #[serde(rename = "model_result_performance(ms)", skip_serializing_if = "Option::is_none")]
+    model_result_performance_ms: Option<f64>,
+    #[serde(rename = "opat_tuning_result")]
+    result: &'static str,
+    repo_modified_operators: Vec<ModifiedOperator<'a>>,
+    repo_summary: RepoSummary,
+    /// Only with "tuning failed".
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tuning_failed_operators: Vec<&'a str>,
+}
+
+/// An operator whose record was added or updated.
+#[derive(Debug, Serialize)]
+struct ModifiedOperator<'a> {
+    op_name: &'a str,
+    op_type: OpType<'a>,
+    tune_performance: TunePerformance,
+}
+
+/// One type, or the types of the pieces of a fused operator.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum OpType<'a> {
+    One(&'a str),
+    Several(Vec<&'a str>),
+}
+
+/// By mode of tuning; ours is the tiling, CANN's `Schedule`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct TunePerformance {
+    schedule: ModePerformance,
+}
+
+#[derive(Debug, Serialize)]
+struct ModePerformance {
+    #[serde(rename = "performance_after_tune(us)")]
+    after_us: f64,
+    #[serde(rename = "performance_before_tune(us)")]
+    before_us: f64,
+    performance_improvement: String,
+    update_mode: &'static str,
+}
+
+/// Counts of operators by what became of their records.
+///
+/// `repo_hit_num = repo_update_num + repo_reserved_num`, `total_num = repo_add_num + repo_hit_num +
+/// repo_unsatisfied_num`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RepoSummary {
+    /// New records.
+    #[serde(rename = "repo_add_num")]
+    pub add: usize,
+    /// Operators that had a record.
+    #[serde(rename = "repo_hit_num")]
+    pub hit: usize,
+    /// Records that stay.
+    #[serde(rename = "repo_reserved_num")]
+    pub reserved: usize,
+    /// Operators without a record, for which nothing better than the default was found.
+    #[serde(rename = "repo_unsatisfied_num")]
+    pub unsatisfied: usize,
+    /// Records replaced by better ones.
+    #[serde(rename = "repo_update_num")]
+    pub update: usize,
+    /// Operators tuned.
+    #[serde(rename = "total_num")]
+    pub total: usize,
+}
+
+impl RepoSummary {
+    /// Counts an outcome. Operators that are not tuned or failed do not count.
+    pub fn of(outcome: &OpatOutcome) -> RepoSummary {
+        let count = |status| outcome.count(&status);
+        let (add, unsatisfied) = (count(BankStatus::Added), count(BankStatus::Unsatisfied));
+        let (update, reserved) = (count(BankStatus::Updated), count(BankStatus::Reserved));
+        RepoSummary {
+            add,
+            hit: update + reserved,
+            reserved,
+            unsatisfied,
+            update,
+            total: add + update + reserved + unsatisfied,
+        }
+    }
+}
+
+/// CANN's result as JSON, indented by four as its own writer does.
+pub fn opat_result(outcome: &OpatOutcome) -> Result<String> {
+    to_text(&sections(outcome))
+}
+
+/// The sections of CANN's result.
+pub fn sections(outcome: &OpatOutcome) -> [Section<'_>; 2] {
+    let basic = Basic {
+        tuning_name: &outcome.graph,
+        tuning_time_s: outcome.finished.then(|| (outcome.elapsed.as_secs_f64() * 1e3).round() / 1e3),
+    };
+    [Section::Basic { basic }, Section::Opat { opat: opat(outcome) }]
+}
+
+fn opat(outcome: &OpatOutcome) -> Opat<'_> {
+    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.after_us()));
+    let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
+    let failed: Vec<&str> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str()).collect();
+    let result = match (outcome.finished, failed.is_empty()) {
+        (false, _) => "tuning incomplete",
+        (true, true) => "tuning successful",
+        (true, false) => "tuning failed",
+    };
+    Opat {
+        model_baseline_performance_ms: before,
+        model_performance_improvement: outcome.finished.then(|| improvement(before, after)),
+        model_result_performance_ms: outcome.finished.then_some(after),
+        result,
+        repo_modified_operators: outcome.cases.iter().filter_map(modified).collect(),
+        repo_summary: RepoSummary::of(outcome),
+        tuning_failed_operators: if outcome.finished { failed } else { Vec::new() },
+    }
+}
+
+/// The entry of a case whose record was added or updated.
+fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
+    let update_mode = match case.status {
+        BankStatus::Added => "add",
+        BankStatus::Updated => "update",
+        _ => return None,
+    };
+    let node = case.nodes.first()?;
+    let (before_us, after_us) = (microseconds(case.before_us), microseconds(case.after_us));
+    let op_type = match &case.workload {
+        Workload::Fused(parts) if parts.len() > 1 => OpType::Several(parts.iter().map(Workload::op_type).collect()),
+        _ => OpType::One(&node.op_type),
+    };
+    let performance_improvement = improvement(before_us, after_us);
+    let schedule = ModePerformance { after_us, before_us, performance_improvement, update_mode };
+    Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
+}
+
+/// JSON text with an indent of four and a line feed at the end.
+pub fn to_text(value: &impl Serialize) -> Result<String> {
+    let mut text = Vec::new();
+    let format = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let wrong = |message: String| Error::Internal { place: "report".into(), message };
+    value
+        .serialize(&mut serde_json::Serializer::with_formatter(&mut text, format))
+        .map_err(|e| wrong(e.to_string()))?;
+    text.push(b'\n');
+    String::from_utf8(text).map_err(|e| wrong(e.to_string()))
+}

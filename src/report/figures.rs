@@ -1,0 +1,19 @@
+//! Numbers as reports print them.
+
+/// Microseconds to the nanosecond.
+pub fn microseconds(us: f64) -> f64 {
+    (us * 1e3).round() / 1e3
+}
+
+/// Microseconds as milliseconds, to the nanosecond.
+pub fn milliseconds(us: f64) -> f64 {
+    (us * 1e3).round() / 1e6
+}
+
+/// How much better `after` is, as AOE prints it: (before - after) / after in per cent with two
+/// decimals, for example `35.35%`. `0.00%` where there is no time to divide by.
+pub fn improvement(before: f64, after: f64) -> String {
+    let percent = if after > 0.0 { (before - after) / after * 100.0 } else { 0.0 };
+    let text = format!("{percent:.2}%");
+    if text == "-0.00%" { "0.00%".into() } else { text }
+}

@@ -1,0 +1,109 @@
+//! The result file on disk, replaced whole after each operator.
+
+use super::Context;
+use super::aoe::opat_result;
+use crate::status::{Error, Result};
+use crate::tune::OpatOutcome;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Share of the tuning's time that writing its intermediate results may take, as its reciprocal. A
+/// network with very many operators would otherwise spend its time on them.
+const WRITE_SHARE: u32 = 10;
+
+/// CANN's `aoe_result_opat_<timestamp>_pid<pid>.json`.
+#[derive(Debug)]
+pub struct ResultFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    last_write: Option<(Instant, Duration)>,
+}
+
+impl ResultFile {
+    /// Reserves a file of a new name in the work path, which is created when it does not exist. Until
+    /// the first [`ResultFile::update`] it holds an empty array; dropped before that, it is removed.
+    ///
+    /// Fails with [`Error::Directory`] or [`Error::File`].
+    pub fn create(context: &Context) -> Result<ResultFile> {
+        let directory = &context.work_path;
+        fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
+        let mut moment = jiff::Zoned::now();
+        loop {
+            let name = file_name(&moment, std::process::id());
+            let path = directory.join(&name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    file.write_all(b"[]\n").map_err(|e| Error::file("write", &path, e))?;
+                    let temporary = directory.join(format!(".{name}.tmp"));
+                    return Ok(ResultFile { path, temporary, last_write: None });
+                }
+                // Another session of this process began in the same millisecond.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    moment = moment
+                        .checked_add(jiff::SignedDuration::from_millis(1))
+                        .map_err(|e| Error::file("name", &path, e))?;
+                }
+                Err(e) => return Err(Error::file("create", &path, e)),
+            }
+        }
+    }
+
+    /// Where the file lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the outcome so far: a reader finds the old or the new JSON, whole. An outcome that is not
+    /// finished may be left out where writing would take up a tenth of the time.
+    pub fn update(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        let begun = Instant::now();
+        let busy = |(end, took): (Instant, Duration)| begun.duration_since(end) < took * WRITE_SHARE;
+        if !outcome.finished && self.last_write.is_some_and(busy) {
+            return Ok(());
+        }
+        let text = opat_result(outcome)?;
+        self.write(text.as_bytes(), outcome.finished).map_err(|e| Error::file("write", &self.path, e))?;
+        self.last_write = Some((Instant::now(), begun.elapsed()));
+        Ok(())
+    }
+
+    /// Replaces the file. Only the last content is worth waiting for the disk.
+    fn write(&self, content: &[u8], durable: bool) -> std::io::Result<()> {
+        let mut file = File::create(&self.temporary)?;
+        let written = file.write_all(content).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
+        let replaced = written.and_then(|()| fs::rename(&self.temporary, &self.path));
+        if replaced.is_err() {
+            // Best effort; the error that matters is returned.
+            let _ = fs::remove_file(&self.temporary);
+        }
+        replaced
+    }
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if self.last_write.is_none() {
+            // Nothing was tuned: an empty array would say nothing.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// `aoe_result_opat_YYYYMMDD_HHMMSSmmm_pid<pid>.json`.
+fn file_name(moment: &jiff::Zoned, pid: u32) -> String {
+    let milliseconds = moment.millisecond();
+    format!("aoe_result_opat_{}{milliseconds:03}_pid{pid}.json", moment.strftime("%Y%m%d_%H%M%S"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file_name;
+
+    #[test]
+    fn the_name_holds_the_moment_and_the_process() {
+        let moment = jiff::civil::datetime(2026, 3, 4, 5, 6, 7, 89_000_000).to_zoned(jiff::tz::TimeZone::UTC).unwrap();
+        assert_eq!(file_name(&moment, 42), "aoe_result_opat_20260304_050607089_pid42.json");
+    }
+}
