@@ -6,10 +6,12 @@
 mod bind;
 mod file;
 pub mod onnx;
+#[cfg(test)]
+mod tests;
 
 pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
 
-use crate::graph::{Attr, Graph, infer};
+use crate::graph::{Attr, Graph, NodeId, infer};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::path::Path;
@@ -70,7 +72,8 @@ pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOption
         None => file::framework_of(path, &data)?,
     };
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    load(data, &name, framework, inputs)
+    let base = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    load(data, &name, base, framework, inputs)
 }
 
 /// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none. Without
@@ -87,12 +90,13 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, inputs
         Some(framework) => framework,
         None => file::framework_by_content(&data)?.unwrap_or(Framework::Onnx),
     };
-    load(data, name, framework, inputs)
+    load(data, name, None, framework, inputs)
 }
 
-fn load(data: Bytes, name: &str, framework: Framework, inputs: &InputOptions) -> Result<Graph> {
+/// `base` is the directory of the model file, where there is one.
+fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, inputs: &InputOptions) -> Result<Graph> {
     let mut graph = match framework {
-        Framework::Onnx => onnx::read(data, name)?,
+        Framework::Onnx => onnx::read(data, name, base)?,
         other => {
             return Err(Error::Unsupported {
                 what: format!("reading {} models (`{name}`)", other.name()),
@@ -102,23 +106,31 @@ fn load(data: Bytes, name: &str, framework: Framework, inputs: &InputOptions) ->
     };
     bind_inputs(&mut graph, inputs)?;
     infer::infer(&mut graph)?;
-    expand_axes(&mut graph);
+    settle_axes(&mut graph);
     Ok(graph)
 }
 
-/// Replaces the open-ended `axes` of [`AXES_TO_END`] by all of them where the rank is known by now.
-fn expand_axes(graph: &mut Graph) {
+/// Writes out axes that depend on a rank, where the rank is known by now: the open-ended ones of
+/// [`AXES_TO_END`], and the spatial ones of a global maximum, which is a reduction on the device.
+fn settle_axes(graph: &mut Graph) {
     for index in 0..graph.len() {
-        let id = crate::graph::NodeId(index as u32);
+        let id = NodeId(index as u32);
         let node = graph.node(id);
-        let (Some(true), Some(&[axis])) = (node.attrs.bool(AXES_TO_END), node.attrs.ints("axes")) else { continue };
         let Some(rank) = node.input(0).and_then(|port| graph.desc(port).shape.rank()) else { continue };
         let rank = rank as i64;
-        let first = if axis < 0 { axis + rank } else { axis };
-        let node = graph.node_mut(id);
-        node.attrs.remove(AXES_TO_END);
-        if (0..rank).contains(&first) {
-            node.attrs.set("axes", Attr::Ints((first..rank).collect()));
+        if node.attrs.bool(AXES_TO_END) == Some(true) {
+            let Some(&[axis]) = node.attrs.ints("axes") else { continue };
+            let first = if axis < 0 { axis + rank } else { axis };
+            let node = graph.node_mut(id);
+            node.attrs.remove(AXES_TO_END);
+            if (0..rank).contains(&first) {
+                node.attrs.set("axes", Attr::Ints((first..rank).collect()));
+            }
+        } else if node.op_type == "GlobalMaxPool" {
+            let node = graph.node_mut(id);
+            "ReduceMaxD".clone_into(&mut node.op_type);
+            node.attrs.set("axes", Attr::Ints((2..rank).collect()));
+            node.attrs.set("keep_dims", Attr::Bool(true));
         }
     }
 }

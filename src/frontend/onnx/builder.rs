@@ -6,6 +6,7 @@ use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, T
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
 
 /// An initializer that no node has read yet.
 struct Pending {
@@ -16,6 +17,8 @@ struct Pending {
 /// The graph so far and what is needed to add to it.
 pub struct Builder {
     graph: Graph,
+    /// Directory of the model file, where there is one.
+    base: Option<PathBuf>,
     /// Names taken, each with the next number to try when it is wished for again.
     names: FxHashMap<String, u64>,
     tensors: FxHashMap<String, Port>,
@@ -24,10 +27,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// An empty graph of this name.
-    pub fn new(name: impl Into<String>) -> Self {
+    /// An empty graph of this name, from a model file in the directory `base`.
+    pub fn new(name: impl Into<String>, base: Option<&Path>) -> Self {
         Builder {
             graph: Graph::new(name),
+            base: base.map(Path::to_owned),
             names: FxHashMap::default(),
             tensors: FxHashMap::default(),
             pending: FxHashMap::default(),
@@ -43,6 +47,11 @@ impl Builder {
     /// The graph so far.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// Directory of the model file, where there is one.
+    pub fn base(&self) -> Option<&Path> {
+        self.base.as_deref()
     }
 
     /// Reserves a node name: the one wished for, or else that one with a number.
@@ -67,7 +76,7 @@ impl Builder {
     /// Takes an initializer of the file.
     pub fn initializer(&mut self, bytes: Bytes, index: usize) -> Result<()> {
         let tensor: proto::Tensor = decode(bytes, || format!("initializer {index}"))?;
-        let (desc, value) = tensor::read(&tensor, &|| format!("initializer `{}`", tensor.name))?;
+        let (desc, value) = tensor::read(&tensor, self.base(), &|| format!("initializer `{}`", tensor.name))?;
         self.add_pending(tensor.name, desc, value, index)
     }
 
@@ -114,7 +123,10 @@ impl Builder {
     pub fn hint(&mut self, bytes: Bytes, index: usize) -> Result<()> {
         let info: proto::ValueInfo = decode(bytes, || format!("value_info {index}"))?;
         let desc = tensor::declared_value(&info);
-        self.hints.insert(info.name, desc);
+        // A graph output often stands in value_info too, and may be without a type here or there.
+        if desc != TensorDesc::unknown() {
+            self.hints.insert(info.name, desc);
+        }
         Ok(())
     }
 

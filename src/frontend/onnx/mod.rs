@@ -1,13 +1,17 @@
 //! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
 //!
-//! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants, [`builder`] the
-//! graph under construction, [`op`] one node as a mapping rule sees it, [`map`] the rules.
+//! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
+//! from files beside the model), [`builder`] is the graph under construction, [`op`] one node as a
+//! mapping rule sees it, [`map`] the rules.
 
 mod builder;
+mod external;
 mod map;
 mod op;
 mod proto;
 mod tensor;
+#[cfg(test)]
+pub(in crate::frontend) mod tests;
 
 pub use tensor::MAX_DIM;
 
@@ -17,6 +21,7 @@ use builder::Builder;
 use prost::bytes::Bytes;
 use proto::decode;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::path::Path;
 
 /// Oldest opset that is read.
 pub const MIN_OPSET: i64 = 9;
@@ -29,11 +34,12 @@ pub fn is_model(data: &Bytes) -> bool {
     model.is_ok_and(|m| m.ir_version.is_some_and(|v| v > 0) && !m.graph.is_empty())
 }
 
-/// Reads a model. `name` becomes the graph's name where the file gives none.
+/// Reads a model. `name` becomes the graph's name where the file gives none; `base` is the directory
+/// of the model file, where there is one.
 ///
 /// The graph is as the file has it: inputs are not bound and shapes not inferred, except that
 /// outputs carry what the file says of them.
-pub fn read(data: Bytes, name: &str) -> Result<Graph> {
+pub fn read(data: Bytes, name: &str, base: Option<&Path>) -> Result<Graph> {
     let not_onnx = || format!("model `{name}`");
     let model: proto::Model = decode(data, not_onnx)?;
     if model.graph.is_empty() {
@@ -45,7 +51,8 @@ pub fn read(data: Bytes, name: &str) -> Result<Graph> {
     for part in model.graph {
         prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
     }
-    read_graph(file, name, opset, &functions)
+    let name = if file.name.is_empty() { name.to_owned() } else { std::mem::take(&mut file.name) };
+    read_graph(file, Builder::new(name, base), opset, &functions)
 }
 
 /// The opset of ONNX's own operators.
@@ -84,12 +91,10 @@ fn functions(model: &proto::Model) -> Result<FxHashSet<(String, String)>> {
 
 fn read_graph(
     file: proto::Graph,
-    fallback_name: &str,
+    mut builder: Builder,
     opset: i64,
     functions: &FxHashSet<(String, String)>,
 ) -> Result<Graph> {
-    let name = if file.name.is_empty() { fallback_name } else { &file.name };
-    let mut builder = Builder::new(name);
     for (index, bytes) in file.initializer.into_iter().enumerate() {
         builder.initializer(bytes, index)?;
     }

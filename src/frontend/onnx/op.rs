@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::proto::{self, decode};
 use super::tensor;
-use crate::graph::{Attr, Constant, DataType, Node, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
@@ -148,7 +148,7 @@ impl<'a> Op<'a> {
         let Some(attr) = self.typed(name, kind::TENSOR, "a tensor")? else { return Ok(None) };
         let place = || format!("{}, attribute `{name}`", self.place());
         let tensor: proto::Tensor = decode(attr.t.clone().unwrap_or_default(), place)?;
-        tensor::read(&tensor, &place).map(Some)
+        tensor::read(&tensor, self.builder.base(), &place).map(Some)
     }
 
     /// Copies every attribute that has a place in the graph, under its own name; tensors and
@@ -252,10 +252,10 @@ impl<'a> Op<'a> {
         Ok(())
     }
 
-    /// Adds the node that bears the node's name, with one output that a helper goes on with.
-    pub fn core(&mut self, mut node: Node) -> Result<Port> {
-        node.outputs = vec![TensorDesc::unknown()];
-        Ok(Port::first(self.builder.add(node)?))
+    /// Adds the node that bears the node's name, whose outputs helpers go on with.
+    pub fn core(&mut self, mut node: Node) -> Result<NodeId> {
+        node.outputs.fill(TensorDesc::unknown());
+        self.builder.add(node)
     }
 
     /// Adds a node of this Ascend type that helps to express this one.
@@ -269,9 +269,20 @@ impl<'a> Op<'a> {
         Ok(Port::first(self.builder.add(node)?))
     }
 
+    /// Transposes a tensor.
+    pub fn transposed(&mut self, x: Port, order: &[i64]) -> Result<Port> {
+        let order = self.ints_input("perm", order.to_vec())?;
+        self.helper("Transpose", &[x, order], &[])
+    }
+
     /// Lets the first output be the tensor at this port.
     pub fn finish_with(&mut self, port: Port) {
-        let Some(name) = self.node.output.first() else { return };
+        self.finish_output(0, port);
+    }
+
+    /// Lets an output be the tensor at this port.
+    pub fn finish_output(&mut self, output: usize, port: Port) {
+        let Some(name) = self.node.output.get(output).filter(|name| !name.is_empty()) else { return };
         let hint = self.builder.hinted(name);
         self.builder.describe(port, hint);
         self.builder.bind(name, port);

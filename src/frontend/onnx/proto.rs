@@ -187,6 +187,17 @@ pub struct SparseTensor {
     pub dims: Vec<i64>,
 }
 
+/// `StringStringEntryProto`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Entry {
+    /// The key.
+    #[prost(string, tag = "1")]
+    pub key: String,
+    /// Its value.
+    #[prost(string, tag = "2")]
+    pub value: String,
+}
+
 /// `ValueInfoProto`.
 #[derive(Clone, PartialEq, Message)]
 pub struct ValueInfo {

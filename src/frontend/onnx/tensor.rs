@@ -1,24 +1,32 @@
 //! `TensorProto` and `ValueInfoProto` to descriptions and small constants.
 
+use super::external;
 use super::proto::{self, decode};
 use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
+use std::path::Path;
 
 /// Largest size of one dimension: tilings and banks count in 32-bit integers.
 pub const MAX_DIM: i64 = i32::MAX as i64;
 
-/// Description and, where small, values of a tensor that stands in the file.
-pub fn read(tensor: &proto::Tensor, place: &dyn Fn() -> String) -> Result<(TensorDesc, Constant)> {
+/// Description and, where small, values of a tensor that stands in the file or, below the directory
+/// `base`, beside it.
+pub fn read(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> String) -> Result<(TensorDesc, Constant)> {
     let dtype = data_type(tensor.data_type, place)?;
     let elements = count(&tensor.dims, dtype, place)?;
     let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
-    let stored = tensor.data_location == 0 && tensor.external_data.is_empty();
-    if elements > Constant::MAX_VALUES || !stored {
+    let outside = tensor.data_location != 0 || !tensor.external_data.is_empty();
+    if elements > if outside { external::MAX_VALUES } else { Constant::MAX_VALUES } {
         return Ok((desc, Constant::Opaque));
     }
-    let values = values(tensor, dtype, elements, place)?;
-    Ok((desc, values))
+    let value = if outside {
+        let bytes = external::read(tensor, base, elements * dtype.bytes(), place)?;
+        bytes.map_or(Constant::Opaque, |bytes| Constant::from_bytes(dtype, &bytes))
+    } else {
+        values(tensor, dtype, elements, place)?
+    };
+    Ok((desc, value))
 }
 
 /// Name and description of a sparse tensor; its values are never needed.

@@ -58,6 +58,7 @@ pub const RULES: &[Rule] = &[
             attr("detect_positive", "detect_positive", Bool(true)),
         ],
     ),
+    same("Shrink", "Shrink", &[attr("lambd", "lambd", Float(0.5)), attr("bias", "bias", Float(0.0))]),
     with("Clip", clip),
 ];
 

@@ -18,13 +18,22 @@ fn conv(op: &mut Op) -> Result<()> {
     op.finish(node)
 }
 
-/// Transposed convolution. Ascend's input 0 is the size of the result; it is absent here, and the
-/// attributes `output_padding` and `output_shape` (spatial sizes, where the file gives them) decide.
+/// Transposed convolution. Input 0 is the size of the result; zeros where the file leaves it to the
+/// strides, pads and `output_padding`.
 fn conv_transpose(op: &mut Op) -> Result<()> {
     let spatial = window::spatial_rank(op, &[1, 0])?;
+    let (x, filter, bias) = (op.required(0)?, op.required(1)?, op.input(2));
+    let mut size = vec![0; spatial + 2];
+    if let Some(given) = op.ints("output_shape")? {
+        // Some exporters write the batch and channels too.
+        let Some(start) = given.len().checked_sub(spatial) else {
+            return Err(op.error(format!("attribute `output_shape` has fewer than {spatial} numbers")));
+        };
+        size[2..].copy_from_slice(&given[start..]);
+    }
+    let size = op.ints_input("input_size", size)?;
     let mut node = op.node(if spatial == 3 { "Conv3DTranspose" } else { "Conv2DTranspose" });
-    node.inputs = vec![None, Some(op.required(0)?), Some(op.required(1)?)];
-    node.inputs.extend(op.input(2).map(Some));
+    node.inputs = [size, x, filter].into_iter().chain(bias).map(Some).collect();
     window::set_window(op, &mut node, spatial)?;
     set_groups(op, &mut node)?;
     let mut padding = window::full(op, "output_padding", spatial, 0)?.unwrap_or_else(|| window::lead(vec![0; spatial]));
@@ -32,13 +41,6 @@ fn conv_transpose(op: &mut Op) -> Result<()> {
         padding[..2].fill(0);
     }
     node.attrs.set("output_padding", Attr::Ints(padding));
-    if let Some(size) = op.ints("output_shape")? {
-        // Some exporters write the batch and channels too.
-        let Some(size) = size.len().checked_sub(spatial).map(|start| &size[start..]) else {
-            return Err(op.error(format!("attribute `output_shape` has fewer than {spatial} numbers")));
-        };
-        node.attrs.set("output_shape", Attr::Ints(size.to_vec()));
-    }
     op.finish(node)
 }
 

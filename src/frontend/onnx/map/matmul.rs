@@ -30,7 +30,7 @@ fn gemm(op: &mut Op) -> Result<()> {
         if !scaled(alpha) {
             return op.finish(node);
         }
-        let product = op.core(node)?;
+        let product = Port::first(op.core(node)?);
         let result = muls(op, product, alpha)?;
         op.finish_with(result);
         return Ok(());
@@ -39,7 +39,7 @@ fn gemm(op: &mut Op) -> Result<()> {
         node.inputs.push(Some(c));
         return op.finish(node);
     }
-    let mut product = op.core(node)?;
+    let mut product = Port::first(op.core(node)?);
     if scaled(alpha) {
         product = muls(op, product, alpha)?;
     }

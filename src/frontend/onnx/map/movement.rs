@@ -30,6 +30,12 @@ pub const RULES: &[Rule] = &[
     with("SpaceToDepth", |op| block(op, "SpaceToDepth")),
     with("OneHot", one_hot),
     with("Trilu", trilu),
+    same("NonZero", "NonZero", &[]),
+    same(
+        "ReverseSequence",
+        "ReverseSequence",
+        &[attr("time_axis", "seq_dim", Int(0)), attr("batch_axis", "batch_dim", Int(1))],
+    ),
 ];
 
 fn concat(op: &mut Op) -> Result<()> {

@@ -15,6 +15,7 @@ pub const RULES: &[Rule] = &[
     with("LayerNormalization", layer_norm),
     with("BatchNormalization", batch_norm),
     with("InstanceNormalization", instance_norm),
+    with("GroupNormalization", group_norm),
     with("MeanVarianceNormalization", mean_variance_norm),
     with("LpNormalization", lp_norm),
     with("LRN", lrn),
@@ -58,6 +59,19 @@ fn instance_norm(op: &mut Op) -> Result<()> {
     let inputs: Vec<Port> = (0..3).map(|i| op.required(i)).collect::<Result<_>>()?;
     let mut node = op.node("InstanceNorm").with_inputs(inputs);
     set_epsilon(op, &mut node)?;
+    set_nchw(&mut node);
+    op.finish(node)
+}
+
+fn group_norm(op: &mut Op) -> Result<()> {
+    let inputs: Vec<Port> = (0..3).map(|i| op.required(i)).collect::<Result<_>>()?;
+    let Some(groups) = op.int("num_groups")?.filter(|&g| g > 0) else {
+        return Err(op.error("attribute `num_groups` is missing or not positive"));
+    };
+    let mut node = op.node("GroupNorm").with_inputs(inputs);
+    node.attrs.set("num_groups", Attr::Int(groups));
+    node.attrs.set("eps", Attr::Float(op.float("epsilon")?.unwrap_or(1e-5)));
+    node.attrs.set("is_training", Attr::Bool(false));
     set_nchw(&mut node);
     op.finish(node)
 }

@@ -12,7 +12,8 @@ pub const RULES: &[Rule] = &[
     with("MaxPool", max_pool),
     with("AveragePool", average_pool),
     same("GlobalAveragePool", "GlobalAveragePool", &[]),
-    with("GlobalMaxPool", global_max_pool),
+    // Becomes a reduction once its rank is known: see `frontend::settle_axes`.
+    same("GlobalMaxPool", "GlobalMaxPool", &[]),
     with("MaxRoiPool", max_roi_pool),
     same(
         "RoiAlign",
@@ -62,16 +63,6 @@ fn average_pool(op: &mut Op) -> Result<()> {
         node.attrs.set("global_pooling", Attr::Bool(false));
         node.attrs.set("divisor_override", Attr::Int(0));
     }
-    op.finish(node)
-}
-
-/// The maximum over everything but batch and channels.
-fn global_max_pool(op: &mut Op) -> Result<()> {
-    let x = op.required(0)?;
-    let Some(rank) = op.rank(0) else { return op.keep_unmapped() };
-    let axes = op.ints_input("axes", (2..rank as i64).collect())?;
-    let mut node = op.node("ReduceMax").with_inputs([x, axes]);
-    node.attrs.set("keep_dims", Attr::Bool(true));
     op.finish(node)
 }
 

@@ -5,7 +5,7 @@ use super::{
     Rule, attr, same, with,
 };
 use crate::frontend::onnx::op::Op;
-use crate::graph::{Attr, DataType};
+use crate::graph::{Attr, DataType, Port};
 use crate::status::Result;
 
 pub const RULES: &[Rule] = &[
@@ -62,7 +62,7 @@ fn arg(op: &mut Op, op_type: &str) -> Result<()> {
     if !op.flag("keepdims", true)? {
         return op.finish(node);
     }
-    let index = op.core(node)?;
+    let index = Port::first(op.core(node)?);
     let back = op.ints_input("axes", vec![axis])?;
     let result = op.helper("Unsqueeze", &[index, back], &[])?;
     op.finish_with(result);
@@ -82,5 +82,6 @@ fn top_k(op: &mut Op) -> Result<()> {
     node.attrs.set("dim", Attr::Int(op.int("axis")?.unwrap_or(-1)));
     node.attrs.set("largest", Attr::Bool(op.flag("largest", true)?));
     node.attrs.set("sorted", Attr::Bool(op.flag("sorted", true)?));
+    node.attrs.set("indices_dtype", Attr::Type(DataType::Int64));
     op.finish(node)
 }

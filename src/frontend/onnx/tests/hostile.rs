@@ -1,0 +1,238 @@
+//! Input that is damaged, contradictory or made to do harm.
+
+use super::{Dim, Model, Value, encode, ints, node, single, value_info, weight};
+use crate::frontend::onnx::proto;
+use crate::frontend::{InputOptions, load_memory};
+use proptest::prelude::*;
+use prost::bytes::Bytes;
+
+fn assert_names(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+fn small() -> Model {
+    Model::new(17)
+        .input("x", &["n".into(), 3.into(), 8.into(), 8.into()])
+        .initializer(&weight("w", &[4, 3, 3, 3]))
+        .initializer(&ints("shape", &[0, -1]))
+        .node(&node("Conv", &["x", "w"], &["c"], &[("pads", Value::Ints(vec![1, 1, 1, 1]))]))
+        .node(&node("Relu", &["c"], &["r"], &[]))
+        .node(&node("Reshape", &["r", "shape"], &["y"], &[]))
+        .output("y")
+}
+
+fn resnet50() -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models/resnet50.onnx");
+    std::fs::read(path).unwrap()
+}
+
+fn load(bytes: &[u8]) -> crate::status::Result<crate::graph::Graph> {
+    load_memory(bytes, "test", None, &InputOptions::default())
+}
+
+#[test]
+fn a_model_cut_short_anywhere_is_an_error() {
+    for bytes in [resnet50(), small().bytes().to_vec()] {
+        load(&bytes).unwrap();
+        for part in 0..64 {
+            let cut = bytes.len() * part / 64;
+            load(&bytes[..cut]).expect_err("a cut model must not load");
+        }
+    }
+}
+
+#[test]
+fn noise_is_an_error() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for length in [1, 2, 3, 10, 100, 10_000] {
+        for _ in 0..50 {
+            let noise: Vec<u8> = (0..length).map(|_| rng.u8(..)).collect();
+            load(&noise).expect_err("noise must not load");
+        }
+    }
+    assert_names(&load(&[]).unwrap_err().to_string(), &["empty"]);
+}
+
+#[test]
+fn subgraphs_nested_without_end_cost_no_stack() {
+    let mut body = Bytes::new();
+    for _ in 0..4000 {
+        let branch = proto::Node {
+            op_type: "If".to_owned(),
+            output: vec!["y".to_owned()],
+            attribute: vec![encode(&super::attribute("then_branch", Value::Graph(body)))],
+            ..proto::Node::default()
+        };
+        body = encode(&proto::Graph { node: vec![encode(&branch)], ..proto::Graph::default() });
+    }
+    let graph = single(17, &node("If", &["x"], &["y"], &[("then_branch", Value::Graph(body))]), &[]).read().unwrap();
+    let (_, branch) = graph.iter().find(|(_, n)| n.op_type == "If").unwrap();
+    assert!(!branch.mapped);
+}
+
+#[test]
+fn protobuf_groups_nested_without_end_are_refused() {
+    // Start-group keys of an unknown field, which a reader has to skip.
+    load(&vec![0xab; 100_000]).unwrap_err();
+    let mut model = small().bytes().to_vec();
+    model.extend([0xab, 0x06].repeat(50_000));
+    load(&model).unwrap_err();
+}
+
+#[test]
+fn impossible_dimensions_of_inputs_are_refused() {
+    for size in [0, -1, -7, 1 << 31, i64::MAX, i64::MIN] {
+        let message = Model::new(17).input("x", &[2.into(), size.into()]).refusal();
+        assert_names(&message, &["input `x`", "dimension 1", &size.to_string()]);
+    }
+    let huge = [Dim::Size(i64::from(i32::MAX)); 4];
+    let bytes = Model::new(17).input("x", &huge).node(&node("Relu", &["x"], &["y"], &[])).output("y").bytes();
+    assert_names(&load(&bytes).unwrap_err().to_string(), &["input `x`", "too large"]);
+}
+
+#[test]
+fn impossible_dimensions_of_weights_are_refused() {
+    for size in [-1, 1 << 31, i64::MIN] {
+        let message = Model::new(17).initializer(&weight("w", &[3, size])).refusal();
+        assert_names(&message, &["`w`", "dimension 1", &size.to_string()]);
+    }
+    let message = Model::new(17).initializer(&weight("w", &[1 << 30; 3])).refusal();
+    assert_names(&message, &["`w`", "too large"]);
+}
+
+#[test]
+fn values_that_do_not_fill_their_shape_are_refused() {
+    let mut tensor = ints("shape", &[1, 2, 3]);
+    tensor.dims = vec![4];
+    assert_names(&Model::new(17).initializer(&tensor).refusal(), &["`shape`", "4 values", "3"]);
+    let raw = proto::Tensor { raw_data: vec![0; 7].into(), int64_data: Vec::new(), ..ints("raw", &[1]) };
+    Model::new(17).initializer(&raw).read().unwrap_err();
+    let raw = proto::Tensor { raw_data: vec![0; 9].into(), int64_data: Vec::new(), ..ints("raw", &[1]) };
+    Model::new(17).initializer(&raw).read().unwrap_err();
+}
+
+#[test]
+fn element_types_that_do_not_exist_are_refused() {
+    for number in [0, 99, -1] {
+        let mut model = Model::new(17);
+        model.graph.input.push(encode(&value_info("x", number, &[1.into()])));
+        assert_names(&model.refusal(), &["input `x`", &number.to_string()]);
+        let tensor = proto::Tensor { data_type: number, ..weight("w", &[1]) };
+        assert_names(&Model::new(17).initializer(&tensor).refusal(), &["`w`", &number.to_string()]);
+    }
+}
+
+#[test]
+fn inputs_that_are_no_tensors_are_refused() {
+    let mut model = Model::new(17);
+    model.graph.input.push(encode(&proto::ValueInfo { name: "s".into(), kind: Some(proto::Type::default()) }));
+    assert_names(&model.refusal(), &["input `s`", "not a tensor"]);
+}
+
+#[test]
+fn names_that_are_not_utf8_are_refused_and_their_field_named() {
+    let mut bytes = small().bytes().to_vec();
+    let at = bytes.windows(4).position(|w| w == b"Relu").unwrap();
+    bytes[at] = 0xff;
+    assert_names(&load(&bytes).unwrap_err().to_string(), &["node 1", "op_type", "UTF-8"]);
+}
+
+#[test]
+fn two_tensors_of_one_name_are_refused() {
+    let x = || Model::new(17).input("x", &[4.into()]);
+    let relu = |input: &str, output: &str| node("Relu", &[input], &[output], &[]);
+    let twice = x().node(&relu("x", "a")).node(&relu("a", "a")).output("a");
+    assert_names(&twice.refusal(), &["Relu_1", "`a`", "Relu_0"]);
+    assert_names(&x().node(&relu("x", "x")).refusal(), &["Relu_0", "`x`", "input"]);
+    assert_names(&x().input("x", &[4.into()]).refusal(), &["input `x`", "second"]);
+    let weights = x().initializer(&weight("w", &[1])).initializer(&weight("w", &[1]));
+    assert_names(&weights.refusal(), &["`w`", "second"]);
+}
+
+#[test]
+fn tensors_that_nobody_writes_are_named_with_their_reader() {
+    let model = Model::new(17).input("x", &[4.into()]).node(&node("Add", &["x", "lost"], &["y"], &[]));
+    assert_names(&model.refusal(), &["Add_0", "input 1", "`lost`"]);
+    assert_names(&Model::new(17).input("x", &[4.into()]).output("gone").refusal(), &["output `gone`"]);
+}
+
+#[test]
+fn a_cycle_is_named() {
+    let model = Model::new(17)
+        .input("x", &[4.into()])
+        .node(&node("Add", &["x", "b"], &["a"], &[]))
+        .node(&node("Relu", &["a"], &["b"], &[]))
+        .output("b");
+    assert_names(&model.refusal(), &["Add_0", "Relu_1", "cycle"]);
+}
+
+#[test]
+fn nodes_without_operator_or_output_are_refused() {
+    assert_names(&Model::new(17).node(&node("", &[], &["y"], &[])).refusal(), &["node 0", "operator type"]);
+    assert_names(&Model::new(17).node(&node("Relu", &[], &[""], &[])).refusal(), &["node 0", "no output"]);
+}
+
+#[test]
+fn attributes_of_the_wrong_type_or_range_are_refused_by_name() {
+    let refused = |op: &proto::Node, parts: &[&str]| assert_names(&single(17, op, &[]).refusal(), parts);
+    refused(&node("Concat", &["x"], &["r"], &[("axis", Value::Float(1.0))]), &["Concat_0", "`axis`", "integer"]);
+    refused(&node("Concat", &["x"], &["r"], &[]), &["Concat_0", "`axis`", "missing"]);
+    let pool = |kernel: Vec<i64>, pads: Vec<i64>| {
+        node("MaxPool", &["x"], &["r"], &[("kernel_shape", Value::Ints(kernel)), ("pads", Value::Ints(pads))])
+    };
+    refused(&pool(vec![3, 0], vec![0; 4]), &["MaxPool_0", "`kernel_shape`", "0"]);
+    refused(&pool(vec![3; 4], vec![0; 8]), &["MaxPool_0", "4 spatial"]);
+    refused(&pool(vec![3; 2], vec![0; 3]), &["MaxPool_0", "`pads`"]);
+    let cast = node("Cast", &["x"], &["r"], &[("to", Value::Int(1 << 40))]);
+    refused(&cast, &["Cast_0", "`to`"]);
+    let conv = node("Conv", &["x", "y"], &["r"], &[("group", Value::Int(0))]);
+    refused(&conv, &["Conv_0", "`group`"]);
+}
+
+#[test]
+fn an_operator_without_its_inputs_is_refused() {
+    for op_type in ["Gemm", "MatMul", "Conv", "Gather", "BatchNormalization", "Clip", "Pad", "Slice", "OneHot", "Max"] {
+        let op = node(op_type, &[], &["r"], &[("kernel_shape", Value::Ints(vec![1, 1]))]);
+        assert_names(&single(17, &op, &[]).refusal(), &[op_type, "input 0"]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_model_with_bytes_changed_never_panics(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let mut bytes = small().bytes().to_vec();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        let _ = load(&bytes);
+    }
+
+    #[test]
+    fn a_model_with_bytes_inserted_or_removed_never_panics(
+        at in any::<prop::sample::Index>(),
+        removed in 0usize..8,
+        inserted in prop::collection::vec(any::<u8>(), 0..8),
+    ) {
+        let mut bytes = small().bytes().to_vec();
+        let at = at.index(bytes.len());
+        let end = (at + removed).min(bytes.len());
+        bytes.splice(at..end, inserted);
+        let _ = load(&bytes);
+    }
+}
+
+#[test]
+fn hints_that_make_no_sense_count_as_unknown() {
+    let mut model = single(17, &node("Relu", &["x"], &["r"], &[]), &[]);
+    model.graph.value_info.push(encode(&value_info("r", 99, &[(-5).into()])));
+    let graph = model.read().unwrap();
+    let relu = super::only(&graph, "Relu");
+    assert_eq!(relu.outputs[0].shape.dims(), Some(&[-1][..]));
+}
