@@ -1,21 +1,215 @@
 //! Shape inference over Ascend operator types.
+//!
+//! One walk in topological order. The registry ([`super::op`]) names a rule for every operator type; a
+//! rule sees a [`Call`] (the node, the descriptions of its inputs, their values where these are small
+//! and known) and answers with the outputs. Rules live in one file per family of operators, `fold`
+//! follows the integer arithmetic that decides shapes.
 
-use super::Graph;
-use crate::status::Result;
+pub(crate) mod attention;
+mod call;
+pub(crate) mod conv;
+pub(crate) mod dim;
+pub(crate) mod einsum;
+pub(crate) mod elementwise;
+mod fold;
+pub(crate) mod image;
+pub(crate) mod matmul;
+pub(crate) mod movement;
+pub(crate) mod norm;
+pub(crate) mod pick;
+pub(crate) mod pool;
+pub(crate) mod recurrent;
+pub(crate) mod reduce;
+pub(crate) mod shape;
+#[cfg(test)]
+mod tests;
+pub(crate) mod training;
+mod value;
+mod window;
+
+pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
+pub(crate) use value::Values;
+
+use super::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, op};
+use crate::status::{Error, Result};
+use dim::Reason;
+use rustc_hash::FxHashSet;
+use value::Value;
+
+/// Attribute of a `Data` node: the symbol of each dimension, empty where it has none.
+pub const DIM_NAMES: &str = "_dim_names";
+
+/// More dimensions than any tensor on the device may have.
+const MAX_RANK: usize = 64;
 
 /// Fills in the description of every output of every node, folding the integer constants that decide
 /// shapes on the way.
 ///
+/// A description that a node already has (from `value_info`, from an earlier run) fills in what its
+/// rule cannot tell and gives way where the two differ. `auto_pad` is resolved into `pads`. A node whose
+/// result is the same every time, because its inputs are constants or only their shapes matter, gets
+/// that [`Constant`] as its `value`: it runs no kernel.
+///
 /// What stays unknown is left unknown; [`require_static`] turns that into an error. Fails with
-/// [`crate::status::Error::Graph`] that names a node whose inputs contradict each other.
+/// [`Error::Graph`] that names a node whose inputs contradict each other.
 pub fn infer(graph: &mut Graph) -> Result<()> {
-    let _ = graph.topological_order()?;
+    graph.validate()?;
+    let mut values = Values::default();
+    for id in graph.topological_order()? {
+        if graph.node(id).inputs.iter().any(Option::is_some) {
+            graph.node_mut(id).value = None;
+        }
+        let step = Step::of(graph, id, &values).map_err(|reason| refuse(graph, id, &reason))?;
+        step.apply(graph, id, &mut values);
+        check_outputs(graph, id)?;
+    }
     Ok(())
 }
 
-/// Fails with [`crate::status::Error::Dynamic`] that names the first tensor (in topological order)
-/// whose shape is not fully known.
+/// Fails with [`Error::Dynamic`] that names the first tensor (in topological order) whose shape is not
+/// fully known. Outputs that nothing reads do not count, except a node's first.
 pub fn require_static(graph: &Graph) -> Result<()> {
-    let _ = graph;
+    graph.validate()?;
+    let mut used: FxHashSet<Port> = graph.outputs().iter().copied().collect();
+    used.extend(graph.iter().flat_map(|(_, node)| node.inputs.iter().flatten()));
+    for id in graph.topological_order()? {
+        let node = graph.node(id);
+        for (index, desc) in node.outputs.iter().enumerate() {
+            let port = Port { node: id, output: index as u32 };
+            if desc.shape.known().is_none() && (index == 0 || used.contains(&port)) && node.op_type != "NetOutput" {
+                return Err(Error::Dynamic { tensor: graph.tensor_name(port), reason: why_unknown(node, desc) });
+            }
+        }
+    }
     Ok(())
+}
+
+fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
+    let mut reason = format!("{} {}", desc.dtype.name(), desc.shape);
+    if let (Some(super::Attr::Strs(names)), Some(dims)) = (node.attrs.get(DIM_NAMES), desc.shape.dims()) {
+        for (axis, (name, _)) in names.iter().zip(dims).enumerate().filter(|(_, (n, d))| !n.is_empty() && **d < 0) {
+            reason.push_str(&format!(", dimension {axis} is `{name}`"));
+        }
+    } else if op::family(&node.op_type).is_none() || !node.mapped {
+        reason.push_str(&format!("; operator type `{}` has no shape rule", node.op_type));
+    }
+    reason
+}
+
+/// What one step of the walk found out.
+struct Step {
+    inferred: Inferred,
+    values: Vec<(u32, Value)>,
+    constant: Option<Constant>,
+}
+
+impl Step {
+    fn of(graph: &Graph, id: NodeId, values: &Values) -> Result<Step, Reason> {
+        let node = graph.node(id);
+        let call = Call::new(graph, node, values);
+        let Some(family) = op::family(&node.op_type).filter(|_| node.mapped) else {
+            return Ok(Step { inferred: Inferred::default(), values: Vec::new(), constant: None });
+        };
+        let inferred = (family.rule)(&call)?;
+        let values = fold::fold(&call, &inferred.outputs);
+        let constant = fold_to(&call, family.kind, &values);
+        Ok(Step { inferred, values, constant })
+    }
+
+    fn apply(self, graph: &mut Graph, id: NodeId, values: &mut Values) {
+        let node = graph.node_mut(id);
+        for (old, new) in node.outputs.iter_mut().zip(self.inferred.outputs) {
+            merge(old, new);
+        }
+        for (name, attr) in self.inferred.attrs {
+            node.attrs.set(name, attr);
+        }
+        if node.value.is_none() {
+            node.value = self.constant;
+        }
+        for (output, value) in self.values {
+            values.insert(Port { node: id, output }, value);
+        }
+    }
+}
+
+/// The constant that a node is, if it is one: its values are known, or its inputs are constants and
+/// CANN would compute it ahead of time (it does not for cube work).
+fn fold_to(call: &Call<'_>, kind: op::Kind, values: &[(u32, Value)]) -> Option<Constant> {
+    let known: Vec<_> = values.iter().filter_map(|(_, value)| value.to_constant()).collect();
+    if !known.is_empty() && known.len() == call.results() {
+        return known.into_iter().next();
+    }
+    let foldable = !matches!(kind.class(), op::OpClass::MatMul | op::OpClass::Conv | op::OpClass::Collective)
+        && !op::is_random(&call.node.op_type)
+        && call.connected().next().is_some();
+    (foldable && call.inputs_are_constant()).then_some(Constant::Opaque)
+}
+
+/// Puts what a rule found over what was there; the old fills in what the rule left open.
+fn merge(old: &mut TensorDesc, mut new: TensorDesc) {
+    if new.dtype == DataType::Undefined {
+        new.dtype = old.dtype;
+    }
+    if new.format == Format::Nd {
+        new.format = old.format;
+    }
+    new.shape = match (new.shape.dims(), old.shape.dims()) {
+        (None, _) => old.shape.clone(),
+        (Some(n), Some(o)) if n.len() == o.len() => {
+            Shape::new(n.iter().zip(o).map(|(&n, &o)| if n < 0 { o } else { n }).collect::<Vec<_>>())
+        }
+        _ => new.shape,
+    };
+    *old = new;
+}
+
+/// No tensor may have a negative size, too many axes, or more elements than can be counted.
+fn check_outputs(graph: &Graph, id: NodeId) -> Result<()> {
+    let node = graph.node(id);
+    for desc in &node.outputs {
+        let Some(dims) = desc.shape.dims() else { continue };
+        let reason = if dims.len() > MAX_RANK {
+            format!("a tensor has {} dimensions, at most {MAX_RANK} are possible", dims.len())
+        } else if let Some(d) = dims.iter().find(|&&d| d < UNKNOWN_DIM) {
+            format!("a tensor has a dimension of {d}")
+        } else if desc.shape.known().is_some() && desc.bytes().is_none() {
+            format!("a tensor of shape {} has more bytes than 64 bits can count", desc.shape)
+        } else {
+            continue;
+        };
+        return Err(Error::graph(place(node), reason));
+    }
+    check_constant(node)
+}
+
+/// A constant has as many values as its shape says.
+fn check_constant(node: &Node) -> Result<()> {
+    let len = match &node.value {
+        Some(Constant::Ints(v)) => v.len(),
+        Some(Constant::Floats(v)) => v.len(),
+        Some(Constant::Opaque) | None => return Ok(()),
+    };
+    match node.outputs.first().and_then(|d| d.shape.elements()) {
+        Some(elements) if elements != len as u64 => {
+            Err(Error::graph(place(node), format!("it has {len} values for {elements} elements")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn place(node: &Node) -> String {
+    format!("node `{}` ({})", node.name, node.op_type)
+}
+
+/// The error of a rule that refused its inputs.
+fn refuse(graph: &Graph, id: NodeId, reason: &str) -> Error {
+    let node = graph.node(id);
+    let shape = |port: &Option<Port>| port.map_or_else(|| "none".to_owned(), |p| graph.desc(p).shape.to_string());
+    // Nodes may have thousands of inputs; the first tell enough.
+    let mut shapes: Vec<_> = node.inputs.iter().take(8).map(shape).collect();
+    if node.inputs.len() > shapes.len() {
+        shapes.push("...".to_owned());
+    }
+    Error::graph(place(node), format!("{reason}; its inputs have shapes {}", shapes.join(" ")))
 }

@@ -1,0 +1,464 @@
+//! Rules of operators that move elements without computing.
+
+use super::dim::{self, Reason, UNKNOWN};
+use super::{Call, Inference, Inferred, Params};
+use crate::graph::{DataType, Shape, TensorDesc};
+
+/// Like input 1: `GatherElements` (indices), `Crop` (reference), gradients of resizing.
+pub(crate) fn like_second(call: &Call<'_>) -> Inference {
+    let (x, second) = (call.need(0)?, call.need(1)?);
+    Inferred::all(vec![TensorDesc::new(x.dtype, second.shape.clone())])
+}
+
+/// The order of axes: input 1 or an attribute, else reversed; `None` when it is not known.
+pub(crate) fn permutation(call: &Call<'_>, rank: usize) -> Result<Option<Vec<usize>>, Reason> {
+    let order = match call.params(1, &["perm", "order"]) {
+        Params::Unknown => return Ok(None),
+        Params::Absent => return Ok(Some((0..rank).rev().collect())),
+        Params::Known(order) => order,
+    };
+    let axes = order.iter().map(|&a| dim::axis(a, rank)).collect::<Result<Vec<_>, _>>()?;
+    let mut seen = vec![false; rank];
+    axes.iter().for_each(|&a| seen[a] = true);
+    if axes.len() != rank || seen.contains(&false) {
+        return Err(format!("{order:?} is no order of {rank} axes"));
+    }
+    Ok(Some(axes))
+}
+
+/// `Transpose(x, perm)`, `TransposeD`, `Permute`.
+pub(crate) fn transpose(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let Some(order) = permutation(call, dims.len())? else {
+        return Inferred::shape(x.dtype, dim::of_rank(dims.len()));
+    };
+    Inferred::dims(x.dtype, order.iter().map(|&a| dims[a]).collect::<Vec<_>>())
+}
+
+/// `ConfusionTransposeD`: a transpose and a reshape to attribute `shape`, in either order.
+pub(crate) fn confusion_transpose(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Params::Known(sizes) = call.params(1, &["shape"]) else { return Inferred::unknown(x.dtype) };
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let order = call.node.attrs.ints("perm").unwrap_or_default();
+    let wanted: Vec<_> = sizes.iter().copied().map(Some).collect();
+    let permute = |dims: &[i64]| {
+        order.iter().map(|&a| dim::axis(a, dims.len()).map(|a| dims[a])).collect::<Result<Vec<_>, Reason>>()
+    };
+    let result = if call.flag(&["transpose_first"], true) {
+        super::shape::resolve_reshape(&permute(dims)?, &wanted, true)?
+    } else {
+        permute(&super::shape::resolve_reshape(dims, &wanted, true)?)?
+    };
+    Inferred::dims(x.dtype, result)
+}
+
+/// The tensors that a concatenation joins, and the axis; `None` when the axis is not known.
+pub(crate) fn joined(call: &Call<'_>) -> Result<(Vec<usize>, Params), Reason> {
+    let count = call.arity();
+    let (tensors, axis) = match call.node.op_type.as_str() {
+        "Concat" if call.node.attrs.get("concat_dim").is_none() => (1..count, call.params(0, &[])),
+        "ConcatV2" if call.node.attrs.get("concat_dim").is_none() => {
+            let last = count.saturating_sub(1);
+            (0..last, call.params(last, &[]))
+        }
+        _ => (0..count, call.params(None, &["concat_dim", "axis"])),
+    };
+    if tensors.is_empty() {
+        return Err("there is nothing to join".into());
+    }
+    Ok((tensors.filter(|&i| call.get(i).is_some()).collect(), axis))
+}
+
+/// `ConcatD` (attribute `concat_dim`), `ConcatV2` (last input), `Concat` (first input).
+pub(crate) fn concat(call: &Call<'_>) -> Inference {
+    let (tensors, axis) = joined(call)?;
+    let first = call.need(*tensors.first().ok_or("there is nothing to join")?)?;
+    let shapes: Option<Vec<_>> = tensors.iter().map(|&i| call.get(i).and_then(|d| d.shape.dims())).collect();
+    let rank = tensors.iter().find_map(|&i| call.get(i).and_then(|d| d.shape.rank()));
+    let (Some(rank), Some(axis)) = (rank, axis.scalar(0)) else { return Inferred::unknown(first.dtype) };
+    let axis = dim::axis(axis, rank)?;
+    let Some(shapes) = shapes else { return Inferred::shape(first.dtype, dim::of_rank(rank)) };
+    let mut sizes = shapes[0].to_vec();
+    for dims in &shapes[1..] {
+        if dims.len() != rank {
+            return Err(format!("shapes {} and {} differ in rank", Shape::new(sizes), Shape::new(*dims)));
+        }
+        for (i, (size, &d)) in sizes.iter_mut().zip(*dims).enumerate() {
+            *size = if i == axis { dim::plus(*size, d)? } else { dim::unify(*size, d)? };
+        }
+    }
+    Inferred::all(vec![TensorDesc { dtype: first.dtype, shape: Shape::new(sizes), format: first.format }])
+}
+
+/// `Pack`: a new axis over tensors of one shape.
+pub(crate) fn pack(call: &Call<'_>) -> Inference {
+    let first = call.need(0)?;
+    let mut sizes: Option<Vec<i64>> = None;
+    for (_, desc) in call.connected() {
+        let Some(dims) = desc.shape.dims() else { continue };
+        sizes = Some(match sizes {
+            None => dims.to_vec(),
+            Some(s) if s.len() == dims.len() => {
+                s.iter().zip(dims).map(|(&a, &b)| dim::unify(a, b)).collect::<Result<_, _>>()?
+            }
+            Some(s) => return Err(format!("shapes {} and {} differ in rank", Shape::new(s), desc.shape)),
+        });
+    }
+    let Some(sizes) = sizes else { return Inferred::unknown(first.dtype) };
+    let axis = dim::axis(call.int(&["axis"]).unwrap_or(0), sizes.len() + 1)?;
+    let count = call.connected().count() as i64;
+    Inferred::dims(first.dtype, [&sizes[..axis], &[count], &sizes[axis..]].concat())
+}
+
+/// Where the operands of a split are.
+pub(crate) struct SplitPlan<'a> {
+    /// The tensor that is split.
+    pub x: &'a TensorDesc,
+    /// The axis, when it is known.
+    pub axis: Option<i64>,
+    /// Sizes of the parts: absent when they are equal.
+    sizes: Params,
+}
+
+impl<'a> SplitPlan<'a> {
+    /// Reads the node: the TensorFlow order of `Split` has the axis first.
+    pub fn of(call: &Call<'a>) -> Result<SplitPlan<'a>, Reason> {
+        let attr_axis = call.params(None, &["split_dim", "axis"]);
+        let axis_first = call.node.op_type == "Split" && attr_axis == Params::Absent && call.get(1).is_some();
+        if axis_first {
+            let axis = call.params(0, &[]).scalar(0);
+            return Ok(SplitPlan { x: call.need(1)?, axis, sizes: Params::Absent });
+        }
+        let axis = if call.get(2).is_some() { call.params(2, &[]) } else { attr_axis };
+        Ok(SplitPlan { x: call.need(0)?, axis: axis.scalar(0), sizes: call.params(1, &["size_splits", "split"]) })
+    }
+
+    /// Sizes along the axis, one per output.
+    fn parts(&self, whole: i64, count: usize) -> Result<Vec<i64>, Reason> {
+        let sizes = match &self.sizes {
+            Params::Unknown => return Ok(vec![UNKNOWN; count]),
+            Params::Known(sizes) if !sizes.is_empty() => sizes.clone(),
+            _ if whole < 0 => return Ok(vec![UNKNOWN; count]),
+            _ => return Ok(even_parts(whole, count)),
+        };
+        if sizes.len() != count {
+            return Err(format!("{} sizes for {count} outputs", sizes.len()));
+        }
+        fill_open_part(sizes, whole)
+    }
+}
+
+/// Equal parts; the last takes what is left when they do not come out even.
+fn even_parts(whole: i64, count: usize) -> Vec<i64> {
+    let n = count.max(1) as i64;
+    let part = whole / n + i64::from(whole % n != 0);
+    (0..n).map(|i| (whole - part.saturating_mul(i).min(whole)).min(part)).collect()
+}
+
+/// Replaces one -1 by what the other sizes leave, and checks that they add up.
+fn fill_open_part(mut sizes: Vec<i64>, whole: i64) -> Result<Vec<i64>, Reason> {
+    let given = sizes.iter().filter(|&&s| s >= 0).try_fold(0i64, |n, &s| n.checked_add(s));
+    let given = given.ok_or("the sizes of the parts overflow 64 bits")?;
+    let open: Vec<_> = (0..sizes.len()).filter(|&i| sizes[i] < 0).collect();
+    match open[..] {
+        [] if whole >= 0 && given != whole => Err(format!("parts of {given} elements in all from an axis of {whole}")),
+        [] => Ok(sizes),
+        [i] if whole >= given => {
+            sizes[i] = whole - given;
+            Ok(sizes)
+        }
+        [_] if whole < 0 => Ok(sizes),
+        _ => Err(format!("sizes {sizes:?} do not split an axis of {whole}")),
+    }
+}
+
+/// `SplitD`, `SplitV`, `SplitVD`, `Split`.
+pub(crate) fn split(call: &Call<'_>) -> Inference {
+    let plan = SplitPlan::of(call)?;
+    let (Some(dims), Some(axis)) = (plan.x.shape.dims(), plan.axis) else {
+        return Inferred::all(vec![TensorDesc::new(plan.x.dtype, Shape::unknown_rank()); call.results()]);
+    };
+    let axis = dim::axis(axis, dims.len())?;
+    let parts = plan.parts(dims[axis], call.results())?;
+    let output = |part: i64| TensorDesc::new(plan.x.dtype, Shape::new(dim::with(dims, axis, part)));
+    Inferred::all(parts.into_iter().map(output).collect())
+}
+
+/// `Unpack`: the axis disappears.
+pub(crate) fn unpack(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let axis = dim::axis(call.int(&["axis"]).unwrap_or(0), dims.len())?;
+    if dims[axis] >= 0 && dims[axis] != call.results() as i64 {
+        return Err(format!("{} outputs from an axis of {}", call.results(), dims[axis]));
+    }
+    Inferred::all(vec![TensorDesc::new(x.dtype, Shape::new(dim::splice(dims, axis, &[]))); call.results()])
+}
+
+/// `Slice(x, offsets, size)`; a size of -1 takes the rest.
+pub(crate) fn slice(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let offsets = call.params(1, &["offsets", "begin"]);
+    let Some(sizes) = call.params(2, &["size"]).known().map(<[i64]>::to_vec) else {
+        return Inferred::shape(x.dtype, dim::of_rank(dims.len()));
+    };
+    if sizes.len() != dims.len() || offsets.known().is_some_and(|o| o.len() != dims.len()) {
+        return Err(format!("offsets and sizes do not have {} numbers", dims.len()));
+    }
+    let part = |i: usize| {
+        let offset = offsets.known().map_or(UNKNOWN, |o| o[i]);
+        match sizes[i] {
+            -1 if offset < 0 || dims[i] < 0 => Ok(UNKNOWN),
+            -1 if offset <= dims[i] => Ok(dims[i] - offset),
+            size if size >= 0 && (dims[i] < 0 || offset.max(0).saturating_add(size) <= dims[i]) => Ok(size),
+            size => Err(format!("{size} elements from {offset} on do not lie in an axis of {}", dims[i])),
+        }
+    };
+    Inferred::dims(x.dtype, (0..dims.len()).map(part).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// One axis of a strided slice, resolved: first element, step, number of elements.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stride {
+    /// First element; meaningful where the count is known.
+    pub start: i64,
+    /// Step, negative for backwards.
+    pub step: i64,
+    /// Number of elements; -1 where it is not known.
+    pub count: i64,
+    /// The axis is dropped (`shrink_axis_mask`).
+    pub dropped: bool,
+    /// A new axis of size 1 that x does not have.
+    pub inserted: bool,
+}
+
+/// Begin, end and step along an axis of `size`, clamped as ONNX and TensorFlow do.
+fn stride(size: i64, begin: Option<i64>, end: Option<i64>, step: i64) -> Result<Stride, Reason> {
+    if step == 0 {
+        return Err("a step is 0".into());
+    }
+    let open = Stride { start: 0, step, count: UNKNOWN, dropped: false, inserted: false };
+    let (Some(begin), Some(end), true) = (begin, end, size >= 0) else { return Ok(open) };
+    let wrap = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+    let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
+    let (start, stop) = (wrap(begin).clamp(low, high), wrap(end).clamp(low, high));
+    let distance = if step > 0 { stop - start } else { start - stop };
+    let pace = step.unsigned_abs().min(i64::MAX as u64) as i64;
+    let count = if distance <= 0 { 0 } else { (distance - 1) / pace + 1 };
+    Ok(Stride { start, count, ..open })
+}
+
+/// Every axis of the slice that the node takes, in the order of the result; `None` when not even the
+/// axes are known.
+pub(crate) fn strides_of(call: &Call<'_>, dims: &[i64]) -> Result<Option<Vec<Stride>>, Reason> {
+    let list = |input: usize, attrs: &[&str]| -> Option<Vec<Option<i64>>> {
+        if call.get(input).is_some() {
+            return call.value(input).map(|v| v.partial_ints());
+        }
+        attrs.iter().find_map(|a| call.node.attrs.ints(a)).map(|v| v.iter().copied().map(Some).collect())
+    };
+    let named_axes = matches!(call.node.op_type.as_str(), "StridedSliceV2" | "StridedSliceV3");
+    let (begin, end) = (list(1, &["begin"]), list(2, &["end"]));
+    let steps_at = if named_axes { 4 } else { 3 };
+    let steps =
+        if call.get(steps_at).is_some() { list(steps_at, &[]) } else { list(usize::MAX, &["strides", "steps"]) };
+    let axes = match call.params(named_axes.then_some(3), &["axes"]) {
+        Params::Unknown => return Ok(None),
+        Params::Known(axes) => Some(axes),
+        Params::Absent => None,
+    };
+    let Some(count) = [&begin, &end].into_iter().flatten().map(Vec::len).max() else { return Ok(None) };
+    let spec = SliceSpec { call, begin, end, steps, count };
+    match axes {
+        Some(axes) => spec.by_axes(dims, &axes).map(Some),
+        None => spec.by_masks(dims).map(Some),
+    }
+}
+
+struct SliceSpec<'c, 'a> {
+    call: &'c Call<'a>,
+    begin: Option<Vec<Option<i64>>>,
+    end: Option<Vec<Option<i64>>>,
+    steps: Option<Vec<Option<i64>>>,
+    count: usize,
+}
+
+fn whole_axis(size: i64) -> Stride {
+    Stride { start: 0, step: 1, count: size, dropped: false, inserted: false }
+}
+
+impl SliceSpec<'_, '_> {
+    fn at(list: Option<&Vec<Option<i64>>>, i: usize) -> Option<i64> {
+        list.and_then(|l| l.get(i).copied().flatten())
+    }
+
+    /// The step of entry `i`; 1 where no steps are given at all.
+    fn step(&self, i: usize) -> i64 {
+        if self.steps.is_none() { 1 } else { Self::at(self.steps.as_ref(), i).unwrap_or(1) }
+    }
+
+    /// ONNX: entry `i` is for axis `axes[i]`.
+    fn by_axes(&self, dims: &[i64], axes: &[i64]) -> Result<Vec<Stride>, Reason> {
+        let mut result: Vec<_> = dims.iter().map(|&d| whole_axis(d)).collect();
+        for (i, &axis) in axes.iter().enumerate() {
+            let axis = dim::axis(axis, dims.len())?;
+            let (begin, end) = (Self::at(self.begin.as_ref(), i), Self::at(self.end.as_ref(), i));
+            result[axis] = stride(dims[axis], begin, end, self.step(i))?;
+        }
+        Ok(result)
+    }
+
+    /// TensorFlow: entries follow the axes, five bit masks change their meaning.
+    fn by_masks(&self, dims: &[i64]) -> Result<Vec<Stride>, Reason> {
+        let mask = |name: &str| self.call.int(&[name]).unwrap_or(0);
+        let (begin_mask, end_mask) = (mask("begin_mask"), mask("end_mask"));
+        let (ellipsis, new_axis, shrink) = (mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask"));
+        let bit = |mask: i64, i: usize| i < 63 && mask >> i & 1 == 1;
+        let taken = (0..self.count).filter(|&i| !bit(ellipsis, i) && !bit(new_axis, i)).count();
+        let mut rest = dims.iter();
+        let mut result = Vec::with_capacity(dims.len());
+        for i in 0..self.count {
+            if bit(ellipsis, i) {
+                let skipped = dims.len().checked_sub(taken).ok_or("more slices than axes")?;
+                result.extend(rest.by_ref().take(skipped).map(|&d| whole_axis(d)));
+                continue;
+            }
+            if bit(new_axis, i) {
+                result.push(Stride { inserted: true, ..whole_axis(1) });
+                continue;
+            }
+            let size = *rest.next().ok_or("more slices than axes")?;
+            result.push(self.entry(i, size, [bit(begin_mask, i), bit(end_mask, i), bit(shrink, i)])?);
+        }
+        result.extend(rest.map(|&d| whole_axis(d)));
+        Ok(result)
+    }
+
+    fn entry(&self, i: usize, size: i64, [begin_open, end_open, shrink]: [bool; 3]) -> Result<Stride, Reason> {
+        let step = self.step(i);
+        let (begin, end) = (Self::at(self.begin.as_ref(), i), Self::at(self.end.as_ref(), i));
+        if shrink {
+            let start = begin.map_or(0, |b| if b < 0 { b.saturating_add(size.max(0)) } else { b });
+            if begin.is_some() && size >= 0 && !(0..size).contains(&start) {
+                return Err(format!("element {start} does not lie in an axis of {size}"));
+            }
+            return Ok(Stride { start, step: 1, count: 1, dropped: true, inserted: false });
+        }
+        let first = if step > 0 { 0 } else { i64::MAX };
+        let last = if step > 0 { i64::MAX } else { i64::MIN };
+        stride(size, if begin_open { Some(first) } else { begin }, if end_open { Some(last) } else { end }, step)
+    }
+}
+
+/// `StridedSlice` with five masks, `StridedSliceV2` with axes.
+pub(crate) fn strided_slice(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let Some(strides) = strides_of(call, dims)? else {
+        let keeps_rank = call.int(&["shrink_axis_mask", "new_axis_mask"]).unwrap_or(0) == 0;
+        return Inferred::shape(x.dtype, if keeps_rank { dim::of_rank(dims.len()) } else { Shape::unknown_rank() });
+    };
+    Inferred::dims(x.dtype, strides.iter().filter(|s| !s.dropped).map(|s| s.count).collect::<Vec<_>>())
+}
+
+/// `Tile(x, multiples)`.
+pub(crate) fn tile(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let Params::Known(times) = call.params(1, &["multiples"]) else {
+        return Inferred::shape(x.dtype, dim::of_rank(dims.len()));
+    };
+    let rank = dims.len().max(times.len());
+    let at = |list: &[i64], i: usize| (i + list.len()).checked_sub(rank).map_or(1, |j| list[j]);
+    if let Some(n) = times.iter().find(|&&n| n < 0) {
+        return Err(format!("a tensor cannot be repeated {n} times"));
+    }
+    let sizes = (0..rank).map(|i| dim::times(at(dims, i), at(&times, i)));
+    Inferred::dims(x.dtype, sizes.collect::<Result<Vec<_>, _>>()?)
+}
+
+/// `TileWithAxis`: attribute `tiles` along attribute `axis`.
+pub(crate) fn tile_with_axis(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let axis = dim::axis(call.int(&["axis"]).unwrap_or(1), dims.len())?;
+    let tiles = call.int(&["tiles"]).filter(|&t| t > 0).ok_or("`tiles` must be positive")?;
+    Inferred::dims(x.dtype, dim::with(dims, axis, dim::times(dims[axis], tiles)?))
+}
+
+/// Padding before and after each axis; `None` when it is not known.
+fn paddings(call: &Call<'_>, rank: usize) -> Result<Option<Vec<[i64; 2]>>, Reason> {
+    let from_input = call.get(1).is_some();
+    let list = match call.node.attrs.get("paddings") {
+        Some(crate::graph::Attr::IntLists(pairs)) if !from_input => pairs.concat(),
+        _ => match call.params(1, &["paddings", "pads"]) {
+            Params::Known(list) => list,
+            Params::Unknown => return Ok(None),
+            Params::Absent => return Err("it has no paddings".into()),
+        },
+    };
+    // Padding for some axes only: input 3 names them (ONNX 18).
+    let axes = match call.params(3, &["axes"]) {
+        Params::Known(axes) => axes.iter().map(|&a| dim::axis(a, rank)).collect::<Result<Vec<_>, _>>()?,
+        Params::Absent => (0..rank).collect(),
+        Params::Unknown => return Ok(None),
+    };
+    let n = axes.len();
+    if list.len() != 2 * n {
+        return Err(format!("{} paddings for {n} axes", list.len()));
+    }
+    let flat = call.get(1).is_some_and(|d| d.shape.rank() == Some(1));
+    let in_pairs = call.flag(&["paddings_contiguous"], !flat);
+    let mut pairs = vec![[0, 0]; rank];
+    for (i, &axis) in axes.iter().enumerate() {
+        pairs[axis] = if in_pairs { [list[2 * i], list[2 * i + 1]] } else { [list[i], list[n + i]] };
+    }
+    Ok(Some(pairs))
+}
+
+/// `Pad`, `PadV3`, `MirrorPad`: paddings as input 1 or attribute, in pairs or begins then ends.
+pub(crate) fn pad(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let Some(pairs) = paddings(call, dims.len())? else {
+        return Inferred::shape(x.dtype, dim::of_rank(dims.len()));
+    };
+    let size = |(&d, p): (&i64, &[i64; 2])| {
+        if d < 0 {
+            return Ok(UNKNOWN);
+        }
+        let padded = d.checked_add(p[0]).and_then(|n| n.checked_add(p[1]));
+        padded.filter(|&n| n >= 0).ok_or_else(|| format!("an axis of {d} cannot be padded by {p:?}"))
+    };
+    Inferred::dims(x.dtype, dims.iter().zip(&pairs).map(size).collect::<Result<Vec<_>, Reason>>()?)
+}
+
+/// `OneHot(x, depth, on_value, off_value)`: a new axis.
+pub(crate) fn one_hot(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let by_attribute = call.node.op_type.ends_with('D');
+    let dtype = call.type_attr("dtype").unwrap_or_else(|| call.dtype(if by_attribute { 1 } else { 2 }));
+    let dtype = if dtype == DataType::Undefined { x.dtype } else { dtype };
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(dtype) };
+    let depth = call.params((!by_attribute).then_some(1), &["depth"]).scalar(UNKNOWN).unwrap_or(UNKNOWN);
+    if depth < UNKNOWN {
+        return Err(format!("`depth` is {depth}"));
+    }
+    let axis = dim::axis(call.int(&["axis"]).unwrap_or(-1), dims.len() + 1)?;
+    Inferred::dims(dtype, [&dims[..axis], &[depth], &dims[axis..]].concat())
+}
+
+/// `DiagPart`: the first half of the axes.
+pub(crate) fn diag_part(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let (first, second) = dims.split_at(dims.len() / 2);
+    if dims.len() % 2 != 0 {
+        return Err("a diagonal needs an even number of axes".into());
+    }
+    let sizes = first.iter().zip(second).map(|(&a, &b)| dim::unify(a, b));
+    Inferred::dims(x.dtype, sizes.collect::<Result<Vec<_>, _>>()?)
+}

@@ -1,0 +1,80 @@
+//! Rules of operators that pick elements by position: gathers, scatters, top-k.
+
+use super::dim::{self, UNKNOWN};
+use super::{Call, Inference, Inferred, Params};
+use crate::graph::{DataType, Shape, TensorDesc};
+
+/// `GatherV2(x, indices, axis)`: the axis gives way to the axes of the indices; the first `batch_dims`
+/// axes are shared.
+pub(crate) fn gather(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let indices = call.need(1)?;
+    let (Some(dims), Some(index)) = (x.shape.dims(), indices.shape.dims()) else {
+        return Inferred::unknown(x.dtype);
+    };
+    let Some(axis) = call.axis(2, &["axis"], 0, dims.len())? else { return Inferred::unknown(x.dtype) };
+    let batch = call.int(&["batch_dims"]).unwrap_or(0);
+    // Counted from behind, batch_dims refers to the indices.
+    let batch = if batch < 0 { batch.saturating_add(index.len() as i64) } else { batch };
+    let batch = usize::try_from(batch).ok().filter(|&b| b <= axis && b <= index.len());
+    let batch = batch.ok_or("`batch_dims` lies beyond the axis or the indices")?;
+    Inferred::dims(x.dtype, dim::splice(dims, axis, &index[batch..]))
+}
+
+/// Sizes of what one index of `GatherNd` picks, after the `batch_dims` shared axes.
+pub(crate) fn gather_nd(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let (Some(dims), Some(index)) = (x.shape.dims(), call.dims(1)?) else { return Inferred::unknown(x.dtype) };
+    let batch = usize::try_from(call.int(&["batch_dims"]).unwrap_or(0)).map_err(|_| "`batch_dims` is negative")?;
+    let Some((&depth, outer)) = index.split_last() else { return Err("the indices are a scalar".into()) };
+    if depth < 0 {
+        return Inferred::unknown(x.dtype);
+    }
+    let skipped = usize::try_from(depth).ok().and_then(|d| d.checked_add(batch)).filter(|&n| n <= dims.len());
+    let Some(skipped) = skipped else { return Err(format!("{depth} positions in a tensor of rank {}", dims.len())) };
+    Inferred::dims(x.dtype, [outer, &dims[skipped..]].concat())
+}
+
+/// `ScatterNd(indices, x, shape)`.
+pub(crate) fn scatter_nd(call: &Call<'_>) -> Inference {
+    let dtype = call.need(1)?.dtype;
+    match call.params(2, &["shape"]) {
+        Params::Known(sizes) => Inferred::dims(dtype, sizes),
+        _ => Inferred::unknown(dtype),
+    }
+}
+
+/// `TopK(x, k)`: values and int32 positions; the axis (attribute `dim` or `axis`, else the last) has
+/// size k.
+pub(crate) fn top_k(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let index_type = call.type_attr("indices_dtype").unwrap_or(DataType::Int32);
+    let shape = match x.shape.dims() {
+        None => Shape::unknown_rank(),
+        Some(dims) => {
+            let axis = dim::axis(call.int(&["dim", "axis"]).unwrap_or(-1), dims.len())?;
+            let by_attribute = call.node.attrs.get("k").is_some() || call.node.attrs.get("topk").is_some();
+            let k = call.params((!by_attribute).then_some(1), &["k", "topk"]).scalar(1);
+            if let Some(k) = k.filter(|&k| k < 0 || dims[axis] >= 0 && k > dims[axis]) {
+                return Err(format!("the best {k} of {}", dims[axis]));
+            }
+            Shape::new(dim::with(dims, axis, k.unwrap_or(UNKNOWN)))
+        }
+    };
+    Inferred::all(vec![TensorDesc::new(x.dtype, shape.clone()), TensorDesc::new(index_type, shape)])
+}
+
+/// `Sort`: values and positions.
+pub(crate) fn sort(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    Inferred::all(vec![x.clone(), TensorDesc { dtype: DataType::Int32, ..x.clone() }])
+}
+
+/// `NonZero` [rank, count], `Where` [count, rank]: the count depends on values.
+pub(crate) fn non_zero(call: &Call<'_>) -> Inference {
+    let rank = call.need(0)?.shape.rank().map_or(UNKNOWN, |r| r as i64);
+    // ONNX's NonZero lists one row per axis, TensorFlow's Where one row per element.
+    let by_element = call.node.op_type == "Where" || call.flag(&["transpose"], false);
+    let sizes = if by_element { [UNKNOWN, rank] } else { [rank, UNKNOWN] };
+    Inferred::dims(call.type_attr("dtype").unwrap_or(DataType::Int64), sizes)
+}
