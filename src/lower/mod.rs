@@ -1,16 +1,39 @@
 //! From graph nodes to workloads.
+//!
+//! What a node becomes follows from the kind of its operator type ([`crate::graph::op::Kind`]): `cube`
+//! lowers products and convolutions, `vector` elementwise work and reductions, `movement` the rest.
+//! Sizes come from the same readings of a node that shape inference uses, so the two cannot disagree.
 
-use crate::graph::{Graph, NodeId};
+mod collapse;
+mod cube;
+mod movement;
+mod precision;
+mod vector;
+
+pub use precision::Precision;
+
+use crate::graph::infer::{Call, Values};
+use crate::graph::op::{self, Kind};
+use crate::graph::{DataType, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::Soc;
-use crate::status::Result;
-use crate::workload::Workload;
+use crate::status::{Error, Result};
+use crate::workload::{Operand, Workload};
+
+/// What decides how a graph is lowered, besides the graph and the SoC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// Types the network runs in (`precision_mode`).
+    pub precision: Precision,
+    /// float32 products may round their operands to HF32 (`allow_hf32`).
+    pub allow_hf32: bool,
+}
 
 /// A graph as the kernels that run it, in topological order.
 #[derive(Debug, Clone, Default)]
 pub struct Lowered {
     /// One entry for every node that runs a kernel.
     pub kernels: Vec<Kernel>,
-    /// Nodes without an Ascend operator type; they are in `kernels` too, priced as data movement.
+    /// Nodes without a known Ascend operator type; they are in `kernels` too, priced as data movement.
     pub unmapped: Vec<NodeId>,
 }
 
@@ -24,8 +47,149 @@ pub struct Kernel {
 }
 
 /// Lowers every node of a graph whose shapes are known. Nodes that run no kernel (inputs, constants,
-/// reshapes) leave no trace.
-pub fn lower(graph: &Graph, soc: &Soc) -> Result<Lowered> {
-    let _ = (graph, soc);
-    Ok(Lowered::default())
+/// folded nodes, reshapes, casts to the same type, results without elements) leave no trace.
+///
+/// Fails with [`Error::Dynamic`] that names a tensor of unknown shape, with [`Error::Graph`] that names
+/// a node whose sizes contradict each other or whose work 64 bits cannot count, and with
+/// [`Error::Option`] where the precision mode asks for a type that the part's cube does not have.
+pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
+    graph.validate()?;
+    let values = Values::default();
+    let mut lowered = Lowered::default();
+    for id in graph.topological_order()? {
+        let node = graph.node(id);
+        if node.value.is_some() {
+            continue;
+        }
+        let known = node.mapped && op::family(&node.op_type).is_some();
+        let kind = if known { op::kind(&node.op_type) } else { Kind::Move };
+        if kind == Kind::None {
+            continue;
+        }
+        let scene = Scene { call: Call::new(graph, node, &values), graph, id, soc, settings, kind };
+        if let Some(workload) = scene.lower()? {
+            lowered.kernels.push(Kernel { node: id, workload });
+            if !known {
+                lowered.unmapped.push(id);
+            }
+        }
+    }
+    Ok(lowered)
+}
+
+/// One node on its way to a workload.
+struct Scene<'a> {
+    call: Call<'a>,
+    graph: &'a Graph,
+    id: NodeId,
+    soc: &'a Soc,
+    settings: &'a Settings,
+    kind: Kind,
+}
+
+impl<'a> Scene<'a> {
+    fn lower(&self) -> Result<Option<Workload>> {
+        self.check_static()?;
+        if self.results()?.iter().all(|o| o.elements() == 0) {
+            return Ok(None);
+        }
+        match self.kind {
+            Kind::None => Ok(None),
+            Kind::MatMul | Kind::Einsum | Kind::Attention | Kind::Recurrent => self.product(),
+            Kind::Conv(pass) => self.convolution(pass),
+            Kind::Elementwise | Kind::PerChannel => self.elementwise(),
+            Kind::Transpose | Kind::Join | Kind::Split | Kind::Slice | Kind::Gather | Kind::Move => self.movement(),
+            Kind::Collective => self.collective(),
+            _ => self.reduction(),
+        }
+    }
+
+    fn node(&self) -> &'a Node {
+        self.call.node
+    }
+
+    fn op_type(&self) -> String {
+        self.node().op_type.clone()
+    }
+
+    /// An error at this node.
+    fn error(&self, reason: impl Into<String>) -> Error {
+        Error::graph(format!("node `{}` ({})", self.node().name, self.node().op_type), reason)
+    }
+
+    fn overflow(&self) -> Error {
+        self.error("its sizes multiply to more than 64 bits can count")
+    }
+
+    /// Every input and the first output must have a known shape.
+    fn check_static(&self) -> Result<()> {
+        let first = Port::first(self.id);
+        for port in self.node().inputs.iter().flatten().copied().chain([first]) {
+            let desc = self.graph.get(port.node).and_then(|n| n.outputs.get(port.output as usize));
+            let Some(desc) = desc else { return Err(self.error("it has no output")) };
+            if desc.shape.known().is_none() {
+                let reason = format!("{} {}", desc.dtype.name(), desc.shape);
+                return Err(Error::Dynamic { tensor: self.graph.tensor_name(port), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes of a tensor that is known to be static.
+    fn dims(&self, desc: &TensorDesc) -> Result<Vec<u64>> {
+        let dims = desc.shape.known().ok_or_else(|| self.error("a shape is not known"))?;
+        Ok(dims.iter().map(|&d| d.unsigned_abs()).collect())
+    }
+
+    /// Sizes of an input that must be there.
+    fn input_dims(&self, input: usize) -> Result<Vec<u64>> {
+        self.dims(self.call.need(input).map_err(|reason| self.error(reason))?)
+    }
+
+    /// Sizes of the first output.
+    fn output_dims(&self) -> Result<Vec<u64>> {
+        self.dims(self.node().outputs.first().ok_or_else(|| self.error("it has no output"))?)
+    }
+
+    fn product_of(&self, dims: &[u64]) -> Result<u64> {
+        collapse::product(dims).ok_or_else(|| self.overflow())
+    }
+
+    /// A dimension that inference found, which must be known by now.
+    fn size(&self, dim: i64) -> Result<u64> {
+        u64::try_from(dim).map_err(|_| self.error("a size is not known"))
+    }
+
+    fn stored(&self, dtype: DataType) -> DataType {
+        self.settings.precision.stored(dtype)
+    }
+
+    /// A tensor as a flat operand.
+    fn flat(&self, desc: &TensorDesc) -> Result<Operand> {
+        let elements = self.product_of(&self.dims(desc)?)?;
+        let operand = Operand::new([elements], self.stored(desc.dtype));
+        if operand.elements().checked_mul(u64::from(operand.dtype.bits())).is_none() {
+            return Err(self.overflow());
+        }
+        Ok(operand)
+    }
+
+    /// Every output whose shape is known, flat; the others are optional ones that nobody reads.
+    fn results(&self) -> Result<Vec<Operand>> {
+        let known = self.node().outputs.iter().filter(|d| d.shape.known().is_some());
+        known.map(|d| self.flat(d)).collect()
+    }
+
+    /// Inputs that the kernel reads as data: all but integer constants (axes, sizes, paddings), which
+    /// are part of the kernel.
+    /// Each comes with whether it is constant all the same.
+    fn data_inputs(&self) -> impl Iterator<Item = (bool, &'a TensorDesc)> + use<'a> {
+        let graph = self.graph;
+        let inputs = self.call.connected().map(move |(port, desc)| (graph.node(port.node).value.is_some(), desc));
+        inputs.filter(|(constant, desc)| !constant || desc.dtype.is_float() || desc.shape.rank() > Some(1))
+    }
+
+    fn flat_inputs(&self) -> Result<Vec<Operand>> {
+        self.data_inputs().map(|(_, d)| self.flat(d)).collect()
+    }
 }

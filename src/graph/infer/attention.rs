@@ -6,7 +6,7 @@ use crate::graph::{DataType, Shape, TensorDesc};
 
 /// Sizes of softmax(Q K^T) V; -1 where one is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Heads {
+pub(crate) struct Geometry {
     /// Sequences.
     pub batch: i64,
     /// Query heads.
@@ -19,9 +19,9 @@ pub(crate) struct Heads {
     pub depth: i64,
 }
 
-impl Heads {
+impl Geometry {
     /// Reads query (input 0) and key (input 1) by `input_layout`; `None` while a rank is not known.
-    pub fn of(call: &Call<'_>) -> Result<Option<Heads>, Reason> {
+    pub fn of(call: &Call<'_>) -> Result<Option<Geometry>, Reason> {
         let (Some(q), Some(k)) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
         let heads = call.int(&["head_num", "num_heads"]).unwrap_or(1);
         if heads < 1 {
@@ -30,14 +30,15 @@ impl Heads {
         let layout = call.str("input_layout").unwrap_or("BSH");
         let of_hidden = |hidden: i64| if hidden < 0 { UNKNOWN } else { hidden / heads };
         let found = match (layout, q, k) {
-            ("BSH", &[b, s, h], &[_, t, _]) | ("SBH", &[s, b, h], &[t, _, _]) => {
-                Heads { batch: b, heads, queries: s, keys: t, depth: of_hidden(h) }
+            ("BSH", &[batch, queries, hidden], &[_, keys, _]) | ("SBH", &[queries, batch, hidden], &[keys, _, _]) => {
+                Geometry { batch, heads, queries, keys, depth: of_hidden(hidden) }
             }
-            ("BNSD", &[b, n, s, d], &[_, _, t, _]) | ("BSND", &[b, s, n, d], &[_, t, _, _]) => {
-                Heads { batch: b, heads: n, queries: s, keys: t, depth: d }
+            ("BNSD", &[batch, heads, queries, depth], &[_, _, keys, _])
+            | ("BSND", &[batch, queries, heads, depth], &[_, keys, _, _]) => {
+                Geometry { batch, heads, queries, keys, depth }
             }
             // Packed sequences: lengths are not in the shapes, so they count as one long sequence.
-            ("TND", &[s, n, d], &[t, _, _]) => Heads { batch: 1, heads: n, queries: s, keys: t, depth: d },
+            ("TND", &[queries, heads, depth], &[keys, _, _]) => Geometry { batch: 1, heads, queries, keys, depth },
             _ => return Err(format!("query and key do not have layout {layout}")),
         };
         Ok(Some(found))
@@ -47,8 +48,8 @@ impl Heads {
 /// `FlashAttentionScore`: row maxima, row sums, probabilities (not kept), result.
 pub(crate) fn flash_attention(call: &Call<'_>) -> Inference {
     let query = call.need(0)?;
-    let rows = match Heads::of(call)? {
-        Some(h) => Shape::new([h.batch, h.heads, h.queries, 8]),
+    let rows = match Geometry::of(call)? {
+        Some(at) => Shape::new([at.batch, at.heads, at.queries, 8]),
         None => Shape::unknown_rank(),
     };
     let statistics = TensorDesc::new(DataType::Float, rows);

@@ -20,6 +20,7 @@ pub(crate) type Inference = Result<Inferred, Reason>;
 /// Derives the outputs of a node from its inputs.
 pub(crate) type Rule = fn(&Call<'_>) -> Inference;
 
+#[expect(clippy::unnecessary_wraps, reason = "rules end with one of these")]
 impl Inferred {
     /// One output of this type and these sizes.
     pub fn dims(dtype: DataType, dims: impl Into<Vec<i64>>) -> Inference {

@@ -33,8 +33,7 @@ fn single(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         | "UnsqueezeV2" | "UnsqueezeV3" | "ExpandDims" => call.value(0)?.reshaped(out.shape.known()?.to_vec()),
         "Cast" | "CastLike" => cast(call, out),
         "Gather" | "GatherV2" | "GatherV2D" => gather(call, out),
-        "Concat" | "ConcatD" | "ConcatV2" | "ConcatV2D" => concat(call, out),
-        "Pack" => concat(call, out),
+        "Concat" | "ConcatD" | "ConcatV2" | "ConcatV2D" | "Pack" => concat(call, out),
         "Slice" | "SliceD" | "SliceDV2" => slice(call, out),
         "StridedSlice" | "StridedSliceD" | "StridedSliceV2" | "StridedSliceV3" => strided_slice(call, out),
         "Expand" | "ExpandD" | "BroadcastTo" | "BroadcastToD" => {
@@ -373,6 +372,7 @@ fn unary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Value> {
 type IntOp = fn(i64, i64) -> Option<i64>;
 type FloatOp = fn(f64, f64) -> f64;
 
+#[expect(clippy::float_cmp, reason = "the operator compares exactly")]
 /// What a binary operator does to integers (nothing where it overflows or divides by zero) and to
 /// floating-point numbers.
 fn binary_ops(name: &str) -> Option<(IntOp, FloatOp)> {

@@ -29,9 +29,8 @@ pub(crate) fn resize(call: &Call<'_>) -> Inference {
     let sizes = call.params(3, &["sizes"]);
     let result = match (&sizes, scales(call)) {
         (Params::Known(sizes), _) if !sizes.is_empty() => apply_sizes(call, dims, &axes, sizes)?,
-        (Params::Unknown, _) => vec![UNKNOWN; dims.len()],
-        (_, Some(scales)) => apply_scales(dims, &axes, &scales)?,
-        (_, None) => vec![UNKNOWN; dims.len()],
+        (Params::Known(_) | Params::Absent, Some(scales)) => apply_scales(dims, &axes, &scales)?,
+        _ => vec![UNKNOWN; dims.len()],
     };
     Inferred::all(vec![TensorDesc { dtype: x.dtype, shape: Shape::new(result), format: x.format }])
 }
@@ -44,14 +43,12 @@ fn scales(call: &Call<'_>) -> Option<Vec<f64>> {
     if call.get(input).is_some() {
         return None;
     }
-    match call.node.attrs.get("scales") {
-        Some(crate::graph::Attr::Floats(scales)) => Some(scales.clone()),
-        _ => {
-            let scale = ["scale", "stride"].iter().find_map(|name| call.node.attrs.float(name))?;
-            let factor = |name: &str| call.node.attrs.float(name).unwrap_or(scale);
-            Some(vec![1.0, 1.0, factor("stride_h"), factor("stride_w")])
-        }
+    if let Some(crate::graph::Attr::Floats(scales)) = call.node.attrs.get("scales") {
+        return Some(scales.clone());
     }
+    let scale = ["scale", "stride"].iter().find_map(|name| call.node.attrs.float(name))?;
+    let factor = |name: &str| call.node.attrs.float(name).unwrap_or(scale);
+    Some(vec![1.0, 1.0, factor("stride_h"), factor("stride_w")])
 }
 
 fn apply_scales(dims: &[i64], axes: &[usize], scales: &[f64]) -> Result<Vec<i64>, Reason> {

@@ -6,6 +6,7 @@ use crate::graph::{DataType, Shape};
 
 /// Sizes of a (stack of) matrix products; -1 where one is not known.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "two independent facts about each operand")]
 pub(crate) struct Product {
     /// Stacking axes of the left operand.
     pub batch_a: Vec<i64>,
@@ -38,20 +39,20 @@ impl Product {
         Product::of_dims(a, b, trans_a, trans_b).map(Some)
     }
 
-    fn of_dims(a: &[i64], b: &[i64], trans_a: bool, trans_b: bool) -> Result<Product, Reason> {
-        let (batch_a, m, k_a) = match a {
+    fn of_dims(left: &[i64], right: &[i64], trans_a: bool, trans_b: bool) -> Result<Product, Reason> {
+        let (batch_a, m, inner_a) = match left {
             [] => return Err("a scalar cannot be multiplied as a matrix".into()),
-            [k] => (&[][..], 1, *k),
-            [batch @ .., k, m] if trans_a => (batch, *m, *k),
-            [batch @ .., m, k] => (batch, *m, *k),
+            [inner] => (&[][..], 1, *inner),
+            [batch @ .., inner, rows] if trans_a => (batch, *rows, *inner),
+            [batch @ .., rows, inner] => (batch, *rows, *inner),
         };
-        let (batch_b, k_b, n) = match b {
+        let (batch_b, inner_b, n) = match right {
             [] => return Err("a scalar cannot be multiplied as a matrix".into()),
-            [k] => (&[][..], *k, 1),
-            [batch @ .., n, k] if trans_b => (batch, *k, *n),
-            [batch @ .., k, n] => (batch, *k, *n),
+            [inner] => (&[][..], *inner, 1),
+            [batch @ .., columns, inner] if trans_b => (batch, *inner, *columns),
+            [batch @ .., inner, columns] => (batch, *inner, *columns),
         };
-        let k = dim::unify(k_a, k_b).map_err(|_| format!("inner sizes {k_a} and {k_b} differ"))?;
+        let k = dim::unify(inner_a, inner_b).map_err(|_| format!("inner sizes {inner_a} and {inner_b} differ"))?;
         Ok(Product {
             batch: dim::broadcast(batch_a, batch_b)?,
             batch_a: batch_a.to_vec(),
@@ -59,10 +60,10 @@ impl Product {
             m,
             k,
             n,
-            trans_a: trans_a && a.len() > 1,
-            trans_b: trans_b && b.len() > 1,
-            vector_a: a.len() == 1,
-            vector_b: b.len() == 1,
+            trans_a: trans_a && left.len() > 1,
+            trans_b: trans_b && right.len() > 1,
+            vector_a: left.len() == 1,
+            vector_b: right.len() == 1,
         })
     }
 
@@ -117,7 +118,7 @@ pub(crate) fn fully_connected(call: &Call<'_>) -> Result<Option<(Vec<i64>, Produ
     let matrix = [dim::product(&x[..split])?, dim::product(&x[split..])?];
     let weights = match w {
         // Stored as the filter of a convolution that covers the image.
-        [n, c, h, w] => vec![*n, dim::product(&[*c, *h, *w])?],
+        [outputs, image @ ..] if image.len() == 3 => vec![*outputs, dim::product(image)?],
         other => other.to_vec(),
     };
     let product = Product::of_dims(&matrix, &weights, false, !call.flag(&["transpose"], false))?;

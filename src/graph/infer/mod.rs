@@ -21,14 +21,13 @@ pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod shape;
-#[cfg(test)]
-mod tests;
 pub(crate) mod training;
 mod value;
 mod window;
 
 pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
 pub(crate) use value::Values;
+pub(crate) use window::Axis;
 
 use super::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, op};
 use crate::status::{Error, Result};
@@ -85,15 +84,16 @@ pub fn require_static(graph: &Graph) -> Result<()> {
 }
 
 fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
-    let mut reason = format!("{} {}", desc.dtype.name(), desc.shape);
+    let known = format!("{} {}", desc.dtype.name(), desc.shape);
     if let (Some(super::Attr::Strs(names)), Some(dims)) = (node.attrs.get(DIM_NAMES), desc.shape.dims()) {
-        for (axis, (name, _)) in names.iter().zip(dims).enumerate().filter(|(_, (n, d))| !n.is_empty() && **d < 0) {
-            reason.push_str(&format!(", dimension {axis} is `{name}`"));
-        }
-    } else if op::family(&node.op_type).is_none() || !node.mapped {
-        reason.push_str(&format!("; operator type `{}` has no shape rule", node.op_type));
+        let open = names.iter().zip(dims).enumerate().filter(|(_, (name, dim))| !name.is_empty() && **dim < 0);
+        let symbols = open.map(|(axis, (name, _))| format!(", dimension {axis} is `{name}`"));
+        return symbols.fold(known, |text, symbol| text + &symbol);
     }
-    reason
+    if op::family(&node.op_type).is_none() || !node.mapped {
+        return format!("{known}; operator type `{}` has no shape rule", node.op_type);
+    }
+    known
 }
 
 /// What one step of the walk found out.

@@ -19,7 +19,9 @@ pub(crate) fn permutation(call: &Call<'_>, rank: usize) -> Result<Option<Vec<usi
     };
     let axes = order.iter().map(|&a| dim::axis(a, rank)).collect::<Result<Vec<_>, _>>()?;
     let mut seen = vec![false; rank];
-    axes.iter().for_each(|&a| seen[a] = true);
+    for &a in &axes {
+        seen[a] = true;
+    }
     if axes.len() != rank || seen.contains(&false) {
         return Err(format!("{order:?} is no order of {rank} axes"));
     }
@@ -236,16 +238,16 @@ pub(crate) struct Stride {
 }
 
 /// Begin, end and step along an axis of `size`, clamped as ONNX and TensorFlow do.
-fn stride(size: i64, begin: Option<i64>, end: Option<i64>, step: i64) -> Result<Stride, Reason> {
-    if step == 0 {
+fn stride(size: i64, begin: Option<i64>, end: Option<i64>, step: Option<i64>) -> Result<Stride, Reason> {
+    if step == Some(0) {
         return Err("a step is 0".into());
     }
-    let open = Stride { start: 0, step, count: UNKNOWN, dropped: false, inserted: false };
-    let (Some(begin), Some(end), true) = (begin, end, size >= 0) else { return Ok(open) };
+    let open = Stride { start: 0, step: step.unwrap_or(1), count: UNKNOWN, dropped: false, inserted: false };
+    let (Some(begin), Some(end), Some(step), true) = (begin, end, step, size >= 0) else { return Ok(open) };
     let wrap = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
     let (low, high) = if step > 0 { (0, size) } else { (-1, size - 1) };
-    let (start, stop) = (wrap(begin).clamp(low, high), wrap(end).clamp(low, high));
-    let distance = if step > 0 { stop - start } else { start - stop };
+    let (start, limit) = (wrap(begin).clamp(low, high), wrap(end).clamp(low, high));
+    let distance = if step > 0 { limit - start } else { start - limit };
     let pace = step.unsigned_abs().min(i64::MAX as u64) as i64;
     let count = if distance <= 0 { 0 } else { (distance - 1) / pace + 1 };
     Ok(Stride { start, count, ..open })
@@ -262,16 +264,16 @@ pub(crate) fn strides_of(call: &Call<'_>, dims: &[i64]) -> Result<Option<Vec<Str
     };
     let named_axes = matches!(call.node.op_type.as_str(), "StridedSliceV2" | "StridedSliceV3");
     let (begin, end) = (list(1, &["begin"]), list(2, &["end"]));
-    let steps_at = if named_axes { 4 } else { 3 };
-    let steps =
-        if call.get(steps_at).is_some() { list(steps_at, &[]) } else { list(usize::MAX, &["strides", "steps"]) };
+    let pace_input = if named_axes { 4 } else { 3 };
+    let steps = list(pace_input, &["strides", "steps"]);
+    let unit_steps = steps.is_none() && call.get(pace_input).is_none();
     let axes = match call.params(named_axes.then_some(3), &["axes"]) {
         Params::Unknown => return Ok(None),
         Params::Known(axes) => Some(axes),
         Params::Absent => None,
     };
     let Some(count) = [&begin, &end].into_iter().flatten().map(Vec::len).max() else { return Ok(None) };
-    let spec = SliceSpec { call, begin, end, steps, count };
+    let spec = SliceSpec { call, begin, end, steps, unit_steps, count };
     match axes {
         Some(axes) => spec.by_axes(dims, &axes).map(Some),
         None => spec.by_masks(dims).map(Some),
@@ -283,6 +285,8 @@ struct SliceSpec<'c, 'a> {
     begin: Option<Vec<Option<i64>>>,
     end: Option<Vec<Option<i64>>>,
     steps: Option<Vec<Option<i64>>>,
+    /// No steps are given at all.
+    unit_steps: bool,
     count: usize,
 }
 
@@ -295,15 +299,15 @@ impl SliceSpec<'_, '_> {
         list.and_then(|l| l.get(i).copied().flatten())
     }
 
-    /// The step of entry `i`; 1 where no steps are given at all.
-    fn step(&self, i: usize) -> i64 {
-        if self.steps.is_none() { 1 } else { Self::at(self.steps.as_ref(), i).unwrap_or(1) }
+    /// The step of entry `i`, when it is known.
+    fn step(&self, i: usize) -> Option<i64> {
+        if self.unit_steps { Some(1) } else { Self::at(self.steps.as_ref(), i) }
     }
 
-    /// ONNX: entry `i` is for axis `axes[i]`.
-    fn by_axes(&self, dims: &[i64], axes: &[i64]) -> Result<Vec<Stride>, Reason> {
+    /// ONNX: entry `i` is for axis `named[i]`.
+    fn by_axes(&self, dims: &[i64], named: &[i64]) -> Result<Vec<Stride>, Reason> {
         let mut result: Vec<_> = dims.iter().map(|&d| whole_axis(d)).collect();
-        for (i, &axis) in axes.iter().enumerate() {
+        for (i, &axis) in named.iter().enumerate() {
             let axis = dim::axis(axis, dims.len())?;
             let (begin, end) = (Self::at(self.begin.as_ref(), i), Self::at(self.end.as_ref(), i));
             result[axis] = stride(dims[axis], begin, end, self.step(i))?;
@@ -347,8 +351,7 @@ impl SliceSpec<'_, '_> {
             }
             return Ok(Stride { start, step: 1, count: 1, dropped: true, inserted: false });
         }
-        let first = if step > 0 { 0 } else { i64::MAX };
-        let last = if step > 0 { i64::MAX } else { i64::MIN };
+        let (first, last) = if step.is_none_or(|s| s > 0) { (0, i64::MAX) } else { (i64::MAX, i64::MIN) };
         stride(size, if begin_open { Some(first) } else { begin }, if end_open { Some(last) } else { end }, step)
     }
 }

@@ -35,7 +35,7 @@ impl Pooling {
         // Caffe counts the other way round: 0 rounds up.
         let round_up =
             if caffe { call.int(&["ceil_mode"]).unwrap_or(0) == 0 } else { call.flag(&["ceil_mode"], false) };
-        let axis = |i: usize| {
+        let slide = |i: usize| {
             let input = layout.space(dims)[i];
             let axis = Axis {
                 input,
@@ -51,7 +51,7 @@ impl Pooling {
             }
             axis.slide(padding, round_up)
         };
-        let axes = (0..layout.spatial).map(axis).collect::<Result<_, Reason>>()?;
+        let axes = (0..layout.spatial).map(slide).collect::<Result<_, Reason>>()?;
         Ok(Some(Pooling { layout, batch: dims[0], channels: dims[layout.channel()], axes, padding }))
     }
 

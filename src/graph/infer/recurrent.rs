@@ -56,7 +56,7 @@ impl Layer {
 /// [directions, gates * hidden, input].
 fn weight_columns(call: &Call<'_>, gates: i64) -> Result<i64, Reason> {
     let columns = match call.dims(1)? {
-        Some(&[_, columns]) | Some(&[_, columns, _]) => columns,
+        Some(&([_, columns] | [_, columns, _])) => columns,
         Some(_) => return Err("the weights have no gates".into()),
         None => UNKNOWN,
     };

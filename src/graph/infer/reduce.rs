@@ -9,14 +9,13 @@ const KEEP: &[&str] = &["keep_dims", "keepdims", "keepdim"];
 
 /// The axes that a reduction removes, one flag per axis; `None` when they are not known.
 pub(crate) fn reduced(call: &Call<'_>, rank: usize) -> Result<Option<Vec<bool>>, Reason> {
-    let all = || Ok(Some(vec![true; rank]));
     let named = match call.params(1, AXES) {
         Params::Unknown => return Ok(None),
-        Params::Absent => return if call.flag(&["noop_with_empty_axes"], false) { none(rank) } else { all() },
+        Params::Absent => Vec::new(),
         Params::Known(axes) => axes,
     };
     if named.is_empty() {
-        return if call.flag(&["noop_with_empty_axes"], false) { none(rank) } else { all() };
+        return Ok(Some(vec![!call.flag(&["noop_with_empty_axes"], false); rank]));
     }
     // Caffe's reduction covers the named axis and all after it.
     if call.node.op_type == "Reduction" {
@@ -27,10 +26,6 @@ pub(crate) fn reduced(call: &Call<'_>, rank: usize) -> Result<Option<Vec<bool>>,
         return Ok(Some(Vec::new()));
     }
     dim::axes(&named, rank).map(Some)
-}
-
-fn none(rank: usize) -> Result<Option<Vec<bool>>, Reason> {
-    Ok(Some(vec![false; rank]))
 }
 
 fn reduced_shape(call: &Call<'_>) -> Result<Shape, Reason> {

@@ -5,6 +5,7 @@ use super::{Call, Inference, Inferred, Params};
 use crate::graph::{DataType, Format, Shape, TensorDesc};
 
 /// Sources: what they are was said when they were added.
+#[expect(clippy::unnecessary_wraps, reason = "it is a rule")]
 pub(crate) fn kept(_: &Call<'_>) -> Inference {
     Ok(Inferred::default())
 }
@@ -151,7 +152,7 @@ pub(crate) fn squeeze(call: &Call<'_>) -> Inference {
         }
         return Inferred::dims(x.dtype, dims.iter().copied().filter(|&d| d != 1).collect::<Vec<_>>());
     };
-    if let Some((_, d)) = gone.iter().zip(dims).find(|&(&gone, &d)| gone && d > 1 || gone && d == 0) {
+    if let Some((_, d)) = gone.iter().zip(dims).find(|&(&gone, &d)| gone && d >= 0 && d != 1) {
         return Err(format!("an axis of size {d} cannot be squeezed"));
     }
     let kept = dims.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(&d, _)| d);

@@ -60,6 +60,11 @@ impl Layout {
         }
     }
 
+    /// The format of the two-dimensional image that the tensor is on the device.
+    pub fn image_format(self) -> Format {
+        if self.channels_last { Format::Nhwc } else { Format::Nchw }
+    }
+
     /// One number per spatial axis from an attribute that may also list batch and channels, in the
     /// order of the layout. Absent: all `default`.
     pub fn per_axis(self, call: &Call<'_>, attrs: &[&str], default: i64) -> Result<Vec<i64>, Reason> {

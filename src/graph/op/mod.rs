@@ -6,8 +6,8 @@ mod tunable;
 pub use tunable::tunable;
 
 use super::infer::Rule;
-use once_cell::sync::Lazy;
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// Kind of work an operator is, which decides how it is lowered to a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,7 +131,7 @@ pub struct Family {
     pub types: &'static [&'static str],
 }
 
-static REGISTRY: Lazy<FxHashMap<&'static str, &'static Family>> = Lazy::new(|| {
+static REGISTRY: LazyLock<FxHashMap<&'static str, &'static Family>> = LazyLock::new(|| {
     let members = |family: &'static Family| family.types.iter().map(move |&op_type| (op_type, family));
     table::families().flat_map(members).collect()
 });

@@ -1,8 +1,8 @@
 //! Operator types that OPAT tunes.
 
 use super::{Kind, kind};
-use once_cell::sync::Lazy;
 use rustc_hash::FxHashSet;
+use std::sync::LazyLock;
 
 /// Vector operators that CANN's OPAT tunes, as its AOE guide (8.0) lists them.
 const VECTOR: &[&str] = &[
@@ -121,7 +121,7 @@ pub(super) fn documented() -> impl Iterator<Item = &'static str> {
     VECTOR.iter().chain(CUBE_AND_OTHERS).copied()
 }
 
-static TUNED: Lazy<FxHashSet<&'static str>> = Lazy::new(|| {
+static TUNED: LazyLock<FxHashSet<&'static str>> = LazyLock::new(|| {
     let with_inputs = documented().filter_map(|op_type| op_type.strip_suffix('D'));
     documented().chain(with_inputs).collect()
 });

@@ -1,0 +1,288 @@
+//! Products and convolutions.
+
+use super::{Scene, collapse};
+use crate::graph::infer::attention::Geometry;
+use crate::graph::infer::conv::Convolution;
+use crate::graph::infer::einsum::{Equation, Label};
+use crate::graph::infer::matmul::{self, Product};
+use crate::graph::infer::recurrent::Layer;
+use crate::graph::op::{ConvPass, Kind};
+use crate::graph::{DataType, Format};
+use crate::soc::Arch;
+use crate::status::{Error, Result};
+use crate::workload::{Conv, ConvKind, MatMul, Operand, Reduce, Vector, Workload};
+
+impl Scene<'_> {
+    /// Matrix products and what is made of them.
+    pub(super) fn product(&self) -> Result<Option<Workload>> {
+        match self.kind {
+            Kind::Einsum => self.einsum(),
+            Kind::Attention => self.attention(),
+            Kind::Recurrent => self.recurrent(),
+            _ => {
+                let name = self.node().op_type.as_str();
+                let product = if name.starts_with("FullyConnection") || name == "InnerProduct" {
+                    let read = matmul::fully_connected(&self.call).map_err(|r| self.error(r))?;
+                    read.map(|(_, product)| product)
+                } else {
+                    Product::of(&self.call).map_err(|r| self.error(r))?
+                };
+                let product = product.ok_or_else(|| self.error("an operand has no known rank"))?;
+                let matmul = MatMul { bias: self.call.get(2).is_some(), ..self.stacked(&product)? };
+                self.finish(matmul)
+            }
+        }
+    }
+
+    /// A product of this size on the operands' types and formats.
+    fn matmul(&self, rows: u64, inner: u64, columns: u64) -> Result<MatMul> {
+        let dtype = self.cube_operand(self.call.dtype(0))?;
+        let result = self.node().outputs.first().map_or(dtype, |d| d.dtype);
+        let format = self.matrix_format();
+        Ok(MatMul {
+            dtype,
+            out_dtype: self.settings.precision.cube_result(result, dtype),
+            a_format: format,
+            b_format: format,
+            hf32: self.hf32(dtype),
+            ..MatMul::new(rows, inner, columns)
+        })
+    }
+
+    /// The stack of products that a node is. Where one right-hand matrix serves all, the stack of
+    /// left-hand ones is one matrix with more rows, as CANN has it.
+    fn stacked(&self, p: &Product) -> Result<MatMul> {
+        let count = |dims: &[i64]| dims.iter().map(|&d| self.size(d)).collect::<Result<Vec<_>>>();
+        let batch = self.product_of(&count(&p.batch)?)?;
+        let (stack_a, stack_b) = (self.product_of(&count(&p.batch_a)?)?, self.product_of(&count(&p.batch_b)?)?);
+        let (m, k, n) = (self.size(p.m)?, self.size(p.k)?, self.size(p.n)?);
+        let base =
+            |rows| self.matmul(rows, k, n).map(|matmul| MatMul { trans_a: p.trans_a, trans_b: p.trans_b, ..matmul });
+        if batch > 1 && stack_b == 1 && !p.trans_a {
+            return base(self.product_of(&[batch, m])?);
+        }
+        Ok(MatMul { batch, a_shared: batch > 1 && stack_a == 1, b_shared: batch > 1 && stack_b == 1, ..base(m)? })
+    }
+
+    /// Checks that the work can be counted. A product without terms only writes zeros.
+    fn finish(&self, m: MatMul) -> Result<Option<Workload>> {
+        for dims in [[m.batch, m.m, m.k, 1], [m.batch, m.k, m.n, 1], [m.batch, m.m, m.n, 1], [m.batch, m.m, m.k, m.n]] {
+            self.product_of(&dims)?;
+        }
+        if m.k == 0 {
+            return Ok(Some(self.fill(self.results()?)));
+        }
+        Ok(Some(Workload::MatMul(m)))
+    }
+
+    /// First-generation and inference parts keep matrices in fractals; the others convert on the way.
+    fn matrix_format(&self) -> Format {
+        if matches!(self.soc.arch, Arch::C100 | Arch::M200) { Format::FractalNz } else { Format::Nd }
+    }
+
+    fn cube_operand(&self, dtype: DataType) -> Result<DataType> {
+        self.settings.precision.cube_operand(dtype, self.soc).ok_or_else(|| Error::Option {
+            option: "precision_mode".into(),
+            reason: format!(
+                "{} leaves node `{}` ({}) in {}, which the cube of {} cannot multiply",
+                self.settings.precision.name(),
+                self.node().name,
+                self.node().op_type,
+                self.stored(dtype).name(),
+                self.soc.name
+            ),
+        })
+    }
+
+    fn hf32(&self, dtype: DataType) -> bool {
+        dtype == DataType::Float && (self.settings.allow_hf32 || self.call.flag(&["enable_hf32"], false))
+    }
+
+    /// Two operands make a product, one a reduction or a transpose; what has no common summed axis is
+    /// elementwise.
+    fn einsum(&self) -> Result<Option<Workload>> {
+        let operands: Vec<_> = self.call.connected().filter_map(|(_, d)| d.shape.known()).collect();
+        let text = self.call.str("equation").unwrap_or_default();
+        let ranks: Vec<_> = operands.iter().map(|d| d.len()).collect();
+        let equation = Equation::parse(text, &ranks).map_err(|r| self.error(r))?;
+        let sizes = equation.sizes(&operands).map_err(|r| self.error(r))?;
+        let size = |l: &Label| sizes.get(l).map_or(1, |d| d.unsigned_abs());
+        let [left, right] = equation.inputs.as_slice() else {
+            return self.einsum_without_product(&equation, operands[0]);
+        };
+        let kept = |l: &Label| equation.output.contains(l);
+        let count = |labels: &[Label], test: &dyn Fn(&Label) -> bool| {
+            let mut seen: Vec<Label> = labels.iter().copied().filter(|l| test(l)).collect();
+            seen.sort_unstable();
+            seen.dedup();
+            self.product_of(&seen.iter().map(size).collect::<Vec<_>>())
+        };
+        let is_inner = |l: &Label| right.contains(l) && !kept(l);
+        let inner = count(left, &is_inner)?;
+        if !left.iter().any(is_inner) {
+            return self.elementwise();
+        }
+        let is_row = |l: &Label| !right.contains(l) && kept(l);
+        let is_column = |l: &Label| !left.contains(l) && kept(l);
+        let matmul = MatMul {
+            batch: count(left, &|l| right.contains(l) && kept(l))?,
+            // Stored with the inner axis first.
+            trans_a: left.last().is_some_and(is_row) && left.len() > 1,
+            trans_b: right.last().is_some_and(|l| left.contains(l) && !kept(l)) && right.iter().any(is_column),
+            ..self.matmul(count(left, &is_row)?, inner, count(right, &is_column)?)?
+        };
+        self.finish(matmul)
+    }
+
+    fn einsum_without_product(&self, equation: &Equation, dims: &[i64]) -> Result<Option<Workload>> {
+        let [labels] = equation.inputs.as_slice() else {
+            return self.movement();
+        };
+        let dims: Vec<u64> = dims.iter().map(|d| d.unsigned_abs()).collect();
+        let gone: Vec<bool> = labels.iter().map(|l| !equation.output.contains(l)).collect();
+        if !gone.contains(&true) {
+            return self.movement();
+        }
+        let [outer, axis, inner] = collapse::rows(&dims, &gone).ok_or_else(|| self.overflow())?;
+        let (inputs, outputs) = (self.flat_inputs()?, self.results()?);
+        Ok(Some(Workload::Reduce(Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs })))
+    }
+
+    /// Scores, softmax and context as one kernel; the gradient does each product twice more.
+    fn attention(&self) -> Result<Option<Workload>> {
+        let heads = Geometry::of(&self.call).map_err(|r| self.error(r))?;
+        let heads = heads.ok_or_else(|| self.error("an operand has no known rank"))?;
+        let batch = self.product_of(&[self.size(heads.batch)?, self.size(heads.heads)?])?;
+        let (queries, keys, depth) = (self.size(heads.queries)?, self.size(heads.keys)?, self.size(heads.depth)?);
+        let scores = MatMul { batch, trans_b: true, ..self.matmul(queries, depth, keys)? };
+        let context = MatMul { batch, ..self.matmul(queries, keys, depth)? };
+        let rows = self.product_of(&[batch, queries])?;
+        let tile = Operand::new([self.product_of(&[rows, keys])?], scores.out_dtype);
+        let softmax = Reduce {
+            op_type: "SoftmaxV2".into(),
+            outer: rows,
+            axis: keys,
+            inner: 1,
+            inputs: vec![tile.clone()],
+            outputs: vec![tile],
+        };
+        let products = [self.finish(scores)?, Some(Workload::Reduce(softmax)), self.finish(context)?];
+        let mut parts: Vec<_> = products.into_iter().flatten().collect();
+        if self.node().op_type.ends_with("Grad") {
+            let again: Vec<_> = parts.iter().filter(|p| p.is_cube()).cloned().collect();
+            parts.extend(again.iter().cloned().chain(again.iter().take(1).cloned()));
+        }
+        Ok(Some(Workload::Fused(parts)))
+    }
+
+    /// The inputs of all steps in one product, the states step by step, and the gates.
+    fn recurrent(&self) -> Result<Option<Workload>> {
+        let layer = Layer::of(&self.call).map_err(|r| self.error(r))?;
+        let layer = layer.ok_or_else(|| self.error("x has no known rank"))?;
+        let [steps, batch, input, hidden, ways, gates] =
+            [layer.steps, layer.batch, layer.input, layer.hidden, layer.directions, layer.gates];
+        let size = |d| self.size(d);
+        let (steps, batch, hidden, ways) = (size(steps)?, size(batch)?, size(hidden)?, size(ways)?);
+        let width = self.product_of(&[size(gates)?, hidden])?;
+        let inputs =
+            MatMul { batch: ways, bias: true, ..self.matmul(self.product_of(&[steps, batch])?, size(input)?, width)? };
+        let steps_in_all = self.product_of(&[steps, ways])?;
+        let states = MatMul { batch: steps_in_all, b_shared: steps_in_all > 1, ..self.matmul(batch, hidden, width)? };
+        let elements =
+            |n| Ok::<_, Error>(Operand::new([self.product_of(&[steps_in_all, batch, n])?], inputs.out_dtype));
+        let gates =
+            Vector { op_type: "Sigmoid".into(), inputs: vec![elements(width)?], outputs: vec![elements(hidden)?] };
+        let parts = [self.finish(inputs)?, self.finish(states)?, Some(Workload::Vector(gates))];
+        Ok(Some(Workload::Fused(parts.into_iter().flatten().collect())))
+    }
+
+    /// A convolution in the view of its forward pass.
+    pub(super) fn convolution(&self, pass: ConvPass) -> Result<Option<Workload>> {
+        let read = Convolution::of(&self.call).map_err(|r| self.error(r))?;
+        let read = read.ok_or_else(|| self.error("an operand has no known rank, or the filter's size is not known"))?;
+        let kind = match pass {
+            ConvPass::Forward => ConvKind::Forward,
+            ConvPass::Transposed | ConvPass::BackpropInput => ConvKind::BackpropInput,
+            ConvPass::BackpropFilter => ConvKind::BackpropFilter,
+        };
+        let dtype = self.cube_operand(self.image_type())?;
+        let result = self.node().outputs.first().map_or(dtype, |d| d.dtype);
+        let out_dtype = match kind {
+            // Gradients of filters are summed up in float32 and stay so.
+            ConvKind::BackpropFilter => DataType::Float,
+            _ => self.settings.precision.cube_result(result, dtype),
+        };
+        let conv = Conv {
+            dtype,
+            out_dtype,
+            bias: pass != ConvPass::BackpropInput && kind != ConvKind::BackpropFilter && self.has_bias(pass),
+            hf32: self.hf32(dtype),
+            ..self.sizes(&read, kind)?
+        };
+        self.check_conv(&conv)?;
+        if conv.cin == 0 {
+            return Ok(Some(self.fill(self.results()?)));
+        }
+        Ok(Some(Workload::Conv(conv)))
+    }
+
+    /// Element type of the images: the first floating-point or quantised input that is one.
+    fn image_type(&self) -> DataType {
+        let image = self.call.connected().find(|(_, d)| d.shape.rank() >= Some(3));
+        image.map_or(DataType::Float16, |(_, d)| d.dtype)
+    }
+
+    fn has_bias(&self, pass: ConvPass) -> bool {
+        let filter = self.call.connected().filter(|(_, d)| d.shape.rank() >= Some(3)).count();
+        let vectors = self.call.connected().filter(|(_, d)| d.shape.rank() == Some(1) && d.dtype.is_float()).count();
+        let integer_bias = pass == ConvPass::Forward && self.call.get(2).is_some_and(|d| d.shape.rank() == Some(1));
+        filter >= 2 && (vectors > 0 || integer_bias)
+    }
+
+    /// Height and width; one spatial axis is a width, a depth goes into channels and images.
+    fn sizes(&self, read: &Convolution, kind: ConvKind) -> Result<Conv> {
+        let axes = &read.axes;
+        let at = |back: usize| axes.len().checked_sub(back).and_then(|i| axes.get(i));
+        let of = |axis: Option<&crate::graph::infer::Axis>,
+                  pick: fn(&crate::graph::infer::Axis) -> i64,
+                  absent: u64| { axis.map_or(Ok(absent), |a| self.size(pick(a))) };
+        let (width, height, depth) = (at(1), at(2), at(3));
+        let batch = self.product_of(&[self.size(read.batch)?, of(depth, |a| a.output, 1)?])?;
+        let cin = self.product_of(&[self.size(read.cin)?, of(depth, |a| a.kernel, 1)?])?;
+        // A layout of its own exists for images on the cube; 950 reads them as the network has them.
+        let format = if self.soc.arch == Arch::C310 { read.layout.image_format() } else { Format::Nc1hwc0 };
+        Ok(Conv {
+            kind,
+            batch,
+            cin,
+            hi: of(height, |a| a.input, 1)?,
+            wi: of(width, |a| a.input, 1)?,
+            cout: self.size(read.cout)?,
+            ho: of(height, |a| a.output, 1)?,
+            wo: of(width, |a| a.output, 1)?,
+            kh: of(height, |a| a.kernel, 1)?,
+            kw: of(width, |a| a.kernel, 1)?,
+            stride: [of(height, |a| a.stride, 1)?, of(width, |a| a.stride, 1)?],
+            pads: [
+                of(height, |a| a.pads[0], 0)?,
+                of(height, |a| a.pads[1], 0)?,
+                of(width, |a| a.pads[0], 0)?,
+                of(width, |a| a.pads[1], 0)?,
+            ],
+            dilation: [of(height, |a| a.dilation, 1)?, of(width, |a| a.dilation, 1)?],
+            groups: self.size(read.groups)?.max(1),
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            bias: false,
+            format,
+            hf32: false,
+        })
+    }
+
+    /// The work of all three kernels can be counted.
+    fn check_conv(&self, c: &Conv) -> Result<()> {
+        self.product_of(&[c.batch, c.cin, c.hi, c.wi])?;
+        self.product_of(&[c.batch, c.cout, c.ho, c.wo, c.cin, c.kh, c.kw])?;
+        self.product_of(&[c.batch, c.cin, c.hi, c.wi, c.cout, c.kh, c.kw]).map(|_| ())
+    }
+}
