@@ -59,7 +59,7 @@ fn shapes_follow_from_the_inputs_alone_and_agree_with_the_file() {
     for path in every_model() {
         let place = path.display();
         let bytes = std::fs::read(&path).unwrap();
-        let mut graph = onnx::read(bytes.into(), "model").unwrap();
+        let mut graph = onnx::read(bytes.into(), "model", path.parent()).unwrap();
         bind_inputs(&mut graph, &options(&path)).unwrap();
         let mut stated = HashMap::new();
         for id in (0..graph.len()).map(|i| NodeId(i as u32)) {
