@@ -212,3 +212,14 @@ proptest! {
         prop_assert_eq!(key(&a) == key(&b), a == b);
     }
 }
+
+#[test]
+fn our_own_record_is_the_documented_one() {
+    let storage = Arc::new(Memory::default());
+    let mut bank = bank(&storage);
+    bank.record(&gelu(), &vector_tiling(8), &measured(3.0)).unwrap();
+    let path = bank.save().unwrap().remove(0);
+    let line = String::from_utf8(storage.get(path).unwrap()).unwrap();
+    let documents = include_str!("../../../docs/banks.md");
+    assert!(documents.contains(line.trim_end()), "docs/banks.md should show {line}");
+}
