@@ -57,6 +57,24 @@ pub struct Request<'a> {
     pub aicore_num: Option<u32>,
     /// Option `device`; decides over `ASCEND_DEVICE_ID`.
     pub device: Option<u32>,
+    /// How a device measures; the simulator needs none of it.
+    pub measuring: Measuring,
+}
+
+/// How a device measures one candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measuring {
+    /// Runs averaged (`RUN_LOOP` of `aoe.ini`).
+    pub run_loop: u32,
+    /// Compile processes at a time (`TE_PARALLEL_COMPILER`).
+    pub parallel_compiler: u32,
+}
+
+impl Default for Measuring {
+    /// CANN's defaults.
+    fn default() -> Self {
+        Measuring { run_loop: 10, parallel_compiler: 8 }
+    }
 }
 
 /// A backend ready to measure.

@@ -5,7 +5,7 @@ mod choice;
 mod env;
 pub mod simulator;
 
-pub use choice::{Choice, DEFAULT_SOC, Opened, Request, open};
+pub use choice::{Choice, DEFAULT_SOC, Measuring, Opened, Request, open};
 pub use env::RuntimeEnv;
 
 use crate::soc::Soc;

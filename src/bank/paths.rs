@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct BankEnvironment {
     /// `TUNE_BANK_PATH`: a directory that exists and may be read, written and searched.
     pub tune_bank_path: Option<PathBuf>,
+    /// Option `ge.op_bank_path`: a directory, created when needed.
+    pub op_bank_path: Option<PathBuf>,
     /// `ASCEND_CACHE_PATH`: a directory, created when needed.
     pub ascend_cache_path: Option<PathBuf>,
     /// `HOME`: the default bank lies below it.
@@ -27,8 +29,8 @@ pub struct BankPaths {
 }
 
 impl BankPaths {
-    /// The operator bank that AOE reads and writes: `TUNE_BANK_PATH`, else `ASCEND_CACHE_PATH`, else
-    /// the default below `HOME`; in each of them `<soc>/unified_bank`. The first that is set decides.
+    /// The operator bank that AOE reads and writes: `TUNE_BANK_PATH`, else `ge.op_bank_path`, else
+    /// `ASCEND_CACHE_PATH`, else the default below `HOME`; in each of them `<soc>/unified_bank`. The first that is set decides.
     ///
     /// Fails with [`Error::Environment`] when `TUNE_BANK_PATH` is not usable, as AOE does, or when
     /// nothing is set.
@@ -36,6 +38,9 @@ impl BankPaths {
         let below = |root: &Path| root.join(form::soc_name(soc)).join("unified_bank");
         if let Some(root) = set(environment.tune_bank_path.as_ref()) {
             check_bank_path(root)?;
+            return Ok(BankPaths { custom: below(&absolute(root)?), also_read: Vec::new() });
+        }
+        if let Some(root) = set(environment.op_bank_path.as_ref()) {
             return Ok(BankPaths { custom: below(&absolute(root)?), also_read: Vec::new() });
         }
         if let Some(root) = set(environment.ascend_cache_path.as_ref()) {

@@ -55,16 +55,27 @@ impl ResultFile {
         &self.path
     }
 
-    /// Writes the outcome so far: a reader finds the old or the new JSON, whole. An outcome that is not
-    /// finished may be left out where writing would take up a tenth of the time.
-    pub fn update(&mut self, outcome: &OpatOutcome) -> Result<()> {
-        let begun = Instant::now();
-        let busy = |(end, took): (Instant, Duration)| begun.duration_since(end) < took * WRITE_SHARE;
-        if !outcome.finished && self.last_write.is_some_and(busy) {
-            return Ok(());
+    /// Writes the outcome so far, unless writing would take up a tenth of the time; answers whether it
+    /// did. A reader finds the old or the new JSON, whole.
+    pub fn update(&mut self, outcome: &OpatOutcome) -> Result<bool> {
+        let now = Instant::now();
+        let busy = |(end, took): (Instant, Duration)| now.duration_since(end) < took * WRITE_SHARE;
+        if self.last_write.is_some_and(busy) {
+            return Ok(false);
         }
+        self.put(outcome, false)?;
+        Ok(true)
+    }
+
+    /// Writes the last outcome and waits until the disk has it.
+    pub fn finish(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        self.put(outcome, true)
+    }
+
+    fn put(&mut self, outcome: &OpatOutcome, durable: bool) -> Result<()> {
+        let begun = Instant::now();
         let text = opat_result(outcome)?;
-        self.write(text.as_bytes(), outcome.finished).map_err(|e| Error::file("write", &self.path, e))?;
+        self.write(text.as_bytes(), durable).map_err(|e| Error::file("write", &self.path, e))?;
         self.last_write = Some((Instant::now(), begun.elapsed()));
         Ok(())
     }

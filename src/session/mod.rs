@@ -10,8 +10,10 @@ pub mod inputs;
 mod library;
 pub mod logging;
 pub mod options;
+mod settings;
 pub mod shapes;
 mod state;
+mod tuning;
 
 #[cfg(test)]
 mod tests;

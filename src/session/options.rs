@@ -191,19 +191,13 @@ const JOB_TYPES: &[&str] = &["1", "2", "4", "3", "sgat", "opat", "gdat", "subgra
 const PRECISION_MODES: &[&str] = &[
     "force_fp16",
     "force_fp32",
+    "cube_fp16in_fp32out",
     "allow_fp32_to_fp16",
     "must_keep_origin_dtype",
     "allow_mix_precision",
     "allow_mix_precision_fp16",
     "allow_mix_precision_bf16",
     "allow_fp32_to_bf16",
-    "cube_fp16in_fp32out",
-    "mixed_float16",
-    "mixed_bfloat16",
-    "mixed_hif8",
-    "cube_hif8",
-    "fp16",
-    "origin",
 ];
 
 use Effect::{Accepted, CommandLine, Compiler, Tuning};

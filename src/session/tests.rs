@@ -18,7 +18,7 @@ fn start() {
     initialize([("job_type", "2")]).unwrap();
 }
 
-fn is_invalid(result: Result<()>) -> bool {
+fn is_invalid(result: &Result<()>) -> bool {
     matches!(result, Err(Error::InvalidSession { .. }))
 }
 
@@ -53,7 +53,7 @@ fn a_handle_of_an_earlier_life_names_nothing_in_a_later_one() {
         start();
         let new: Vec<_> = (0..3).map(|_| create().unwrap()).collect();
         for handle in old {
-            assert!(!new.contains(&handle) && is_invalid(destroy(handle)));
+            assert!(!new.contains(&handle) && is_invalid(&destroy(handle)));
         }
     });
 }
@@ -65,10 +65,10 @@ fn zero_foreign_and_stale_handles_are_invalid() {
         let handle = create().unwrap();
         assert_ne!(handle, 0);
         for foreign in [0, 1, u64::MAX, handle ^ (1 << 32), handle + 1, handle >> 32] {
-            assert!(is_invalid(destroy(foreign)), "{foreign:#x}");
+            assert!(is_invalid(&destroy(foreign)), "{foreign:#x}");
         }
         destroy(handle).unwrap();
-        assert!(is_invalid(destroy(handle)));
+        assert!(is_invalid(&destroy(handle)));
     });
 }
 

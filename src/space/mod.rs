@@ -22,7 +22,7 @@ use vector::{VectorSpace, Work};
 pub struct Parameter {
     /// CANN's name of the tiling field (`baseM`, `stepKa`, ...). `fullLoad` is the tens digit of
     /// `tilingEnable` (1 A, 2 B), `tilingEnable` its ones digit, `dbA1` and `dbB1` are `depthA1` and
-    /// `depthB1` over their steps; for vector kernels `tilingKey`, `blockDim`, `doubleBuffer`, `ubTileBytes`.
+    /// `depthB1` over their steps, and `usedCoreNum` follows from the core tasks; for vector kernels `tilingKey`, `blockDim`, `doubleBuffer`, `ubTileBytes`.
     pub name: &'static str,
     /// Its values, ascending; a configuration holds indices into this list.
     pub values: Vec<u64>,
@@ -137,6 +137,12 @@ impl Domain for OperatorSpace {
             Tilings::Cube(space) => space.extends(prefix),
             Tilings::Vector(space) => space.extends(prefix),
         }
+    }
+
+    /// Every rule of the space is decided by some prefix, and the rules include [`check`]'s.
+    fn completes(&self, configuration: &[u32]) -> bool {
+        debug_assert!(self.is_legal(configuration));
+        true
     }
 }
 

@@ -1,8 +1,14 @@
 //! The closed loops: ask the search, measure on the backend, keep the best in the bank.
 
+mod cases;
+mod opat;
 pub mod outcome;
 mod settings;
+#[cfg(test)]
+mod tests;
 
+pub use cases::Variant;
+pub use opat::{OpatJob, opat};
 pub use outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel, TunedNode};
 pub use settings::{Interrupt, OpFilter, OpatSettings};
 

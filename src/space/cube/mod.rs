@@ -44,7 +44,6 @@ parameters! {
     L2M = "l2MTileCnt";
     L2N = "l2NTileCnt";
     L2Order = "l2IterateOrder";
-    Cores = "usedCoreNum";
 }
 
 /// Values of `fullLoad`.
@@ -137,7 +136,7 @@ impl CubeSpace {
         };
         let order = |p: P| if value(p) == 0 { LoopOrder::MFirst } else { LoopOrder::NFirst };
         Tiling {
-            used_cores: value(P::Cores) as u32,
+            used_cores: self.limits.cores.min(self.tasks(configuration)) as u32,
             single,
             base_m: value(P::BaseM) as u32,
             base_n: value(P::BaseN) as u32,
@@ -204,7 +203,6 @@ impl CubeSpace {
             P::L2M => is_even(self.shape.m, value(P::SingleM), now),
             P::L2N => is_even(self.shape.n, value(P::SingleN), now),
             P::L2Order => now == 0 || (value(P::L2M) > 1 && value(P::L2N) > 1),
-            P::Cores => self.uses_cores_well(c),
         }
     }
 
@@ -307,14 +305,6 @@ impl CubeSpace {
         };
         value(P::FullLoad) & bit == 0 && value(p) == 1 && steps == tiles && step_k == self.k_tiles(c)
     }
-
-    /// Every core that the tasks can fill, or the fewest that need no further round.
-    fn uses_cores_well(&self, c: &[u32]) -> bool {
-        let used = self.value(c, P::Cores);
-        let tasks = self.tasks(c);
-        let most = self.limits.cores.min(tasks);
-        used == most || used == tasks.div_ceil(tasks.div_ceil(most))
-    }
 }
 
 /// Whether core tasks of `single` cut an extent in a canonical way: the whole, or base blocks that leave
@@ -368,7 +358,6 @@ fn values_of(t: &Tiling) -> [u64; NAMES.len()] {
         P::L2M => t.l2_m_tiles.into(),
         P::L2N => t.l2_n_tiles.into(),
         P::L2Order => order(t.l2_order),
-        P::Cores => t.used_cores.into(),
     };
     std::array::from_fn(|i| value(POSITIONS[i]))
 }

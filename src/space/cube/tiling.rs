@@ -259,9 +259,7 @@ impl Tiling {
             self.split_k = SplitK::None;
         }
         let tasks = self.tasks(shape);
-        if self.used_cores == 0 || u64::from(self.used_cores) > tasks {
-            self.used_cores = limits.cores.min(tasks) as u32;
-        }
+        self.used_cores = limits.cores.min(tasks) as u32;
         let even = |count: u32, tiles: u32| count.div_ceil(count.div_ceil(tiles.clamp(1, count)));
         (self.l2_m_tiles, self.l2_n_tiles) = (even(cores.m, self.l2_m_tiles), even(cores.n, self.l2_n_tiles));
         if self.l2_m_tiles == 1 && self.l2_n_tiles == 1 {

@@ -29,7 +29,6 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
         P::L2M | P::L2N | P::L2Order if fits_l2(shape, soc) => vec![u64::from(p != P::L2Order)],
         P::L2M | P::L2N => vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64],
         P::Order | P::L2Order => vec![0, 1],
-        P::Cores => (1..=limits.cores).collect(),
     }
 }
 

@@ -1,0 +1,262 @@
+//! Sampling, repair and enumeration in a legal set that may be too large to list.
+
+use super::Domain;
+use super::history::History;
+
+/// A legal set is listed when a walk over so many prefixes meets all of it.
+const LISTING_STEPS: usize = 20_000;
+/// Random walks that may end at known configurations or dead ends before the set is walked in order.
+const WALKS: usize = 100;
+/// Prefixes that one ask may visit in search of a configuration that was not handed out.
+const ENUMERATION_STEPS: usize = 1 << 22;
+/// Values that one repair may try.
+const REPAIR_STEPS: usize = 256;
+
+/// The legal set of a domain.
+#[derive(Debug)]
+pub(super) enum Legal {
+    /// Small: all configurations, one after the other, in an order of which the first `drawn` are done.
+    Listed { all: Vec<Vec<u32>>, drawn: usize },
+    /// Large: walks, and an enumeration for the day that walks find nothing new.
+    Lazy { rest: Option<Enumeration> },
+}
+
+impl Legal {
+    pub fn new(domain: &impl Domain) -> Legal {
+        let mut enumeration = Enumeration::new(domain.sizes().len(), 0);
+        let mut steps = LISTING_STEPS;
+        let mut all = Vec::new();
+        loop {
+            match enumeration.next(domain, &mut steps) {
+                Step::Found(configuration) => all.push(configuration),
+                Step::Done => return Legal::Listed { all, drawn: 0 },
+                Step::OutOfSteps => return Legal::Lazy { rest: None },
+            }
+        }
+    }
+
+    /// A random legal configuration that the history does not hold. `None` when every one was handed out, or
+    /// when the rest is too far between to be found.
+    pub fn unseen(&mut self, domain: &impl Domain, history: &History, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
+        match self {
+            Legal::Listed { all, drawn } => {
+                while *drawn < all.len() {
+                    let pick = rng.usize(*drawn..all.len());
+                    all.swap(*drawn, pick);
+                    *drawn += 1;
+                    if !history.contains(&all[*drawn - 1]) {
+                        return Some(all[*drawn - 1].clone());
+                    }
+                }
+                None
+            }
+            Legal::Lazy { rest: None } => {
+                let new = (0..WALKS).find_map(|_| walk(domain, rng).filter(|c| !history.contains(c)));
+                if new.is_some() {
+                    return new;
+                }
+                *self = Legal::Lazy { rest: Some(Enumeration::new(domain.sizes().len(), rng.u32(..))) };
+                self.unseen(domain, history, rng)
+            }
+            Legal::Lazy { rest: Some(enumeration) } => {
+                let mut steps = ENUMERATION_STEPS;
+                loop {
+                    match enumeration.next(domain, &mut steps) {
+                        Step::Found(configuration) if history.contains(&configuration) => {}
+                        Step::Found(configuration) => return Some(configuration),
+                        Step::Done | Step::OutOfSteps => return None,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Walks down the parameters with a random open value at each; `None` at a dead end.
+fn walk(domain: &impl Domain, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
+    let sizes = domain.sizes();
+    let mut prefix = Vec::with_capacity(sizes.len());
+    for &size in sizes {
+        if size == 0 {
+            return None;
+        }
+        let mut open = |value: u32| {
+            prefix.push(value);
+            let open = domain.may_extend(&prefix);
+            if !open {
+                prefix.pop();
+            }
+            open
+        };
+        // Draws are fair; the scan that follows them is for lists with few open values.
+        let drawn = (0..size).any(|_| open(rng.u32(0..size)));
+        let start = rng.u32(0..size);
+        if !drawn && !(start..size).chain(0..start).any(open) {
+            return None;
+        }
+    }
+    domain.completes(&prefix).then_some(prefix)
+}
+
+/// The legal configuration nearest to `target` as one goes down the parameters, each keeping its value
+/// or moving as little as it must. `legal` is any legal configuration: the more of its first values the
+/// target shares, the faster this is. `fixed` holds one parameter at the target's value whatever the others
+/// must do.
+pub(super) fn repair(
+    domain: &impl Domain,
+    target: &[u32],
+    legal: &[u32],
+    fixed: Option<(usize, u32)>,
+    rng: &mut fastrand::Rng,
+) -> Option<Vec<u32>> {
+    let sizes = domain.sizes();
+    let common = target.iter().zip(legal).take_while(|(t, l)| t == l).count();
+    let mut prefix: Vec<u32> = Vec::with_capacity(sizes.len());
+    prefix.extend_from_slice(&target[..common]);
+    // At each level: how many values were tried.
+    let mut tried: Vec<u32> = Vec::with_capacity(sizes.len());
+    tried.resize(common, 1);
+    let up_first = rng.bool();
+    for _ in 0..REPAIR_STEPS {
+        let level = prefix.len();
+        if level == sizes.len() {
+            if domain.completes(&prefix) {
+                return Some(prefix);
+            }
+            prefix.pop()?;
+            continue;
+        }
+        if tried.len() == level {
+            tried.push(0);
+        }
+        let next = match fixed {
+            Some((parameter, value)) if parameter == level => (tried[level] == 0).then_some(value),
+            _ => outward(target[level], sizes[level], tried[level], up_first),
+        };
+        tried[level] += 1;
+        match next {
+            Some(value) => {
+                prefix.push(value);
+                if !domain.may_extend(&prefix) {
+                    prefix.pop();
+                }
+            }
+            None => {
+                tried.pop();
+                prefix.pop()?;
+            }
+        }
+    }
+    None
+}
+
+/// The `n`-th nearest value to `centre` among `size`, `None` beyond the last.
+fn outward(centre: u32, size: u32, n: u32, up_first: bool) -> Option<u32> {
+    if n >= size {
+        return None;
+    }
+    let (below, above) = (centre, size - 1 - centre);
+    let both = below.min(above);
+    if n > 2 * both {
+        // One side is used up.
+        let distance = n - both;
+        return Some(if above > below { centre + distance } else { centre - distance });
+    }
+    let distance = n.div_ceil(2);
+    let up = (n % 2 == 1) == up_first;
+    Some(if up { centre + distance } else { centre - distance })
+}
+
+/// A resumable walk over all legal configurations.
+#[derive(Debug)]
+pub(super) struct Enumeration {
+    /// Values of the current prefix, as positions in the rotated lists.
+    prefix: Vec<u32>,
+    /// Position that the next value of the deepest level has.
+    next: u32,
+    /// Rotation of every list, so that a partial walk does not favour low values.
+    start: u32,
+    width: usize,
+    done: bool,
+}
+
+/// One step of an enumeration.
+#[derive(Debug)]
+enum Step {
+    Found(Vec<u32>),
+    Done,
+    OutOfSteps,
+}
+
+impl Enumeration {
+    fn new(width: usize, start: u32) -> Enumeration {
+        Enumeration { prefix: Vec::with_capacity(width), next: 0, start, width, done: false }
+    }
+
+    fn next(&mut self, domain: &impl Domain, steps: &mut usize) -> Step {
+        let sizes = domain.sizes();
+        let start = u64::from(self.start);
+        let rotate = |position: u32, size: u32| ((u64::from(position) + start) % u64::from(size)) as u32;
+        let mut values: Vec<u32> = self.prefix.iter().zip(sizes).map(|(&p, &size)| rotate(p, size)).collect();
+        while !self.done {
+            let level = self.prefix.len();
+            if level == self.width {
+                // A full configuration was found, or there are no parameters at all.
+                let legal = domain.completes(&values);
+                let found = legal.then(|| values.clone());
+                self.back(&mut values);
+                if let Some(configuration) = found {
+                    return Step::Found(configuration);
+                }
+                continue;
+            }
+            if *steps == 0 {
+                return Step::OutOfSteps;
+            }
+            *steps -= 1;
+            if self.next >= sizes[level] {
+                self.back(&mut values);
+                continue;
+            }
+            values.push(rotate(self.next, sizes[level]));
+            if domain.may_extend(&values) {
+                self.prefix.push(self.next);
+                self.next = 0;
+            } else {
+                values.pop();
+                self.next += 1;
+            }
+        }
+        Step::Done
+    }
+
+    /// Leaves the deepest level for the next value of the one above.
+    fn back(&mut self, values: &mut Vec<u32>) {
+        values.pop();
+        match self.prefix.pop() {
+            Some(position) => self.next = position + 1,
+            None => self.done = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::outward;
+
+    #[test]
+    fn outward_visits_every_value_once_by_distance() {
+        for size in 1..9 {
+            for centre in 0..size {
+                for up_first in [false, true] {
+                    let order: Vec<u32> = (0..size).map(|n| outward(centre, size, n, up_first).unwrap()).collect();
+                    assert!(order.windows(2).all(|w| w[0].abs_diff(centre) <= w[1].abs_diff(centre)), "{order:?}");
+                    let mut sorted = order.clone();
+                    sorted.sort_unstable();
+                    assert_eq!(sorted, (0..size).collect::<Vec<_>>());
+                    assert_eq!(outward(centre, size, size, up_first), None);
+                }
+            }
+        }
+    }
+}

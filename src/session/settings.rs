@@ -1,0 +1,223 @@
+//! All layers of configuration resolved to one typed set.
+//!
+//! The nearer wins: this call's options, the options of `AoeInitialize`, then `aoe.ini`, with the
+//! environment deciding where CANN lets it (banks, work path, device, `REPEAT_TUNE`).
+
+use super::config::{self, AoeIni, TuneOps};
+use super::environment::Environment;
+use super::inputs;
+use super::options::{self, OptionMap};
+use crate::backend::{Choice, Measuring};
+use crate::frontend::InputOptions;
+use crate::lower::Precision;
+use crate::search::Algorithm;
+use crate::status::{Error, Result};
+use crate::tune::{OpFilter, OpatSettings};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What is to be tuned (`job_type`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobType {
+    /// Subgraphs: fusion and cuts.
+    Sgat,
+    /// Operators: tilings.
+    Opat,
+    /// Gradients: `AllReduce` segments.
+    Gdat,
+}
+
+impl JobType {
+    fn parse(text: &str) -> Option<JobType> {
+        Some(match text {
+            "1" | "sgat" | "subgraph" => JobType::Sgat,
+            "2" | "opat" | "operator" => JobType::Opat,
+            // 3 is what one unofficial guide calls gradient tuning.
+            "4" | "3" | "gdat" | "gradient" => JobType::Gdat,
+            _ => return None,
+        })
+    }
+}
+
+/// Everything one tuning call needs to know.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What to tune.
+    pub job: JobType,
+    /// Who measures.
+    pub backend: Choice,
+    /// The SoC asked for: a name or a file.
+    pub soc: Option<String>,
+    /// Fields of the SoC to change, in order.
+    pub soc_set: Vec<(String, String)>,
+    /// How float32 operators run.
+    pub precision: Precision,
+    /// Shapes given for the inputs.
+    pub inputs: InputOptions,
+    /// Batch sizes to tune for, one after the other; empty where none were given.
+    pub batches: Vec<i64>,
+    /// Settings of the operator tuning.
+    pub opat: OpatSettings,
+    /// Directory for result files.
+    pub work_path: PathBuf,
+    /// Logical device asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
+    pub device: Option<u32>,
+    /// AI Cores to use.
+    pub aicore_num: Option<u32>,
+    /// How a device measures.
+    pub measuring: Measuring,
+    /// The options that count, as given; for the report.
+    pub given: OptionMap,
+    /// `ge.op_bank_path`.
+    pub op_bank_path: Option<PathBuf>,
+}
+
+/// Options that this version knows by name and does not act on yet: giving one must not pass in
+/// silence, because the result would not be what was asked for.
+const NOT_BUILT: &[&str] =
+    &["dynamic_image_size", "dynamic_dims", "out_nodes", "singleop", "reload", "base_result", "om", "weight"];
+
+/// Options by layer, the nearest first.
+struct Layers<'a> {
+    layers: [&'a OptionMap; 2],
+}
+
+impl<'a> Layers<'a> {
+    /// The value that counts; empty means not set.
+    fn get(&self, key: &str) -> Option<&'a str> {
+        self.layers.iter().find_map(|layer| layer.get(key)).map(String::as_str).filter(|v| !v.is_empty())
+    }
+
+    /// One map with the value that counts for each key.
+    fn merged(&self) -> OptionMap {
+        let keys = self.layers.iter().flat_map(|layer| layer.keys());
+        keys.filter_map(|key| Some((key.clone(), self.get(key)?.to_owned()))).collect()
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        // The form was checked when the option was given.
+        self.get(key).and_then(|v| v.parse().ok())
+    }
+
+    /// A flag is set when its key is there and does not say no: CANN's flags take no value.
+    fn flag(&self, key: &str) -> bool {
+        let value = self.layers.iter().find_map(|layer| layer.get(key));
+        value.is_some_and(|v| options::flag(v).unwrap_or(true))
+    }
+}
+
+impl Settings {
+    /// Resolves one call's options over the global ones.
+    ///
+    /// Fails with [`Error::Option`], [`Error::Environment`], [`Error::Config`] or [`Error::Unsupported`]
+    /// naming the layer at fault.
+    pub fn resolve(global: &OptionMap, call: &OptionMap, environment: &Environment) -> Result<Settings> {
+        let layers = Layers { layers: [call, global] };
+        if let Some(key) = NOT_BUILT.iter().find(|key| layers.get(key).is_some()) {
+            let reason = "leave it out, or use a later version".to_owned();
+            return Err(Error::Unsupported { what: format!("option `{key}`"), reason });
+        }
+        let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
+        let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
+        let ops = tune_ops(&layers, environment)?;
+        let merged = layers.merged();
+        let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
+        Ok(Settings {
+            job: job_type(&layers)?,
+            backend: layers.get("backend").unwrap_or("auto").parse()?,
+            soc: layers.get("soc_version").map(str::to_owned),
+            soc_set: soc_set.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect(),
+            precision: layers.get("precision_mode").and_then(Precision::from_name).unwrap_or_default(),
+            inputs: InputOptions { batch: None, ..inputs::model_options(&merged)?.1 },
+            batches: inputs::batch_sizes(&merged)?,
+            opat: opat_settings(&layers, &ops, &ini, environment)?,
+            work_path: work_path(&layers, &ini, environment)?,
+            device: layers.number("device").map(|d| d as u32),
+            aicore_num: layers.number("aicore_num").map(|n| n as u32),
+            measuring: Measuring {
+                run_loop: ini.run_loop.unwrap_or(Measuring::default().run_loop),
+                parallel_compiler: environment
+                    .integer("TE_PARALLEL_COMPILER", 1, 32)?
+                    .map_or(Measuring::default().parallel_compiler, |n| n as u32),
+            },
+            op_bank_path: path("ge.op_bank_path"),
+            given: merged,
+        })
+    }
+}
+
+/// Where result files go: the directory named by `output`, else CANN's order.
+///
+/// Fails with [`Error::Unsupported`] when `output` names a model file: there is no writer for one yet.
+fn work_path(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> Result<PathBuf> {
+    let absolute = |path: &Path| environment.current_dir.join(path);
+    if let Some(output) = layers.get("output") {
+        let path = absolute(Path::new(output));
+        if output.ends_with('/') || path.is_dir() {
+            return Ok(path);
+        }
+        return Err(Error::Unsupported {
+            what: format!("writing a tuned model (output = `{output}`)"),
+            reason: "name a directory, or end the path in /, to choose where the reports go".into(),
+        });
+    }
+    let chosen =
+        environment.path("ASCEND_WORK_PATH").or_else(|| layers.get("work_path").map(|p| absolute(Path::new(p))));
+    let chosen = chosen.or_else(|| ini.work_path.as_deref().map(absolute));
+    Ok(chosen.unwrap_or_else(|| environment.current_dir.clone()))
+}
+
+fn job_type(layers: &Layers<'_>) -> Result<JobType> {
+    let text = layers
+        .get("job_type")
+        .ok_or_else(|| Error::option("job_type", "is mandatory: 1 tunes subgraphs, 2 operators, 4 gradients"))?;
+    JobType::parse(text).ok_or_else(|| Error::option("job_type", format!("`{text}` is not a job type")))
+}
+
+/// The selected operators: `tune_ops_file`, else the configuration file clients send.
+fn tune_ops(layers: &Layers<'_>, environment: &Environment) -> Result<TuneOps> {
+    let read = |key: &str| layers.get(key).map(|p| TuneOps::read(&environment.current_dir.join(Path::new(p))));
+    let config = read("aoe_config_file").or_else(|| read("ge.aoe_config_file")).transpose()?.unwrap_or_default();
+    Ok(match read("tune_ops_file").transpose()? {
+        Some(file) => TuneOps { tune_ops_name: file.tune_ops_name, tune_ops_type: file.tune_ops_type, ..config },
+        None => config,
+    })
+}
+
+/// Measurements for each operator. The simulator takes about a microsecond for one, so that even the
+/// deepest level is a matter of seconds for a network.
+const TRIALS_O2: u64 = 2_000;
+const TRIALS_O1: u64 = 10_000;
+const TRIALS_DEEPER: u64 = 50_000;
+
+fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: &Environment) -> Result<OpatSettings> {
+    let deeper = layers.flag("Fdeeper_opat") || ops.feature.iter().any(|f| f == "deeper_opat");
+    let level = layers.get("tune_optimization_level").or(ops.tune_optimization_level.as_deref());
+    let trials = match level {
+        _ if deeper => TRIALS_DEEPER,
+        Some("O1") => TRIALS_O1,
+        _ => TRIALS_O2,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let limit = layers.number("tuning_time_limit").map(Duration::from_secs);
+    Ok(OpatSettings {
+        seed: layers.number("seed").unwrap_or(0),
+        algorithm: match layers.get("algorithm").or_else(|| layers.get("search_algorithm")) {
+            Some("random") => Algorithm::Random,
+            Some("genetic") => Algorithm::Genetic,
+            _ => Algorithm::Auto,
+        },
+        max_trials: layers.number("max_tuning_count").unwrap_or(trials) as usize,
+        parallel: match layers.number("tuning_parallel_num") {
+            Some(n) => n as usize,
+            None => ini.tuning_parallel_num.unwrap_or(cores),
+        },
+        repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
+        filter: if ops.tune_ops_name.is_empty() && ops.tune_ops_type.is_empty() {
+            OpFilter::default()
+        } else {
+            ops.filter()
+        },
+        deadline: limit.and_then(|l| Instant::now().checked_add(l)),
+    })
+}

@@ -1,0 +1,50 @@
+//! The distinct tuning problems of a graph.
+
+use super::TunedNode;
+use super::settings::OpFilter;
+use crate::graph::{Graph, op};
+use crate::lower::Lowered;
+use crate::workload::Workload;
+use rustc_hash::FxHashMap;
+
+/// One distinct workload and the nodes that run it.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The nodes, in graph order; never empty.
+    pub nodes: Vec<TunedNode>,
+    /// What they do.
+    pub workload: Workload,
+    /// Whether to search for a better tiling.
+    pub tune: bool,
+}
+
+/// One form of the graph to tune: with several batch sizes there are several.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// Added to node names where there are several variants, for example `@batch=4`; else empty.
+    pub label: String,
+    /// The graph, its shapes known.
+    pub graph: Graph,
+    /// Its kernels.
+    pub lowered: Lowered,
+}
+
+/// Groups the kernels of all variants by workload, in the order in which the workloads first occur.
+pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
+    let mut index: FxHashMap<&Workload, usize> = FxHashMap::default();
+    let mut cases: Vec<Case> = Vec::new();
+    for variant in variants {
+        for kernel in &variant.lowered.kernels {
+            let node = variant.graph.node(kernel.node);
+            let at = *index.entry(&kernel.workload).or_insert_with(|| {
+                cases.push(Case { nodes: Vec::new(), workload: kernel.workload.clone(), tune: false });
+                cases.len() - 1
+            });
+            let types = [node.op_type.as_str(), node.origin_type.as_str(), kernel.workload.op_type()];
+            cases[at].tune |= node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types);
+            let name = format!("{}{}", node.name, variant.label);
+            cases[at].nodes.push(TunedNode { name, op_type: node.op_type.clone() });
+        }
+    }
+    cases
+}

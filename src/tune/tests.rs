@@ -1,0 +1,248 @@
+//! Properties of the loop, on the simulator and on backends that misbehave.
+
+use super::*;
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Description, Measure, Measurement};
+use crate::bank::{BankEnvironment, BankPaths, OperatorBank};
+use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, infer};
+use crate::lower::{self, lower};
+use crate::search::{Algorithm, StopReason};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::{Schedule, Workload};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Two equal matrix products, another one, and a Relu.
+fn network() -> Variant {
+    let mut g = Graph::new("net");
+    let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+    let mut x = g.add_input("x", tensor(&[512, 1024])).unwrap();
+    for (name, n) in [("a", 1024), ("b", 1024), ("c", 4096)] {
+        let w = g.add_const(format!("{name}.w"), tensor(&[1024, n]), crate::graph::Constant::Opaque).unwrap();
+        x = Port::first(g.add(Node::new(name, "MatMulV2").with_inputs([x, w])).unwrap());
+    }
+    let relu = g.add(Node::new("relu", "Relu").with_inputs([x])).unwrap();
+    g.add_output(Port::first(relu));
+    infer::infer(&mut g).unwrap();
+    let lowered = lower(&g, &soc(), &lower::Settings::default()).unwrap();
+    Variant { label: String::new(), graph: g, lowered }
+}
+
+fn settings() -> OpatSettings {
+    OpatSettings {
+        seed: 7,
+        algorithm: Algorithm::Auto,
+        max_trials: 200,
+        parallel: 1,
+        repeat_tune: false,
+        filter: OpFilter::default(),
+        deadline: None,
+    }
+}
+
+fn soc() -> Soc {
+    Soc::find("Ascend910B2").unwrap()
+}
+
+fn bank_in(directory: &std::path::Path) -> OperatorBank {
+    let environment = BankEnvironment { tune_bank_path: Some(directory.to_owned()), ..BankEnvironment::default() };
+    OperatorBank::open(BankPaths::operator(&environment, &soc()).unwrap(), &soc())
+}
+
+/// Counts calls; cancels after some of them when asked.
+#[derive(Default)]
+struct Watch<'a> {
+    calls: usize,
+    cancel_after: Option<(usize, &'a AtomicBool)>,
+}
+
+impl Observer for Watch<'_> {
+    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
+        assert_eq!(progress.done, outcome.cases.len());
+        self.calls += 1;
+        if let Some((calls, flag)) = self.cancel_after
+            && self.calls >= calls
+        {
+            flag.store(true, Ordering::Release);
+        }
+    }
+}
+
+fn run(backend: &dyn Backend, bank: &mut OperatorBank, settings: &OpatSettings) -> Result<OpatOutcome> {
+    let cancel = AtomicBool::new(false);
+    let variants = [network()];
+    let mut job = OpatJob { name: "net", variants: &variants, backend, bank, settings, cancel: &cancel };
+    opat(&mut job, &mut Watch::default())
+}
+
+#[test]
+fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
+    assert!(outcome.finished);
+    let names: Vec<_> =
+        outcome.cases.iter().map(|c| c.nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>()).collect();
+    assert_eq!(names, [vec!["a", "b"], vec!["c"], vec!["relu"]]);
+    for case in &outcome.cases {
+        assert!(case.after_us <= case.before_us && case.before_us > 0.0);
+        assert!(case.stop.is_some() && case.trials > 0, "{case:?}");
+    }
+    let sum: f64 = outcome.cases.iter().map(|c| c.after_us * c.count() as f64).sum();
+    assert!((outcome.after_us() - sum).abs() < 1e-9);
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_the_result() {
+    let of = |parallel| {
+        let dir = tempfile::tempdir().unwrap();
+        let outcome =
+            run(&Simulator::new(soc()), &mut bank_in(dir.path()), &OpatSettings { parallel, ..settings() }).unwrap();
+        outcome.cases.iter().map(|c| (c.after.clone(), c.after_us.to_bits(), c.trials)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), of(3));
+}
+
+#[test]
+fn what_one_tuning_adds_the_next_finds_and_reserves() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulator = Simulator::new(soc());
+    let first = run(&simulator, &mut bank_in(dir.path()), &settings()).unwrap();
+    let added: Vec<_> = first.cases.iter().filter(|c| c.status == BankStatus::Added).collect();
+    assert!(!added.is_empty());
+    let second = run(&simulator, &mut bank_in(dir.path()), &settings()).unwrap();
+    for case in added {
+        let again = &second.cases[case.index];
+        assert_eq!(again.status, BankStatus::Reserved);
+        assert_eq!((again.trials, &again.before), (0, &case.after), "the bank's tiling is the baseline");
+    }
+    let repeat = OpatSettings { repeat_tune: true, seed: 8, ..settings() };
+    let third = run(&simulator, &mut bank_in(dir.path()), &repeat).unwrap();
+    assert!(third.cases.iter().all(|c| c.trials > 0 && c.after_us <= c.before_us));
+}
+
+#[test]
+fn a_filter_leaves_the_rest_at_its_baseline() {
+    let dir = tempfile::tempdir().unwrap();
+    let filter = OpFilter { names: vec!["c".into()], types: vec![] };
+    let outcome =
+        run(&Simulator::new(soc()), &mut bank_in(dir.path()), &OpatSettings { filter, ..settings() }).unwrap();
+    for case in &outcome.cases {
+        assert_eq!(case.status == BankStatus::NotTuned, case.nodes[0].name != "c");
+    }
+}
+
+#[test]
+fn nothing_tunable_is_said_so() {
+    let mut bank = bank_in(tempfile::tempdir().unwrap().path());
+    let filter = OpFilter { names: vec!["no such node".into()], types: vec![] };
+    let result = run(&Simulator::new(soc()), &mut bank, &OpatSettings { filter, ..settings() });
+    assert!(matches!(result, Err(Error::NothingToTune { .. })));
+}
+
+#[test]
+fn a_passed_deadline_leaves_the_baseline_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let late = OpatSettings { deadline: Some(std::time::Instant::now()), ..settings() };
+    let outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &late).unwrap();
+    assert!(outcome.cases.iter().all(|c| c.stop == Some(StopReason::TimeLimit) && c.trials == 0));
+}
+
+#[test]
+fn a_cancel_keeps_what_was_found_and_says_unfinished() {
+    let dir = tempfile::tempdir().unwrap();
+    let cancel = AtomicBool::new(false);
+    let (variants, simulator, settings) = ([network()], Simulator::new(soc()), settings());
+    let mut bank = bank_in(dir.path());
+    let mut job = OpatJob {
+        name: "net",
+        variants: &variants,
+        backend: &simulator,
+        bank: &mut bank,
+        settings: &settings,
+        cancel: &cancel,
+    };
+    let mut watch = Watch { calls: 0, cancel_after: Some((2, &cancel)) };
+    let outcome = opat(&mut job, &mut watch).unwrap();
+    assert!(!outcome.finished);
+    let found = bank_in(dir.path()).lookup(&outcome.cases[0].workload).unwrap();
+    assert_eq!(found.is_some(), outcome.cases[0].status == BankStatus::Added);
+}
+
+/// Fails every n-th measurement, or every one of a kind of workload.
+struct Faulty {
+    inner: Simulator,
+    calls: AtomicUsize,
+    every: usize,
+}
+
+impl Backend for Faulty {
+    fn describe(&self) -> Description {
+        self.inner.describe()
+    }
+
+    fn soc(&self) -> &Soc {
+        self.inner.soc()
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        Ok(Box::new(FaultyMeasure { inner: self.inner.prepare(workload)?, owner: self }))
+    }
+}
+
+struct FaultyMeasure<'a> {
+    inner: Box<dyn Measure + 'a>,
+    owner: &'a Faulty,
+}
+
+impl Measure for FaultyMeasure<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Measurement {
+        let call = self.owner.calls.fetch_add(1, Ordering::Relaxed);
+        if call % self.owner.every == self.owner.every - 1 {
+            return Measurement::Failed { reason: "planted".into() };
+        }
+        self.inner.measure(schedule)
+    }
+}
+
+#[test]
+fn failed_candidates_are_outcomes_and_never_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let backend = Faulty { inner: Simulator::new(soc()), calls: AtomicUsize::new(0), every: 3 };
+    let outcome = run(&backend, &mut bank_in(dir.path()), &settings()).unwrap();
+    assert!(outcome.finished);
+    assert!(outcome.cases.iter().map(|c| c.failed_trials).sum::<usize>() > 0);
+}
+
+#[test]
+fn a_baseline_that_cannot_run_fails_its_case_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let backend = Faulty { inner: Simulator::new(soc()), calls: AtomicUsize::new(0), every: 1 };
+    let outcome = run(&backend, &mut bank_in(dir.path()), &settings()).unwrap();
+    assert!(outcome.cases.iter().all(|c| matches!(&c.status, BankStatus::Failed(why) if why.contains("planted"))));
+}
+
+#[test]
+fn unmapped_operators_are_named_and_priced() {
+    let mut variant = network();
+    let id: NodeId = variant.graph.find("relu").unwrap();
+    let node = variant.graph.node_mut(id);
+    (node.mapped, node.op_type) = (false, "my::Op".into());
+    node.attrs.set("x", Attr::Int(1));
+    variant.lowered = lower(&variant.graph, &soc(), &lower::Settings::default()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (variants, simulator, settings) = ([variant], Simulator::new(soc()), settings());
+    let mut bank = bank_in(dir.path());
+    let cancel = AtomicBool::new(false);
+    let mut job = OpatJob {
+        name: "net",
+        variants: &variants,
+        backend: &simulator,
+        bank: &mut bank,
+        settings: &settings,
+        cancel: &cancel,
+    };
+    let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+    assert_eq!(outcome.unmapped[0].name, "relu");
+    let case = outcome.cases.iter().find(|c| c.nodes[0].name == "relu").unwrap();
+    assert!(case.status == BankStatus::NotTuned && case.before_us > 0.0);
+}
