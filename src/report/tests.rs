@@ -210,9 +210,9 @@ fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
     let mut file = ResultFile::create(&context(&work_path)).unwrap();
     let read = |file: &ResultFile| std::fs::read_to_string(file.path()).unwrap();
     assert_eq!(read(&file), "[]\n");
-    file.update(&outcome(false)).unwrap();
+    assert!(file.update(&outcome(false)).unwrap(), "the first outcome is written whatever it costs");
     assert_eq!(read(&file), opat_result(&outcome(false)).unwrap());
-    file.update(&outcome(true)).unwrap();
+    file.finish(&outcome(true)).unwrap();
     assert_eq!(read(&file), opat_result(&outcome(true)).unwrap());
     let path = file.path().to_owned();
     drop(file);
