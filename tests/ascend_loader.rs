@@ -113,10 +113,10 @@ fn runtime_error(result: Result<String, Error>) -> String {
     error.to_string()
 }
 
-/// Runs one test of this file alone in a process of its own, with a variable set.
+/// Runs one test of this file again in a process of its own, with variables that tell it so.
 fn in_child(test: &str, variables: &[(&str, &Path)]) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--ignored", "--nocapture"])
+        .args(["--exact", test, "--nocapture"])
         .envs(variables.iter().copied())
         .output()
         .unwrap();
@@ -403,36 +403,32 @@ fn the_simulator_with_a_soc_touches_no_runtime() {
 
 #[test]
 fn a_runtime_that_the_host_has_loaded_is_preferred() {
+    if let (Some(host), Some(other)) = (std::env::var_os("HOST_RUNTIME"), std::env::var_os("OTHER_ROOT")) {
+        // SAFETY: the stand-in has no constructors.
+        let _host = unsafe { Library::new(host) }.unwrap();
+        let env = RuntimeEnv { ascend_home_path: Some(other.into()), system_loader: true, ..RuntimeEnv::default() };
+        let found = probe(&env);
+        assert_eq!(found.runtime.unwrap().path, Path::new("libascendcl.so"));
+        assert_eq!(found.attempts.len(), 1, "{:?}", found.attempts);
+        return;
+    }
     let Some(host) = Install::build("libascendcl.so", &[], &["-Wl,-soname,libascendcl.so"]) else { return };
     let Some(other) = Install::usual() else { return };
-    in_child("child_with_a_loaded_runtime", &[("HOST_RUNTIME", &host.library), ("OTHER_ROOT", other.root.path())]);
-}
-
-#[test]
-#[ignore = "started by a_runtime_that_the_host_has_loaded_is_preferred"]
-fn child_with_a_loaded_runtime() {
-    let Some(host) = std::env::var_os("HOST_RUNTIME") else { return };
-    // SAFETY: the stand-in has no constructors.
-    let _host = unsafe { Library::new(host) }.unwrap();
-    let other = std::env::var_os("OTHER_ROOT").map(PathBuf::from);
-    let found = probe(&RuntimeEnv { ascend_home_path: other, system_loader: true, ..RuntimeEnv::default() });
-    assert_eq!(found.runtime.unwrap().path, Path::new("libascendcl.so"));
-    assert_eq!(found.attempts.len(), 1, "{:?}", found.attempts);
+    in_child(
+        "a_runtime_that_the_host_has_loaded_is_preferred",
+        &[("HOST_RUNTIME", &host.library), ("OTHER_ROOT", other.root.path())],
+    );
 }
 
 #[test]
 fn the_systems_loader_finds_a_runtime_by_plain_name() {
-    let Some(install) = Install::usual() else { return };
-    let folder = install.library.parent().unwrap();
-    in_child("child_with_a_library_path", &[("LD_LIBRARY_PATH", folder), ("LOADER_TEST", folder)]);
-}
-
-#[test]
-#[ignore = "started by the_systems_loader_finds_a_runtime_by_plain_name"]
-fn child_with_a_library_path() {
-    if std::env::var_os("LOADER_TEST").is_none() {
+    if std::env::var_os("LOADER_TEST").is_some() {
+        let found = probe(&RuntimeEnv { system_loader: true, ..RuntimeEnv::default() });
+        assert_eq!(found.runtime.unwrap().path, Path::new("libascendcl.so"));
         return;
     }
-    let found = probe(&RuntimeEnv { system_loader: true, ..RuntimeEnv::default() });
-    assert_eq!(found.runtime.unwrap().path, Path::new("libascendcl.so"));
+    let Some(install) = Install::usual() else { return };
+    let folder = install.library.parent().unwrap();
+    let variables = [("LD_LIBRARY_PATH", folder), ("LOADER_TEST", folder)];
+    in_child("the_systems_loader_finds_a_runtime_by_plain_name", &variables);
 }
