@@ -1,6 +1,9 @@
 # What a newcomer types. Each target is one script, readable on its own; all work from any folder
 # (make -C) and in paths with spaces.
 
+# rustup's folder, which some shells leave out.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
 .DEFAULT_GOAL := help
 .PHONY: help demo build test fmt lint bench accuracy search-bench nightly install clean
 
