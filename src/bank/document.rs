@@ -107,9 +107,12 @@ impl Document {
         let op = field("op")?.as_str().ok_or_else(|| damaged("`op` is no string".into()))?;
         let id = id.as_u64().ok_or_else(|| damaged(format!("`id` cannot be {id}")))?;
         let version = field("version")?;
-        version.as_u64().ok_or_else(|| damaged(format!("`version` cannot be {version}")))?;
+        let version = version.as_u64().ok_or_else(|| damaged(format!("`version` cannot be {version}")))?;
         if op != self.op_type {
             return Err(Unusable::Foreign(format!("`op` is {op:?}, the file is one of {}", self.op_type)));
+        }
+        if !self.form.reads_version(version) {
+            return Err(Unusable::Foreign(format!("version {version} is later than this library")));
         }
         let record = Record { key: self.form.key(info)?, knowledge: self.form.knowledge(knowledge)? };
         let complete = matmul::Tiling::NAMES.iter().all(|name| knowledge.get(name).is_some());

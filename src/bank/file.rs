@@ -7,6 +7,7 @@ use super::operator::Measured;
 use super::side::{Side, Stamp, Verdict};
 use super::storage::{self, Guard, Storage};
 use crate::status::{Error, Result};
+use crate::workload::Workload;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -26,6 +27,8 @@ pub struct Change {
     pub knowledge: Knowledge,
     /// What it cost.
     pub measured: Measured,
+    /// What was measured; other workloads may share the record.
+    pub workload: Workload,
     /// The tiling that was recorded when the better one was looked for.
     pub replaces: Option<Knowledge>,
 }

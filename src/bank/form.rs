@@ -48,6 +48,12 @@ impl Form {
         }
     }
 
+    /// Whether records of this version are understood. CANN's are 0 everywhere and CANN does not look;
+    /// ours is raised when the canonical workload or schedule changes its meaning.
+    pub fn reads_version(self, version: u64) -> bool {
+        self == Form::MatMulV3 || version == 0
+    }
+
     /// Name of the bank file of an operator type. Characters that a file name should not hold become
     /// `-` and their hexadecimal code; a very long type is cut and told apart by its digest.
     pub fn file_name(self, op_type: &str, soc: &Soc) -> String {
@@ -98,7 +104,7 @@ impl Form {
             Form::MatMulV3 => matmul::Tiling::from_knowledge(map).map(Knowledge::Tiling).map_err(Unusable::Damaged),
             Form::Canonical => serde_json::from_value(value.clone())
                 .map(Knowledge::Schedule)
-                .map_err(|e| Unusable::Foreign(format!("knowledge is no schedule of this version: {e}"))),
+                .map_err(|e| Unusable::Damaged(format!("knowledge is no schedule: {e}"))),
         }
     }
 

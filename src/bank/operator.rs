@@ -8,9 +8,9 @@ use super::paths::BankPaths;
 use super::side;
 use super::storage::{Disk, Storage};
 use crate::soc::Soc;
-use crate::status::Result;
+use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, check};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -47,7 +47,14 @@ pub struct OperatorBank {
     date: String,
     files: RwLock<FxHashMap<String, Arc<Loaded>>>,
     pending: BTreeMap<String, Pending>,
-    warnings: Mutex<Vec<String>>,
+    warnings: Mutex<Warnings>,
+}
+
+/// Warnings in the order in which they came, each once.
+#[derive(Default)]
+struct Warnings {
+    texts: Vec<String>,
+    known: FxHashSet<String>,
 }
 
 /// One operator type's records, custom layer first.
@@ -93,9 +100,15 @@ impl OperatorBank {
         &self.paths
     }
 
+    /// Fails when the bank could not be written as things stand: a tuning should know before it begins,
+    /// not when it ends. Writes nothing.
+    pub fn check_writable(&self) -> Result<()> {
+        self.storage.check_writable(&self.paths.custom).map_err(|e| Error::directory("write to", &self.paths.custom, e))
+    }
+
     /// What was found wrong in the files read so far, each with file and line.
     pub fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()
     }
 
     /// Names the record that a workload is kept under. Workloads with equal names share one record:
@@ -148,8 +161,9 @@ impl OperatorBank {
         Ok(schedule)
     }
 
-    /// Notes a better tiling, to be written by [`OperatorBank::save`]. Fails with
-    /// [`crate::status::Error::IllegalSchedule`] for a schedule that the workload's record form cannot say.
+    /// Notes a better tiling, to be written by [`OperatorBank::save`]. Where workloads share a record
+    /// (see [`OperatorBank::record_name`]), the one that gains more time keeps it. Fails with
+    /// [`Error::IllegalSchedule`] for a schedule that the workload's record form cannot say.
     pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
         let form = Form::of(workload);
         let op_type = form.op_type(workload);
@@ -158,13 +172,23 @@ impl OperatorBank {
         let knowledge = form.knowledge_of(schedule)?;
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
-        let change = Change { info: form.info_dict(workload), knowledge, measured: measured.clone(), replaces };
+        let change = Change {
+            info: form.info_dict(workload),
+            knowledge,
+            measured: measured.clone(),
+            workload: workload.clone(),
+            replaces,
+        };
         let pending = self.pending.entry(name).or_insert_with(|| Pending {
             form,
             op_type: op_type.to_owned(),
             changes: BTreeMap::new(),
         });
-        pending.changes.insert(key, change);
+        let gain = |m: &Measured| m.before_us - m.after_us;
+        let kept = pending.changes.get(&key);
+        if kept.is_none_or(|k| k.workload == *workload || gain(&k.measured) < gain(measured)) {
+            pending.changes.insert(key, change);
+        }
         Ok(())
     }
 
@@ -225,9 +249,9 @@ impl OperatorBank {
 
     fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if !warnings.contains(&warning) {
+        if warnings.known.insert(warning.clone()) {
             log::warn!("{warning}");
-            warnings.push(warning);
+            warnings.texts.push(warning);
         }
     }
 }

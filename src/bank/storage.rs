@@ -1,5 +1,6 @@
 //! The few file operations a bank needs, as a trait: the seam through which tests crash and fail them.
 
+use rustix::fs::Access;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -29,6 +30,10 @@ pub trait Storage: Send + Sync {
 
     /// Creates a directory and its parents, durably.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Whether files could be created in a directory, or the directory be created, as far as
+    /// permissions tell.
+    fn check_writable(&self, directory: &Path) -> io::Result<()>;
 
     /// Waits for an exclusive lock on a file, which is created when `create` is set. `None` where the
     /// file does not exist. Fails with [`ErrorKind::Unsupported`] where the file system has no locks.
@@ -102,6 +107,18 @@ impl Storage for Disk {
         Ok(())
     }
 
+    fn check_writable(&self, directory: &Path) -> io::Result<()> {
+        let is_there = |p: &&Path| p.symlink_metadata().is_ok();
+        let nearest =
+            directory.ancestors().filter(|p| !p.as_os_str().is_empty()).find(is_there).unwrap_or(Path::new("."));
+        if !nearest.is_dir() {
+            let reason = format!("{} is no directory", nearest.display());
+            return Err(io::Error::new(ErrorKind::NotADirectory, reason));
+        }
+        let refused = |e: rustix::io::Errno| io::Error::new(e.kind(), format!("{}: {e}", nearest.display()));
+        rustix::fs::access(nearest, Access::WRITE_OK | Access::EXEC_OK).map_err(refused)
+    }
+
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
         loop {
             let opened =
@@ -146,5 +163,23 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
         Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
         Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Disk, Storage};
+
+    #[test]
+    fn a_directory_that_is_still_to_be_made_is_judged_by_where_it_would_lie() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        Disk.check_writable(directory.path()).unwrap();
+        Disk.check_writable(&directory.path().join("deep/down")).unwrap();
+        let error = Disk.check_writable(&file.join("deep/down")).unwrap_err().to_string();
+        assert!(error.contains("file") && error.contains("no directory"), "{error}");
+        assert!(!directory.path().join("deep").exists(), "nothing is made");
+        assert!(Disk.check_writable(std::path::Path::new("/proc/none")).is_err(), "read-only, even for root");
     }
 }

@@ -55,6 +55,26 @@ fn every_flipped_byte_loses_at_most_the_records_it_touches() {
 }
 
 #[test]
+fn a_flipped_byte_in_our_own_form_yields_the_record_or_none() {
+    let storage = saved();
+    let name = "Ascend910B2_24_AiCore_Gelu_aoe_kb.json";
+    let path = Path::new(DIRECTORY).join(name);
+    let content = storage.get(&path).unwrap();
+    for at in 0..content.len() {
+        for mask in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x80] {
+            let mut damaged = content.clone();
+            damaged[at] ^= mask;
+            storage.put(&path, damaged);
+            let reader = bank(&storage);
+            match reader.lookup(&gelu()).unwrap() {
+                Some(entry) => assert_eq!(entry.schedule, vector_tiling(8), "byte {at} mask {mask:#x}"),
+                None => assert!(reader.warnings()[0].contains(&format!("{name}:1")), "{:?}", reader.warnings()),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_cut_file_keeps_every_whole_line() {
     let storage = saved();
     let content = storage.get(bank_file()).unwrap();

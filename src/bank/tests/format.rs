@@ -185,6 +185,38 @@ fn an_illegal_record_is_a_miss_with_a_warning() {
     assert!(bank.warnings()[0].contains(FILE) && bank.warnings()[0].contains("L0B"), "{:?}", bank.warnings());
 }
 
+#[test]
+fn of_workloads_that_share_a_record_the_one_that_gains_more_keeps_it() {
+    let (short, long) = (product_of(250), product_of(256 - 1));
+    let storage = Arc::new(Memory::default());
+    let mut bank = bank(&storage);
+    assert_eq!(bank.record_name(&short).unwrap(), bank.record_name(&long).unwrap());
+    assert_ne!(bank.record_name(&short).unwrap(), bank.record_name(&product_of(256)).unwrap());
+    for (workload, base_k, gain) in [(&short, 64, 3.0), (&long, 32, 2.0)] {
+        bank.record(workload, &tiling(256, base_k), &measured(gain)).unwrap();
+    }
+    assert_eq!(bank.lookup(&long).unwrap().unwrap().schedule, tiling(256, 64));
+    bank.record(&short, &tiling(256, 16), &measured(1.0)).unwrap();
+    assert_eq!(bank.lookup(&long).unwrap().unwrap().schedule, tiling(256, 16), "its own record it may replace");
+}
+
+#[test]
+fn a_later_version_of_our_form_is_kept_and_not_used() {
+    let storage = Arc::new(Memory::default());
+    let mut writer = bank(&storage);
+    writer.record(&gelu(), &vector_tiling(8), &measured(3.0)).unwrap();
+    let path = writer.save().unwrap().remove(0);
+    let later = String::from_utf8(storage.get(&path).unwrap()).unwrap().replace(r#""version":0"#, r#""version":1"#);
+    storage.put(&path, later.clone());
+    let mut writer = bank(&storage);
+    assert_eq!(writer.lookup(&gelu()).unwrap(), None);
+    writer.record(&gelu(), &vector_tiling(16), &measured(3.0)).unwrap();
+    writer.save().unwrap();
+    let text = String::from_utf8(storage.get(&path).unwrap()).unwrap();
+    assert!(text.starts_with(&later) && text.lines().count() == 2, "{text}");
+    assert_eq!(bank(&storage).lookup(&gelu()).unwrap().unwrap().schedule, vector_tiling(16));
+}
+
 /// With `LIBAOE_DATA` naming a directory of published records, all ids that are not stale must come out.
 #[test]
 fn published_ids_are_reproduced() {

@@ -111,6 +111,10 @@ impl Storage for Memory {
         Ok(())
     }
 
+    fn check_writable(&self, _directory: &Path) -> io::Result<()> {
+        self.step()
+    }
+
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
         self.step()?;
         Ok((create || self.get(path).is_some()).then_some(Guard::none()))
