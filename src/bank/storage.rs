@@ -180,6 +180,5 @@ mod tests {
         let error = Disk.check_writable(&file.join("deep/down")).unwrap_err().to_string();
         assert!(error.contains("file") && error.contains("no directory"), "{error}");
         assert!(!directory.path().join("deep").exists(), "nothing is made");
-        assert!(Disk.check_writable(std::path::Path::new("/proc/none")).is_err(), "read-only, even for root");
     }
 }
