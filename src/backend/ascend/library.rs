@@ -36,7 +36,10 @@ impl Loaded {
         // the place one that the user's environment, the system's loader or CANN's installer names;
         // running the code found there is what was asked for.
         let library = unsafe { Library::open(Some(name), flags) };
-        library.map(|library| Loaded(ManuallyDrop::new(library))).map_err(|error| error.to_string())
+        library.map(|library| Loaded(ManuallyDrop::new(library))).map_err(|error| {
+            // The loader's own words are the source of libloading's error.
+            std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
+        })
     }
 
     /// Whether the library, or one that it depends on, has this function.

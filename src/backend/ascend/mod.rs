@@ -17,7 +17,8 @@ use super::RuntimeEnv;
 use library::{Api, Loaded};
 use places::Place;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use symbols::{ACL_RT, ASCENDCL};
 
@@ -45,15 +46,11 @@ pub fn probe(env: &RuntimeEnv) -> Probe {
 fn look_into(place: &Place, attempts: &mut Vec<Attempt>) -> Option<Runtime> {
     for name in [ASCENDCL, ACL_RT] {
         let path = place.path_of(name);
-        match Loaded::open(&path) {
+        match place.load(&path) {
             Ok(library) => return examine(&library, place, path, attempts),
-            Err(message) => {
-                let attempt = place.refused(path, message);
-                // The split generations' name is worth a line only where it exists.
-                if name == ASCENDCL || !attempt.is_absent() {
-                    attempts.push(attempt);
-                }
-            }
+            // The split generations' name is worth a line only where it exists.
+            Err(Outcome::Absent) if name == ACL_RT => {}
+            Err(outcome) => attempts.push(Attempt { origin: place.origin, path, outcome }),
         }
     }
     None
@@ -64,14 +61,19 @@ impl Place {
         self.folder.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
     }
 
-    fn refused(&self, path: PathBuf, message: String) -> Attempt {
-        let absent = match self.folder {
-            Some(_) => !path.exists(),
-            // A missing dependency is reported in the same words, under its own name.
-            None => message.starts_with(&format!("{}: cannot open shared object file", path.display())),
-        };
-        let outcome = if absent { Outcome::Absent(message) } else { Outcome::Refused(message) };
-        Attempt { origin: self.origin, path, outcome }
+    /// Loads a library of this place, or says how that failed.
+    fn load(&self, path: &Path) -> Result<Loaded, Outcome> {
+        let not_there = |error: std::io::Error| error.kind() == ErrorKind::NotFound;
+        // Looking first: the loader takes some fifty times as long to find nothing.
+        if self.folder.is_some() && path.metadata().is_err_and(not_there) {
+            return Err(Outcome::Absent);
+        }
+        // A missing dependency is reported in the same words, under its own name.
+        let nothing_found = format!("{}: cannot open shared object file", path.display());
+        Loaded::open(path).map_err(|message| match self.folder {
+            None if message.starts_with(&nothing_found) => Outcome::Absent,
+            _ => Outcome::Refused(message),
+        })
     }
 }
 
@@ -106,7 +108,8 @@ fn missing_symbols(main: &Loaded, place: &Place, attempts: &mut Vec<Attempt>) ->
         .filter(|symbol| {
             let companion = companions.entry(symbol.library).or_insert_with(|| {
                 let path = place.path_of(symbol.library);
-                Loaded::open(&path).map_err(|message| attempts.push(place.refused(path, message))).ok()
+                let library = place.load(&path);
+                library.map_err(|outcome| attempts.push(Attempt { origin: place.origin, path, outcome })).ok()
             });
             !companion.as_ref().is_some_and(|library| library.has(symbol.name))
         })

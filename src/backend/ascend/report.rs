@@ -44,8 +44,8 @@ pub enum Origin {
 /// How one attempt went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// There is no such file; the loader's message.
-    Absent(String),
+    /// There is no such file.
+    Absent,
     /// The file is there, or the loader was asked, and it could not be loaded; the loader's message.
     Refused(String),
     /// Loaded, but it lacks these functions, without which it cannot be asked anything.
@@ -130,7 +130,7 @@ impl Probe {
 impl Attempt {
     /// Whether there was nothing to load.
     pub fn is_absent(&self) -> bool {
-        matches!(self.outcome, Outcome::Absent(_))
+        self.outcome == Outcome::Absent
     }
 
     fn place(&self) -> String {
@@ -142,7 +142,7 @@ impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place())?;
         match &self.outcome {
-            Outcome::Absent(_) => f.write_str("no such file"),
+            Outcome::Absent => f.write_str("no such file"),
             Outcome::Refused(message) => f.write_str(message),
             Outcome::Incomplete(symbols) => write!(f, "lacks {}", symbols.join(", ")),
             Outcome::Loaded => f.write_str("loaded"),
