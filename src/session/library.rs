@@ -49,13 +49,15 @@ fn library() -> Result<MutexGuard<'static, Library>> {
 
 /// Initialises the library with global options and the environment of this moment.
 ///
-/// Fails with [`Error::RepeatInitialize`] when it is initialised, and with the option's error.
+/// Fails with the option's error, and with [`Error::RepeatInitialize`] when it is initialised.
 pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
+    check_fork()?;
+    // This may log, and the host's log function may call anything here: no lock yet.
+    let options = gather(options)?;
     let mut library = library()?;
     if library.instance.is_some() {
         return Err(Error::RepeatInitialize);
     }
-    let options = gather(options)?;
     super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
     library.instance = Some(Arc::new(Instance { options, environment: Environment::read()? }));
     OWNER.store(std::process::id(), Ordering::Release);
@@ -73,13 +75,15 @@ pub fn finalize() -> Result<()> {
     let sessions: Vec<_> = library.sessions.values().cloned().collect();
     // Enter all of them first, so that a busy one leaves everything as it was.
     let entered = sessions.iter().map(|s| s.enter()).collect::<Result<Vec<_>>>()?;
-    if !sessions.is_empty() {
-        log::warn!("AoeFinalize reclaims {} session(s) that were not destroyed", sessions.len());
-    }
     library.sessions.clear();
     library.instance = None;
     OWNER.store(0, Ordering::Release);
+    drop(library);
     drop(entered);
+    // Only now: the host's log function may call anything here.
+    if !sessions.is_empty() {
+        log::warn!("AoeFinalize reclaimed {} session(s) that were not destroyed", sessions.len());
+    }
     Ok(())
 }
 
