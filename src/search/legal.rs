@@ -134,17 +134,14 @@ pub(super) fn repair(
             _ => outward(target[level], sizes[level], tried[level], up_first),
         };
         tried[level] += 1;
-        match next {
-            Some(value) => {
-                prefix.push(value);
-                if !domain.may_extend(&prefix) {
-                    prefix.pop();
-                }
-            }
-            None => {
-                tried.pop();
-                prefix.pop()?;
-            }
+        let Some(value) = next else {
+            tried.pop();
+            prefix.pop()?;
+            continue;
+        };
+        prefix.push(value);
+        if !domain.may_extend(&prefix) {
+            prefix.pop();
         }
     }
     None

@@ -36,7 +36,7 @@ impl Moves {
         // Each trial starts at another parameter.
         let step = (*done + 2 * id as usize) % both_ways;
         *done += 1;
-        Some((self.active[step / 2], distance, step % 2 == 0))
+        Some((self.active[step / 2], distance, step.is_multiple_of(2)))
     }
 }
 

@@ -1,1 +1,239 @@
+use super::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::time::Duration;
 
+const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::Random, Algorithm::Genetic];
+
+/// Value indices whose weighted sum leaves a given remainder, pruned on the way or not.
+#[derive(Debug, Clone)]
+struct Modular {
+    sizes: Vec<u32>,
+    modulus: u32,
+    remainder: u32,
+    prunes: bool,
+}
+
+impl Modular {
+    fn everything(sizes: &[u32]) -> Modular {
+        Modular { sizes: sizes.to_vec(), modulus: 1, remainder: 0, prunes: true }
+    }
+
+    fn sum(configuration: &[u32]) -> u32 {
+        configuration.iter().zip(1..).map(|(&value, weight): (&u32, u32)| value * weight).sum()
+    }
+
+    fn all(&self) -> Vec<Vec<u32>> {
+        let product = |all: Vec<Vec<u32>>, &size: &u32| {
+            all.iter().flat_map(|c| (0..size).map(|value| [&c[..], &[value]].concat())).collect()
+        };
+        let all: Vec<Vec<u32>> = self.sizes.iter().fold(vec![Vec::new()], product);
+        all.into_iter().filter(|c| self.is_legal(c)).collect()
+    }
+}
+
+impl Domain for Modular {
+    fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    fn is_legal(&self, configuration: &[u32]) -> bool {
+        Modular::sum(configuration) % self.modulus == self.remainder
+    }
+
+    fn may_extend(&self, prefix: &[u32]) -> bool {
+        // With one parameter left, some value must give the remainder.
+        let last = self.sizes.len() as u32;
+        !self.prunes
+            || prefix.len() + 1 != self.sizes.len()
+            || (0..self.sizes[prefix.len()]).any(|v| (Modular::sum(prefix) + v * last) % self.modulus == self.remainder)
+    }
+}
+
+fn modular() -> impl Strategy<Value = Modular> {
+    (proptest::collection::vec(0u32..6, 0..5), 1u32..5, any::<bool>()).prop_flat_map(|(sizes, modulus, prunes)| {
+        (0..modulus).prop_map(move |remainder| Modular { sizes: sizes.clone(), modulus, remainder, prunes })
+    })
+}
+
+fn settings(algorithm: Algorithm, seed: u64, max_trials: usize) -> Settings {
+    Settings { algorithm, seed, max_trials, patience: Some(usize::MAX), ..Settings::default() }
+}
+
+/// Runs a search to its end, `batch` trials at a time told in the order that `shuffle` gives.
+fn run<D: Domain>(
+    domain: D,
+    settings: Settings,
+    batch: usize,
+    shuffle: u64,
+    cost: impl Fn(&[u32]) -> Outcome,
+) -> (Vec<Vec<u32>>, Search<D>) {
+    let mut search = Search::new(domain, settings).unwrap();
+    let mut asked = Vec::new();
+    let mut order = fastrand::Rng::with_seed(shuffle);
+    loop {
+        let mut out: Vec<_> = std::iter::from_fn(|| search.ask()).take(batch).collect();
+        if out.is_empty() {
+            return (asked, search);
+        }
+        asked.extend(out.iter().map(|trial| trial.configuration.clone()));
+        order.shuffle(&mut out);
+        for trial in out {
+            search.tell(trial.id, cost(&trial.configuration)).unwrap();
+        }
+    }
+}
+
+/// A bowl with its bottom at 3/4 of every list and a coupling of neighbours.
+fn bowl(sizes: &[u32], configuration: &[u32]) -> f64 {
+    let place = |i: usize| f64::from(configuration[i]) - f64::from(sizes[i] * 3 / 4);
+    (0..sizes.len()).map(|i| place(i).powi(2) + place(i) * place((i + 1) % sizes.len()) * 0.9).sum()
+}
+
+proptest! {
+    #[test]
+    fn every_legal_configuration_is_asked_once_and_then_the_space_is_exhausted(
+        domain in modular(), seed in any::<u64>(), which in 0usize..3, batch in 1usize..20, fail in 0u32..4,
+    ) {
+        let cost = |c: &[u32]| {
+            if fail > 0 && Modular::sum(c) % 4 < fail { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c)) }
+        };
+        let (asked, search) = run(&domain, settings(ALGORITHMS[which], seed, usize::MAX), batch, seed, cost);
+        let distinct: HashSet<_> = asked.iter().cloned().collect();
+        prop_assert_eq!(distinct.len(), asked.len());
+        prop_assert_eq!(distinct, domain.all().into_iter().collect::<HashSet<_>>());
+        prop_assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
+        let best = asked.iter().filter_map(|c| if let Outcome::Cost(x) = cost(c) { Some(x) } else { None }).fold(f64::INFINITY, f64::min);
+        prop_assert_eq!(search.best().map_or(f64::INFINITY, |(_, cost)| cost).to_bits(), best.to_bits());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn asks_depend_on_the_seed_and_on_what_is_told_not_on_its_order(
+        seed in any::<u64>(), which in 0usize..3, batch in 1usize..30, shuffles in any::<(u64, u64)>(),
+    ) {
+        let domain = Modular { sizes: vec![12; 6], modulus: 5, remainder: 2, prunes: true };
+        let cost = |c: &[u32]| if c[0] == 4 { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c).floor()) };
+        let once = run(&domain, settings(ALGORITHMS[which], seed, 400), batch, shuffles.0, cost).0;
+        let again = run(&domain, settings(ALGORITHMS[which], seed, 400), batch, shuffles.1, cost).0;
+        prop_assert_eq!(&once, &again);
+        let other = run(&domain, settings(ALGORITHMS[which], seed ^ 1, 400), batch, shuffles.1, cost).0;
+        prop_assert_ne!(once, other);
+    }
+}
+
+#[test]
+fn a_large_legal_set_without_pruning_is_exhausted_too() {
+    let domain = Modular { sizes: vec![40, 40, 40], modulus: 1009, remainder: 77, prunes: false };
+    for algorithm in ALGORITHMS {
+        let (asked, search) =
+            run(&domain, settings(algorithm, 1, usize::MAX), 7, 0, |c| Outcome::Cost(f64::from(c[0])));
+        assert_eq!(asked.iter().collect::<HashSet<_>>(), domain.all().iter().collect::<HashSet<_>>(), "{algorithm:?}");
+        assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
+    }
+}
+
+#[test]
+fn guided_algorithms_find_the_bottom_of_a_large_bowl() {
+    // 20^8 configurations, one in seven legal; the bottom is among them.
+    let mut domain = Modular { sizes: vec![20; 8], modulus: 7, remainder: 0, prunes: true };
+    domain.remainder = Modular::sum(&[15; 8]) % 7;
+    let cost = |c: &[u32]| Outcome::Cost(bowl(&domain.sizes, c));
+    for algorithm in [Algorithm::Auto, Algorithm::Genetic] {
+        for seed in 0..5 {
+            let (_, search) = run(&domain, settings(algorithm, seed, 4000), 1, 0, cost);
+            let (_, random) = run(&domain, settings(Algorithm::Random, seed, 4000), 1, 0, cost);
+            let (found, chance) = (search.best().unwrap().1, random.best().unwrap().1);
+            assert!(found <= 4.0 && found < chance / 10.0, "{algorithm:?} {seed}: {found}, random {chance}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_legal_set_is_exhausted_at_once() {
+    let contradiction = Modular { sizes: vec![4, 4], modulus: 3, remainder: 7, prunes: false };
+    for domain in [contradiction, Modular::everything(&[3, 0, 2])] {
+        let mut search = Search::new(&domain, Settings::default()).unwrap();
+        assert_eq!(search.ask(), None);
+        assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
+        assert_eq!(search.best(), None);
+    }
+}
+
+#[test]
+fn an_empty_legal_set_that_is_too_large_to_walk_ends_too() {
+    let domain = Modular { sizes: vec![100; 20], modulus: 3, remainder: 7, prunes: false };
+    let mut search = Search::new(&domain, Settings::default()).unwrap();
+    assert_eq!(search.ask(), None);
+    assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
+}
+
+#[test]
+fn a_space_without_parameters_has_one_configuration() {
+    let mut search = Search::new(Modular::everything(&[]), Settings::default()).unwrap();
+    assert_eq!(search.ask().map(|trial| trial.configuration), Some(vec![]));
+    assert_eq!(search.ask(), None);
+}
+
+#[test]
+fn initial_configurations_come_first_and_once() {
+    let initial = vec![vec![2, 3], vec![0, 1], vec![2, 3]];
+    let mut search = Search::new(Modular::everything(&[4, 4]), Settings { initial, ..Settings::default() }).unwrap();
+    let asked: Vec<_> = std::iter::from_fn(|| search.ask()).map(|trial| trial.configuration).collect();
+    assert_eq!(asked[..2], [vec![2, 3], vec![0, 1]]);
+    assert_eq!(asked.len(), 16);
+    for illegal in [vec![0], vec![0, 4], vec![0, 0, 0]] {
+        let settings = Settings { initial: vec![illegal], ..Settings::default() };
+        assert!(Search::new(Modular::everything(&[4, 4]), settings).is_err());
+    }
+}
+
+#[test]
+fn every_end_has_its_reason() {
+    let domain = Modular::everything(&[50, 50, 50]);
+    let flat = |_: &[u32]| Outcome::Cost(1.0);
+    let (asked, search) = run(&domain, settings(Algorithm::Auto, 0, 30), 4, 0, flat);
+    assert_eq!((asked.len(), search.stop_reason()), (30, Some(StopReason::Budget)));
+
+    let patient = Settings { patience: Some(100), ..settings(Algorithm::Genetic, 0, 10_000) };
+    let (asked, search) = run(&domain, patient, 1, 0, flat);
+    assert_eq!((asked.len(), search.stop_reason()), (101, Some(StopReason::Converged)));
+
+    let timed = Settings { time_limit: Some(Duration::ZERO), ..Settings::default() };
+    let (asked, search) = run(&domain, timed, 1, 0, flat);
+    assert_eq!((asked.len(), search.stop_reason()), (0, Some(StopReason::TimeLimit)));
+
+    let mut search = Search::new(&domain, Settings::default()).unwrap();
+    let trial = search.ask().unwrap();
+    search.cancel();
+    search.tell(trial.id, Outcome::Cost(2.0)).unwrap();
+    assert_eq!((search.ask(), search.stop_reason()), (None, Some(StopReason::Cancelled)));
+    assert_eq!(search.best(), Some((&trial.configuration[..], 2.0)));
+}
+
+#[test]
+fn wrong_tells_are_errors_and_change_nothing() {
+    let mut search = Search::new(Modular::everything(&[5, 5]), Settings::default()).unwrap();
+    let trial = search.ask().unwrap();
+    for (id, outcome) in
+        [(7, Outcome::Cost(1.0)), (trial.id, Outcome::Cost(f64::NAN)), (trial.id, Outcome::Cost(f64::INFINITY))]
+    {
+        assert!(search.tell(id, outcome).is_err());
+    }
+    search.tell(trial.id, Outcome::Cost(3.0)).unwrap();
+    let error = search.tell(trial.id, Outcome::Cost(1.0)).unwrap_err();
+    assert!(error.to_string().contains("already"), "{error}");
+    assert_eq!(search.best().map(|(_, cost)| cost), Some(3.0));
+}
+
+#[test]
+fn the_earliest_of_equals_is_best() {
+    let mut search = Search::new(Modular::everything(&[9, 9]), Settings::default()).unwrap();
+    let trials: Vec<_> = (0..5).map(|_| search.ask().unwrap()).collect();
+    for trial in trials.iter().rev() {
+        search.tell(trial.id, Outcome::Cost(1.0)).unwrap();
+    }
+    assert_eq!(search.best(), Some((&trials[0].configuration[..], 1.0)));
+}
