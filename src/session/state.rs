@@ -4,6 +4,7 @@ use super::library::Instance;
 use crate::graph::{Graph, TensorDesc};
 use crate::status::{Error, Result};
 use crate::tune::Progress;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,6 +48,7 @@ pub(super) struct Given {
 #[derive(Default)]
 pub(super) struct Found {
     pub report: Option<String>,
+    pub result_file: Option<PathBuf>,
     pub graph: Option<Graph>,
 }
 
@@ -131,6 +133,12 @@ impl Session {
             .report
             .clone()
             .ok_or_else(|| Error::NotFound { what: "report: this session has tuned nothing".into() })
+    }
+
+    /// Where the result file of the last tuning lies. Fails with [`Error::NotFound`] before the first.
+    pub fn result_file(&self) -> Result<PathBuf> {
+        let none = || Error::NotFound { what: "result file: this session has tuned nothing".into() };
+        self.found().result_file.clone().ok_or_else(none)
     }
 
     /// The tuned graph. Fails with [`Error::NotFound`] before a tuning has ended well.

@@ -178,7 +178,7 @@ impl Observer for Live<'_> {
 impl Live<'_> {
     fn publish(&mut self, outcome: &OpatOutcome) -> Result<()> {
         if self.file.update(outcome)? {
-            self.session.found().report = Some(full_report(outcome, &self.context)?);
+            self.tell(outcome)?;
         }
         Ok(())
     }
@@ -187,7 +187,15 @@ impl Live<'_> {
     fn finish(mut self, outcome: &OpatOutcome) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)?;
         self.file.finish(outcome)?;
-        self.session.found().report = Some(full_report(outcome, &self.context)?);
+        self.tell(outcome)
+    }
+
+    /// Gives the session what the file now says, and more.
+    fn tell(&self, outcome: &OpatOutcome) -> Result<()> {
+        let report = full_report(outcome, &self.context)?;
+        let mut found = self.session.found();
+        found.report = Some(report);
+        found.result_file = Some(self.file.path().to_owned());
         Ok(())
     }
 }
