@@ -69,7 +69,7 @@ mod tests {
             ("target_metric", "throughput"),
             ("tuning_time_limit", "3600"),
         ];
-        assert_eq!(settings.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(settings.options().iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
     }
 
     #[test]

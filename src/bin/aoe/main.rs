@@ -4,30 +4,38 @@
 //! |---|---|
 //! | `arguments` | the command line, built from the library's one option table |
 //! | `settings`, `config` | the options given, and the JSON file that may give them |
-//! | `console` | everything printed: results on stdout, the rest on stderr |
+//! | `tune`, `models` | the main job, and the model files it is for |
+//! | `interrupt` | Ctrl-C: stop, save, then end |
+//! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
+//! | `summary`, `table` | the text after a tuning |
 //! | `soc` | the sub-command `aoe soc` |
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod config;
 mod console;
+mod interrupt;
+mod models;
+mod progress;
 mod settings;
 mod soc;
+mod summary;
+mod table;
+mod tune;
 
-use aoe::status::{Error, Result, Status};
+use aoe::status::{Result, Status};
 use arguments::Request;
 use console::Console;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Exit status of a failure while working.
 const FAILED: u8 = 1;
 /// Exit status of a mistake in the command line, in an option or in a configuration file.
 const MISUSED: u8 = 2;
-/// Exit status after an interrupt, as shells expect it of SIGINT.
-const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
-    let console = Console::default();
+    let console = Arc::new(Console::default());
     let outcome = run(&console).and_then(|()| console.finish());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,23 +43,20 @@ fn main() -> ExitCode {
             console.error(&error);
             ExitCode::from(match error.status() {
                 Status::InvalidOptionAttr => MISUSED,
-                Status::Cancelled => INTERRUPTED,
+                Status::Cancelled => interrupt::EXIT_STATUS,
                 _ => FAILED,
             })
         }
     }
 }
 
-fn run(console: &Console) -> Result<()> {
+fn run(console: &Arc<Console>) -> Result<()> {
     match arguments::parse(std::env::args_os())? {
         Request::Print(text) => {
             console.text(&text);
             Ok(())
         }
         Request::Command(command, matches) => (command.run)(&matches, console),
-        Request::Tune(_settings) => Err(Error::Unsupported {
-            what: "tuning from the command line".into(),
-            reason: "use the C functions".into(),
-        }),
+        Request::Tune(settings) => tune::run(&settings, console),
     }
 }

@@ -24,8 +24,8 @@ impl Settings {
         self.values.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Every option with its value, empty ones too, in the order of their names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    /// Every option that was given, empty ones too.
+    pub fn options(&self) -> &OptionMap {
+        &self.values
     }
 }

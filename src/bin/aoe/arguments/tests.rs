@@ -1,0 +1,150 @@
+use super::*;
+use std::fmt::Write as _;
+
+fn tune(arguments: &[&str]) -> Result<Settings> {
+    match parse(["aoe"].iter().chain(arguments).map(OsString::from))? {
+        Request::Tune(settings) => Ok(settings),
+        _ => panic!("not a tuning"),
+    }
+}
+
+#[test]
+fn clap_accepts_the_table() {
+    command().debug_assert();
+}
+
+#[test]
+fn every_option_reads_alike_with_an_equals_sign_and_with_a_space() {
+    for spec in OPTIONS.iter().filter(|spec| spec.name != "config") {
+        let value = sample(spec);
+        let joined = tune(&[&format!("--{}={value}", spec.name)]).unwrap();
+        assert_eq!(joined.get(spec.name), Some(value), "{}", spec.name);
+        if spec.kind != Kind::Flag {
+            assert_eq!(tune(&[&format!("--{}", spec.name), value]).unwrap(), joined, "{}", spec.name);
+        }
+        if let Some(letter) = spec.short {
+            assert_eq!(tune(&[&format!("-{letter}"), value]).unwrap(), joined, "{}", spec.name);
+        }
+    }
+}
+
+/// A well-formed value.
+fn sample(spec: &OptionSpec) -> &'static str {
+    match spec.kind {
+        Kind::OneOf(words) => words[0],
+        Kind::Integer(..) => "1",
+        Kind::Flag => "true",
+        Kind::Shapes => "x:1,3",
+        Kind::IntegerList => "1,2",
+        Kind::Assignments => "k=v",
+        Kind::File | Kind::Path | Kind::Text => "a b/c.d",
+    }
+}
+
+#[test]
+fn an_empty_value_is_accepted_and_means_not_set() {
+    for spec in OPTIONS {
+        let settings = tune(&[&format!("--{}=", spec.name)]).unwrap();
+        assert_eq!(settings.get(spec.name), None, "{}", spec.name);
+    }
+    assert_eq!(tune(&["--output", ""]).unwrap().get("output"), None);
+}
+
+#[test]
+fn defaults_are_not_settings() {
+    assert_eq!(tune(&[]).unwrap(), Settings::default());
+}
+
+#[test]
+fn a_flag_takes_no_value_after_a_space() {
+    let settings = tune(&["--Fdeeper_opat", "--seed", "7"]).unwrap();
+    assert_eq!((settings.get("Fdeeper_opat"), settings.get("seed")), (Some("true"), Some("7")));
+    assert!(tune(&["--Fdeeper_opat", "true"]).is_err());
+}
+
+#[test]
+fn assignments_add_up() {
+    let settings = tune(&["--soc_set", "a=1", "--soc_set=b=2"]).unwrap();
+    assert_eq!(settings.get("soc_set"), Some("a=1;b=2"));
+}
+
+#[test]
+fn mistakes_name_the_word_and_the_likely_option() {
+    for (arguments, parts) in [
+        (&["--job-tpye=2"][..], ["--job-tpye", "--job_type"]),
+        (&["--zzzzzz"], ["--zzzzzz", "no option"]),
+        (&["resnet.onnx"], ["resnet.onnx", "--model=resnet.onnx"]),
+        (&["--model"], ["--model", "value is required"]),
+        (&["--model", "--job_type", "2"], ["--model", "value is required"]),
+        (&["--seed=1", "--seed=2"], ["--seed", "multiple times"]),
+        (&["-x"], ["-x", "no option"]),
+    ] {
+        let error = tune(arguments).unwrap_err();
+        assert_eq!(error.id(), Some("EG0000"), "{error}");
+        assert!(parts.iter().all(|part| error.to_string().contains(part)), "{arguments:?}: {error}");
+    }
+    assert_eq!(tune(&["--seed=-1"]).unwrap_err().id(), Some("EG0003"));
+}
+
+#[test]
+fn the_command_line_wins_over_the_configuration_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), r#"{"job_type": "subgraph", "seed": 3}"#).unwrap();
+    let settings = tune(&["--config", file.path().to_str().unwrap(), "-j", "2"]).unwrap();
+    assert_eq!((settings.get("job_type"), settings.get("seed")), (Some("2"), Some("3")));
+}
+
+#[test]
+fn help_names_every_option_and_its_group() {
+    let Ok(Request::Print(help)) = parse(["aoe", "-h"].iter().map(OsString::from)) else { panic!("no help") };
+    for spec in OPTIONS {
+        assert!(help.contains(&format!("--{}", spec.name)) && help.contains(heading(spec)), "{}", spec.name);
+    }
+}
+
+/// The options as docs/cli.md lists them.
+fn documented() -> String {
+    let mut text = String::new();
+    for group in HEADINGS {
+        write!(text, "### {group}\n\n| option | value | default | effect |\n|---|---|---|---|\n").unwrap();
+        for spec in OPTIONS.iter().filter(|spec| heading(spec) == group) {
+            let short = spec.short.map(|letter| format!(", `-{letter}`")).unwrap_or_default();
+            let code = |word: &str| if word.is_empty() { String::new() } else { format!("`{word}`") };
+            let value = match spec.kind {
+                Kind::OneOf(words) => words.iter().map(|word| code(word)).collect::<Vec<_>>().join(", "),
+                Kind::Integer(low, u64::MAX) => format!("whole number from {low}"),
+                Kind::Integer(low, high) => format!("{low} to {high}"),
+                Kind::Flag => "none".to_owned(),
+                Kind::File => "file".to_owned(),
+                Kind::Path => "path".to_owned(),
+                Kind::Shapes => "`name:1,3,224,224;...`".to_owned(),
+                Kind::IntegerList => "`1,2,4`".to_owned(),
+                Kind::Assignments => "`key=value`".to_owned(),
+                Kind::Text => "text".to_owned(),
+            };
+            let (name, default, help) = (spec.name, code(spec.default), spec.help.replace('|', "\\|"));
+            writeln!(text, "| `--{name}`{short} | {value} | {default} | {help} |").unwrap();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// `AOE_WRITE_DOCS=1 cargo test --bin aoe` brings the document up to date.
+#[test]
+fn the_document_lists_the_options_as_they_are() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
+    let document = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- options: generated, see src/bin/aoe/arguments.rs -->\n\n", "<!-- end of options -->");
+    let (head, rest) = document.split_once(begin).unwrap();
+    let (listed, tail) = rest.split_once(end).unwrap();
+    if std::env::var_os("AOE_WRITE_DOCS").is_some() {
+        std::fs::write(&path, [head, begin, &documented(), end, tail].concat()).unwrap();
+    } else {
+        let remedy = "docs/cli.md is out of date: AOE_WRITE_DOCS=1 cargo test --bin aoe";
+        for (listed, line) in listed.lines().zip(documented().lines()) {
+            assert_eq!(listed, line, "{remedy}");
+        }
+        assert_eq!(listed.len(), documented().len(), "{remedy}");
+    }
+}

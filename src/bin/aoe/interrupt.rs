@@ -1,0 +1,58 @@
+//! Ctrl-C and `kill`: the first asks the tuning to stop and save, the second ends the process at once.
+
+use crate::console::Console;
+use aoe::session::Session;
+use aoe::status::{Error, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Exit status after an interrupt, as shells expect it of SIGINT.
+pub const EXIT_STATUS: u8 = 130;
+
+/// Whether the user interrupted, and what is to stop then.
+#[derive(Default)]
+pub struct Interrupt {
+    came: AtomicBool,
+    /// The session at work.
+    session: Mutex<Option<Arc<Session>>>,
+}
+
+impl Interrupt {
+    /// Begins to listen. Fails when the system gives no thread or pipe for it.
+    pub fn listen(console: &Arc<Console>) -> Result<Arc<Interrupt>> {
+        let interrupt = Arc::new(Interrupt::default());
+        let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let (listener, console) = (Arc::clone(&interrupt), Arc::clone(console));
+        let listen = move || signals.forever().for_each(|_| listener.arrived(&console));
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
+        Ok(interrupt)
+    }
+
+    fn arrived(&self, console: &Console) {
+        if self.came.swap(true, Ordering::AcqRel) {
+            std::process::exit(EXIT_STATUS.into());
+        }
+        if let Some(session) = self.session.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            session.cancel();
+        }
+        console.notice("WARNING", "interrupted: saving what was found; interrupt again to stop at once");
+    }
+
+    /// Whether the user interrupted.
+    pub fn came(&self) -> bool {
+        self.came.load(Ordering::Acquire)
+    }
+
+    /// Fails with [`Error::Cancelled`] when the user interrupted.
+    pub fn check(&self) -> Result<()> {
+        if self.came() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Names the session that an interrupt stops.
+    pub fn watch(&self, session: Option<Arc<Session>>) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+}

@@ -1,0 +1,106 @@
+//! Which model files a command line asks to tune.
+
+use crate::settings::Settings;
+use aoe::status::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Suffixes of the model files that `--model_path` picks out of a directory.
+const SUFFIXES: [&str; 4] = ["onnx", "air", "pb", "prototxt"];
+
+/// The models to tune.
+#[derive(Debug, PartialEq)]
+pub enum Models {
+    /// The one of `--model`.
+    One(PathBuf),
+    /// Those of `--model_path`, by name, and the other files that lie there.
+    Directory {
+        /// Never empty.
+        models: Vec<PathBuf>,
+        /// Files that no suffix names a model.
+        others: Vec<PathBuf>,
+    },
+}
+
+impl Models {
+    /// The models that the options name.
+    ///
+    /// Fails with [`Error::CommandLine`] when they name none or both forms, and with [`Error::Directory`] when
+    /// the directory cannot be read or holds no model.
+    pub fn of(settings: &Settings) -> Result<Models> {
+        if let Some(option) = ["singleop", "om"].into_iter().find(|name| settings.get(name).is_some()) {
+            let reason = "give a model with --model=FILE".to_owned();
+            return Err(Error::Unsupported { what: format!("option `{option}`"), reason });
+        }
+        match (settings.get("model"), settings.get("model_path")) {
+            (Some(model), None) => Ok(Models::One(model.into())),
+            (None, Some(directory)) => read_directory(Path::new(directory)),
+            (None, None) => {
+                Err(Error::CommandLine { reason: "no model: give --model=FILE or --model_path=DIR".to_owned() })
+            }
+            (Some(_), Some(_)) => {
+                Err(Error::CommandLine { reason: "--model and --model_path exclude each other".to_owned() })
+            }
+        }
+    }
+}
+
+fn read_directory(directory: &Path) -> Result<Models> {
+    let failed = |error| Error::directory("read", directory, error);
+    let (mut models, mut others) = (Vec::new(), Vec::new());
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if hidden || path.is_dir() {
+            continue;
+        }
+        let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
+        let is_model = suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()));
+        if is_model { &mut models } else { &mut others }.push(path);
+    }
+    if models.is_empty() {
+        let reason = format!("it holds no file that ends in .{}", SUFFIXES.join(", ."));
+        return Err(Error::directory("tune", directory, reason));
+    }
+    models.sort();
+    others.sort();
+    Ok(Models::Directory { models, others })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(options: &[(&str, &str)]) -> Settings {
+        let mut settings = Settings::default();
+        for &(name, value) in options {
+            settings.set(name, value.to_owned()).unwrap();
+        }
+        settings
+    }
+
+    #[test]
+    fn a_directory_gives_its_models_by_name_and_names_the_rest() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b.onnx", "a b.ONNX", ".hidden.onnx", "weights.bin", "c.pb"] {
+            std::fs::write(dir.path().join(name), "").unwrap();
+        }
+        std::fs::create_dir(dir.path().join("sub.onnx")).unwrap();
+        let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
+        let under = |names: &[&str]| names.iter().map(|name| dir.path().join(name)).collect();
+        let expected =
+            Models::Directory { models: under(&["a b.ONNX", "b.onnx", "c.pb"]), others: under(&["weights.bin"]) };
+        assert_eq!(models, expected);
+    }
+
+    #[test]
+    fn no_model_both_forms_and_an_empty_directory_are_errors() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_str().unwrap();
+        assert_eq!(Models::of(&settings(&[])).unwrap_err().id(), Some("EG0000"));
+        assert_eq!(Models::of(&settings(&[("model", "x"), ("model_path", path)])).unwrap_err().id(), Some("EG0000"));
+        assert_eq!(Models::of(&settings(&[("model_path", path)])).unwrap_err().id(), Some("EG0010"));
+        let missing = dir.path().join("none");
+        let error = Models::of(&settings(&[("model_path", missing.to_str().unwrap())])).unwrap_err();
+        assert!(error.id() == Some("EG0010") && error.to_string().contains("none"), "{error}");
+    }
+}

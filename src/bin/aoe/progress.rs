@@ -1,0 +1,85 @@
+//! How far a tuning is: a bar on a terminal, a line at the start and at each quarter otherwise.
+
+use crate::console::{Console, log_on_stdout};
+use crate::settings::Settings;
+use aoe::tune::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Terminals of this many columns or fewer get no bar, as with CANN's tuner.
+const MIN_COLUMNS: u16 = 20;
+/// Columns that the bar with its network time needs; narrower terminals get the bar alone.
+const WIDE_COLUMNS: u16 = 72;
+
+/// Shows the progress of one tuning.
+pub struct Meter {
+    console: Arc<Console>,
+    model: String,
+    bar: Option<ProgressBar>,
+    /// Quarters told so far, where there is no bar.
+    quarters: usize,
+}
+
+impl Meter {
+    /// A meter for the tuning of one model.
+    pub fn new(console: &Arc<Console>, settings: &Settings, model: &str) -> Meter {
+        let bar = bar_columns(settings).map(|columns| bar(columns, model));
+        console.set_bar(bar.clone());
+        Meter { console: Arc::clone(console), model: model.to_owned(), bar, quarters: 0 }
+    }
+
+    /// Shows how far the tuning is.
+    pub fn update(&mut self, progress: &Progress) {
+        let network = format!("{:.3} -> {:.3} ms", progress.baseline_us / 1e3, progress.network_us / 1e3);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_length(progress.total as u64);
+                bar.set_message(network);
+                bar.set_position(progress.done as u64);
+            }
+            None => self.tell(progress, &network),
+        }
+    }
+
+    fn tell(&mut self, progress: &Progress, network: &str) {
+        let Progress { done, total, .. } = *progress;
+        let quarters = (done * 4).checked_div(total).unwrap_or(0);
+        if done == 0 {
+            self.console.notice("INFO", &format!("{}: {total} distinct operators", self.model));
+        } else if quarters > self.quarters && done < total {
+            self.console.notice("INFO", &format!("{}: {done} of {total} operators, {network}", self.model));
+        }
+        self.quarters = quarters;
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        self.console.set_bar(None);
+    }
+}
+
+/// Columns of the terminal, where a bar may be shown.
+fn bar_columns(settings: &Settings) -> Option<u16> {
+    let term = console::Term::stderr();
+    let wanted = settings.get("progress_bar") != Some("off");
+    let (_, columns) = term.size_checked().filter(|_| wanted && !log_on_stdout() && term.features().is_attended())?;
+    (columns > MIN_COLUMNS).then_some(columns)
+}
+
+fn bar(columns: u16, model: &str) -> ProgressBar {
+    let template = if columns < WIDE_COLUMNS {
+        "{wide_bar} {percent:>3}%"
+    } else {
+        "{prefix:.24} {wide_bar} {pos}/{len} {msg} {elapsed}"
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
+    bar.set_prefix(model.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}

@@ -1,0 +1,236 @@
+//! The text after a tuning: who measured, the network's time, its slowest operators, where the files lie.
+
+use crate::console::printable;
+use crate::table::{Align, table};
+use aoe::report::improvement;
+use aoe::status::{Error, Result};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// Operators listed: the slowest before and the slowest after, so many of each.
+const SLOWEST: usize = 8;
+/// Columns of an operator's name; longer names lose their middle.
+const NAME_COLUMNS: usize = 44;
+/// Nodes of a kind that are named before the rest is only counted.
+const NAMED: usize = 5;
+
+/// What is told about the tuning of one network, as the session's report has it.
+#[derive(Debug, Default, Deserialize)]
+pub struct Summary {
+    backend: Backend,
+    bank: Bank,
+    /// Name of the network.
+    pub graph: String,
+    /// Time of the network in microseconds.
+    pub before_us: f64,
+    /// After tuning.
+    pub after_us: f64,
+    kernels: Vec<Kernel>,
+    #[serde(rename = "tuning_time(s)")]
+    seconds: f64,
+    unmapped: Vec<Unmapped>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Backend {
+    note: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Bank {
+    custom: PathBuf,
+}
+
+/// One distinct operator of the network.
+#[derive(Debug, Deserialize)]
+struct Kernel {
+    op_type: String,
+    /// How many nodes run it.
+    count: usize,
+    nodes: Vec<Node>,
+    /// Time of one run in microseconds.
+    before_us: f64,
+    after_us: f64,
+    failure: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Node {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Unmapped {
+    name: String,
+    origin_type: String,
+}
+
+impl Kernel {
+    /// Time of all its nodes.
+    fn total_before_us(&self) -> f64 {
+        self.before_us * self.count as f64
+    }
+
+    fn total_after_us(&self) -> f64 {
+        self.after_us * self.count as f64
+    }
+
+    fn first_node(&self) -> &str {
+        self.nodes.first().map_or("", |node| &node.name)
+    }
+
+    /// The first node's name, shortened, and how many nodes run the operator.
+    fn label(&self) -> String {
+        let name = middle_cut(&printable(self.first_node()));
+        if self.count > 1 { format!("{name} (x{})", self.count) } else { name }
+    }
+}
+
+impl Summary {
+    /// Reads the session's report.
+    pub fn of(report: &str) -> Result<Summary> {
+        serde_json::from_str(report)
+            .map_err(|error| Error::Internal { place: "summary of the report".to_owned(), message: error.to_string() })
+    }
+
+    /// CANN's improvement of the network, for example `12.34%`.
+    pub fn improvement(&self) -> String {
+        improvement(self.before_us, self.after_us)
+    }
+
+    /// The lines to print after CANN's.
+    pub fn lines(&self) -> Vec<String> {
+        let nodes: usize = self.kernels.iter().map(|kernel| kernel.count).sum();
+        let network = format!(
+            "{:.3} ms before, {:.3} ms after; {nodes} kernels, {} distinct, tuned in {:.1} s",
+            self.before_us / 1e3,
+            self.after_us / 1e3,
+            self.kernels.len(),
+            self.seconds
+        );
+        let mut lines = vec![
+            labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
+            labelled("Network", &network),
+        ];
+        lines.push(String::new());
+        lines.extend(self.operators());
+        lines.push(String::new());
+        lines.extend(self.unmapped_line());
+        lines.extend(self.failed_line());
+        lines.push(labelled("Bank", &self.bank.custom.display().to_string()));
+        lines
+    }
+
+    /// The slowest operators, before or after, the slowest before first.
+    fn operators(&self) -> Vec<String> {
+        let row = |kernel: &Kernel| {
+            let (before, after) = (kernel.total_before_us(), kernel.total_after_us());
+            let numbers = (format!("{before:.2}"), format!("{after:.2}"), improvement(before, after));
+            [kernel.label(), kernel.op_type.clone(), numbers.0, numbers.1, numbers.2]
+        };
+        let columns = [
+            ("Slowest operators", Align::Left),
+            ("type", Align::Left),
+            ("before us", Align::Right),
+            ("after us", Align::Right),
+            ("gain", Align::Right),
+        ];
+        let rows: Vec<_> = self.slowest().into_iter().map(row).collect();
+        table(columns, &rows)
+    }
+
+    fn slowest(&self) -> Vec<&Kernel> {
+        let rank = |time: fn(&Kernel) -> f64| {
+            let mut order: Vec<usize> = (0..self.kernels.len()).collect();
+            order.sort_by(|&a, &b| time(&self.kernels[b]).total_cmp(&time(&self.kernels[a])));
+            order
+        };
+        let (before, mut after) = (rank(Kernel::total_before_us), rank(Kernel::total_after_us));
+        after.truncate(SLOWEST);
+        let listed = before.iter().enumerate().filter(|(place, index)| *place < SLOWEST || after.contains(index));
+        listed.map(|(_, &index)| &self.kernels[index]).collect()
+    }
+
+    fn unmapped_line(&self) -> Option<String> {
+        let names: Vec<_> = self.unmapped.iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
+        let what = "no Ascend operator is known for them, priced as data movement";
+        (!names.is_empty()).then(|| labelled("Unknown", &format!("{}: {what}", some_of(&names))))
+    }
+
+    fn failed_line(&self) -> Option<String> {
+        let failures = self.kernels.iter().filter_map(|kernel| Some((kernel, kernel.failure.as_ref()?)));
+        let names: Vec<_> = failures.map(|(kernel, reason)| format!("{} ({reason})", kernel.first_node())).collect();
+        let what = "not measured, their time counts 0";
+        (!names.is_empty()).then(|| labelled("Failed", &format!("{}: {what}", some_of(&names))))
+    }
+}
+
+/// A line with its label.
+pub fn labelled(label: &str, text: &str) -> String {
+    format!("{label:<12} {text}")
+}
+
+/// The first few names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    let first = names[..names.len().min(NAMED)].join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+/// Exporters tell modules apart by how names begin, and nodes of one module by how they end.
+fn middle_cut(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= NAME_COLUMNS {
+        return name.to_owned();
+    }
+    let half = (NAME_COLUMNS - 2) / 2;
+    let (head, tail) = (&letters[..half], &letters[letters.len() - half..]);
+    head.iter().chain(&['.', '.']).chain(tail).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, before_us: f64, after_us: f64) -> Kernel {
+        let nodes = vec![Node { name: name.to_owned() }];
+        Kernel { op_type: "Conv2D".to_owned(), count: 1, nodes, before_us, after_us, failure: None }
+    }
+
+    #[test]
+    fn the_slowest_before_and_the_slowest_after_are_both_listed_once() {
+        let mut kernels: Vec<_> = (0..20).map(|i| kernel(&format!("op{i}"), 100.0 - f64::from(i), 1.0)).collect();
+        kernels[19].after_us = 50.0;
+        kernels[0].after_us = 60.0;
+        let summary = Summary { kernels, ..Summary::default() };
+        let names: Vec<_> = summary.slowest().into_iter().map(Kernel::first_node).collect();
+        assert_eq!(names, ["op0", "op1", "op2", "op3", "op4", "op5", "op6", "op7", "op19"]);
+    }
+
+    #[test]
+    fn an_operator_is_as_slow_as_all_its_nodes_together() {
+        let many = Kernel { count: 30, ..kernel("many", 1.0, 1.0) };
+        let mut kernels = vec![many];
+        kernels.extend((0..10).map(|i| kernel(&format!("op{i}"), 20.0, 20.0)));
+        let summary = Summary { kernels, ..Summary::default() };
+        assert_eq!(summary.slowest()[0].label(), "many (x30)");
+        assert!(summary.operators()[1].contains("30.00"), "{:#?}", summary.operators());
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_beginning_and_its_end() {
+        let long = format!("/encoder/{}/attention/MatMul", "x".repeat(80));
+        let label = kernel(&long, 5.0, 1.0).label();
+        assert!(label.starts_with("/encoder/xxx") && label.ends_with("xx/attention/MatMul"), "{label}");
+        assert_eq!(label.chars().count(), NAME_COLUMNS);
+    }
+
+    #[test]
+    fn a_long_list_of_unknown_operators_is_cut() {
+        let node = |i| Unmapped { name: format!("n{i}"), origin_type: "Foo".to_owned() };
+        let line = Summary { unmapped: (0..7).map(node).collect(), ..Summary::default() }.unmapped_line().unwrap();
+        assert!(line.contains("n4 (Foo) and 2 more"), "{line}");
+    }
+}

@@ -1,0 +1,171 @@
+//! The main job: initialise the library, tune each model in a session of its own, say what came out.
+
+use crate::console::{self, Console};
+use crate::interrupt::Interrupt;
+use crate::models::Models;
+use crate::progress::Meter;
+use crate::settings::Settings;
+use crate::summary::{Summary, labelled};
+use crate::table::{Align, table};
+use aoe::frontend;
+use aoe::graph::Graph;
+use aoe::session::inputs::model_options;
+use aoe::session::{self, Flow, Session};
+use aoe::status::{Error, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Tunes what the options ask for.
+///
+/// Fails with [`Error::Cancelled`] after an interrupt, and with whatever stopped the tuning. Of several models
+/// each is tried; those that fail are named at once, and the error counts them.
+pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
+    if settings.get("job_type").is_none() {
+        let reason = "--job_type is mandatory: 1 tunes subgraphs, 2 operators, 4 gradients".to_owned();
+        return Err(Error::CommandLine { reason });
+    }
+    let models = Models::of(settings)?;
+    let interrupt = Interrupt::listen(console)?;
+    session::logging::set_sink(Some(console::log_sink(console)));
+    session::initialize(settings.options().iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+    let job = Job { settings, console, interrupt };
+    let outcome = match &models {
+        Models::One(model) => job.tune_one(model),
+        Models::Directory { models, others } => job.tune_all(models, others),
+    };
+    outcome.and(session::finalize())
+}
+
+struct Job<'a> {
+    settings: &'a Settings,
+    console: &'a Arc<Console>,
+    interrupt: Arc<Interrupt>,
+}
+
+/// What a tuning left behind.
+struct Tuned {
+    summary: Summary,
+    result_file: PathBuf,
+    /// Whether it was interrupted on the way.
+    cancelled: bool,
+}
+
+impl Job<'_> {
+    /// `--model`: CANN's two lines, then the summary.
+    fn tune_one(&self, model: &Path) -> Result<()> {
+        let Tuned { summary, result_file, cancelled } = self.tune(model)?;
+        if !cancelled {
+            let (task, gain) = (&summary.graph, summary.improvement());
+            self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
+            self.console.line("Aoe process finished");
+        }
+        self.print(summary.lines());
+        self.print([labelled("Result", &result_file.display().to_string())]);
+        if cancelled { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// `--model_path`: a line for each model, then all of them at a glance.
+    fn tune_all(&self, models: &[PathBuf], others: &[PathBuf]) -> Result<()> {
+        let started = Instant::now();
+        for other in others {
+            self.console.notice("INFO", &format!("{}: not a model by its suffix, left out", other.display()));
+        }
+        let mut tuned = Vec::new();
+        let mut failed = 0;
+        for model in models {
+            match self.tune(model) {
+                Ok(one) => {
+                    if !one.cancelled {
+                        self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph));
+                    }
+                    tuned.push(one);
+                }
+                Err(Error::Cancelled) => {}
+                Err(error @ Error::NothingToTune { .. }) => {
+                    self.console.notice("WARNING", &format!("{}: {error}", model.display()));
+                }
+                Err(error) => {
+                    failed += 1;
+                    self.console.error_in(&model.display().to_string(), &error);
+                }
+            }
+            if self.interrupt.came() {
+                break;
+            }
+        }
+        if !self.interrupt.came() {
+            let seconds = started.elapsed().as_secs();
+            self.console.line(&format!("[Aoe]Aoe process finished,cost time {seconds}s."));
+        }
+        self.print(overview(&tuned));
+        self.interrupt.check()?;
+        match failed {
+            0 => Ok(()),
+            _ => Err(Error::Tuning { reason: format!("{failed} of {} models, see above", models.len()) }),
+        }
+    }
+
+    /// Loads and tunes one model.
+    fn tune(&self, model: &Path) -> Result<Tuned> {
+        self.interrupt.check()?;
+        let (framework, inputs) = model_options(self.settings.options())?;
+        let mut graph = frontend::load_file(model, framework, &inputs)?;
+        // Exporters call every graph the same; the file's name tells a user which one it is.
+        if let Some(stem) = model.file_stem() {
+            graph.name = stem.to_string_lossy().into_owned();
+        }
+        let handle = session::create()?;
+        let session = session::session(handle)?;
+        self.interrupt.watch(Some(Arc::clone(&session)));
+        let outcome = self.tune_graph(&session, graph);
+        self.interrupt.watch(None);
+        session::destroy(handle)?;
+        outcome
+    }
+
+    fn tune_graph(&self, session: &Session, graph: Graph) -> Result<Tuned> {
+        let mut meter = Meter::new(self.console, self.settings, &graph.name);
+        let interrupt = Arc::clone(&self.interrupt);
+        session.set_progress(Some(Box::new(move |progress| {
+            meter.update(progress);
+            // An interrupt before the tuning began could not cancel it.
+            if interrupt.came() { Flow::Cancel } else { Flow::Continue }
+        })))?;
+        session.set_graph(Some(graph))?;
+        let outcome = session.tune([]);
+        session.set_progress(None)?;
+        let cancelled = matches!(outcome, Err(Error::Cancelled));
+        if !cancelled {
+            outcome?;
+        }
+        Ok(Tuned { summary: Summary::of(&session.report()?)?, result_file: session.result_file()?, cancelled })
+    }
+
+    fn print(&self, lines: impl IntoIterator<Item = String>) {
+        lines.into_iter().for_each(|line| self.console.line(&line));
+    }
+}
+
+/// All models at a glance.
+fn overview(tuned: &[Tuned]) -> Vec<String> {
+    let row = |one: &Tuned| {
+        let summary = &one.summary;
+        let state = if one.cancelled { " (interrupted)" } else { "" };
+        [
+            summary.graph.clone(),
+            format!("{:.3}", summary.before_us / 1e3),
+            format!("{:.3}", summary.after_us / 1e3),
+            summary.improvement(),
+            format!("{}{state}", one.result_file.display()),
+        ]
+    };
+    let columns = [
+        ("model", Align::Left),
+        ("before ms", Align::Right),
+        ("after ms", Align::Right),
+        ("gain", Align::Right),
+        ("result", Align::Left),
+    ];
+    table(columns, &tuned.iter().map(row).collect::<Vec<_>>())
+}
