@@ -108,14 +108,17 @@ impl Form {
         }
     }
 
-    /// The knowledge that says a schedule. Fails with [`Error::IllegalSchedule`] when the form cannot.
-    pub fn knowledge_of(self, schedule: &Schedule) -> Result<Knowledge> {
-        match (self, schedule) {
-            (Form::MatMulV3, Schedule::Cube(s)) => Ok(Knowledge::Tiling(matmul::Tiling::from_schedule(s)?)),
-            (Form::MatMulV3, Schedule::Vector(_)) => {
+    /// The knowledge that says a schedule of a workload. Fails with [`Error::IllegalSchedule`] when the
+    /// form cannot.
+    pub fn knowledge_of(self, schedule: &Schedule, workload: &Workload) -> Result<Knowledge> {
+        match (self, schedule, workload) {
+            (Form::MatMulV3, Schedule::Cube(s), Workload::MatMul(w)) => {
+                Ok(Knowledge::Tiling(matmul::Tiling::from_schedule(s)?.widened(w)))
+            }
+            (Form::MatMulV3, ..) => {
                 Err(Error::IllegalSchedule { rule: "a matrix product needs a cube schedule".into() })
             }
-            (Form::Canonical, schedule) => Ok(Knowledge::Schedule(schedule.clone())),
+            (Form::Canonical, schedule, _) => Ok(Knowledge::Schedule(schedule.clone())),
         }
     }
 }
@@ -124,7 +127,7 @@ impl Knowledge {
     /// The schedule for a workload. Fails with [`Error::IllegalSchedule`] for a tiling without one.
     pub fn schedule(&self, workload: &Workload) -> Result<Schedule> {
         match (self, workload) {
-            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.narrowed(w).schedule(w)?)),
             (Knowledge::Tiling(_), _) => Err(Error::Workload {
                 workload: workload.to_string(),
                 reason: "the record is one of a matrix product".into(),

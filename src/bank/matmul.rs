@@ -108,15 +108,28 @@ fn folded_format(format: Format) -> Format {
     if format == Format::FractalNz { Format::FractalNz } else { Format::Nd }
 }
 
+/// m as the key has it.
+fn rounded_m(w: &MatMul) -> u64 {
+    w.m.next_multiple_of(16)
+}
+
+/// n as the key has it.
+fn rounded_n(w: &MatMul) -> u64 {
+    w.n.next_multiple_of(16)
+}
+
+/// k as the key has it.
+fn rounded_k(w: &MatMul) -> u64 {
+    w.k.next_multiple_of(if w.dtype == DataType::Float { 8 } else { 16 })
+}
+
 /// The `info_dict` that CANN builds for a product: m and n rounded up to 16, k to 16 or, for fp32, 8.
 ///
 /// Call only where [`has_key`] holds.
 pub fn info_dict(w: &MatMul) -> Map<String, Value> {
-    let k_step = if w.dtype == DataType::Float { 8 } else { 16 };
     let dtype = |t| folded_dtype(t).unwrap_or(t).ge_number();
     let mut info = Map::new();
-    for (name, size, step) in [("m", w.m, 16), ("k", w.k, k_step), ("n", w.n, 16)] {
-        let rounded = size.div_ceil(step) * step;
+    for (name, size, rounded) in [("m", w.m, rounded_m(w)), ("k", w.k, rounded_k(w)), ("n", w.n, rounded_n(w))] {
         info.insert(name.into(), rounded.into());
         info.insert(format!("{name}_align_flag"), (rounded == size).into());
     }
@@ -292,6 +305,33 @@ impl Tiling {
                 .checked_add(s.tiling_digits)
                 .ok_or_else(|| inexpressible(format!("tiling_digits = {} overflows tilingEnable", s.tiling_digits)))?,
         })
+    }
+
+    /// The tiling as a record holds it. A record serves every product with its key, so a core task that
+    /// spans the whole of this product has to span the whole of the largest one.
+    pub fn widened(self, w: &MatMul) -> Tiling {
+        let widen = |single: u32, extent: u64, rounded: u64| {
+            if u64::from(single) == extent { u32::try_from(rounded).unwrap_or(single) } else { single }
+        };
+        Tiling {
+            single_core_m: widen(self.single_core_m, w.m, rounded_m(w)),
+            single_core_n: widen(self.single_core_n, w.n, rounded_n(w)),
+            single_core_k: widen(self.single_core_k, w.k, rounded_k(w)),
+            ..self
+        }
+    }
+
+    /// The tiling of a record as it applies to one product: undoes [`Tiling::widened`].
+    pub fn narrowed(self, w: &MatMul) -> Tiling {
+        let narrow = |single: u32, extent: u64, rounded: u64| {
+            if u64::from(single) == rounded { u32::try_from(extent).unwrap_or(single) } else { single }
+        };
+        Tiling {
+            single_core_m: narrow(self.single_core_m, w.m, rounded_m(w)),
+            single_core_n: narrow(self.single_core_n, w.n, rounded_n(w)),
+            single_core_k: narrow(self.single_core_k, w.k, rounded_k(w)),
+            ..self
+        }
     }
 
     /// The schedule of a tiling for one product. Fails with [`Error::IllegalSchedule`] for a tiling

@@ -169,7 +169,7 @@ impl OperatorBank {
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
-        let knowledge = form.knowledge_of(schedule)?;
+        let knowledge = form.knowledge_of(schedule, workload)?;
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {

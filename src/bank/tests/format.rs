@@ -2,7 +2,8 @@
 
 use super::memory::Memory;
 use super::*;
-use crate::bank::form::Form;
+use crate::bank::form::{Form, Knowledge};
+use crate::bank::matmul::Tiling;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -106,7 +107,7 @@ fn a_new_record_is_written_as_cann_writes_it() {
 /// each level, and a stale id.
 fn foreign_line(m: u64) -> String {
     let info = vector_with(&json!({"m": m, "future": [1]}));
-    let mut knowledge = Form::MatMulV3.knowledge_of(&tiling(m, 64)).unwrap().to_fields().unwrap();
+    let mut knowledge = Form::MatMulV3.knowledge_of(&tiling(m, 64), &foreign_product(m)).unwrap().to_fields().unwrap();
     knowledge.insert("reservedField".into(), 7.into());
     format!(
         r#"{{"version": 0, "op": "MatMulV3", "note": "x", "knowledge": {}, "info_dict": {info}, "id": 1}}"#,
@@ -201,6 +202,27 @@ fn of_workloads_that_share_a_record_the_one_that_gains_more_keeps_it() {
 }
 
 #[test]
+fn a_record_fits_every_product_that_shares_it() {
+    let product = |m: u64, k: u64, n: u64| Workload::MatMul(MatMul::new(m, k, n));
+    let schedule = |m: u64, k: u64, n: u64| {
+        let Schedule::Cube(cube) = tiling(128, 64) else { unreachable!() };
+        let cores = Cores { batch: 1, m: 1, n: 1, k: 1 };
+        Schedule::Cube(CubeSchedule { used_cores: 1, cores, single: Extents { batch: 1, m, n, k }, ..cube })
+    };
+    let storage = Arc::new(Memory::default());
+    let mut writer = bank(&storage);
+    writer.record(&product(1, 250, 100), &schedule(1, 250, 100), &measured(1.0)).unwrap();
+    let path = writer.save().unwrap().remove(0);
+    let record: Value = serde_json::from_slice(&storage.get(path).unwrap()).unwrap();
+    let single = ["singleCoreM", "singleCoreK", "singleCoreN"].map(|name| record["knowledge"][name].as_u64().unwrap());
+    assert_eq!(single, [16, 256, 112]);
+    for (m, k, n) in [(1, 250, 100), (15, 241, 111)] {
+        let entry = writer.lookup(&product(m, k, n)).unwrap().unwrap();
+        assert_eq!(entry.schedule, schedule(m, k, n), "{m} x {k} x {n}");
+    }
+}
+
+#[test]
 fn a_later_version_of_our_form_is_kept_and_not_used() {
     let storage = Arc::new(Memory::default());
     let mut writer = bank(&storage);
@@ -228,10 +250,10 @@ fn published_ids_are_reproduced() {
     for row in &rows {
         let info = &row["info_dict"];
         let extent = |name: &str| info[name].as_u64().unwrap();
-        let workload = Workload::MatMul(MatMul::new(extent("m"), extent("k"), extent("n")));
-        let knowledge = Form::MatMulV3.knowledge(&row["knowledge"]).unwrap();
-        let schedule = knowledge.schedule(&workload).unwrap();
-        assert_eq!(Form::MatMulV3.knowledge_of(&schedule).unwrap(), knowledge, "{row}");
+        let product = MatMul::new(extent("m"), extent("k"), extent("n"));
+        let Knowledge::Tiling(tiling) = Form::MatMulV3.knowledge(&row["knowledge"]).unwrap() else { unreachable!() };
+        let schedule = tiling.schedule(&product).unwrap();
+        assert_eq!(Tiling::from_schedule(&schedule).unwrap(), tiling, "{row}");
     }
 }
 
