@@ -49,6 +49,7 @@ impl Session {
         let soc = backend.soc().clone();
         let paths = self.bank_paths(&settings, &soc)?;
         let mut bank = OperatorBank::open(paths.clone(), &soc);
+        bank.check_writable()?;
         let context = Context {
             soc: Some(soc),
             options: settings.given.clone(),
