@@ -15,7 +15,7 @@ pub mod infer;
 mod node;
 pub mod op;
 mod tensor;
-mod topology;
+pub(crate) mod topology;
 
 pub use attr::{Attr, Attrs};
 pub use constant::Constant;

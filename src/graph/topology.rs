@@ -2,6 +2,8 @@
 
 use super::{Graph, NodeId};
 use crate::status::{Error, Result};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 impl Graph {
     /// Checks every edge and output, and that there is no cycle.
@@ -32,52 +34,85 @@ impl Graph {
     ///
     /// Fails with [`Error::Graph`] that names a node on a cycle.
     pub fn topological_order(&self) -> Result<Vec<NodeId>> {
-        let mut waiting = vec![0u32; self.len()];
-        let mut users: Vec<Vec<NodeId>> = vec![Vec::new(); self.len()];
-        for (id, node) in self.iter() {
-            for port in node.inputs.iter().flatten() {
-                waiting[id.index()] += 1;
-                users[port.node.index()].push(id);
-            }
+        let sources = |node: usize, visit: &mut dyn FnMut(usize)| {
+            self.nodes[node].inputs.iter().flatten().for_each(|port| visit(port.node.index()));
+        };
+        match order(self.len(), sources) {
+            Ok(order) => Ok(order.into_iter().map(NodeId).collect()),
+            Err(cycle) => Err(cycle_error(&cycle, |node| &self.nodes[node].name)),
         }
-        let mut ready: std::collections::BinaryHeap<std::cmp::Reverse<NodeId>> =
-            self.iter().filter(|(id, _)| waiting[id.index()] == 0).map(|(id, _)| std::cmp::Reverse(id)).collect();
-        let mut order = Vec::with_capacity(self.len());
-        while let Some(std::cmp::Reverse(id)) = ready.pop() {
-            order.push(id);
-            for &user in &users[id.index()] {
-                waiting[user.index()] -= 1;
-                if waiting[user.index()] == 0 {
-                    ready.push(std::cmp::Reverse(user));
-                }
-            }
-        }
-        if order.len() == self.len() {
-            return Ok(order);
-        }
-        Err(Error::graph(self.cycle_through(&waiting), "the nodes form a cycle"))
     }
+}
 
-    /// Names of the nodes on one cycle among those still waiting for an input.
-    fn cycle_through(&self, waiting: &[u32]) -> String {
-        let mut at = waiting.iter().position(|&w| w > 0).unwrap_or(0);
-        let mut step_of = vec![None; self.len()];
-        let mut path = Vec::new();
-        while step_of[at].is_none() {
-            step_of[at] = Some(path.len());
-            path.push(at);
-            let blocked = self.nodes[at].inputs.iter().flatten().map(|p| p.node.index());
-            // A node that waits has an input that waits; following it must come back.
-            at = blocked.into_iter().find(|&i| waiting[i] > 0).unwrap_or(at);
-        }
-        let names: Vec<_> = path[step_of[at].unwrap_or(0)..]
-            .iter()
-            .rev()
-            .take(8)
-            .map(|&i| format!("`{}`", self.nodes[i].name))
-            .collect();
-        format!("nodes {}", names.join(" -> "))
+/// The numbers `0..count` in an order in which the sources of each come before it; among equals,
+/// ascending. `sources` calls its visitor with each source of a number, all below `count`.
+///
+/// Fails with the numbers on a cycle, each a source of the one after it.
+pub(crate) fn order(
+    count: usize,
+    sources: impl Fn(usize, &mut dyn FnMut(usize)),
+) -> std::result::Result<Vec<u32>, Vec<usize>> {
+    // Users of each number, as ranges of one list: graphs have a million nodes.
+    let mut waiting = vec![0u32; count];
+    let mut starts = vec![0u32; count + 1];
+    for (i, waits) in waiting.iter_mut().enumerate() {
+        sources(i, &mut |source| {
+            *waits += 1;
+            starts[source + 1] += 1;
+        });
     }
+    for i in 0..count {
+        starts[i + 1] += starts[i];
+    }
+    let mut users = vec![0u32; starts[count] as usize];
+    let mut next = starts.clone();
+    for i in 0..count {
+        sources(i, &mut |source| {
+            users[next[source] as usize] = i as u32;
+            next[source] += 1;
+        });
+    }
+    let mut ready: BinaryHeap<Reverse<u32>> =
+        (0..count).filter(|&i| waiting[i] == 0).map(|i| Reverse(i as u32)).collect();
+    let mut order = Vec::with_capacity(count);
+    while let Some(Reverse(i)) = ready.pop() {
+        order.push(i);
+        for &user in &users[starts[i as usize] as usize..starts[i as usize + 1] as usize] {
+            waiting[user as usize] -= 1;
+            if waiting[user as usize] == 0 {
+                ready.push(Reverse(user));
+            }
+        }
+    }
+    if order.len() == count { Ok(order) } else { Err(cycle(&waiting, sources)) }
+}
+
+/// One cycle among the numbers that still wait.
+fn cycle(waiting: &[u32], sources: impl Fn(usize, &mut dyn FnMut(usize))) -> Vec<usize> {
+    let mut at = waiting.iter().position(|&w| w > 0).unwrap_or(0);
+    let mut step_of = vec![None; waiting.len()];
+    let mut path = Vec::new();
+    while step_of[at].is_none() {
+        step_of[at] = Some(path.len());
+        path.push(at);
+        // What waits has a source that waits; following it must come back.
+        let mut blocked = at;
+        sources(at, &mut |source| {
+            if waiting[source] > 0 {
+                blocked = source;
+            }
+        });
+        at = blocked;
+    }
+    let mut cycle = path.split_off(step_of[at].unwrap_or(0));
+    cycle.reverse();
+    cycle
+}
+
+/// The error that names the nodes on a cycle.
+pub(crate) fn cycle_error<'n>(cycle: &[usize], name: impl Fn(usize) -> &'n String) -> Error {
+    let names: Vec<_> = cycle.iter().take(8).map(|&i| format!("`{}`", name(i))).collect();
+    Error::graph(format!("nodes {}", names.join(" -> ")), "the nodes form a cycle")
 }
 
 #[cfg(test)]
