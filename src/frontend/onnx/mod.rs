@@ -15,7 +15,7 @@ pub(in crate::frontend) mod tests;
 
 pub use tensor::MAX_DIM;
 
-use crate::graph::{Graph, Node, NodeId, Port};
+use crate::graph::{Graph, topology};
 use crate::status::{Error, Result};
 use builder::Builder;
 use prost::bytes::Bytes;
@@ -155,7 +155,7 @@ fn add_nodes(builder: &mut Builder, nodes: &[proto::Node], outputs: &[String], o
     let order = order(builder, nodes, &names)?;
     let used: FxHashSet<&str> =
         nodes.iter().flat_map(|n| &n.input).chain(outputs).map(String::as_str).filter(|n| !n.is_empty()).collect();
-    for index in order {
+    for index in order.into_iter().map(|i| i as usize) {
         let node = &nodes[index];
         let mut op = op::Op::open(builder, node, names[index].clone(), &used, opset)?;
         map::apply(&mut op, &node.domain, &node.op_type)?;
@@ -179,26 +179,25 @@ fn claim_names(builder: &mut Builder, nodes: &[proto::Node]) -> Vec<String> {
 }
 
 /// Indices of the nodes, producers first; the file's order where that is one.
-fn order(builder: &Builder, nodes: &[proto::Node], names: &[String]) -> Result<Vec<usize>> {
-    let mut producers: FxHashMap<&str, Port> = FxHashMap::default();
+fn order(builder: &Builder, nodes: &[proto::Node], names: &[String]) -> Result<Vec<u32>> {
+    let mut producers: FxHashMap<&str, u32> = FxHashMap::default();
     for (index, node) in nodes.iter().enumerate() {
-        for (output, tensor) in node.output.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
-            let port = Port { node: NodeId(index as u32), output: output as u32 };
-            let reason = match producers.insert(tensor, port) {
-                Some(first) => format!("node `{}` writes a tensor of the same name", names[first.node.index()]),
+        for tensor in node.output.iter().filter(|t| !t.is_empty()) {
+            let reason = match producers.insert(tensor, index as u32) {
+                Some(first) => format!("node `{}` writes a tensor of the same name", names[first as usize]),
                 None if builder.is_given(tensor) => "an input or initializer has the same name".to_owned(),
                 None => continue,
             };
             return Err(Error::graph(format!("node `{}`, output `{tensor}`", names[index]), reason));
         }
     }
-    // A graph that has only the edges finds the order, or names the cycle.
-    let mut skeleton = Graph::new("");
+    // Sources of each node, as ranges of one list.
+    let mut sources = Vec::new();
+    let mut ends = Vec::with_capacity(nodes.len());
     for (node, name) in nodes.iter().zip(names) {
-        let mut bare = Node::new(name, &node.op_type);
         for (slot, tensor) in node.input.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
             match producers.get(tensor.as_str()) {
-                Some(&port) => bare.inputs.push(Some(port)),
+                Some(&producer) => sources.push(producer),
                 None if builder.is_given(tensor) => {}
                 None => {
                     let place = format!("node `{name}` ({}), input {slot}", node.op_type);
@@ -206,7 +205,11 @@ fn order(builder: &Builder, nodes: &[proto::Node], names: &[String]) -> Result<V
                 }
             }
         }
-        skeleton.add(bare)?;
+        ends.push(sources.len());
     }
-    Ok(skeleton.topological_order()?.into_iter().map(NodeId::index).collect())
+    let visit = |node: usize, visit: &mut dyn FnMut(usize)| {
+        let start = if node == 0 { 0 } else { ends[node - 1] };
+        sources[start..ends[node]].iter().for_each(|&source| visit(source as usize));
+    };
+    topology::order(nodes.len(), visit).map_err(|cycle| topology::cycle_error(&cycle, |node| &names[node]))
 }
