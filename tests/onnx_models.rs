@@ -1,8 +1,10 @@
 //! Real networks through the ONNX reader: the bundled ones, and with `LIBAOE_MODELS` set to a
 //! directory every `.onnx` file below it.
 
-use aoe::frontend::{Framework, InputOptions, load_file, load_memory};
-use aoe::graph::{CONST, DATA, DataType, Graph};
+use aoe::frontend::{Framework, InputOptions, bind_inputs, load_file, load_memory, onnx};
+use aoe::graph::{CONST, DATA, DataType, Graph, NodeId, TensorDesc, infer};
+use aoe::lower::{Settings, lower};
+use aoe::soc::Soc;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -101,13 +103,92 @@ fn models_at_hand() -> Vec<PathBuf> {
     found
 }
 
+/// What a caller would say of a model's inputs: its batch where that is open.
+fn options(path: &Path) -> InputOptions {
+    InputOptions { batch: path.to_string_lossy().contains("dyn").then_some(1), ..InputOptions::default() }
+}
+
 #[test]
-fn every_model_at_hand_loads_with_all_operators_mapped() {
+fn every_model_at_hand_loads_with_all_operators_mapped_and_all_shapes_known() {
     for path in models_at_hand() {
-        let batch = path.to_string_lossy().contains("dyn").then_some(8);
-        let options = InputOptions { batch, ..InputOptions::default() };
-        let graph = load_file(&path, None, &options).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        println!("{}: {:?}", path.display(), histogram(&graph));
+        let graph = load_file(&path, None, &options(&path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert_eq!(unmapped(&graph), Vec::<String>::new(), "{}", path.display());
+        infer::require_static(&graph).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     }
+}
+
+/// A graph without what its file says of the tensors inside it.
+fn without_hints(graph: &Graph) -> Graph {
+    let mut bare = graph.clone();
+    for index in 0..bare.len() {
+        let node = bare.node_mut(NodeId(index as u32));
+        if node.op_type != DATA && node.op_type != CONST {
+            node.outputs.fill(TensorDesc::unknown());
+        }
+    }
+    bare
+}
+
+#[test]
+fn shapes_inferred_from_the_inputs_alone_are_those_the_file_states() {
+    let mut compared = 0;
+    for path in models_at_hand() {
+        let stated = onnx::read(std::fs::read(&path).unwrap().into(), "model", None).unwrap();
+        let mut inferred = without_hints(&stated);
+        bind_inputs(&mut inferred, &options(&path)).unwrap();
+        infer::infer(&mut inferred).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        infer::require_static(&inferred).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        for (id, node) in stated.iter() {
+            for (ours, theirs) in inferred.node(id).outputs.iter().zip(&node.outputs) {
+                let place = format!("{}: `{}` ({})", path.display(), node.name, node.op_type);
+                let Some(dims) = theirs.shape.dims() else { continue };
+                assert_eq!(ours.dtype, theirs.dtype, "{place}");
+                let found = ours.shape.dims().unwrap();
+                let agree = found.len() == dims.len() && found.iter().zip(dims).all(|(a, b)| a == b || *b < 0);
+                assert!(agree, "{place}: inferred {}, stated {}", ours.shape, theirs.shape);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 600, "the bundled models alone state more shapes than {compared}");
+}
+
+/// Multiply-adds of all products and convolutions.
+fn macs(graph: &Graph) -> u64 {
+    let lowered = lower(graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
+    lowered.kernels.iter().filter_map(|k| k.workload.cube()).map(|cube| cube.macs()).sum()
+}
+
+#[test]
+fn networks_cost_the_multiplications_they_are_known_for() {
+    assert_eq!(macs(&load("resnet50.onnx")), 4_089_184_256);
+    assert_eq!(macs(&load("bert_base.onnx")), 11_174_215_680);
+}
+
+#[test]
+fn models_at_hand_cost_the_multiplications_their_index_states() {
+    let Some(root) = std::env::var_os("LIBAOE_MODELS").map(PathBuf::from) else { return };
+    let index = std::fs::read_to_string(root.join("INDEX.csv")).unwrap();
+    for line in index.lines().skip(1) {
+        let fields = csv_fields(line);
+        let path = root.join(&fields[0]);
+        if path.extension().is_some_and(|suffix| suffix == "onnx") {
+            let graph = load_file(&path, None, &options(&path)).unwrap();
+            assert_eq!(macs(&graph).to_string(), fields[9], "{}", fields[0]);
+        }
+    }
+}
+
+/// Fields of a line of comma-separated values; quotes protect commas.
+fn csv_fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => fields.last_mut().unwrap().push(c),
+        }
+    }
+    fields
 }

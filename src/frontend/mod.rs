@@ -9,16 +9,13 @@ pub mod onnx;
 #[cfg(test)]
 mod tests;
 
+pub use crate::graph::infer::DIM_NAMES;
 pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
 
 use crate::graph::{Attr, Graph, NodeId, infer};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::path::Path;
-
-/// Attribute of a `Data` node: the symbols of its dimensions ([`Attr::Strs`], one for each
-/// dimension, empty where the dimension has none).
-pub const DIM_NAMES: &str = "_dim_names";
 
 /// Attribute of a node whose single entry in `axes` stands for that axis and all behind it, until
 /// the rank is known.

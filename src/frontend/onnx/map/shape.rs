@@ -1,6 +1,7 @@
 //! Constants, and operators that only change or tell a shape.
 
 use super::{Default::Int, Rule, attr, same, with};
+use crate::frontend::onnx::MAX_DIM;
 use crate::frontend::onnx::op::Op;
 use crate::graph::{Attr, CONST, Constant, DataType, Shape, TensorDesc};
 use crate::status::Result;
@@ -94,7 +95,11 @@ fn constant_of_shape(op: &mut Op) -> Result<()> {
         return Err(op.error(format!("attribute `value` has shape {}, not one element", desc.shape)));
     }
     let value = op.constant_input("value", TensorDesc::new(desc.dtype, Shape::scalar()), value)?;
-    let node = op.node("Fill").with_inputs([dims, value]);
+    let mut node = op.node("Fill").with_inputs([dims, value]);
+    // Models whose weights are made this way need their ranks before shapes are inferred.
+    if let Some(sizes) = op.const_ints(dims).filter(|sizes| sizes.iter().all(|d| (0..=MAX_DIM).contains(d))) {
+        node.outputs = vec![TensorDesc::new(desc.dtype, Shape::new(sizes))];
+    }
     op.finish(node)
 }
 

@@ -188,6 +188,18 @@ fn gemm_is_a_product_with_what_it_scales_and_adds() {
 }
 
 #[test]
+fn weights_made_by_nodes_have_their_shape_as_initializers_do() {
+    let model = Model::new(9)
+        .input("a", &[8.into(), 4.into()])
+        .initializer(&weight("b", &[4, 5]))
+        .initializer(&ints("size", &[5]))
+        .node(&node("ConstantOfShape", &["size"], &["c"], &[]))
+        .node(&node("Gemm", &["a", "b", "c"], &["r"], &[]))
+        .output("r");
+    assert_eq!(types(&model.read().unwrap()), ["Fill", "MatMulV2"]);
+}
+
+#[test]
 fn operators_over_many_tensors_become_chains_or_sums() {
     let of = |op_type: &str, inputs: &[&str]| {
         let graph = read(13, &node(op_type, inputs, &["r"], &[]), &[]);
