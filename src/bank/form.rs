@@ -124,6 +124,14 @@ impl Form {
 }
 
 impl Knowledge {
+    /// Fails with [`Error::IllegalSchedule`] where CANN would stop with an error when it meets it.
+    pub fn check_accepted(&self, workload: &Workload, soc: &Soc) -> Result<()> {
+        match (self, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => tiling.check_split(w, soc.ai_core_cnt),
+            _ => Ok(()),
+        }
+    }
+
     /// The schedule for a workload. Fails with [`Error::IllegalSchedule`] for a tiling without one.
     pub fn schedule(&self, workload: &Workload) -> Result<Schedule> {
         match (self, workload) {

@@ -156,6 +156,7 @@ impl OperatorBank {
     }
 
     fn usable(&self, knowledge: &Knowledge, workload: &Workload) -> Result<Schedule> {
+        knowledge.check_accepted(workload, &self.soc)?;
         let schedule = knowledge.schedule(workload)?;
         check(workload, &schedule, &self.soc)?;
         Ok(schedule)
@@ -163,13 +164,15 @@ impl OperatorBank {
 
     /// Notes a better tiling, to be written by [`OperatorBank::save`]. Where workloads share a record
     /// (see [`OperatorBank::record_name`]), the one that gains more time keeps it. Fails with
-    /// [`Error::IllegalSchedule`] for a schedule that the workload's record form cannot say.
+    /// [`Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, or at which
+    /// CANN would stop with an error.
     pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
         let form = Form::of(workload);
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
         let knowledge = form.knowledge_of(schedule, workload)?;
+        knowledge.check_accepted(workload, &self.soc)?;
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {

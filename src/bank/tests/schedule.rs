@@ -91,6 +91,23 @@ fn operands_that_stay_whole_keep_their_panels() {
     assert_eq!((tiling.step_kb, tiling.depth_b1), (16, 16), "B is whole too, though the template names A only");
 }
 
+#[test]
+fn multi_core_split_k_is_recorded_only_where_cann_runs_it() {
+    let split = Tiling { tiling_enable: 4, single_core_m: 512, single_core_n: 4096, single_core_k: 64, ..BASE };
+    let float = MatMul { dtype: DataType::Float, trans_b: true, ..MatMul::new(500, 1024, 4096) };
+    split.check_split(&float, 16).unwrap();
+    for (product, cores, what) in [
+        (float.clone(), 15, "16 tasks for 15 cores"),
+        (MatMul { dtype: DataType::Float16, ..float.clone() }, 16, "float32"),
+        (MatMul { trans_a: true, ..float.clone() }, 16, "transposed"),
+        (MatMul { trans_b: false, ..float.clone() }, 16, "transposed"),
+    ] {
+        let error = split.check_split(&product, cores).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+        Tiling { tiling_enable: 3, ..split }.check_split(&product, cores).unwrap();
+    }
+}
+
 fn any_tiling() -> impl Strategy<Value = Tiling> {
     let steps = (1u32..9, 1u32..9, 1u32..9, 1u32..9, 1u32..4, 1u32..5);
     let sizes = (1u32..64, 1u32..64, 1u32..2000, 1u32..17, 1u32..17, 1u32..17);

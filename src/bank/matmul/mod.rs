@@ -1,0 +1,10 @@
+//! `MatMulV3` of CANN's runtime bank.
+
+mod key;
+mod tiling;
+
+pub use key::{has_key, info_dict, pack_key};
+pub use tiling::Tiling;
+
+/// Operator type of the bank file.
+pub const OP_TYPE: &str = "MatMulV3";
