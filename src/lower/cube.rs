@@ -212,13 +212,8 @@ impl Scene<'_> {
             ConvKind::BackpropFilter => DataType::Float,
             _ => self.settings.precision.cube_result(result, dtype),
         };
-        let conv = Conv {
-            dtype,
-            out_dtype,
-            bias: pass != ConvPass::BackpropInput && kind != ConvKind::BackpropFilter && self.has_bias(pass),
-            hf32: self.hf32(dtype),
-            ..self.sizes(&read, kind)?
-        };
+        let conv =
+            Conv { dtype, out_dtype, bias: self.has_bias(pass), hf32: self.hf32(dtype), ..self.sizes(&read, kind)? };
         self.check_conv(&conv)?;
         if conv.cin == 0 {
             return Ok(Some(self.fill(self.results()?)));
@@ -232,11 +227,14 @@ impl Scene<'_> {
         image.map_or(DataType::Float16, |(_, d)| d.dtype)
     }
 
+    /// The bias is the one vector among the inputs, apart from a leading `input_size`.
     fn has_bias(&self, pass: ConvPass) -> bool {
-        let filter = self.call.connected().filter(|(_, d)| d.shape.rank() >= Some(3)).count();
-        let vectors = self.call.connected().filter(|(_, d)| d.shape.rank() == Some(1) && d.dtype.is_float()).count();
-        let integer_bias = pass == ConvPass::Forward && self.call.get(2).is_some_and(|d| d.shape.rank() == Some(1));
-        filter >= 2 && (vectors > 0 || integer_bias)
+        let mut vectors = self.call.connected().filter(|(_, d)| d.shape.rank() == Some(1));
+        match pass {
+            ConvPass::Forward => vectors.next().is_some(),
+            ConvPass::Transposed => vectors.any(|(_, d)| d.dtype.is_float()),
+            ConvPass::BackpropInput | ConvPass::BackpropFilter => false,
+        }
     }
 
     /// Height and width; one spatial axis is a width, a depth goes into channels and images.

@@ -8,6 +8,8 @@ mod collapse;
 mod cube;
 mod movement;
 mod precision;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use precision::Precision;

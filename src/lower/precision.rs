@@ -30,8 +30,8 @@ impl Precision {
     /// CANN's names of the modes.
     pub const NAMES: &'static [(&'static str, Precision)] = &[
         ("force_fp16", Precision::ForceFp16),
-        ("force_fp32", Precision::CubeFp16InFp32Out),
         ("cube_fp16in_fp32out", Precision::CubeFp16InFp32Out),
+        ("force_fp32", Precision::CubeFp16InFp32Out),
         ("allow_fp32_to_fp16", Precision::AllowFp32ToFp16),
         ("must_keep_origin_dtype", Precision::MustKeepOriginDtype),
         ("allow_mix_precision", Precision::AllowMixPrecision),

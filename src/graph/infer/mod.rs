@@ -21,6 +21,8 @@ pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod shape;
+#[cfg(test)]
+mod tests;
 pub(crate) mod training;
 mod value;
 mod window;

@@ -367,6 +367,15 @@ pub(crate) fn strided_slice(call: &Call<'_>) -> Inference {
     Inferred::dims(x.dtype, strides.iter().filter(|s| !s.dropped).map(|s| s.count).collect::<Vec<_>>())
 }
 
+/// `AsStrided(x, size, stride)`: any view of the elements.
+pub(crate) fn as_strided(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    match call.params(1, &["size"]) {
+        Params::Known(sizes) => Inferred::dims(x.dtype, sizes),
+        _ => Inferred::unknown(x.dtype),
+    }
+}
+
 /// `Tile(x, multiples)`.
 pub(crate) fn tile(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;

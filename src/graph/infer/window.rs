@@ -205,8 +205,11 @@ impl Axis {
         let full = steps.checked_add(extent).and_then(|n| n.checked_add(extra)).ok_or_else(overflow)?;
         let same = padding.is_same().then(|| self.input.checked_mul(self.stride).ok_or_else(overflow)).transpose()?;
         if let Some(wanted) = wanted.filter(|&w| w > 0).or(same) {
-            let total = full.saturating_sub(wanted).max(0);
-            self.pads = split_pads(padding, total);
+            let given = Axis { input: wanted, ..self }.slide(Padding::Explicit, false);
+            // The padding of the forward pass stands where it leads from the wanted size to this one.
+            if padding != Padding::Explicit || given.map_or(true, |g| g.output != self.input) {
+                self.pads = split_pads(padding, full.saturating_sub(wanted).max(0));
+            }
             self.output = wanted;
             return Ok(self);
         }

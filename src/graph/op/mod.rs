@@ -158,7 +158,9 @@ pub fn known_types() -> impl Iterator<Item = &'static str> {
 
 /// Whether an operator gives other values each time it runs, so that it cannot be folded away.
 pub(in crate::graph) fn is_random(op_type: &str) -> bool {
-    op_type.contains("Random") || matches!(op_type, "DropOutGenMask" | "DropOutGenMaskV3" | "Multinomial" | "Bernoulli")
+    op_type.contains("Random")
+        || op_type.contains("DropOutGenMask")
+        || matches!(op_type, "TruncatedNormal" | "Bernoulli")
 }
 
 #[cfg(test)]

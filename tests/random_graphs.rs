@@ -1,0 +1,296 @@
+//! No graph makes inference or lowering panic, and kernels write what their nodes write.
+
+use aoe::graph::infer::infer;
+use aoe::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, op};
+use aoe::lower::{Precision, Settings, lower};
+use aoe::soc::Soc;
+use aoe::workload::Workload;
+use proptest::prelude::*;
+
+/// Attributes that rules read, with values from sane to absurd.
+const NAMES: &[&str] = &[
+    "strides",
+    "pads",
+    "dilations",
+    "ksize",
+    "groups",
+    "axes",
+    "axis",
+    "concat_dim",
+    "split_dim",
+    "num_split",
+    "perm",
+    "shape",
+    "size",
+    "offsets",
+    "begin",
+    "end",
+    "keep_dims",
+    "data_format",
+    "auto_pad",
+    "equation",
+    "hidden_size",
+    "output_padding",
+    "input_size",
+    "filter_size",
+    "orig_input_shape",
+    "block_size",
+    "multiples",
+    "paddings",
+    "depth",
+    "k",
+    "batch_dims",
+    "begin_norm_axis",
+    "num_groups",
+    "ceil_mode",
+    "global_pooling",
+    "transpose_x1",
+    "adj_x2",
+    "rank_size",
+    "shrink_axis_mask",
+    "ellipsis_mask",
+    "new_axis_mask",
+    "end_axis",
+    "num_axes",
+    "input_layout",
+    "head_num",
+    "scales",
+    "output_size",
+    "tiles",
+    "depth_radius",
+    "num_weights",
+    "shape_gamma",
+    "start",
+    "limit",
+    "delta",
+    "layout",
+    "k",
+    "is_training",
+    "dst_type",
+    "direction",
+    "crop_size",
+    "pooled_height",
+    "window",
+    "stride",
+    "size_splits",
+];
+
+fn number() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        6 => 0..9i64,
+        2 => -4..0i64,
+        1 => prop_oneof![Just(i64::MAX), Just(i64::MIN), Just(1 << 31), Just((1 << 62) - 1), Just(-1 << 40), Just(4097)],
+    ]
+}
+
+/// Sizes that a tensor may have, or nearly.
+fn size() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        20 => 0..9i64,
+        3 => Just(-1),
+        1 => prop_oneof![Just(1 << 31), Just(1 << 45), Just(4097), Just(i64::MAX), Just(-2)],
+    ]
+}
+
+fn attr() -> impl Strategy<Value = Attr> {
+    prop_oneof![
+        number().prop_map(Attr::Int),
+        any::<bool>().prop_map(Attr::Bool),
+        any::<f64>().prop_map(Attr::Float),
+        prop::collection::vec(number(), 0..6).prop_map(Attr::Ints),
+        prop::collection::vec(any::<f64>(), 0..5).prop_map(Attr::Floats),
+        prop::sample::select(vec![
+            "NCHW",
+            "NHWC",
+            "NDHWC",
+            "SAME_UPPER",
+            "SAME_LOWER",
+            "VALID",
+            "ij,jk->ik",
+            "...i,i...",
+            "bidirectional",
+            "BNSD",
+            "TND",
+            "",
+            "C",
+            "->",
+            "a,b,c",
+        ])
+        .prop_map(|s| Attr::Str(s.to_owned())),
+        prop::sample::select(DataType::ALL).prop_map(Attr::Type),
+        prop::collection::vec(prop::collection::vec(number(), 0..3), 0..4).prop_map(Attr::IntLists),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Input(DataType, Option<Vec<i64>>),
+    Ints(Vec<i64>, bool),
+    Floats(Vec<f64>),
+    Opaque(Vec<i64>),
+}
+
+fn source() -> impl Strategy<Value = Source> {
+    let dims = || prop::collection::vec(size(), 0..6);
+    prop_oneof![
+        (prop::sample::select(DataType::ALL), prop::option::weighted(0.9, dims()))
+            .prop_map(|(t, d)| Source::Input(t, d)),
+        (prop::collection::vec(number(), 0..6), any::<bool>()).prop_map(|(v, scalar)| Source::Ints(v, scalar)),
+        prop::collection::vec(any::<f64>(), 0..5).prop_map(Source::Floats),
+        dims().prop_map(Source::Opaque),
+    ]
+}
+
+#[derive(Debug, Clone)]
+struct Step {
+    op_type: String,
+    inputs: Vec<Option<prop::sample::Index>>,
+    attrs: Vec<(&'static str, Attr)>,
+    outputs: usize,
+    mapped: bool,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let mut types: Vec<&str> = op::known_types().collect();
+    types.sort_unstable();
+    types.push("Mystery");
+    let input = prop::option::weighted(0.9, any::<prop::sample::Index>());
+    let attrs = prop::collection::vec((prop::sample::select(NAMES), attr()), 0..6);
+    (prop::sample::select(types), prop::collection::vec(input, 0..6), attrs, 0..4usize, prop::bool::weighted(0.95))
+        .prop_map(|(op_type, inputs, attrs, outputs, mapped)| Step {
+            op_type: op_type.to_owned(),
+            inputs,
+            attrs,
+            outputs,
+            mapped,
+        })
+}
+
+fn build(sources: &[Source], steps: &[Step]) -> Graph {
+    let mut graph = Graph::new("random");
+    let mut ports = Vec::new();
+    for (i, source) in sources.iter().enumerate() {
+        let name = format!("s{i}");
+        let list = |n: usize| Shape::new([n as i64]);
+        ports.push(match source {
+            Source::Input(dtype, dims) => {
+                let shape = dims.clone().map_or(Shape::unknown_rank(), Shape::new);
+                graph.add_input(name, TensorDesc::new(*dtype, shape)).unwrap()
+            }
+            Source::Ints(v, scalar) => {
+                let (shape, v) = if *scalar {
+                    (Shape::scalar(), vec![v.first().copied().unwrap_or(0)])
+                } else {
+                    (list(v.len()), v.clone())
+                };
+                graph.add_const(name, TensorDesc::new(DataType::Int64, shape), Constant::Ints(v)).unwrap()
+            }
+            Source::Floats(v) => {
+                let desc = TensorDesc::new(DataType::Float, list(v.len()));
+                graph.add_const(name, desc, Constant::Floats(v.clone())).unwrap()
+            }
+            Source::Opaque(dims) => {
+                let desc = TensorDesc::new(DataType::Float, Shape::new(dims.clone()));
+                graph.add_const(name, desc, Constant::Opaque).unwrap()
+            }
+        });
+    }
+    for (i, step) in steps.iter().enumerate() {
+        let mut node =
+            Node::new(format!("n{i}"), &step.op_type).with_outputs(vec![TensorDesc::unknown(); step.outputs]);
+        node.inputs = step.inputs.iter().map(|index| index.as_ref().map(|at| *at.get(&ports))).collect();
+        node.mapped = step.mapped;
+        for (name, value) in &step.attrs {
+            node.attrs.set(*name, value.clone());
+        }
+        let id = graph.add(node).unwrap();
+        ports.extend((0..step.outputs).map(|output| Port { node: id, output: output as u32 }));
+    }
+    graph
+}
+
+fn drive(graph: &mut Graph) {
+    if infer(graph).is_err() {
+        return;
+    }
+    infer(graph).expect("what was inferred once can be inferred again");
+    for (soc, precision) in [("Ascend910B2", Precision::ForceFp16), ("Ascend910A", Precision::AllowFp32ToFp16)] {
+        let soc = Soc::find(soc).unwrap();
+        let lowered = lower(graph, &soc, &Settings { precision, allow_hf32: true });
+        for kernel in lowered.into_iter().flat_map(|l| l.kernels) {
+            let _ = (kernel.workload.to_string(), kernel.workload.cube().map(|c| c.macs()));
+        }
+    }
+}
+
+/// A tensor that exists: small sizes, as images and matrices have.
+fn real_source() -> impl Strategy<Value = Source> {
+    let dims = prop_oneof![
+        prop::collection::vec(prop_oneof![8 => 1..9i64, 1 => Just(0)], 0..6),
+        Just(vec![2, 4, 8, 8]),
+        Just(vec![4, 4, 3, 3]),
+        Just(vec![8, 8]),
+        Just(vec![4]),
+    ];
+    let types = prop::sample::select(vec![DataType::Float, DataType::Float16, DataType::Int32, DataType::Bool]);
+    prop_oneof![
+        6 => (types, dims).prop_map(|(t, d)| Source::Input(t, Some(d))),
+        1 => (prop::collection::vec(0..4i64, 0..5), any::<bool>()).prop_map(|(v, scalar)| Source::Ints(v, scalar)),
+    ]
+}
+
+/// Elements that a kernel writes, where its outputs are the node's.
+fn written(workload: &Workload) -> Option<u64> {
+    let outputs = match workload {
+        Workload::Vector(w) => &w.outputs,
+        Workload::Reduce(w) => &w.outputs,
+        Workload::Move(w) => &w.outputs,
+        Workload::MatMul(w) => return Some(w.batch * w.m * w.n),
+        Workload::Conv(_) | Workload::Collective(_) | Workload::Fused(_) => return None,
+    };
+    Some(outputs.iter().map(aoe::workload::Operand::elements).sum())
+}
+
+fn assert_kernels_write_their_outputs(graph: &Graph) {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let Ok(lowered) = lower(graph, &soc, &Settings::default()) else { return };
+    for kernel in lowered.kernels {
+        let node = graph.node(kernel.node);
+        let outputs: u64 = node.outputs.iter().filter_map(|d| d.shape.elements()).sum();
+        if let Some(written) = written(&kernel.workload) {
+            assert_eq!(written, outputs, "{} {:?}: {}", node.op_type, node.outputs, kernel.workload);
+        }
+        assert_ne!(outputs, 0, "{} writes nothing", node.op_type);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn one_operator_on_anything_never_panics(
+        sources in prop::collection::vec(source(), 1..5),
+        step in step(),
+    ) {
+        drive(&mut build(&sources, &[step]));
+    }
+
+    #[test]
+    fn kernels_write_exactly_what_their_nodes_do(
+        sources in prop::collection::vec(real_source(), 1..5),
+        steps in prop::collection::vec(step(), 1..4),
+    ) {
+        let mut graph = build(&sources, &steps);
+        if infer(&mut graph).is_ok() {
+            assert_kernels_write_their_outputs(&graph);
+        }
+    }
+
+    #[test]
+    fn small_graphs_of_anything_never_panic(
+        sources in prop::collection::vec(source(), 1..5),
+        steps in prop::collection::vec(step(), 1..8),
+    ) {
+        drive(&mut build(&sources, &steps));
+    }
+}
