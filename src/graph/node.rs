@@ -47,7 +47,7 @@ pub struct Node {
     pub outputs: Vec<TensorDesc>,
     /// Attributes under their Ascend names.
     pub attrs: Attrs,
-    /// Value of a `Const` node.
+    /// Value of a `Const` node, or of a node that shape inference folded into one: it runs no kernel.
     pub value: Option<Constant>,
 }
 

@@ -1,7 +1,8 @@
 //! Data movement: what is read, what is written, and how much of it stays together.
 
 use super::{Scene, collapse};
-use crate::graph::infer::movement::{self, Stride};
+use crate::graph::infer::movement;
+use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
 use crate::graph::{DataType, TensorDesc};
 use crate::status::Result;
@@ -108,7 +109,7 @@ impl Scene<'_> {
         let dims = x.shape.known().unwrap_or_default();
         let out = self.output_dims()?;
         let strides = if self.node().op_type.starts_with("Strided") {
-            movement::strides_of(&self.call, dims).map_err(|r| self.error(r))?
+            slice::strides_of(&self.call, dims).map_err(|r| self.error(r))?
         } else {
             None
         };

@@ -7,7 +7,7 @@
 use super::call::Call;
 use super::dim;
 use super::value::{Elements, MAX_ELEMENTS, Value, positions, strides};
-use super::{movement, reduce, shape};
+use super::{arithmetic, movement, reduce, shape, slice};
 use crate::graph::{DataType, TensorDesc};
 
 /// Values of the outputs of a node, where they can be told; by output index.
@@ -34,7 +34,7 @@ fn single(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         "Cast" | "CastLike" => cast(call, out),
         "Gather" | "GatherV2" | "GatherV2D" => gather(call, out),
         "Concat" | "ConcatD" | "ConcatV2" | "ConcatV2D" | "Pack" => concat(call, out),
-        "Slice" | "SliceD" | "SliceDV2" => slice(call, out),
+        "Slice" | "SliceD" | "SliceDV2" => plain_slice(call, out),
         "StridedSlice" | "StridedSliceD" | "StridedSliceV2" | "StridedSliceV3" => strided_slice(call, out),
         "Expand" | "ExpandD" | "BroadcastTo" | "BroadcastToD" => {
             let x = call.value(0)?;
@@ -46,8 +46,8 @@ fn single(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         "ReduceProd" | "ReduceProdD" | "ReduceSum" | "ReduceSumD" | "ReduceMax" | "ReduceMaxD" | "ReduceMin"
         | "ReduceMinD" => reduction(call, out),
         "Neg" | "Abs" | "Sign" | "Floor" | "Ceil" | "Round" | "Rint" | "Sqrt" | "Reciprocal" | "Square"
-        | "LogicalNot" | "Exp" | "Log" => unary(call, name, out),
-        _ => binary(call, name, out),
+        | "LogicalNot" | "Exp" | "Log" => arithmetic::unary(call, name, out),
+        _ => arithmetic::binary(call, name, out),
     }
 }
 
@@ -64,7 +64,7 @@ fn count(call: &Call<'_>, of: impl Fn(&[i64]) -> Option<i64>) -> Option<Value> {
 }
 
 /// Sizes of an output that is small enough to follow.
-fn small(out: &TensorDesc) -> Option<&[i64]> {
+pub(super) fn small(out: &TensorDesc) -> Option<&[i64]> {
     let dims = out.shape.known()?;
     followable(dims).map(|_| dims)
 }
@@ -101,7 +101,7 @@ fn range(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
 }
 
 /// Elements converted to what a type holds: integers are truncated, truth values are 0 or 1.
-fn as_type(elements: Elements, dtype: DataType) -> Elements {
+pub(super) fn as_type(elements: Elements, dtype: DataType) -> Elements {
     match elements {
         Elements::Ints(v) if dtype.is_float() => Elements::Floats(v.into_iter().map(|i| i.map(|i| i as f64)).collect()),
         Elements::Ints(v) if dtype == DataType::Bool => {
@@ -191,7 +191,7 @@ fn interleave<T: Copy>(parts: &[(Option<Vec<Option<T>>>, usize)], outer: usize) 
     result
 }
 
-fn slice(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
+fn plain_slice(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
     let x = call.value(0)?;
     let offsets = call.params(1, &["offsets", "begin"]).known()?.to_vec();
     view(&x, small(out)?, &offsets, &vec![1; offsets.len()])
@@ -210,7 +210,7 @@ fn view(x: &Value, dims: &[i64], starts: &[i64], steps: &[i64]) -> Option<Value>
 
 fn strided_slice(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
     let x = call.value(0)?;
-    let entries = movement::strides_of(call, &x.dims).ok()??;
+    let entries = slice::strides_of(call, &x.dims).ok()??;
     let own: Vec<_> = entries.iter().filter(|e| !e.inserted).collect();
     let dims: Vec<_> = own.iter().map(|e| e.count).collect();
     if dims.iter().any(|&d| d < 0) {
@@ -268,7 +268,7 @@ fn tile(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
 }
 
 /// A value repeated along the axes where it has size 1 or none.
-fn broadcast_value(x: &Value, dims: &[i64]) -> Option<Value> {
+pub(super) fn broadcast_value(x: &Value, dims: &[i64]) -> Option<Value> {
     if x.dims == dims {
         return Some(x.clone());
     }
@@ -331,93 +331,4 @@ fn reduction(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         *slot = slot.zip(*value).and_then(|(a, b)| op(a, b));
     }
     Value::new(small(out)?.to_vec(), Elements::Ints(result))
-}
-
-fn unary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Value> {
-    let x = call.value(0)?;
-    let elements = match &x.elements {
-        Elements::Ints(v) => {
-            let op: fn(i64) -> Option<i64> = match name {
-                "Neg" => i64::checked_neg,
-                "Abs" => i64::checked_abs,
-                "Sign" => |a| Some(a.signum()),
-                "Square" => |a| a.checked_mul(a),
-                "LogicalNot" => |a| Some(i64::from(a == 0)),
-                "Floor" | "Ceil" | "Round" | "Rint" => Some,
-                _ => return None,
-            };
-            Elements::Ints(v.iter().map(|i| i.and_then(op)).collect())
-        }
-        Elements::Floats(v) => {
-            let op: fn(f64) -> f64 = match name {
-                "Neg" => |a| -a,
-                "Abs" => f64::abs,
-                "Sign" => f64::signum,
-                "Square" => |a| a * a,
-                "Floor" => f64::floor,
-                "Ceil" => f64::ceil,
-                "Round" | "Rint" => f64::round_ties_even,
-                "Sqrt" => f64::sqrt,
-                "Reciprocal" => f64::recip,
-                "Exp" => f64::exp,
-                "Log" => f64::ln,
-                _ => return None,
-            };
-            Elements::Floats(v.iter().map(|f| f.map(op)).collect())
-        }
-    };
-    Value::new(x.dims.clone(), as_type(elements, out.dtype))
-}
-
-type IntOp = fn(i64, i64) -> Option<i64>;
-type FloatOp = fn(f64, f64) -> f64;
-
-#[expect(clippy::float_cmp, reason = "the operator compares exactly")]
-/// What a binary operator does to integers (nothing where it overflows or divides by zero) and to
-/// floating-point numbers.
-fn binary_ops(name: &str) -> Option<(IntOp, FloatOp)> {
-    fn truth(holds: bool) -> f64 {
-        f64::from(u8::from(holds))
-    }
-    Some(match name {
-        "Add" | "AddV2" => (i64::checked_add, |a, b| a + b),
-        "Sub" => (i64::checked_sub, |a, b| a - b),
-        "Mul" => (i64::checked_mul, |a, b| a * b),
-        "Div" | "RealDiv" | "TruncateDiv" => (i64::checked_div, |a, b| a / b),
-        "FloorDiv" => (|a, b| floor_mod(a, b).and_then(|r| a.checked_sub(r)?.checked_div(b)), |a, b| (a / b).floor()),
-        "Mod" | "TruncateMod" => (i64::checked_rem, |a, b| a % b),
-        "FloorMod" => (floor_mod, |a, b| a - (a / b).floor() * b),
-        "Maximum" => (|a, b| Some(a.max(b)), f64::max),
-        "Minimum" => (|a, b| Some(a.min(b)), f64::min),
-        "Pow" => (|a, b| a.checked_pow(u32::try_from(b).ok()?), f64::powf),
-        "Equal" => (|a, b| Some(i64::from(a == b)), |a, b| truth(a == b)),
-        "NotEqual" => (|a, b| Some(i64::from(a != b)), |a, b| truth(a != b)),
-        "Less" => (|a, b| Some(i64::from(a < b)), |a, b| truth(a < b)),
-        "LessEqual" => (|a, b| Some(i64::from(a <= b)), |a, b| truth(a <= b)),
-        "Greater" => (|a, b| Some(i64::from(a > b)), |a, b| truth(a > b)),
-        "GreaterEqual" => (|a, b| Some(i64::from(a >= b)), |a, b| truth(a >= b)),
-        "LogicalAnd" => (|a, b| Some(i64::from(a != 0 && b != 0)), |a, b| truth(a != 0.0 && b != 0.0)),
-        "LogicalOr" => (|a, b| Some(i64::from(a != 0 || b != 0)), |a, b| truth(a != 0.0 || b != 0.0)),
-        _ => return None,
-    })
-}
-
-/// Remainder with the sign of the divisor.
-fn floor_mod(a: i64, b: i64) -> Option<i64> {
-    let r = a.checked_rem(b)?;
-    Some(if r != 0 && (r < 0) != (b < 0) { r + b } else { r })
-}
-
-fn binary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Value> {
-    let (int_op, float_op) = binary_ops(name)?;
-    let dims = small(out)?;
-    let a = broadcast_value(call.value(0)?.as_ref(), dims)?;
-    let b = broadcast_value(call.value(1)?.as_ref(), dims)?;
-    let elements = if let (Elements::Ints(a), Elements::Ints(b)) = (&a.elements, &b.elements) {
-        Elements::Ints(a.iter().zip(b).map(|(a, b)| a.zip(*b).and_then(|(a, b)| int_op(a, b))).collect())
-    } else {
-        let (a, b) = (a.partial_floats(), b.partial_floats());
-        Elements::Floats(a.iter().zip(&b).map(|(a, b)| a.zip(*b).map(|(a, b)| float_op(a, b))).collect())
-    };
-    Value::new(dims.to_vec(), as_type(elements, out.dtype))
 }

@@ -5,6 +5,7 @@
 //! and known) and answers with the outputs. Rules live in one file per family of operators, `fold`
 //! follows the integer arithmetic that decides shapes.
 
+mod arithmetic;
 pub(crate) mod attention;
 mod call;
 pub(crate) mod conv;
@@ -21,6 +22,7 @@ pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod shape;
+pub(crate) mod slice;
 #[cfg(test)]
 mod tests;
 pub(crate) mod training;
@@ -37,7 +39,8 @@ use dim::Reason;
 use rustc_hash::FxHashSet;
 use value::Value;
 
-/// Attribute of a `Data` node: the symbol of each dimension, empty where it has none.
+/// Attribute of a `Data` node: the symbols of its dimensions ([`super::Attr::Strs`], one for each
+/// dimension, empty where the dimension has none).
 pub const DIM_NAMES: &str = "_dim_names";
 
 /// More dimensions than any tensor on the device may have.

@@ -7,7 +7,7 @@ use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
 use super::{Family, Kind};
 use crate::graph::infer::Rule;
 use crate::graph::infer::{attention, conv, einsum, elementwise, image, matmul, movement, norm, pick, pool};
-use crate::graph::infer::{recurrent, reduce, shape, training};
+use crate::graph::infer::{recurrent, reduce, shape, slice, training};
 
 const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
     Family { kind, rule, types }
@@ -158,8 +158,8 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Join, movement::pack, &["Pack", "Stack"]),
     row(Kind::Split, movement::split, &["Split", "SplitD", "SplitV", "SplitVD"]),
     row(Kind::Split, movement::unpack, &["Unpack", "Unstack"]),
-    row(Kind::Slice, movement::slice, &["Slice", "SliceD", "SliceDV2"]),
-    row(Kind::Slice, movement::strided_slice, &["StridedSlice", "StridedSliceD", "StridedSliceV2", "StridedSliceV3"]),
+    row(Kind::Slice, slice::slice, &["Slice", "SliceD", "SliceDV2"]),
+    row(Kind::Slice, slice::strided_slice, &["StridedSlice", "StridedSliceD", "StridedSliceV2", "StridedSliceV3"]),
     row(Kind::Slice, movement::like_second, &["Crop"]),
     row(Kind::Gather, pick::gather, &["Gather", "GatherV2", "GatherV2D", "GatherV3", "EmbeddingLookup"]),
     row(Kind::Gather, pick::gather_nd, &["GatherNd"]),
