@@ -35,7 +35,7 @@ bench:   ## time the tuning of the bundled models, and the criterion benchmarks
 accuracy search-bench:
 	@scripts/bench $@
 
-nightly: ## lint, all tests, and those too long for every change
+nightly: ## lint, all tests with many more cases, and those too long for every change
 	@scripts/nightly
 
 install: ## library, header, command line, CMake and pkg-config files; PREFIX=/usr/local DESTDIR= LIBDIR=lib
