@@ -107,12 +107,12 @@ impl CaseOutcome {
 impl OpatOutcome {
     /// Time of the whole network before tuning in microseconds: every kernel's time, summed.
     pub fn before_us(&self) -> f64 {
-        self.cases.iter().map(|c| c.before_us * c.count() as f64).sum()
+        self.cases.iter().fold(0.0, |sum, c| sum + c.before_us * c.count() as f64)
     }
 
     /// Time of the whole network after tuning in microseconds.
     pub fn after_us(&self) -> f64 {
-        self.cases.iter().map(|c| c.after_us * c.count() as f64).sum()
+        self.cases.iter().fold(0.0, |sum, c| sum + c.after_us * c.count() as f64)
     }
 
     /// Number of cases with this status.

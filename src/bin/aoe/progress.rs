@@ -2,6 +2,7 @@
 
 use crate::console::{Console, log_on_stdout};
 use crate::settings::Settings;
+use crate::table::middle_cut;
 use aoe::tune::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::time::Duration;
 const MIN_COLUMNS: u16 = 20;
 /// Columns that the bar with its network time needs; narrower terminals get the bar alone.
 const WIDE_COLUMNS: u16 = 72;
+/// Columns of the model's name beside the bar.
+const NAME_COLUMNS: usize = 24;
 
 /// Shows the progress of one tuning.
 pub struct Meter {
@@ -73,13 +76,15 @@ fn bar_columns(settings: &Settings) -> Option<u16> {
 
 fn bar(columns: u16, model: &str) -> ProgressBar {
     let template = if columns < WIDE_COLUMNS {
-        "{wide_bar} {percent:>3}%"
+        "[{wide_bar}] {percent:>3}%"
     } else {
-        "{prefix:.24} {wide_bar} {pos}/{len} {msg} {elapsed}"
+        "{prefix} [{wide_bar}] {pos}/{len} {msg} {elapsed}"
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    // Letters that every terminal and every locale shows.
+    let style = style.progress_chars("=> ");
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
-    bar.set_prefix(model.to_owned());
+    bar.set_prefix(middle_cut(model, NAME_COLUMNS));
     bar.enable_steady_tick(Duration::from_millis(500));
     bar
 }

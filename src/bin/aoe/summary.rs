@@ -1,7 +1,6 @@
 //! The text after a tuning: who measured, the network's time, its slowest operators, where the files lie.
 
-use crate::console::printable;
-use crate::table::{Align, table};
+use crate::table::{Align, middle_cut, table};
 use aoe::report::improvement;
 use aoe::status::{Error, Result};
 use serde::Deserialize;
@@ -81,7 +80,7 @@ impl Kernel {
 
     /// The first node's name, shortened, and how many nodes run the operator.
     fn label(&self) -> String {
-        let name = middle_cut(&printable(self.first_node()));
+        let name = middle_cut(self.first_node(), NAME_COLUMNS);
         if self.count > 1 { format!("{name} (x{})", self.count) } else { name }
     }
 }
@@ -117,8 +116,13 @@ impl Summary {
         lines.push(String::new());
         lines.extend(self.unmapped_line());
         lines.extend(self.failed_line());
-        lines.push(labelled("Bank", &self.bank.custom.display().to_string()));
+        lines.push(self.bank_line());
         lines
+    }
+
+    /// Where the bank lies.
+    pub fn bank_line(&self) -> String {
+        labelled("Bank", &self.bank.custom.display().to_string())
     }
 
     /// The slowest operators, before or after, the slowest before first.
@@ -179,17 +183,6 @@ fn some_of(names: &[String]) -> String {
     }
 }
 
-/// Exporters tell modules apart by how names begin, and nodes of one module by how they end.
-fn middle_cut(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= NAME_COLUMNS {
-        return name.to_owned();
-    }
-    let half = (NAME_COLUMNS - 2) / 2;
-    let (head, tail) = (&letters[..half], &letters[letters.len() - half..]);
-    head.iter().chain(&['.', '.']).chain(tail).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,14 +210,6 @@ mod tests {
         let summary = Summary { kernels, ..Summary::default() };
         assert_eq!(summary.slowest()[0].label(), "many (x30)");
         assert!(summary.operators()[1].contains("30.00"), "{:#?}", summary.operators());
-    }
-
-    #[test]
-    fn a_long_name_keeps_its_beginning_and_its_end() {
-        let long = format!("/encoder/{}/attention/MatMul", "x".repeat(80));
-        let label = kernel(&long, 5.0, 1.0).label();
-        assert!(label.starts_with("/encoder/xxx") && label.ends_with("xx/attention/MatMul"), "{label}");
-        assert_eq!(label.chars().count(), NAME_COLUMNS);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Columns of text that line up, whatever letters they hold.
 
+use crate::console::printable;
 use console::measure_text_width;
 
 /// On which side a column's cells stand.
@@ -38,6 +39,18 @@ fn pad(cell: &str, align: Align, width: usize) -> String {
     }
 }
 
+/// A name that takes this many letters at most, its control characters written as escapes. Exporters
+/// tell modules apart by how names begin and nodes of one module by how they end, so the middle goes.
+pub fn middle_cut(name: &str, most: usize) -> String {
+    let letters: Vec<char> = printable(name).chars().collect();
+    if letters.len() <= most {
+        return letters.into_iter().collect();
+    }
+    let kept = most.saturating_sub(2);
+    let (head, tail) = (&letters[..kept / 2], &letters[letters.len() - kept.div_ceil(2)..]);
+    head.iter().chain(&['.', '.']).chain(tail).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +60,15 @@ mod tests {
         let rows = [["conv".to_owned(), "1.5".to_owned()], ["卷积层".to_owned(), "1234.5".to_owned()]];
         let lines = table([("name", Align::Left), ("us", Align::Right)], &rows);
         assert_eq!(lines, ["name        us", "conv       1.5", "卷积层  1234.5"]);
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_beginning_and_its_end() {
+        let long = format!("/encoder/{}/attention/MatMul", "x".repeat(80));
+        let cut = middle_cut(&long, 31);
+        assert_eq!(cut, "/encoder/xxxxx..ttention/MatMul");
+        assert_eq!(middle_cut("conv1", 5), "conv1");
+        assert_eq!(middle_cut("a\n", 9), "a\\n");
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Job<'_> {
                 break;
             }
         }
-        if !self.interrupt.came() {
+        if failed == 0 && !self.interrupt.came() {
             let seconds = started.elapsed().as_secs();
             self.console.line(&format!("[Aoe]Aoe process finished,cost time {seconds}s."));
         }
@@ -152,12 +152,13 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
     let row = |one: &Tuned| {
         let summary = &one.summary;
         let state = if one.cancelled { " (interrupted)" } else { "" };
+        let name = one.result_file.file_name().unwrap_or_default();
         [
             summary.graph.clone(),
             format!("{:.3}", summary.before_us / 1e3),
             format!("{:.3}", summary.after_us / 1e3),
             summary.improvement(),
-            format!("{}{state}", one.result_file.display()),
+            format!("{}{state}", name.to_string_lossy()),
         ]
     };
     let columns = [
@@ -167,5 +168,13 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
         ("gain", Align::Right),
         ("result", Align::Left),
     ];
-    table(columns, &tuned.iter().map(row).collect::<Vec<_>>())
+    let mut lines = table(columns, &tuned.iter().map(row).collect::<Vec<_>>());
+    // One environment gives all of them one place.
+    if let Some(one) = tuned.first() {
+        let results = one.result_file.parent().unwrap_or(Path::new("."));
+        lines.push(String::new());
+        lines.push(one.summary.bank_line());
+        lines.push(labelled("Results", &results.display().to_string()));
+    }
+    lines
 }
