@@ -569,7 +569,9 @@ AoeStatus AoeTuningGraph(AoeSessionId session, const AoeOption *options, size_t 
 AoeStatus AoeCancel(AoeSessionId session);
 
 /*
- * The result of the session's last tuning as JSON: the content of its result file.
+ * The result of the session's last tuning as JSON: the content of its result file (member
+ * `aoe_result`), and more than CANN's form has room for, such as the backend, the SoC, every kernel with
+ * its tiling before and after, and the options that counted.
  *
  * session: the session.
  * buffer, size: see BUFFERS.
@@ -581,11 +583,11 @@ AoeStatus AoeCancel(AoeSessionId session);
 AoeStatus AoeGetReport(AoeSessionId session, char *buffer, size_t *size);
 
 /*
- * The session's tuned graph.
+ * The session's graph as tuned: each tuned node has its tiling, as JSON, in attribute `_aoe_tiling`.
  *
  * session: the session.
  * graph: receives a copy.
- * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND before a tuning has succeeded;
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND before a tuning has come to its end or was cancelled;
  *   AOE_ERROR_INVALID_SESSION; AOE_ERROR_UNINITIALIZED; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
  * Ownership: the caller's, until AoeGraphDestroy.
  * Threads: any.
@@ -610,7 +612,8 @@ AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
  *
  *   struct_size  bytes of this structure as the library knows it; read only fields within it.
  *   done, total  distinct operators finished, and in all.
- *   node         name of the node whose operator was finished last; "" before the first.
+ *   node         name of the node whose operator was finished last; "" before the first, and in the
+ *                last call, when everything is saved.
  *   network_us   time of the whole network in microseconds: tuned where finished, else before tuning.
  *   baseline_us  time of the whole network before tuning in microseconds, as far as known.
  *   elapsed_s    seconds since the tuning began.
@@ -630,8 +633,10 @@ typedef struct AoeProgress {
  *
  * progress: how far it is.
  * payload: as given to AoeSetProgressCallback.
- * Returns: 0 to go on; anything else cancels the tuning.
- * Threads: called from the tuning's threads, never by two at a time for one session.
+ * Returns: 0 to go on; anything else cancels the tuning, after which it may still be called for what was
+ *   under way.
+ * Threads: called on the thread that called AoeTuningGraph, before the first operator, after each, and
+ *   at the end.
  */
 typedef int32_t (*AoeProgressCallback)(const AoeProgress *progress, void *payload);
 

@@ -140,10 +140,7 @@ pub unsafe extern "C" fn AoeTuningGraph(
     guard("AoeTuningGraph", || {
         // SAFETY: the header's contract.
         let options = unsafe { self::options(options, option_count) }?;
-        with_session(session, |_| {
-            let _ = pairs(&options);
-            Err(Error::Unsupported { what: "tuning".into(), reason: "not built yet".into() })
-        })
+        with_session(session, |s| s.tune(pairs(&options)))
     })
 }
 
