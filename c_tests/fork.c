@@ -1,0 +1,97 @@
+/* A forked child of a process that has initialised the library. */
+#include "support/network.h"
+
+#include <sys/wait.h>
+
+/* Runs `child` in a forked child, which reports through check.h like its parent. */
+static void in_child(void (*child)(void)) {
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        child();
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static AoeSessionId session;
+static AoeGraph *graph;
+
+static void every_call_is_refused(void) {
+    AoeSessionId id = 0;
+    AoeGraph *made = NULL;
+    AoeNodeId node = 0;
+    size_t size = 0;
+    int ge_session = 0;
+    const int64_t dims[] = {1};
+    AoeTensor desc = tensor_of(AOE_DT_FLOAT, dims, 1);
+    CHECK_ERROR(AOE_ERROR_FORKED, "process", AoeInitialize(NULL, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeFinalize());
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeCreateSession(&id));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeDestroySession(session));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetGeSession(session, &ge_session));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetDependGraphs(session, NULL, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetDependGraphsInputs(session, NULL, NULL, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetTuningGraph(session, graph));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetTuningGraphInput(session, NULL, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeTuningGraph(session, NULL, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeCancel(session));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGetReport(session, NULL, &size));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGetTunedGraph(session, &made));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGetSessionError(session, NULL, &size));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetProgressCallback(session, NULL, NULL));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSetLogCallback(NULL, NULL));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphCreate("x", &made));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphLoadFile("x.onnx", NULL, 0, &made));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphLoadMemory("x", 1, NULL, 0, &made));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphSaveFile(graph, "x.air"));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphAddInput(graph, "y", &desc, &node));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeCount(graph, &size));
+    AoeGraphDestroy(graph);
+    CHECK(AoeGetVersion() == AOE_VERSION && AoeGetApi(AOE_API_VERSION) != NULL);
+}
+
+TEST(forked_child) {
+    CHECK_OK(AoeInitialize(QUICK));
+    session = small_session();
+    graph = small_network();
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    for (int i = 0; i < 20; i++) in_child(every_call_is_refused);
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    CHECK_OK(AoeDestroySession(session));
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeFinalize());
+}
+
+static int32_t fork_now(const AoeProgress *progress, void *payload) {
+    (void)progress;
+    (void)payload;
+    in_child(every_call_is_refused);
+    return 0;
+}
+
+TEST(forked_child_while_tuning) {
+    CHECK_OK(AoeInitialize(QUICK));
+    session = small_session();
+    graph = small_network();
+    CHECK_OK(AoeSetProgressCallback(session, fork_now, NULL));
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeFinalize());
+}
+
+static void initialize_and_tune(void) {
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeSessionId own = small_session();
+    CHECK_OK(AoeTuningGraph(own, NULL, 0));
+    CHECK_OK(AoeDestroySession(own));
+    CHECK_OK(AoeFinalize());
+}
+
+TEST(a_child_forked_before_initialize_has_a_library_of_its_own) {
+    in_child(initialize_and_tune);
+    initialize_and_tune();
+    in_child(initialize_and_tune);
+}

@@ -1,0 +1,149 @@
+/* Graphs: what is malformed is refused where it can first be seen, and named. */
+#include "support/network.h"
+
+static AoeSessionId session_for(const AoeGraph *graph, AoeStatus expected, const char *culprit) {
+    AoeSessionId session = 0;
+    CHECK_OK(AoeCreateSession(&session));
+    if (expected == AOE_SUCCESS)
+        CHECK_OK(AoeSetTuningGraph(session, graph));
+    else
+        CHECK_ERROR(expected, culprit, AoeSetTuningGraph(session, graph));
+    return session;
+}
+
+TEST(a_cycle_is_refused_with_its_nodes) {
+    AoeGraph *graph = NULL;
+    AoeNodeId a, b;
+    CHECK_OK(AoeInitialize(QUICK));
+    CHECK_OK(AoeGraphCreate("ring", &graph));
+    CHECK_OK(AoeGraphAddNode(graph, "front", "Relu", 1, &a));
+    CHECK_OK(AoeGraphAddNode(graph, "back", "Relu", 1, &b));
+    CHECK_OK(AoeGraphAddEdge(graph, a, 0, b, 0));
+    CHECK_OK(AoeGraphAddEdge(graph, b, 0, a, 0));
+    session_for(graph, AOE_ERROR_INVALID_GRAPH, "`back`");
+    const AoeGraph *depend[] = {graph};
+    AoeSessionId session = 0;
+    CHECK_OK(AoeCreateSession(&session));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "cycle", AoeSetDependGraphs(session, depend, 1));
+    CHECK_OK(AoeFinalize());
+    AoeGraphDestroy(graph);
+}
+
+TEST(duplicate_and_missing_names) {
+    AoeGraph *graph = small_network();
+    AoeNodeId node = 99;
+    size_t before = 0, after = 0;
+    CHECK_OK(AoeGraphGetNodeCount(graph, &before));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "`relu`", AoeGraphAddNode(graph, "relu", "Relu", 1, &node));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "empty", AoeGraphAddNode(graph, "", "Relu", 1, &node));
+    CHECK_OK(AoeGraphGetNodeCount(graph, &after));
+    CHECK(before == after && node == 99);
+    CHECK_OK(AoeGraphFindNode(graph, "relu", &node));
+    CHECK(node == 4);
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`relu6`", AoeGraphFindNode(graph, "relu6", &node));
+    AoeGraphDestroy(graph);
+}
+
+TEST(impossible_dimensions) {
+    AoeGraph *graph = NULL;
+    AoeNodeId node;
+    const int64_t wrong[][2] = {{1, -3}, {1, 0}, {(int64_t)1 << 31, 1}, {INT64_MAX, 1}, {INT64_MIN, 1}, {-2, 1}};
+    CHECK_OK(AoeGraphCreate("net", &graph));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        AoeTensor desc = tensor_of(AOE_DT_FLOAT, wrong[i], 2);
+        CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`desc`", AoeGraphAddInput(graph, "x", &desc, &node));
+    }
+    const int64_t vast[] = {INT32_MAX, INT32_MAX, INT32_MAX};
+    AoeTensor value = tensor_of(AOE_DT_FLOAT, vast, 3);
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`value`", AoeGraphAddConst(graph, "w", &value, &node));
+    AoeGraphDestroy(graph);
+}
+
+TEST(unknown_data_types_and_formats) {
+    AoeGraph *graph = NULL;
+    AoeNodeId node;
+    const int64_t dims[] = {1};
+    AoeTensor desc = tensor_of(AOE_DT_FLOAT, dims, 1);
+    CHECK_OK(AoeGraphCreate("net", &graph));
+    desc.data_type = 5;
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "5 is no data type", AoeGraphAddInput(graph, "x", &desc, &node));
+    desc.data_type = AOE_DT_FLOAT;
+    desc.format = 5;
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "5 is no format", AoeGraphAddInput(graph, "x", &desc, &node));
+    desc.format = AOE_FORMAT_NCHW;
+    CHECK_OK(AoeGraphAddInput(graph, "x", &desc, &node));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "38", AoeGraphSetAttrDataType(graph, node, "dst_type", 38));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "2", AoeGraphSetAttrBool(graph, node, "keep_dims", 2));
+    AoeGraphDestroy(graph);
+}
+
+TEST(edges_to_nowhere) {
+    AoeGraph *graph = small_network();
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`source`", AoeGraphAddEdge(graph, 6, 0, 5, 2));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`source_output`", AoeGraphAddEdge(graph, 0, 1, 5, 2));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`target`", AoeGraphAddEdge(graph, 0, 0, 6, 2));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`target_input`", AoeGraphAddEdge(graph, 0, 0, 5, AOE_MAX_NODE_PORTS));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "connected", AoeGraphAddEdge(graph, 0, 0, 5, 0));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`output`", AoeGraphAddOutput(graph, 5, 1));
+    AoeGraphDestroy(graph);
+}
+
+TEST(an_operator_unknown_to_ascend_is_kept_and_named) {
+    AoeGraph *graph = small_network();
+    AoeNodeId node, fc2;
+    const int64_t dims[] = {256, 128};
+    AoeTensor desc = tensor_of(AOE_DT_FLOAT16, dims, 2);
+    CHECK_OK(AoeGraphAddNode(graph, "mystery", "NoSuchOperator", 1, &node));
+    CHECK_OK(AoeGraphFindNode(graph, "fc2", &fc2));
+    CHECK_OK(AoeGraphAddEdge(graph, fc2, 0, node, 0));
+    CHECK_OK(AoeGraphSetOutputDesc(graph, node, 0, &desc));
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeSessionId session = session_for(graph, AOE_SUCCESS, "");
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    char *report = report_of(session);
+    CHECK(strstr(report, "mystery") != NULL);
+    free(report);
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeFinalize());
+}
+
+TEST(a_graph_without_operators_has_nothing_to_tune) {
+    AoeGraph *graph = NULL;
+    CHECK_OK(AoeInitialize(QUICK));
+    CHECK_OK(AoeGraphCreate("empty", &graph));
+    AoeSessionId session = session_for(graph, AOE_SUCCESS, "");
+    CHECK_STATUS(AOE_ERROR_NON_OPTIMIZE_GRAPH, AoeTuningGraph(session, NULL, 0));
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeFinalize());
+}
+
+TEST(saving_says_that_it_is_not_built_and_touches_nothing) {
+    AoeGraph *graph = small_network();
+    CHECK_ERROR(AOE_ERROR_UNSUPPORTED, "out.air", AoeGraphSaveFile(graph, "out.air"));
+    CHECK(access("out.air", F_OK) != 0);
+    AoeGraphDestroy(graph);
+}
+
+TEST(a_graph_of_many_nodes_is_built_in_linear_time) {
+    enum { NODES = 200000 };
+    const int64_t dims[] = {16};
+    AoeTensor desc = tensor_of(AOE_DT_FLOAT16, dims, 1);
+    AoeGraph *graph = NULL;
+    AoeNodeId last, next;
+    size_t count = 0;
+    char name[32];
+    CHECK_OK(AoeGraphCreate("long", &graph));
+    CHECK_OK(AoeGraphAddInput(graph, "x", &desc, &last));
+    for (int i = 1; i < NODES; i++) {
+        snprintf(name, sizeof name, "relu%d", i);
+        CHECK_OK(AoeGraphAddNode(graph, name, "Relu", 1, &next));
+        CHECK_OK(AoeGraphAddEdge(graph, last, 0, next, 0));
+        last = next;
+    }
+    CHECK_OK(AoeGraphGetNodeCount(graph, &count));
+    CHECK(count == NODES);
+    CHECK_OK(AoeInitialize(QUICK));
+    session_for(graph, AOE_SUCCESS, "");
+    CHECK_OK(AoeFinalize());
+    AoeGraphDestroy(graph);
+}

@@ -1,0 +1,2 @@
+/* As once.c, in C++. */
+#include "once.c"

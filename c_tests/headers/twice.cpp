@@ -1,0 +1,2 @@
+/* As twice.c, in C++. */
+#include "twice.c"

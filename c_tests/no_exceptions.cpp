@@ -1,0 +1,29 @@
+// The C++ face under -fno-exceptions: only the try_ form exists, and nothing throws.
+#include <aoe.hpp>
+
+#include "support/check.h"
+
+#if AOE_HAS_EXCEPTIONS
+#error "this file is for -fno-exceptions"
+#endif
+
+TEST(tune_without_exceptions) {
+    const auto library = aoe::Library::try_initialize({{"job_type", "2"}, {"backend", "simulator"}, {"max_tuning_count", "8"}});
+    CHECK(library.ok());
+    auto graph = aoe::Graph::try_create("net");
+    CHECK(graph.ok());
+    auto x = graph->try_input("x", {AOE_DT_FLOAT16, {32, 64}});
+    auto w = graph->try_constant("w", {AOE_DT_FLOAT16, {64, 32}});
+    CHECK(x && w);
+    auto product = graph->try_node("fc", "MatMulV2", {*x, *w});
+    CHECK(product && product->try_attr("transpose_x1", false));
+    CHECK(graph->try_output(*product));
+    auto session = aoe::Session::try_create();
+    CHECK(session && session->try_set_graph(*graph));
+    CHECK(session->try_on_progress([](const AoeProgress &) { return true; }));
+    auto tuned = session->try_tune();
+    CHECK(tuned && *tuned);
+    auto report = session->try_report();
+    CHECK(report && report->find("OPAT") != std::string::npos);
+    CHECK(session->try_tune({{"seed", "x"}}).status() == AOE_ERROR_INVALID_OPTION_ATTR);
+}
