@@ -25,6 +25,8 @@ pub struct Summary {
     /// After tuning.
     pub after_us: f64,
     kernels: Vec<Kernel>,
+    finished: bool,
+    summary: Counts,
     #[serde(rename = "tuning_time(s)")]
     seconds: f64,
     unmapped: Vec<Unmapped>,
@@ -38,6 +40,16 @@ struct Backend {
 #[derive(Debug, Default, Deserialize)]
 struct Bank {
     custom: PathBuf,
+}
+
+/// Tuned operators by what became of them.
+#[derive(Debug, Default, Deserialize)]
+struct Counts {
+    repo_add_num: usize,
+    repo_update_num: usize,
+    repo_reserved_num: usize,
+    repo_unsatisfied_num: usize,
+    total_num: usize,
 }
 
 /// One distinct operator of the network.
@@ -99,17 +111,10 @@ impl Summary {
 
     /// The lines to print after CANN's.
     pub fn lines(&self) -> Vec<String> {
-        let nodes: usize = self.kernels.iter().map(|kernel| kernel.count).sum();
-        let network = format!(
-            "{:.3} ms before, {:.3} ms after; {nodes} kernels, {} distinct, tuned in {:.1} s",
-            self.before_us / 1e3,
-            self.after_us / 1e3,
-            self.kernels.len(),
-            self.seconds
-        );
         let mut lines = vec![
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
-            labelled("Network", &network),
+            labelled("Network", &self.network()),
+            labelled("Tuned", &self.counts()),
         ];
         lines.push(String::new());
         lines.extend(self.operators());
@@ -118,6 +123,23 @@ impl Summary {
         lines.extend(self.failed_line());
         lines.push(self.bank_line());
         lines
+    }
+
+    fn network(&self) -> String {
+        let nodes: usize = self.kernels.iter().map(|kernel| kernel.count).sum();
+        let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
+        let distinct = self.kernels.len();
+        let part = if self.finished { "" } else { ", as far as it was tuned" };
+        format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
+    }
+
+    fn counts(&self) -> String {
+        let Counts { repo_add_num, repo_update_num, repo_reserved_num, repo_unsatisfied_num, total_num } = self.summary;
+        format!(
+            "{total_num} operators in {:.1} s: {repo_add_num} added to the bank, {repo_update_num} updated there, \
+             {repo_reserved_num} kept from it, {repo_unsatisfied_num} left at CANN's default",
+            self.seconds
+        )
     }
 
     /// Where the bank lies.
