@@ -11,7 +11,6 @@ mod tests;
 
 pub use crate::graph::infer::DIM_NAMES;
 pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
-pub use infer::DIM_NAMES;
 
 use crate::graph::{Attr, Graph, NodeId, infer};
 use crate::status::{Error, Result};
