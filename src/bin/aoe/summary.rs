@@ -26,7 +26,8 @@ pub struct Summary {
     pub after_us: f64,
     kernels: Vec<Kernel>,
     finished: bool,
-    summary: Counts,
+    #[serde(rename = "summary")]
+    counts: Counts,
     #[serde(rename = "tuning_time(s)")]
     seconds: f64,
     unmapped: Vec<Unmapped>,
@@ -45,11 +46,16 @@ struct Bank {
 /// Tuned operators by what became of them.
 #[derive(Debug, Default, Deserialize)]
 struct Counts {
-    repo_add_num: usize,
-    repo_update_num: usize,
-    repo_reserved_num: usize,
-    repo_unsatisfied_num: usize,
-    total_num: usize,
+    #[serde(rename = "repo_add_num")]
+    added: usize,
+    #[serde(rename = "repo_update_num")]
+    updated: usize,
+    #[serde(rename = "repo_reserved_num")]
+    reserved: usize,
+    #[serde(rename = "repo_unsatisfied_num")]
+    unsatisfied: usize,
+    #[serde(rename = "total_num")]
+    total: usize,
 }
 
 /// One distinct operator of the network.
@@ -114,7 +120,7 @@ impl Summary {
         let mut lines = vec![
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
             labelled("Network", &self.network()),
-            labelled("Tuned", &self.counts()),
+            labelled("Tuned", &self.tuned()),
         ];
         lines.push(String::new());
         lines.extend(self.operators());
@@ -133,11 +139,11 @@ impl Summary {
         format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
     }
 
-    fn counts(&self) -> String {
-        let Counts { repo_add_num, repo_update_num, repo_reserved_num, repo_unsatisfied_num, total_num } = self.summary;
+    fn tuned(&self) -> String {
+        let Counts { added, updated, reserved, unsatisfied, total } = self.counts;
         format!(
-            "{total_num} operators in {:.1} s: {repo_add_num} added to the bank, {repo_update_num} updated there, \
-             {repo_reserved_num} kept from it, {repo_unsatisfied_num} left at CANN's default",
+            "{total} operators in {:.1} s: {added} added to the bank, {updated} updated there, \
+             {reserved} kept from it, {unsatisfied} left at CANN's default",
             self.seconds
         )
     }
