@@ -175,6 +175,9 @@ fn translate(error: &error::Error) -> Result<Request> {
 
 /// What to say about a word that is neither an option nor a sub-command.
 fn unknown(word: &str) -> String {
+    if options::find(word.trim_start_matches('-')).is_some_and(|_| word.starts_with("--")) {
+        return format!("option `{word}` does not belong to this command");
+    }
     if word.starts_with('-') {
         let hint = options::nearest(word).map(|name| format!("; did you mean `--{name}`?")).unwrap_or_default();
         return format!("there is no option `{word}`{hint}");

@@ -78,6 +78,8 @@ fn mistakes_name_the_word_and_the_likely_option() {
         (&["--model", "--job_type", "2"], ["--model", "value is required"]),
         (&["--seed=1", "--seed=2"], ["--seed", "multiple times"]),
         (&["-x"], ["-x", "no option"]),
+        (&["soc", "--job_type=2"], ["--job_type", "does not belong"]),
+        (&["--job_type=2", "soc"], ["--job_type", "soc"]),
     ] {
         let error = tune(arguments).unwrap_err();
         assert_eq!(error.id(), Some("EG0000"), "{error}");
