@@ -19,7 +19,10 @@ fn link_arguments() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libaoe.so.{major}");
     // Code must stay mapped after dlclose: thread-local destructors and worker threads may outlive it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");
+    // A fuzzer defines its coverage hooks in the executable, so its shared library leaves them open.
+    if env::var_os("CARGO_CFG_FUZZING").is_none() {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");
+    }
 }
 
 /// Writes `aoe_generated.h` into `OUT_DIR`; the source tree is never written to.
