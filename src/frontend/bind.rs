@@ -31,6 +31,7 @@ pub fn bind_inputs(graph: &mut Graph, options: &InputOptions) -> Result<()> {
         inputs.spread_symbols();
     }
     inputs.check(graph)?;
+    inputs.spread_to_unmapped(graph);
     for input in inputs.list {
         if let (Some(dims), Some(output)) = (input.dims, graph.node_mut(input.id).outputs.first_mut()) {
             output.shape = Shape::new(dims);
@@ -146,6 +147,28 @@ impl Inputs {
                 if let Some(&(value, _)) = self.symbols.get(symbol) {
                     *dim = value;
                 }
+            }
+        }
+    }
+
+    /// Does the same for what a file says of the outputs of operators that no rule infers; their
+    /// [`DIM_NAMES`] list the dimensions of all outputs.
+    fn spread_to_unmapped(&self, graph: &mut Graph) {
+        if self.symbols.is_empty() {
+            return;
+        }
+        for index in 0..graph.len() {
+            let id = NodeId(index as u32);
+            let Some(Attr::Strs(names)) = graph.node(id).attrs.get(DIM_NAMES).filter(|_| !graph.node(id).mapped) else {
+                continue;
+            };
+            let values: Vec<_> = names.iter().map(|name| self.symbols.get(name).map(|(value, _)| *value)).collect();
+            let mut values = values.into_iter();
+            for output in &mut graph.node_mut(id).outputs {
+                let Some(dims) = output.shape.dims() else { continue };
+                let bound = dims.iter().zip(values.by_ref());
+                let bound = bound.map(|(&dim, value)| if dim == UNKNOWN_DIM { value.unwrap_or(dim) } else { dim });
+                output.shape = Shape::new(bound.collect::<Vec<_>>());
             }
         }
     }

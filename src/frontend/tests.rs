@@ -48,6 +48,23 @@ fn the_batch_binds_open_first_dimensions_only() {
 }
 
 #[test]
+fn a_bound_symbol_counts_for_what_the_file_says_of_unmapped_operators() {
+    use super::onnx::tests::{FLOAT, encode, value_info};
+    let mut model = Model::new(17)
+        .input("a", &["batch".into(), "length".into()])
+        .node(&node("Custom", &["a"], &["p", "q"], &[]))
+        .node(&node("Relu", &["q"], &["y"], &[]))
+        .output("y");
+    model.graph.value_info.push(encode(&value_info("p", FLOAT, &[7.into(), "batch".into()])));
+    model.graph.value_info.push(encode(&value_info("q", FLOAT, &["batch".into(), "length".into(), "other".into()])));
+    let graph = load(&model.bytes(), &given(&[("a", &[3, 5])], None)).unwrap();
+    let (_, custom) = graph.iter().find(|(_, n)| !n.mapped).unwrap();
+    let shapes: Vec<_> = custom.outputs.iter().map(|o| o.shape.to_string()).collect();
+    assert_eq!(shapes, ["[7,3]", "[3,5,?]"]);
+    assert_eq!(graph.desc(graph.outputs()[0]).shape.to_string(), "[3,5,?]");
+}
+
+#[test]
 fn options_that_contradict_the_model_are_named() {
     for (options, parts) in [
         (given(&[("c", &[1, 4])], None), ["`c`", "`a`, `b`"]),
@@ -112,6 +129,10 @@ fn files_that_cannot_be_read_are_named_with_the_reason() {
     let empty = dir.path().join("empty.onnx");
     std::fs::write(&empty, []).unwrap();
     assert!(file_error(&empty).contains("empty"));
+    let huge = dir.path().join("huge.onnx");
+    std::fs::File::create(&huge).unwrap().set_len(3 << 30).unwrap();
+    assert!(file_error(&huge).contains("2 GiB"));
+    assert!(file_error(Path::new("/dev/null")).contains("regular"));
     let unknown = dir.path().join("model.bin");
     std::fs::write(&unknown, "hello").unwrap();
     assert!(file_error(&unknown).contains("framework"));

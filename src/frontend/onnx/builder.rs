@@ -1,6 +1,6 @@
 //! The graph under construction: names, tensors by their ONNX name, constants on demand.
 
-use super::tensor;
+use super::tensor::{self, Declared};
 use super::{proto, proto::decode};
 use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
@@ -23,7 +23,7 @@ pub struct Builder {
     names: FxHashMap<String, u64>,
     tensors: FxHashMap<String, Port>,
     pending: FxHashMap<String, Pending>,
-    hints: FxHashMap<String, TensorDesc>,
+    hints: FxHashMap<String, Declared>,
 }
 
 impl Builder {
@@ -112,7 +112,7 @@ impl Builder {
         let declared = tensor::declared_input(&info)?;
         let name = self.claim(&info.name);
         let port = self.graph.add_input(name, declared.desc)?;
-        if !declared.symbols.is_empty() {
+        if declared.symbols.iter().any(|symbol| !symbol.is_empty()) {
             self.graph.node_mut(port.node).attrs.set(crate::frontend::DIM_NAMES, Attr::Strs(declared.symbols));
         }
         self.tensors.insert(info.name, port);
@@ -122,17 +122,17 @@ impl Builder {
     /// Takes what the file says of a tensor inside the graph.
     pub fn hint(&mut self, bytes: Bytes, index: usize) -> Result<()> {
         let info: proto::ValueInfo = decode(bytes, || format!("value_info {index}"))?;
-        let desc = tensor::declared_value(&info);
+        let declared = tensor::declared_value(&info);
         // A graph output often stands in value_info too, and may be without a type here or there.
-        if desc != TensorDesc::unknown() {
-            self.hints.insert(info.name, desc);
+        if declared.desc != TensorDesc::unknown() {
+            self.hints.insert(info.name, declared);
         }
         Ok(())
     }
 
-    /// What is known beforehand of the tensor of this name.
-    pub fn hinted(&self, tensor: &str) -> TensorDesc {
-        self.hints.get(tensor).cloned().unwrap_or_else(TensorDesc::unknown)
+    /// What the file says of the tensor of this name.
+    pub fn hinted(&self, tensor: &str) -> Declared {
+        self.hints.get(tensor).cloned().unwrap_or_else(Declared::nothing)
     }
 
     /// Whether the tensor is an input or an initializer: something no node may write.

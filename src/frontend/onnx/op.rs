@@ -3,6 +3,7 @@
 use super::builder::Builder;
 use super::proto::{self, decode};
 use super::tensor;
+use crate::frontend::DIM_NAMES;
 use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -237,7 +238,7 @@ impl<'a> Op<'a> {
 
     /// A node of this Ascend type under the node's own name, with no inputs yet and all outputs.
     pub fn node(&self, op_type: &str) -> Node {
-        let outputs = self.node.output.iter().take(self.output_count()).map(|name| self.builder.hinted(name));
+        let outputs = self.node.output.iter().take(self.output_count()).map(|name| self.builder.hinted(name).desc);
         let mut node = Node::new(&self.name, op_type).with_outputs(outputs.collect());
         node.origin_type.clone_from(&self.node.op_type);
         node
@@ -284,7 +285,7 @@ impl<'a> Op<'a> {
     pub fn finish_output(&mut self, output: usize, port: Port) {
         let Some(name) = self.node.output.get(output).filter(|name| !name.is_empty()) else { return };
         let hint = self.builder.hinted(name);
-        self.builder.describe(port, hint);
+        self.builder.describe(port, hint.desc);
         self.builder.bind(name, port);
     }
 
@@ -327,6 +328,11 @@ impl<'a> Op<'a> {
         node.mapped = false;
         node.inputs.clone_from(&self.inputs);
         self.copy_attrs(&mut node)?;
+        // No rule will tell its shapes: what the file says must do, once its symbols are bound.
+        let names: Vec<String> = self.node.output.iter().flat_map(|name| self.builder.hinted(name).symbols).collect();
+        if names.iter().any(|name| !name.is_empty()) {
+            node.attrs.set(DIM_NAMES, Attr::Strs(names));
+        }
         self.finish(node)
     }
 }

@@ -107,11 +107,19 @@ fn typed_values(tensor: &proto::Tensor, dtype: DataType) -> Constant {
 }
 
 /// What `ValueInfoProto` says of a tensor.
+#[derive(Clone)]
 pub struct Declared {
     /// Type and shape; a symbolic or missing dimension is unknown.
     pub desc: TensorDesc,
-    /// Symbols of the dimensions, empty where there is none; empty when no dimension has one.
+    /// Symbols of the dimensions, empty where there is none.
     pub symbols: Vec<String>,
+}
+
+impl Declared {
+    /// Nothing is said.
+    pub fn nothing() -> Self {
+        Declared { desc: TensorDesc::unknown(), symbols: Vec::new() }
+    }
 }
 
 /// Reads the type of a graph input, where type and shape must make sense.
@@ -134,24 +142,24 @@ pub fn declared_input(info: &proto::ValueInfo) -> Result<Declared> {
         dims.push(dim.dim_value.unwrap_or(UNKNOWN_DIM));
         symbols.push(dim.dim_param.filter(|_| dim.dim_value.is_none()).unwrap_or_default());
     }
-    if symbols.iter().all(String::is_empty) {
-        symbols.clear();
-    }
     Ok(Declared { desc: TensorDesc::new(dtype, Shape::new(dims)), symbols })
 }
 
 /// Reads the type of a tensor inside the graph, which is a hint: what makes no sense in it counts
 /// as not known.
-pub fn declared_value(info: &proto::ValueInfo) -> TensorDesc {
-    let Some(tensor) = info.kind.as_ref().and_then(|k| k.tensor.as_ref()) else { return TensorDesc::unknown() };
+pub fn declared_value(info: &proto::ValueInfo) -> Declared {
+    let Some(tensor) = info.kind.as_ref().and_then(|k| k.tensor.as_ref()) else { return Declared::nothing() };
     let dtype = DataType::from_onnx(tensor.elem_type).unwrap_or(DataType::Undefined);
-    let dim = |bytes: &Bytes| {
-        let dim: Option<proto::Dimension> = decode(bytes.clone(), String::new).ok();
-        dim.and_then(|d| d.dim_value).filter(|size| (0..=MAX_DIM).contains(size)).unwrap_or(UNKNOWN_DIM)
+    let Some(shape) = &tensor.shape else {
+        return Declared { desc: TensorDesc::new(dtype, Shape::unknown_rank()), symbols: Vec::new() };
     };
-    let shape = match &tensor.shape {
-        Some(shape) => Shape::new(shape.dim.iter().map(dim).collect::<Vec<_>>()),
-        None => Shape::unknown_rank(),
-    };
-    TensorDesc::new(dtype, shape)
+    let decoded = shape.dim.iter().map(|bytes| decode::<proto::Dimension>(bytes.clone(), String::new));
+    let (dims, symbols): (Vec<i64>, Vec<String>) = decoded
+        .map(|dim| {
+            let dim = dim.unwrap_or_default();
+            let size = dim.dim_value.filter(|size| (0..=MAX_DIM).contains(size));
+            (size.unwrap_or(UNKNOWN_DIM), dim.dim_param.unwrap_or_default())
+        })
+        .unzip();
+    Declared { desc: TensorDesc::new(dtype, Shape::new(dims)), symbols }
 }

@@ -104,7 +104,7 @@ static RULES: LazyLock<FxHashMap<&str, &Emit>> =
 /// Adds what becomes of an operator to the graph: by its rule, or unmapped where there is none.
 pub fn apply(op: &mut Op, domain: &str, op_type: &str) -> Result<()> {
     // Exporters for Ascend put their own operators into domains of various names.
-    let ours = domain.is_empty() || op_type.starts_with("NPU") || op_type.starts_with("Ascend");
+    let ours = domain.is_empty() || ["NPU", "Ascend", "Int8"].iter().any(|prefix| op_type.starts_with(prefix));
     match RULES.get(op_type) {
         Some(Emit::Same(target, attrs)) if ours => rename(op, target, attrs),
         Some(Emit::With(function)) if ours => function(op),

@@ -20,6 +20,7 @@ pub const RULES: &[Rule] = &[
     with("LpNormalization", lp_norm),
     with("LRN", lrn),
     same("AscendQuant", "AscendQuant", &[attr("scale", "scale", Float(1.0)), attr("offset", "offset", Float(0.0))]),
+    with("Int8Quantize", int8_quantize),
     same("AscendDequant", "AscendDequant", &[attr("dtype", "dtype", Int(0))]),
 ];
 
@@ -91,6 +92,16 @@ fn lp_norm(op: &mut Op) -> Result<()> {
     let over = op.ints_input("axes", vec![axis])?;
     let norm = op.helper("LpNormV2", &[x, over], &[("p", Attr::Float(p as f64)), ("keep_dims", Attr::Bool(true))])?;
     let node = op.node("Div").with_inputs([x, norm]);
+    op.finish(node)
+}
+
+/// Caffe2's quantisation divides by its scale, Ascend's multiplies.
+fn int8_quantize(op: &mut Op) -> Result<()> {
+    let scale = op.float("Y_scale")?.unwrap_or(1.0);
+    let offset = op.int("Y_zero_point")?.unwrap_or(0);
+    let mut node = op.node("AscendQuant").with_inputs([op.required(0)?]);
+    node.attrs.set("scale", Attr::Float(1.0 / scale));
+    node.attrs.set("offset", Attr::Float(offset as f64));
     op.finish(node)
 }
 
