@@ -141,11 +141,21 @@ fn set_attrs(op: &Op, node: &mut Node, attrs: &[Rename]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{RULES, TABLES};
+    use super::{Emit, RULES, TABLES};
+    use crate::graph::op;
 
     #[test]
     fn no_operator_has_two_rules() {
         let rows: usize = TABLES.iter().map(|table| table.len()).sum();
         assert_eq!(RULES.len(), rows);
+    }
+
+    #[test]
+    fn every_operator_type_that_a_rule_names_has_a_shape_rule() {
+        for rule in TABLES.iter().flat_map(|table| table.iter()) {
+            if let Emit::Same(target, _) = rule.emit {
+                assert!(op::family(target).is_some(), "{} becomes {target}, which nobody knows", rule.onnx);
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod hostile;
 mod mapping;
 mod reading;
+mod shapes;
 
 use super::proto;
 use crate::graph::{Graph, Node};
