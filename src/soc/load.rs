@@ -1,6 +1,7 @@
 //! SoC descriptions from outside: overrides, JSON files, `platform_config` .ini files.
 
 use super::{Arch, Soc};
+use crate::ini::{self, Entry};
 use crate::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -106,18 +107,10 @@ fn from_json(text: &str, path: &Path) -> Result<Soc> {
     Soc::from_fields(fields).map_err(|reason| config(None, reason))
 }
 
-/// One `key=value` of an .ini file with its place.
-struct Entry<'a> {
-    section: &'a str,
-    key: &'a str,
-    value: &'a str,
-    line: usize,
-}
-
 fn from_ini(text: &str, path: &Path) -> Result<Soc> {
     let config = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
-    let entries = parse_ini(text).map_err(|(line, reason)| config(Some(line), reason))?;
-    let text_of = |key: &str| entries.iter().find(|e| e.section == "version" && e.key == key).map(|e| e.value);
+    let entries = ini::parse(text, path)?;
+    let text_of = |key: &str| entries.iter().find(|e| e.section == "version" && e.key == key).map(|e| e.value.as_str());
     let name = text_of("SoC_version")
         .ok_or_else(|| config(None, "neither JSON nor a platform_config file: no SoC_version in [version]".into()))?;
     let aic = text_of("AIC_version").ok_or_else(|| config(None, "no AIC_version in [version]".into()))?;
@@ -129,7 +122,7 @@ fn from_ini(text: &str, path: &Path) -> Result<Soc> {
         fields.insert("short_name".into(), Value::String(short.to_owned()));
     }
     for entry in &entries {
-        let Some(field) = field_of(arch, entry.section, entry.key) else { continue };
+        let Some(field) = field_of(arch, &entry.section, &entry.key) else { continue };
         if entry.value.is_empty() {
             continue;
         }
@@ -138,7 +131,7 @@ fn from_ini(text: &str, path: &Path) -> Result<Soc> {
             .parse()
             .map_err(|_| config(Some(entry.line), format!("{} = {} is not a number", entry.key, entry.value)))?;
         let whole = number.fract() == 0.0 && (0.0..9e15).contains(&number);
-        let is_integer = fields.get(field).is_some_and(|v| v.is_u64());
+        let is_integer = fields.get(field).is_some_and(Value::is_u64);
         let value = if whole && is_integer { Value::from(number as u64) } else { Value::from(number) };
         fields.insert(field.into(), value);
     }
@@ -199,26 +192,4 @@ fn fill_dependent(fields: &mut Map<String, Value>, arch: Arch, entries: &[Entry]
         }
         _ => {}
     }
-}
-
-fn parse_ini(text: &str) -> Result<Vec<Entry<'_>>, (usize, String)> {
-    let mut section = "";
-    let mut entries = Vec::new();
-    for (index, raw) in text.lines().enumerate() {
-        let line = raw.trim();
-        if line.is_empty() || line.starts_with('#') || line.starts_with(';') {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
-            section = name.trim();
-        } else if let Some((key, value)) = line.split_once('=') {
-            entries.push(Entry { section, key: key.trim(), value: value.trim(), line: index + 1 });
-        } else {
-            return Err((
-                index + 1,
-                format!("`{}` is neither [section] nor key=value", line.chars().take(40).collect::<String>()),
-            ));
-        }
-    }
-    Ok(entries)
 }
