@@ -28,6 +28,7 @@ TEST(null_arguments) {
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`inputs`", AoeSetTuningGraphInput(session, NULL, 1));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`options`", AoeTuningGraph(session, NULL, 1));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`size`", AoeGetSessionError(session, NULL, NULL));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`size`", AoeGetReport(session, NULL, NULL));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`graph`", AoeGetTunedGraph(session, NULL));
 
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`name`", AoeGraphCreate(NULL, &made));

@@ -1,6 +1,7 @@
 # Builds consumers/main.c against an installed prefix in one WAY and runs it:
 #   cmake -DWAY=find_package -DPREFIX=.. -DLIBDIR=.. -DWORK=.. -DCC=.. -P run.cmake
-# Ways: find_package, pkg_config, pkg_config_static, plain; add_subdirectory builds the library itself. With _moved at the end, the prefix is first
+# Ways: find_package, pkg_config, pkg_config_static, plain; add_subdirectory builds the library itself;
+# documented builds the programs that stand in a DOCUMENT. With _moved at the end, the prefix is first
 # copied to another place, and only the copy is used.
 cmake_minimum_required(VERSION 3.22)
 
@@ -46,6 +47,36 @@ elseif(way STREQUAL "add_subdirectory")
   endif()
   run("${WORK}/build/static")
   set(program "${WORK}/build/shared")
+elseif(way STREQUAL "documented")
+  # Each block of code with a main function is a program; they work in an empty directory beside a model.
+  file(READ "${DOCUMENT}" text)
+  file(COPY "${MODELS}/resnet50.onnx" DESTINATION "${WORK}")
+  file(MAKE_DIRECTORY "${WORK}/bank")
+  set(ENV{TUNE_BANK_PATH} "${WORK}/bank")
+  foreach(language c cpp)
+    string(FIND "${text}" "```${language}\n#include" begin)
+    string(LENGTH "```${language}\n" skip)
+    math(EXPR begin "${begin} + ${skip}")
+    string(SUBSTRING "${text}" ${begin} -1 code)
+    string(FIND "${code}" "```" end)
+    string(SUBSTRING "${code}" 0 ${end} code)
+    if(NOT code MATCHES "int main\\(")
+      message(FATAL_ERROR "no ${language} program in ${DOCUMENT}")
+    endif()
+    file(WRITE "${WORK}/documented.${language}" "${code}")
+    set(compiler "${CC}")
+    if(language STREQUAL "cpp")
+      set(compiler "${CXX}" -std=c++17)
+    endif()
+    run(${compiler} -Wall -Wextra -Werror "${WORK}/documented.${language}" -o "${program}-${language}"
+      "-I${PREFIX}/include" "-L${PREFIX}/${LIBDIR}" -laoe)
+    execute_process(COMMAND "${program}-${language}" WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE status
+      OUTPUT_VARIABLE output ERROR_VARIABLE error)
+    if(NOT status EQUAL 0 OR NOT output MATCHES "\"repo_summary\"" OR NOT error STREQUAL "")
+      message(FATAL_ERROR "the ${language} program of ${DOCUMENT}: ${status}\n${output}\n${error}")
+    endif()
+  endforeach()
+  return()
 elseif(way STREQUAL "pkg_config")
   run(pkg-config --cflags --libs aoe)
   separate_arguments(flags UNIX_COMMAND "${output}")

@@ -177,28 +177,40 @@ unsafe fn tensor_at<'a>(t: &AoeTensor, name: &'static str, place: &str) -> Resul
     Ok((desc, Some(data)))
 }
 
-/// Hands a text out through a caller's buffer, by the protocol of `include/aoe.h`.
-///
-/// # Safety
-/// As [`reference_mut`] for `size`; `buffer` is NULL or valid for writes of `*size` bytes.
-pub(super) unsafe fn write_text(text: &str, buffer: *mut c_char, size: *mut usize) -> Result<()> {
-    // SAFETY: passed on.
-    let size = unsafe { reference_mut(size, "size") }?;
-    let text = without_nul(text);
-    let given = std::mem::replace(size, text.len() + 1);
-    if buffer.is_null() {
-        return Ok(());
+/// A caller's buffer for a text, by the protocol of `include/aoe.h`.
+pub(super) struct TextOut<'a> {
+    buffer: *mut c_char,
+    size: &'a mut usize,
+}
+
+impl TextOut<'_> {
+    /// Checks what can be checked before the text is made.
+    ///
+    /// # Safety
+    /// As [`reference_mut`] for `size`; `buffer` is NULL or valid for writes of `*size` bytes.
+    pub(super) unsafe fn new(buffer: *mut c_char, size: *mut usize) -> Result<Self> {
+        // SAFETY: passed on.
+        Ok(TextOut { buffer, size: unsafe { reference_mut(size, "size") }? })
     }
-    if given <= text.len() {
-        return Err(Error::BufferTooSmall { given, needed: text.len() + 1 });
+
+    /// Writes the text and its size, or the size alone where there is no buffer or too small a one.
+    pub(super) fn write(self, text: &str) -> Result<()> {
+        let text = without_nul(text);
+        let given = std::mem::replace(self.size, text.len() + 1);
+        if self.buffer.is_null() {
+            return Ok(());
+        }
+        if given <= text.len() {
+            return Err(Error::BufferTooSmall { given, needed: text.len() + 1 });
+        }
+        // SAFETY: as `new` demands, the buffer holds `given` bytes, which is more than the text; it is
+        // the caller's and thus apart from our text.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), self.buffer.cast::<u8>(), text.len());
+            self.buffer.add(text.len()).write(0);
+        }
+        Ok(())
     }
-    // SAFETY: the buffer holds `given` bytes, which is more than the text; it is the caller's and thus
-    // apart from our text.
-    unsafe {
-        std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast::<u8>(), text.len());
-        buffer.add(text.len()).write(0);
-    }
-    Ok(())
 }
 
 /// A text that C reads to its end: names in model files may hold NUL characters.

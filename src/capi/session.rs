@@ -1,6 +1,6 @@
 //! The library's life and its sessions: CANN's ten functions, and ours for results.
 
-use super::convert::{array, options, out, reference, tensors, write_text};
+use super::convert::{TextOut, array, options, out, reference, tensors};
 use super::error::AoeStatus;
 use super::graph::{AoeGraph, hand_out};
 use super::guard::guard;
@@ -157,9 +157,9 @@ pub extern "C" fn AoeCancel(session: AoeSessionId) -> AoeStatus {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGetReport(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
     guard("AoeGetReport", || {
-        let session = session::session(session)?;
         // SAFETY: the header's contract.
-        unsafe { write_text(&session.report()?, buffer, size) }
+        let text = unsafe { TextOut::new(buffer, size) }?;
+        text.write(&session::session(session)?.report()?)
     })
 }
 
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn AoeGetTunedGraph(session: AoeSessionId, graph: *mut *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGetSessionError(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
     guard("AoeGetSessionError", || {
-        let session = session::session(session)?;
         // SAFETY: the header's contract.
-        unsafe { write_text(&session.last_error(), buffer, size) }
+        let text = unsafe { TextOut::new(buffer, size) }?;
+        text.write(&session::session(session)?.last_error())
     })
 }

@@ -8,7 +8,7 @@ use super::option::{AOE_MAX_OPTIONS, AoeOption};
 use super::tensor::{AOE_MAX_RANK, AoeTensor};
 use crate::graph::Constant;
 use crate::status::{Error, Status};
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::ptr::{null, null_mut};
 
 fn last_error() -> String {
@@ -275,24 +275,18 @@ fn options_are_checked_entry_by_entry() {
 
 #[test]
 fn the_buffer_protocol_asks_refuses_and_fills() {
-    let text = CString::new("four").unwrap();
-    let write = |buffer: &mut [u8], size: &mut usize| {
-        // SAFETY: the buffer holds at least `size` bytes.
-        guard("AoeSomething", || unsafe {
-            super::convert::write_text(text.to_str().unwrap(), buffer.as_mut_ptr().cast(), size)
-        })
+    let write = |buffer: *mut u8, size: *mut usize| {
+        // SAFETY: each call below gives a buffer of at least `size` bytes, or NULL.
+        guard("AoeSomething", || unsafe { super::convert::TextOut::new(buffer.cast(), size) }?.write("four"))
     };
     let mut buffer = [9u8; 6];
     let mut size = 4;
-    refused(write(&mut buffer, &mut size), Status::BufferTooSmall, &["4", "5"]);
+    refused(write(buffer.as_mut_ptr(), &raw mut size), Status::BufferTooSmall, &["4", "5"]);
     assert_eq!((size, buffer), (5, [9; 6]), "too small: size told, buffer untouched");
-    accepted(write(&mut buffer, &mut size));
+    accepted(write(buffer.as_mut_ptr(), &raw mut size));
     assert_eq!((size, &buffer), (5, b"four\0\x09"), "nothing is written past the terminator");
     size = 0;
-    // SAFETY: a NULL buffer asks for the size.
-    accepted(guard("AoeSomething", || unsafe { super::convert::write_text("four", null_mut(), &raw mut size) }));
+    accepted(write(null_mut(), &raw mut size));
     assert_eq!(size, 5);
-    // SAFETY: NULL is refused.
-    let status = guard("AoeSomething", || unsafe { super::convert::write_text("four", null_mut(), null_mut()) });
-    refused(status, Status::InvalidParam, &["`size`"]);
+    refused(write(null_mut(), null_mut()), Status::InvalidParam, &["`size`"]);
 }
