@@ -94,7 +94,7 @@ unsafe fn text_at<'a>(pointer: *const c_char, name: &'static str, place: &str) -
 /// Options, copied.
 ///
 /// # Safety
-/// As [`array`] for the array, as [`text`] for each key and value.
+/// As [`array()`] for the array, as [`text`] for each key and value.
 pub(super) unsafe fn options(options: *const AoeOption, count: usize) -> Result<Vec<(String, String)>> {
     if count > AOE_MAX_OPTIONS {
         return Err(Error::param("option_count", format!("{count} is more than {AOE_MAX_OPTIONS}")));
@@ -114,7 +114,7 @@ pub(super) unsafe fn options(options: *const AoeOption, count: usize) -> Result<
 /// A tensor: its description, and its elements where it has any.
 ///
 /// # Safety
-/// As [`reference`] for the pointer, as [`array`] for its dimensions and data.
+/// As [`reference()`] for the pointer, as [`array()`] for its dimensions and data.
 pub(super) unsafe fn tensor<'a>(
     pointer: *const AoeTensor,
     name: &'static str,
@@ -128,7 +128,7 @@ pub(super) unsafe fn tensor<'a>(
 /// An array of tensors' descriptions.
 ///
 /// # Safety
-/// As [`array`] for the array, as [`tensor`] for each.
+/// As [`array()`] for the array, as [`tensor`] for each.
 pub(super) unsafe fn tensors(pointer: *const AoeTensor, count: usize, name: &'static str) -> Result<Vec<TensorDesc>> {
     // SAFETY: passed on.
     let tensors = unsafe { array(pointer, count, name) }?;

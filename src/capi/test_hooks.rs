@@ -16,6 +16,10 @@ impl Drop for Grenade {
 
 /// Panics inside the guard in a way that `kind` chooses: 0 a fixed text, 1 a composed text, 2 an index
 /// out of bounds, 3 with a payload that panics again when it is dropped; else succeeds.
+///
+/// # Panics
+///
+/// Never for the caller: what is thrown inside is caught by the guard.
 #[unsafe(no_mangle)]
 pub extern "C" fn AoeTestPanic(kind: i32) -> AoeStatus {
     guard("AoeTestPanic", || match kind {

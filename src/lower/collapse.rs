@@ -6,7 +6,7 @@ pub(super) fn product(dims: &[u64]) -> Option<u64> {
 }
 
 /// Operands of an elementwise kernel with result `whole`, every one broadcast to it, with neighbouring
-/// axes merged where no operand distinguishes them. Leading axes of size 1 go; a single element is [1].
+/// axes merged where no operand distinguishes them. Leading axes of size 1 go; a single element is `[1]`.
 ///
 /// `None` when an operand does not broadcast to `whole`.
 pub(super) fn elementwise(operands: &[Vec<u64>], whole: &[u64]) -> Option<Vec<Vec<u64>>> {
