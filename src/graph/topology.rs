@@ -10,6 +10,11 @@ impl Graph {
     ///
     /// Fails with [`Error::Graph`] that names the node at fault.
     pub fn validate(&self) -> Result<()> {
+        self.validated_order().map(|_| ())
+    }
+
+    /// [`Graph::topological_order`] of a graph that may be wrong: checks what [`Graph::validate`] does.
+    pub fn validated_order(&self) -> Result<Vec<NodeId>> {
         for (_, node) in self.iter() {
             for (slot, port) in node.inputs.iter().enumerate() {
                 let Some(port) = port else { continue };
@@ -26,7 +31,7 @@ impl Graph {
                 return Err(Error::graph(place, "an output refers to a tensor that does not exist"));
             }
         }
-        self.topological_order().map(|_| ())
+        self.topological_order()
     }
 
     /// Nodes in an order in which every input comes before its use; among equals, the order in

@@ -55,10 +55,9 @@ pub struct Kernel {
 /// a node whose sizes contradict each other or whose work 64 bits cannot count, and with
 /// [`Error::Option`] where the precision mode asks for a type that the part's cube does not have.
 pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
-    graph.validate()?;
     let values = Values::default();
     let mut lowered = Lowered::default();
-    for id in graph.topological_order()? {
+    for id in graph.validated_order()? {
         let node = graph.node(id);
         if node.value.is_some() {
             continue;

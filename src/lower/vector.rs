@@ -8,6 +8,12 @@ use crate::graph::{Format, TensorDesc};
 use crate::status::Result;
 use crate::workload::{Collective, CollectiveKind, Move, Operand, Reduce, Vector, Workload};
 
+/// Operators whose operands may trade places: the same work whichever comes first.
+fn is_commutative(op_type: &str) -> bool {
+    let arithmetic = matches!(op_type, "Add" | "AddV2" | "AddN" | "AccumulateNV2" | "Mul" | "SquaredDifference");
+    arithmetic || matches!(op_type, "Maximum" | "Minimum" | "Equal" | "NotEqual" | "LogicalAnd" | "LogicalOr")
+}
+
 impl Scene<'_> {
     /// Elementwise work; operands keep what they do not broadcast.
     pub(super) fn elementwise(&self) -> Result<Option<Workload>> {
@@ -33,6 +39,9 @@ impl Scene<'_> {
         let types = inputs.iter().chain(&results).map(|d| self.stored(d.dtype));
         let mut operands: Vec<_> = merged.into_iter().zip(types).map(|(shape, t)| Operand::new(shape, t)).collect();
         let outputs = operands.split_off(inputs.len());
+        if is_commutative(&self.node().op_type) {
+            operands.sort_by_key(|o| std::cmp::Reverse(o.elements()));
+        }
         Ok(Some(Workload::Vector(Vector { op_type: self.op_type(), inputs: operands, outputs })))
     }
 

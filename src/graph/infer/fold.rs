@@ -6,13 +6,17 @@
 
 use super::call::Call;
 use super::dim;
-use super::value::{Elements, MAX_ELEMENTS, Value, positions, strides};
+use super::value::{Elements, MAX_ELEMENTS, Value, Values, positions, strides};
 use super::{arithmetic, movement, reduce, shape, slice};
 use crate::graph::{DataType, TensorDesc};
 
 /// Values of the outputs of a node, where they can be told; by output index.
-pub(super) fn fold(call: &Call<'_>, outputs: &[TensorDesc]) -> Vec<(u32, Value)> {
+pub(super) fn fold(call: &Call<'_>, outputs: &[TensorDesc], so_far: &Values) -> Vec<(u32, Value)> {
     let Some(first) = outputs.first() else { return Vec::new() };
+    let elements = first.shape.elements().and_then(|n| usize::try_from(n).ok());
+    if !elements.is_some_and(|n| n <= MAX_ELEMENTS && so_far.has_room(n)) {
+        return Vec::new();
+    }
     match call.node.op_type.as_str() {
         "Shape" | "ShapeN" => (0..outputs.len()).filter_map(|i| Some((i as u32, shape_of(call, i)?))).collect(),
         "Split" | "SplitD" | "SplitV" | "SplitVD" | "Unpack" => split(call, outputs),

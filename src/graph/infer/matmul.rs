@@ -119,7 +119,8 @@ pub(crate) fn fully_connected(call: &Call<'_>) -> Result<Option<(Vec<i64>, Produ
     let weights = match w {
         // Stored as the filter of a convolution that covers the image.
         [outputs, image @ ..] if image.len() == 3 => vec![*outputs, dim::product(image)?],
-        other => other.to_vec(),
+        [_, _] => w.to_vec(),
+        _ => return Err(format!("weights of {} axes are no matrix", w.len())),
     };
     let product = Product::of_dims(&matrix, &weights, false, !call.flag(&["transpose"], false))?;
     Ok(Some((x[..split].to_vec(), product)))

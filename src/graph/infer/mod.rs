@@ -57,9 +57,8 @@ const MAX_RANK: usize = 64;
 /// What stays unknown is left unknown; [`require_static`] turns that into an error. Fails with
 /// [`Error::Graph`] that names a node whose inputs contradict each other.
 pub fn infer(graph: &mut Graph) -> Result<()> {
-    graph.validate()?;
     let mut values = Values::default();
-    for id in graph.topological_order()? {
+    for id in graph.validated_order()? {
         if graph.node(id).inputs.iter().any(Option::is_some) {
             graph.node_mut(id).value = None;
         }
@@ -73,10 +72,10 @@ pub fn infer(graph: &mut Graph) -> Result<()> {
 /// Fails with [`Error::Dynamic`] that names the first tensor (in topological order) whose shape is not
 /// fully known. Outputs that nothing reads do not count, except a node's first.
 pub fn require_static(graph: &Graph) -> Result<()> {
-    graph.validate()?;
+    let order = graph.validated_order()?;
     let mut used: FxHashSet<Port> = graph.outputs().iter().copied().collect();
     used.extend(graph.iter().flat_map(|(_, node)| node.inputs.iter().flatten()));
-    for id in graph.topological_order()? {
+    for id in order {
         let node = graph.node(id);
         for (index, desc) in node.outputs.iter().enumerate() {
             let port = Port { node: id, output: index as u32 };
@@ -116,7 +115,7 @@ impl Step {
             return Ok(Step { inferred: Inferred::default(), values: Vec::new(), constant: None });
         };
         let inferred = (family.rule)(&call)?;
-        let values = fold::fold(&call, &inferred.outputs);
+        let values = fold::fold(&call, &inferred.outputs, values);
         let constant = fold_to(&call, family.kind, &values);
         Ok(Step { inferred, values, constant })
     }

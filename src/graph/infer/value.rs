@@ -7,9 +7,12 @@ use rustc_hash::FxHashMap;
 /// Values with more elements than this do not decide shapes and are not followed.
 pub(crate) const MAX_ELEMENTS: usize = 4096;
 
-/// Elements of all values of one graph together; beyond it, values are forgotten rather than memory
-/// exhausted (about 16 bytes each).
+/// Elements of all values of one graph together (about 16 bytes each); beyond it, nothing more is
+/// followed rather than time and memory exhausted.
 const BUDGET: usize = 1 << 23;
+
+/// Values with more elements than this, which are tables rather than shapes, get half of the budget.
+const TABLE: usize = 64;
 
 /// Elements in row-major order; `None` is one that is not known.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,13 +155,18 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Keeps a value, unless the budget is used up. An empty value costs as much as one element.
+    /// Keeps a value; one that [`Values::has_room`] has no room for is dropped.
     pub fn insert(&mut self, port: Port, value: Value) {
-        let cost = value.len().max(1);
-        if self.elements + cost <= BUDGET {
-            self.elements += cost;
+        if self.has_room(value.len()) {
+            // An empty value costs its place in the table.
+            self.elements += value.len().max(1);
             self.known.insert(port, value);
         }
+    }
+
+    /// Whether a value of so many elements is still worth computing.
+    pub fn has_room(&self, elements: usize) -> bool {
+        self.elements + elements <= if elements > TABLE { BUDGET / 2 } else { BUDGET }
     }
 
     /// The value of a tensor.

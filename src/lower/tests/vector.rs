@@ -24,6 +24,8 @@ fn operands(case: Case) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
 fn equal_elementwise_work_is_equal_whatever_its_axes() {
     assert_eq!(op("Relu").x(&[8, 64, 56, 56]).one(), op("Relu").x(&[8 * 64, 56 * 56]).one());
     assert_eq!(op("Add").x(&[2, 3, 4]).x(&[2, 3, 4]).one(), op("Add").x(&[24]).x(&[24]).one());
+    assert_eq!(op("Add").x(&[8, 24]).w(&[24]).one(), op("Add").w(&[24]).x(&[8, 24]).one());
+    assert_ne!(op("Sub").x(&[8, 24]).w(&[24]).one(), op("Sub").w(&[24]).x(&[8, 24]).one());
     assert_ne!(op("Add").x(&[24]).x(&[24]).one(), op("Mul").x(&[24]).x(&[24]).one());
 }
 

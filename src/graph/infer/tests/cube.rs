@@ -175,6 +175,11 @@ fn full_connections_flatten_their_image() {
 }
 
 #[test]
+fn weights_of_a_full_connection_are_a_matrix() {
+    refused("FullyConnection", &[t([3, 5]), t([3, 1, 5])], &[], "3 axes are no matrix");
+}
+
+#[test]
 fn einsum_follows_numpy() {
     for (equation, inputs, expected) in [
         ("ij,jk->ik", vec![t([2, 3]), t([3, 4])], "[2,4]"),
