@@ -47,7 +47,7 @@ impl<D: Domain> Search<D> {
         while self.rng.f64() < chance {
             let parameter = self.moves.random_parameter(&mut self.rng)?;
             child[parameter] = self.mutated(parameter, child[parameter]);
-            fixed.get_or_insert((parameter, child[parameter]));
+            fixed.get_or_insert(parameter);
             chance = FURTHER_MUTATION;
         }
         repair(&self.domain, &child, self.history.configuration(parent), fixed, &mut self.rng)

@@ -10,7 +10,9 @@ const WALKS: usize = 100;
 /// Prefixes that one ask may visit in search of a configuration that was not handed out.
 const ENUMERATION_STEPS: usize = 1 << 22;
 /// Values that one repair may try.
-const REPAIR_STEPS: usize = 256;
+const REPAIR_STEPS: usize = 400;
+/// Values that an earlier parameter tries to make way for a later one.
+const MAKE_WAY: u32 = 8;
 
 /// The legal set of a domain.
 #[derive(Debug)]
@@ -98,53 +100,83 @@ fn walk(domain: &impl Domain, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
     domain.completes(&prefix).then_some(prefix)
 }
 
-/// The legal configuration nearest to `target` as one goes down the parameters, each keeping its value
-/// or moving as little as it must. `legal` is any legal configuration: the more of its first values the
-/// target shares, the faster this is. `fixed` holds one parameter at the target's value whatever the others
-/// must do.
+/// A legal configuration near `target`: going down the parameters each keeps its value or moves as little
+/// as it must, and where one is stuck, an earlier one makes way. `legal` is any legal configuration: the
+/// more of its first values the target shares, the faster this is. `fixed` holds one parameter at the
+/// target's value whatever the others must do.
 pub(super) fn repair(
     domain: &impl Domain,
     target: &[u32],
     legal: &[u32],
-    fixed: Option<(usize, u32)>,
+    fixed: Option<usize>,
     rng: &mut fastrand::Rng,
 ) -> Option<Vec<u32>> {
-    let sizes = domain.sizes();
     let common = target.iter().zip(legal).take_while(|(t, l)| t == l).count();
-    let mut prefix: Vec<u32> = Vec::with_capacity(sizes.len());
+    let mut repair = Repair { domain, target, fixed, up_first: rng.bool(), steps: REPAIR_STEPS };
+    let mut prefix: Vec<u32> = Vec::with_capacity(target.len());
     prefix.extend_from_slice(&target[..common]);
-    // At each level: how many values were tried.
-    let mut tried: Vec<u32> = Vec::with_capacity(sizes.len());
-    tried.resize(common, 1);
-    let up_first = rng.bool();
-    for _ in 0..REPAIR_STEPS {
+    repair.forward(&mut prefix);
+    while prefix.len() < target.len() {
+        prefix = repair.make_way(&prefix)?;
+    }
+    domain.completes(&prefix).then_some(prefix)
+}
+
+struct Repair<'a, D> {
+    domain: &'a D,
+    target: &'a [u32],
+    fixed: Option<usize>,
+    up_first: bool,
+    /// Values that may still be tried.
+    steps: usize,
+}
+
+impl<D: Domain> Repair<'_, D> {
+    /// Extends a prefix as far as it goes.
+    fn forward(&mut self, prefix: &mut Vec<u32>) {
+        while prefix.len() < self.target.len() && self.push(prefix, 0, u32::MAX) {}
+    }
+
+    /// Adds the nearest open value to a prefix, leaving out the `skip` nearest and looking at no more than
+    /// `tries`.
+    fn push(&mut self, prefix: &mut Vec<u32>, skip: u32, tries: u32) -> bool {
         let level = prefix.len();
-        if level == sizes.len() {
-            if domain.completes(&prefix) {
-                return Some(prefix);
+        let tries = if self.fixed == Some(level) { 1 } else { tries };
+        for n in skip..skip.saturating_add(tries) {
+            let Some(value) = outward(self.target[level], self.domain.sizes()[level], n, self.up_first) else { break };
+            if self.steps == 0 {
+                break;
             }
-            prefix.pop()?;
-            continue;
-        }
-        if tried.len() == level {
-            tried.push(0);
-        }
-        let next = match fixed {
-            Some((parameter, value)) if parameter == level => (tried[level] == 0).then_some(value),
-            _ => outward(target[level], sizes[level], tried[level], up_first),
-        };
-        tried[level] += 1;
-        let Some(value) = next else {
-            tried.pop();
-            prefix.pop()?;
-            continue;
-        };
-        prefix.push(value);
-        if !domain.may_extend(&prefix) {
+            self.steps -= 1;
+            prefix.push(value);
+            if self.domain.may_extend(prefix) {
+                return true;
+            }
             prefix.pop();
         }
+        false
     }
-    None
+
+    /// A prefix that gets beyond where this one is stuck: one earlier parameter moves away, the latest that
+    /// helps, and those between follow.
+    fn make_way(&mut self, stuck: &[u32]) -> Option<Vec<u32>> {
+        let fixed = self.fixed;
+        for level in (0..stuck.len()).rev().filter(|&level| fixed != Some(level)) {
+            for skip in 1..=MAKE_WAY {
+                let mut prefix = stuck[..level].to_vec();
+                if self.push(&mut prefix, skip, 1) {
+                    self.forward(&mut prefix);
+                    if prefix.len() > stuck.len() {
+                        return Some(prefix);
+                    }
+                }
+                if self.steps == 0 {
+                    return None;
+                }
+            }
+        }
+        None
+    }
 }
 
 /// The `n`-th nearest value to `centre` among `size`, `None` beyond the last.

@@ -52,7 +52,7 @@ impl<D: Domain> Search<D> {
                 let Some(moved) = moved.filter(|&moved| moved < self.domain.sizes()[parameter]) else { continue };
                 let mut target = leader.to_vec();
                 target[parameter] = moved;
-                let neighbour = repair(&self.domain, &target, leader, Some((parameter, moved)), &mut self.rng);
+                let neighbour = repair(&self.domain, &target, leader, Some(parameter), &mut self.rng);
                 if let Some(neighbour) = neighbour.filter(|c| !self.history.contains(c)) {
                     return Some(neighbour);
                 }

@@ -1,7 +1,8 @@
 //! Tilings of cube kernels: matrix products and convolutions.
 //!
 //! A configuration lists CANN's tiling fields in an order in which each rule can be checked as soon as
-//! its last field is known, so that a walk down the parameters rarely meets a dead end.
+//! its last field is known, so that a walk down the parameters rarely meets a dead end. What
+//! decides the structure comes first, so that a change there finds its sizes below.
 
 mod tiling;
 mod values;
@@ -25,20 +26,20 @@ macro_rules! parameters {
 
 parameters! {
     SplitK = "tilingEnable";
-    BaseM = "baseM";
-    BaseN = "baseN";
-    DbL0C = "dbL0C";
     BaseK = "baseK";
-    SingleBatch = "singleCoreBatch";
-    SingleM = "singleCoreM";
-    SingleN = "singleCoreN";
     SingleK = "singleCoreK";
     FullLoad = "fullLoad";
-    StepM = "stepM";
+    BaseM = "baseM";
+    BaseN = "baseN";
+    SingleM = "singleCoreM";
+    SingleN = "singleCoreN";
+    DbL0C = "dbL0C";
+    SingleBatch = "singleCoreBatch";
     StepKa = "stepKa";
+    StepM = "stepM";
     DbA1 = "dbA1";
-    StepN = "stepN";
     StepKb = "stepKb";
+    StepN = "stepN";
     DbB1 = "dbB1";
     Order = "iterateOrder";
     L2M = "l2MTileCnt";
@@ -187,15 +188,16 @@ impl CubeSpace {
         let value = |p: P| self.value(c, p);
         let (limits, now) = (&self.limits, value(p));
         match p {
-            P::SplitK | P::SingleBatch => true,
-            P::BaseM => limits.base_fits(now, F, limits.k0, 1),
-            P::BaseN => limits.base_fits(value(P::BaseM), now, limits.k0, 1),
-            P::DbL0C => limits.base_fits(value(P::BaseM), value(P::BaseN), limits.k0, now),
-            P::BaseK => limits.base_fits(value(P::BaseM), value(P::BaseN), now, value(P::DbL0C)),
-            P::SingleM => cuts(self.shape.m, now, value(P::BaseM)),
-            P::SingleN => cuts(self.shape.n, now, value(P::BaseN)),
+            P::SplitK => true,
+            P::BaseK => limits.base_fits(F, F, now, 1),
             P::SingleK => self.splits(c),
-            P::FullLoad => self.l1(c, P::FullLoad) && self.room_for_panels(c),
+            P::FullLoad => self.l1(c, p),
+            P::BaseM => limits.base_fits(now, F, value(P::BaseK), 1) && self.l1(c, p),
+            P::BaseN => limits.base_fits(value(P::BaseM), now, value(P::BaseK), 1) && self.l1(c, p),
+            P::SingleM => cuts(self.shape.m, now, value(P::BaseM)) && self.l1(c, p),
+            P::SingleN => cuts(self.shape.n, now, value(P::BaseN)) && self.l1(c, p) && self.room_for_panels(c),
+            P::DbL0C => limits.base_fits(value(P::BaseM), value(P::BaseN), value(P::BaseK), now),
+            P::SingleBatch => !self.one_round || value(P::SplitK) != 4 || self.tasks(c) <= limits.cores,
             P::StepM | P::StepN => self.within(c, p) && self.l1(c, p),
             P::StepKa | P::StepKb => self.within(c, p) && self.l1(c, p) && self.steps_match(c, p),
             P::DbA1 | P::DbB1 => self.within(c, p) && self.l1(c, p) && !self.is_full_load_in_disguise(c, p),
@@ -226,7 +228,7 @@ impl CubeSpace {
         if form == 0 || single_k >= k {
             return form == 0 && single_k == k && base_k <= round_up(k, self.limits.k0);
         }
-        single_k % base_k == 0 && (form != 4 || !self.one_round || self.tasks(c) <= self.limits.cores)
+        single_k % base_k == 0
     }
 
     /// Core tasks that run side by side.
@@ -240,22 +242,23 @@ impl CubeSpace {
             .fold(shape.batch.div_ceil(value(P::SingleBatch)), |n, &count| n.saturating_mul(count))
     }
 
-    /// Bytes of L1 that the parameters up to `p` ask for at least, and whether that fits.
+    /// Whether L1 holds what the parameters up to `p` ask for at least.
     fn l1(&self, c: &[u32], p: P) -> bool {
         let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
-        let value = |p: P| self.value(c, p);
-        let side = |full: bool, whole: u64, base: u64, steps: u64, buffers: u64| {
-            if full {
-                round_up(whole, base).saturating_mul(round_up(value(P::SingleK), self.limits.k0))
+        let (base_k, whole_k) = (self.value(c, P::BaseK), round_up(self.value(c, P::SingleK), self.limits.k0));
+        let full = self.value(c, P::FullLoad);
+        let side = |is_full: bool, single: P, base: P, steps: u64, buffers: u64| {
+            let base = known(base, F);
+            if is_full {
+                round_up(known(single, base), base).saturating_mul(whole_k)
             } else {
-                base.saturating_mul(steps).saturating_mul(value(P::BaseK)).saturating_mul(buffers)
+                base * base_k * steps * buffers
             }
         };
-        let full = value(P::FullLoad);
         let steps_a = known(P::StepM, 1) * known(P::StepKa, 1);
         let steps_b = known(P::StepN, 1) * known(P::StepKb, 1);
-        let a = side(full & FULL_A != 0, value(P::SingleM), value(P::BaseM), steps_a, known(P::DbA1, 1));
-        let b = side(full & FULL_B != 0, value(P::SingleN), value(P::BaseN), steps_b, known(P::DbB1, 1));
+        let a = side(full & FULL_A != 0, P::SingleM, P::BaseM, steps_a, known(P::DbA1, 1));
+        let b = side(full & FULL_B != 0, P::SingleN, P::BaseN, steps_b, known(P::DbB1, 1));
         a.saturating_add(b).saturating_mul(self.limits.es) <= self.limits.l1
     }
 
