@@ -107,11 +107,15 @@ impl Inputs {
         Ok(())
     }
 
-    /// Gives every open first dimension this size.
+    /// Gives every open first dimension this size. One that was open in the model and has this size by
+    /// now, because it was bound when the model was loaded, counts as given.
     fn bind_batch(&mut self, batch: i64) -> Result<()> {
         check_dim(BATCH_OPTION, "the batch size", batch)?;
         let mut any = false;
         for at in 0..self.list.len() {
+            let input = &self.list[at];
+            let was_open = input.symbols.first().is_some_and(|symbol| !symbol.is_empty());
+            any |= was_open && input.dims.as_ref().and_then(|d| d.first()) == Some(&batch);
             if let Some(first) = self.list[at].dims.as_mut().and_then(|d| d.first_mut()).filter(|d| **d == UNKNOWN_DIM)
             {
                 *first = batch;

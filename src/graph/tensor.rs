@@ -35,6 +35,13 @@ impl Shape {
         self.dims().filter(|dims| dims.iter().all(|&d| d >= 0))
     }
 
+    /// Whether a tensor of the other shape may stand where this one is stated: where both know a size,
+    /// they agree.
+    pub fn accepts(&self, other: &Shape) -> bool {
+        let (Some(stated), Some(given)) = (self.dims(), other.dims()) else { return true };
+        stated.len() == given.len() && stated.iter().zip(given).all(|(&a, &b)| a < 0 || b < 0 || a == b)
+    }
+
     /// The rank when it is known.
     pub fn rank(&self) -> Option<usize> {
         self.dims().map(<[i64]>::len)

@@ -222,7 +222,7 @@ impl Scene<'_> {
     }
 
     /// Element type of the images: the first floating-point or quantised input that is one.
-    fn image_type(&self) -> DataType {
+    pub(super) fn image_type(&self) -> DataType {
         let image = self.call.connected().find(|(_, d)| d.shape.rank() >= Some(3));
         image.map_or(DataType::Float16, |(_, d)| d.dtype)
     }

@@ -15,7 +15,7 @@ mod vector;
 pub use precision::Precision;
 
 use crate::graph::infer::{Call, Values};
-use crate::graph::op::{self, Kind};
+use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{DataType, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -35,7 +35,8 @@ pub struct Settings {
 pub struct Lowered {
     /// One entry for every node that runs a kernel.
     pub kernels: Vec<Kernel>,
-    /// Nodes without a known Ascend operator type; they are in `kernels` too, priced as data movement.
+    /// Nodes without a known Ascend operator type, and products of types that no cube multiplies; they are
+    /// in `kernels` too, priced as data movement.
     pub unmapped: Vec<NodeId>,
 }
 
@@ -67,10 +68,14 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
         if kind == Kind::None {
             continue;
         }
-        let scene = Scene { call: Call::new(graph, node, &values), graph, id, soc, settings, kind };
+        let mut scene = Scene { call: Call::new(graph, node, &values), graph, id, soc, settings, kind };
+        let modelled = known && scene.has_cube_type();
+        if !modelled {
+            scene.kind = Kind::Move;
+        }
         if let Some(workload) = scene.lower()? {
             lowered.kernels.push(Kernel { node: id, workload });
-            if !known {
+            if !modelled {
                 lowered.unmapped.push(id);
             }
         }
@@ -103,6 +108,17 @@ impl<'a> Scene<'a> {
             Kind::Collective => self.collective(),
             _ => self.reduction(),
         }
+    }
+
+    /// Whether cube work has operands that some cube can multiply; true for all other work. Where the
+    /// types are wrong for a part that the mode could help, the error comes later.
+    fn has_cube_type(&self) -> bool {
+        let operand = match self.kind.class() {
+            OpClass::MatMul => self.call.dtype(0),
+            OpClass::Conv => self.image_type(),
+            _ => return true,
+        };
+        precision::has_cube_arithmetic(self.stored(operand))
     }
 
     fn node(&self) -> &'a Node {

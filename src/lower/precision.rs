@@ -88,6 +88,16 @@ impl Precision {
     }
 }
 
+/// Whether some part's cube multiplies this type at all. Products of other types run on a vector core or
+/// on the host's AI CPU; no model of that is built.
+pub(super) fn has_cube_arithmetic(dtype: DataType) -> bool {
+    use DataType::{Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Qint8, Quint8, Uint8};
+    matches!(
+        dtype,
+        Float | Float16 | Bfloat16 | Int8 | Uint8 | Qint8 | Quint8 | Int4 | Float8E5m2 | Float8E4m3fn | Hifloat8
+    )
+}
+
 /// Parts whose cube multiplies float32 (facts: A2, A3 and 950).
 fn cube_takes_fp32(arch: Arch) -> bool {
     matches!(arch, Arch::C220 | Arch::C310)

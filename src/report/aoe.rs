@@ -132,13 +132,17 @@ pub fn opat_result(outcome: &OpatOutcome) -> Result<String> {
     to_text(&sections(outcome))
 }
 
-/// The sections of CANN's result.
-pub fn sections(outcome: &OpatOutcome) -> [Section<'_>; 2] {
+/// The sections of CANN's result; where nothing was tunable there is no OPAT section.
+pub fn sections(outcome: &OpatOutcome) -> Vec<Section<'_>> {
     let basic = Basic {
         tuning_name: &outcome.graph,
         tuning_time_s: outcome.finished.then(|| (outcome.elapsed.as_secs_f64() * 1e3).round() / 1e3),
     };
-    [Section::Basic { basic }, Section::Opat { opat: opat(outcome) }]
+    let mut sections = vec![Section::Basic { basic }];
+    if !(outcome.finished && outcome.cases.is_empty()) {
+        sections.push(Section::Opat { opat: opat(outcome) });
+    }
+    sections
 }
 
 fn opat(outcome: &OpatOutcome) -> Opat<'_> {

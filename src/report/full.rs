@@ -21,7 +21,7 @@ const LAYOUT: u32 = 1;
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     after_us: f64,
-    aoe_result: [Section<'a>; 2],
+    aoe_result: Vec<Section<'a>>,
     backend: Backend<'a>,
     bank: Bank<'a>,
     before_us: f64,

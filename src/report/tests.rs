@@ -16,7 +16,15 @@ fn schedule(cores: u32) -> Schedule {
 fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: BankStatus) -> CaseOutcome {
     CaseOutcome {
         index,
-        nodes: names.iter().map(|n| TunedNode { name: (*n).into(), op_type: "MatMulV2".into() }).collect(),
+        nodes: names
+            .iter()
+            .map(|n| TunedNode {
+                name: (*n).into(),
+                variant: 0,
+                id: crate::graph::NodeId(0),
+                op_type: "MatMulV2".into(),
+            })
+            .collect(),
         workload: Workload::MatMul(MatMul::new(16 * index as u64 + 16, 64, 64)),
         before_us,
         after_us,

@@ -17,7 +17,7 @@ pub enum Kind {
     Integer(u64, u64),
     /// Present or absent on the command line; `1`, `true`, `on` or empty through the API.
     Flag,
-    /// A file that must exist.
+    /// A file.
     File,
     /// A directory or file path.
     Path,
@@ -42,6 +42,9 @@ pub enum Effect {
     CommandLine,
     /// Documented by CANN or sent by its clients; accepted for compatibility, without effect here.
     Accepted,
+    /// Known, but what it asks for is not built in this version: a value is an error, because the
+    /// result would not be what was asked for.
+    NotBuilt,
 }
 
 /// One option.
@@ -147,13 +150,17 @@ pub fn check(key: &str, value: &str) -> Result<Option<&'static OptionSpec>> {
 /// Options by name, as a caller gave them.
 pub type OptionMap = BTreeMap<String, String>;
 
-/// Checks a caller's options and gathers them; of a repeated key the last counts, except `soc_set`,
+/// Checks a caller's options and gathers them; those of the command line are refused, and of a repeated key the last counts, except `soc_set`,
 /// whose values add up.
 pub fn gather<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<OptionMap> {
     let mut map = OptionMap::new();
     for (key, value) in pairs {
-        if check(key, value)?.is_none() {
-            log::debug!("option `{key}` is GE's and has no effect on tuning");
+        match check(key, value)? {
+            Some(spec) if spec.effect == CommandLine && !value.is_empty() => {
+                return Err(Error::option(key, "belongs to the command line and cannot be given here"));
+            }
+            Some(_) => {}
+            None => log::debug!("option `{key}` is GE's and has no effect on tuning"),
         }
         match map.get_mut(key) {
             Some(earlier) if key == "soc_set" => *earlier = format!("{earlier};{value}"),
@@ -200,7 +207,7 @@ const PRECISION_MODES: &[&str] = &[
     "allow_fp32_to_bf16",
 ];
 
-use Effect::{Accepted, CommandLine, Compiler, Tuning};
+use Effect::{Accepted, CommandLine, Compiler, NotBuilt, Tuning};
 use Kind::{Assignments, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, Text};
 
 /// The options, grouped as CANN's manual groups them; ours follow.
@@ -208,26 +215,26 @@ use Kind::{Assignments, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, T
 pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
     option("model_path", Path, CommandLine, "Directory of models to tune one after the other."),
-    option("weight", File, CommandLine, "Weights of a Caffe model (.caffemodel).").short('w'),
+    option("weight", File, NotBuilt, "Weights of a Caffe model (.caffemodel).").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 MindSpore or AIR, 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
-    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs."),
+    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Accepted, "Layout of the inputs."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs: \"name:1,3,224,224;name2:1,128\"."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
-    option("dynamic_image_size", Text, Tuning, "Height and width pairs for open image dimensions: \"224,224;448,448\"."),
-    option("dynamic_dims", Text, Tuning, "Values of the open dimensions in the order of the inputs: \"1,128;8,128\"."),
-    option("singleop", File, Tuning, "Single-operator description (JSON)."),
+    option("dynamic_image_size", Text, NotBuilt, "Height and width pairs for open image dimensions: \"224,224;448,448\"."),
+    option("dynamic_dims", Text, NotBuilt, "Values of the open dimensions in the order of the inputs: \"1,128;8,128\"."),
+    option("singleop", File, NotBuilt, "Single-operator description (JSON)."),
     option("output", Path, Tuning, "Where the tuned model goes; a directory, or a path ending in /, takes the reports too."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
-    option("out_nodes", Text, Tuning, "Outputs of the network: \"node:0;node2:1\"."),
+    option("out_nodes", Text, NotBuilt, "Outputs of the network: \"node:0;node2:1\"."),
     option("device", Integer(0, 1023), Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0)."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
-    option("reload", Text, Tuning, "Go on with an interrupted subgraph tuning."),
+    option("reload", Text, NotBuilt, "Go on with an interrupted subgraph tuning."),
     option("tune_ops_file", File, Tuning, "JSON file {\"tune_ops_name\":[..],\"tune_ops_type\":[..]}: tune these operators only."),
     option("tune_optimization_level", OneOf(&["O1", "O2"]), Tuning, "O1 searches longer for higher performance, O2 is normal.").default("O2"),
     option("Fdeeper_opat", Flag, Tuning, "Search operators much longer (job type 2)."),
-    option("Fnonhomo_split", Flag, Tuning, "Allow cuts of unequal size (job type 1)."),
+    option("Fnonhomo_split", Flag, NotBuilt, "Allow cuts of unequal size (job type 1)."),
     option("Fop_format", Flag, Accepted, "Tune formats too (job type 2, SoftmaxV2)."),
     option("precision_mode", OneOf(PRECISION_MODES), Tuning, "How float32 operators run.").default("force_fp16"),
     option("op_precision_mode", Text, Compiler, "Per-operator precision file."),
@@ -257,14 +264,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("build_bypass", Text, Compiler, "Passed unchecked to the model build."),
     option("ip", Text, Accepted, "Address of an NCS server (RC form only)."),
     option("port", Integer(0, 65535), Accepted, "Port of an NCS server (RC form only).").default("8000"),
-    option("log", OneOf(&["debug", "info", "warning", "error", "null"]), Tuning, "Level of log messages.").default("null"),
+    option("log", OneOf(&["debug", "info", "warning", "error", "null"]), Tuning, "Level of log messages; unset leaves warnings and errors."),
     option("progress_bar", OneOf(&["on", "off"]), CommandLine, "Show a progress bar.").default("on"),
     option("tuning_parallel_num", Integer(1, 64), Tuning, "Operators tuned at a time (default: TUNING_PARALLEL_NUM of aoe.ini, else the number of processors)."),
     option("work_path", Path, Tuning, "Working directory for results (ASCEND_WORK_PATH wins; default the current directory)."),
     option("aoe_config_file", File, Tuning, "JSON file with tune_ops_name, tune_ops_type, tune_optimization_level, feature."),
     option("ge.aoe_config_file", File, Tuning, "As aoe_config_file; sent by CANN's clients."),
     option("ge.op_bank_path", Path, Tuning, "Operator bank directory; TUNE_BANK_PATH wins."),
-    option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; wins over TUNE_BANK_PATH."),
+    option("ge.mdl_bank_path", Path, Accepted, "Subgraph bank directory; for subgraph tuning."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto").ours(),
@@ -278,8 +285,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),
     option("loss_name", Text, Accepted, "Name of the loss node of a training graph.").ours(),
     option("aoe_ini", File, Tuning, "An aoe.ini to read instead of the installed toolkit's."),
-    option("base_result", Path, Tuning, "Directory of an earlier result to start from.").ours(),
-    option("om", File, CommandLine, "Compiled model to tune.").ours(),
+    option("base_result", Path, NotBuilt, "Directory of an earlier result to start from.").ours(),
+    option("om", File, NotBuilt, "Compiled model to tune.").ours(),
     option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}.").ours(),
 ];
 

@@ -6,7 +6,7 @@
 use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
 use super::inputs;
-use super::options::{self, OptionMap};
+use super::options::{self, Effect, Kind, OptionMap};
 use crate::backend::{Choice, Measuring};
 use crate::frontend::InputOptions;
 use crate::lower::Precision;
@@ -66,16 +66,13 @@ pub struct Settings {
     pub aicore_num: Option<u32>,
     /// How a device measures.
     pub measuring: Measuring,
+    /// Level of log messages, when given.
+    pub log: Option<String>,
     /// The options that count, as given; for the report.
     pub given: OptionMap,
     /// `ge.op_bank_path`.
     pub op_bank_path: Option<PathBuf>,
 }
-
-/// Options that this version knows by name and does not act on yet: giving one must not pass in
-/// silence, because the result would not be what was asked for.
-const NOT_BUILT: &[&str] =
-    &["dynamic_image_size", "dynamic_dims", "out_nodes", "singleop", "reload", "base_result", "om", "weight"];
 
 /// Options by layer, the nearest first.
 struct Layers<'a> {
@@ -86,6 +83,12 @@ impl<'a> Layers<'a> {
     /// The value that counts; empty means not set.
     fn get(&self, key: &str) -> Option<&'a str> {
         self.layers.iter().find_map(|layer| layer.get(key)).map(String::as_str).filter(|v| !v.is_empty())
+    }
+
+    /// Whether an option asks for something: a flag may do so by being there.
+    fn is_set(&self, key: &str) -> bool {
+        let is_flag = options::find(key).is_some_and(|spec| spec.kind == Kind::Flag);
+        if is_flag { self.flag(key) } else { self.get(key).is_some() }
     }
 
     /// One map with the value that counts for each key.
@@ -113,9 +116,9 @@ impl Settings {
     /// naming the layer at fault.
     pub fn resolve(global: &OptionMap, call: &OptionMap, environment: &Environment) -> Result<Settings> {
         let layers = Layers { layers: [call, global] };
-        if let Some(key) = NOT_BUILT.iter().find(|key| layers.get(key).is_some()) {
+        if let Some(spec) = options::OPTIONS.iter().find(|o| o.effect == Effect::NotBuilt && layers.is_set(o.name)) {
             let reason = "leave it out, or use a later version".to_owned();
-            return Err(Error::Unsupported { what: format!("option `{key}`"), reason });
+            return Err(Error::Unsupported { what: format!("option `{}`", spec.name), reason });
         }
         let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
@@ -141,6 +144,7 @@ impl Settings {
                     .map_or(Measuring::default().parallel_compiler, |n| n as u32),
             },
             op_bank_path: path("ge.op_bank_path"),
+            log: layers.get("log").map(str::to_owned),
             given: merged,
         })
     }

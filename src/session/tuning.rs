@@ -1,8 +1,9 @@
 //! One tuning call: from what the session was given to what it found.
 
+use super::logging;
 use super::options::{OptionMap, gather};
 use super::settings::{JobType, Settings};
-use super::state::{Flow, ProgressFn, Session};
+use super::state::{Flow, Found, ProgressFn, Session};
 use crate::backend::{self, Opened, Request, RuntimeEnv};
 use crate::bank::{BankEnvironment, BankPaths, OperatorBank};
 use crate::frontend::{self, InputOptions};
@@ -14,6 +15,10 @@ use crate::status::{Error, Result};
 use crate::tune::{Observer, OpatJob, OpatOutcome, Progress, Variant, opat};
 use std::sync::atomic::Ordering;
 
+/// Attribute of a tuned node in the tuned graph: its tiling as JSON, in the form of
+/// [`crate::workload::Schedule`].
+pub const TILING: &str = "_aoe_tiling";
+
 impl Session {
     /// Tunes the session's graph with this call's options.
     ///
@@ -22,9 +27,11 @@ impl Session {
     /// without a graph or a tunable operator, [`Error::Cancelled`] after a cancel (what was found is
     /// saved), and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
+        let call = gather(options)?;
         let _inside = self.enter()?;
         self.cancel.store(false, Ordering::Release);
-        let call = gather(options)?;
+        // What an earlier tuning found is not this one's, whatever becomes of it.
+        *self.found() = Found::default();
         // The host's function runs under no lock: it may call back into this session.
         let mut progress = self.given().progress.take();
         let result = self.tune_inside(&call, progress.as_deref_mut());
@@ -35,6 +42,9 @@ impl Session {
     fn tune_inside(&self, call: &OptionMap, progress: Option<&mut ProgressFn>) -> Result<()> {
         let environment = &self.instance.environment;
         let settings = Settings::resolve(&self.instance.options, call, environment)?;
+        if let Some(level) = &settings.log {
+            logging::set_level(Some(level));
+        }
         if settings.job != JobType::Opat {
             let what = format!("job type {:?}", settings.job).to_lowercase();
             return Err(Error::Unsupported { what, reason: "operator tuning (job type 2) is what it can do".into() });
@@ -67,11 +77,11 @@ impl Session {
         };
         let outcome = opat(&mut job, &mut live)?;
         live.finish(&outcome)?;
-        self.found().graph = Some(annotated(&variants[0].graph, &outcome));
+        self.found().graph = variants.into_iter().next().map(|first| annotated(first.graph, &outcome));
         if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }
     }
 
-    /// The caller's shapes: by option, and by the real inputs the client gave.
+    /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
     fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<InputOptions> {
         let mut options = settings.inputs.clone();
         let given = self.given();
@@ -79,6 +89,16 @@ impl Session {
         if given.inputs.len() > names.len() {
             let reason = format!("{} tensors given, the graph has {} inputs", given.inputs.len(), names.len());
             return Err(Error::param("input_count", reason));
+        }
+        for (index, ((_, node), desc)) in graph.inputs().zip(&given.inputs).enumerate() {
+            let stated = node.outputs.first().map(|o| &o.shape);
+            if let Some(stated) = stated.filter(|stated| !stated.accepts(&desc.shape)) {
+                let reason = format!(
+                    "tensor {index} has shape {}, but input `{}` of the graph has {stated}",
+                    desc.shape, node.name
+                );
+                return Err(Error::param("inputs", reason));
+            }
         }
         for (name, desc) in names.into_iter().zip(&given.inputs) {
             let known = options.shapes.iter().any(|(n, _)| *n == name);
@@ -137,15 +157,12 @@ fn variants(graph: &Graph, inputs: &InputOptions, settings: &Settings, soc: &Soc
     batches.iter().map(one).collect()
 }
 
-/// The graph with the tuned tilings as attributes of its nodes.
-fn annotated(graph: &Graph, outcome: &OpatOutcome) -> Graph {
-    let mut graph = graph.clone();
-    for case in &outcome.cases {
+/// The first variant's graph with the tilings of the tuned operators as attributes of their nodes.
+fn annotated(mut graph: Graph, outcome: &OpatOutcome) -> Graph {
+    for case in outcome.cases.iter().filter(|case| case.status.is_tuned()) {
         let Ok(tiling) = serde_json::to_string(&case.after) else { continue };
-        for node in &case.nodes {
-            if let Some(id) = graph.find(&node.name) {
-                graph.node_mut(id).attrs.set("_aoe_tiling", Attr::Str(tiling.clone()));
-            }
+        for node in case.nodes.iter().filter(|node| node.variant == 0) {
+            graph.node_mut(node.id).attrs.set(TILING, Attr::Str(tiling.clone()));
         }
     }
     graph

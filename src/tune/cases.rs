@@ -33,7 +33,7 @@ pub struct Variant {
 pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
     let mut index: FxHashMap<&Workload, usize> = FxHashMap::default();
     let mut cases: Vec<Case> = Vec::new();
-    for variant in variants {
+    for (number, variant) in variants.iter().enumerate() {
         for kernel in &variant.lowered.kernels {
             let node = variant.graph.node(kernel.node);
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
@@ -43,7 +43,8 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
             let types = [node.op_type.as_str(), node.origin_type.as_str(), kernel.workload.op_type()];
             cases[at].tune |= node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types);
             let name = format!("{}{}", node.name, variant.label);
-            cases[at].nodes.push(TunedNode { name, op_type: node.op_type.clone() });
+            let op_type = node.op_type.clone();
+            cases[at].nodes.push(TunedNode { name, variant: number, id: kernel.node, op_type });
         }
     }
     cases

@@ -2,7 +2,7 @@
 
 use super::cases::{Case, Variant, distinct};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel};
-use super::settings::{Interrupt, OpatSettings};
+use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::{Observer, Progress};
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::OperatorBank;
@@ -33,38 +33,90 @@ pub struct OpatJob<'a> {
     pub cancel: &'a AtomicBool,
 }
 
+/// Operators after which the bank is written for the first time; then after twice as many, and so on.
+/// Fixed numbers, not times, so that the bank's bytes do not depend on how fast the machine is.
+const FIRST_SAVE: usize = 8;
+
 /// Tunes every selected operator of a graph and records what is better in the bank.
 ///
-/// The outcome does not depend on the number of threads. After a cancel what was found is recorded
-/// and the outcome says `finished: false`. Fails with [`Error::NothingToTune`] when no operator can be
-/// tuned, and with the bank's error when it cannot be written (the outcome is then lost to the bank but
-/// was told to the observer).
+/// The outcome does not depend on the number of threads. The bank is written when 8, 16, 32, ...
+/// operators from the first on are done, and at the end, also when it ends early. After a cancel the
+/// outcome says `finished: false`. Fails with [`Error::NothingToTune`] when no operator can be tuned (the
+/// observer is told of an outcome without cases), with
+/// the bank's error when it cannot be read or written, and with the backend's when it cannot prepare a
+/// workload.
 pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOutcome> {
     let started = Instant::now();
     let cases = distinct(job.variants, &job.settings.filter);
     if !cases.iter().any(|c| c.tune) {
-        let reason = format!("graph `{}` has no operator that operator tuning covers", job.name);
-        return Err(Error::NothingToTune { reason });
+        let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
+        observer.progress(&progress(&outcome, 0, None), &outcome);
+        return Err(Error::NothingToTune { reason: nothing_to_tune(job) });
     }
+    let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
     let mut outcome = empty_outcome(job);
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
-    let finished = run(&cases, job, interrupt, &mut |done, case| {
-        if let Some(case) = case {
-            let at = outcome.cases.partition_point(|c| c.index < case.index);
-            outcome.cases.insert(at, case);
-        }
+    let mut keeper = Keeper { bank: &mut *job.bank, saved: 0, next_save: FIRST_SAVE };
+    observer.progress(&progress(&outcome, cases.len(), None), &outcome);
+    let ran = run(&problems, job.backend, job.settings, interrupt, &mut |case, done| {
+        let at = outcome.cases.partition_point(|c| c.index < done.index);
+        outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
-        observer.progress(&progress(&outcome, cases.len(), done), &outcome);
-    })?;
-    let records = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Added | BankStatus::Updated));
-    for case in records {
-        job.bank.record(&case.workload, &case.after, &measured(case, &outcome.backend.name))?;
-    }
-    job.bank.save()?;
+        keeper.follow(&outcome)?;
+        observer.progress(&progress(&outcome, cases.len(), Some(case)), &outcome);
+        Ok(())
+    });
+    // Whatever ended it, what was found is kept.
+    let kept = keeper.finish(&outcome);
+    ran.and(kept)?;
     outcome.elapsed = started.elapsed();
-    outcome.finished = finished;
+    outcome.finished =
+        outcome.cases.len() == cases.len() && outcome.cases.iter().all(|case| case.stop != Some(StopReason::Cancelled));
     observer.progress(&progress(&outcome, cases.len(), None), &outcome);
     Ok(outcome)
+}
+
+fn nothing_to_tune(job: &OpatJob<'_>) -> String {
+    if job.settings.filter == OpFilter::default() {
+        format!("graph `{}` has no operator that operator tuning covers", job.name)
+    } else {
+        format!("no tunable operator of graph `{}` has a name or type that the tuning was limited to", job.name)
+    }
+}
+
+/// Writes what was found to the bank, from the first operator on and in that order.
+struct Keeper<'a> {
+    bank: &'a mut OperatorBank,
+    /// Cases recorded and saved: the first so many.
+    saved: usize,
+    next_save: usize,
+}
+
+impl Keeper<'_> {
+    /// Saves when enough cases from the first on are done.
+    fn follow(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        let done = outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count();
+        while done >= self.next_save {
+            self.save(outcome, self.next_save)?;
+            self.next_save *= 2;
+        }
+        Ok(())
+    }
+
+    /// Saves the rest.
+    fn finish(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        self.save(outcome, usize::MAX)
+    }
+
+    /// Saves the cases whose index is below `end` and was not saved before.
+    fn save(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
+        let new = outcome.cases.iter().filter(|c| (self.saved..end).contains(&c.index));
+        for case in new.filter(|c| matches!(c.status, BankStatus::Added | BankStatus::Updated)) {
+            self.bank.record(&case.workload, &case.after, &measured(case, &outcome.backend.name))?;
+        }
+        self.saved = end;
+        self.bank.save().map(|_| ())
+    }
 }
 
 fn measured(case: &CaseOutcome, backend: &str) -> crate::bank::Measured {
@@ -101,44 +153,61 @@ fn progress(outcome: &OpatOutcome, total: usize, last: Option<&Case>) -> Progres
     }
 }
 
-/// Called on the tuning thread: once with `(None, None)`, then once for every finished case.
-type OnCase<'a> = dyn FnMut(Option<&Case>, Option<CaseOutcome>) + 'a;
+/// A case with what the bank and CANN's default policy say of it, looked up before any thread starts:
+/// what this tuning records must not change what a later case finds.
+struct Problem<'a> {
+    case: &'a Case,
+    known: Option<Schedule>,
+    default: Schedule,
+}
 
-/// Works through the cases with a few threads; true when none was left out.
-fn run(cases: &[Case], job: &OpatJob<'_>, interrupt: Interrupt<'_>, on_case: &mut OnCase<'_>) -> Result<bool> {
-    on_case(None, None);
+impl<'a> Problem<'a> {
+    fn new(case: &'a Case, job: &OpatJob<'_>) -> Result<Problem<'a>> {
+        Ok(Problem {
+            case,
+            known: job.bank.lookup(&case.workload)?.map(|entry| entry.schedule),
+            default: default_policy(&case.workload, job.backend.soc())?,
+        })
+    }
+}
+
+/// Called on the tuning thread for every finished case.
+type OnCase<'a> = dyn FnMut(&Case, CaseOutcome) -> Result<()> + 'a;
+
+/// Works through the problems with a few threads. The first error, from a case or from `on_case`, ends
+/// it early.
+fn run(
+    problems: &[Problem<'_>],
+    backend: &dyn Backend,
+    settings: &OpatSettings,
+    interrupt: Interrupt<'_>,
+    on_case: &mut OnCase<'_>,
+) -> Result<()> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = channel::unbounded();
-    let mut failure = None;
+    let mut result = Ok(());
     std::thread::scope(|scope| {
         let worker = || {
-            let sender = sender.clone();
-            let next = &next;
-            let bank: &OperatorBank = job.bank;
-            let (backend, settings) = (job.backend, job.settings);
+            let (sender, next) = (sender.clone(), &next);
             move || {
                 while !interrupt.cancelled() {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(index) else { break };
-                    let result = tune_case(index, case, backend, bank, settings, interrupt);
-                    if sender.send((index, result)).is_err() {
+                    let Some(problem) = problems.get(index) else { break };
+                    if sender.send((index, tune_case(index, problem, backend, settings, interrupt))).is_err() {
                         break;
                     }
                 }
             }
         };
-        let threads = job.settings.parallel.clamp(1, cases.len());
+        let threads = settings.parallel.clamp(1, problems.len());
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker())).collect();
         drop(sender);
-        for (index, result) in &receiver {
-            match result {
-                Ok(case) => on_case(Some(&cases[index]), Some(case)),
-                Err(Error::Cancelled) => {}
-                Err(error) => {
-                    // Nothing more is worth starting; the first error is the one to report.
-                    next.store(cases.len(), Ordering::Relaxed);
-                    failure.get_or_insert(error);
-                }
+        for (index, case) in &receiver {
+            let told = case.and_then(|case| on_case(problems[index].case, case));
+            if told.is_err() && result.is_ok() {
+                // Nothing more is worth starting; the first error is the one to report.
+                next.store(problems.len(), Ordering::Relaxed);
+                result = told;
             }
         }
         for handle in handles {
@@ -147,24 +216,21 @@ fn run(cases: &[Case], job: &OpatJob<'_>, interrupt: Interrupt<'_>, on_case: &mu
             }
         }
     });
-    failure.map_or(Ok(!interrupt.cancelled()), Err)
+    result
 }
 
-/// Tunes one case. Fails only where the whole tuning must: cancelled, or a backend that cannot even
-/// prepare the workload.
+/// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
+/// workload.
 fn tune_case(
     index: usize,
-    case: &Case,
+    problem: &Problem<'_>,
     backend: &dyn Backend,
-    bank: &OperatorBank,
     settings: &OpatSettings,
     interrupt: Interrupt<'_>,
 ) -> Result<CaseOutcome> {
-    let known = bank.lookup(&case.workload)?.map(|entry| entry.schedule);
-    let in_bank = known.is_some();
-    let default = default_policy(&case.workload, backend.soc())?;
+    let (case, in_bank) = (problem.case, problem.known.is_some());
     let mut measure = backend.prepare(&case.workload)?;
-    let (before, before_us, failure) = baseline(&mut *measure, known, default);
+    let (before, before_us, failure) = baseline(&mut *measure, problem.known.clone(), problem.default.clone());
     let mut outcome = CaseOutcome {
         index,
         nodes: case.nodes.clone(),
@@ -180,9 +246,7 @@ fn tune_case(
     };
     if let Some(reason) = failure {
         outcome.status = BankStatus::Failed(reason);
-        return Ok(outcome);
-    }
-    if !case.tune {
+    } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || settings.repeat_tune {
         search(&mut outcome, &mut *measure, backend, settings, interrupt)?;
@@ -227,12 +291,10 @@ fn search(
         ..SearchSettings::default()
     };
     let mut search = Search::new(space, settings)?;
-    let mut out_of_time = false;
     while let Some(trial) = search.ask() {
-        interrupt.check()?;
-        out_of_time = interrupt.out_of_time();
-        if out_of_time {
-            break;
+        if let Some(reason) = interrupt.reason() {
+            outcome.stop = Some(reason);
+            return Ok(());
         }
         let schedule = search.domain().schedule(&trial.configuration);
         // The domain promised a legal configuration; a space that errs here must not end the tuning.
@@ -252,6 +314,6 @@ fn search(
             }
         }
     }
-    outcome.stop = if out_of_time { Some(StopReason::TimeLimit) } else { search.stop_reason() };
+    outcome.stop = search.stop_reason();
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What a tuning found: the plain data that reports are made from.
 
 use crate::backend::Description;
+use crate::graph::NodeId;
 use crate::search::StopReason;
 use crate::workload::{Schedule, Workload};
 use std::time::Duration;
@@ -30,8 +31,12 @@ pub struct OpatOutcome {
 /// A node of the graph, as reports name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TunedNode {
-    /// Name of the node.
+    /// Name of the node, with the variant's label where there are several variants.
     pub name: String,
+    /// Which variant of the graph it belongs to.
+    pub variant: usize,
+    /// The node in that variant.
+    pub id: NodeId,
     /// Ascend operator type.
     pub op_type: String,
 }

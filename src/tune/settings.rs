@@ -1,7 +1,6 @@
 //! What a caller may decide about a tuning.
 
-use crate::search::Algorithm;
-use crate::status::{Error, Result};
+use crate::search::{Algorithm, StopReason};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -57,14 +56,15 @@ impl Interrupt<'_> {
         self.cancel.load(Ordering::Acquire)
     }
 
-    /// Fails with [`Error::Cancelled`] when the caller asked to stop.
-    pub fn check(&self) -> Result<()> {
-        if self.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
-    }
-
-    /// Whether the time limit has passed.
-    pub fn out_of_time(&self) -> bool {
-        self.deadline.is_some_and(|d| Instant::now() >= d)
+    /// Why no further measurement should begin; `None` while one may.
+    pub fn reason(&self) -> Option<StopReason> {
+        if self.cancelled() {
+            Some(StopReason::Cancelled)
+        } else if self.deadline.is_some_and(|d| Instant::now() >= d) {
+            Some(StopReason::TimeLimit)
+        } else {
+            None
+        }
     }
 }
 

@@ -14,12 +14,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Two equal matrix products, another one, and a Relu.
 fn network() -> Variant {
+    chain(&[("a", 1024), ("b", 1024), ("c", 4096)])
+}
+
+/// Matrix products one after the other, named and with this many columns, and a Relu.
+fn chain(products: &[(&str, i64)]) -> Variant {
     let mut g = Graph::new("net");
     let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
     let mut x = g.add_input("x", tensor(&[512, 1024])).unwrap();
-    for (name, n) in [("a", 1024), ("b", 1024), ("c", 4096)] {
-        let w = g.add_const(format!("{name}.w"), tensor(&[1024, n]), crate::graph::Constant::Opaque).unwrap();
+    let mut k = 1024;
+    for &(name, n) in products {
+        let w = g.add_const(format!("{name}.w"), tensor(&[k, n]), crate::graph::Constant::Opaque).unwrap();
         x = Port::first(g.add(Node::new(name, "MatMulV2").with_inputs([x, w])).unwrap());
+        k = n;
     }
     let relu = g.add(Node::new("relu", "Relu").with_inputs([x])).unwrap();
     g.add_output(Port::first(relu));
@@ -245,4 +252,98 @@ fn unmapped_operators_are_named_and_priced() {
     assert_eq!(outcome.unmapped[0].name, "relu");
     let case = outcome.cases.iter().find(|c| c.nodes[0].name == "relu").unwrap();
     assert!(case.status == BankStatus::NotTuned && case.before_us > 0.0);
+}
+
+/// Asks for a cancel after so many measurements.
+struct Impatient<'a> {
+    inner: Simulator,
+    left: AtomicUsize,
+    cancel: &'a AtomicBool,
+}
+
+impl Backend for Impatient<'_> {
+    fn describe(&self) -> Description {
+        self.inner.describe()
+    }
+
+    fn soc(&self) -> &Soc {
+        self.inner.soc()
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        Ok(Box::new(ImpatientMeasure { inner: self.inner.prepare(workload)?, owner: self }))
+    }
+}
+
+struct ImpatientMeasure<'a> {
+    inner: Box<dyn Measure + 'a>,
+    owner: &'a Impatient<'a>,
+}
+
+impl Measure for ImpatientMeasure<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Measurement {
+        if self.owner.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.owner.cancel.store(true, Ordering::Release);
+        }
+        self.inner.measure(schedule)
+    }
+}
+
+#[test]
+fn a_cancel_keeps_the_best_of_the_operator_under_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let cancel = AtomicBool::new(false);
+    let backend = Impatient { inner: Simulator::new(soc()), left: AtomicUsize::new(100), cancel: &cancel };
+    let (variants, settings) = ([network()], settings());
+    let mut bank = bank_in(dir.path());
+    let mut job = OpatJob {
+        name: "net",
+        variants: &variants,
+        backend: &backend,
+        bank: &mut bank,
+        settings: &settings,
+        cancel: &cancel,
+    };
+    let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+    let case = &outcome.cases[0];
+    assert_eq!((outcome.finished, outcome.cases.len(), case.stop), (false, 1, Some(StopReason::Cancelled)));
+    assert!(case.status == BankStatus::Added && case.after_us < case.before_us, "99 candidates hold a better one");
+    let kept = bank_in(dir.path()).lookup(&case.workload).unwrap().unwrap();
+    assert_eq!(kept.schedule, case.after);
+}
+
+/// Looks into the bank's directory when so many operators are done.
+struct Peek<'a> {
+    bank: &'a std::path::Path,
+    seen: bool,
+}
+
+impl Observer for Peek<'_> {
+    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
+        if progress.done == 9 {
+            let first = outcome.cases.iter().find(|case| case.status == BankStatus::Added).unwrap();
+            self.seen = bank_in(self.bank).lookup(&first.workload).unwrap().is_some();
+        }
+    }
+}
+
+#[test]
+fn the_bank_follows_while_tuning_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<_> = (0..12).map(|i| format!("p{i}")).collect();
+    let products: Vec<_> = names.iter().zip(1..).map(|(name, i)| (name.as_str(), 256 * i)).collect();
+    let variants = [chain(&products)];
+    let (simulator, settings, cancel) = (Simulator::new(soc()), settings(), AtomicBool::new(false));
+    let mut bank = bank_in(dir.path());
+    let mut job = OpatJob {
+        name: "net",
+        variants: &variants,
+        backend: &simulator,
+        bank: &mut bank,
+        settings: &settings,
+        cancel: &cancel,
+    };
+    let mut peek = Peek { bank: dir.path(), seen: false };
+    opat(&mut job, &mut peek).unwrap();
+    assert!(peek.seen);
 }

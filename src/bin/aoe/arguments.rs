@@ -126,11 +126,12 @@ fn argument(spec: &'static OptionSpec) -> Arg {
 }
 
 /// The groups of options in the help, in its order.
-const HEADINGS: [&str; 4] = [
+const HEADINGS: [&str; 5] = [
     "Tuning",
     "Tuning, beyond CANN's options",
     "For the model compiler of a device backend (the simulator compiles nothing)",
     "Accepted for compatibility, without effect",
+    "Known, but not built in this version (a value is an error)",
 ];
 
 /// The group of an option.
@@ -139,6 +140,7 @@ fn heading(spec: &OptionSpec) -> &'static str {
         Effect::Tuning | Effect::CommandLine => usize::from(spec.ours),
         Effect::Compiler => 2,
         Effect::Accepted => 3,
+        Effect::NotBuilt => 4,
     }]
 }
 
