@@ -1,5 +1,5 @@
 //! Names the shared library for the dynamic linker and writes the header that the Rust exports imply,
-//! against which `tests/abi.rs` checks `include/aoe.h`.
+//! against which `tests/abi/main.rs` checks `include/aoe.h`.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The C ABI: one file per C object, and one guard that every export goes through.
 //!
-//! `include/aoe.h` documents each function; it is written by hand, and `tests/abi.rs` fails when an
-//! export and its declaration differ. An export converts its arguments ([`convert`]), calls a safe
+//! `include/aoe.h` documents each function; it is written by hand, and `tests/abi/main.rs` fails when
+//! an export and its declaration differ. An export converts its arguments ([`convert`]), calls a safe
 //! function of a lower floor and converts the result back, inside [`guard::guard`]. Exports are plain
 //! functions, not made by a macro: cbindgen must be able to read them.
 //!
