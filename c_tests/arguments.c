@@ -151,3 +151,54 @@ TEST(an_error_text_is_gone_after_the_next_success) {
     CHECK_OK(AoeGraphCreate("", &made));
     AoeGraphDestroy(made);
 }
+
+TEST(a_destructor_without_status_leaves_no_error_text) {
+    AoeGraph *made = small_network(), *none = NULL;
+    CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGraphCreate(NULL, &none));
+    CHECK(AoeGetLastError()[0] != '\0');
+    AoeGraphDestroy(NULL);
+    CHECK(AoeGetLastError()[0] == '\0');
+    CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGraphCreate(NULL, &none));
+    AoeGraphDestroy(made);
+    CHECK(AoeGetLastError()[0] == '\0');
+}
+
+TEST(names_and_versions_do_not_count_as_calls) {
+    AoeGraph *none = NULL;
+    CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGraphCreate(NULL, &none));
+    const char *text = AoeGetLastError();
+    CHECK(AoeGetStatusName(AOE_ERROR_BUSY) != NULL && AoeGetVersion() != 0 && AoeGetApi(0) == NULL);
+    CHECK(AoeGetLastError() == text && strstr(text, "`name`") != NULL);
+}
+
+TEST(arguments_are_judged_before_life_and_session) {
+    const int64_t dims[] = {1};
+    const AoeTensor bad = tensor_of(5, dims, 1);
+    AoeGraph *sound = small_network(), *cyclic = NULL;
+    AoeNodeId a, b;
+    CHECK_OK(AoeGraphCreate("cyclic", &cyclic));
+    CHECK_OK(AoeGraphAddNode(cyclic, "a", "Relu", 1, &a));
+    CHECK_OK(AoeGraphAddNode(cyclic, "b", "Relu", 1, &b));
+    CHECK_OK(AoeGraphAddEdge(cyclic, a, 0, b, 0));
+    CHECK_OK(AoeGraphAddEdge(cyclic, b, 0, a, 0));
+    const AoeGraph *graphs[] = {sound, cyclic};
+    for (int initialised = 0; initialised < 2; initialised++) {
+        if (initialised) CHECK_OK(AoeInitialize(QUICK));
+        CHECK_STATUS(AOE_ERROR_INVALID_GRAPH, AoeSetTuningGraph(0, cyclic));
+        CHECK_STATUS(AOE_ERROR_INVALID_GRAPH, AoeSetDependGraphs(0, graphs, 2));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetTuningGraph(0, NULL));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetDependGraphs(0, NULL, 1));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetDependGraphsInputs(0, NULL, NULL, 1));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetTuningGraphInput(0, &bad, 1));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetGeSession(0, NULL));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeTuningGraph(0, NULL, 1));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGetReport(0, NULL, NULL));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGetTunedGraph(0, NULL));
+        CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeGetSessionError(0, NULL, NULL));
+        CHECK_STATUS(initialised ? AOE_ERROR_INVALID_SESSION : AOE_ERROR_UNINITIALIZED, AoeSetTuningGraph(0, sound));
+        CHECK_STATUS(initialised ? AOE_ERROR_INVALID_SESSION : AOE_ERROR_UNINITIALIZED, AoeSetDependGraphs(0, graphs, 1));
+    }
+    AoeGraphDestroy(cyclic);
+    AoeGraphDestroy(sound);
+    CHECK_OK(AoeFinalize());
+}

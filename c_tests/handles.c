@@ -112,6 +112,18 @@ static void *tune(void *payload) {
     return NULL;
 }
 
+/* The call fails naming the culprit, and its session has the very text of this thread. */
+#define CHECK_KEPT(expected, culprit, session, call)                                                                  \
+    do {                                                                                                              \
+        char check_text[1024], check_kept[1024];                                                                      \
+        size_t check_size = sizeof check_kept;                                                                        \
+        CHECK_ERROR(expected, culprit, call);                                                                         \
+        snprintf(check_text, sizeof check_text, "%s", AoeGetLastError());                                             \
+        CHECK_OK(AoeGetSessionError(session, check_kept, &check_size));                                               \
+        if (strcmp(check_text, check_kept) != 0)                                                                      \
+            CHECK_FAIL("%s: the session has \"%s\", not \"%s\"", #call, check_kept, check_text);                     \
+    } while (0)
+
 TEST(busy_when_two_threads_tune_one_session) {
     struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0};
     AoeGraph *graph = small_network();
@@ -132,6 +144,8 @@ TEST(busy_when_two_threads_tune_one_session) {
     CHECK_STATUS(AOE_ERROR_BUSY, AoeSetProgressCallback(session, NULL, NULL));
     CHECK_STATUS(AOE_ERROR_BUSY, AoeDestroySession(session));
     CHECK_STATUS(AOE_ERROR_BUSY, AoeFinalize());
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`graph`", session, AoeSetTuningGraph(session, NULL));
+    CHECK_KEPT(AOE_ERROR_BUSY, "session", session, AoeDestroySession(session));
     CHECK_OK(AoeGetSessionError(session, NULL, &size));
     AoeSessionId other = small_session();
     CHECK_OK(AoeTuningGraph(other, NULL, 0));
@@ -195,6 +209,43 @@ TEST(a_session_keeps_its_error_for_other_threads) {
     size = sizeof text;
     CHECK_OK(AoeGetSessionError(session, text, &size));
     CHECK(strstr(text, "nothing to tune") != NULL && size == strlen(text) + 1);
+    CHECK_OK(AoeDestroySession(session));
+    CHECK_OK(AoeFinalize());
+}
+
+TEST(a_session_keeps_the_error_of_every_call_that_names_it) {
+    AoeSessionId session = 0;
+    AoeGraph *graph = NULL;
+    size_t size = 0;
+    const int64_t dims[] = {1};
+    const AoeTensor bad = tensor_of(5, dims, 1);
+    CHECK_OK(AoeInitialize(QUICK));
+    CHECK_OK(AoeCreateSession(&session));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`ge_session`", session, AoeSetGeSession(session, NULL));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`graphs`", session, AoeSetDependGraphs(session, NULL, 1));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`inputs`", session, AoeSetDependGraphsInputs(session, NULL, NULL, 1));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`graph`", session, AoeSetTuningGraph(session, NULL));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "no data type", session, AoeSetTuningGraphInput(session, &bad, 1));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`options`", session, AoeTuningGraph(session, NULL, 1));
+    CHECK_KEPT(AOE_ERROR_NOT_FOUND, "report", session, AoeGetReport(session, NULL, &size));
+    CHECK_KEPT(AOE_ERROR_NOT_FOUND, "tuned graph", session, AoeGetTunedGraph(session, &graph));
+    CHECK_KEPT(AOE_ERROR_INVALID_PARAM, "`size`", session, AoeGetReport(session, NULL, NULL));
+
+    /* Asking for the text does not replace it, not even when asking fails. */
+    char text[512] = "";
+    size = 1;
+    CHECK_STATUS(AOE_ERROR_BUFFER_TOO_SMALL, AoeGetSessionError(session, text, &size));
+    CHECK_OK(AoeGetSessionError(session, text, &size));
+    CHECK(strstr(text, "`size`") != NULL);
+    /* Nor does another session's failure, nor a success. */
+    AoeSessionId other = 0;
+    CHECK_OK(AoeCreateSession(&other));
+    CHECK_STATUS(AOE_ERROR_INVALID_PARAM, AoeSetGeSession(other, NULL));
+    CHECK_OK(AoeCancel(session));
+    size = sizeof text;
+    CHECK_OK(AoeGetSessionError(session, text, &size));
+    CHECK(strstr(text, "`size`") != NULL && graph == NULL);
+    CHECK_OK(AoeDestroySession(other));
     CHECK_OK(AoeDestroySession(session));
     CHECK_OK(AoeFinalize());
 }

@@ -31,7 +31,9 @@
  *
  * STATUS     Every call that can fail returns an AoeStatus. On failure, out-parameters are left as
  *            they were (except *size, see BUFFERS) and AoeGetLastError tells the culprit.
- * ORDER      A call checks, in this order: forked child, arguments, initialised, session, busy.
+ * ORDER      A call checks, in this order: forked child, arguments and what they point to, initialised,
+ *            session, busy; last, what only the session can judge: AoeTuningGraph's options, and whether
+ *            AoeSetDependGraphsInputs got as many lists as there are graphs.
  * NULL       No pointer may be NULL unless its description says so. An array may be NULL when its
  *            count is 0. Every Destroy function accepts NULL or has a status for it.
  * STRINGS    are NUL-terminated UTF-8 and are copied: the caller may free them when the call returns.
@@ -118,8 +120,10 @@ enum {
  * Why the calling thread's last call failed: a sentence that names the file, node, tensor, argument or
  * option at fault.
  *
- * Returns: the text, or "" when that call succeeded; never NULL.
- * Ownership: the library's; valid until this thread's next Aoe call other than this one.
+ * Returns: the text, or "" when that call succeeded, as a Destroy function without a status does; never
+ *   NULL. This function, AoeGetStatusName, AoeGetVersion and AoeGetApi cannot fail and do not count as
+ *   calls here.
+ * Ownership: the library's; valid until this thread's next Aoe call other than those four.
  * Threads: each thread has its own text.
  */
 const char *AoeGetLastError(void);
@@ -595,7 +599,8 @@ AoeStatus AoeGetReport(AoeSessionId session, char *buffer, size_t *size);
 AoeStatus AoeGetTunedGraph(AoeSessionId session, AoeGraph **graph);
 
 /*
- * Why the session's last call that failed did so, whichever thread made it.
+ * Why the session's last call that failed did so, whichever thread made it and whatever failed, its
+ * arguments included. Every function with an AoeSessionId counts, except this one.
  *
  * session: the session.
  * buffer, size: see BUFFERS; the text is "" when no call has failed.

@@ -2,9 +2,9 @@
 
 use super::convert::without_nul;
 use super::error::AoeStatus;
-use super::guard::guard;
-use super::session::{AoeSessionId, with_session};
-use crate::session::{Flow, ProgressFn, logging};
+use super::guard::{guard, guard_session};
+use super::session::AoeSessionId;
+use crate::session::{self, Flow, ProgressFn, logging};
 use crate::tune::Progress;
 use log::Level;
 use std::ffi::{CString, c_char, c_void};
@@ -76,7 +76,7 @@ pub extern "C" fn AoeSetProgressCallback(
     payload: *mut c_void,
 ) -> AoeStatus {
     let payload = Payload(payload);
-    guard("AoeSetProgressCallback", || {
+    guard_session("AoeSetProgressCallback", session, || {
         let function = callback.map(|callback| -> Box<ProgressFn> {
             Box::new(move |progress| {
                 let node = c_string(&progress.node);
@@ -87,7 +87,7 @@ pub extern "C" fn AoeSetProgressCallback(
                 if answer == 0 { Flow::Continue } else { Flow::Cancel }
             })
         });
-        with_session(session, |s| s.set_progress(function))
+        session::session(session)?.set_progress(function)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The one guard between C and the rest of the library.
 
 use super::error::{self, AoeStatus};
+use super::session::AoeSessionId;
 use crate::status::{Error, Result, Status};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +26,7 @@ pub(super) fn guard(function: &str, body: impl FnOnce() -> Result<()>) -> AoeSta
         }
         Ok(Err(failure)) => failure,
         Err(payload) => {
-            let bug = Error::Internal { place: function.to_owned(), message: panic_message(payload) };
+            let bug = bug(function, payload);
             (bug.status(), bug.to_string())
         }
     };
@@ -33,12 +34,34 @@ pub(super) fn guard(function: &str, body: impl FnOnce() -> Result<()>) -> AoeSta
     status as AoeStatus
 }
 
+/// Runs the body of an export that names a session: a [`guard`] that keeps each failure at the session as
+/// well, whatever failed, for whoever asks later.
+///
+/// A session that is gone, or never was, has no place for it.
+pub(super) fn guard_session(function: &str, session: AoeSessionId, body: impl FnOnce() -> Result<()>) -> AoeStatus {
+    guard(function, || {
+        let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| Err(bug(function, payload)));
+        if outcome.is_ok() {
+            return outcome;
+        }
+        match crate::session::session(session) {
+            Ok(session) => session.note(outcome),
+            Err(_) => outcome,
+        }
+    })
+}
+
 /// Runs the body of a destructor, which has no status to return and may run in a forked child.
 pub(super) fn guard_destroy(function: &str, body: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-        let bug = Error::Internal { place: function.to_owned(), message: panic_message(payload) };
-        error::set(&bug.to_string());
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(()) => error::clear(),
+        Err(payload) => error::set(&bug(function, payload).to_string()),
     }
+}
+
+/// The error that a panic becomes.
+fn bug(function: &str, payload: Box<dyn Any + Send>) -> Error {
+    Error::Internal { place: function.to_owned(), message: panic_message(payload) }
 }
 
 /// The text of a panic. A payload of a type unknown here is leaked: dropping it might panic again.

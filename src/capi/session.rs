@@ -3,21 +3,16 @@
 use super::convert::{TextOut, array, options, out, reference, tensors};
 use super::error::AoeStatus;
 use super::graph::{AoeGraph, hand_out};
-use super::guard::guard;
+use super::guard::{guard, guard_session};
 use super::option::{AoeOption, pairs};
 use super::tensor::AoeTensor;
-use crate::session::{self, Session};
+use crate::graph::Graph;
+use crate::session;
 use crate::status::{Error, Result};
 use std::ffi::{c_char, c_void};
 
 /// Identifies a session: slot and generation, never 0.
 pub type AoeSessionId = u64;
-
-/// Runs a call on a session and keeps its error there, for whoever asks later.
-pub(super) fn with_session(id: AoeSessionId, call: impl FnOnce(&Session) -> Result<()>) -> Result<()> {
-    let session = session::session(id)?;
-    session.note(call(&session))
-}
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
@@ -49,17 +44,17 @@ pub unsafe extern "C" fn AoeCreateSession(session: *mut AoeSessionId) -> AoeStat
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn AoeDestroySession(session: AoeSessionId) -> AoeStatus {
-    guard("AoeDestroySession", || session::destroy(session))
+    guard_session("AoeDestroySession", session, || session::destroy(session))
 }
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn AoeSetGeSession(session: AoeSessionId, ge_session: *mut c_void) -> AoeStatus {
-    guard("AoeSetGeSession", || {
+    guard_session("AoeSetGeSession", session, || {
         if ge_session.is_null() {
             return Err(Error::param("ge_session", "is NULL"));
         }
-        with_session(session, Session::set_ge_session)
+        session::session(session)?.set_ge_session()
     })
 }
 
@@ -70,16 +65,14 @@ pub unsafe extern "C" fn AoeSetDependGraphs(
     graphs: *const *const AoeGraph,
     graph_count: usize,
 ) -> AoeStatus {
-    guard("AoeSetDependGraphs", || {
+    guard_session("AoeSetDependGraphs", session, || {
         // SAFETY: the header's contract.
         let graphs = unsafe { array(graphs, graph_count, "graphs") }?;
         // SAFETY: the header's contract, for each of them.
         let graphs = graphs.iter().map(|&graph| Ok(unsafe { reference(graph, "graphs") }?.0.clone()));
         let graphs = graphs.collect::<Result<Vec<_>>>()?;
-        with_session(session, |s| {
-            graphs.iter().try_for_each(crate::graph::Graph::validate)?;
-            s.set_depend_graphs(graphs)
-        })
+        graphs.iter().try_for_each(Graph::validate)?;
+        session::session(session)?.set_depend_graphs(graphs)
     })
 }
 
@@ -91,7 +84,7 @@ pub unsafe extern "C" fn AoeSetDependGraphsInputs(
     input_counts: *const usize,
     graph_count: usize,
 ) -> AoeStatus {
-    guard("AoeSetDependGraphsInputs", || {
+    guard_session("AoeSetDependGraphsInputs", session, || {
         // SAFETY: the header's contract.
         let (inputs, counts) =
             unsafe { (array(inputs, graph_count, "inputs")?, array(input_counts, graph_count, "input_counts")?) };
@@ -99,20 +92,18 @@ pub unsafe extern "C" fn AoeSetDependGraphsInputs(
         // SAFETY: the header's contract, for each of them.
         let lists = lists.map(|(&inputs, &count)| unsafe { tensors(inputs, count, "inputs") });
         let lists = lists.collect::<Result<Vec<_>>>()?;
-        with_session(session, |s| s.set_depend_inputs(lists))
+        session::session(session)?.set_depend_inputs(lists)
     })
 }
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeSetTuningGraph(session: AoeSessionId, graph: *const AoeGraph) -> AoeStatus {
-    guard("AoeSetTuningGraph", || {
+    guard_session("AoeSetTuningGraph", session, || {
         // SAFETY: the header's contract.
         let graph = unsafe { reference(graph, "graph") }?;
-        with_session(session, |s| {
-            graph.0.validate()?;
-            s.set_graph(Some(graph.0.clone()))
-        })
+        graph.0.validate()?;
+        session::session(session)?.set_graph(Some(graph.0.clone()))
     })
 }
 
@@ -123,10 +114,10 @@ pub unsafe extern "C" fn AoeSetTuningGraphInput(
     inputs: *const AoeTensor,
     input_count: usize,
 ) -> AoeStatus {
-    guard("AoeSetTuningGraphInput", || {
+    guard_session("AoeSetTuningGraphInput", session, || {
         // SAFETY: the header's contract.
         let inputs = unsafe { tensors(inputs, input_count, "inputs") }?;
-        with_session(session, |s| s.set_graph_inputs(inputs))
+        session::session(session)?.set_graph_inputs(inputs)
     })
 }
 
@@ -137,17 +128,17 @@ pub unsafe extern "C" fn AoeTuningGraph(
     options: *const AoeOption,
     option_count: usize,
 ) -> AoeStatus {
-    guard("AoeTuningGraph", || {
+    guard_session("AoeTuningGraph", session, || {
         // SAFETY: the header's contract.
         let options = unsafe { self::options(options, option_count) }?;
-        with_session(session, |s| s.tune(pairs(&options)))
+        session::session(session)?.tune(pairs(&options))
     })
 }
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn AoeCancel(session: AoeSessionId) -> AoeStatus {
-    guard("AoeCancel", || {
+    guard_session("AoeCancel", session, || {
         session::session(session)?.cancel();
         Ok(())
     })
@@ -156,7 +147,7 @@ pub extern "C" fn AoeCancel(session: AoeSessionId) -> AoeStatus {
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGetReport(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
-    guard("AoeGetReport", || {
+    guard_session("AoeGetReport", session, || {
         // SAFETY: the header's contract.
         let text = unsafe { TextOut::new(buffer, size) }?;
         text.write(&session::session(session)?.report()?)
@@ -166,7 +157,7 @@ pub unsafe extern "C" fn AoeGetReport(session: AoeSessionId, buffer: *mut c_char
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGetTunedGraph(session: AoeSessionId, graph: *mut *mut AoeGraph) -> AoeStatus {
-    guard("AoeGetTunedGraph", || {
+    guard_session("AoeGetTunedGraph", session, || {
         // SAFETY: the header's contract.
         let graph = unsafe { out(graph, "graph") }?;
         hand_out(graph, session::session(session)?.tuned_graph()?);
@@ -177,6 +168,7 @@ pub unsafe extern "C" fn AoeGetTunedGraph(session: AoeSessionId, graph: *mut *mu
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AoeGetSessionError(session: AoeSessionId, buffer: *mut c_char, size: *mut usize) -> AoeStatus {
+    // Not noted at the session: the text asked for would be lost when the buffer is too small for it.
     guard("AoeGetSessionError", || {
         // SAFETY: the header's contract.
         let text = unsafe { TextOut::new(buffer, size) }?;

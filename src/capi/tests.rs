@@ -3,7 +3,7 @@
 use super::api::{AOE_API_VERSION, AoeGetApi};
 use super::error::{AoeGetLastError, AoeGetStatusName};
 use super::graph::*;
-use super::guard::guard;
+use super::guard::{guard, guard_destroy};
 use super::option::{AOE_MAX_OPTIONS, AoeOption};
 use super::tensor::{AOE_MAX_RANK, AoeTensor};
 use crate::graph::Constant;
@@ -101,6 +101,15 @@ fn a_panic_payload_that_panics_when_dropped_is_never_dropped() {
     }
     let status = guard("AoeSomething", || std::panic::resume_unwind(Box::new(Grenade)));
     refused(status, Status::Internal, &["AoeSomething"]);
+}
+
+#[test]
+fn a_destructor_clears_the_last_error_unless_it_panics() {
+    let _ = guard("AoeSomething", || Err(Error::param("here", "is wrong")));
+    guard_destroy("AoeSomethingDestroy", || ());
+    assert_eq!(last_error(), "");
+    guard_destroy("AoeSomethingDestroy", || std::panic::resume_unwind(Box::new("at sea")));
+    assert!(last_error().contains("AoeSomethingDestroy") && last_error().contains("at sea"), "{}", last_error());
 }
 
 #[test]
