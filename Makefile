@@ -27,7 +27,7 @@ fmt:     ## format the Rust code
 lint:    ## formatting, clippy, documentation, scripts, licences
 	@scripts/lint
 
-bench:   ## time the tuning of the bundled models, and the criterion benchmarks
+bench:   ## time the tuning of the bundled models and what the C interface costs, beside the goals
 	@scripts/bench
 
 # The simulator against measured kernels (DATA=folder), and the search against its budget: as soon as
