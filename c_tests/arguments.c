@@ -60,6 +60,10 @@ TEST(null_arguments) {
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`graph`", AoeGraphGetNodeCount(NULL, &size));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`node_count`", AoeGraphGetNodeCount(graph, NULL));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`node`", AoeGraphFindNode(graph, "x", NULL));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`graph`", AoeGraphGetNodeAttrString(NULL, "x", "a", NULL, &size));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`node_name`", AoeGraphGetNodeAttrString(graph, NULL, "a", NULL, &size));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`attr_name`", AoeGraphGetNodeAttrString(graph, "x", NULL, NULL, &size));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`size`", AoeGraphGetNodeAttrString(graph, "x", "a", NULL, NULL));
 
     CHECK(made == NULL);
     CHECK_OK(AoeGraphGetNodeCount(graph, &size));

@@ -147,3 +147,33 @@ TEST(a_graph_of_many_nodes_is_built_in_linear_time) {
     CHECK_OK(AoeFinalize());
     AoeGraphDestroy(graph);
 }
+
+TEST(a_string_attribute_is_read_by_the_names_of_node_and_attribute) {
+    AoeGraph *graph = small_network();
+    AoeNodeId relu = 0;
+    char text[16];
+    size_t size = 0;
+    CHECK_OK(AoeGraphFindNode(graph, "relu", &relu));
+    CHECK_OK(AoeGraphSetAttrString(graph, relu, "mode", "SAME"));
+    CHECK_OK(AoeGraphSetAttrString(graph, relu, "empty", ""));
+    CHECK_OK(AoeGraphSetAttrInt(graph, relu, "axis", 1));
+
+    CHECK_OK(AoeGraphGetNodeAttrString(graph, "relu", "mode", NULL, &size));
+    CHECK(size == 5);
+    memset(text, 'x', sizeof text);
+    size = 4;
+    CHECK_ERROR(AOE_ERROR_BUFFER_TOO_SMALL, "needed", AoeGraphGetNodeAttrString(graph, "relu", "mode", text, &size));
+    CHECK(size == 5 && text[0] == 'x');
+    CHECK_OK(AoeGraphGetNodeAttrString(graph, "relu", "mode", text, &size));
+    CHECK(size == 5 && strcmp(text, "SAME") == 0 && text[5] == 'x');
+    CHECK_OK(AoeGraphGetNodeAttrString(graph, "relu", "empty", text, &size));
+    CHECK(size == 1 && text[0] == '\0');
+
+    size = 77;
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`nobody`", AoeGraphGetNodeAttrString(graph, "nobody", "mode", NULL, &size));
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`nothing`", AoeGraphGetNodeAttrString(graph, "relu", "nothing", NULL, &size));
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`fc1`", AoeGraphGetNodeAttrString(graph, "fc1", "mode", NULL, &size));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`axis`", AoeGraphGetNodeAttrString(graph, "relu", "axis", NULL, &size));
+    CHECK(size == 77);
+    AoeGraphDestroy(graph);
+}

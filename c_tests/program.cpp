@@ -49,7 +49,10 @@ TEST(build_tune_and_read_the_report) {
     const std::string report = session.report();
     CHECK(json_valid(report.c_str()));
     CHECK(report.find("\"tuning successful\"") != std::string::npos);
-    CHECK(session.tuned_graph().node_count() == 9);
+    const aoe::Graph tuned = session.tuned_graph();
+    CHECK(tuned.node_count() == 9);
+    CHECK(json_valid(tuned.string_attr("conv1", "_aoe_tiling").c_str()));
+    CHECK(tuned.try_string_attr("x", "_aoe_tiling").status() == AOE_ERROR_NOT_FOUND);
     CHECK(session.error().empty());
 }
 

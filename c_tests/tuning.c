@@ -22,6 +22,29 @@ TEST(report_of_a_tuned_graph) {
     CHECK_OK(AoeFinalize());
 }
 
+TEST(each_tuned_node_of_the_tuned_graph_has_its_tiling) {
+    /* Node, and a field that only its kind of tiling has: cube or vector. */
+    static const char *const nodes[][2] = {{"fc1", "used_cores"}, {"relu", "ub_tile_bytes"}, {"fc2", "used_cores"}};
+    AoeGraph *tuned = NULL;
+    size_t size = 0;
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeSessionId session = small_session();
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    CHECK_OK(AoeGetTunedGraph(session, &tuned));
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(AoeGraphGetNodeAttrString(tuned, nodes[i][0], "_aoe_tiling", NULL, &size));
+        char *tiling = malloc(size);
+        CHECK(tiling != NULL);
+        CHECK_OK(AoeGraphGetNodeAttrString(tuned, nodes[i][0], "_aoe_tiling", tiling, &size));
+        const char *field = json_after(tiling, nodes[i][1]);
+        CHECK(tiling[0] == '{' && json_valid(tiling) && field != NULL && strtod(field, NULL) >= 1);
+        free(tiling);
+    }
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "_aoe_tiling", AoeGraphGetNodeAttrString(tuned, "x", "_aoe_tiling", NULL, &size));
+    AoeGraphDestroy(tuned);
+    CHECK_OK(AoeFinalize());
+}
+
 TEST(no_report_before_a_tuning) {
     size_t size = 0;
     AoeGraph *graph = NULL;

@@ -457,6 +457,21 @@ AoeStatus AoeGraphGetNodeCount(const AoeGraph *graph, size_t *node_count);
 AoeStatus AoeGraphFindNode(const AoeGraph *graph, const char *name, AoeNodeId *node);
 
 /*
+ * Reads a string attribute of a node, for example the tiling in a tuned graph (AoeGetTunedGraph).
+ *
+ * graph: the graph.
+ * node_name: the node's name.
+ * attr_name: the attribute's name.
+ * buffer, size: see BUFFERS.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND when the graph has no such node, or the node no such
+ *   attribute; AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_INVALID_PARAM, also when the attribute is no string;
+ *   AOE_ERROR_FORKED.
+ * Threads: several at once may use the same graph.
+ */
+AoeStatus AoeGraphGetNodeAttrString(const AoeGraph *graph, const char *node_name, const char *attr_name, char *buffer,
+                                    size_t *size);
+
+/*
  * Destroys a graph. Sessions that were given it have their own copy.
  *
  * graph: the graph; NULL is allowed and does nothing.
@@ -587,7 +602,9 @@ AoeStatus AoeCancel(AoeSessionId session);
 AoeStatus AoeGetReport(AoeSessionId session, char *buffer, size_t *size);
 
 /*
- * The session's graph as tuned: each tuned node has its tiling, as JSON, in attribute `_aoe_tiling`.
+ * The session's graph as tuned: each node whose operator was tuned has its tiling in the string attribute
+ * `_aoe_tiling` (AoeGraphGetNodeAttrString): a JSON object, the canonical schedule that docs/banks.md
+ * describes. With several batch sizes, it is the graph of the first.
  *
  * session: the session.
  * graph: receives a copy.
@@ -742,6 +759,8 @@ typedef struct AoeApi {
     AoeStatus (*GetSessionError)(AoeSessionId session, char *buffer, size_t *size);
     AoeStatus (*SetProgressCallback)(AoeSessionId session, AoeProgressCallback callback, void *payload);
     AoeStatus (*SetLogCallback)(AoeLogCallback callback, void *payload);
+    AoeStatus (*GraphGetNodeAttrString)(const AoeGraph *graph, const char *node_name, const char *attr_name,
+                                        char *buffer, size_t *size);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

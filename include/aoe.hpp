@@ -338,6 +338,12 @@ public:
         if (status != AOE_SUCCESS) return Failure::last(status);
         return count;
     }
+    /* A string attribute, such as `_aoe_tiling` of a tuned node. */
+    Result<std::string> try_string_attr(const std::string &node, const std::string &attr) const {
+        return detail::read_text([&](char *buffer, std::size_t *size) {
+            return AoeGraphGetNodeAttrString(get(), node.c_str(), attr.c_str(), buffer, size);
+        });
+    }
     Result<void> try_save(const std::string &path) const {
         return Result<void>::from(AoeGraphSaveFile(get(), path.c_str()));
     }
@@ -360,6 +366,9 @@ public:
     void output(Output output) { try_output(output).value(); }
     Node find(const std::string &name) { return try_find(name).value(); }
     std::size_t node_count() const { return try_node_count().value(); }
+    std::string string_attr(const std::string &node, const std::string &attr) const {
+        return try_string_attr(node, attr).value();
+    }
     void save(const std::string &path) const { try_save(path).value(); }
 #endif
 

@@ -4,9 +4,10 @@ use super::callback::{AoeLogCallback, AoeProgressCallback, AoeSetLogCallback, Ao
 use super::error::{AoeGetLastError, AoeGetStatusName, AoeStatus};
 use super::graph::{
     AoeGraph, AoeGraphAddConst, AoeGraphAddEdge, AoeGraphAddInput, AoeGraphAddNode, AoeGraphAddOutput, AoeGraphCreate,
-    AoeGraphDestroy, AoeGraphFindNode, AoeGraphGetNodeCount, AoeGraphLoadFile, AoeGraphLoadMemory, AoeGraphSaveFile,
-    AoeGraphSetAttrBool, AoeGraphSetAttrDataType, AoeGraphSetAttrFloat, AoeGraphSetAttrFloats, AoeGraphSetAttrInt,
-    AoeGraphSetAttrInts, AoeGraphSetAttrString, AoeGraphSetOutputDesc, AoeNodeId,
+    AoeGraphDestroy, AoeGraphFindNode, AoeGraphGetNodeAttrString, AoeGraphGetNodeCount, AoeGraphLoadFile,
+    AoeGraphLoadMemory, AoeGraphSaveFile, AoeGraphSetAttrBool, AoeGraphSetAttrDataType, AoeGraphSetAttrFloat,
+    AoeGraphSetAttrFloats, AoeGraphSetAttrInt, AoeGraphSetAttrInts, AoeGraphSetAttrString, AoeGraphSetOutputDesc,
+    AoeNodeId,
 };
 use super::option::AoeOption;
 use super::session::{
@@ -136,6 +137,13 @@ pub struct AoeApi {
     pub SetProgressCallback:
         unsafe extern "C" fn(session: AoeSessionId, callback: AoeProgressCallback, payload: *mut c_void) -> AoeStatus,
     pub SetLogCallback: unsafe extern "C" fn(callback: AoeLogCallback, payload: *mut c_void) -> AoeStatus,
+    pub GraphGetNodeAttrString: unsafe extern "C" fn(
+        graph: *const AoeGraph,
+        node_name: *const c_char,
+        attr_name: *const c_char,
+        buffer: *mut c_char,
+        size: *mut usize,
+    ) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -179,6 +187,7 @@ static API: AoeApi = AoeApi {
     GetSessionError: AoeGetSessionError,
     SetProgressCallback: AoeSetProgressCallback,
     SetLogCallback: AoeSetLogCallback,
+    GraphGetNodeAttrString: AoeGraphGetNodeAttrString,
 };
 
 /// See `include/aoe.h`.

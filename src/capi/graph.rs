@@ -1,6 +1,6 @@
 //! Graphs: built call by call, or read from a model file.
 
-use super::convert::{array, options, out, reference, reference_mut, tensor, text};
+use super::convert::{TextOut, array, options, out, reference, reference_mut, tensor, text};
 use super::error::AoeStatus;
 use super::guard::{guard, guard_destroy};
 use super::option::{AoeOption, pairs};
@@ -335,11 +335,27 @@ pub unsafe extern "C" fn AoeGraphFindNode(
     guard("AoeGraphFindNode", || {
         // SAFETY: the header's contract.
         let (graph, name, node) = unsafe { (reference(graph, "graph")?, text(name, "name")?, out(node, "node")?) };
-        let found = graph.0.find(name);
-        node.write(
-            found.ok_or_else(|| Error::NotFound { what: format!("node `{name}` in graph `{}`", graph.0.name) })?.0,
-        );
+        node.write(find(&graph.0, name)?.0);
         Ok(())
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeGraphGetNodeAttrString(
+    graph: *const AoeGraph,
+    node_name: *const c_char,
+    attr_name: *const c_char,
+    buffer: *mut c_char,
+    size: *mut usize,
+) -> AoeStatus {
+    guard("AoeGraphGetNodeAttrString", || {
+        // SAFETY: the header's contract.
+        let (graph, node_name, attr_name, text) = unsafe {
+            let graph = reference(graph, "graph")?;
+            (&graph.0, text(node_name, "node_name")?, text(attr_name, "attr_name")?, TextOut::new(buffer, size)?)
+        };
+        text.write(string_attr(graph, node_name, attr_name)?)
     })
 }
 
@@ -352,6 +368,20 @@ pub unsafe extern "C" fn AoeGraphDestroy(graph: *mut AoeGraph) {
             drop(unsafe { Box::from_raw(graph) });
         }
     });
+}
+
+/// The node of a name; fails with [`Error::NotFound`].
+fn find(graph: &Graph, name: &str) -> Result<NodeId> {
+    graph.find(name).ok_or_else(|| Error::NotFound { what: format!("node `{name}` in graph `{}`", graph.name) })
+}
+
+/// The text of a node's attribute.
+fn string_attr<'a>(graph: &'a Graph, node: &str, name: &str) -> Result<&'a str> {
+    match graph.node(find(graph, node)?).attrs.get(name) {
+        Some(Attr::Str(text)) => Ok(text),
+        Some(_) => Err(Error::param("attr_name", format!("attribute `{name}` of node `{node}` is no string"))),
+        None => Err(Error::NotFound { what: format!("attribute `{name}` of node `{node}`") }),
+    }
 }
 
 /// Sets an attribute, whose value is read after the node is found.
