@@ -73,21 +73,25 @@ impl Soc {
                 return Err(format!("{name} = {value} is not a positive number below 1e9"));
             }
         }
+        // The least that buffers can be: two of the smallest tiles, as double buffering needs.
         let counts = [
-            ("ai_core_cnt", u64::from(self.ai_core_cnt), 4096),
-            ("vector_core_cnt", u64::from(self.vector_core_cnt), 4096),
-            ("cube_m_size", u64::from(self.cube_m_size), 1024),
-            ("cube_k_size", u64::from(self.cube_k_size), 1024),
-            ("cube_n_size", u64::from(self.cube_n_size), 1024),
-            ("l1_size", self.l1_size, 1 << 40),
-            ("l0_a_size", self.l0_a_size, 1 << 40),
-            ("l0_b_size", self.l0_b_size, 1 << 40),
-            ("l0_c_size", self.l0_c_size, 1 << 40),
-            ("ub_size", self.ub_size, 1 << 40),
+            ("ai_core_cnt", u64::from(self.ai_core_cnt), 1, 4096),
+            ("vector_core_cnt", u64::from(self.vector_core_cnt), 1, 4096),
+            ("cube_m_size", u64::from(self.cube_m_size), 1, 1024),
+            ("cube_k_size", u64::from(self.cube_k_size), 1, 1024),
+            ("cube_n_size", u64::from(self.cube_n_size), 1, 1024),
+            ("l1_size", self.l1_size, 8 << 10, 1 << 30),
+            ("l0_a_size", self.l0_a_size, 1 << 10, 1 << 30),
+            ("l0_b_size", self.l0_b_size, 1 << 10, 1 << 30),
+            ("l0_c_size", self.l0_c_size, 2 << 10, 1 << 30),
+            ("ub_size", self.ub_size, 8 << 10, 1 << 30),
+            ("l2_size", self.l2_size, 0, 1 << 40),
+            ("bt_size", self.bt_size, 0, 1 << 30),
+            ("memory_size", self.memory_size, 0, 1 << 50),
         ];
-        for (name, value, most) in counts {
-            if value == 0 || value > most {
-                return Err(format!("{name} = {value} is not between 1 and {most}"));
+        for (name, value, least, most) in counts {
+            if !(least..=most).contains(&value) {
+                return Err(format!("{name} = {value} is not between {least} and {most}"));
             }
         }
         Ok(())

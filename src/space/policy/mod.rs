@@ -46,8 +46,15 @@ fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
 fn settle(mut tiling: Tiling, shape: &CubeShape, soc: &Soc) -> Tiling {
     let limits = Limits::new(shape, soc);
     tiling.make_canonical(shape, &limits);
-    while !tiling.fits(&limits) && tiling.shrink(&limits) {
+    for _ in 0..MOST_SHRINKS {
+        if tiling.fits(&limits) || !tiling.shrink(&limits) {
+            break;
+        }
         tiling.make_canonical(shape, &limits);
     }
     tiling
 }
+
+/// Every size at its largest is halved to its smallest in fewer steps than this. Where even the smallest
+/// tile does not fit, shrinking and the canonical form would undo each other for ever.
+const MOST_SHRINKS: usize = 256;
