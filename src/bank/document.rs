@@ -43,7 +43,7 @@ pub struct Document {
     op_type: String,
     lines: Vec<Line>,
     by_key: FxHashMap<Key, usize>,
-    /// What was found wrong, in order of the lines.
+    /// What there is to tell, in order of the lines.
     pub findings: Vec<Finding>,
     /// Whether some line will not be written again, so that the file must be set aside first.
     pub is_damaged: bool,
@@ -54,6 +54,13 @@ struct Parsed {
     record: Record,
     id: u64,
     complete: bool,
+}
+
+/// A record that may be used.
+struct Judged {
+    record: Record,
+    /// Whether it is another than the one that was written here.
+    is_changed: bool,
 }
 
 impl Document {
@@ -78,12 +85,15 @@ impl Document {
         document
     }
 
-    fn take(&mut self, number: usize, text: &[u8], judged: Result<Record, Unusable>) {
+    fn take(&mut self, number: usize, text: &[u8], judged: Result<Judged, Unusable>) {
         let reason = match judged {
-            Ok(record) => {
+            Ok(Judged { record, is_changed }) => {
                 self.by_key.insert(record.key.clone(), self.lines.len());
                 self.lines.push(Line { text: text.to_vec(), record: Some(record) });
-                return;
+                if !is_changed {
+                    return;
+                }
+                "changed by another program since it was written here; used, without its measured time".into()
             }
             Err(Unusable::Foreign(reason)) => {
                 self.lines.push(Line { text: text.to_vec(), record: None });
@@ -115,12 +125,14 @@ impl Document {
             return Err(Unusable::Foreign(format!("version {version} is later than this library")));
         }
         let record = Record { key: self.form.key(info)?, knowledge: self.form.knowledge(knowledge)? };
-        let complete = matmul::Tiling::NAMES.iter().all(|name| knowledge.get(name).is_some());
+        // A canonical schedule that lacks a field is none; a tiling of CANN's may lack some.
+        let complete =
+            self.form == Form::Canonical || matmul::Tiling::NAMES.iter().all(|name| knowledge.get(name).is_some());
         Ok(Parsed { record, id, complete })
     }
 
     /// Checks a record against its id, against what was written here and against the lines before.
-    fn judge(&self, parsed: Parsed, side: &Side, present: &rustc_hash::FxHashSet<u64>) -> Result<Record, Unusable> {
+    fn judge(&self, parsed: Parsed, side: &Side, present: &rustc_hash::FxHashSet<u64>) -> Result<Judged, Unusable> {
         let Parsed { record, id, complete } = parsed;
         if id != u64::from(record.key.id()) {
             // CANN's files hold stale ids, ours never do.
@@ -129,13 +141,14 @@ impl Document {
                 return Err(Unusable::Damaged(format!("id {id} belongs to another info_dict")));
             }
         }
-        if let Verdict::Doubtful(reason) = side.verdict(&record.key, &record.knowledge, complete) {
-            return Err(Unusable::Damaged(reason));
+        let is_changed = side.verdict(&record.key, &record.knowledge) == Verdict::Changed;
+        if is_changed && !complete {
+            return Err(Unusable::Damaged("it was written here, and now lacks fields".into()));
         }
         if self.by_key.contains_key(&record.key) {
             return Err(Unusable::Damaged("an earlier line has the same info_dict; the first is used".into()));
         }
-        Ok(record)
+        Ok(Judged { record, is_changed })
     }
 
     /// The knowledge recorded for a key.

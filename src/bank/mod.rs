@@ -3,7 +3,7 @@
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
 //! expects; `matmul` and `workload_key` make keys; `form` tells CANN's record form from ours; `document`
 //! is a bank file as lines; `side` holds what a record cost; `storage` is the seam to the file system;
-//! `file` puts them together under locks; `operator` is what a tuner uses.
+//! `transaction` replaces several files or none; `file` puts them together; `operator` is what a tuner uses.
 
 mod document;
 mod file;
@@ -16,6 +16,7 @@ mod operator;
 mod paths;
 mod side;
 mod storage;
+mod transaction;
 mod workload_key;
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::key::Key;
 use super::paths::BankPaths;
 use super::side;
 use super::storage::{Disk, Storage};
+use super::transaction::Transaction;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, check};
@@ -195,35 +196,35 @@ impl OperatorBank {
         Ok(())
     }
 
-    /// Writes what was recorded and returns the files changed. Each file is replaced whole, under a
-    /// lock, together with what other processes wrote meanwhile.
+    /// Writes what was recorded and returns the files changed, all under one lock and together with
+    /// what other processes wrote meanwhile.
     ///
-    /// On failure the files that could be written are, the others are as they were and their records
-    /// stay recorded for another try; the first error is returned.
+    /// On failure every file is as it was, and the records stay recorded for another try. The one
+    /// exception is a storage that fails between two renames and again when they are taken back: each
+    /// file is whole then, but some are new.
     pub fn save(&mut self) -> Result<Vec<PathBuf>> {
-        let mut written = Vec::new();
-        let mut first_error = None;
-        for (name, pending) in std::mem::take(&mut self.pending) {
-            match self.save_file(&name, &pending) {
-                Ok(path) => written.extend(path),
-                Err(e) => {
-                    first_error.get_or_insert(e);
-                    self.pending.insert(name, pending);
-                }
-            }
+        if self.pending.is_empty() {
+            return Ok(Vec::new());
         }
-        first_error.map_or(Ok(written), Err)
-    }
-
-    fn save_file(&self, name: &str, pending: &Pending) -> Result<Option<PathBuf>> {
-        let file = self.file(&self.paths.custom, name, pending.form, &pending.op_type);
         let stamp =
             side::Stamp { soc: form::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
-        let saved = file.save(&pending.changes, &stamp)?;
-        saved.warnings.into_iter().for_each(|w| self.warn(w));
+        let mut transaction = Transaction::begin(&*self.storage, &self.paths.custom)?;
+        let mut written = Vec::new();
+        for (name, pending) in &self.pending {
+            let file = self.file(&self.paths.custom, name, pending.form, &pending.op_type);
+            let merged = file.merge(&pending.changes, &stamp, &mut transaction)?;
+            merged.warnings.into_iter().for_each(|w| self.warn(w));
+            written.extend(merged.changed.then(|| file.path().to_owned()));
+        }
+        transaction.warning().into_iter().for_each(|w| self.warn(w));
+        transaction.commit()?;
         // What was read before is out of date now.
-        self.files.write().unwrap_or_else(PoisonError::into_inner).remove(name);
-        Ok(saved.changed.then(|| file.path().to_owned()))
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        for name in std::mem::take(&mut self.pending).into_keys() {
+            files.remove(&name);
+        }
+        drop(files);
+        Ok(written)
     }
 
     fn file(&self, directory: &Path, name: &str, form: Form, op_type: &str) -> BankFile<'_> {
@@ -262,9 +263,9 @@ impl OperatorBank {
 impl Layer {
     fn new(path: &Path, document: &Document, side: &side::Side) -> Layer {
         let records = document.records().map(|record| {
-            let measured = match side.verdict(&record.key, &record.knowledge, true) {
+            let measured = match side.verdict(&record.key, &record.knowledge) {
                 side::Verdict::Vouched(measured) => Some(measured.clone()),
-                side::Verdict::Unknown | side::Verdict::Doubtful(_) => None,
+                side::Verdict::Unknown | side::Verdict::Changed => None,
             };
             (record.key.clone(), (record.knowledge.clone(), measured))
         });

@@ -1,14 +1,14 @@
 //! Our side file: what each record of a bank file cost when it was measured.
 //!
 //! JSON lines in the hidden directory `.aoe` beside the bank, so that nothing of ours stands in a file
-//! of CANN's. It also vouches for the records written here: a bank file has no checksum of its own.
+//! of CANN's. It also tells the records written here from what other programs made of them.
 //! Every line carries a sum over itself; a line that does not add up is as good as absent.
 
 use super::document::Document;
 use super::form::{Form, Knowledge};
 use super::key::Key;
 use super::operator::Measured;
-use super::{hash, json, matmul};
+use super::{hash, json};
 use crate::soc::Soc;
 use crate::status::Result;
 use rustc_hash::FxHashMap;
@@ -79,8 +79,8 @@ pub enum Verdict<'a> {
     Vouched(&'a Measurement),
     /// Nothing is known of it.
     Unknown,
-    /// It was written here, but not like this; the reason.
-    Doubtful(String),
+    /// A record of the same key was written here, but with another tiling.
+    Changed,
 }
 
 impl Side {
@@ -120,22 +120,14 @@ impl Side {
         self.keys_by_id.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Judges a record; `complete` tells whether it has every field of its form.
-    pub fn verdict(&self, key: &Key, knowledge: &Knowledge, complete: bool) -> Verdict<'_> {
+    /// Judges a record.
+    pub fn verdict(&self, key: &Key, knowledge: &Knowledge) -> Verdict<'_> {
         let known = self.by_key.get(&key.digest()).map_or(&[][..], Vec::as_slice);
-        if let Some(measurement) = known.iter().find(|m| m.knowledge == *knowledge) {
-            return Verdict::Vouched(measurement);
+        match known.iter().find(|m| m.knowledge == *knowledge) {
+            Some(measurement) => Verdict::Vouched(measurement),
+            None if known.is_empty() => Verdict::Unknown,
+            None => Verdict::Changed,
         }
-        // CANN's tuner may have improved a record of ours since, and then writes all its fields; a lone
-        // changed field speaks of damage. Files of our own form have no other writer.
-        let damaged = |m: &Measurement| match (&m.knowledge, knowledge) {
-            (Knowledge::Tiling(a), Knowledge::Tiling(b)) => !complete || matmul::Tiling::differing_fields(a, b) == 1,
-            _ => true,
-        };
-        if known.iter().any(damaged) {
-            return Verdict::Doubtful("its tiling is not the one that was written here; damaged?".into());
-        }
-        Verdict::Unknown
     }
 
     /// The file, in an order that depends on nothing but its content.

@@ -56,7 +56,7 @@ pub trait Storage: Send + Sync {
 /// Replaces a file so that whoever reads it, now or after a crash at any moment, finds the old or the
 /// new content whole. The caller holds the lock under which this directory is written.
 pub fn replace(storage: &dyn Storage, path: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = sibling(path, ".", ".tmp");
+    let temporary = temporary(path);
     let written = storage.write(&temporary, content, path).and_then(|()| storage.rename(&temporary, path));
     if let Err(e) = written {
         // Best effort: the next writer truncates what remains.
@@ -64,6 +64,11 @@ pub fn replace(storage: &dyn Storage, path: &Path, content: &[u8]) -> io::Result
         return Err(e);
     }
     storage.sync_directory(path.parent().unwrap_or(Path::new(".")))
+}
+
+/// The name under which a file's new content is written before it takes the file's place.
+pub fn temporary(path: &Path) -> PathBuf {
+    sibling(path, ".", ".tmp")
 }
 
 /// The path of a file beside another one: its name between a prefix and a suffix.

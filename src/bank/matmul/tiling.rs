@@ -32,11 +32,6 @@ macro_rules! tiling {
                 Ok(Tiling { $($field: read($name)?,)* })
             }
 
-            /// Number of fields in which two tilings differ.
-            pub fn differing_fields(&self, other: &Tiling) -> usize {
-                [$(self.$field != other.$field),*].into_iter().filter(|differs| *differs).count()
-            }
-
             /// The tiling as `knowledge`.
             pub fn to_knowledge(self) -> Map<String, Value> {
                 [$(($name.to_owned(), Value::from(self.$field)),)*].into_iter().collect()

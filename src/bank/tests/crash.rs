@@ -53,6 +53,9 @@ fn a_crash_at_any_moment_leaves_the_old_or_the_new_record() {
         assert_eq!(schedule_in(&reader, &product_of(128)), Some(tiling(128, 64)));
         let updated = schedule_in(&reader, &product_of(256));
         assert!(updated == Some(tiling(256, 64)) || updated == Some(tiling(256, 32)), "{updated:?}");
+        let times = reader.lookup(&product_of(256)).unwrap().unwrap().measured;
+        let expected = if updated == Some(tiling(256, 64)) { 256.0 } else { 7.0 };
+        assert_eq!(times, Some(measured(expected)), "a time is of the tiling it stands with");
         let vector = schedule_in(&reader, &gelu());
         assert!(vector == Some(vector_tiling(8)) || vector == Some(vector_tiling(16)), "{vector:?}");
         assert_eq!(reader.warnings(), [""; 0], "a crash damages nothing");
@@ -77,40 +80,64 @@ fn what_save_acknowledged_survives_a_crash() {
     assert_eq!(cann_files(&certain), cann_files(&storage.files()));
 }
 
-#[test]
-fn an_error_at_any_operation_leaves_the_bank_whole_and_can_be_tried_again() {
-    let changed = saved();
-    let mut writer = bank(&changed);
-    change(&mut writer);
-    writer.save().unwrap();
-    let after = cann_files(&changed.files());
-    for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem, ErrorKind::Other] {
-        for n in 0.. {
-            let storage = saved();
-            let before = cann_files(&storage.files());
-            let mut writer = bank(&storage);
-            change(&mut writer);
-            storage.fail_at(n, kind);
-            let result = writer.save();
-            if !storage.has_failed() {
-                assert!(n > 20, "only {n} operations");
-                result.unwrap();
-                break;
-            }
-            let now = cann_files(&storage.files());
-            for (path, content) in &now {
-                let whole = [&before, &after].into_iter().any(|files| files.get(path) == Some(content));
-                assert!(whole, "{} is neither old nor new", path.display());
-            }
-            if let Err(error) = result {
-                assert!(matches!(error, Error::File { .. } | Error::Directory { .. }), "{error}");
-                assert!(error.to_string().contains(DIRECTORY), "{error}");
-            }
-            writer.save().unwrap();
-            let reader = bank(&storage);
-            assert_eq!(schedule_in(&reader, &product_of(384)), Some(tiling(384, 32)), "{kind} at {n}");
-            assert_eq!(schedule_in(&reader, &gelu()), Some(vector_tiling(16)), "{kind} at {n}");
+/// Saves a change with every operation failing in turn; `start` makes the storage each time.
+fn fail_everywhere(kind: ErrorKind, start: impl Fn() -> Arc<Memory>) {
+    for n in 0.. {
+        let storage = start();
+        let before = storage.files();
+        let mut writer = bank(&storage);
+        change(&mut writer);
+        storage.fail_at(n, kind);
+        let result = writer.save();
+        if !storage.has_failed() {
+            assert!(n > 15, "only {n} operations");
+            result.unwrap();
+            break;
         }
+        if let Err(error) = result {
+            assert!(matches!(error, Error::File { .. } | Error::Directory { .. }), "{error}");
+            assert!(error.to_string().contains(DIRECTORY), "{error}");
+            assert!(storage.files() == before, "{kind} at {n} changed the bank or left something behind");
+        }
+        writer.save().unwrap();
+        let reader = bank(&storage);
+        assert_eq!(schedule_in(&reader, &product_of(384)), Some(tiling(384, 32)), "{kind} at {n}");
+        assert_eq!(schedule_in(&reader, &gelu()), Some(vector_tiling(16)), "{kind} at {n}");
+    }
+}
+
+#[test]
+fn an_error_at_any_operation_changes_no_file_and_can_be_tried_again() {
+    let damaged = || {
+        let storage = saved();
+        storage.put(Path::new(DIRECTORY).join(FILE), "{}\n");
+        storage
+    };
+    for kind in [ErrorKind::StorageFull, ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem, ErrorKind::Other] {
+        fail_everywhere(kind, saved);
+        fail_everywhere(kind, damaged);
+        fail_everywhere(kind, Arc::default);
+    }
+}
+
+#[test]
+fn a_storage_that_stays_full_loses_nothing_at_any_moment() {
+    for n in 0.. {
+        let storage = saved();
+        let before = cann_files(&storage.files());
+        let mut writer = bank(&storage);
+        change(&mut writer);
+        storage.fill_at(n);
+        let saved = writer.save();
+        if !storage.has_failed() {
+            assert!(n > 2, "only {n} writes");
+            saved.unwrap();
+            break;
+        }
+        saved.unwrap_err();
+        assert_eq!(cann_files(&storage.files()), before, "full at write {n}");
+        let left: Vec<_> = storage.files().into_keys().filter(|p| p.to_string_lossy().ends_with(".tmp")).collect();
+        assert_eq!(left, [""; 0].map(PathBuf::from));
     }
 }
 

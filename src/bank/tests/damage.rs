@@ -4,6 +4,7 @@ use super::memory::Memory;
 use super::*;
 use crate::bank::file::BankFile;
 use crate::bank::form::Form;
+use crate::bank::side::Verdict;
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -24,14 +25,22 @@ fn bank_file() -> PathBuf {
     Path::new(DIRECTORY).join(FILE)
 }
 
-/// Checks that a damaged file yields nothing but what was written. Returns how many records are lost.
+/// What a record is said to be that was written here and reads differently now.
+const CHANGED: &str = "changed by another program";
+
+/// Checks that a damaged file yields what was written, or a tiling that is named as changed and has no
+/// time. Returns how many records are lost.
 fn lost(storage: &Arc<Memory>) -> usize {
     let written: Vec<_> = PRODUCTS.iter().map(|&m| (Form::MatMulV3.key_of(&product_of(m)).unwrap(), m)).collect();
     let file = BankFile::new(&**storage, Path::new(DIRECTORY), FILE, Form::MatMulV3, "MatMulV3");
-    let (document, _) = file.read().unwrap().unwrap();
+    let (document, side) = file.read().unwrap().unwrap();
     for record in document.records() {
-        let m = written.iter().find(|(key, _)| *key == record.key).expect("a record that was never written").1;
-        assert_eq!(record.knowledge.schedule(&product_of(m)).unwrap(), tiling(m, 64), "a wrong tiling for m = {m}");
+        let (key, m) = written.iter().find(|(key, _)| *key == record.key).expect("a record that was never written");
+        let knowledge = Form::MatMulV3.knowledge_of(&tiling(*m, 64), &product_of(*m)).unwrap();
+        if record.knowledge != knowledge {
+            assert_eq!(side.verdict(key, &record.knowledge), Verdict::Changed, "m = {m}");
+            assert!(document.findings.iter().any(|f| f.reason.contains(CHANGED)), "changed without a word: m = {m}");
+        }
     }
     let lost = PRODUCTS.len() - document.records().count();
     assert!(lost == 0 || !document.findings.is_empty(), "lost without a word");
@@ -55,7 +64,7 @@ fn every_flipped_byte_loses_at_most_the_records_it_touches() {
 }
 
 #[test]
-fn a_flipped_byte_in_our_own_form_yields_the_record_or_none() {
+fn a_flipped_byte_in_our_own_form_yields_the_record_or_says_so() {
     let storage = saved();
     let name = "Ascend910B2_24_AiCore_Gelu_aoe_kb.json";
     let path = Path::new(DIRECTORY).join(name);
@@ -67,7 +76,11 @@ fn a_flipped_byte_in_our_own_form_yields_the_record_or_none() {
             storage.put(&path, damaged);
             let reader = bank(&storage);
             match reader.lookup(&gelu()).unwrap() {
-                Some(entry) => assert_eq!(entry.schedule, vector_tiling(8), "byte {at} mask {mask:#x}"),
+                Some(entry) if entry.schedule == vector_tiling(8) => {}
+                Some(entry) => {
+                    assert_eq!(entry.measured, None, "byte {at} mask {mask:#x}");
+                    assert!(reader.warnings()[0].contains(CHANGED), "{:?}", reader.warnings());
+                }
                 None => assert!(reader.warnings()[0].contains(&format!("{name}:1")), "{:?}", reader.warnings()),
             }
         }
@@ -113,16 +126,30 @@ fn a_damaged_file_is_set_aside_once_before_it_is_written_over() {
 }
 
 #[test]
-fn a_record_that_another_tool_improved_is_taken_without_our_times() {
-    let storage = saved();
-    let text = String::from_utf8(storage.get(bank_file()).unwrap()).unwrap();
-    let m = 128;
-    let line = text.lines().find(|line| line.contains(&format!(r#""m":{m},"#))).unwrap();
-    let improved = line.replace(r#""baseK":64"#, r#""baseK":32"#).replace(r#""depthA1":8"#, r#""depthA1":4"#);
-    storage.put(bank_file(), text.replace(line, &improved));
-    let entry = bank(&storage).lookup(&product_of(m)).unwrap().unwrap();
-    assert_ne!(entry.schedule, tiling(m, 64));
-    assert_eq!(entry.measured, None);
+fn a_record_that_another_tool_changed_is_taken_without_our_times_be_it_one_field() {
+    let one: &[_] = &[(r#""iterateOrder":1"#, r#""iterateOrder":0"#)];
+    let two = &[(r#""baseK":64"#, r#""baseK":32"#), (r#""depthA1":8"#, r#""depthA1":4"#)];
+    for edits in [one, two] {
+        let storage = saved();
+        let text = String::from_utf8(storage.get(bank_file()).unwrap()).unwrap();
+        let line = text.lines().find(|line| line.contains(r#""m":128,"#)).unwrap();
+        let changed = edits.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
+        assert_ne!(changed, line);
+        let file = text.replace(line, &changed);
+        storage.put(bank_file(), file.clone());
+        let mut user = bank(&storage);
+        let entry = user.lookup(&product_of(128)).unwrap().unwrap();
+        assert_ne!(entry.schedule, tiling(128, 64));
+        assert_eq!(entry.measured, None);
+        assert!(matches!(&user.warnings()[..], [only] if only.contains(CHANGED)), "{:?}", user.warnings());
+        // Saving something else keeps it, and sets nothing aside.
+        user.record(&product_of(640), &tiling(640, 64), &measured(6.0)).unwrap();
+        user.save().unwrap();
+        let saved = String::from_utf8(storage.get(bank_file()).unwrap()).unwrap();
+        assert!(saved.starts_with(&file), "{saved}");
+        assert!(!storage.files().keys().any(|path| path.to_string_lossy().contains("damaged")));
+        assert_eq!(bank(&storage).warnings(), [""; 0], "its time is forgotten with it");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ struct State {
     directories: BTreeSet<PathBuf>,
     operations: usize,
     fail_at: Option<(usize, ErrorKind)>,
+    writes: usize,
+    full_at: Option<usize>,
     /// Everything a crash may leave, one set of images for each moment.
     images: Vec<Files>,
     record_images: bool,
@@ -56,8 +58,17 @@ impl Memory {
         self.edit(|s| s.fail_at = Some((s.operations + n, kind)));
     }
 
+    /// Lets the `n`th write from now on (0 is the next) and all later ones find the disk full.
+    pub fn fill_at(&self, n: usize) {
+        self.edit(|s| s.full_at = Some(s.writes + n));
+    }
+
+    /// Whether the failure asked for has come; there will be no other.
     pub fn has_failed(&self) -> bool {
-        self.edit(|s| s.fail_at.take().is_none_or(|(at, _)| s.operations > at))
+        self.edit(|s| {
+            let failed = s.fail_at.take().is_some_and(|(at, _)| s.operations > at);
+            failed | s.full_at.take().is_some_and(|at| s.writes > at)
+        })
     }
 
     /// From now on, remembers what a crash could leave at each moment.
@@ -126,7 +137,14 @@ impl Storage for Memory {
         self.edit(|s| s.seen.insert(path.into(), half));
         self.image();
         self.step()?;
-        self.edit(|s| s.seen.insert(path.into(), content.to_vec()));
+        self.edit(|s| {
+            s.writes += 1;
+            if s.full_at.is_some_and(|at| s.writes > at) {
+                return Err(Error::from(ErrorKind::StorageFull));
+            }
+            s.seen.insert(path.into(), content.to_vec());
+            Ok(())
+        })?;
         self.image();
         Ok(())
     }
