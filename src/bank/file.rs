@@ -120,9 +120,9 @@ impl<'a> BankFile<'a> {
             side.retain_recorded(&[&before, &document]);
         }
         transaction.stage(Role::Support, &self.side_path, &side.render()?, old_side)?;
-        let changed = new != old.content();
+        let differs = new != old.content();
         transaction.stage(Role::Bank, &self.path, &new, old)?;
-        Ok(Merged { changed, warnings })
+        Ok(Merged { changed: differs, warnings })
     }
 
     /// Stages a copy of a damaged file as `<name>.damaged-<n>`, once, and says so.
