@@ -264,6 +264,14 @@ pub enum Error {
         /// What to use instead, or since which version.
         reason: String,
     },
+    /// An option, or a value of one, that CANN knows and this version does not act on.
+    #[error("option `{option}` is not supported by this version: {reason}")]
+    UnsupportedOption {
+        /// The key, with its value where another would do.
+        option: String,
+        /// What to use instead.
+        reason: String,
+    },
     /// The caller cancelled.
     #[error("cancelled; what was found so far is saved")]
     Cancelled,
@@ -333,7 +341,7 @@ impl Error {
             Error::Backend { .. } | Error::Device { .. } => Status::Backend,
             Error::IllegalSchedule { .. } => Status::IllegalSchedule,
             Error::Bank { .. } => Status::Bank,
-            Error::Unsupported { .. } => Status::Unsupported,
+            Error::Unsupported { .. } | Error::UnsupportedOption { .. } => Status::Unsupported,
             Error::Cancelled => Status::Cancelled,
             Error::BufferTooSmall { .. } => Status::BufferTooSmall,
             Error::Exhausted => Status::Exhausted,
@@ -345,13 +353,14 @@ impl Error {
         }
     }
 
-    /// CANN's error id, where it has one for this kind of error.
+    /// CANN's error id, where it has one for this kind of error. Its ids cover options, configuration, files and
+    /// devices; a graph, a dynamic shape or nothing to tune has none.
     pub fn id(&self) -> Option<&'static str> {
         Some(match self {
             Error::CommandLine { .. } => "EG0000",
             Error::Config { .. } => "EG0001",
             Error::Environment { .. } => "EG0002",
-            Error::Option { .. } | Error::UnknownSoc { .. } => "EG0003",
+            Error::Option { .. } | Error::UnsupportedOption { .. } | Error::UnknownSoc { .. } => "EG0003",
             Error::Directory { .. } => "EG0010",
             Error::File { .. } | Error::Bank { .. } => "EG0011",
             Error::Backend { .. } => "EG0012",

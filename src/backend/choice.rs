@@ -92,12 +92,12 @@ pub struct Opened {
 /// Fails with [`Error::Backend`] where `ascend` cannot measure, naming every path tried and every
 /// symbol missing; [`Error::UnknownSoc`], and whatever [`Soc::load`] and [`Soc::set`] fail with;
 /// [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or, like [`Error::Option`] for `device`,
-/// for a device that the machine does not have; [`Error::Unsupported`] for a plug-in.
+/// for a device that the machine does not have; [`Error::UnsupportedOption`] for a plug-in.
 pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     let device = Device::of(request, env)?;
     if let Choice::Plugin(path) = &request.choice {
-        return Err(Error::Unsupported {
-            what: format!("backend={}", path.display()),
+        return Err(Error::UnsupportedOption {
+            option: format!("backend={}", path.display()),
             reason: "plug-in backends cannot be loaded yet; use backend=simulator".to_owned(),
         });
     }
@@ -265,6 +265,6 @@ mod tests {
     fn a_plug_in_is_refused_by_name() {
         let request = Request { choice: Choice::Plugin("/x/y.so".into()), ..Request::default() };
         let error = open(&request, &RuntimeEnv::default()).err().unwrap();
-        assert!(matches!(error, Error::Unsupported { .. }) && error.to_string().contains("/x/y.so"), "{error}");
+        assert!(matches!(error, Error::UnsupportedOption { .. }) && error.to_string().contains("/x/y.so"), "{error}");
     }
 }

@@ -112,13 +112,13 @@ impl<'a> Layers<'a> {
 impl Settings {
     /// Resolves one call's options over the global ones.
     ///
-    /// Fails with [`Error::Option`], [`Error::Environment`], [`Error::Config`] or [`Error::Unsupported`]
+    /// Fails with [`Error::Option`], [`Error::Environment`], [`Error::Config`] or [`Error::UnsupportedOption`]
     /// naming the layer at fault.
     pub fn resolve(global: &OptionMap, call: &OptionMap, environment: &Environment) -> Result<Settings> {
         let layers = Layers { layers: [call, global] };
         if let Some(spec) = options::OPTIONS.iter().find(|o| o.effect == Effect::NotBuilt && layers.is_set(o.name)) {
             let reason = "leave it out, or use a later version".to_owned();
-            return Err(Error::Unsupported { what: format!("option `{}`", spec.name), reason });
+            return Err(Error::UnsupportedOption { option: spec.name.to_owned(), reason });
         }
         let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
@@ -152,7 +152,7 @@ impl Settings {
 
 /// Where result files go: the directory named by `output`, else CANN's order.
 ///
-/// Fails with [`Error::Unsupported`] when `output` names a model file: there is no writer for one yet.
+/// Fails with [`Error::UnsupportedOption`] when `output` names a model file: there is no writer for one yet.
 fn work_path(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> Result<PathBuf> {
     let absolute = |path: &Path| environment.current_dir.join(path);
     if let Some(output) = layers.get("output") {
@@ -160,9 +160,10 @@ fn work_path(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> Re
         if output.ends_with('/') || path.is_dir() {
             return Ok(path);
         }
-        return Err(Error::Unsupported {
-            what: format!("writing a tuned model (output = `{output}`)"),
-            reason: "name a directory, or end the path in /, to choose where the reports go".into(),
+        return Err(Error::UnsupportedOption {
+            option: format!("output={output}"),
+            reason: "no tuned model is written; name a directory, or end the path in /, to choose where the reports go"
+                .into(),
         });
     }
     let chosen =

@@ -46,8 +46,11 @@ impl Session {
             logging::set_level(Some(level));
         }
         if settings.job != JobType::Opat {
-            let what = format!("job type {:?}", settings.job).to_lowercase();
-            return Err(Error::Unsupported { what, reason: "operator tuning (job type 2) is what it can do".into() });
+            let option = format!("job_type={:?}", settings.job).to_lowercase();
+            return Err(Error::UnsupportedOption {
+                option,
+                reason: "operator tuning (job type 2) is what it can do".into(),
+            });
         }
         let graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
             reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),

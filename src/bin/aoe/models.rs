@@ -29,7 +29,7 @@ impl Models {
     pub fn of(settings: &Settings) -> Result<Models> {
         if let Some(option) = ["singleop", "om"].into_iter().find(|name| settings.get(name).is_some()) {
             let reason = "give a model with --model=FILE".to_owned();
-            return Err(Error::Unsupported { what: format!("option `{option}`"), reason });
+            return Err(Error::UnsupportedOption { option: option.to_owned(), reason });
         }
         match (settings.get("model"), settings.get("model_path")) {
             (Some(model), None) => Ok(Models::One(model.into())),
