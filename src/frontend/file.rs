@@ -1,10 +1,9 @@
 //! Getting at a model's bytes, and telling whose they are.
 
 use super::{Framework, onnx};
+use crate::input_file;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// No protobuf message is larger.
@@ -15,26 +14,11 @@ pub const TOO_LARGE: &str = "is larger than 2 GiB, the limit of protobuf; store 
 
 /// Reads a whole model file.
 pub fn read(path: &Path) -> Result<Bytes> {
-    // Asked before opening: opening a pipe would wait for its writer.
-    let meta = std::fs::metadata(path).map_err(|e| Error::file("open", path, e))?;
-    if meta.is_dir() {
-        return Err(Error::file("read", path, "is a directory; give a model file"));
+    let data = input_file::read(path, MAX_BYTES as u64, TOO_LARGE)?;
+    if data.is_empty() {
+        return Err(Error::file("read", path, "is empty"));
     }
-    if !meta.is_file() {
-        return Err(Error::file("read", path, "is not a regular file"));
-    }
-    if meta.len() > MAX_BYTES as u64 {
-        return Err(Error::file("read", path, TOO_LARGE));
-    }
-    let file = File::open(path).map_err(|e| Error::file("open", path, e))?;
-    let mut data = Vec::with_capacity(meta.len() as usize);
-    // The file may have grown meanwhile.
-    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut data).map_err(|e| Error::file("read", path, e))?;
-    match data.len() {
-        0 => Err(Error::file("read", path, "is empty")),
-        len if len > MAX_BYTES => Err(Error::file("read", path, TOO_LARGE)),
-        _ => Ok(Bytes::from(data)),
-    }
+    Ok(Bytes::from(data))
 }
 
 /// The framework of a file by its suffix, and by its content where the suffix leaves it open.

@@ -3,13 +3,11 @@
 use super::environment::Environment;
 use super::options;
 use crate::ini;
+use crate::input_file::read_text;
 use crate::status::{Error, Result};
 use crate::tune::OpFilter;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-
-/// Largest configuration file that is read.
-const MAX_BYTES: u64 = 16 << 20;
 
 /// What `aoe.ini` may set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,14 +24,14 @@ pub struct AoeIni {
 /// (`tools/aoe/conf` up to CANN 8.3, `conf` later). No file is no error, unless the option names it.
 pub fn aoe_ini(option: Option<&Path>, environment: &Environment) -> Result<AoeIni> {
     if let Some(path) = option {
-        return parse_ini(&read(path)?, path);
+        return parse_ini(&read_text(path)?, path);
     }
     let homes = ["ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"].into_iter().filter_map(|v| environment.path(v));
     for home in homes {
         for place in ["tools/aoe/conf/aoe.ini", "conf/aoe.ini"] {
             let path = home.join(place);
             if path.is_file() {
-                return parse_ini(&read(&path)?, &path);
+                return parse_ini(&read_text(&path)?, &path);
             }
         }
     }
@@ -85,9 +83,9 @@ impl TuneOps {
     /// Reads the JSON file. Fails with [`Error::Config`] naming file and line.
     pub fn read(path: &Path) -> Result<TuneOps> {
         let bad = |line, reason| Error::Config { path: path.to_owned(), line, reason };
-        let text = read(path)?;
-        let ops: TuneOps = serde_json::from_str(text.trim_start_matches('\u{feff}'))
-            .map_err(|e| bad(Some(e.line()).filter(|&l| l > 0), e.to_string()))?;
+        let text = read_text(path)?;
+        let ops: TuneOps =
+            serde_json::from_str(&text).map_err(|e| bad(Some(e.line()).filter(|&l| l > 0), e.to_string()))?;
         if let Some(level) = &ops.tune_optimization_level {
             let spec = options::find("tune_optimization_level");
             spec.map_or(Ok(()), |s| s.check(level)).map_err(|e| bad(None, e.to_string()))?;
@@ -102,15 +100,6 @@ impl TuneOps {
     pub fn filter(&self) -> OpFilter {
         OpFilter { names: self.tune_ops_name.clone(), types: self.tune_ops_type.clone() }
     }
-}
-
-/// Reads a small text file.
-fn read(path: &Path) -> Result<String> {
-    let size = std::fs::metadata(path).map_err(|e| Error::file("read", path, e))?.len();
-    if size > MAX_BYTES {
-        return Err(Error::file("read", path, format!("{size} bytes are too many for a configuration file")));
-    }
-    std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))
 }
 
 #[cfg(test)]
@@ -134,6 +123,8 @@ mod tests {
         assert!(TuneOps::read(&path).unwrap().filter().selects("x", &["MatMul"]));
         std::fs::write(&path, r#"{"tune_ops_names":["a"]}"#).unwrap();
         assert!(TuneOps::read(&path).unwrap_err().to_string().contains("tune_ops_names"));
-        assert!(TuneOps::read(dir.path()).is_err());
+        for path in [dir.path(), Path::new("/dev/zero")] {
+            assert!(matches!(TuneOps::read(path), Err(Error::File { .. })), "{}", path.display());
+        }
     }
 }

@@ -2,12 +2,10 @@
 
 use super::{Arch, Soc};
 use crate::ini::{self, Entry};
+use crate::input_file::read_text;
 use crate::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
-
-/// Largest description file that is read; real ones have some kilobytes.
-const MAX_FILE_BYTES: u64 = 1 << 20;
 
 impl Soc {
     /// Overrides one field, named as in this structure, for example `set("cube_freq_mhz", "1500")`.
@@ -32,11 +30,7 @@ impl Soc {
     /// Reads a description from a file: JSON (this structure; with `"base": "<known SoC>"` fields may be
     /// left out), or the `platform_config` .ini of an installed toolkit.
     pub fn load(path: &Path) -> Result<Soc> {
-        let length = std::fs::metadata(path).map_err(|e| Error::file("read", path, e))?.len();
-        if length > MAX_FILE_BYTES {
-            return Err(Error::file("read", path, format!("{length} bytes are too many for a SoC description")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|e| Error::file("read", path, e))?;
+        let text = read_text(path)?;
         if text.trim_start().starts_with('{') { from_json(&text, path) } else { from_ini(&text, path) }
     }
 
