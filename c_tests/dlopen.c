@@ -148,5 +148,6 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(GetSessionError);
     SAME(SetProgressCallback);
     SAME(SetLogCallback);
+    SAME(GraphGetNodeAttrString);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }
