@@ -18,9 +18,10 @@
  *
  * PROMISES
  *   - No call aborts, exits, prints, throws or unwinds, and none changes what belongs to the whole
- *     process (signal handlers, locale, working directory, standard streams). The one exception is a
- *     bug in libaoe itself: Rust's run time then writes a line to stderr before the fault is stopped
- *     at this border and returned as AOE_ERROR_INTERNAL.
+ *     process (signal handlers, locale, working directory, standard streams). Two exceptions: a bug
+ *     in libaoe itself, where Rust's run time writes a line to stderr before the fault is stopped at
+ *     this border and returned as AOE_ERROR_INTERNAL; and memory that runs out in the middle of a
+ *     small allocation, which Rust's run time answers by aborting the process.
  *   - A NULL where none is allowed, a session id that is stale, foreign or zero, a number that is not
  *     of its enumeration, a string that is not UTF-8: each gives an error code.
  *   - A tuning record for which a call returned success survives kill -9 and power loss.

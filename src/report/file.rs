@@ -35,7 +35,11 @@ impl ResultFile {
             let path = directory.join(&name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
-                    file.write_all(b"[]\n").map_err(|e| Error::file("write", &path, e))?;
+                    if let Err(e) = file.write_all(b"[]\n") {
+                        // An empty file would not be JSON.
+                        let _ = fs::remove_file(&path);
+                        return Err(Error::file("write", &path, e));
+                    }
                     let temporary = directory.join(format!(".{name}.tmp"));
                     return Ok(ResultFile { path, temporary, last_write: None });
                 }

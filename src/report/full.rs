@@ -11,8 +11,8 @@ use crate::status::Result;
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::Schedule;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Number of this layout; raised when a field changes its meaning or goes.
 const LAYOUT: u32 = 1;
@@ -50,8 +50,8 @@ struct Backend<'a> {
 
 #[derive(Debug, Serialize)]
 struct Bank<'a> {
-    also_read: Vec<&'a Path>,
-    custom: &'a Path,
+    also_read: Vec<Cow<'a, str>>,
+    custom: Cow<'a, str>,
 }
 
 /// The SoC's name, or its whole description where the caller gave it.
@@ -110,8 +110,8 @@ pub fn full_report(outcome: &OpatOutcome, context: &Context) -> Result<String> {
             note: &context.backend_note,
         },
         bank: Bank {
-            also_read: context.bank.also_read.iter().map(AsRef::as_ref).collect(),
-            custom: &context.bank.custom,
+            also_read: context.bank.also_read.iter().map(|p| p.to_string_lossy()).collect(),
+            custom: context.bank.custom.to_string_lossy(),
         },
         before_us,
         finished: outcome.finished,

@@ -32,12 +32,12 @@ pub const VARIABLES: &[&str] = &[
 ];
 
 impl Environment {
-    /// Reads the variables of this process. Fails when there is no current directory.
-    pub fn read() -> Result<Environment> {
-        let current_dir =
-            std::env::current_dir().map_err(|e| Error::directory("find", std::path::Path::new("."), e))?;
+    /// Reads the variables of this process. Where the current directory was deleted, relative paths stay
+    /// relative; using one then fails, using absolute ones does not.
+    pub fn read() -> Environment {
+        let current_dir = std::env::current_dir().unwrap_or_default();
         let variables = VARIABLES.iter().filter_map(|&name| Some((name, std::env::var_os(name)?))).collect();
-        Ok(Environment { variables, current_dir })
+        Environment { variables, current_dir }
     }
 
     /// An environment with just these variables, for tests.

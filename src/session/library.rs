@@ -59,7 +59,7 @@ pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
         return Err(Error::RepeatInitialize);
     }
     super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
-    library.instance = Some(Arc::new(Instance { options, environment: Environment::read()? }));
+    library.instance = Some(Arc::new(Instance { options, environment: Environment::read() }));
     OWNER.store(std::process::id(), Ordering::Release);
     Ok(())
 }

@@ -132,18 +132,18 @@ impl Session {
         self.found()
             .report
             .clone()
-            .ok_or_else(|| Error::NotFound { what: "report: this session has tuned nothing".into() })
+            .ok_or_else(|| Error::NotFound { what: "the report of a session that has tuned nothing".into() })
     }
 
     /// Where the result file of the last tuning lies. Fails with [`Error::NotFound`] before the first.
     pub fn result_file(&self) -> Result<PathBuf> {
-        let none = || Error::NotFound { what: "result file: this session has tuned nothing".into() };
+        let none = || Error::NotFound { what: "the result file of a session that has tuned nothing".into() };
         self.found().result_file.clone().ok_or_else(none)
     }
 
     /// The tuned graph. Fails with [`Error::NotFound`] before a tuning has ended well.
     pub fn tuned_graph(&self) -> Result<Graph> {
-        let none = || Error::NotFound { what: "tuned graph: this session has tuned nothing".into() };
+        let none = || Error::NotFound { what: "the tuned graph of a session that has tuned nothing".into() };
         self.found().graph.clone().ok_or_else(none)
     }
 

@@ -63,8 +63,8 @@ impl Soc {
             ("vec_bytes_per_cycle", self.vec_bytes_per_cycle),
         ];
         for (name, value) in rates {
-            if !(value.is_finite() && value > 0.0 && value < 1e9) {
-                return Err(format!("{name} = {value} is not a positive number below 1e9"));
+            if !(1e-3..=1e9).contains(&value) {
+                return Err(format!("{name} = {value} is not a number from 0.001 to 1e9"));
             }
         }
         // The least that buffers can be: two of the smallest tiles, as double buffering needs.

@@ -184,31 +184,38 @@ fn run(
     on_case: &mut OnCase<'_>,
 ) -> Result<()> {
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = channel::unbounded();
+    let work = |deliver: &mut dyn FnMut(usize, Result<CaseOutcome>)| {
+        while !interrupt.cancelled() {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(problem) = problems.get(index) else { break };
+            deliver(index, tune_case(index, problem, backend, settings, interrupt));
+        }
+    };
     let mut result = Ok(());
+    let mut take = |index: usize, case: Result<CaseOutcome>| {
+        let told = case.and_then(|case| on_case(problems[index].case, case));
+        if told.is_err() && result.is_ok() {
+            // Nothing more is worth starting; the first error is the one to report.
+            next.store(problems.len(), Ordering::Relaxed);
+            result = told;
+        }
+    };
+    let (sender, receiver) = channel::unbounded();
     std::thread::scope(|scope| {
-        let worker = || {
-            let (sender, next) = (sender.clone(), &next);
-            move || {
-                while !interrupt.cancelled() {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(problem) = problems.get(index) else { break };
-                    if sender.send((index, tune_case(index, problem, backend, settings, interrupt))).is_err() {
-                        break;
-                    }
-                }
-            }
-        };
         let threads = settings.parallel.clamp(1, problems.len());
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(worker())).collect();
+        let spawn = |_| {
+            let (sender, work) = (sender.clone(), &work);
+            let body = move || work(&mut |index, case| drop(sender.send((index, case))));
+            std::thread::Builder::new().name("aoe-tune".into()).spawn_scoped(scope, body)
+        };
+        // A process that may start no more threads tunes with those it got, or on this one.
+        let handles: Vec<_> = (0..threads).map_while(|i| spawn(i).ok()).collect();
+        if handles.is_empty() {
+            work(&mut take);
+        }
         drop(sender);
         for (index, case) in &receiver {
-            let told = case.and_then(|case| on_case(problems[index].case, case));
-            if told.is_err() && result.is_ok() {
-                // Nothing more is worth starting; the first error is the one to report.
-                next.store(problems.len(), Ordering::Relaxed);
-                result = told;
-            }
+            take(index, case);
         }
         for handle in handles {
             if let Err(panic) = handle.join() {

@@ -1,6 +1,6 @@
 //! The options that the user gave, from the command line and from a configuration file.
 
-use aoe::session::options::{self, OptionMap};
+use aoe::session::options::{self, Effect, OptionMap};
 use aoe::status::Result;
 
 /// Options by name. One that is absent, or empty, was not set.
@@ -27,5 +27,11 @@ impl Settings {
     /// Every option that was given, empty ones too.
     pub fn options(&self) -> &OptionMap {
         &self.values
+    }
+
+    /// The options for the library, empty ones too: all that were given but the command line's own.
+    pub fn for_library(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = |name: &str| options::find(name).is_some_and(|spec| spec.effect == Effect::CommandLine);
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str())).filter(move |(name, _)| !own(name))
     }
 }

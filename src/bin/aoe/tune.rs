@@ -28,7 +28,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let models = Models::of(settings)?;
     let interrupt = Interrupt::listen(console)?;
     session::logging::set_sink(Some(console::log_sink(console)));
-    session::initialize(settings.options().iter().map(|(name, value)| (name.as_str(), value.as_str())))?;
+    session::initialize(settings.for_library())?;
     let job = Job { settings, console, interrupt };
     let outcome = match &models {
         Models::One(model) => job.tune_one(model),
