@@ -64,7 +64,7 @@ impl Soc {
         ];
         for (name, value) in rates {
             if !(1e-3..=1e9).contains(&value) {
-                return Err(format!("{name} = {value} is not a number from 0.001 to 1e9"));
+                return Err(format!("{name} = {value} is not a positive number from 0.001 to 1e9"));
             }
         }
         // The least that buffers can be: two of the smallest tiles, as double buffering needs.
