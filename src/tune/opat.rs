@@ -66,12 +66,14 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         observer.progress(&progress(&outcome, cases.len(), Some(case)), &outcome);
         Ok(())
     });
+    // Who asks to stop while it runs is told so, also when the last operator was done already; later it
+    // is too late.
+    let cancelled = interrupt.cancelled();
     // Whatever ended it, what was found is kept.
     let kept = keeper.finish(&outcome);
     ran.and(kept)?;
     outcome.elapsed = started.elapsed();
-    outcome.finished =
-        outcome.cases.len() == cases.len() && outcome.cases.iter().all(|case| case.stop != Some(StopReason::Cancelled));
+    outcome.finished = !cancelled && outcome.cases.len() == cases.len();
     observer.progress(&progress(&outcome, cases.len(), None), &outcome);
     Ok(outcome)
 }
