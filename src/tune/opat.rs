@@ -6,7 +6,7 @@ use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::{Observer, Progress};
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::OperatorBank;
-use crate::search::{Outcome, Search, Settings as SearchSettings, StopReason};
+use crate::search::{Outcome, Search, Settings as SearchSettings};
 use crate::space::{OperatorSpace, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
