@@ -56,7 +56,7 @@ TEST(dlopen_dlclose_1000) {
         if (round == 100) before = resident_kib(), files = open_files();
     }
     CHECK(open_files() == files);
-#if !defined(__SANITIZE_ADDRESS__) /* which keeps freed memory for a while */
+#if !defined(CHECK_SANITIZED) /* which keeps freed memory for a while */
     CHECK(resident_kib() - before < 1024);
 #else
     (void)before;
@@ -90,6 +90,27 @@ TEST(dlopen_and_dlclose_in_threads_that_end) {
         CHECK(pthread_create(&thread, NULL, use_in_thread, NULL) == 0);
         CHECK(pthread_join(thread, NULL) == 0);
     }
+}
+
+/* A panic makes Rust read the library's symbols for its backtrace; that must not pile up. */
+TEST(dlopen_panic_dlclose_does_not_pile_up_memory) {
+    long before = 0;
+    check_noise_allowed = 1;
+    setenv("RUST_BACKTRACE", "1", 1);
+    for (int round = 0; round < 60; round++) {
+        AoeStatus (*cause_panic)(int32_t) = NULL;
+        void *handle = load_library(RTLD_NOW | RTLD_LOCAL), *symbol = dlsym(handle, "AoeTestPanic");
+        if (symbol == NULL) SKIP("the library was built without the feature test-hooks");
+        memcpy(&cause_panic, &symbol, sizeof symbol);
+        CHECK(cause_panic(0) == AOE_ERROR_INTERNAL);
+        CHECK(dlclose(handle) == 0);
+        if (round == 10) before = resident_kib();
+    }
+#if !defined(CHECK_SANITIZED)
+    CHECK(resident_kib() - before < 4096);
+#else
+    (void)before;
+#endif
 }
 
 TEST(a_table_of_another_version_is_refused) {

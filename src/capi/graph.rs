@@ -18,6 +18,12 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct AoeGraph(pub(super) Graph);
 
+// `const AoeGraph *` may be used by several threads at once.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<AoeGraph>();
+};
+
 /// Index of a node in its graph.
 pub type AoeNodeId = u32;
 
