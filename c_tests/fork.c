@@ -49,6 +49,7 @@ static void every_call_is_refused(void) {
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphSaveFile(graph, "x.air"));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphAddInput(graph, "y", &desc, &node));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeCount(graph, &size));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeAttrString(graph, "relu", "mode", NULL, &size));
     AoeGraphDestroy(graph);
     CHECK(AoeGetVersion() == AOE_VERSION && AoeGetApi(AOE_API_VERSION) != NULL);
 }
