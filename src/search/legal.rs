@@ -5,6 +5,8 @@ use super::history::History;
 
 /// A legal set is listed when a walk over so many prefixes meets all of it.
 const LISTING_STEPS: usize = 20_000;
+/// Prefixes that listing a legal set may visit for each configuration of the limit.
+const VISITS_PER_CONFIGURATION: usize = 16;
 /// Random walks that may end at known configurations or dead ends before the set is walked in order.
 const WALKS: usize = 100;
 /// Prefixes that one ask may visit in search of a configuration that was not handed out.
@@ -70,6 +72,27 @@ impl Legal {
                     }
                 }
             }
+        }
+    }
+}
+
+/// All legal configurations, one after the other in lexicographic order, or `None` where there are more
+/// than `limit` or where too many prefixes lead nowhere.
+pub(super) fn enumerate<D: Domain + ?Sized>(domain: &D, limit: usize) -> Option<Vec<u32>> {
+    let mut enumeration = Enumeration::new(domain.sizes().len(), 0);
+    let mut steps = limit.saturating_mul(VISITS_PER_CONFIGURATION).saturating_add(LISTING_STEPS);
+    let (mut all, mut count) = (Vec::new(), 0);
+    loop {
+        match enumeration.next(domain, &mut steps) {
+            Step::Found(configuration) => {
+                count += 1;
+                if count > limit {
+                    return None;
+                }
+                all.extend_from_slice(&configuration);
+            }
+            Step::Done => return Some(all),
+            Step::OutOfSteps => return None,
         }
     }
 }
@@ -222,7 +245,7 @@ impl Enumeration {
         Enumeration { prefix: Vec::with_capacity(width), next: 0, start, width, done: false }
     }
 
-    fn next(&mut self, domain: &impl Domain, steps: &mut usize) -> Step {
+    fn next<D: Domain + ?Sized>(&mut self, domain: &D, steps: &mut usize) -> Step {
         let sizes = domain.sizes();
         let start = u64::from(self.start);
         let rotate = |position: u32, size: u32| ((u64::from(position) + start) % u64::from(size)) as u32;

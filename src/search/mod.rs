@@ -34,10 +34,27 @@ use history::{History, Population};
 use legal::Legal;
 use std::time::{Duration, Instant};
 
+/// What the values of a parameter are to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scale<'a> {
+    /// Numbers, finite and ascending: the value of each index.
+    Ordinal(&'a [f64]),
+    /// In an order worth using, by index; how far apart is not known.
+    Ranked,
+    /// Names: no value is nearer to another than any other.
+    Categorical,
+}
+
 /// What a search may know of a space.
 pub trait Domain: Sync {
     /// Number of values of each parameter.
     fn sizes(&self) -> &[u32];
+
+    /// What the values of a parameter are to each other.
+    fn scale(&self, parameter: usize) -> Scale<'_> {
+        let _ = parameter;
+        Scale::Ranked
+    }
 
     /// Whether this full configuration (one value index for each parameter) is legal.
     fn is_legal(&self, configuration: &[u32]) -> bool;
@@ -56,11 +73,23 @@ pub trait Domain: Sync {
     fn completes(&self, configuration: &[u32]) -> bool {
         self.is_legal(configuration)
     }
+
+    /// All legal configurations one after the other, in lexicographic order of their indices; `None` where
+    /// there are more than `limit`, or where too many prefixes lead nowhere. (Without parameters there is
+    /// nothing to put one after the other, and the list is empty whether that configuration is legal or
+    /// not.) A domain that knows a faster way than trying prefixes has it here.
+    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+        legal::enumerate(self, limit)
+    }
 }
 
 impl<D: Domain + ?Sized> Domain for &D {
     fn sizes(&self) -> &[u32] {
         (**self).sizes()
+    }
+
+    fn scale(&self, parameter: usize) -> Scale<'_> {
+        (**self).scale(parameter)
     }
 
     fn is_legal(&self, configuration: &[u32]) -> bool {
@@ -73,6 +102,10 @@ impl<D: Domain + ?Sized> Domain for &D {
 
     fn completes(&self, configuration: &[u32]) -> bool {
         (**self).completes(configuration)
+    }
+
+    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+        (**self).enumerate(limit)
     }
 }
 
@@ -81,6 +114,10 @@ impl<D: Domain + Send + ?Sized> Domain for Box<D> {
         (**self).sizes()
     }
 
+    fn scale(&self, parameter: usize) -> Scale<'_> {
+        (**self).scale(parameter)
+    }
+
     fn is_legal(&self, configuration: &[u32]) -> bool {
         (**self).is_legal(configuration)
     }
@@ -91,6 +128,10 @@ impl<D: Domain + Send + ?Sized> Domain for Box<D> {
 
     fn completes(&self, configuration: &[u32]) -> bool {
         (**self).completes(configuration)
+    }
+
+    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+        (**self).enumerate(limit)
     }
 }
 
@@ -130,6 +171,10 @@ pub enum Algorithm {
     Random,
     /// Genetic search.
     Genetic,
+    /// Simulated annealing over neighbours.
+    Annealing,
+    /// A model of the costs told so far, and the configuration that it expects most of.
+    Bayesian,
 }
 
 /// What a search is told at the start.
@@ -148,6 +193,18 @@ pub struct Settings {
     pub patience: Option<usize>,
     /// Configurations to try first, in this order, such as the default policy's or a bank's.
     pub initial: Vec<Vec<u32>>,
+    /// Trials known from elsewhere: another device, a near shape, a simulator. Their costs need be
+    /// comparable among each other only; `f64::INFINITY` is one that failed there. They count against no
+    /// budget, and [`Search::best`] does not answer with them; they need not be legal here.
+    pub prior: Vec<(Vec<u32>, f64)>,
+    /// Whether costs scatter from one measurement of a configuration to the next. Then a part of the budget
+    /// goes into measuring the leaders again: such a trial names the one it repeats in
+    /// [`Trial::repeats`], and a configuration's cost is the mean of its measurements. Without noise no
+    /// configuration is asked twice.
+    pub noise: bool,
+    /// About how long one measurement takes, where that is known. [`Algorithm::Auto`] thinks no longer
+    /// about a trial than about as long as it takes to measure one; unknown is long.
+    pub evaluation: Option<Duration>,
 }
 
 impl Default for Settings {
@@ -159,6 +216,9 @@ impl Default for Settings {
             time_limit: None,
             patience: None,
             initial: Vec::new(),
+            prior: Vec::new(),
+            noise: false,
+            evaluation: None,
         }
     }
 }
@@ -170,6 +230,9 @@ pub struct Trial {
     pub id: u64,
     /// One value index for each parameter.
     pub configuration: Vec<u32>,
+    /// The earlier trial of the same configuration that this one measures again; always `None` without
+    /// [`Settings::noise`].
+    pub repeats: Option<u64>,
 }
 
 /// An optimisation under way.
@@ -194,13 +257,22 @@ pub struct Search<D> {
 impl<D: Domain> Search<D> {
     /// Starts a search.
     ///
-    /// Fails with [`Error::Param`] where an initial configuration is not legal.
+    /// Fails with [`Error::Param`] where an initial configuration is not legal, and where a prior trial is
+    /// not of this space or has no cost.
     pub fn new(domain: D, mut settings: Settings) -> Result<Search<D>> {
         let sizes = domain.sizes();
+        let in_range = |c: &[u32]| c.len() == sizes.len() && c.iter().zip(sizes).all(|(v, n)| v < n);
         for (i, configuration) in settings.initial.iter().enumerate() {
-            let in_range = configuration.len() == sizes.len() && configuration.iter().zip(sizes).all(|(v, n)| v < n);
-            if !in_range || !domain.is_legal(configuration) {
+            if !in_range(configuration) || !domain.is_legal(configuration) {
                 return Err(Error::param("initial", format!("configuration {i} {configuration:?} is not legal")));
+            }
+        }
+        for (i, (configuration, cost)) in settings.prior.iter().enumerate() {
+            if !in_range(configuration) {
+                return Err(Error::param("prior", format!("configuration {i} {configuration:?} is not of this space")));
+            }
+            if cost.is_nan() || *cost == f64::NEG_INFINITY {
+                return Err(Error::param("prior", format!("cost {cost} of configuration {i} is not a number")));
             }
         }
         let initial = std::mem::take(&mut settings.initial).into_iter();
@@ -232,7 +304,7 @@ impl<D: Domain> Search<D> {
             return None;
         };
         let id = self.history.ask(&configuration);
-        Some(Trial { id, configuration })
+        Some(Trial { id, configuration, repeats: None })
     }
 
     /// Reports how a trial ended. A cost may be any finite number.
@@ -304,7 +376,8 @@ impl<D: Domain> Search<D> {
             return Some(first);
         }
         let proposal = match self.settings.algorithm {
-            Algorithm::Auto => self.propose_auto(),
+            Algorithm::Auto | Algorithm::Bayesian => self.propose_auto(),
+            Algorithm::Annealing => self.propose_neighbour(),
             Algorithm::Random => None,
             Algorithm::Genetic => self.propose_genetic(),
         };

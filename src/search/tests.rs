@@ -124,6 +124,40 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn enumeration_lists_the_legal_set_in_order_up_to_its_limit(domain in modular()) {
+        let all = domain.all();
+        prop_assert_eq!(domain.enumerate(all.len()), Some(all.concat()));
+        let boxed: Box<dyn Domain> = Box::new(domain.clone());
+        prop_assert_eq!(boxed.enumerate(1 << 20), Some(all.concat()));
+        if !domain.sizes.is_empty() && !all.is_empty() {
+            prop_assert_eq!(domain.enumerate(all.len() - 1), None);
+        }
+    }
+}
+
+#[test]
+fn a_legal_set_too_costly_to_list_is_not_listed() {
+    let dense = Modular::everything(&[1000; 4]);
+    let empty = Modular { sizes: vec![100; 20], modulus: 3, remainder: 7, prunes: false };
+    assert_eq!((dense.enumerate(1 << 16), empty.enumerate(1 << 16)), (None, None));
+}
+
+#[test]
+fn a_prior_trial_must_be_of_the_space_and_have_a_cost() {
+    for (configuration, cost, ok) in [
+        (vec![3, 3], 1.0, true),
+        (vec![3, 3], f64::INFINITY, true),
+        (vec![3, 4], 1.0, false),
+        (vec![3], 1.0, false),
+        (vec![0, 0], f64::NAN, false),
+    ] {
+        let settings = Settings { prior: vec![(configuration, cost)], ..Settings::default() };
+        assert_eq!(Search::new(Modular::everything(&[4, 4]), settings).is_ok(), ok);
+    }
+}
+
 #[test]
 fn a_large_legal_set_without_pruning_is_exhausted_too() {
     let domain = Modular { sizes: vec![40, 40, 40], modulus: 1009, remainder: 77, prunes: false };
