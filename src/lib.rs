@@ -9,6 +9,7 @@
 //! | 5 | [`report`] | the result files, from the outcome types of `tune` |
 //! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
+//! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
 //! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
 //! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
 //! | 2 | [`search`] | ask/tell optimisers over indices |
@@ -29,6 +30,7 @@ pub mod report;
 pub mod search;
 pub mod session;
 pub mod sim;
+pub mod simulate;
 pub mod soc;
 pub mod space;
 pub mod status;

@@ -1,20 +1,131 @@
-//! The model's own constants: what no SoC description holds. Each has its source.
+//! The model's own constants: what no SoC description holds, each with its source.
+//!
+//! `measured`: read off a published micro-benchmark or a documented rate. `fit`: found by
+//! `examples/calibrate` on the measured kernels; the doc says on which.
 
-/// Cycles before an MMAD instruction delivers: 910B1 micro-benchmark, ideal + 2, plus issue.
-pub const MMAD_CYCLES: f64 = 6.0;
-/// Cycles that a transfer from GM takes beyond its bytes: 1 KiB takes 173 cycles.
-pub const GM_LATENCY_CYCLES: f64 = 170.0;
-/// Cycles of each contiguous run inside a transfer from or to GM.
-pub const BURST_CYCLES: f64 = 2.0;
-/// Cycles that an L1 to L0 load takes beyond its bytes: load2d table of 910B1.
-pub const L0_LOAD_CYCLES: f64 = 16.0;
-/// Cycles that writing one L0C tile takes beyond its bytes.
-pub const OUTPUT_CYCLES: f64 = 60.0;
-/// Microseconds of a kernel that does nothing: the shortest kernels' core time is 0.8.
-pub const START_US: f64 = 0.8;
-/// Share of L2 that operands may fill before they go to device memory.
-pub const L2_USABLE: f64 = 0.5;
-/// Share of device memory bandwidth that mixed reads and writes reach: 73 to 85 %.
-pub const HBM_EFFICIENCY: f64 = 0.8;
-/// Cycles of a vector instruction stream's start per tile.
-pub const VECTOR_START_CYCLES: f64 = 40.0;
+/// Declares the constants once: name, value, origin, and the range that fitting may search.
+macro_rules! constants {
+    ($($(#[$doc:meta])* $name:ident = $value:expr, $origin:ident [$low:expr, $high:expr];)*) => {
+        /// The model's constants.
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct Constants { $($(#[$doc])* pub $name: f64,)* }
+
+        impl Constants {
+            /// The constants that predictions use.
+            pub const FITTED: Constants = Constants { $($name: $value,)* };
+
+            /// Every constant: name, origin, range.
+            pub const ALL: &'static [Entry] = &[$(Entry {
+                name: stringify!($name),
+                origin: Origin::$origin,
+                range: [$low, $high],
+            },)*];
+
+            /// The value of this name.
+            pub fn get(&self, name: &str) -> Option<f64> {
+                match name { $(stringify!($name) => Some(self.$name),)* _ => None }
+            }
+
+            /// Changes the value of this name; false when there is none.
+            pub fn set(&mut self, name: &str, value: f64) -> bool {
+                match name { $(stringify!($name) => self.$name = value,)* _ => return false }
+                true
+            }
+        }
+    };
+}
+
+/// One constant, for the fitting program.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// Where its value comes from.
+    pub origin: Origin,
+    /// Smallest and largest value that make physical sense.
+    pub range: [f64; 2],
+}
+
+/// Where a constant's value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(non_camel_case_types, reason = "written as a word in the table")]
+pub enum Origin {
+    /// A measurement or a document.
+    measured,
+    /// The bank of the 24-core 910B2.
+    fit_cube,
+    /// Cube kernels of the 30-core 910.
+    fit_910_cube,
+    /// Vector kernels of the 30-core 910.
+    fit_910_vector,
+    /// The 20-core trace.
+    fit_trace,
+}
+
+impl Default for Constants {
+    fn default() -> Self {
+        Constants::FITTED
+    }
+}
+
+constants! {
+    // Cube cores of every generation.
+    /// Cycles from issuing a transfer out of GM to its first byte in L1: 1 KiB takes 173 cycles on 910B1.
+    gm_latency = 173.0, measured [100.0, 300.0];
+    /// Cycles that each transfer from GM keeps its pipe beyond its bytes.
+    transfer_cycles = 101.5, fit_cube [0.0, 200.0];
+    /// Cycles that each contiguous run inside a transfer adds.
+    burst_cycles = 2.124, fit_cube [0.0, 20.0];
+    /// Cycles that a row of an ND matrix adds whose pitch is no multiple of 32 bytes: each row then is a
+    /// transfer of its own (910B2 bank, rows of 32 bytes take 12.8 cycles).
+    unaligned_row_cycles = 12.8, measured [0.0, 30.0];
+    /// Cycles of an L1 to L0 load beyond its bytes.
+    l0_load_cycles = 24.49, fit_cube [0.0, 200.0];
+    /// Cycles of an MMAD instruction and its hand-over beyond its steps.
+    mmad_cycles = 22.19, fit_cube [0.0, 200.0];
+    /// The same on the first generation.
+    mmad_cycles_c100 = 69.82, fit_910_cube [0.0, 1000.0];
+    /// Cycles that the scalar unit takes to issue one L0C tile.
+    tile_cycles = 125.3, fit_cube [0.0, 1000.0];
+    /// Bytes beyond L2's size each evict one more that would have been used again.
+    thrash_factor = 2.516, fit_cube [1.0, 4.0];
+    /// Share of device memory bandwidth that reads of many cores reach.
+    hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
+    /// Microseconds of a 910B kernel that computes nothing.
+    start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
+    /// Microseconds by which each further core starts later on the 910B.
+    core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
+    /// The same two of the first generation.
+    start_us_c100 = 1.01, fit_910_vector [0.1, 5.0];
+    /// Microseconds by which each further core starts later on the first generation.
+    core_start_us_c100 = 0.1001, fit_910_vector [0.0, 0.3];
+    // Vector cores. Cycles are for 256 bytes.
+    /// Simple instructions with two operands: table of 910B1 (one operand takes 1 cycle).
+    simple_cycles = 2.0, measured [1.0, 3.0];
+    /// Division on the 910B: table of 910B1.
+    divide_cycles_c220 = 4.0, measured [2.0, 8.0];
+    /// Square root and exponential on the 910B: table of 910B1, fp32 2, fp16 4.
+    root_cycles_c220 = 3.0, measured [2.0, 8.0];
+    /// Division on the first generation.
+    divide_cycles_c100 = 9.671, fit_910_vector [4.0, 40.0];
+    /// Square root and exponential on the first generation.
+    root_cycles_c100 = 20.61, fit_910_vector [4.0, 60.0];
+    /// Cycles that each row costs that is reduced along its last axis, first generation.
+    row_cycles_c100 = 77.98, fit_910_vector [0.0, 600.0];
+    /// The same on the 910B and later.
+    row_cycles_c220 = 53.54, fit_trace [0.0, 600.0];
+    /// Cycles of each contiguous run of a transfer to or from UB.
+    run_cycles = 6.588, fit_910_vector [0.0, 200.0];
+    /// Cycles of each row that is read or written by index: its address passes the scalar unit.
+    index_cycles = 71.3, fit_910_vector [0.0, 400.0];
+    /// Cycles of each tile's transfers beyond their bytes.
+    tile_transfer_cycles = 200.0, measured [100.0, 400.0];
+    /// Share of device memory bandwidth that a copy reaches; reading or writing alone reaches all of it
+    /// (20-core part: writes 99 %, reads 94 %, copies 73 to 85 %).
+    hbm_copy_efficiency = 0.76, measured [0.4, 1.0];
+    /// Share of a kernel's data that is not in L2 though it would fit: weights, and what was produced long
+    /// ago.
+    cold_share = 0.8913, fit_910_vector [0.0, 1.0];
+    /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.
+    fused_serial_share = 0.198, fit_910_cube [0.0, 1.0];
+}

@@ -2,15 +2,18 @@
 //! memory, blocks dealt to cores with their tail, and a launch.
 //!
 //! A workload is prepared once ([`Model::new`]); pricing a schedule is then closed-form arithmetic
-//! without allocation.
+//! without allocation. [`constants`] lists every number that is neither the workload's nor the SoC's.
 
 mod collective;
 pub mod constants;
 mod cube;
-mod memory;
+mod machine;
+mod recipe;
 #[cfg(test)]
 mod tests;
 mod vector;
+
+pub use constants::Constants;
 
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -25,6 +28,8 @@ pub struct Prediction {
     pub pipes: Pipes,
     /// What bounds the kernel.
     pub bound: Bound,
+    /// Whether the model knows the operator; if not, it is priced as the movement of its data.
+    pub known: bool,
 }
 
 /// Busy shares of the pipes.
@@ -74,11 +79,23 @@ struct Times {
     shared: f64,
     /// Time of the longest chain, everything included.
     total: f64,
+    /// Part of it before the steady state: start, first transfers.
+    lead: f64,
+    /// Part of it after: the last output.
+    tail: f64,
 }
 
 impl Times {
-    /// Runs `other` after `self`.
-    fn then(self, other: Times) -> Times {
+    /// Runs `other` when this is done, without starting anew.
+    fn after(self, other: Times) -> Times {
+        let lead = other.lead.min(other.total);
+        let joined = self.beside(Times { total: 0.0, ..other }, 0.0);
+        Times { total: joined.total + other.total - lead, ..joined }
+    }
+
+    /// Runs `other` on this kernel's results while the next ones are made: the longer of the two decides,
+    /// and `serial` of the shorter adds up.
+    fn beside(self, other: Times, serial: f64) -> Times {
         let add = |a: Pipes, b: Pipes| Pipes {
             mac: a.mac + b.mac,
             mte1: a.mte1 + b.mte1,
@@ -87,10 +104,17 @@ impl Times {
             vec: a.vec + b.vec,
             mte3: a.mte3 + b.mte3,
         };
-        Times { busy: add(self.busy, other.busy), shared: self.shared + other.shared, total: self.total + other.total }
+        let steady = (self.total - self.lead - self.tail).max(0.0);
+        let joined = steady.max(other.total) + serial * steady.min(other.total);
+        Times {
+            busy: add(self.busy, other.busy),
+            shared: self.shared + other.shared,
+            total: self.lead + joined + self.tail,
+            ..self
+        }
     }
 
-    fn prediction(self) -> Prediction {
+    fn prediction(self, known: bool) -> Prediction {
         let time_us = self.total.max(f64::MIN_POSITIVE);
         let share = |busy: f64| (busy / time_us).clamp(0.0, 1.0);
         let busy = self.busy;
@@ -115,7 +139,9 @@ impl Times {
                 vec: share(busy.vec),
                 mte3: share(busy.mte3),
             },
+            // Start, first loads and last stores take longer than any pipe works.
             bound: if longest < 0.5 * time_us { Bound::Latency } else { bound },
+            known,
         }
     }
 }
@@ -125,68 +151,99 @@ impl Times {
 pub struct Model {
     workload: Workload,
     soc: Soc,
-    pieces: Vec<Piece>,
+    /// The first piece moves the kernel's data; the others work on what it holds.
+    first: Piece,
+    rest: Vec<Piece>,
+    fused_serial: f64,
+    known: bool,
 }
 
 /// A part of a kernel with its problem reduced to numbers.
 #[derive(Debug, Clone)]
 enum Piece {
-    Cube(cube::Problem),
-    Vector(vector::Problem),
+    Cube(Box<cube::Problem>),
+    Vector(Box<vector::Problem>),
     Collective(collective::Problem),
 }
 
 impl Model {
     /// Prepares a workload. Fails with [`crate::status::Error::Workload`] for sizes that cannot be.
     pub fn new(workload: &Workload, soc: &Soc) -> Result<Model> {
-        let mut pieces = Vec::new();
-        collect(workload, soc, &mut pieces)?;
-        Ok(Model { workload: workload.clone(), soc: soc.clone(), pieces })
+        Model::with_constants(workload, soc, &Constants::FITTED)
+    }
+
+    /// [`Model::new`] with other constants than the fitted ones; for fitting.
+    pub fn with_constants(workload: &Workload, soc: &Soc, constants: &Constants) -> Result<Model> {
+        let fail = |reason: String| Error::Workload { workload: workload.to_string(), reason };
+        let parts = match workload {
+            Workload::Fused(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let mut pieces =
+            parts.iter().map(|part| piece(part, soc, constants)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
+        // Cube work leads wherever it stands in the list.
+        pieces.sort_by_key(|piece| !matches!(piece, Piece::Cube(_)));
+        if pieces.iter().filter(|piece| matches!(piece, Piece::Cube(_))).count() > 1 {
+            for piece in &mut pieces {
+                if let Piece::Cube(problem) = piece {
+                    problem.stay_in_l2();
+                }
+            }
+        }
+        let known = pieces.iter().all(|piece| !matches!(piece, Piece::Vector(p) if !p.is_known()));
+        let mut pieces = pieces.into_iter();
+        let first = pieces.next().ok_or_else(|| fail("nothing to compute".into()))?;
+        Ok(Model {
+            workload: workload.clone(),
+            soc: soc.clone(),
+            first,
+            rest: pieces.collect(),
+            fused_serial: constants.fused_serial_share,
+            known,
+        })
     }
 
     /// Prices one schedule. Fails with [`crate::status::Error::IllegalSchedule`] where
     /// [`crate::workload::check`] does.
     pub fn predict(&self, schedule: &Schedule) -> Result<Prediction> {
         crate::workload::check(&self.workload, schedule, &self.soc)?;
-        let mut times = Times { total: constants::START_US, ..Times::default() };
-        for piece in &self.pieces {
-            times = times.then(match (piece, schedule) {
-                (Piece::Cube(p), Schedule::Cube(s)) => p.times(s),
-                (Piece::Vector(p), Schedule::Vector(s)) => p.times(s),
-                // The vector part of a fused cube kernel works on the tiles as they come.
-                (Piece::Vector(p), Schedule::Cube(s)) => p.epilogue(s.used_cores),
-                (Piece::Collective(p), _) => p.times(),
-                (Piece::Cube(_), Schedule::Vector(_)) => return Err(self.error("cube work needs a cube schedule")),
-            });
-        }
-        Ok(times.prediction())
+        Ok(self.times(schedule).prediction(self.known))
     }
 
-    fn error(&self, reason: &str) -> Error {
-        Error::Workload { workload: self.workload.to_string(), reason: reason.to_owned() }
+    /// Prices a schedule that is known to be legal.
+    fn times(&self, schedule: &Schedule) -> Times {
+        let mut times = match (&self.first, schedule) {
+            (Piece::Cube(p), Schedule::Cube(s)) => p.times(s),
+            (Piece::Vector(p), Schedule::Vector(s)) => p.times(s),
+            (Piece::Collective(p), _) => p.times(),
+            // The legality check lets no other pair through.
+            (Piece::Cube(_), Schedule::Vector(_)) | (Piece::Vector(_), Schedule::Cube(_)) => Times::default(),
+        };
+        for piece in &self.rest {
+            times = match piece {
+                Piece::Cube(p) => match schedule {
+                    // A second product (attention) runs on the same cores with the same tiles.
+                    Schedule::Cube(s) => times.after(p.times(s)),
+                    Schedule::Vector(_) => times,
+                },
+                Piece::Vector(p) => times.beside(p.epilogue(schedule.cores()), self.fused_serial),
+                Piece::Collective(p) => times.after(p.times()),
+            };
+        }
+        times
     }
 }
 
-fn collect(workload: &Workload, soc: &Soc, pieces: &mut Vec<Piece>) -> Result<()> {
-    let fail = |reason: &str| Error::Workload { workload: workload.to_string(), reason: reason.to_owned() };
+fn piece(workload: &Workload, soc: &Soc, c: &Constants) -> Result<Piece, String> {
+    let cube = |problem: cube::Problem| Piece::Cube(Box::new(problem));
+    let vector = |problem: vector::Problem| Piece::Vector(Box::new(problem));
     match workload {
-        Workload::MatMul(w) => pieces.push(Piece::Cube(cube::Problem::matmul(w, soc).map_err(|r| fail(&r))?)),
-        Workload::Conv(w) => pieces.push(Piece::Cube(cube::Problem::conv(w, soc).map_err(|r| fail(&r))?)),
-        Workload::Vector(w) => pieces.push(Piece::Vector(vector::Problem::vector(w, soc).map_err(|r| fail(&r))?)),
-        Workload::Reduce(w) => pieces.push(Piece::Vector(vector::Problem::reduce(w, soc).map_err(|r| fail(&r))?)),
-        Workload::Move(w) => pieces.push(Piece::Vector(vector::Problem::movement(w, soc).map_err(|r| fail(&r))?)),
-        Workload::Collective(w) => pieces.push(Piece::Collective(collective::Problem::new(w, soc))),
-        Workload::Fused(parts) => {
-            for part in parts {
-                if matches!(part, Workload::Fused(_)) {
-                    return Err(fail("a fused kernel cannot hold another fused kernel"));
-                }
-                collect(part, soc, pieces)?;
-            }
-        }
+        Workload::MatMul(w) => cube::Problem::matmul(w, soc, c).map(cube),
+        Workload::Conv(w) => cube::Problem::conv(w, soc, c).map(cube),
+        Workload::Vector(w) => vector::Problem::vector(w, soc, c).map(vector),
+        Workload::Reduce(w) => vector::Problem::reduce(w, soc, c).map(vector),
+        Workload::Move(w) => vector::Problem::movement(w, soc, c).map(vector),
+        Workload::Collective(w) => Ok(Piece::Collective(collective::Problem::new(w, soc))),
+        Workload::Fused(_) => Err("a fused kernel cannot hold another fused kernel".into()),
     }
-    if pieces.is_empty() {
-        return Err(fail("nothing to compute"));
-    }
-    Ok(())
 }

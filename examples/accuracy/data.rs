@@ -1,0 +1,186 @@
+//! Measured kernels: reading them, and which of them fitting may see.
+
+use aoe::sim::Constants;
+use aoe::simulate::{Job, read};
+use aoe::soc::Soc;
+use aoe::workload::Workload;
+use serde_json::Value;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::process::Command;
+
+/// Networks whose kernels fitting must not see.
+pub const HELD_OUT_NETWORKS: &[&str] = &["vit64", "bert_64_32", "resnet50_32_224_224"];
+
+/// The bank of the 910B2 was measured at this clock: its compute-bound rows stop there.
+const BANK_CLOCK: &str = "1500";
+
+/// One measured kernel.
+pub struct Row {
+    pub id: String,
+    /// Which file it comes from, without extension.
+    pub set: String,
+    pub soc: Soc,
+    pub op: String,
+    pub class: Class,
+    /// What one problem is: rows of one problem are on the same side of the split.
+    pub network: Option<String>,
+    pub held_out: bool,
+    pub count: f64,
+    pub measured_us: f64,
+    /// Measured busy shares, where the file has them: mac, mte1, mte2, fixpipe, vec, mte3.
+    pub pipes: Option<[f64; 6]>,
+    pub job: Result<Job, String>,
+}
+
+/// Operator classes of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    Cube,
+    Attention,
+    Vector,
+    Movement,
+}
+
+impl Class {
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Cube => "cube",
+            Class::Attention => "attention",
+            Class::Vector => "vector",
+            Class::Movement => "movement",
+        }
+    }
+}
+
+impl Row {
+    /// Predicted microseconds.
+    pub fn predict(&self, constants: &Constants) -> Option<f64> {
+        let job = self.job.as_ref().ok()?;
+        job.predict(&self.soc, constants).ok().map(|p| p.time_us)
+    }
+}
+
+/// SoC that files without a `soc` field were measured on, and overrides of fields: `field=value` for all
+/// SoCs, `soc:field=value` for one.
+#[derive(Default)]
+pub struct Assumed {
+    pub soc: Option<String>,
+    pub set: Vec<(Option<String>, String, String)>,
+}
+
+impl Assumed {
+    /// Reads `--soc NAME` and `--set [SOC:]FIELD=VALUE`; answers the other arguments.
+    pub fn parse(mut args: impl Iterator<Item = String>) -> Result<(Assumed, Vec<String>), String> {
+        let (mut assumed, mut rest) = (Assumed::default(), Vec::new());
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+            match arg.as_str() {
+                "--soc" => assumed.soc = Some(value()?),
+                "--set" => {
+                    let text = value()?;
+                    let (field, value) = text.split_once('=').ok_or_else(|| format!("--set {text}: no `=`"))?;
+                    let (soc, field) = field.split_once(':').map_or((None, field), |(s, f)| (Some(s.to_owned()), f));
+                    assumed.set.push((soc, field.to_owned(), value.to_owned()));
+                }
+                _ => rest.push(arg),
+            }
+        }
+        Ok((assumed, rest))
+    }
+}
+
+/// Reads every file of measured kernels in a folder, in the order of their names.
+pub fn load(folder: &Path, assumed: &Assumed) -> Result<Vec<Row>, String> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .map_err(|e| format!("{}: {e}", folder.display()))?
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|p| p.to_string_lossy().ends_with(".jsonl") || p.to_string_lossy().ends_with(".jsonl.gz"))
+        .collect();
+    paths.sort();
+    let mut rows = Vec::new();
+    for path in paths {
+        let text = text(&path)?;
+        let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let set = name.trim_end_matches(".gz").trim_end_matches(".jsonl").to_owned();
+        for line in text.lines().filter(|l| !l.trim().is_empty()) {
+            rows.extend(row(line, &set, assumed)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    if path.extension().is_some_and(|e| e == "gz") {
+        let out = Command::new("gzip").arg("-dc").arg(path).output().map_err(|e| failed(&e))?;
+        return String::from_utf8(out.stdout).map_err(|e| failed(&e));
+    }
+    std::fs::read_to_string(path).map_err(|e| failed(&e))
+}
+
+/// One row; `None` for lines that carry no measurement.
+fn row(line: &str, set: &str, assumed: &Assumed) -> Result<Option<Row>, String> {
+    let case: Value = serde_json::from_str(line).map_err(|e| format!("{set}: {e}"))?;
+    let measured = &case["measured"];
+    let core_us = || measured["aicore_us"].as_f64()?.max(measured["aivector_us"].as_f64()?).into();
+    let Some(measured_us) = case["measured_us"].as_f64().or_else(core_us) else { return Ok(None) };
+    let soc = soc(case["soc"].as_str(), assumed)?;
+    let share = |name: &str| measured[name].as_f64().unwrap_or(0.0);
+    let pipes = measured.is_object().then(|| {
+        ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"].map(|name| share(name).max(share(&format!("aiv_{name}"))))
+    });
+    let job = read(line, &soc).map_err(|e| e.to_string());
+    let op = case["op"].as_str().unwrap_or_default().to_owned();
+    let network = case["network"].as_str().map(str::to_owned);
+    let held_out = match &network {
+        Some(name) => HELD_OUT_NETWORKS.contains(&name.as_str()),
+        None => fold(&case) >= 6,
+    };
+    Ok(Some(Row {
+        id: case["id"].as_str().unwrap_or_default().to_owned(),
+        set: set.to_owned(),
+        class: class(&op, job.as_ref().ok().map(|j| &j.workload)),
+        soc,
+        op,
+        network,
+        held_out,
+        count: case["count"].as_f64().unwrap_or(1.0),
+        measured_us,
+        pipes,
+        job,
+    }))
+}
+
+/// One of ten folds, by problem: sizes of a product, or operator and operands.
+fn fold(case: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for name in ["op", "batch", "m", "k", "n", "inputs"] {
+        case[name].to_string().hash(&mut hasher);
+    }
+    hasher.finish() % 10
+}
+
+fn soc(named: Option<&str>, assumed: &Assumed) -> Result<Soc, String> {
+    let name = named.or(assumed.soc.as_deref()).unwrap_or("Ascend910B2");
+    let mut soc = Soc::find(name).map_err(|e| e.to_string())?;
+    if named.is_none() && assumed.soc.is_none() {
+        soc.set("cube_freq_mhz", BANK_CLOCK).map_err(|e| e.to_string())?;
+    }
+    for (only, field, value) in &assumed.set {
+        if only.as_ref().is_none_or(|only| *only == soc.name) {
+            soc.set(field, value).map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(soc)
+}
+
+fn class(op: &str, workload: Option<&Workload>) -> Class {
+    match workload {
+        _ if op.contains("Attention") => Class::Attention,
+        Some(w) if w.is_cube() => Class::Cube,
+        Some(Workload::Move(_)) => Class::Movement,
+        None if op.contains("MatMul") || op.contains("Conv2D") => Class::Cube,
+        _ => Class::Vector,
+    }
+}

@@ -1,0 +1,153 @@
+//! Matrix products and convolutions on the cube cores.
+//!
+//! [`Problem`] is the workload reduced to numbers, [`task`] prices one core's work on one product:
+//! transfers GM to L1 (MTE2), L1 to L0 (MTE1), cube steps, and the way of the result out.
+
+mod side;
+mod task;
+
+use super::constants::Constants;
+use super::machine::{Machine, norm};
+use super::{Pipes, Times};
+use crate::graph::DataType;
+use crate::soc::Soc;
+use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, SplitK};
+use side::Side;
+use task::Task;
+
+/// Most elements of one operand: beyond it sizes are taken for nonsense.
+const MAX_ELEMENTS: f64 = 1e15;
+/// Rows and columns of one cube step.
+const FRACTAL: f64 = 16.0;
+
+/// Cube work reduced to numbers. Extents are elements, `k` rounded up to whole fractals.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    batch: f64,
+    m: f64,
+    n: f64,
+    k: f64,
+    k0: f64,
+    in_bytes: f64,
+    out_bytes: f64,
+    /// Cycles of one 16 x k0 x 16 step.
+    step_cycles: f64,
+    a: Side,
+    b: Side,
+    /// Cube steps that rounding each image's pixels up to whole fractals adds, as a factor.
+    padding: f64,
+    /// One B serves all products: it is loaded once where it stays in L1.
+    b_shared: bool,
+    /// Bytes of all operands and results together: what L2 would have to hold.
+    footprint: f64,
+    machine: Machine,
+}
+
+impl Problem {
+    pub(super) fn matmul(w: &MatMul, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let shape = w.cube();
+        let a = Side::matrix(w.a_format, !w.trans_a, if w.trans_a { w.m } else { w.k }, &shape);
+        let b = Side::matrix(w.b_format, w.trans_b, if w.trans_b { w.k } else { w.n }, &shape);
+        let problem = Problem::new(&shape, a, b, soc, constants)?;
+        let products = |shared: bool| if shared { 1.0 } else { problem.batch };
+        let operands = products(w.a_shared) * problem.m * problem.k + products(w.b_shared) * problem.k * problem.n;
+        let footprint = operands * problem.in_bytes + problem.batch * problem.m * problem.n * problem.out_bytes;
+        Ok(Problem { b_shared: w.b_shared, footprint, ..problem })
+    }
+
+    pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let sizes = [w.batch, w.cin, w.hi, w.wi, w.cout, w.ho, w.wo, w.kh, w.kw, w.groups, w.stride[0], w.stride[1]];
+        if sizes.contains(&0) {
+            return Err("a size is zero".into());
+        }
+        if !w.cin.is_multiple_of(w.groups) || !w.cout.is_multiple_of(w.groups) {
+            return Err(format!("{} and {} channels cannot be cut into {} groups", w.cin, w.cout, w.groups));
+        }
+        let shape = w.cube();
+        let taps = (w.kh * w.kw) as f64;
+        let strides = (w.stride[0] * w.stride[1]) as f64;
+        // im2col happens between L1 and L0: a pixel comes from GM once, not once for each kernel tap.
+        let reuse = match w.kind {
+            ConvKind::Forward | ConvKind::BackpropFilter => (taps / strides).max(1.0),
+            // The gradient is spread out by the stride with zeros that no one loads.
+            ConvKind::BackpropInput => taps * strides,
+        };
+        let (window, filter) = (Side::window(&shape, taps, reuse), Side::filter(&shape));
+        let (a, b) = match w.kind {
+            ConvKind::Forward | ConvKind::BackpropInput => (window, filter),
+            ConvKind::BackpropFilter => (Side::window(&shape, 1.0, 1.0), window),
+        };
+        let problem = Problem::new(&shape, a, b, soc, constants)?;
+        let es = shape.dtype.bytes() as f64;
+        let x = (w.batch * w.cin) as f64 * (w.hi * w.wi) as f64;
+        let y = (w.batch * w.cout) as f64 * (w.ho * w.wo) as f64;
+        // A tile never spans two images.
+        let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
+        let padding = up(pixels, FRACTAL) / pixels;
+        Ok(Problem { padding, footprint: (x + y + problem.k.min(taps * w.cin as f64) * w.cout as f64) * es, ..problem })
+    }
+
+    fn new(shape: &CubeShape, a: Side, b: Side, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let (batch, m, n, k) = (shape.batch as f64, shape.m as f64, shape.n as f64, shape.k as f64);
+        if [batch, m, n, k].contains(&0.0) {
+            return Err("a size is zero".into());
+        }
+        if [batch * m * k, batch * k * n, batch * m * n].iter().any(|&e| e > MAX_ELEMENTS) {
+            return Err("a tensor of more than 1e15 elements cannot be".into());
+        }
+        if shape.dtype.bits() == 0 || shape.out_dtype.bits() == 0 {
+            return Err(format!("type {} has no cube arithmetic", shape.dtype.name()));
+        }
+        let k0 = shape.k0() as f64;
+        Ok(Problem {
+            batch,
+            m,
+            n,
+            k: up(k, k0),
+            k0,
+            in_bytes: shape.dtype.bytes() as f64,
+            out_bytes: shape.out_dtype.bytes() as f64,
+            // fp32 takes two passes over the same fractal unless it may be rounded to HF32.
+            step_cycles: if shape.dtype == DataType::Float && !shape.hf32 { 2.0 } else { 1.0 },
+            a,
+            b,
+            padding: 1.0,
+            b_shared: false,
+            footprint: 0.0,
+            machine: Machine::new(soc, constants),
+        })
+    }
+
+    /// Makes the operands and results pass through L2 piece by piece: products of one kernel that feed
+    /// each other.
+    pub(super) fn stay_in_l2(&mut self) {
+        self.footprint = 0.0;
+    }
+
+    /// Prices one legal schedule.
+    pub(super) fn times(&self, s: &CubeSchedule) -> Times {
+        let task = Task::new(self, s);
+        let machine = &self.machine;
+        let us = |cycles: f64| cycles / machine.mhz;
+        // Partial results of a split K are added in memory: each is read and written once more.
+        let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
+        let results = self.batch * self.m * self.n * 4.0 * partials;
+        let memory = machine.memory_us(self.footprint, results);
+        let steady = us(task.steady);
+        let total = norm([steady, memory]) + us(task.fill + task.drain) + machine.start_us(task.active);
+        let busy = Pipes {
+            mac: us(task.mac),
+            mte1: us(task.mte1),
+            mte2: us(task.mte2.max(task.l2)),
+            fixpipe: us(task.fixpipe),
+            vec: us(task.vec),
+            mte3: us(task.mte3),
+        };
+        Times { busy, shared: memory, total, lead: us(task.fill) + machine.start_us(task.active), tail: us(task.drain) }
+    }
+}
+
+/// Rounds up to a multiple of `step`.
+fn up(x: f64, step: f64) -> f64 {
+    (x / step).ceil() * step
+}

@@ -1,0 +1,127 @@
+//! The SoC as the model sees it: rates in cycles, the shared paths, the start of a kernel.
+
+use super::constants::Constants;
+use crate::soc::{Arch, Soc};
+
+/// What a kernel's pieces share. Rates are bytes per cycle and core unless a name says otherwise.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    /// Cycles of the cube clock in one microsecond.
+    pub mhz: f64,
+    pub gm_rate: f64,
+    pub l2_rate: f64,
+    pub l0_a_rate: f64,
+    pub l0_b_rate: f64,
+    out_rate: f64,
+    ub_out_rate: f64,
+    /// The vector unit drains L0C: there is no fixpipe.
+    vector_drains: bool,
+    /// Device memory, bytes per microsecond.
+    hbm: f64,
+    hbm_peak: f64,
+    l2_bytes: f64,
+    /// L2's rate for vector kernels, bytes per microsecond and cube core.
+    l2_vector: f64,
+    /// Vector cores.
+    pub cores: f64,
+    /// Vector cores that serve one cube core.
+    pub vectors_per_cube: f64,
+    start: f64,
+    core_start: f64,
+    /// Cycles of an MMAD beyond its steps.
+    pub mmad_cycles: f64,
+    pub constants: Constants,
+}
+
+impl Machine {
+    pub fn new(soc: &Soc, constants: &Constants) -> Machine {
+        let c = constants;
+        let (start, core_start) = start(soc.arch, c);
+        Machine {
+            mhz: soc.cube_freq_mhz,
+            gm_rate: soc.gm_to_l1_rate,
+            l2_rate: soc.l2_rate,
+            l0_a_rate: soc.l1_to_l0_a_rate,
+            l0_b_rate: soc.l1_to_l0_b_rate,
+            out_rate: soc.l0_c_out_rate,
+            ub_out_rate: soc.ub_to_gm_rate,
+            vector_drains: is_first(soc.arch),
+            hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
+            hbm_peak: soc.hbm_gb_s * 1e3,
+            l2_bytes: soc.l2_size as f64,
+            l2_vector: soc.l2_rate * soc.cube_freq_mhz,
+            cores: f64::from(soc.vector_core_cnt),
+            vectors_per_cube: if soc.arch.is_split() {
+                f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)
+            } else {
+                1.0
+            },
+            start,
+            core_start,
+            mmad_cycles: if is_first(soc.arch) { c.mmad_cycles_c100 } else { c.mmad_cycles },
+            constants: c.clone(),
+        }
+    }
+
+    /// Cycles of fixpipe, vector unit and MTE3 to bring `accumulated` bytes of L0C out as `written`.
+    pub fn drain(&self, accumulated: f64, written: f64) -> [f64; 3] {
+        if self.vector_drains {
+            [0.0, accumulated / self.out_rate, written / self.ub_out_rate]
+        } else {
+            [written / self.out_rate, 0.0, 0.0]
+        }
+    }
+
+    /// Microseconds of device memory traffic for data of `footprint` bytes that were used before and
+    /// will be used again, and `extra` bytes on top.
+    pub fn memory_us(&self, footprint: f64, extra: f64) -> f64 {
+        let beyond = (footprint - self.l2_bytes).max(0.0);
+        let extra = if beyond > 0.0 { extra } else { 0.0 };
+        (footprint.min(beyond * self.constants.thrash_factor) + extra) / self.hbm
+    }
+
+    /// Microseconds that a vector kernel's traffic keeps the shared paths of `cores` vector cores: all of
+    /// it passes L2, and what L2 does not hold comes from device memory.
+    pub fn vector_memory_us(&self, moved: f64, read: f64, written: f64, cores: f64) -> f64 {
+        let c = &self.constants;
+        let distinct = read + written;
+        // The bus loses time whenever it turns from reading to writing.
+        let mixed = if distinct > 0.0 { 2.0 * read.min(written) / distinct } else { 0.0 };
+        let hbm = self.hbm_peak * (1.0 - mixed * (1.0 - c.hbm_copy_efficiency));
+        let beyond = (distinct - self.l2_bytes).max(0.0);
+        let missed = (distinct * c.cold_share + beyond * c.thrash_factor).min(distinct);
+        let l2 = moved / (self.l2_vector * cores / self.vectors_per_cube);
+        norm([l2, missed / hbm])
+    }
+
+    /// Microseconds before the last of `cores` cores works.
+    pub fn start_us(&self, cores: f64) -> f64 {
+        self.start + self.core_start * cores
+    }
+}
+
+/// Whether a part is of the generation whose kernels TBE generates: fused cores without fixpipe.
+pub(super) const fn is_first(arch: Arch) -> bool {
+    matches!(arch, Arch::C100 | Arch::M200)
+}
+
+/// Start of a kernel, and of each of its cores, in microseconds.
+pub(super) fn start(arch: Arch, c: &Constants) -> (f64, f64) {
+    if is_first(arch) { (c.start_us_c100, c.core_start_us_c100) } else { (c.start_us_c220, c.core_start_us_c220) }
+}
+
+/// The eighth-power norm: the longest time, a little more where others come close. Times are scaled by
+/// the longest first so that the powers stay in range.
+pub(super) fn norm<const N: usize>(times: [f64; N]) -> f64 {
+    let longest = times.into_iter().fold(0.0, f64::max);
+    if longest <= 0.0 {
+        return 0.0;
+    }
+    let eighth = |x: f64| {
+        let square = x * x;
+        let fourth = square * square;
+        fourth * fourth
+    };
+    let sum: f64 = times.into_iter().map(|t| eighth(t / longest)).sum();
+    longest * sum.sqrt().sqrt().sqrt()
+}

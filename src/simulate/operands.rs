@@ -1,0 +1,210 @@
+//! From an operator's name and operands, as a profile shows them, to a workload.
+//!
+//! A profile has no attributes: axes, strides and transposes are read off shapes and formats.
+
+use super::{attention, conv, product};
+use crate::graph::Format;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::{Move, Operand, Reduce, Vector, Workload};
+
+/// Bytes that one core clears of the buffers that an `AtomicAddrClean` names; it clears only the part
+/// that is added to, which the case does not tell.
+const CLEANED_BYTES_PER_CORE: u64 = 48 << 10;
+/// Lanes of formats whose innermost axis is a block of 16.
+const BLOCK: u64 = 16;
+
+/// The operands of one kernel.
+pub(super) struct Kernel {
+    pub op: String,
+    pub inputs: Vec<Operand>,
+    pub outputs: Vec<Operand>,
+}
+
+impl Kernel {
+    pub fn error(&self, reason: impl Into<String>) -> Error {
+        Error::Workload { workload: self.op.clone(), reason: reason.into() }
+    }
+
+    /// The operand with most elements.
+    pub fn largest(&self) -> Option<&Operand> {
+        self.inputs.iter().chain(&self.outputs).max_by_key(|o| o.elements())
+    }
+}
+
+/// Bytes of the largest operand of vector work.
+pub(super) fn largest_bytes(workload: &Workload) -> u64 {
+    let (inputs, outputs) = match workload {
+        Workload::Vector(w) => (&w.inputs, &w.outputs),
+        Workload::Reduce(w) => (&w.inputs, &w.outputs),
+        Workload::Move(w) => (&w.inputs, &w.outputs),
+        Workload::Fused(parts) => {
+            return parts.iter().filter(|p| !matches!(p, Workload::Fused(_))).map(largest_bytes).max().unwrap_or(0);
+        }
+        Workload::MatMul(_) | Workload::Conv(_) | Workload::Collective(_) => return 0,
+    };
+    inputs.iter().chain(outputs).map(Operand::bytes).max().unwrap_or(0)
+}
+
+/// The workload of a kernel.
+pub(super) fn workload(
+    op: &str,
+    inputs: Vec<Operand>,
+    outputs: Vec<Operand>,
+    block_dim: Option<u64>,
+    soc: &Soc,
+) -> Result<Workload> {
+    if inputs.is_empty() && outputs.is_empty() {
+        return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
+    }
+    let kernel = Kernel { op: op.to_owned(), inputs, outputs };
+    if let Some(fused) = attention::workload(&kernel)? {
+        return Ok(fused);
+    }
+    // TBE names a fused kernel after its parts.
+    let name = op.strip_prefix("FusionOp_").unwrap_or(op);
+    let parts: Vec<&str> = if name.len() < op.len() { name.split('_').collect() } else { vec![op] };
+    let first = parts.first().copied().unwrap_or(op);
+    let lead = if let Some(matmul) = product::workload(first, &kernel)? {
+        matmul
+    } else if let Some(conv) = conv::workload(first, &kernel, soc)? {
+        conv
+    } else {
+        vector(first, &kernel, block_dim)
+    };
+    let mut pieces = vec![lead];
+    if first == "FusedDbnDw" {
+        pieces.push(epilogue("BNTrainingReduceGrad", &kernel));
+    }
+    pieces.extend(parts.iter().skip(1).map(|part| epilogue(part, &kernel)));
+    Ok(if pieces.len() == 1 { pieces.swap_remove(0) } else { Workload::Fused(pieces) })
+}
+
+/// A later part of a fused kernel: works on the first part's result, and brings operands of its own.
+fn epilogue(op: &str, kernel: &Kernel) -> Workload {
+    let result = kernel.outputs.iter().max_by_key(|o| o.elements()).or_else(|| kernel.largest());
+    let elements = result.map_or(0, Operand::elements);
+    let same = |o: &&Operand| o.elements() >= elements && o.format != Format::FractalZ;
+    let extra = |operands: &[Operand]| operands.iter().filter(same).skip(1).cloned().collect::<Vec<_>>();
+    let result = result.cloned().into_iter().collect::<Vec<_>>();
+    // The lead loads the product's two operands and stores one result.
+    let inputs = result.iter().cloned().chain(kernel.inputs.iter().skip(2).filter(same).cloned()).collect();
+    let outputs = result.into_iter().chain(extra(&kernel.outputs)).collect();
+    Workload::Vector(Vector { op_type: op.to_owned(), inputs, outputs })
+}
+
+/// Vector work or movement.
+fn vector(op: &str, kernel: &Kernel, block_dim: Option<u64>) -> Workload {
+    let op_type = op.to_owned();
+    let (mut inputs, outputs) = (kernel.inputs.clone(), kernel.outputs.clone());
+    if op == "AtomicAddrClean" {
+        let cleared = cleared(&inputs, block_dim);
+        return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs: cleared });
+    }
+    if ["ZerosLike", "OnesLike", "Fill", "Range"].contains(&op) {
+        return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs });
+    }
+    if op == "Assign" && inputs.len() == 2 {
+        // The first operand is only written.
+        inputs.remove(0);
+    }
+    if let Some(movement) = movement(op, &inputs, &outputs) {
+        return Workload::Move(movement);
+    }
+    if let Some((outer, axis, inner)) = rows(op, kernel) {
+        return Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs, outputs });
+    }
+    Workload::Vector(Vector { op_type, inputs, outputs })
+}
+
+fn cleared(inputs: &[Operand], block_dim: Option<u64>) -> Vec<Operand> {
+    let bytes = inputs.iter().map(Operand::bytes).fold(0, u64::saturating_add);
+    let most = block_dim.filter(|&b| b < 25).map_or(u64::MAX, |b| b.saturating_mul(CLEANED_BYTES_PER_CORE));
+    vec![Operand::new([bytes.min(most).div_ceil(4).max(1)], crate::graph::DataType::Float)]
+}
+
+/// Movement of data, with the bytes that stay together where that is less than a row of blocks.
+fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
+    let is = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
+    let by_index = is(&["Gather", "Embedding", "UnsortedSegment", "Scatter", "IndexSelect", "SegmentSum"]);
+    if by_index {
+        return Some(indexed(op, inputs, outputs));
+    }
+    if !is(&["TransData", "Transpose", "ConfusionTranspose", "Concat", "Split", "Slice", "StridedSlice", "Tile", "Pad"])
+    {
+        return None;
+    }
+    let all = || inputs.iter().chain(outputs);
+    let largest = all().map(Operand::bytes).max().unwrap_or(0);
+    // Runs are counted on the largest operand.
+    let scaled = |(o, row): (&Operand, u64)| (largest as f64 * row as f64 / o.bytes().max(1) as f64).ceil() as u64;
+    let plain = all().filter_map(|o| odd_row(o).map(|row| (o, row)));
+    let run_bytes = plain.max_by_key(|(o, _)| o.bytes()).map_or(0, scaled);
+    // A part of a tensor is taken: only that is read.
+    let partial = op.contains("Slice");
+    let (inputs, outputs) = match (partial, op.ends_with("Grad")) {
+        (true, false) => (outputs.to_vec(), outputs.to_vec()),
+        (true, true) => (inputs.iter().take(1).cloned().collect(), outputs.to_vec()),
+        _ => (inputs.to_vec(), outputs.to_vec()),
+    };
+    Some(Move { op_type: op.to_owned(), run_bytes, inputs, outputs })
+}
+
+/// Bytes that stay together of a plain tensor whose innermost row fills no whole 32-byte blocks. Planes
+/// of pixels are turned block by block.
+fn odd_row(o: &Operand) -> Option<u64> {
+    let plain = matches!(o.format, Format::Nd | Format::Nchw | Format::Nhwc | Format::Ncdhw | Format::Ncl);
+    let bytes = |elements: u64| elements.saturating_mul(u64::from(o.dtype.bits())) / 8;
+    match *o.shape.as_slice() {
+        [_, _, h, w] if h > 1 && w > 1 && h == w => (plain && bytes(h * w) % 32 != 0).then_some(32),
+        [.., _, last] => (plain && bytes(last) % 32 != 0 && bytes(last) > 32).then_some(bytes(last)),
+        _ => None,
+    }
+}
+
+/// Rows taken or added by index: only those are read, each on its own.
+fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
+    let scatter =
+        !(op.starts_with("Gather") || op.starts_with("Embedding") && !op.contains("Grad") || op.starts_with("Index"));
+    let indices = inputs.iter().filter(|o| !o.dtype.is_float()).max_by_key(|o| o.elements());
+    let moved = if scatter { inputs.first() } else { outputs.first() };
+    let (Some(moved), Some(indices)) = (moved, indices) else {
+        return Move { op_type: op.to_owned(), run_bytes: 0, inputs: inputs.to_vec(), outputs: outputs.to_vec() };
+    };
+    let row = moved.bytes() / indices.elements().max(1);
+    Move {
+        op_type: op.to_owned(),
+        run_bytes: row.max(1),
+        inputs: vec![moved.clone(), indices.clone()],
+        outputs: vec![moved.clone()],
+    }
+}
+
+/// Rows, elements and lanes of work along an axis; `None` for elementwise work.
+fn rows(op: &str, kernel: &Kernel) -> Option<(u64, u64, u64)> {
+    let along_last =
+        ["Softmax", "LogSoftmax", "LayerNorm", "RmsNorm", "ConfusionSoftmax", "AddRmsNorm", "AddLayerNorm"];
+    let along_any =
+        ["Reduce", "BiasAddGrad", "SquareSum", "LpNorm", "BNTraining", "MaxPool", "AvgPool", "ArgMax", "TopK", "Sort"];
+    let starts = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
+    let x = kernel.inputs.iter().max_by_key(|o| o.elements())?;
+    let total = x.elements();
+    if starts(&along_last) && !op.contains("BetaGamma") {
+        let (axis, lanes) = match (x.format, x.shape.as_slice()) {
+            // [columns / 16][rows / 16][16][16]: sixteen rows side by side.
+            (Format::FractalNz, [.., blocks, _, _, width]) => (blocks * width, BLOCK),
+            (_, [.., last]) => (*last, 1),
+            _ => return None,
+        };
+        return Some((total.checked_div(axis.max(1))?.div_ceil(lanes).max(1), axis.max(1), lanes));
+    }
+    if !starts(&along_any) || op.starts_with("BNTrainingUpdate") && !op.contains("Grad") || op == "BNTrainingReduceGrad"
+    {
+        return None;
+    }
+    let kept = kernel.outputs.iter().map(Operand::elements).max().unwrap_or(1).min(total).max(1);
+    let last = x.shape.last().copied().unwrap_or(1);
+    let keeps_last = kernel.outputs.iter().any(|o| o.shape.last() == Some(&last) && o.elements() > 1);
+    let axis = (total / kept).max(1);
+    Some(if x.format == Format::Nd && !keeps_last && kept > 1 { (kept, axis, 1) } else { (1, axis, kept.max(BLOCK)) })
+}

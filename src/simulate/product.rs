@@ -1,0 +1,63 @@
+//! Matrix products from operand shapes.
+
+use super::operands::Kernel;
+use crate::graph::Format;
+use crate::status::Result;
+use crate::workload::{MatMul, Operand, Workload};
+
+/// A stored matrix: batch, rows, columns.
+struct Stored {
+    batch: u64,
+    rows: u64,
+    columns: u64,
+}
+
+impl Stored {
+    fn of(o: &Operand) -> Option<Stored> {
+        match (o.format, o.shape.as_slice()) {
+            (Format::FractalNz, [batch @ .., blocks, rows, inner, width]) => {
+                Some(Stored { batch: batch.iter().product(), rows: rows * inner, columns: blocks * width })
+            }
+            (_, [batch @ .., rows, columns]) if o.format != Format::Nc1hwc0 => {
+                Some(Stored { batch: batch.iter().product(), rows: *rows, columns: *columns })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The product that `op` names, `None` when it names none.
+pub(super) fn workload(op: &str, kernel: &Kernel) -> Result<Option<Workload>> {
+    if !op.contains("MatMul") && !op.contains("Matmul") {
+        return Ok(None);
+    }
+    let matrices: Vec<&Operand> = kernel.inputs.iter().filter(|o| o.shape.len() >= 2).take(2).collect();
+    let [a, b] = matrices.as_slice() else { return Err(kernel.error("it needs two matrices")) };
+    let c =
+        kernel.outputs.iter().find(|o| o.shape.len() >= 2).ok_or_else(|| kernel.error("it has no matrix as result"))?;
+    let stored = |o: &Operand| Stored::of(o).ok_or_else(|| kernel.error(format!("{:?} is no matrix", o.shape)));
+    let (left, right, result) = (stored(a)?, stored(b)?, stored(c)?);
+    // Transposes show in the shapes; where several fit, as for square matrices, the plain product counts.
+    for (trans_a, trans_b) in [(false, false), (false, true), (true, false), (true, true)] {
+        let (m, k) = if trans_a { (left.columns, left.rows) } else { (left.rows, left.columns) };
+        let (inner, n) = if trans_b { (right.columns, right.rows) } else { (right.rows, right.columns) };
+        if (m, n, k) != (result.rows, result.columns, inner) {
+            continue;
+        }
+        let batch = left.batch.max(right.batch).max(1);
+        return Ok(Some(Workload::MatMul(MatMul {
+            batch,
+            a_shared: batch > 1 && left.batch == 1,
+            b_shared: batch > 1 && right.batch == 1,
+            dtype: a.dtype,
+            out_dtype: c.dtype,
+            trans_a,
+            trans_b,
+            bias: kernel.inputs.get(2).is_some_and(|o| o.shape.len() == 1 && o.elements() > 1),
+            a_format: a.format,
+            b_format: b.format,
+            ..MatMul::new(m, k, n)
+        })));
+    }
+    Err(kernel.error(format!("{:?} x {:?} does not give {:?}", a.shape, b.shape, c.shape)))
+}
