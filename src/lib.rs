@@ -15,7 +15,7 @@
 //! | 2 | [`search`] | ask/tell optimisers over indices |
 //! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
 //! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
-//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`status`] | plain data, and the error type |
+//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`spelling`], [`status`] | plain data, and the error type |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod backend;
@@ -33,6 +33,7 @@ pub mod sim;
 pub mod simulate;
 pub mod soc;
 pub mod space;
+pub mod spelling;
 pub mod status;
 pub mod tune;
 pub mod workload;

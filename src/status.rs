@@ -232,6 +232,14 @@ pub enum Error {
         /// The closest or all known names.
         known: String,
     },
+    /// A search space that cannot be searched as described.
+    #[error("space: {place}: {reason}")]
+    Space {
+        /// Parameter, constraint with its column, or row at fault.
+        place: String,
+        /// What is wrong there and what is expected.
+        reason: String,
+    },
     /// A schedule breaks a hardware rule.
     #[error("illegal schedule: {rule}")]
     IllegalSchedule {
@@ -324,7 +332,7 @@ impl Error {
     /// The number that crosses the C border.
     pub fn status(&self) -> Status {
         match self {
-            Error::Param { .. } => Status::InvalidParam,
+            Error::Param { .. } | Error::Space { .. } => Status::InvalidParam,
             Error::Uninitialized => Status::Uninitialized,
             Error::RepeatInitialize => Status::RepeatInitialize,
             Error::InvalidSession { .. } => Status::InvalidSession,
@@ -372,6 +380,11 @@ impl Error {
     /// A malformed argument named as in the header.
     pub fn param(name: &'static str, reason: impl Into<String>) -> Self {
         Error::Param { name, reason: reason.into() }
+    }
+
+    /// A malformed search space at a parameter, constraint or row.
+    pub fn space(place: impl Into<String>, reason: impl Into<String>) -> Self {
+        Error::Space { place: place.into(), reason: reason.into() }
     }
 
     /// A malformed graph at a file, node or tensor.

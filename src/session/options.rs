@@ -5,6 +5,7 @@
 //! accepted and ignored, as CANN's clients expect. Any other unknown key is an error that proposes the
 //! nearest name. An empty value means "not set".
 
+use crate::spelling;
 use crate::status::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -172,26 +173,7 @@ pub fn gather<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result
 
 /// The known name closest to a mistyped one, when one is close.
 pub fn nearest(key: &str) -> Option<&'static str> {
-    let normal = |s: &str| s.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
-    let key = normal(key);
-    let distances = OPTIONS.iter().map(|o| (edit_distance(&key, &normal(o.name)), o.name));
-    distances.min().filter(|&(d, name)| d <= 2 && d < name.len()).map(|(_, name)| name)
-}
-
-/// Levenshtein distance, by rows.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    spelling::nearest(key, OPTIONS.iter().map(|o| o.name))
 }
 
 const JOB_TYPES: &[&str] = &["1", "2", "4", "3", "sgat", "opat", "gdat", "subgraph", "operator", "gradient"];

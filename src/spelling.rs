@@ -1,0 +1,59 @@
+//! What a mistyped name may have meant.
+
+/// Names that a message lists before it gives up.
+const LISTED: usize = 12;
+
+/// The name closest to a mistyped one, when one is close; capitals and the choice of `-` or `_` do not count.
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let normal = |s: &str| s.trim_start_matches('-').replace('-', "_").to_lowercase();
+    let word = normal(word);
+    let distances = names.into_iter().map(|name| (edit_distance(&word, &normal(name)), name));
+    distances.min().filter(|&(distance, name)| distance <= 2 && distance < name.len()).map(|(_, name)| name)
+}
+
+/// Some names for a message, and how many there are beyond.
+pub fn listed(names: &[&str]) -> String {
+    let shown = names[..names.len().min(LISTED)].join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Levenshtein distance, by rows.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &cb) in b.iter().enumerate() {
+            let substitute = diagonal + usize::from(ca != cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_close_or_there_is_none() {
+        let names = ["MWG", "block_size_x", "block_size_y"];
+        assert_eq!(nearest("block-size-x", names), Some("block_size_x"));
+        assert_eq!(nearest("mwg", names), Some("MWG"));
+        assert_eq!(nearest("blok_size_y", names), Some("block_size_y"));
+        assert_eq!(nearest("colour", names), None);
+        // Nothing is left of a name that is all mistakes.
+        assert_eq!(nearest("x", ["a", "b"]), None);
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        assert_eq!(listed(&["a", "b"]), "a, b");
+        assert!(listed(&["x"; 20]).ends_with(" and 8 more"));
+    }
+}
