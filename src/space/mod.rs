@@ -1,6 +1,8 @@
-//! Legal tilings of an operator as a search space, and the tiling that CANN would choose by default.
+//! Search spaces: the legal tilings of an operator, with the tiling that CANN would choose by default, and
+//! spaces that users describe ([`custom`]).
 
 mod cube;
+pub mod custom;
 mod policy;
 #[cfg(test)]
 mod samples;

@@ -16,6 +16,8 @@ pub const MAX_NAME_BYTES: usize = 256;
 pub struct Parameter {
     name: String,
     values: Vec<Value>,
+    /// Where each value stood in the list that was given.
+    given: Vec<u32>,
 }
 
 /// What the values of a parameter are.
@@ -30,14 +32,18 @@ pub enum ValueKind {
 }
 
 impl Parameter {
-    /// A parameter; a configuration holds indices into `values`, which may have any order.
+    /// A parameter. Numbers may be given in any order and are kept ascending; texts and truth values keep the
+    /// order given.
     ///
     /// Fails with [`Error::Space`] for a name that is empty, too long or holds control characters, and for
     /// values that are none, too many, equal, not finite, or of kinds that do not mix.
     pub fn new(name: impl Into<String>, values: Vec<Value>) -> Result<Parameter> {
-        let parameter = Parameter { name: name.into(), values };
+        let mut parameter = Parameter { name: name.into(), given: (0..values.len() as u32).collect(), values };
         parameter.check_name()?;
         parameter.check_values().map_err(|reason| Error::space(parameter.place(), reason))?;
+        if parameter.kind() == ValueKind::Numbers {
+            parameter.sort();
+        }
         Ok(parameter)
     }
 
@@ -46,7 +52,7 @@ impl Parameter {
         &self.name
     }
 
-    /// Its values, in the order given.
+    /// Its values; a configuration holds indices into this list.
     pub fn values(&self) -> &[Value] {
         &self.values
     }
@@ -59,6 +65,29 @@ impl Parameter {
     /// The value's index; an integer finds the real number that equals it and the other way round.
     pub fn index_of(&self, value: &Value) -> Option<u32> {
         self.values.iter().position(|own| equal(own, value)).map(|index| index as u32)
+    }
+
+    /// Where the value of an index stood in the list that was given.
+    pub fn given_index(&self, index: u32) -> u32 {
+        self.given[index as usize]
+    }
+
+    /// The index of the value at each place of the list that was given.
+    pub fn indices_of_given(&self) -> Vec<u32> {
+        let mut indices = vec![0; self.given.len()];
+        for (index, &given) in (0..).zip(&self.given) {
+            indices[given as usize] = index;
+        }
+        indices
+    }
+
+    fn sort(&mut self) {
+        let number = |value: &Value| value.number().unwrap_or(Number::Undefined);
+        let values = std::mem::take(&mut self.values);
+        let mut pairs: Vec<(Value, u32)> = values.into_iter().zip(0..).collect();
+        // Numbers always compare: they are finite.
+        pairs.sort_by(|(a, _), (b, _)| number(a).compare(number(b)).unwrap_or(std::cmp::Ordering::Equal));
+        (self.values, self.given) = pairs.into_iter().unzip();
     }
 
     fn place(&self) -> String {
@@ -87,17 +116,17 @@ impl Parameter {
         for (i, value) in self.values.iter().enumerate() {
             if kind(value) != kind(first) {
                 return Err(format!(
-                    "value {i} is {} and value 0 is {}; values of one parameter are all numbers, all texts or all \
+                    "values[{i}] is {} and values[0] is {}; values of one parameter are all numbers, all texts or all \
                      truth values",
                     described(value),
                     described(first)
                 ));
             }
             if matches!(value, Value::Real(real) if !real.is_finite()) {
-                return Err(format!("value {i} is not a finite number"));
+                return Err(format!("values[{i}] is not a finite number"));
             }
             if let Some(earlier) = seen.insert(key(value), i) {
-                return Err(format!("value {i}, {}, repeats value {earlier}", described(value)));
+                return Err(format!("values[{i}], {}, repeats values[{earlier}]", described(value)));
             }
         }
         Ok(())
@@ -118,7 +147,7 @@ pub(super) fn check_all(parameters: &[Parameter]) -> Result<()> {
     let mut seen: FxHashMap<&str, usize> = FxHashMap::default();
     for (i, parameter) in parameters.iter().enumerate() {
         if let Some(earlier) = seen.insert(parameter.name(), i) {
-            let reason = format!("parameters {earlier} and {i} have the same name");
+            let reason = format!("parameters[{earlier}] and parameters[{i}] have the same name");
             return Err(Error::space(parameter.place(), reason));
         }
     }

@@ -44,8 +44,8 @@ impl Value {
     /// The value as a number; `None` for a text.
     pub fn number(&self) -> Option<Number> {
         match *self {
-            Value::Integer(value) => Some(Number::Integer(value)),
-            Value::Real(value) => Some(Number::Real(value)),
+            Value::Integer(value) => Some(Integer(value)),
+            Value::Real(value) => Some(Real(value)),
             Value::Boolean(value) => Some(Number::from(value)),
             Value::Text(_) => None,
         }
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(Integer(2).power(Integer(-1)), Real(0.5));
         assert_eq!(Integer(-1).power(Integer(i64::MAX)), Integer(-1));
         assert_eq!(Integer(0).power(Integer(0)), Integer(1));
-        assert_eq!(Integer(i64::MIN).divide(Integer(-1)), Real(9.223_372_036_854_775_8e18));
+        assert_eq!(Integer(i64::MIN).divide(Integer(-1)), Real(9.223_372_036_854_776e18));
     }
 
     #[test]

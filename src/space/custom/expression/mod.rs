@@ -24,7 +24,7 @@ mod range;
 mod tests;
 
 use super::value::Number;
-pub use lexer::{Kind, Token, tokens};
+pub use lexer::tokens;
 pub use parser::{Names, parse};
 pub use range::Range;
 use std::cmp::Ordering;
@@ -60,6 +60,18 @@ pub enum Node {
     Binary(Binary, NodeId, NodeId),
 }
 
+impl Node {
+    /// The operations whose results it takes.
+    pub fn operands(self) -> impl Iterator<Item = NodeId> {
+        let (first, second) = match self {
+            Node::Constant(_) | Node::Parameter(_) => (None, None),
+            Node::Unary(_, a) => (Some(a), None),
+            Node::Binary(_, a, b) => (Some(a), Some(b)),
+        };
+        first.into_iter().chain(second)
+    }
+}
+
 /// Operations of one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Unary {
@@ -71,9 +83,8 @@ pub enum Unary {
     Not,
 }
 
-/// Operations of two operands.
+/// Operations of two operands; docs/spaces.md says what they mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names say it; docs/spaces.md says the rest")]
 pub enum Binary {
     Add,
     Subtract,
@@ -169,10 +180,8 @@ impl Expression {
         wanted[root as usize] = true;
         for id in (0..=root).rev() {
             if wanted[id as usize] {
-                match self.nodes[id as usize] {
-                    Node::Unary(_, a) => wanted[a as usize] = true,
-                    Node::Binary(_, a, b) => (wanted[a as usize], wanted[b as usize]) = (true, true),
-                    Node::Constant(_) | Node::Parameter(_) => {}
+                for operand in self.nodes[id as usize].operands() {
+                    wanted[operand as usize] = true;
                 }
             }
         }

@@ -50,9 +50,9 @@ impl Names {
     }
 
     fn rank(&self, text: &str) -> Number {
-        self.texts.binary_search_by(|known| known.as_str().cmp(text)).map_or(Number::Undefined, |rank| {
-            Number::Integer(rank as i64)
-        })
+        self.texts
+            .binary_search_by(|known| known.as_str().cmp(text))
+            .map_or(Number::Undefined, |rank| Number::Integer(rank as i64))
     }
 }
 
@@ -305,14 +305,15 @@ impl<'a> Parser<'a> {
             }
             _ => {}
         }
-        let hint = match spelling::nearest(word, self.names.parameters.keys().map(String::as_str)) {
-            Some(name) => format!("did you mean `{name}`?"),
-            None => {
-                let mut all: Vec<&str> = self.names.parameters.keys().map(String::as_str).collect();
+        let names = || self.names.parameters.keys().map(String::as_str);
+        let hint = spelling::nearest(word, names()).map_or_else(
+            || {
+                let mut all: Vec<&str> = names().collect();
                 all.sort_unstable();
                 format!("there is: {}", spelling::listed(&all))
-            }
-        };
+            },
+            |name| format!("did you mean `{name}`?"),
+        );
         Err(Fault::new(column, format!("no parameter is called `{word}`; {hint}")))
     }
 

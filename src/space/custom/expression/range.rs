@@ -34,7 +34,7 @@ impl Range {
     /// Whether some number in the range counts as true.
     #[inline]
     pub fn may_hold(self) -> bool {
-        !self.is_none() && !(self.low == 0.0 && self.high == 0.0)
+        !(self.is_none() || self.low == 0.0 && self.high == 0.0)
     }
 
     fn may_fail(self) -> bool {
@@ -119,8 +119,9 @@ impl Range {
             Binary::Divide => a.quotient(b),
             Binary::DivideDown => {
                 let quotient = a.quotient(b);
-                // One less, because a quotient that was rounded up to an integer is rounded down wrongly.
-                let slack = if quotient.low.abs() < EXACT && quotient.high.abs() < EXACT { 0.0 } else { 1.0 };
+                // A quotient of large numbers may have been rounded across an integer.
+                let exact = [a.low, a.high, b.low, b.high].iter().all(|bound| bound.abs() < EXACT);
+                let slack = if exact { 0.0 } else { 1.0 };
                 Range { low: quotient.low.floor() - slack, high: quotient.high.floor() + slack }
             }
             Binary::Remainder => a.rest(b),
@@ -146,12 +147,7 @@ impl Range {
         if divisor.may_fail() {
             return Range::ALL;
         }
-        Range::of([
-            self.low / divisor.low,
-            self.low / divisor.high,
-            self.high / divisor.low,
-            self.high / divisor.high,
-        ])
+        Range::of([self.low / divisor.low, self.low / divisor.high, self.high / divisor.low, self.high / divisor.high])
     }
 
     fn rest(self, divisor: Range) -> Range {
