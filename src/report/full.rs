@@ -149,7 +149,7 @@ fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
         status: status_name(&case.status),
-        stop: case.stop.map(stop_name),
+        stop: case.stop.map(StopReason::name),
         trials: case.trials,
         workload: case.workload.to_string(),
     }
@@ -163,15 +163,5 @@ const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Unsatisfied => "unsatisfied",
         BankStatus::NotTuned => "not_tuned",
         BankStatus::Failed(_) => "failed",
-    }
-}
-
-const fn stop_name(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Budget => "budget",
-        StopReason::TimeLimit => "time_limit",
-        StopReason::Exhausted => "exhausted",
-        StopReason::Converged => "converged",
-        StopReason::Cancelled => "cancelled",
     }
 }

@@ -26,6 +26,7 @@ mod genetic;
 mod history;
 mod legal;
 mod local;
+mod names;
 #[cfg(test)]
 mod tests;
 

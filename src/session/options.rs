@@ -5,6 +5,7 @@
 //! accepted and ignored, as CANN's clients expect. Any other unknown key is an error that proposes the
 //! nearest name. An empty value means "not set".
 
+use crate::search::Algorithm;
 use crate::spelling;
 use crate::status::{Error, Result};
 use std::collections::BTreeMap;
@@ -260,8 +261,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file.").ours(),
     option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500.").ours(),
     option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0").ours(),
-    option("algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "Search algorithm.").default("auto").ours(),
-    option("search_algorithm", OneOf(&["auto", "random", "genetic"]), Tuning, "As algorithm.").ours(),
+    option("algorithm", OneOf(Algorithm::NAMES), Tuning, "Search algorithm.").default("auto").ours(),
+    option("search_algorithm", OneOf(Algorithm::NAMES), Tuning, "As algorithm.").ours(),
     option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most.").ours(),
     option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun.").ours(),
     option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),

@@ -207,11 +207,11 @@ fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: 
     let limit = layers.number("tuning_time_limit").map(Duration::from_secs);
     Ok(OpatSettings {
         seed: layers.number("seed").unwrap_or(0),
-        algorithm: match layers.get("algorithm").or_else(|| layers.get("search_algorithm")) {
-            Some("random") => Algorithm::Random,
-            Some("genetic") => Algorithm::Genetic,
-            _ => Algorithm::Auto,
-        },
+        algorithm: layers
+            .get("algorithm")
+            .or_else(|| layers.get("search_algorithm"))
+            .and_then(Algorithm::named)
+            .unwrap_or_default(),
         max_trials: layers.number("max_tuning_count").unwrap_or(trials) as usize,
         parallel: match layers.number("tuning_parallel_num") {
             Some(n) => n as usize,

@@ -26,7 +26,7 @@
 //! | `program` | constraints compiled for one order of parameters, and the walk over what they leave |
 //! | `rows`, `group` | the legal set: a product of groups, each listed or, where it is too large, walked |
 //! | `conflict` | which constraints leave nothing |
-//! | `json` | the JSON form |
+//! | `json`, `recorded` | the JSON form; tables of recorded measurements |
 
 mod conflict;
 mod constraint;
@@ -35,6 +35,7 @@ mod group;
 mod json;
 mod parameter;
 mod program;
+mod recorded;
 mod rows;
 mod set;
 #[cfg(test)]
@@ -42,6 +43,7 @@ mod tests;
 mod value;
 
 pub use parameter::{MAX_NAME_BYTES, MAX_PARAMETERS, MAX_VALUES, Parameter, ValueKind};
+pub use recorded::Recorded;
 pub use set::Neighbourhood;
 pub use value::Value;
 
