@@ -21,7 +21,7 @@ pub fn listed(names: &[&str]) -> String {
 }
 
 /// Levenshtein distance, by rows.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.chars().enumerate() {

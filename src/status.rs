@@ -225,11 +225,11 @@ pub enum Error {
         reason: String,
     },
     /// A SoC name that no table knows.
-    #[error("unknown SoC `{name}`; known are {known}")]
+    #[error("unknown SoC `{name}`; {known}")]
     UnknownSoc {
         /// As given.
         name: String,
-        /// The closest or all known names.
+        /// The names near it, or all, in a sentence.
         known: String,
     },
     /// A search space that cannot be searched as described.
@@ -238,6 +238,12 @@ pub enum Error {
         /// Parameter, constraint with its column, or row at fault.
         place: String,
         /// What is wrong there and what is expected.
+        reason: String,
+    },
+    /// A case for the simulator that is not one.
+    #[error("case: {reason}")]
+    Case {
+        /// Field at fault, and what is wrong with it.
         reason: String,
     },
     /// A schedule breaks a hardware rule.
@@ -332,7 +338,7 @@ impl Error {
     /// The number that crosses the C border.
     pub fn status(&self) -> Status {
         match self {
-            Error::Param { .. } | Error::Space { .. } => Status::InvalidParam,
+            Error::Param { .. } | Error::Space { .. } | Error::Case { .. } => Status::InvalidParam,
             Error::Uninitialized => Status::Uninitialized,
             Error::RepeatInitialize => Status::RepeatInitialize,
             Error::InvalidSession { .. } => Status::InvalidSession,

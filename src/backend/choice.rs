@@ -6,7 +6,7 @@ use super::{Backend, RuntimeEnv};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// SoC that is simulated where neither an option nor a device names one.
@@ -101,7 +101,7 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
             reason: "plug-in backends cannot be loaded yet; use backend=simulator".to_owned(),
         });
     }
-    let named = request.soc_version.map(named_soc).transpose()?;
+    let named = request.soc_version.map(Soc::named).transpose()?;
     let (why, mut soc, origin) = match (&request.choice, named) {
         (Choice::Simulator, Some(soc)) => ("asked for".to_owned(), soc, "soc_version".to_owned()),
         (Choice::Simulator, None) => {
@@ -131,13 +131,6 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     Ok(Opened { backend: Box::new(Simulator::new(soc)), note })
 }
 
-/// A path has a slash or a suffix that descriptions have; a name has neither.
-fn named_soc(version: &str) -> Result<Soc> {
-    let path = Path::new(version);
-    let is_path = version.contains('/') || path.extension().is_some_and(|suffix| suffix == "json" || suffix == "ini");
-    if is_path { Soc::load(path) } else { Soc::find(version) }
-}
-
 /// The device's SoC where there is a device, else the default; and who named it.
 fn default_soc(probe: &Probe) -> Result<(Soc, String)> {
     let Some((name, library)) = probe.device_soc() else {
@@ -149,7 +142,7 @@ fn default_soc(probe: &Probe) -> Result<(Soc, String)> {
         Err(_) => Err(Error::UnknownSoc {
             name: name.to_owned(),
             known: format!(
-                "{}; the name comes from the device through {}, choose another with soc_version",
+                "known are {}; the name comes from the device through {}, choose another with soc_version",
                 Soc::names().join(", "),
                 library.display()
             ),

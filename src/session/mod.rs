@@ -12,6 +12,7 @@ pub mod logging;
 pub mod options;
 mod settings;
 pub mod shapes;
+pub mod simulation;
 mod state;
 mod tuning;
 

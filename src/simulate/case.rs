@@ -1,6 +1,7 @@
 //! The form of a case.
 
-use super::{Job, deal, operands, tiling};
+use super::strict::Strict;
+use super::{Job, deal, fields, operands, tiling};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::space::default_policy;
@@ -9,8 +10,16 @@ use crate::workload::{MatMul, Operand, Schedule, VectorSchedule, Workload};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Largest extent or core count of a case; beyond it sizes are taken for nonsense.
-const MAX_EXTENT: u64 = 1 << 40;
+/// Largest extent of one axis: tilings count in 32-bit integers.
+const MAX_EXTENT: u64 = i32::MAX as u64;
+/// Largest number of elements of a tensor; beyond it sizes are taken for nonsense.
+const MAX_ELEMENTS: u64 = 1 << 40;
+/// Most dimensions of a tensor.
+const MAX_RANK: usize = 16;
+/// Most operands of a kernel.
+const MAX_OPERANDS: usize = 4096;
+/// Longest operator name in bytes.
+const MAX_NAME: usize = 256;
 
 /// One case as written. Which of the optional fields must be there depends on `op`.
 #[derive(Debug, Deserialize)]
@@ -18,6 +27,7 @@ pub(super) struct Case {
     #[serde(default)]
     id: Value,
     op: String,
+    soc: Option<String>,
     batch: Option<u64>,
     m: Option<u64>,
     k: Option<u64>,
@@ -38,6 +48,9 @@ pub(super) struct Case {
     inputs: Option<Vec<Tensor>>,
     outputs: Option<Vec<Tensor>>,
     schedule: Option<Value>,
+    /// Names of the fields that were not used.
+    #[serde(skip)]
+    unused: Option<String>,
 }
 
 /// Fields of TBE's bank records whose names come from convolutions but mean something else for products.
@@ -65,17 +78,39 @@ pub(super) fn id_of(line: &str) -> Value {
     }
 }
 
-fn wrong(reason: impl Into<String>) -> Error {
-    Error::param("case", reason)
+pub(super) fn wrong(reason: impl Into<String>) -> Error {
+    Error::Case { reason: reason.into() }
 }
 
 impl Case {
     pub(super) fn parse(line: &str) -> Result<Case> {
-        serde_json::from_str(line).map_err(|e| wrong(e.to_string()))
+        let Strict(value) = serde_json::from_str(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
+        let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
+        let unused = fields::note(&fields::unused(fields).map_err(wrong)?);
+        let case: Case = serde_path_to_error::deserialize(value).map_err(|e| match e.path().iter().next() {
+            Some(_) => wrong(format!("`{}`: {}", fields::shown(&e.path().to_string()), e.inner())),
+            None => wrong(e.inner().to_string()),
+        })?;
+        if case.op.is_empty() || case.op.len() > MAX_NAME || case.op.contains(char::is_control) {
+            return Err(wrong(format!("`op`: `{}` is no operator type", fields::shown(&case.op))));
+        }
+        Ok(Case { unused, ..case })
+    }
+
+    /// The SoC that the case names.
+    pub(super) fn soc(&self) -> Option<&str> {
+        self.soc.as_deref()
+    }
+
+    /// What an answer has to say of the case.
+    pub(super) fn note(&self) -> Option<String> {
+        self.unused.clone()
     }
 
     pub(super) fn job(self, soc: &Soc) -> Result<Job> {
         let workload = self.workload(soc)?;
+        check_types(&workload)?;
+        check_memory(&workload, soc)?;
         let schedule = self.schedule(&workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
         Ok(Job { id: self.id, workload, schedule })
@@ -84,8 +119,8 @@ impl Case {
     fn workload(&self, soc: &Soc) -> Result<Workload> {
         match (&self.inputs, &self.outputs) {
             (Some(inputs), Some(outputs)) => {
-                let read = |tensors: &[Tensor]| tensors.iter().map(Tensor::operand).collect::<Result<Vec<_>>>();
-                operands::workload(&self.op, read(inputs)?, read(outputs)?, self.block_dim, soc)
+                let (inputs, outputs) = (read("inputs", inputs)?, read("outputs", outputs)?);
+                operands::workload(&self.op, inputs, outputs, self.block_dim, soc)
             }
             (None, None) => self.matmul().map(Workload::MatMul),
             _ => Err(wrong("`inputs` and `outputs` go together")),
@@ -101,15 +136,13 @@ impl Case {
         }
         let extent = |name: &str, value: Option<u64>| match value {
             None => Err(wrong(format!("`{name}` is missing"))),
-            Some(v) if v == 0 || v > MAX_EXTENT => {
-                Err(wrong(format!("`{name}` = {v} is not between 1 and {MAX_EXTENT}")))
-            }
+            Some(v) if v == 0 || v > MAX_EXTENT => Err(wrong(format!("`{name}`: {v} is not from 1 to {MAX_EXTENT}"))),
             Some(v) => Ok(v),
         };
         let batch = extent("batch", Some(self.batch.unwrap_or(1)))?;
         let (m, k, n) = (extent("m", self.m)?, extent("k", self.k)?, extent("n", self.n)?);
-        let dtype = dtype(self.dtype.as_deref().unwrap_or("float16"))?;
-        let out_dtype = self.out_dtype.as_deref().map_or(Ok(dtype), self::dtype)?;
+        let dtype = dtype("dtype", self.dtype.as_deref().unwrap_or("float16"))?;
+        let out_dtype = self.out_dtype.as_deref().map_or(Ok(dtype), |name| self::dtype("out_dtype", name))?;
         let trans = |bit: i64| self.raw.dilation_h.is_some_and(|mode| (1..=4).contains(&mode) && (mode - 1) & bit != 0);
         Ok(MatMul {
             batch,
@@ -119,8 +152,8 @@ impl Case {
             trans_a: self.trans_a.unwrap_or_else(|| trans(1)),
             trans_b: self.trans_b.unwrap_or_else(|| trans(2)),
             bias: self.bias,
-            a_format: matrix_format(self.a_format.as_deref())?,
-            b_format: matrix_format(self.b_format.as_deref())?,
+            a_format: matrix_format("a_format", self.a_format.as_deref())?,
+            b_format: matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
             ..MatMul::new(m, k, n)
         })
@@ -130,12 +163,10 @@ impl Case {
         if let Some(block_dim) = self.block_dim
             && (block_dim == 0 || block_dim > 1 << 20)
         {
-            return Err(wrong(format!("`block_dim` = {block_dim} is not a number of cores")));
+            return Err(wrong(format!("`block_dim`: {block_dim} is not a number of cores")));
         }
         match (&self.schedule, self.block_dim) {
-            (Some(written), _) => {
-                tiling::read(written, workload, soc).map_err(|reason| wrong(format!("schedule: {reason}")))
-            }
+            (Some(written), _) => tiling::read(written, workload, soc).map_err(wrong),
             (None, Some(blocks)) if workload.is_cube() => deal::schedule(workload, blocks, soc),
             (None, Some(blocks)) => match default_policy(workload, soc)? {
                 Schedule::Vector(s) => Ok(Schedule::Vector(on_blocks(s, workload, blocks, soc))),
@@ -158,50 +189,133 @@ fn on_blocks(s: VectorSchedule, workload: &Workload, blocks: u64, soc: &Soc) -> 
     VectorSchedule { cores, ub_tile_bytes, double_buffer: share > tile, ..s }
 }
 
+fn read(field: &str, tensors: &[Tensor]) -> Result<Vec<Operand>> {
+    if tensors.len() > MAX_OPERANDS {
+        return Err(wrong(format!("`{field}`: {} operands are more than {MAX_OPERANDS}", tensors.len())));
+    }
+    let operand = |(i, tensor): (usize, &Tensor)| tensor.operand(&format!("{field}[{i}]"));
+    tensors.iter().enumerate().map(operand).collect()
+}
+
 impl Tensor {
-    fn operand(&self) -> Result<Operand> {
-        if self.shape.len() > 16 {
-            return Err(wrong(format!("a tensor of {} dimensions", self.shape.len())));
+    /// `place` says which one it is.
+    fn operand(&self, place: &str) -> Result<Operand> {
+        let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));
+        if self.shape.len() > MAX_RANK {
+            return Err(wrong_shape(format!("{} dimensions are more than {MAX_RANK}", self.shape.len())));
         }
-        let elements = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_EXTENT);
-        if elements.is_none_or(|n| n == 0) {
-            return Err(wrong(format!("shape {:?} has no or too many elements", self.shape)));
+        if let Some(dim) = self.shape.iter().find(|d| !(1..=MAX_EXTENT).contains(*d)) {
+            return Err(wrong_shape(format!("{dim} is not from 1 to {MAX_EXTENT}")));
         }
+        let elements = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+        if elements.is_none() {
+            return Err(wrong_shape(format!("{:?} has more than {MAX_ELEMENTS} elements", self.shape)));
+        }
+        let dtype = dtype(&format!("{place}.dtype"), &self.dtype)?;
         let format = match self.format.as_deref() {
             None | Some("NULL") => Format::Nd,
-            Some(name) => Format::from_name(name).ok_or_else(|| wrong(format!("unknown format `{name}`")))?,
+            Some(name) => Format::from_name(name)
+                .ok_or_else(|| wrong(format!("`{place}.format`: there is no format `{}`", fields::shown(name))))?,
         };
-        let rank = self.shape.len();
-        let fits = match format {
-            Format::FractalNz => rank >= 4,
-            Format::Nc1hwc0 => rank == 5,
-            Format::Ndc1hwc0 => rank == 6,
-            Format::FractalZ | Format::FractalZ3d => rank >= 4 || rank == 0,
-            _ => true,
-        };
-        if !fits {
-            return Err(wrong(format!("shape {:?} does not fit format {}", self.shape, format.name())));
+        if let Some(form) = misfit(format, &self.shape) {
+            return Err(wrong_shape(format!(
+                "{:?} does not fit format {}, which is {form}",
+                self.shape,
+                format.name()
+            )));
         }
-        Ok(Operand { shape: self.shape.clone(), dtype: dtype(&self.dtype)?, format })
+        Ok(Operand { shape: self.shape.clone(), dtype, format })
     }
 }
 
-fn dtype(name: &str) -> Result<DataType> {
+/// The form of a format whose tensors cannot have this shape.
+fn misfit(format: Format, shape: &[u64]) -> Option<&'static str> {
+    /// Elements of the innermost block, by type; 4 for few input channels.
+    const C0: [u64; 5] = [4, 8, 16, 32, 64];
+    let block = shape.last().is_some_and(|c0| C0.contains(c0));
+    let fractal = block && matches!(shape, [.., 16, _]);
+    let (fits, form) = match format {
+        Format::FractalNz => (shape.len() >= 4 && fractal, "[.., n / C0, m / 16, 16, C0]"),
+        Format::Nc1hwc0 => (shape.len() == 5 && block, "[n, c / C0, h, w, C0]"),
+        Format::Ndc1hwc0 => (shape.len() == 6 && block, "[n, d, c / C0, h, w, C0]"),
+        // Profiles show an empty shape for filters that a fused kernel makes for itself.
+        Format::FractalZ | Format::FractalZ3d => {
+            (shape.is_empty() || (shape.len() == 4 && fractal), "[c / C0 * kh * kw, n / 16, 16, C0]")
+        }
+        _ => (true, ""),
+    };
+    (!fits).then_some(form)
+}
+
+/// Refuses cube work in types that no cube multiplies.
+fn check_types(workload: &Workload) -> Result<()> {
+    use DataType::{Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Qint8, Quint8, Uint8};
+    const MULTIPLIED: &[DataType] =
+        &[Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Qint8, Quint8, Uint8];
+    match workload.cube() {
+        Some(shape) if !MULTIPLIED.contains(&shape.dtype) => {
+            Err(wrong(format!("the cube unit does not multiply {}", shape.dtype.name())))
+        }
+        Some(shape) if shape.out_dtype.bits() == 0 => {
+            Err(wrong(format!("the cube unit does not write {}", shape.out_dtype.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses work whose tensors are larger than the device's memory.
+fn check_memory(workload: &Workload, soc: &Soc) -> Result<()> {
+    let needed = bytes(workload);
+    if soc.memory_size == 0 || needed <= u128::from(soc.memory_size) {
+        return Ok(());
+    }
+    let reason = format!("its tensors need {needed} bytes, {} has {} of device memory", soc.name, soc.memory_size);
+    Err(Error::Workload { workload: workload.to_string(), reason })
+}
+
+/// Bytes of the operands and results.
+fn bytes(workload: &Workload) -> u128 {
+    let sum = |a: &[Operand], b: &[Operand]| a.iter().chain(b).map(|o| u128::from(o.bytes())).sum();
+    match workload {
+        Workload::Vector(w) => sum(&w.inputs, &w.outputs),
+        Workload::Reduce(w) => sum(&w.inputs, &w.outputs),
+        Workload::Move(w) => sum(&w.inputs, &w.outputs),
+        Workload::Collective(w) => u128::from(w.bytes),
+        Workload::Fused(parts) => parts.iter().map(bytes).max().unwrap_or(0),
+        Workload::MatMul(w) => {
+            let size = |batch: u64, rows: u64, columns: u64, dtype: DataType| {
+                u128::from(batch) * u128::from(rows) * u128::from(columns) * u128::from(dtype.bits()) / 8
+            };
+            let batch = |shared: bool| if shared { 1 } else { w.batch };
+            size(batch(w.a_shared), w.m, w.k, w.dtype)
+                + size(batch(w.b_shared), w.k, w.n, w.dtype)
+                + size(w.batch, w.m, w.n, w.out_dtype)
+        }
+        // Only the feature maps: a filter is never the largest.
+        Workload::Conv(w) => {
+            let map = |c: u64, h: u64, w_: u64| [w.batch, c, h, w_].iter().map(|&d| u128::from(d)).product::<u128>();
+            (map(w.cin, w.hi, w.wi) + map(w.cout, w.ho, w.wo)) * u128::from(w.dtype.bits()) / 8
+        }
+    }
+}
+
+fn dtype(place: &str, name: &str) -> Result<DataType> {
     Ok(match name {
         // Profiles write these for masks, shapes without a type, and absent optional operands.
         "uint" => DataType::Uint8,
         "begin" | "undefined" | "null" => DataType::Int32,
-        _ => DataType::from_name(name).ok_or_else(|| wrong(format!("unknown data type `{name}`")))?,
+        _ => DataType::from_name(name)
+            .ok_or_else(|| wrong(format!("`{place}`: there is no data type `{}`", fields::shown(name))))?,
     })
 }
 
-fn matrix_format(name: Option<&str>) -> Result<Format> {
-    match name {
+fn matrix_format(field: &str, name: Option<&str>) -> Result<Format> {
+    match name.map(|name| (name, Format::from_name(name))) {
         None => Ok(Format::Nd),
-        Some(name) => match Format::from_name(name) {
-            Some(format @ (Format::Nd | Format::FractalNz)) => Ok(format),
-            Some(format) => Err(wrong(format!("a matrix cannot have format {}", format.name()))),
-            None => Err(wrong(format!("unknown format `{name}`"))),
-        },
+        Some((_, Some(format @ (Format::Nd | Format::FractalNz)))) => Ok(format),
+        Some((_, Some(format))) => {
+            Err(wrong(format!("`{field}`: a matrix is ND or FRACTAL_NZ, not {}", format.name())))
+        }
+        Some((name, None)) => Err(wrong(format!("`{field}`: there is no format `{}`", fields::shown(name)))),
     }
 }

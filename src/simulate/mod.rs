@@ -7,8 +7,14 @@ mod attention;
 mod case;
 mod conv;
 mod deal;
+mod fields;
+mod lines;
 mod operands;
+mod parts;
 mod product;
+mod strict;
+#[cfg(test)]
+mod tests;
 mod tiling;
 
 use crate::sim::{Constants, Model, Pipes, Prediction};
@@ -16,6 +22,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use case::Case;
+pub use parts::Parts;
 use serde::Serialize;
 use std::io::{BufRead, Write};
 
@@ -54,46 +61,90 @@ struct Failure<'a> {
 /// Reads one case. The schedule is the case's own, or what CANN would choose, on `block_dim` cores where
 /// the case says so.
 ///
-/// Fails with [`Error::Param`] for a malformed case, [`Error::Workload`] for sizes that cannot be, and
+/// Fails with [`Error::Case`] for a malformed case, [`Error::Workload`] for sizes that cannot be, and
 /// [`Error::IllegalSchedule`] for a tiling that the SoC cannot run.
 pub fn read(line: &str, soc: &Soc) -> Result<Job> {
     Case::parse(line)?.job(soc)
 }
 
-/// Prices one case line and returns its answer line, without line break. Never fails: what is wrong with a
-/// case is its answer.
-pub fn answer(line: &str, soc: &Soc) -> String {
-    let id = case::id_of(line);
-    let answered = read(line, soc).and_then(|job| {
-        let prediction = job.predict(soc, &Constants::FITTED)?;
-        let note = (!prediction.known).then(|| {
-            format!("the model does not know {}: it is priced as the movement of its data", job.workload.op_type())
-        });
-        let Prediction { time_us, pipes, bound, .. } = prediction;
-        to_json(&Answer { id: &id, time_us, pipes, bound, schedule: &job.schedule, note })
+/// Prices one case and returns its answer, a line of JSON without line break. Fails as [`read`] does, and with
+/// [`Error::UnknownSoc`] where the case has to name its SoC and names none that is known.
+pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
+    let parsed = Case::parse(case)?;
+    let (soc, part_note) = parts.of(parsed.soc())?;
+    let field_note = parsed.note();
+    let job = parsed.job(soc)?;
+    let prediction = job.predict(soc, &Constants::FITTED)?;
+    let model_note = (!prediction.known).then(|| {
+        format!("the model does not know {}: it is priced as the movement of its data", job.workload.op_type())
     });
-    match answered {
-        Ok(line) => line,
-        Err(error) => to_json(&Failure { id: &id, error: error.to_string() }).unwrap_or_default(),
+    let notes: Vec<_> = [part_note.map(str::to_owned), model_note, field_note].into_iter().flatten().collect();
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    let Prediction { time_us, pipes, bound, .. } = prediction;
+    if !time_us.is_finite() || time_us <= 0.0 {
+        // No number at all is better than one that cannot be.
+        return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
     }
+    to_json(&Answer { id: &job.id, time_us, pipes, bound, schedule: &job.schedule, note })
 }
 
-/// Answers every line of `cases`; empty lines get no answer. Fails only when reading or writing does.
-pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, soc: &Soc) -> std::io::Result<()> {
+/// The answer to one case line: [`price`], or what is wrong with the case.
+pub fn answer(line: &str, parts: &mut Parts) -> String {
+    price(line, parts).unwrap_or_else(|error| failure(&case::id_of(line), &error))
+}
+
+fn failure(id: &serde_json::Value, error: &Error) -> String {
+    to_json(&Failure { id, error: error.to_string() }).unwrap_or_default()
+}
+
+/// How many lines had cases, and how many of these got errors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Cases, one answer each.
+    pub cases: u64,
+    /// Answers that are errors.
+    pub failed: u64,
+}
+
+/// Answers every line of `cases` in order; empty lines get no answer. An error answer names its line.
+///
+/// Fails only when reading or writing does.
+pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts) -> std::io::Result<Count> {
     let mut line = Vec::new();
-    while cases.read_until(b'\n', &mut line)? > 0 {
-        let text = String::from_utf8_lossy(&line);
-        let text = text.trim();
-        if line.len() > MAX_LINE_BYTES {
-            let error = format!("a case of {} bytes is longer than {MAX_LINE_BYTES}", line.len());
-            let failure = Failure { id: &serde_json::Value::Null, error };
-            writeln!(answers, "{}", to_json(&failure).unwrap_or_default())?;
-        } else if !text.is_empty() {
-            writeln!(answers, "{}", answer(text, soc))?;
-        }
-        line.clear();
+    let mut count = Count::default();
+    let mut number: u64 = 0;
+    while let Some(kind) = lines::next(cases, &mut line, MAX_LINE_BYTES)? {
+        number += 1;
+        let priced = match text(&line, &kind, number) {
+            Ok("") => continue,
+            Ok(case) => price(case, parts).map_err(|error| (case::id_of(case), error)),
+            Err(error) => Err((serde_json::Value::Null, error)),
+        };
+        count.cases += 1;
+        let answer = priced.unwrap_or_else(|(id, error)| {
+            count.failed += 1;
+            let error = format!("line {number}: {error}");
+            to_json(&Failure { id: &id, error }).unwrap_or_default()
+        });
+        answers.write_all(answer.as_bytes())?;
+        answers.write_all(b"\n")?;
     }
-    answers.flush()
+    answers.flush()?;
+    Ok(count)
+}
+
+/// The text of a line, without blanks around it.
+fn text<'a>(line: &'a [u8], kind: &lines::Line, number: u64) -> Result<&'a str> {
+    if let lines::Line::TooLong(bytes) = kind {
+        return Err(case::wrong(format!("{bytes} bytes are more than the {MAX_LINE_BYTES} that a case may have")));
+    }
+    if number == 1 && line.starts_with(&[0x1f, 0x8b]) {
+        return Err(case::wrong("the input is compressed by gzip; pass it through `gzip -dc`"));
+    }
+    let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+    let text = std::str::from_utf8(line)
+        .map_err(|e| case::wrong(format!("it is not UTF-8 text (byte {})", e.valid_up_to() + 1)))?;
+    Ok(text.trim_ascii())
 }
 
 impl Job {

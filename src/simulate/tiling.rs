@@ -10,6 +10,7 @@ use serde_json::Value;
 
 /// TBE's form: extents of core tasks follow from the number of blocks.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Tbe {
     cores: Cores,
     l1_a: L1Tile,
@@ -20,6 +21,7 @@ struct Tbe {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct L0 {
     m: u32,
     n: u32,
@@ -28,7 +30,7 @@ struct L0 {
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "neither \"full\" nor a number of elements")]
 enum Depth {
     Elements(u32),
     Full(Full),
@@ -43,16 +45,20 @@ enum Full {
 /// Reads a schedule: the canonical form where `single` or a vector schedule's fields are given, else
 /// TBE's.
 pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Schedule, String> {
-    let Some(shape) = workload.cube().filter(|_| written.get("single").is_none()) else {
-        let schedule = if workload.is_cube() {
-            serde_json::from_value(written.clone()).map(Schedule::Cube)
-        } else {
-            serde_json::from_value(written.clone()).map(Schedule::Vector)
-        };
-        return schedule.map_err(|e| e.to_string());
-    };
-    let tbe: Tbe = serde_json::from_value(written.clone()).map_err(|e| e.to_string())?;
-    canonical(&tbe, &shape, soc).map(Schedule::Cube)
+    let Some(shape) = workload.cube() else { return typed(written).map(Schedule::Vector) };
+    if written.get("single").is_some() {
+        return typed(written).map(Schedule::Cube);
+    }
+    let tbe: Tbe = typed(written)?;
+    canonical(&tbe, &shape, soc).map(Schedule::Cube).map_err(|reason| format!("`schedule`: {reason}"))
+}
+
+/// The written schedule in this form; an error names the place in it.
+fn typed<'a, T: Deserialize<'a>>(written: &'a Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(written).map_err(|e| match e.path().iter().next() {
+        Some(_) => format!("`schedule.{}`: {}", super::fields::shown(&e.path().to_string()), e.inner()),
+        None => format!("`schedule`: {}", e.inner()),
+    })
 }
 
 fn canonical(tbe: &Tbe, shape: &CubeShape, soc: &Soc) -> Result<CubeSchedule, String> {

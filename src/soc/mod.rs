@@ -7,8 +7,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::spelling::edit_distance;
 use crate::status::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Description of one SoC. Sizes are bytes, rates bytes per cycle and core unless the name says
 /// otherwise; see [`Soc::find`] for the ones built in.
@@ -108,9 +110,20 @@ impl Arch {
 impl Soc {
     /// The built-in SoC of this name (CANN's `soc_version`, in any case).
     ///
-    /// Fails with [`Error::UnknownSoc`] that lists the known names.
+    /// Fails with [`Error::UnknownSoc`] that lists the names near it, or all where none is.
     pub fn find(name: &str) -> Result<Soc> {
-        table::find(name).ok_or_else(|| Error::UnknownSoc { name: name.to_owned(), known: Soc::names().join(", ") })
+        table::find(name).ok_or_else(|| unknown(name))
+    }
+
+    /// The SoC that an option `soc_version` names: a built-in one, or a file as [`Soc::load`] reads it. A path
+    /// has a slash or a suffix that descriptions have; a name has neither.
+    ///
+    /// Fails as [`Soc::find`] and [`Soc::load`] do.
+    pub fn named(version: &str) -> Result<Soc> {
+        let path = Path::new(version);
+        let is_path =
+            version.contains('/') || path.extension().is_some_and(|suffix| suffix == "json" || suffix == "ini");
+        if is_path { Soc::load(path) } else { Soc::find(version) }
     }
 
     /// Names of all built-in SoCs.
@@ -135,4 +148,22 @@ impl Soc {
     pub fn cube_cycles_per_us(&self) -> f64 {
         self.cube_freq_mhz
     }
+}
+
+/// The error for a name that no table has.
+fn unknown(name: &str) -> Error {
+    /// Letters that a near name may differ by.
+    const NEAR: usize = 2;
+    let plain = |s: &str| s.to_ascii_lowercase().trim_start_matches("ascend").replace(['-', '_', ' '], "");
+    let given = plain(name.get(..40).unwrap_or(name));
+    let mut names: Vec<_> = Soc::names().into_iter().map(|n| (edit_distance(&given, &plain(&n)), n)).collect();
+    names.sort();
+    let near = names.iter().filter(|(distance, _)| *distance <= NEAR).take(8);
+    let near: Vec<_> = near.map(|(_, name)| name.as_str()).collect();
+    let known = if near.is_empty() {
+        format!("known are {}", Soc::names().join(", "))
+    } else {
+        format!("near it are {}; `aoe soc` lists all", near.join(", "))
+    };
+    Error::UnknownSoc { name: name.to_owned(), known }
 }

@@ -187,8 +187,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_lists_the_known_ones() {
-        let message = Soc::find("Ascend910Z").unwrap_err().to_string();
-        assert!(message.contains("Ascend910Z") && message.contains("Ascend310P3"), "{message}");
+    fn an_unknown_name_gets_those_near_it_or_all() {
+        let message = |name: &str| Soc::find(name).unwrap_err().to_string();
+        let near = message("910b5");
+        assert!(near.contains("910b5") && near.contains("Ascend910B4") && !near.contains("Ascend310P3"), "{near}");
+        let all = message("H100");
+        assert!(Soc::names().iter().all(|name| all.contains(name.as_str())), "{all}");
     }
 }

@@ -27,6 +27,7 @@ impl Schedule {
 
 /// Tiling of cube work. Extents are elements.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CubeSchedule {
     /// Cores that get work (`usedCoreNum`).
     pub used_cores: u32,
@@ -62,6 +63,7 @@ pub struct CubeSchedule {
 
 /// Number of core tasks along each axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Cores {
     /// Along the batch.
     pub batch: u32,
@@ -83,6 +85,7 @@ impl Cores {
 
 /// Extents of one core task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Extents {
     /// Products of the batch.
     #[serde(default = "one_u64")]
@@ -97,6 +100,7 @@ pub struct Extents {
 
 /// The tile that one round of MMAD works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct L0Tile {
     /// Rows of A in L0A and of the result in L0C.
     pub m: u32,
@@ -110,7 +114,7 @@ pub struct L0Tile {
 
 /// Part of an operand that one transfer from L2 brings to L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "neither \"full\" nor {k, tiles (m_tiles, n_tiles), batch}")]
 pub enum L1Tile {
     /// `"full"`: the core task's whole operand panel is loaded once and stays.
     Full(Full),
@@ -138,6 +142,7 @@ pub enum Full {
 
 /// A piece of an operand in L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Panel {
     /// Elements along k (`stepKa * baseK`).
     pub k: u32,
@@ -151,6 +156,7 @@ pub struct Panel {
 
 /// Number of buffers of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Buffers {
     /// L1 buffers of A's panel.
     pub l1_a: u8,
@@ -177,6 +183,7 @@ pub enum LoopOrder {
 
 /// Grouping of core tasks for L2. All zero: no grouping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct L2Tiling {
     /// L2 tiles along m (`l2MTileCnt`).
     pub m_tiles: u32,
@@ -220,6 +227,7 @@ pub enum OutputPath {
 
 /// Tiling of vector work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct VectorSchedule {
     /// Vector cores that get work (`block_dim`).
     pub cores: u32,

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::soc;
+use crate::{simulate, soc};
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::status::{Error, Result};
 use clap::builder::{Arg, ArgAction, Command};
@@ -22,7 +22,7 @@ pub struct Subcommand {
 }
 
 /// Every sub-command.
-const COMMANDS: &[Subcommand] = &[soc::COMMAND];
+const COMMANDS: &[Subcommand] = &[simulate::COMMAND, soc::COMMAND];
 
 /// What a command line asks for.
 pub enum Request {
@@ -54,10 +54,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
 /// The options of a command line, over those of the configuration file.
 fn settings(matches: &ArgMatches) -> Result<Settings> {
     let given = |spec: &OptionSpec| matches.value_source(spec.name) == Some(ValueSource::CommandLine);
-    let value = |spec: &OptionSpec| -> String {
-        let values = matches.get_many::<String>(spec.name).into_iter().flatten();
-        values.map(String::as_str).collect::<Vec<_>>().join(";")
-    };
+    let value = |spec: &OptionSpec| value_of(matches, spec);
     let mut settings = match options::find("config").filter(|spec| given(spec)).map(value) {
         Some(path) if !path.is_empty() => config::read(Path::new(&path))?,
         _ => Settings::default(),
@@ -66,6 +63,12 @@ fn settings(matches: &ArgMatches) -> Result<Settings> {
         settings.set(spec.name, value(spec))?;
     }
     Ok(settings)
+}
+
+/// The value of an option; the values of one that is repeated, by semicolons.
+pub fn value_of(matches: &ArgMatches, spec: &OptionSpec) -> String {
+    let values = matches.get_many::<String>(spec.name).into_iter().flatten();
+    values.map(String::as_str).collect::<Vec<_>>().join(";")
 }
 
 /// The arguments as text. Options are UTF-8 throughout the library, paths among them.
@@ -103,7 +106,7 @@ fn command() -> Command {
 }
 
 /// One option as an argument.
-fn argument(spec: &'static OptionSpec) -> Arg {
+pub fn argument(spec: &'static OptionSpec) -> Arg {
     let argument = Arg::new(spec.name).long(spec.name).help_heading(heading(spec)).help(help(spec));
     let argument = match spec.short {
         Some(letter) => argument.short(letter),

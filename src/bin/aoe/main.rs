@@ -8,6 +8,7 @@
 //! | `interrupt` | Ctrl-C: stop, save, then end |
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
 //! | `summary`, `table` | the text after a tuning |
+//! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
 //! | `soc` | the sub-command `aoe soc` |
 #![forbid(unsafe_code)]
 
@@ -18,7 +19,9 @@ mod interrupt;
 mod models;
 mod progress;
 mod settings;
+mod simulate;
 mod soc;
+mod streams;
 mod summary;
 mod table;
 mod tune;

@@ -1,0 +1,120 @@
+//! The fields of a case by name: which there are, which were meant, which are not used.
+
+use serde_json::{Map, Value};
+
+/// Cube work by its sizes.
+const SIZES: &[&str] = &[
+    "m",
+    "k",
+    "n",
+    "batch",
+    "dtype",
+    "out_dtype",
+    "bias",
+    "a_format",
+    "b_format",
+    "trans_a",
+    "trans_b",
+    "hf32",
+    "raw",
+];
+/// A kernel by its operands.
+const OPERANDS: &[&str] = &["inputs", "outputs"];
+/// What both forms have; the last ones belong to measured data and do not count.
+const COMMON: &[&str] =
+    &["id", "op", "soc", "schedule", "block_dim", "measured_us", "measured", "count", "network", "core"];
+
+/// Names in `case` that no form has. A name that is nearly one of a form's is taken for a mistake.
+///
+/// Fails with a sentence on such a mistake, and where the fields of both forms are mixed.
+pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
+    let known = || SIZES.iter().chain(OPERANDS).chain(COMMON);
+    let mut unused = Vec::new();
+    for name in case.keys().filter(|name| !known().any(|k| k == name)) {
+        if let Some(meant) = known().find(|k| is_near(name, k)) {
+            return Err(format!("there is no field `{}`; did you mean `{meant}`?", shown(name)));
+        }
+        unused.push(name.as_str());
+    }
+    let has = |name: &&&str| case.contains_key(**name);
+    if let (Some(operand), Some(size)) = (OPERANDS.iter().find(has), SIZES[..3].iter().find(has)) {
+        return Err(format!("`{size}` and `{operand}` are two forms of one case; give the sizes or the operands"));
+    }
+    if OPERANDS.iter().any(|name| case.contains_key(*name)) {
+        // Operands tell types and formats; a profile may name them once more for the whole kernel.
+        unused.extend(SIZES.iter().filter(has));
+    }
+    Ok(unused)
+}
+
+/// What an answer says of fields that were not used.
+pub(super) fn note(unused: &[&str]) -> Option<String> {
+    const SHOWN: usize = 8;
+    let names = unused.iter().take(SHOWN).map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", ");
+    let more = if unused.len() > SHOWN { ", ..." } else { "" };
+    (!unused.is_empty()).then(|| format!("not used: {names}{more}"))
+}
+
+/// The beginning of a name that may be of any length.
+pub(super) fn shown(name: &str) -> String {
+    const LETTERS: usize = 60;
+    let start: String = name.chars().take(LETTERS).flat_map(char::escape_default).collect();
+    if name.chars().nth(LETTERS).is_some() { start + "..." } else { start }
+}
+
+/// Whether a name is a known one but for its case, dashes and underscores, or one or two letters of a
+/// longer name.
+fn is_near(name: &str, known: &str) -> bool {
+    if name.len() > 2 * known.len() + 4 {
+        return false;
+    }
+    let plain = |s: &str| s.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let (name, known) = (plain(name), plain(known));
+    let letters = match known.len() {
+        0..=3 => 0,
+        4..=6 => 1,
+        _ => 2,
+    };
+    crate::spelling::edit_distance(&name, &known) <= letters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unused_in(text: &str) -> Result<Vec<String>, String> {
+        let case: Map<String, Value> = serde_json::from_str(text).unwrap();
+        unused(&case).map(|names| names.into_iter().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn a_misspelt_field_is_named_with_the_one_meant() {
+        for (name, meant) in [
+            ("transa", "trans_a"),
+            ("transA", "trans_a"),
+            ("trans_c", "trans_a"),
+            ("M", "m"),
+            ("Batch", "batch"),
+            ("shedule", "schedule"),
+            ("block-dim", "block_dim"),
+            ("input", "inputs"),
+            ("out_type", "out_dtype"),
+        ] {
+            let message = unused_in(&format!("{{\"{name}\":1}}")).unwrap_err();
+            assert!(message.contains(name) && message.contains(&format!("`{meant}`")), "{message}");
+        }
+    }
+
+    #[test]
+    fn foreign_fields_are_listed_and_those_of_data_sets_are_known() {
+        let text = r#"{"id":1,"network":"x","count":2,"core":"c","measured":{},"measured_us":1,"step":3,"zz":0}"#;
+        assert_eq!(unused_in(text).unwrap(), ["step", "zz"]);
+        assert_eq!(unused_in(r#"{"inputs":[],"dtype":"float16"}"#).unwrap(), ["dtype"]);
+    }
+
+    #[test]
+    fn the_two_forms_do_not_mix() {
+        let message = unused_in(r#"{"inputs":[],"m":3}"#).unwrap_err();
+        assert!(message.contains("`m`") && message.contains("`inputs`"), "{message}");
+    }
+}

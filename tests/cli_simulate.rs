@@ -1,0 +1,184 @@
+//! `aoe simulate` as its users meet it: streams, files, exit statuses.
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const CASE: &str = r#"{"id":1,"op":"MatMul","m":512,"k":512,"n":512}"#;
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::Builder::new().prefix("aoe sim ").tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: &str) -> PathBuf {
+        std::fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+        command.arg("simulate").args(arguments).current_dir(self.0.path()).env_clear().stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn feed(&self, arguments: &[&str], cases: &str) -> Output {
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(cases.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn answers(text: &[u8]) -> Vec<Value> {
+    std::str::from_utf8(text).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[track_caller]
+fn expect(output: &Output, status: i32, words: &[&str]) {
+    assert_eq!(output.status.code(), Some(status), "{}", said(output));
+    for word in words {
+        assert!(said(output).contains(word), "{word}: {}", said(output));
+    }
+}
+
+#[test]
+fn cases_pass_from_stream_to_stream_and_bad_ones_are_counted() {
+    let place = Place::new();
+    let output = place.feed(&["--soc_version=Ascend910B4"], &format!("{CASE}\nnonsense\n\n{CASE}\n"));
+    expect(&output, 0, &["1 of 3 cases"]);
+    let answers = answers(&output.stdout);
+    assert_eq!(answers.len(), 3);
+    assert!(answers[0]["time_us"].as_f64().unwrap() > 0.0 && answers[0] == answers[2], "{answers:?}");
+    for pipe in ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"] {
+        assert!(answers[0]["pipes"][pipe].is_number(), "{pipe}");
+    }
+    assert!(answers[0]["bound"].is_string() && answers[0]["schedule"]["l0"].is_object());
+    assert!(answers[1]["id"].is_null() && answers[1]["error"].as_str().unwrap().starts_with("line 2: "));
+}
+
+#[test]
+fn a_file_is_written_whole_and_keeps_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let input = place.file("cases.jsonl", CASE);
+    let run =
+        || place.run(&["--soc_version", "Ascend910B2", "--input", input.to_str().unwrap(), "--output=pred.jsonl"]);
+    expect(&run(), 0, &[]);
+    let first = std::fs::read(place.path("pred.jsonl")).unwrap();
+    assert_eq!(answers(&first).len(), 1);
+    std::fs::set_permissions(place.path("pred.jsonl"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    expect(&run(), 0, &[]);
+    assert_eq!(std::fs::read(place.path("pred.jsonl")).unwrap(), first, "the same bytes every time");
+    assert_eq!(std::fs::metadata(place.path("pred.jsonl")).unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(place.names(), ["cases.jsonl", "pred.jsonl"]);
+}
+
+#[test]
+fn the_input_is_never_the_output() {
+    let place = Place::new();
+    place.file("cases.jsonl", CASE);
+    std::os::unix::fs::symlink("cases.jsonl", place.path("link")).unwrap();
+    for output in ["cases.jsonl", "./cases.jsonl", "link"] {
+        let output = place.run(&["--input=cases.jsonl", "--output", output]);
+        expect(&output, 2, &["is the input too"]);
+    }
+    assert_eq!(std::fs::read_to_string(place.path("cases.jsonl")).unwrap(), CASE);
+    assert_eq!(place.names(), ["cases.jsonl", "link"]);
+}
+
+#[test]
+fn the_option_names_the_soc_before_the_case_does() {
+    let place = Place::new();
+    let cases = CASE.replace("\"op\"", "\"soc\":\"Ascend310P3\",\"op\"");
+    let time = |arguments: &[&str]| answers(&place.feed(arguments, &cases).stdout)[0]["time_us"].as_f64().unwrap();
+    assert!(time(&["--soc_version=Ascend910B2"]) < time(&[]));
+    assert!(time(&["--soc_set=cube_freq_mhz=100", "--soc_set", "l2_rate=5"]) > time(&[]));
+    place.file("part.json", r#"{"base": "Ascend310P3", "name": "slow", "cube_freq_mhz": 100}"#);
+    assert!(time(&["--soc_version=part.json"]) > time(&[]));
+}
+
+#[test]
+fn wrong_options_fail_before_anything_is_read_or_written() {
+    let place = Place::new();
+    place.file("cases.jsonl", CASE);
+    for (arguments, words) in [
+        (&["--soc_version=Ascend910B5"][..], &["Ascend910B4"][..]),
+        (&["--soc_set=cube_freq=3"], &["cube_freq_mhz"]),
+        (&["--soc_set=cube_freq_mhz=nan"], &["cube_freq_mhz"]),
+        (&["--soc_set=cube_freq_mhz"], &["key=value"]),
+        (&["--soc_version=missing.json"], &["missing.json"]),
+        (&["--soc_version=Ascend910B2", "--aicore_num=99"], &["aicore_num"]),
+        (&["--job_type=2"], &["does not belong"]),
+        (&["stray"], &["stray"]),
+    ] {
+        let arguments = [arguments, &["--input=cases.jsonl", "--output=pred.jsonl"]].concat();
+        let output = place.run(&arguments);
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}");
+        expect(&output, output.status.code().unwrap(), words);
+    }
+    assert_eq!(place.names(), ["cases.jsonl"]);
+}
+
+#[test]
+fn streams_that_fail_are_named() {
+    let place = Place::new();
+    place.file("cases.jsonl", &format!("{CASE}\n").repeat(2000));
+    expect(&place.run(&["--input=none.jsonl"]), 1, &["none.jsonl"]);
+    expect(&place.run(&["--input=."]), 1, &["directory"]);
+    expect(&place.run(&["--input=cases.jsonl", "--output=/"]), 1, &["directory"]);
+    expect(&place.run(&["--input=cases.jsonl", "--output=none/pred.jsonl"]), 1, &["none/pred.jsonl"]);
+    if Path::new("/dev/full").exists() {
+        expect(&place.run(&["--input=cases.jsonl", "--output=/dev/full"]), 1, &["/dev/full", "No space"]);
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = place.command(&["--input=cases.jsonl"]).stdout(full).output().unwrap();
+        expect(&output, 1, &["standard output", "No space"]);
+    }
+    // A limit on the size of files stands for a full disk.
+    let limited = "trap '' XFSZ; ulimit -f 64; exec \"$0\" simulate --input=cases.jsonl --output=pred.jsonl";
+    let shell = Path::new("/bin/sh");
+    let output =
+        Command::new(shell).args(["-c", limited, env!("CARGO_BIN_EXE_aoe")]).current_dir(place.0.path()).output();
+    expect(&output.unwrap(), 1, &["pred.jsonl", "without any answer"]);
+    assert_eq!(place.names(), ["cases.jsonl"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_work_without_a_word() {
+    let place = Place::new();
+    place.file("cases.jsonl", &format!("{CASE}\n").repeat(5000));
+    let mut child =
+        place.command(&["--input=cases.jsonl"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    expect(&output, 0, &[]);
+    assert_eq!(said(&output), "");
+}
