@@ -152,18 +152,18 @@ impl Soc {
 
 /// The error for a name that no table has.
 fn unknown(name: &str) -> Error {
-    /// Letters that a near name may differ by.
-    const NEAR: usize = 2;
+    // Whatever stands there, of any length: a name has fewer letters.
+    let name: String = name.chars().take(60).collect();
     let plain = |s: &str| s.to_ascii_lowercase().trim_start_matches("ascend").replace(['-', '_', ' '], "");
-    let given = plain(name.get(..40).unwrap_or(name));
+    let given = plain(&name);
     let mut names: Vec<_> = Soc::names().into_iter().map(|n| (edit_distance(&given, &plain(&n)), n)).collect();
     names.sort();
-    let near = names.iter().filter(|(distance, _)| *distance <= NEAR).take(8);
+    let near = names.iter().filter(|(distance, _)| *distance <= 2 && 2 * distance < given.len()).take(8);
     let near: Vec<_> = near.map(|(_, name)| name.as_str()).collect();
     let known = if near.is_empty() {
         format!("known are {}", Soc::names().join(", "))
     } else {
         format!("near it are {}; `aoe soc` lists all", near.join(", "))
     };
-    Error::UnknownSoc { name: name.to_owned(), known }
+    Error::UnknownSoc { name, known }
 }
