@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
+#[path = "cli/search.rs"]
+mod search;
+
 /// A directory of its own for each test, with a space in its path, and an environment without CANN's variables.
 struct Place {
     dir: TempDir,

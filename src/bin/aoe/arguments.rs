@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{simulate, soc};
+use crate::{search, simulate, soc};
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::status::{Error, Result};
 use clap::builder::{Arg, ArgAction, Command};
@@ -12,17 +12,18 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, error};
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A sub-command of ours.
 pub struct Subcommand {
     /// Its name and arguments.
     pub arguments: fn() -> Command,
     /// Does its work.
-    pub run: fn(&ArgMatches, &Console) -> Result<()>,
+    pub run: fn(&ArgMatches, &Arc<Console>) -> Result<()>,
 }
 
 /// Every sub-command.
-const COMMANDS: &[Subcommand] = &[simulate::COMMAND, soc::COMMAND];
+const COMMANDS: &[Subcommand] = &[search::COMMAND, simulate::COMMAND, soc::COMMAND];
 
 /// What a command line asks for.
 pub enum Request {
@@ -169,6 +170,13 @@ fn translate(error: &error::Error) -> Result<Request> {
                 word => word,
             };
             unknown(word)
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::Strings(names)) => names.join(", "),
+                _ => context(ContextKind::InvalidArg).to_owned(),
+            };
+            format!("missing: {missing}")
         }
         _ => {
             let text = error.to_string();

@@ -1,7 +1,6 @@
-//! Ctrl-C and `kill`: the first asks the tuning to stop and save, the second ends the process at once.
+//! Ctrl-C and `kill`: the first asks the work to stop and save, the second ends the process at once.
 
 use crate::console::Console;
-use aoe::session::Session;
 use aoe::status::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -15,8 +14,8 @@ pub const EXIT_STATUS: u8 = 130;
 #[derive(Default)]
 pub struct Interrupt {
     came: AtomicBool,
-    /// The session at work.
-    session: Mutex<Option<Arc<Session>>>,
+    /// Stops what is at work.
+    stop: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 impl Interrupt {
@@ -35,8 +34,8 @@ impl Interrupt {
         if self.came.swap(true, Ordering::AcqRel) {
             std::process::exit(EXIT_STATUS.into());
         }
-        if let Some(session) = self.session.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            session.cancel();
+        if let Some(stop) = self.stop.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            stop();
         }
         console.notice("WARNING", "interrupted: saving what was found; interrupt again to stop at once");
     }
@@ -51,8 +50,12 @@ impl Interrupt {
         if self.came() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Names the session that an interrupt stops.
-    pub fn watch(&self, session: Option<Arc<Session>>) {
-        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    /// Says what an interrupt does, on a thread of its own, to stop the work; at once when one came already.
+    pub fn on_arrival(&self, stop: Option<Box<dyn Fn() + Send>>) {
+        let mut slot = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = stop;
+        if let (Some(stop), true) = (slot.as_ref(), self.came()) {
+            stop();
+        }
     }
 }

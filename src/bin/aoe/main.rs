@@ -8,6 +8,7 @@
 //! | `interrupt` | Ctrl-C: stop, save, then end |
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
 //! | `summary`, `table` | the text after a tuning |
+//! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
 //! | `soc` | the sub-command `aoe soc` |
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod console;
 mod interrupt;
 mod models;
 mod progress;
+mod search;
 mod settings;
 mod simulate;
 mod soc;

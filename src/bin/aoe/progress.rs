@@ -27,7 +27,7 @@ pub struct Meter {
 impl Meter {
     /// A meter for the tuning of one model.
     pub fn new(console: &Arc<Console>, settings: &Settings, model: &str) -> Meter {
-        let bar = bar_columns(settings).map(|columns| bar(columns, model));
+        let bar = bar(settings.get("progress_bar") != Some("off"), model);
         console.set_bar(bar.clone());
         Meter { console: Arc::clone(console), model: model.to_owned(), bar, quarters: 0 }
     }
@@ -66,15 +66,13 @@ impl Drop for Meter {
     }
 }
 
-/// Columns of the terminal, where a bar may be shown.
-fn bar_columns(settings: &Settings) -> Option<u16> {
+/// A bar that bears a name, where it is wanted and stderr is a terminal wide enough.
+pub fn bar(wanted: bool, name: &str) -> Option<ProgressBar> {
     let term = console::Term::stderr();
-    let wanted = settings.get("progress_bar") != Some("off");
     let (_, columns) = term.size_checked().filter(|_| wanted && !log_on_stdout() && term.features().is_attended())?;
-    (columns > MIN_COLUMNS).then_some(columns)
-}
-
-fn bar(columns: u16, model: &str) -> ProgressBar {
+    if columns <= MIN_COLUMNS {
+        return None;
+    }
     let template = if columns < WIDE_COLUMNS {
         "[{wide_bar}] {percent:>3}%"
     } else {
@@ -84,7 +82,7 @@ fn bar(columns: u16, model: &str) -> ProgressBar {
     // Letters that every terminal and every locale shows.
     let style = style.progress_chars("=> ");
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
-    bar.set_prefix(middle_cut(model, NAME_COLUMNS));
+    bar.set_prefix(middle_cut(name, NAME_COLUMNS));
     bar.enable_steady_tick(Duration::from_millis(500));
-    bar
+    Some(bar)
 }

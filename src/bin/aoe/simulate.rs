@@ -9,6 +9,7 @@ use aoe::status::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use std::io::{self, BufRead, ErrorKind, Read};
+use std::sync::Arc;
 
 /// `aoe simulate`.
 pub const COMMAND: Subcommand = Subcommand { arguments, run };
@@ -32,7 +33,7 @@ fn arguments() -> Command {
         .args(simulation::options().map(|spec| arguments::argument(spec).help_heading("SoC")))
 }
 
-fn run(matches: &ArgMatches, console: &Console) -> Result<()> {
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let mut settings = Settings::default();
     for spec in simulation::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
         settings.set(spec.name, arguments::value_of(matches, spec))?;

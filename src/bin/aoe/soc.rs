@@ -5,6 +5,7 @@ use crate::console::Console;
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
+use std::sync::Arc;
 
 /// `aoe soc [NAME]`.
 pub const COMMAND: Subcommand = Subcommand { arguments, run };
@@ -15,7 +16,7 @@ fn arguments() -> Command {
         .arg(Arg::new("name").value_name("NAME").help("SoC to show, in any case; all are listed without it"))
 }
 
-fn run(matches: &ArgMatches, console: &Console) -> Result<()> {
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     match matches.get_one::<String>("name") {
         Some(name) => show(&Soc::find(name)?, console),
         None => list(console),

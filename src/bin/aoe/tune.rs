@@ -117,9 +117,10 @@ impl Job<'_> {
         }
         let handle = session::create()?;
         let session = session::session(handle)?;
-        self.interrupt.watch(Some(Arc::clone(&session)));
+        let stopped = Arc::clone(&session);
+        self.interrupt.on_arrival(Some(Box::new(move || stopped.cancel())));
         let outcome = self.tune_graph(&session, graph);
-        self.interrupt.watch(None);
+        self.interrupt.on_arrival(None);
         session::destroy(handle)?;
         outcome
     }

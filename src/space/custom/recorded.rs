@@ -87,8 +87,7 @@ impl Recorded {
             }
         }
         let space = Space::listed(parameters, &[""; 0], &rows.concat()).map_err(located)?;
-        let mut ordered: Vec<(Option<u128>, Result<f64, Arc<str>>)> =
-            rows.iter().map(|row| space.index(row)).zip(outcomes).collect();
+        let mut ordered: Vec<_> = rows.iter().map(|row| space.index(row)).zip(outcomes).collect();
         ordered.sort_by_key(|(index, _)| *index);
         Ok(Recorded { space, outcomes: ordered.into_iter().map(|(_, outcome)| outcome).collect() })
     }
@@ -146,7 +145,9 @@ impl Columns {
 fn indexed(name: &str, column: &mut [Value]) -> Result<(Parameter, Vec<u32>)> {
     // One text makes all of them texts, written as in the file.
     if column.iter().any(|value| matches!(value, Value::Text(_))) {
-        column.iter_mut().for_each(|value| *value = Value::Text(value.to_string()));
+        for value in column.iter_mut() {
+            *value = Value::Text(value.to_string());
+        }
     }
     let mut distinct: Vec<Value> = Vec::new();
     let mut places: FxHashMap<String, u32> = FxHashMap::default();
@@ -161,7 +162,9 @@ fn indexed(name: &str, column: &mut [Value]) -> Result<(Parameter, Vec<u32>)> {
     let parameter = Parameter::new(name, distinct)?;
     if parameter.kind() == ValueKind::Numbers {
         let indices = parameter.indices_of_given();
-        rows.iter_mut().for_each(|row| *row = indices[*row as usize]);
+        for row in &mut rows {
+            *row = indices[*row as usize];
+        }
     }
     Ok((parameter, rows))
 }

@@ -1,0 +1,217 @@
+//! `aoe search`: the search on a space of the user's own, measured by a program of theirs or replayed from a
+//! table of recorded measurements.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `command` | one measurement by a program: its arguments, its limits, what it printed |
+//! | `measurer` | who measures, several at a time |
+//! | `report` | the lines that come out, and what is told on the way |
+
+mod command;
+mod measurer;
+mod report;
+
+use crate::arguments::Subcommand;
+use crate::console::Console;
+use crate::interrupt::Interrupt;
+use aoe::input_file::read_text;
+use aoe::search::{Algorithm, Outcome, Search, Settings, StopReason, Trial};
+use aoe::space::custom::{Recorded, Space};
+use aoe::status::{Error, Result};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use measurer::{Crew, Measured, Measurer};
+use report::Report;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// `aoe search --space=FILE`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run };
+
+/// Seconds that one measurement may take, unless the user says otherwise.
+const TIMEOUT_S: &str = "60";
+
+fn arguments() -> Command {
+    let option = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("search")
+        .about("Find the best configuration of any program: measure it, or replay recorded measurements")
+        .arg(
+            option("space", "FILE", "Space as JSON (docs/spaces.md), or CSV or CSV.gz of measurements to replay")
+                .required(true),
+        )
+        .arg(option(
+            "command",
+            "TEXT",
+            "Program that measures a JSON space: the shell runs TEXT --NAME=VALUE ..., which prints a time",
+        ))
+        .arg(
+            option("budget", "NUMBER", "Most measurements; failures count")
+                .default_value("100")
+                .value_parser(value_parser!(u32).range(1..)),
+        )
+        .arg(option("seed", "NUMBER", "Seed of the search").default_value("0").value_parser(value_parser!(u64)))
+        .arg(
+            option("algorithm", "WORD", "Search algorithm")
+                .default_value("auto")
+                .value_parser(Algorithm::NAMES.to_vec()),
+        )
+        .arg(
+            option("parallel", "NUMBER", "Measurements at a time")
+                .default_value("1")
+                .value_parser(value_parser!(u16).range(1..=1024)),
+        )
+        .arg(
+            option("timeout", "SECONDS", "Ends a measurement that takes longer; it has failed then")
+                .default_value(TIMEOUT_S)
+                .value_parser(seconds),
+        )
+        .arg(
+            option("time-limit", "SECONDS", "Begins no measurement after this time")
+                .alias("time_limit")
+                .value_parser(seconds),
+        )
+        .arg(option("output", "FILE", "Where the lines of the trials go instead of standard output"))
+        .after_help(
+            "Each trial gives one line of JSON, and so does the end. The program's time is the number after the last\n\
+             `time=` of its standard output, or else the last number there.\n\
+             Exit status: 0 found, 1 nothing could be measured, 2 a wrong command line or space, 130 interrupted.",
+        )
+}
+
+/// Reads a positive number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    let duration = Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero());
+    duration.ok_or_else(|| format!("`{text}` is not a number of seconds above 0"))
+}
+
+/// Where configurations and their times come from.
+enum Source {
+    Program(Space),
+    Table(Recorded),
+}
+
+impl Source {
+    fn read(path: &Path) -> Result<Source> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if [".csv", ".csv.gz"].iter().any(|suffix| name.ends_with(suffix)) {
+            return Recorded::read(path).map(Source::Table);
+        }
+        let located = |error: Error| match error {
+            Error::Space { place, reason } => {
+                Error::Config { path: path.to_owned(), line: None, reason: format!("{place}: {reason}") }
+            }
+            other => other,
+        };
+        Space::from_json(&read_text(path)?).map(Source::Program).map_err(located)
+    }
+
+    fn space(&self) -> &Space {
+        match self {
+            Source::Program(space) => space,
+            Source::Table(recorded) => recorded.space(),
+        }
+    }
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
+    let path = PathBuf::from(required::<String>(matches, "space"));
+    let begun = Instant::now();
+    let source = Source::read(&path)?;
+    let found_in = begun.elapsed();
+    let command = matches.get_one::<String>("command");
+    let measurer = match (&source, command) {
+        (Source::Table(recorded), None) => Measurer::table(recorded),
+        (Source::Program(space), Some(command)) => {
+            Measurer::program(space, command, *required::<Duration>(matches, "timeout"))?
+        }
+        (Source::Table(_), Some(_)) => {
+            let reason = "--command measures a JSON space; a table of measurements is replayed".to_owned();
+            return Err(Error::CommandLine { reason });
+        }
+        (Source::Program(_), None) => {
+            let reason = "a JSON space needs --command=TEXT, the program that measures a configuration".to_owned();
+            return Err(Error::CommandLine { reason });
+        }
+    };
+    let output = matches.get_one::<String>("output").map(PathBuf::from);
+    let settings = settings(matches, command.is_some());
+    let mut report = Report::new(console, source.space(), output.as_deref(), settings.max_trials)?;
+    report.begin(&path, found_in);
+    let interrupt = Interrupt::listen(console)?;
+    let stopper = measurer.stopper();
+    interrupt.on_arrival(Some(Box::new(move || stopper.stop())));
+    let parallel = usize::from(*required::<u16>(matches, "parallel"));
+    let outcome = drive(settings, &measurer, parallel, &mut report);
+    interrupt.on_arrival(None);
+    report.end(outcome?)?;
+    interrupt.check()
+}
+
+/// The value of an argument that has a default or must be given.
+fn required<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, name: &str) -> &'a T {
+    matches.get_one(name).expect("clap fills in defaults and asks for what is required")
+}
+
+fn settings(matches: &ArgMatches, noise: bool) -> Settings {
+    Settings {
+        algorithm: Algorithm::named(required::<String>(matches, "algorithm")).unwrap_or_default(),
+        seed: *required(matches, "seed"),
+        max_trials: *required::<u32>(matches, "budget") as usize,
+        time_limit: matches.get_one("time-limit").copied(),
+        // A program's times scatter; a table answers the same each time.
+        noise,
+        ..Settings::default()
+    }
+}
+
+/// Asks, measures and tells until the search is over or stopped; answers why it ended.
+fn drive(settings: Settings, measurer: &Measurer, parallel: usize, report: &mut Report) -> Result<StopReason> {
+    let mut search = Search::new(measurer.space(), settings)?;
+    let outcome = std::thread::scope(|scope| {
+        let crew = measurer.crew(scope, parallel)?;
+        let outcome = ask_and_tell(&mut search, measurer, &crew, parallel, report);
+        if outcome.is_err() {
+            // The scope waits for what is under way.
+            measurer.stopper().stop();
+        }
+        outcome
+    });
+    if measurer.stopped() {
+        search.cancel();
+    }
+    outcome.map(|()| search.stop_reason().unwrap_or(StopReason::Cancelled))
+}
+
+fn ask_and_tell(
+    search: &mut Search<&Space>,
+    measurer: &Measurer,
+    crew: &Crew,
+    parallel: usize,
+    report: &mut Report,
+) -> Result<()> {
+    let mut waiting: HashMap<u64, Trial> = HashMap::new();
+    loop {
+        while waiting.len() < parallel && !measurer.stopped() {
+            let Some(trial) = search.ask() else { break };
+            crew.measure(&trial);
+            waiting.insert(trial.id, trial);
+        }
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let (id, result) = crew.next();
+        let Some(trial) = waiting.remove(&id) else { continue };
+        let outcome = match &result {
+            Measured::Time(time) => Outcome::Cost(*time),
+            Measured::Failed(_) => Outcome::Failed,
+            // Nothing is known about it, and the search is over.
+            Measured::Interrupted => continue,
+        };
+        search.tell(id, outcome)?;
+        report.trial(&trial, &result, search.best())?;
+    }
+}
