@@ -170,5 +170,6 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(SetProgressCallback);
     SAME(SetLogCallback);
     SAME(GraphGetNodeAttrString);
+    SAME(Simulate);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

@@ -25,5 +25,8 @@ TEST(tune_without_exceptions) {
     CHECK(tuned && *tuned);
     auto report = session->try_report();
     CHECK(report && report->find("OPAT") != std::string::npos);
+    auto priced = aoe::try_simulate(R"({"op":"MatMul","m":64,"k":64,"n":64})", {{"soc_version", "Ascend910B4"}});
+    CHECK(priced && priced->find("\"time_us\":") != std::string::npos);
+    CHECK(aoe::try_simulate("{}").status() == AOE_ERROR_INVALID_PARAM);
     CHECK(session->try_tune({{"seed", "x"}}).status() == AOE_ERROR_INVALID_OPTION_ATTR);
 }

@@ -628,6 +628,31 @@ AoeStatus AoeGetTunedGraph(AoeSessionId session, AoeGraph **graph);
  */
 AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
 
+/* ---- Simulator ----------------------------------------------------------------------------- */
+
+/*
+ * Predicts one kernel with the built-in performance model; needs no AoeInitialize, no session and no device.
+ *
+ * case_json: the kernel as one JSON object, a line of `aoe simulate` (docs/simulate.md):
+ *   {"op":"MatMul","m":1024,"k":512,"n":512,"dtype":"float16"}.
+ * options: `soc_version`, `soc_set`, `aicore_num` of this call; those of AoeInitialize do not count here.
+ *   Without soc_version the case's field `soc` counts, else Ascend910B2, and the answer's `note` says so.
+ * option_count: entries in options.
+ * buffer: receives the answer, one JSON object without line break:
+ *   {"id","time_us","pipes":{"mac","mte1","mte2","fixpipe","vec","mte3"},"bound","schedule"} and, where
+ *   there is something to say, "note". time_us is in microseconds, pipes are shares of it. May be NULL to
+ *   ask for the size.
+ * size: the buffer's size in bytes; receives the bytes needed, terminating NUL included.
+ * Returns: AOE_SUCCESS; for a case that cannot be priced never an answer but a status, whose text names
+ *   the field: AOE_ERROR_INVALID_PARAM for one that is malformed, AOE_ERROR_INVALID_GRAPH for sizes that
+ *   cannot be, AOE_ERROR_ILLEGAL_SCHEDULE for a tiling that the SoC cannot run; AOE_ERROR_INVALID_OPTION_ATTR
+ *   for an option or SoC that is not known; AOE_ERROR_IO for a SoC description that cannot be read;
+ *   AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_FORKED.
+ * Threads: any; the same case and options always give the same bytes.
+ */
+AoeStatus AoeSimulate(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
+                      size_t *size);
+
 /* ---- Progress and log ---------------------------------------------------------------------- */
 
 /*
@@ -762,6 +787,8 @@ typedef struct AoeApi {
     AoeStatus (*SetLogCallback)(AoeLogCallback callback, void *payload);
     AoeStatus (*GraphGetNodeAttrString)(const AoeGraph *graph, const char *node_name, const char *attr_name,
                                         char *buffer, size_t *size);
+    AoeStatus (*Simulate)(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
+                          size_t *size);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

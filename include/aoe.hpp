@@ -566,6 +566,21 @@ private:
     std::unique_ptr<Listener> listener_;
 };
 
+/* ---- Simulator ----------------------------------------------------------------------------- */
+
+/* One kernel's prediction as JSON, from one case as JSON; see AoeSimulate. */
+inline Result<std::string> try_simulate(const std::string &case_json, const Options &options = {}) {
+    const std::vector<AoeOption> view = options.view();
+    return detail::read_text([&](char *buffer, std::size_t *size) {
+        return AoeSimulate(case_json.c_str(), view.data(), view.size(), buffer, size);
+    });
+}
+#if AOE_HAS_EXCEPTIONS
+inline std::string simulate(const std::string &case_json, const Options &options = {}) {
+    return try_simulate(case_json, options).value();
+}
+#endif
+
 } // namespace aoe
 
 #endif /* AOE_HPP */

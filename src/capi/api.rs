@@ -15,6 +15,7 @@ use super::session::{
     AoeInitialize, AoeSessionId, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
     AoeSetTuningGraphInput, AoeTuningGraph,
 };
+use super::simulate::AoeSimulate;
 use super::tensor::{AoeDataType, AoeTensor};
 use super::version::AoeGetVersion;
 use std::ffi::{c_char, c_void};
@@ -144,6 +145,13 @@ pub struct AoeApi {
         buffer: *mut c_char,
         size: *mut usize,
     ) -> AoeStatus,
+    pub Simulate: unsafe extern "C" fn(
+        case_json: *const c_char,
+        options: *const AoeOption,
+        option_count: usize,
+        buffer: *mut c_char,
+        size: *mut usize,
+    ) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -188,6 +196,7 @@ static API: AoeApi = AoeApi {
     SetProgressCallback: AoeSetProgressCallback,
     SetLogCallback: AoeSetLogCallback,
     GraphGetNodeAttrString: AoeGraphGetNodeAttrString,
+    Simulate: AoeSimulate,
 };
 
 /// See `include/aoe.h`.

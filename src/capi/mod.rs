@@ -19,6 +19,7 @@ pub mod graph;
 mod guard;
 pub mod option;
 pub mod session;
+pub mod simulate;
 pub mod tensor;
 #[cfg(feature = "test-hooks")]
 pub mod test_hooks;

@@ -87,7 +87,7 @@ const TABLE: &str = "struct_size GetVersion GetLastError GetStatusName Initializ
     GraphSetAttrDataType GraphSetAttrInts GraphSetAttrFloats GraphGetNodeCount GraphFindNode GraphDestroy \
     CreateSession DestroySession SetGeSession SetDependGraphs SetDependGraphsInputs SetTuningGraph \
     SetTuningGraphInput TuningGraph Cancel GetReport GetTunedGraph GetSessionError SetProgressCallback \
-    SetLogCallback GraphGetNodeAttrString";
+    SetLogCallback GraphGetNodeAttrString Simulate";
 
 #[test]
 fn fields_of_the_table_stay_where_they_are() {
