@@ -128,6 +128,12 @@ pub enum Error {
         /// The handle as passed in.
         handle: u64,
     },
+    /// A search handle names nothing that lives.
+    #[error("search {handle:#x} does not exist: it was destroyed or never created here")]
+    InvalidSearch {
+        /// The handle as passed in.
+        handle: u64,
+    },
     /// The object is in use by another thread.
     #[error("{object} is in use by another call; wait for that call to return")]
     Busy {
@@ -297,9 +303,12 @@ pub enum Error {
         /// Bytes needed, terminating NUL included.
         needed: usize,
     },
-    /// The search space is used up.
-    #[error("every legal configuration of the space has been handed out")]
-    Exhausted,
+    /// A search has no further configuration to measure.
+    #[error("the search is over: {reason}")]
+    Exhausted {
+        /// Why.
+        reason: &'static str,
+    },
     /// Used in a child of the process that initialised the library.
     #[error("the library was initialised in process {parent}; a forked child cannot use it (exec first)")]
     Forked {
@@ -341,7 +350,7 @@ impl Error {
             Error::Param { .. } | Error::Space { .. } | Error::Case { .. } => Status::InvalidParam,
             Error::Uninitialized => Status::Uninitialized,
             Error::RepeatInitialize => Status::RepeatInitialize,
-            Error::InvalidSession { .. } => Status::InvalidSession,
+            Error::InvalidSession { .. } | Error::InvalidSearch { .. } => Status::InvalidSession,
             Error::Busy { .. } => Status::Busy,
             Error::Graph { .. } | Error::Workload { .. } => Status::InvalidGraph,
             Error::Dynamic { .. } => Status::DynamicGraph,
@@ -358,7 +367,7 @@ impl Error {
             Error::Unsupported { .. } | Error::UnsupportedOption { .. } => Status::Unsupported,
             Error::Cancelled => Status::Cancelled,
             Error::BufferTooSmall { .. } => Status::BufferTooSmall,
-            Error::Exhausted => Status::Exhausted,
+            Error::Exhausted { .. } => Status::Exhausted,
             Error::Forked { .. } => Status::Forked,
             Error::Memory { .. } => Status::MemoryAlloc,
             Error::Tuning { .. } => Status::TuningError,

@@ -373,6 +373,7 @@ pub unsafe extern "C" fn AoeGraphDestroy(graph: *mut AoeGraph) {
             // SAFETY: it came from `hand_out`, and this is its last use.
             drop(unsafe { Box::from_raw(graph) });
         }
+        Ok(())
     });
 }
 

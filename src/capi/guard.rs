@@ -52,9 +52,11 @@ pub(super) fn guard_session(function: &str, session: AoeSessionId, body: impl Fn
 }
 
 /// Runs the body of a destructor, which has no status to return and may run in a forked child.
-pub(super) fn guard_destroy(function: &str, body: impl FnOnce()) {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(()) => error::clear(),
+pub(super) fn guard_destroy(function: &str, body: impl FnOnce() -> Result<()>) {
+    let outcome = catch_unwind(AssertUnwindSafe(|| body().map_err(|error| error.to_string())));
+    match outcome {
+        Ok(Ok(())) => error::clear(),
+        Ok(Err(message)) => error::set(&message),
         Err(payload) => error::set(&bug(function, payload).to_string()),
     }
 }

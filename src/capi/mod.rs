@@ -18,6 +18,7 @@ pub mod error;
 pub mod graph;
 mod guard;
 pub mod option;
+pub mod search;
 pub mod session;
 pub mod simulate;
 pub mod tensor;

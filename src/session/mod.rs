@@ -10,6 +10,7 @@ pub mod inputs;
 mod library;
 pub mod logging;
 pub mod options;
+pub mod searches;
 mod settings;
 pub mod shapes;
 pub mod simulation;

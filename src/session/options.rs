@@ -172,6 +172,17 @@ pub fn gather<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result
     Ok(map)
 }
 
+/// Refuses options that `user`, which knows only some, would not act on. GE's own keys have no effect anywhere.
+pub fn restrict(options: &OptionMap, known: &[&str], user: &str) -> Result<()> {
+    let ignored = |(key, value): &(&String, &String)| {
+        !value.is_empty() && find(key).is_some() && !known.contains(&key.as_str())
+    };
+    match options.iter().find(ignored) {
+        Some((key, _)) => Err(Error::option(key, format!("has no effect on {user}, which knows {}", known.join(", ")))),
+        None => Ok(()),
+    }
+}
+
 /// The known name closest to a mistyped one, when one is close.
 pub fn nearest(key: &str) -> Option<&'static str> {
     spelling::nearest(key, OPTIONS.iter().map(|o| o.name))

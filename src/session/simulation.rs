@@ -1,8 +1,8 @@
 //! The options of a simulation.
 
-use super::options::{OptionMap, OptionSpec, find};
+use super::options::{OptionMap, OptionSpec, find, restrict};
 use crate::simulate::Parts;
-use crate::status::{Error, Result};
+use crate::status::Result;
 
 /// Names of the options that a simulation knows.
 pub const OPTIONS: [&str; 3] = ["soc_version", "soc_set", "aicore_num"];
@@ -17,12 +17,7 @@ pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
 /// Fails with [`Error::Option`] for an option of tuning, which would have no effect, and as [`Parts::new`] does.
 pub fn parts(options: &OptionMap) -> Result<Parts> {
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
-    for key in options.keys().filter(|key| get(key).is_some() && find(key).is_some()) {
-        if !OPTIONS.contains(&key.as_str()) {
-            let reason = format!("has no effect on a simulation, which knows {}", OPTIONS.join(", "));
-            return Err(Error::option(key, reason));
-        }
-    }
+    restrict(options, &OPTIONS, "a simulation")?;
     let changes = get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
     let changes = changes.map(|(field, value)| (field.trim().to_owned(), value.trim().to_owned())).collect();
     // The form was checked when the options were gathered.

@@ -101,9 +101,9 @@ fn an_error_is_kept_on_its_session_for_other_threads() {
     alone(|| {
         start();
         let held = session(create().unwrap()).unwrap();
-        let result: Result<()> = held.note(Err(Error::Exhausted));
+        let result: Result<()> = held.note(Err(Error::Exhausted { reason: "tested" }));
         assert!(result.is_err());
         let text = std::thread::scope(|s| s.spawn(|| held.last_error()).join().unwrap());
-        assert_eq!(text, Error::Exhausted.to_string());
+        assert_eq!(text, Error::Exhausted { reason: "tested" }.to_string());
     });
 }
