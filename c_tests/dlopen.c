@@ -171,5 +171,11 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(SetLogCallback);
     SAME(GraphGetNodeAttrString);
     SAME(Simulate);
+    SAME(SearchCreate);
+    SAME(SearchAsk);
+    SAME(SearchTell);
+    SAME(SearchBest);
+    SAME(SearchGetReport);
+    SAME(SearchDestroy);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

@@ -18,6 +18,24 @@ static void in_child(void (*child)(void)) {
 
 static AoeSessionId session;
 static AoeGraph *graph;
+static AoeSearch *search;
+
+#define SPACE "{\"parameters\":[{\"name\":\"a\",\"values\":[1,2]}]}"
+
+static void every_search_call_is_refused(void) {
+    AoeSearch *made = NULL;
+    uint32_t at = 0;
+    uint64_t trial = 0;
+    double cost = 0;
+    size_t size = 0;
+    CHECK_ERROR(AOE_ERROR_FORKED, "process", AoeSearchCreate(SPACE, NULL, 0, &made));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSearchAsk(search, &at, 1, &trial));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSearchTell(search, 0, AOE_TRIAL_FAILED, 0));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSearchBest(search, &at, 1, &cost));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeSearchGetReport(search, NULL, &size));
+    AoeSearchDestroy(search);
+    CHECK(made == NULL);
+}
 
 static void every_call_is_refused(void) {
     AoeSessionId id = 0;
@@ -51,6 +69,7 @@ static void every_call_is_refused(void) {
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeCount(graph, &size));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeAttrString(graph, "relu", "mode", NULL, &size));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeSimulate("{}", NULL, 0, NULL, &size));
+    every_search_call_is_refused();
     AoeGraphDestroy(graph);
     CHECK(AoeGetVersion() == AOE_VERSION && AoeGetApi(AOE_API_VERSION) != NULL);
 }
@@ -96,4 +115,24 @@ TEST(a_child_forked_before_initialize_has_a_library_of_its_own) {
     in_child(initialize_and_tune);
     initialize_and_tune();
     in_child(initialize_and_tune);
+}
+
+static void search_a_little(void) {
+    AoeSearch *own = NULL;
+    uint32_t at = 0;
+    uint64_t trial = 0;
+    CHECK_OK(AoeSearchCreate(SPACE, NULL, 0, &own));
+    CHECK_OK(AoeSearchAsk(own, &at, 1, &trial));
+    AoeSearchDestroy(own);
+}
+
+TEST(a_child_forked_while_searches_live_has_none) {
+    uint32_t at = 0;
+    uint64_t trial = 0;
+    in_child(search_a_little);
+    CHECK_OK(AoeSearchCreate(SPACE, NULL, 0, &search));
+    in_child(every_search_call_is_refused);
+    CHECK_OK(AoeSearchAsk(search, &at, 1, &trial));
+    AoeSearchDestroy(search);
+    in_child(search_a_little);
 }

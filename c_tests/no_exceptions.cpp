@@ -28,5 +28,18 @@ TEST(tune_without_exceptions) {
     auto priced = aoe::try_simulate(R"({"op":"MatMul","m":64,"k":64,"n":64})", {{"soc_version", "Ascend910B4"}});
     CHECK(priced && priced->find("\"time_us\":") != std::string::npos);
     CHECK(aoe::try_simulate("{}").status() == AOE_ERROR_INVALID_PARAM);
+    auto search = aoe::Search::try_create(R"({"parameters":[{"name":"a","values":[3,1]}]})", 1);
+    CHECK(search);
+    for (int i = 0; i < 2; i++) {
+        auto trial = search->try_ask();
+        CHECK(trial && *trial);
+        CHECK((*trial)->indices[0] == 1 ? search->try_tell((*trial)->id, 1.0) : search->try_fail((*trial)->id));
+    }
+    auto over = search->try_ask();
+    CHECK(over && !*over);
+    auto best = search->try_best();
+    CHECK(best && best->indices[0] == 1 && best->cost == 1.0);
+    CHECK(search->try_report()->find("exhausted") != std::string::npos);
+    CHECK(aoe::Search::try_create("{}", 1).status() == AOE_ERROR_INVALID_PARAM);
     CHECK(session->try_tune({{"seed", "x"}}).status() == AOE_ERROR_INVALID_OPTION_ATTR);
 }

@@ -162,3 +162,25 @@ TEST(sessions_in_many_threads) {
     for (std::thread &thread : threads) thread.join();
     CHECK(tuned == 8);
 }
+
+TEST(a_search_finds_the_best_of_its_space) {
+    const char *space = R"({"parameters":[{"name":"a","values":[5,1,3]},{"name":"b","values":[2,4]}]})";
+    const double a[] = {5, 1, 3}, b[] = {2, 4};
+    aoe::Search first = aoe::Search::create(space, 2, {{"algorithm", "random"}, {"seed", "3"}});
+    aoe::Search search = std::move(first);
+    int trials = 0;
+    while (auto trial = search.ask()) {
+        search.tell(trial->id, a[trial->indices[0]] * b[trial->indices[1]]);
+        trials++;
+    }
+    CHECK(trials == 6);
+    CHECK(search.best().cost == 2 && search.best().indices == (std::vector<std::uint32_t>{1, 0}));
+    CHECK(search.report().find("\"stop\":\"exhausted\"") != std::string::npos);
+    try {
+        aoe::Search::create("{\"parameters\":[]}", 0);
+        CHECK(false);
+    } catch (const aoe::Error &error) {
+        CHECK(error.status() == AOE_ERROR_INVALID_PARAM);
+    }
+    CHECK(first.get() == nullptr);
+}

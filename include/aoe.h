@@ -43,11 +43,12 @@
  *            needed, terminating NUL included, on return. buffer NULL asks for the size alone and
  *            succeeds. A buffer too small is AOE_ERROR_BUFFER_TOO_SMALL and stays untouched.
  * MEMORY     What an Aoe function creates, only an Aoe function destroys; never free() it. Using a
- *            destroyed AoeGraph is undefined, as with free(); using a destroyed session is an error.
+ *            destroyed AoeGraph is undefined, as with free(); using a destroyed session or search is an
+ *            error.
  * THREADS    Any thread may call any function. Different sessions are independent. A session that is
  *            in one call answers AOE_ERROR_BUSY to others, except AoeCancel, AoeGetReport,
  *            AoeGetTunedGraph and AoeGetSessionError. An object passed as `const T *` may be used by
- *            several threads at once; passed as `T *`, by one.
+ *            several threads at once; passed as `T *`, by one (an AoeSearch: by any).
  * CALLBACKS  run on a thread inside libaoe, without any of its locks held. They may call every Aoe
  *            function, must return normally, and must neither throw nor longjmp.
  * FORK       A child of a process that has initialised the library gets AOE_ERROR_FORKED until it
@@ -95,7 +96,7 @@ enum {
     AOE_ERROR_INVALID_PARAM = 2,             /* an argument is invalid */
     AOE_ERROR_UNINITIALIZED = 3,             /* AoeInitialize has not been called */
     AOE_ERROR_REPEAT_INITIALIZE = 4,         /* AoeInitialize was called a second time */
-    AOE_ERROR_INVALID_SESSION = 5,           /* the session id is unknown, stale or foreign */
+    AOE_ERROR_INVALID_SESSION = 5,           /* the session or search is unknown, stale or foreign */
     AOE_ERROR_BUSY = 6,                      /* another call is using the same object */
     AOE_ERROR_INVALID_GRAPH = 7,             /* the graph is malformed */
     AOE_ERROR_NON_OPTIMIZE_GRAPH = 8,        /* no graph, or nothing in it to tune; clients accept it like success */
@@ -111,7 +112,7 @@ enum {
     AOE_ERROR_IO = 1004,                     /* a file or directory could not be read or written */
     AOE_ERROR_UNSUPPORTED = 1005,            /* not built in this version */
     AOE_ERROR_BACKEND = 1006,                /* the requested backend cannot be used */
-    AOE_ERROR_EXHAUSTED = 1007,              /* the search space has no further configuration */
+    AOE_ERROR_EXHAUSTED = 1007,              /* the search has no further configuration to measure */
     AOE_ERROR_ILLEGAL_SCHEDULE = 1008,       /* the schedule is illegal for the workload on this SoC */
     AOE_ERROR_BANK = 1009,                   /* a knowledge bank is damaged or locked */
     AOE_ERROR_NOT_FOUND = 1010               /* what was asked for by name does not exist */
@@ -653,6 +654,118 @@ AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
 AoeStatus AoeSimulate(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
                       size_t *size);
 
+/* ---- Search: bring your own space and your own measurement ----------------------------------- */
+
+/*
+ * A search for the best of many configurations. It hands out configurations (trials), is told what each has
+ * cost, and gets better at choosing; any number of trials may be out at once and be told in any order. It needs
+ * no AoeInitialize and no session:
+ *
+ *     AoeSearch *search = NULL;
+ *     uint32_t at[2];
+ *     uint64_t trial;
+ *     double best;
+ *     AoeSearchCreate("{\"parameters\":[{\"name\":\"M\",\"values\":[8,16,32]},{\"name\":\"N\",\"values\":[8,16,32]}],"
+ *                     "\"constraints\":[\"M * N <= 512\"]}", NULL, 0, &search);
+ *     while (AoeSearchAsk(search, at, 2, &trial) == AOE_SUCCESS)
+ *         AoeSearchTell(search, trial, AOE_TRIAL_MEASURED, seconds_with(M[at[0]], N[at[1]]));
+ *     AoeSearchBest(search, at, 2, &best);
+ *     AoeSearchDestroy(search);
+ *
+ * A pointer that is no living search (stale, foreign or NULL) is AOE_ERROR_INVALID_SESSION, never undefined:
+ * it is an opaque number that the library looks up and does not follow. Any thread may call any of these
+ * functions on one search at any time, whether it is passed as `const` or not; calls on it wait for each other,
+ * and none waits for a measurement. A process that was forked while searches lived gets AOE_ERROR_FORKED
+ * from all of them until it execs.
+ */
+typedef struct AoeSearch AoeSearch;
+
+/* Outcomes of a trial. */
+#define AOE_TRIAL_MEASURED 0
+#define AOE_TRIAL_FAILED 1
+
+/*
+ * Starts a search.
+ *
+ * space_json: the parameters with their values, constraints between them as expressions, and, where the
+ *   legal configurations are known, their list; docs/spaces.md describes the form.
+ * options: `seed`, `algorithm` (auto, random, genetic, annealing, bayesian), `max_tuning_count` (most
+ *   trials; default 1000), `tuning_time_limit` (seconds from now, after which nothing is handed out).
+ * option_count: entries in options.
+ * search: receives the search.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM for a space that is malformed or has no legal configuration,
+ *   with a text that names parameter or constraint and column; AOE_ERROR_INVALID_OPTION_ATTR;
+ *   AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeSearchDestroy; AoeFinalize does not touch it.
+ * Threads: any.
+ */
+AoeStatus AoeSearchCreate(const char *space_json, const AoeOption *options, size_t option_count, AoeSearch **search);
+
+/*
+ * Hands out a configuration to measure. With the same space, options and answers it is the same each time,
+ * unless there is a time limit. None is handed out twice.
+ *
+ * search: the search.
+ * value_indices: receives, for each parameter in the order of the space, the place of its value in the list
+ *   of values, counted from 0.
+ * parameter_count: entries at value_indices; must be the number of parameters.
+ * trial: receives the number to tell the outcome under.
+ * Returns: AOE_SUCCESS; AOE_ERROR_EXHAUSTED when the search is over, with a text that says why: every legal
+ *   configuration was handed out, the trials or the time are used up, or no gain is expected;
+ *   AOE_ERROR_INVALID_SESSION; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeSearchAsk(AoeSearch *search, uint32_t *value_indices, size_t parameter_count, uint64_t *trial);
+
+/*
+ * Reports how a trial ended, also after the search is over.
+ *
+ * search: the search.
+ * trial: as AoeSearchAsk gave it.
+ * outcome: AOE_TRIAL_MEASURED, or AOE_TRIAL_FAILED where there is no cost.
+ * cost: what the search makes small: seconds or any other finite number from 0; not read for a failure.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM for a trial that was not handed out or is told already, and
+ *   for a cost that is NaN, infinite or negative; nothing changes then, and the trial can be told again.
+ *   AOE_ERROR_INVALID_SESSION; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeSearchTell(AoeSearch *search, uint64_t trial, int32_t outcome, double cost);
+
+/*
+ * The best configuration told so far; the earliest of equals.
+ *
+ * search: the search.
+ * value_indices, parameter_count: as for AoeSearchAsk.
+ * cost: receives its cost.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND while no trial was measured; AOE_ERROR_INVALID_SESSION;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeSearchBest(const AoeSearch *search, uint32_t *value_indices, size_t parameter_count, double *cost);
+
+/*
+ * What a search has come to, as JSON:
+ *   {"algorithm","seed","parameters","legal","asked","told","failed","stop","best":{"cost","configuration"}}.
+ * legal is the number of legal configurations, null where there are too many to list; stop is null while
+ * the search goes on, then "budget", "time_limit", "exhausted" or "converged"; configuration has the values by
+ * the parameters' names, and best is null while no trial was measured.
+ *
+ * search: the search.
+ * buffer, size: see BUFFERS.
+ * Returns: AOE_SUCCESS; AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_INVALID_SESSION; AOE_ERROR_INVALID_PARAM;
+ *   AOE_ERROR_FORKED.
+ * Threads: any.
+ */
+AoeStatus AoeSearchGetReport(const AoeSearch *search, char *buffer, size_t *size);
+
+/*
+ * Ends a search. Calls on it under way in other threads end first or find it gone.
+ *
+ * search: the search, or NULL. One that is gone already is left alone, and AoeGetLastError says so.
+ * Threads: any.
+ */
+void AoeSearchDestroy(AoeSearch *search);
+
 /* ---- Progress and log ---------------------------------------------------------------------- */
 
 /*
@@ -789,6 +902,13 @@ typedef struct AoeApi {
                                         char *buffer, size_t *size);
     AoeStatus (*Simulate)(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
                           size_t *size);
+    AoeStatus (*SearchCreate)(const char *space_json, const AoeOption *options, size_t option_count,
+                              AoeSearch **search);
+    AoeStatus (*SearchAsk)(AoeSearch *search, uint32_t *value_indices, size_t parameter_count, uint64_t *trial);
+    AoeStatus (*SearchTell)(AoeSearch *search, uint64_t trial, int32_t outcome, double cost);
+    AoeStatus (*SearchBest)(const AoeSearch *search, uint32_t *value_indices, size_t parameter_count, double *cost);
+    AoeStatus (*SearchGetReport)(const AoeSearch *search, char *buffer, size_t *size);
+    void (*SearchDestroy)(AoeSearch *search);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

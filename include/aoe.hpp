@@ -581,6 +581,85 @@ inline std::string simulate(const std::string &case_json, const Options &options
 }
 #endif
 
+/* ---- Search -------------------------------------------------------------------------------- */
+
+/* A search in a space of your own; see AoeSearch in aoe.h. Ended when this object goes. */
+class Search {
+public:
+    /* A configuration to measure: for each parameter the place of its value in the list of values. */
+    struct Trial {
+        std::uint64_t id;
+        std::vector<std::uint32_t> indices;
+    };
+    struct Best {
+        double cost;
+        std::vector<std::uint32_t> indices;
+    };
+
+    /* parameter_count: parameters of the space. */
+    static Result<Search> try_create(const std::string &space_json, std::size_t parameter_count,
+                                     const Options &options = {}) {
+        const std::vector<AoeOption> view = options.view();
+        AoeSearch *search = nullptr;
+        const Status status = AoeSearchCreate(space_json.c_str(), view.data(), view.size(), &search);
+        if (status != AOE_SUCCESS) return Failure::last(status);
+        return Search(search, parameter_count);
+    }
+
+    Search(Search &&other) noexcept
+        : search_(std::exchange(other.search_, nullptr)), parameter_count_(other.parameter_count_) {}
+    Search &operator=(Search &&other) noexcept {
+        std::swap(search_, other.search_);
+        std::swap(parameter_count_, other.parameter_count_);
+        return *this;
+    }
+    ~Search() { AoeSearchDestroy(search_); }
+
+    /* The C object, still owned by this one. */
+    AoeSearch *get() const noexcept { return search_; }
+
+    /* The next trial; nothing when the search is over, and then the report says why. */
+    Result<std::optional<Trial>> try_ask() {
+        Trial trial{0, std::vector<std::uint32_t>(parameter_count_)};
+        const Status status = AoeSearchAsk(search_, trial.indices.data(), trial.indices.size(), &trial.id);
+        if (status == AOE_ERROR_EXHAUSTED) return std::optional<Trial>();
+        if (status != AOE_SUCCESS) return Failure::last(status);
+        return std::optional<Trial>(std::move(trial));
+    }
+    Result<void> try_tell(std::uint64_t trial, double cost) {
+        return Result<void>::from(AoeSearchTell(search_, trial, AOE_TRIAL_MEASURED, cost));
+    }
+    Result<void> try_fail(std::uint64_t trial) {
+        return Result<void>::from(AoeSearchTell(search_, trial, AOE_TRIAL_FAILED, 0));
+    }
+    Result<Best> try_best() const {
+        Best best{0, std::vector<std::uint32_t>(parameter_count_)};
+        const Status status = AoeSearchBest(search_, best.indices.data(), best.indices.size(), &best.cost);
+        if (status != AOE_SUCCESS) return Failure::last(status);
+        return best;
+    }
+    Result<std::string> try_report() const {
+        return detail::read_text(
+            [this](char *buffer, std::size_t *size) { return AoeSearchGetReport(search_, buffer, size); });
+    }
+
+#if AOE_HAS_EXCEPTIONS
+    static Search create(const std::string &space_json, std::size_t parameter_count, const Options &options = {}) {
+        return try_create(space_json, parameter_count, options).value();
+    }
+    std::optional<Trial> ask() { return try_ask().value(); }
+    void tell(std::uint64_t trial, double cost) { try_tell(trial, cost).value(); }
+    void fail(std::uint64_t trial) { try_fail(trial).value(); }
+    Best best() const { return try_best().value(); }
+    std::string report() const { return try_report().value(); }
+#endif
+
+private:
+    Search(AoeSearch *search, std::size_t parameter_count) : search_(search), parameter_count_(parameter_count) {}
+    AoeSearch *search_;
+    std::size_t parameter_count_;
+};
+
 } // namespace aoe
 
 #endif /* AOE_HPP */

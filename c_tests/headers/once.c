@@ -17,3 +17,4 @@ typedef char session_is_64_bits[sizeof(AoeSessionId) == 8 ? 1 : -1];
 typedef char size_comes_first[offsetof(AoeApi, struct_size) == 0 && offsetof(AoeProgress, struct_size) == 0 ? 1 : -1];
 typedef char table_of_0_1[offsetof(AoeApi, GraphGetNodeAttrString) == 40 * sizeof(void *) ? 1 : -1];
 typedef char simulate_comes_next[offsetof(AoeApi, Simulate) == 41 * sizeof(void *) ? 1 : -1];
+typedef char searches_come_next[offsetof(AoeApi, SearchDestroy) == 47 * sizeof(void *) ? 1 : -1];

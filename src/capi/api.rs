@@ -10,6 +10,9 @@ use super::graph::{
     AoeNodeId,
 };
 use super::option::AoeOption;
+use super::search::{
+    AoeSearch, AoeSearchAsk, AoeSearchBest, AoeSearchCreate, AoeSearchDestroy, AoeSearchGetReport, AoeSearchTell,
+};
 use super::session::{
     AoeCancel, AoeCreateSession, AoeDestroySession, AoeFinalize, AoeGetReport, AoeGetSessionError, AoeGetTunedGraph,
     AoeInitialize, AoeSessionId, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
@@ -152,6 +155,28 @@ pub struct AoeApi {
         buffer: *mut c_char,
         size: *mut usize,
     ) -> AoeStatus,
+    pub SearchCreate: unsafe extern "C" fn(
+        space_json: *const c_char,
+        options: *const AoeOption,
+        option_count: usize,
+        search: *mut *mut AoeSearch,
+    ) -> AoeStatus,
+    pub SearchAsk: unsafe extern "C" fn(
+        search: *mut AoeSearch,
+        value_indices: *mut u32,
+        parameter_count: usize,
+        trial: *mut u64,
+    ) -> AoeStatus,
+    pub SearchTell: unsafe extern "C" fn(search: *mut AoeSearch, trial: u64, outcome: i32, cost: f64) -> AoeStatus,
+    pub SearchBest: unsafe extern "C" fn(
+        search: *const AoeSearch,
+        value_indices: *mut u32,
+        parameter_count: usize,
+        cost: *mut f64,
+    ) -> AoeStatus,
+    pub SearchGetReport:
+        unsafe extern "C" fn(search: *const AoeSearch, buffer: *mut c_char, size: *mut usize) -> AoeStatus,
+    pub SearchDestroy: unsafe extern "C" fn(search: *mut AoeSearch),
 }
 
 static API: AoeApi = AoeApi {
@@ -197,6 +222,12 @@ static API: AoeApi = AoeApi {
     SetLogCallback: AoeSetLogCallback,
     GraphGetNodeAttrString: AoeGraphGetNodeAttrString,
     Simulate: AoeSimulate,
+    SearchCreate: AoeSearchCreate,
+    SearchAsk: AoeSearchAsk,
+    SearchTell: AoeSearchTell,
+    SearchBest: AoeSearchBest,
+    SearchGetReport: AoeSearchGetReport,
+    SearchDestroy: AoeSearchDestroy,
 };
 
 /// See `include/aoe.h`.

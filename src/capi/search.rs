@@ -37,9 +37,8 @@ pub unsafe extern "C" fn AoeSearchCreate(
 ) -> AoeStatus {
     guard("AoeSearchCreate", || {
         // SAFETY: the header's contract.
-        let (space, options, search) = unsafe {
-            (text(space_json, "space_json")?, self::options(options, option_count)?, out(search, "search")?)
-        };
+        let (space, options, search) =
+            unsafe { (text(space_json, "space_json")?, self::options(options, option_count)?, out(search, "search")?) };
         let handle = searches::create(space, &gather(pairs(&options))?)?;
         search.write(std::ptr::without_provenance_mut(handle as usize));
         Ok(())

@@ -106,7 +106,7 @@ fn a_panic_payload_that_panics_when_dropped_is_never_dropped() {
 #[test]
 fn a_destructor_clears_the_last_error_unless_it_panics() {
     let _ = guard("AoeSomething", || Err(Error::param("here", "is wrong")));
-    guard_destroy("AoeSomethingDestroy", || ());
+    guard_destroy("AoeSomethingDestroy", || Ok(()));
     assert_eq!(last_error(), "");
     guard_destroy("AoeSomethingDestroy", || std::panic::resume_unwind(Box::new("at sea")));
     assert!(last_error().contains("AoeSomethingDestroy") && last_error().contains("at sea"), "{}", last_error());

@@ -174,9 +174,8 @@ pub fn gather<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result
 
 /// Refuses options that `user`, which knows only some, would not act on. GE's own keys have no effect anywhere.
 pub fn restrict(options: &OptionMap, known: &[&str], user: &str) -> Result<()> {
-    let ignored = |(key, value): &(&String, &String)| {
-        !value.is_empty() && find(key).is_some() && !known.contains(&key.as_str())
-    };
+    let ignored =
+        |(key, value): &(&String, &String)| !value.is_empty() && find(key).is_some() && !known.contains(&key.as_str());
     match options.iter().find(ignored) {
         Some((key, _)) => Err(Error::option(key, format!("has no effect on {user}, which knows {}", known.join(", ")))),
         None => Ok(()),

@@ -5,10 +5,9 @@
 
 use super::options::{OptionMap, restrict};
 use crate::search::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
-use crate::space::custom::{Space, Value};
+use crate::space::custom::{Named, Space};
 use crate::status::{Error, Result};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use slotmap::{Key, KeyData, SlotMap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -201,19 +200,6 @@ struct Report<'a> {
 struct Best<'a> {
     cost: f64,
     configuration: Named<'a>,
-}
-
-/// A configuration by the names of its parameters.
-struct Named<'a>(&'a Space, &'a [u32]);
-
-impl Serialize for Named<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.1.len()))?;
-        for (name, value) in self.0.named(self.1) {
-            map.serialize_entry(name, value as &Value)?;
-        }
-        map.end()
-    }
 }
 
 /// A configuration as places in the lists of values that were given.

@@ -14,7 +14,7 @@ pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
 
 /// The SoC that these options ask for. GE's own keys have no effect here either.
 ///
-/// Fails with [`Error::Option`] for an option of tuning, which would have no effect, and as [`Parts::new`] does.
+/// Fails with [`crate::status::Error::Option`] for an option of tuning, which would have no effect, and as [`Parts::new`] does.
 pub fn parts(options: &OptionMap) -> Result<Parts> {
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     restrict(options, &OPTIONS, "a simulation")?;

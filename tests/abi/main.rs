@@ -87,7 +87,8 @@ const TABLE: &str = "struct_size GetVersion GetLastError GetStatusName Initializ
     GraphSetAttrDataType GraphSetAttrInts GraphSetAttrFloats GraphGetNodeCount GraphFindNode GraphDestroy \
     CreateSession DestroySession SetGeSession SetDependGraphs SetDependGraphsInputs SetTuningGraph \
     SetTuningGraphInput TuningGraph Cancel GetReport GetTunedGraph GetSessionError SetProgressCallback \
-    SetLogCallback GraphGetNodeAttrString Simulate";
+    SetLogCallback GraphGetNodeAttrString Simulate SearchCreate SearchAsk SearchTell \
+    SearchBest SearchGetReport SearchDestroy";
 
 #[test]
 fn fields_of_the_table_stay_where_they_are() {

@@ -26,13 +26,14 @@
 //! | `program` | constraints compiled for one order of parameters, and the walk over what they leave |
 //! | `rows`, `group` | the legal set: a product of groups, each listed or, where it is too large, walked |
 //! | `conflict` | which constraints leave nothing |
-//! | `json`, `recorded` | the JSON form; tables of recorded measurements |
+//! | `json`, `named`, `recorded` | the JSON form; a configuration as JSON; tables of recorded measurements |
 
 mod conflict;
 mod constraint;
 mod expression;
 mod group;
 mod json;
+mod named;
 mod parameter;
 mod program;
 mod recorded;
@@ -42,6 +43,7 @@ mod set;
 mod tests;
 mod value;
 
+pub use named::Named;
 pub use parameter::{MAX_NAME_BYTES, MAX_PARAMETERS, MAX_VALUES, Parameter, ValueKind};
 pub use recorded::Recorded;
 pub use set::Neighbourhood;

@@ -5,11 +5,10 @@ use super::measurer::Measured;
 use crate::console::Console;
 use crate::progress;
 use aoe::search::{Domain, StopReason, Trial};
-use aoe::space::custom::{Space, Value};
+use aoe::space::custom::{Named, Space, Value};
 use aoe::status::{Error, Result};
 use indicatif::ProgressBar;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
@@ -41,19 +40,6 @@ struct Best {
     trial: u64,
     configuration: Vec<u32>,
     time: f64,
-}
-
-/// A configuration by the names of its parameters.
-struct Named<'a>(&'a Space, &'a [u32]);
-
-impl Serialize for Named<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.1.len()))?;
-        for (name, value) in self.0.named(self.1) {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
 }
 
 #[derive(Serialize)]
