@@ -182,3 +182,16 @@ fn a_reader_that_goes_away_ends_the_work_without_a_word() {
     expect(&output, 0, &[]);
     assert_eq!(said(&output), "");
 }
+
+#[test]
+fn explanations_are_text_or_a_trace() {
+    let place = Place::new();
+    let text = place.feed(&["--explain"], CASE);
+    expect(&text, 0, &[]);
+    assert!(String::from_utf8(text.stdout).unwrap().contains("us by the model (bound: "));
+    let trace = place.feed(&["--explain=trace", "--output=trace.json"], CASE);
+    expect(&trace, 0, &[]);
+    let trace: Value = serde_json::from_slice(&std::fs::read(place.path("trace.json")).unwrap()).unwrap();
+    assert!(trace["traceEvents"].as_array().unwrap().len() > 20);
+    expect(&place.feed(&["--explain=picture"], CASE), 2, &["picture"]);
+}

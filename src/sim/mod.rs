@@ -11,6 +11,7 @@ mod machine;
 mod recipe;
 #[cfg(test)]
 mod tests;
+pub mod timeline;
 mod vector;
 
 pub use constants::Constants;

@@ -7,6 +7,7 @@ mod attention;
 mod case;
 mod conv;
 mod deal;
+mod explain;
 mod fields;
 mod lines;
 mod operands;
@@ -22,6 +23,8 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use case::Case;
+pub use explain::Explanation;
+use explain::Trace;
 pub use parts::Parts;
 use serde::Serialize;
 use std::io::{BufRead, Write};
@@ -106,31 +109,70 @@ pub struct Count {
     pub failed: u64,
 }
 
+/// What is written of each case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The answer, a line of JSON.
+    Answers,
+    /// The timeline of the busiest core's pipes as text of at most 100 columns.
+    Text,
+    /// The same as one Chrome trace for all cases, which Perfetto opens.
+    Trace,
+}
+
 /// Answers every line of `cases` in order; empty lines get no answer. An error answer names its line.
 ///
 /// Fails only when reading or writing does.
-pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts) -> std::io::Result<Count> {
+pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, form: Form) -> std::io::Result<Count> {
     let mut line = Vec::new();
     let mut count = Count::default();
     let mut number: u64 = 0;
+    let mut trace = Trace::default();
     while let Some(kind) = lines::next(cases, &mut line, MAX_LINE_BYTES)? {
         number += 1;
-        let priced = match text(&line, &kind, number) {
+        let case = match text(&line, &kind, number) {
             Ok("") => continue,
-            Ok(case) => price(case, parts).map_err(|error| (case::id_of(case), error)),
-            Err(error) => Err((serde_json::Value::Null, error)),
+            case => case,
         };
         count.cases += 1;
-        let answer = priced.unwrap_or_else(|(id, error)| {
+        let mut fail = |error: Error| {
             count.failed += 1;
-            let error = format!("line {number}: {error}");
-            to_json(&Failure { id: &id, error }).unwrap_or_default()
-        });
-        answers.write_all(answer.as_bytes())?;
-        answers.write_all(b"\n")?;
+            format!("line {number}: {error}")
+        };
+        match form {
+            Form::Answers => {
+                let answer = case.and_then(|case| price(case, parts)).unwrap_or_else(|error| {
+                    let id = std::str::from_utf8(&line).map_or(serde_json::Value::Null, case::id_of);
+                    to_json(&Failure { id: &id, error: fail(error) }).unwrap_or_default()
+                });
+                answers.write_all(answer.as_bytes())?;
+                answers.write_all(b"\n")?;
+            }
+            Form::Text => {
+                let text = case.and_then(|case| explain(case, parts)).map(|e| e.text());
+                answers.write_all(text.unwrap_or_else(|error| fail(error) + "\n\n").as_bytes())?;
+            }
+            Form::Trace => match case.and_then(|case| explain(case, parts)) {
+                Ok(explanation) => trace.add(&explanation, answers)?,
+                Err(error) => trace.fail(&fail(error), answers)?,
+            },
+        }
+    }
+    if form == Form::Trace {
+        trace.end(answers)?;
     }
     answers.flush()?;
     Ok(count)
+}
+
+/// Explains one case. Fails as [`price`] does.
+pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
+    let parsed = Case::parse(case)?;
+    let (soc, note) = parts.of(parsed.soc())?;
+    let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).collect();
+    let job = parsed.job(soc)?;
+    let timeline = Model::new(&job.workload, soc)?.timeline(&job.schedule)?;
+    Ok(Explanation { id: job.id, workload: job.workload.to_string(), soc: soc.name.clone(), notes, timeline })
 }
 
 /// The text of a line, without blanks around it.

@@ -1,6 +1,6 @@
 //! Cases of every kind of mistake, and answers that can be read again.
 
-use super::{Count, MAX_LINE_BYTES, Parts, answer, read, run};
+use super::{Count, Form, MAX_LINE_BYTES, Parts, answer, read, run};
 use crate::soc::Soc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -191,7 +191,7 @@ fn lines_are_answered_in_order_whatever_is_in_them() {
     }
     text.extend_from_slice(good.as_bytes());
     let mut answers = Vec::new();
-    let count = run(&mut text.as_slice(), &mut answers, &mut parts()).unwrap();
+    let count = run(&mut text.as_slice(), &mut answers, &mut parts(), Form::Answers).unwrap();
     assert_eq!(count, Count { cases: 6, failed: 3 });
     let answers: Vec<Value> =
         std::str::from_utf8(&answers).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -205,7 +205,7 @@ fn lines_are_answered_in_order_whatever_is_in_them() {
 #[test]
 fn compressed_input_is_named() {
     let mut answers = Vec::new();
-    run(&mut &b"\x1f\x8b\x08\x00rest\n"[..], &mut answers, &mut parts()).unwrap();
+    run(&mut &b"\x1f\x8b\x08\x00rest\n"[..], &mut answers, &mut parts(), Form::Answers).unwrap();
     assert!(String::from_utf8(answers).unwrap().contains("gzip -dc"));
 }
 
@@ -216,6 +216,50 @@ fn the_schedule_of_an_answer_is_that_of_a_case() {
         let again = ask(&with(case, "/schedule", first["schedule"].clone()));
         assert_eq!(first, again);
     }
+}
+
+#[test]
+fn an_explanation_fits_100_columns_and_accounts_for_the_time() {
+    let (mut text, case) = (Vec::new(), matmul().to_string());
+    let cases = format!("{case}\nnonsense\n{}\n", kernel());
+    let count = run(&mut cases.as_bytes(), &mut text, &mut parts(), Form::Text).unwrap();
+    assert_eq!(count, Count { cases: 3, failed: 1 });
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    for part in
+        ["mte2", "cube", "fixpipe", "vector", "mte3", "steady", "drain", "Ascend910B2", "line 2: case: not a case"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let time = ask(&case)["time_us"].as_f64().unwrap();
+    assert!(text.contains(&format!("{time:.3} us by the model")), "{time}: {text}");
+}
+
+#[test]
+fn a_trace_has_named_rows_and_events_that_do_not_overlap() {
+    let mut text = Vec::new();
+    let cases = format!("{}\nnonsense\n{}\n", matmul(), kernel());
+    run(&mut cases.as_bytes(), &mut text, &mut parts(), Form::Trace).unwrap();
+    let trace: Value = serde_json::from_slice(&text).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let mut rows = std::collections::BTreeMap::new();
+    let mut named = std::collections::BTreeSet::new();
+    for event in events {
+        let row = (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap_or(0));
+        match (event["ph"].as_str().unwrap(), event["name"].as_str().unwrap()) {
+            ("X", _) => {
+                let (ts, dur) = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
+                let end = rows.entry(row).or_insert(0.0);
+                assert!(ts >= *end - 1e-6 && dur >= 0.0, "{event} begins before {end}");
+                *end = ts + dur;
+            }
+            ("M", "thread_name") => drop(named.insert(row)),
+            ("M", _) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(rows.len() > 30 && rows.keys().all(|row| named.contains(row)), "{rows:?} {named:?}");
+    assert!(String::from_utf8(text).unwrap().contains("line 2: case"));
 }
 
 /// A number as likely small and good as far beyond what there is.

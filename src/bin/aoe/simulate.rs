@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::session::simulation;
+use aoe::simulate::Form;
 use aoe::status::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
@@ -30,6 +31,16 @@ fn arguments() -> Command {
         )
         .arg(file("input", "Cases; - is standard input"))
         .arg(file("output", "Answers; - is standard output. A file is replaced when all answers are there"))
+        .arg(
+            Arg::new("explain")
+                .long("explain")
+                .value_name("FORM")
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("text")
+                .value_parser(["text", "trace"])
+                .help("Write why each kernel takes its time, not answers: text, or a Chrome trace for Perfetto"),
+        )
         .args(simulation::options().map(|spec| arguments::argument(spec).help_heading("SoC")))
 }
 
@@ -40,11 +51,16 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     }
     let mut parts = simulation::parts(settings.options())?;
     let text = |name: &str| matches.get_one::<String>(name).map_or("-", String::as_str);
+    let form = match matches.get_one::<String>("explain").map(String::as_str) {
+        None => Form::Answers,
+        Some("trace") => Form::Trace,
+        Some(_) => Form::Text,
+    };
     let mut input = Input::open(text("input"))?;
     let mut output = Output::open(text("output"), &input)?;
     let mut read_failed = false;
     let mut reader = Noting { reader: input.reader(), failed: &mut read_failed };
-    let outcome = aoe::simulate::run(&mut reader, output.writer(), &mut parts);
+    let outcome = aoe::simulate::run(&mut reader, output.writer(), &mut parts, form);
     let count = match (outcome, read_failed) {
         (Ok(count), _) => count,
         (Err(error), true) => return Err(Error::file("read", &input.name, error)),

@@ -5,6 +5,7 @@
 
 mod side;
 mod task;
+mod walk;
 
 use super::constants::Constants;
 use super::machine::{Machine, norm};
@@ -14,6 +15,7 @@ use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, SplitK};
 use side::Side;
 use task::Task;
+pub(super) use walk::{Operand, Reload, Walk};
 
 /// Most elements of one operand: beyond it sizes are taken for nonsense.
 const MAX_ELEMENTS: f64 = 1e15;

@@ -21,6 +21,8 @@ pub(super) struct Task {
     pub vec: f64,
     /// UB to GM on such cores.
     pub mte3: f64,
+    /// The scalar unit's issue of tiles.
+    pub scalar: f64,
     /// All pipes together, in the steady state.
     pub steady: f64,
     /// Before the first MMAD.
@@ -32,20 +34,22 @@ pub(super) struct Task {
 }
 
 /// Extents of one core task and the number of tiles in it.
-struct Tiles {
-    m: f64,
-    n: f64,
-    k: f64,
+pub(super) struct Tiles {
+    pub m: f64,
+    pub n: f64,
+    pub k: f64,
     /// L0 tiles along m and n.
-    along_m: f64,
-    along_n: f64,
+    pub along_m: f64,
+    pub along_n: f64,
     /// Products that the busiest core works through, rounds of tasks included.
-    products: f64,
-    active: f64,
+    pub products: f64,
+    /// Core tasks of the whole kernel.
+    pub tasks: f64,
+    pub active: f64,
 }
 
 impl Tiles {
-    fn new(p: &Problem, s: &CubeSchedule) -> Tiles {
+    pub fn new(p: &Problem, s: &CubeSchedule) -> Tiles {
         let (l0_m, l0_n) = (f64::from(s.l0.m), f64::from(s.l0.n));
         let extent = |single: u64, whole: f64, step: f64| (single as f64).min(up(whole, step));
         let (m, n) = (extent(s.single.m, p.m, FRACTAL), extent(s.single.n, p.n, FRACTAL));
@@ -59,6 +63,7 @@ impl Tiles {
             n: up(n, FRACTAL),
             k: up(k, p.k0),
             products: (tasks / used).ceil() * batch,
+            tasks,
             active: tasks.min(used),
         }
     }
@@ -69,27 +74,27 @@ impl Tiles {
 }
 
 /// An operand's way into L1 for one product.
-struct Loads {
+pub(super) struct Loads {
     /// Transfers; those that one instruction joins count once.
-    instructions: f64,
-    cycles: f64,
-    bytes: f64,
+    pub instructions: f64,
+    pub cycles: f64,
+    pub bytes: f64,
     /// Cycles of the first transfer.
-    first: f64,
+    pub first: f64,
 }
 
 /// One operand's panel in L1.
 #[derive(Clone, Copy)]
-struct Panel {
-    k: f64,
+pub(super) struct Panel {
+    pub k: f64,
     /// L0 tiles along m or n.
-    tiles: f64,
+    pub tiles: f64,
     batch: f64,
-    full: bool,
+    pub full: bool,
 }
 
 impl Panel {
-    fn new(tile: L1Tile, k: f64, tiles: f64) -> Panel {
+    pub fn new(tile: L1Tile, k: f64, tiles: f64) -> Panel {
         match tile {
             L1Tile::Full(_) => Panel { k, tiles, batch: 1.0, full: true },
             L1Tile::Panel(p) => Panel {
@@ -102,7 +107,7 @@ impl Panel {
     }
 
     /// Holds all of k at once.
-    fn whole_k(&self, k: f64) -> bool {
+    pub fn whole_k(&self, k: f64) -> bool {
         self.full || self.k >= k
     }
 }
@@ -139,13 +144,13 @@ impl Task {
         let scalar = tiles * c.tile_cycles;
         let steady = norm([cube, mte1, mte2, l2, behind_l1, output, scalar]);
         let fill = c.gm_latency + a.first + b.first + (mte1 + mac) / steps;
-        Task { mac, mte1, mte2, l2, fixpipe, vec, mte3, steady, fill, drain: output / tiles, active: t.active }
+        Task { mac, mte1, mte2, l2, fixpipe, vec, mte3, scalar, steady, fill, drain: output / tiles, active: t.active }
     }
 }
 
 /// Cycles of the loads into L0A and L0B. An operand whose L0 tile holds all of k stays there while the
 /// other's tiles pass; the kernel keeps the one that saves more.
-fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
+pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let machine = &p.machine;
     let load = |l0_extent: u32, depth: u32, rate: f64| {
         let loads = (t.k / f64::from(depth)).ceil();
@@ -171,7 +176,7 @@ fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
 }
 
 /// The loads into L1. Walking along m first keeps B's panel while A's pass, where it holds all of k.
-fn l1_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> (Loads, Loads) {
+pub(super) fn l1_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> (Loads, Loads) {
     let (a, b) = (Panel::new(s.l1_a, t.k, t.along_m), Panel::new(s.l1_b, t.k, t.along_n));
     let (a_groups, b_groups) = ((t.along_m / a.tiles).ceil(), (t.along_n / b.tiles).ceil());
     let again = |panel: &Panel, own: f64, other: f64, outer: bool| {

@@ -1,0 +1,133 @@
+//! The busiest core's loop over blocks, for the event schedule: how often each pipe works and how long each
+//! time, from the same sums as the closed form.
+
+use super::task::{Loads, Panel, Task, Tiles, l0_loads, l1_loads};
+use super::{Problem, Times};
+use crate::workload::{CubeSchedule, L1Tile, LoopOrder};
+
+/// When an operand's panel is brought to L1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sim) enum Reload {
+    /// Once for each product.
+    Once,
+    /// Once for each group of L0 tiles along the operand's own axis.
+    Group,
+    /// For each pair of groups, piece by piece along k.
+    Pair,
+}
+
+/// One operand's way to the cube. Times are microseconds.
+#[derive(Debug, Clone)]
+pub(in crate::sim) struct Operand {
+    pub reload: Reload,
+    /// L0 tiles along the operand's axis, and how many of them one panel holds.
+    pub tiles: u64,
+    pub tiles_in_panel: u64,
+    /// Pieces along k.
+    pub pieces: u64,
+    /// One B for all products, loaded for the first of them only.
+    pub first_product_only: bool,
+    /// One transfer to L1, and its bytes.
+    pub load_us: f64,
+    pub load_bytes: f64,
+    /// The part of a cube step's loads to L0.
+    pub l0_us: f64,
+    /// Buffers in L1 and L0.
+    pub l1_buffers: usize,
+    pub l0_buffers: usize,
+}
+
+/// The loop over blocks. Times are microseconds.
+#[derive(Debug, Clone)]
+pub(in crate::sim) struct Walk {
+    pub products: u64,
+    /// Walks along m first.
+    pub m_first: bool,
+    /// Cube steps of one L0C tile, and the time of each.
+    pub steps: u64,
+    pub mac_us: f64,
+    pub a: Operand,
+    pub b: Operand,
+    pub l0_c_buffers: usize,
+    /// One tile's way out.
+    pub fixpipe_us: f64,
+    pub vec_us: f64,
+    pub mte3_us: f64,
+    /// Issue of one tile.
+    pub scalar_us: f64,
+    /// From issuing the first transfer to its first byte; a transfer without a second buffer waits for it too.
+    pub latency_us: f64,
+    /// Core tasks of the kernel, and the cores that work on them.
+    pub tasks: u64,
+    pub active: u64,
+}
+
+impl Walk {
+    /// Tiles of L0C in all products.
+    pub fn tiles(&self) -> u64 {
+        self.products.saturating_mul(self.a.tiles).saturating_mul(self.b.tiles)
+    }
+}
+
+impl Problem {
+    /// Microseconds before the last of so many cores works.
+    pub(in crate::sim) fn start_us(&self, cores: f64) -> f64 {
+        self.machine.start_us(cores)
+    }
+
+    /// The loop that [`Problem::times`] prices.
+    pub(in crate::sim) fn walk(&self, s: &CubeSchedule) -> (Walk, Times) {
+        let (t, task) = (Tiles::new(self, s), Task::new(self, s));
+        let us = |cycles: f64| cycles / self.machine.mhz;
+        let steps = (t.k / f64::from(s.l0.k_a)).ceil().max(1.0);
+        let tiles = t.products * t.along_m * t.along_n;
+        let (a_loads, b_loads) = l1_loads(self, s, &t);
+        let [a_l0, b_l0] = l0_loads(self, s, &t);
+        // What issuing the transfers costs, per instruction.
+        let issue = (task.mte2 - a_loads.cycles - b_loads.cycles) / (a_loads.instructions + b_loads.instructions);
+        let m_first = s.order == LoopOrder::MFirst;
+        let operand = |tile: L1Tile, along: f64, loads: &Loads, l0: f64, outer: bool, buffers: [u8; 2]| {
+            let panel = Panel::new(tile, t.k, along);
+            let transfers = (loads.cycles / loads.first).max(1.0);
+            let own = issue * loads.instructions / transfers + loads.first;
+            let alone = (along / panel.tiles).ceil() <= 1.0;
+            let reload = match () {
+                () if panel.full => Reload::Once,
+                () if panel.whole_k(t.k) && (outer || alone) => Reload::Group,
+                () => Reload::Pair,
+            };
+            Operand {
+                reload,
+                tiles: along as u64,
+                tiles_in_panel: panel.tiles as u64,
+                pieces: if reload == Reload::Pair { (t.k / panel.k).ceil() as u64 } else { 1 },
+                first_product_only: false,
+                load_us: us(own.max(loads.bytes / transfers / self.machine.l2_rate)),
+                load_bytes: loads.bytes / transfers,
+                l0_us: us(l0 / tiles / steps),
+                l1_buffers: usize::from(buffers[0]),
+                l0_buffers: usize::from(buffers[1]),
+            }
+        };
+        let a = operand(s.l1_a, t.along_m, &a_loads, a_l0, !m_first, [s.buffers.l1_a, s.buffers.l0_a]);
+        let b = operand(s.l1_b, t.along_n, &b_loads, b_l0, m_first, [s.buffers.l1_b, s.buffers.l0_b]);
+        let b_stays = self.b_shared && (b_loads.cycles / b_loads.first) <= 1.0;
+        let walk = Walk {
+            products: t.products as u64,
+            m_first,
+            steps: steps as u64,
+            mac_us: us(task.mac / tiles / steps),
+            a,
+            b: Operand { first_product_only: b_stays, ..b },
+            l0_c_buffers: usize::from(s.buffers.l0_c),
+            fixpipe_us: us(task.fixpipe / tiles),
+            vec_us: us(task.vec / tiles),
+            mte3_us: us(task.mte3 / tiles),
+            scalar_us: us(task.scalar / tiles),
+            latency_us: us(self.machine.constants.gm_latency),
+            tasks: t.tasks as u64,
+            active: t.active as u64,
+        };
+        (walk, self.times(s))
+    }
+}
