@@ -195,3 +195,14 @@ fn explanations_are_text_or_a_trace() {
     assert!(trace["traceEvents"].as_array().unwrap().len() > 20);
     expect(&place.feed(&["--explain=picture"], CASE), 2, &["picture"]);
 }
+
+#[test]
+fn a_soc_says_where_its_values_come_from() {
+    let soc = |arguments: &[&str]| Command::new(env!("CARGO_BIN_EXE_aoe")).arg("soc").args(arguments).output().unwrap();
+    let output = soc(&["ascend910b4", "--sources"]);
+    expect(&output, 0, &[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let clock = text.lines().find(|line| line.starts_with("cube_freq_mhz")).unwrap();
+    assert!(clock.contains("1650") && clock.contains("measured") && clock.contains("1500"), "{clock}");
+    expect(&soc(&["--sources"]), 2, &["NAME"]);
+}

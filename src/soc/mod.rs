@@ -3,9 +3,12 @@
 //! Field names are CANN's `platform_config` names, with a unit where CANN's has none.
 
 mod load;
+mod source;
 mod table;
 #[cfg(test)]
 mod tests;
+
+pub use source::Origin;
 
 use crate::spelling::edit_distance;
 use crate::status::{Error, Result};

@@ -2,6 +2,7 @@
 
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::table::{Align, table};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgMatches, Command};
@@ -13,11 +14,20 @@ pub const COMMAND: Subcommand = Subcommand { arguments, run };
 fn arguments() -> Command {
     Command::new("soc")
         .about("List the SoCs to tune for, or show one as the JSON that --soc_version reads")
+        .arg(
+            Arg::new("sources")
+                .long("sources")
+                .num_args(0)
+                .action(clap::ArgAction::SetTrue)
+                .requires("name")
+                .help("Show where each value of the SoC comes from, as a table"),
+        )
         .arg(Arg::new("name").value_name("NAME").help("SoC to show, in any case; all are listed without it"))
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     match matches.get_one::<String>("name") {
+        Some(name) if matches.get_flag("sources") => sources(&Soc::find(name)?, console),
         Some(name) => show(&Soc::find(name)?, console),
         None => list(console),
     }
@@ -43,6 +53,27 @@ fn list(console: &Console) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// One line for each value: what it is, how it is known, from where.
+fn sources(soc: &Soc, console: &Console) -> Result<()> {
+    let serde_json::Value::Object(fields) = to_json(soc)? else { return Ok(()) };
+    let row = |(field, value): (&String, &serde_json::Value)| {
+        let (origin, text) = soc.source(field).map_or(("", ""), |(origin, text)| (origin.name(), text));
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        [field.clone(), value, origin.to_owned(), text.to_owned()]
+    };
+    let rows: Vec<_> = fields.iter().map(row).collect();
+    let columns = [("field", Align::Left), ("value", Align::Right), ("known", Align::Left), ("source", Align::Left)];
+    for line in table(columns, &rows) {
+        console.line(&line);
+    }
+    Ok(())
+}
+
+fn to_json(soc: &Soc) -> Result<serde_json::Value> {
+    serde_json::to_value(soc)
+        .map_err(|error| Error::Internal { place: "aoe soc".to_owned(), message: error.to_string() })
 }
 
 fn show(soc: &Soc, console: &Console) -> Result<()> {
