@@ -64,7 +64,7 @@ impl Parameter {
 
     /// The value's index; an integer finds the real number that equals it and the other way round.
     pub fn index_of(&self, value: &Value) -> Option<u32> {
-        self.values.iter().position(|own| equal(own, value)).map(|index| index as u32)
+        self.values.iter().position(|own| own.equals(value)).map(|index| index as u32)
     }
 
     /// Where the value of an index stood in the list that was given.
@@ -170,8 +170,11 @@ fn described(value: &Value) -> String {
     }
 }
 
-fn equal(a: &Value, b: &Value) -> bool {
-    key(a) == key(b)
+impl Value {
+    /// Whether two values are the same; an integer may equal a real number.
+    pub fn equals(&self, other: &Value) -> bool {
+        key(self) == key(other)
+    }
 }
 
 /// What two equal values share.

@@ -3,7 +3,7 @@
 //! The table is CSV, plain or compressed with gzip: a header, one column for each parameter, then `time_ms`
 //! and `status` (`ok`, or why there is no time). What follows `time_ms` is found by name.
 
-use super::{Parameter, Space, Value, ValueKind};
+use super::{Parameter, Space, Value};
 use crate::input_file;
 use crate::status::{Error, Result};
 use csv::{ReaderBuilder, StringRecord, Trim};
@@ -57,13 +57,13 @@ impl Recorded {
         };
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(content);
         let columns = Columns::of(reader.headers().map_err(malformed)?).map_err(|reason| fault(Some(1), reason))?;
-        let mut values: Vec<Vec<Value>> = vec![Vec::new(); columns.parameters.len()];
+        let mut cells: Vec<Column> = columns.parameters.iter().map(|_| Column::default()).collect();
         let (mut outcomes, mut lines) = (Vec::new(), Vec::new());
         for record in reader.records() {
             let record = record.map_err(malformed)?;
             let line = record.position().map_or(0, |position| position.line() as usize);
-            for (column, cell) in values.iter_mut().zip(&record) {
-                column.push(Value::parse(cell));
+            for (column, cell) in cells.iter_mut().zip(&record) {
+                column.push(cell);
             }
             outcomes.push(columns.outcome(&record).map_err(|reason| fault(Some(line), reason))?);
             lines.push(line);
@@ -75,7 +75,7 @@ impl Recorded {
             Error::Space { place, reason } => fault(None, format!("{place}: {reason}")),
             other => other,
         };
-        let listed = columns.parameters.iter().zip(&mut values).map(|(name, column)| indexed(name, column));
+        let listed = columns.parameters.iter().zip(cells).map(|(name, column)| column.indexed(name));
         let (parameters, indices): (Vec<_>, Vec<_>) =
             listed.collect::<Result<Vec<_>>>().map_err(located)?.into_iter().unzip();
         let rows: Vec<Vec<u32>> =
@@ -141,32 +141,46 @@ impl Columns {
     }
 }
 
-/// The parameter of a column, and the index of the value in each row.
-fn indexed(name: &str, column: &mut [Value]) -> Result<(Parameter, Vec<u32>)> {
-    // One text makes all of them texts, written as in the file.
-    if column.iter().any(|value| matches!(value, Value::Text(_))) {
-        for value in column.iter_mut() {
-            *value = Value::Text(value.to_string());
+/// The cells of one parameter.
+#[derive(Default)]
+struct Column {
+    distinct: Vec<String>,
+    places: FxHashMap<String, u32>,
+    /// For each row, which of the distinct cells it has.
+    rows: Vec<u32>,
+}
+
+impl Column {
+    fn push(&mut self, cell: &str) {
+        let place = if let Some(&place) = self.places.get(cell) {
+            place
+        } else {
+            self.distinct.push(cell.to_owned());
+            let place = self.distinct.len() as u32 - 1;
+            self.places.insert(cell.to_owned(), place);
+            place
+        };
+        self.rows.push(place);
+    }
+
+    /// The parameter, and the index of its value in each row.
+    fn indexed(self, name: &str) -> Result<(Parameter, Vec<u32>)> {
+        let mut values: Vec<Value> = self.distinct.iter().map(|cell| Value::parse(cell)).collect();
+        // One text makes all of them texts, as they are written.
+        if values.iter().any(|value| matches!(value, Value::Text(_))) {
+            values = self.distinct.into_iter().map(Value::Text).collect();
         }
-    }
-    let mut distinct: Vec<Value> = Vec::new();
-    let mut places: FxHashMap<String, u32> = FxHashMap::default();
-    let mut rows = Vec::with_capacity(column.len());
-    for value in column.iter() {
-        let place = *places.entry(value.to_string()).or_insert_with(|| {
-            distinct.push(value.clone());
-            distinct.len() as u32 - 1
-        });
-        rows.push(place);
-    }
-    let parameter = Parameter::new(name, distinct)?;
-    if parameter.kind() == ValueKind::Numbers {
-        let indices = parameter.indices_of_given();
-        for row in &mut rows {
-            *row = indices[*row as usize];
+        // A number may be written in two ways.
+        let mut different: Vec<Value> = Vec::new();
+        for value in &values {
+            if !different.iter().any(|known| known.equals(value)) {
+                different.push(value.clone());
+            }
         }
+        let parameter = Parameter::new(name, different)?;
+        let indices: Vec<u32> = values.iter().filter_map(|value| parameter.index_of(value)).collect();
+        Ok((parameter, self.rows.into_iter().map(|place| indices[place as usize]).collect()))
     }
-    Ok((parameter, rows))
 }
 
 #[cfg(test)]
@@ -200,6 +214,8 @@ mod tests {
     fn columns_are_found_by_name_and_packed_tables_are_read() {
         let plain = parse("a,time_ms\n1,3\n2.0,4\n").unwrap();
         assert_eq!(plain.outcome(&[1]), Some(Ok(4.0)));
+        let texts = parse("a,time_ms\n0.50,3\n\"x,y\",4\n").unwrap();
+        assert_eq!(texts.space().parameters()[0].values(), ["0.50", "x,y"].map(|text| Value::Text(text.into())));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("table.csv.gz");
         let mut packer =
@@ -224,7 +240,7 @@ mod tests {
             ("a,time_ms\n1,-2\n", &[":2", "`-2` is not a time"]),
             ("a,b,time_ms\n1,2,3\n2,2,3\n1,2,4\n", &[":4", "that of line 2"]),
             ("a,a,time_ms\n1,2,3\n", &["`a`", "same name"]),
-            ("a,time_ms\n1,2\n1.0,2\n", &["`a`", "repeats"]),
+            ("a,time_ms\n1,2\n1.0,2\n", &[":3", "that of line 2"]),
         ] {
             let message = parse(text).unwrap_err().to_string();
             assert!(parts.iter().all(|part| message.contains(part)), "{text:?}: {message}");
