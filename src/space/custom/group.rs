@@ -3,6 +3,7 @@
 //! Groups do not depend on each other: the legal set of a space is the product of its groups' sets.
 
 use super::constraint::Constraint;
+use super::diagram::{Built, Diagram, Limits};
 use super::program::{Choices, Ended, Program, State};
 use super::rows::Rows;
 
@@ -10,6 +11,12 @@ use super::rows::Rows;
 const LISTED_VALUES: usize = 1 << 24;
 /// Values that listing may try; a set that takes more is walked instead.
 const LISTING_STEPS: u64 = 1 << 25;
+/// Combinations from which on a group is first tried to be merged.
+const LARGE: f64 = 1e9;
+/// Limits of that try, which takes a few tenths of a second and some 40 MB at most.
+const FIRST_TRY: Limits = Limits { edges: 1 << 20, tries: 1 << 20, results: 1 << 21 };
+/// Limits of the try after listing has failed.
+const LAST_TRY: Limits = Limits { edges: 1 << 22, tries: 1 << 22, results: 1 << 23 };
 /// Values that may be tried to see whether a prefix of a walked set leads anywhere.
 const LOOKAHEAD: u64 = 128;
 
@@ -27,7 +34,9 @@ pub struct Group {
 pub enum Set {
     /// All of them.
     Listed(Rows),
-    /// Too many to list: what is legal is decided when it is asked.
+    /// Too many to list, but prefixes that can go on alike are shared.
+    Merged(Diagram),
+    /// Too many for both: what is legal is decided when it is asked.
     Walked(Program),
 }
 
@@ -43,8 +52,8 @@ pub enum Found {
 }
 
 impl Group {
-    /// Finds the legal combinations of some parameters, ascending, and of all constraints that depend on them; `choices` is by
-    /// parameter.
+    /// Finds the legal combinations of some parameters, ascending, and of all constraints that depend on them;
+    /// `choices` is by parameter.
     pub fn find(members: Vec<u32>, choices: &[Choices], constraints: &[&Constraint]) -> Found {
         if let ([parameter], []) = (&members[..], constraints) {
             let values: Vec<u32> = choices[*parameter as usize].iter().map(|&(index, _)| index).collect();
@@ -52,37 +61,35 @@ impl Group {
             let group = Group { members, set: Set::Listed(Rows::of_values(values)) };
             return if empty { Found::Nothing } else { Found::Group(group) };
         }
-        let bits: Vec<u32> = members.iter().map(|&member| bits_of(&choices[member as usize])).collect();
-        let packable = bits.iter().sum::<u32>() <= u128::BITS;
-        let order = if packable { good_order(&members, choices, constraints) } else { members.clone() };
-        let program = Program::new(&order, choices, constraints.iter().copied());
-        let limit = LISTED_VALUES / members.len();
-        let mut steps = LISTING_STEPS;
-        let (found, ended, rows) = if packable {
-            let shifts = shifts(&order, &members, &bits);
-            let mut packed = Vec::new();
-            let ended = program.walk(&mut program.start(), 0, &mut steps, |bound| {
-                packed.push(bound.iter().zip(&shifts).fold(0, |row, (&value, shift)| row | u128::from(value) << shift));
-                packed.len() <= limit
-            });
-            (!packed.is_empty(), ended, (ended == Ended::Complete).then(|| Rows::from_packed(packed, &bits)))
-        } else {
-            let mut flat = Vec::new();
-            let ended = program.walk(&mut program.start(), 0, &mut steps, |bound| {
-                flat.extend_from_slice(bound);
-                flat.len() <= LISTED_VALUES
-            });
-            let width = members.len();
-            (!flat.is_empty(), ended, (ended == Ended::Complete).then(|| Rows::new(width, &flat)))
-        };
-        match (found, rows) {
-            (false, _) if ended == Ended::Complete => Found::Nothing,
-            (false, _) => Found::Unknown(LISTING_STEPS),
-            (true, Some(rows)) => Found::Group(Group { members, set: Set::Listed(rows) }),
-            (true, None) => {
-                let program = Program::new(&members, choices, constraints.iter().copied());
-                Found::Group(Group { members, set: Set::Walked(program) })
+        let product: f64 = members.iter().map(|&member| choices[member as usize].len() as f64).product();
+        let program = Program::new(&members, choices, constraints.iter().copied());
+        let merged = |limits| match Diagram::build(&program, limits) {
+            Built::Diagram(diagram) => {
+                // A list answers faster, and can be had as a whole.
+                let listable = diagram.count(diagram.root()) <= (LISTED_VALUES / members.len()) as u128;
+                let rows = || Set::Listed(Rows::new(members.len(), &diagram.combinations(members.len())));
+                let set = if listable { rows() } else { Set::Merged(diagram) };
+                Some(Found::Group(Group { members: members.clone(), set }))
             }
+            Built::Nothing => Some(Found::Nothing),
+            Built::TooLarge => None,
+        };
+        // Listing a set is faster than merging it, unless it is far too large.
+        let early = if product > LARGE { merged(FIRST_TRY) } else { None };
+        if let Some(found) = early {
+            return found;
+        }
+        let (found, rows) = listed(&members, choices, constraints);
+        match rows {
+            Some(_) if !found => Found::Nothing,
+            Some(rows) => Found::Group(Group { members, set: Set::Listed(rows) }),
+            None => merged(LAST_TRY).unwrap_or_else(|| {
+                if found {
+                    Found::Group(Group { members: members.clone(), set: Set::Walked(program.clone()) })
+                } else {
+                    Found::Unknown(LISTING_STEPS)
+                }
+            }),
         }
     }
 
@@ -91,6 +98,7 @@ impl Group {
     pub fn may_begin(&self, prefix: impl ExactSizeIterator<Item = u32>) -> bool {
         match &self.set {
             Set::Listed(rows) => !rows.with_prefix(prefix).is_empty(),
+            Set::Merged(diagram) => follow(diagram, prefix),
             Set::Walked(program) => {
                 let length = prefix.len();
                 let mut state = program.start();
@@ -112,9 +120,39 @@ impl Group {
     pub fn contains(&self, combination: impl Iterator<Item = u32>) -> bool {
         match &self.set {
             Set::Listed(rows) => !rows.with_prefix(combination).is_empty(),
+            Set::Merged(diagram) => follow(diagram, combination),
             Set::Walked(program) => bind_all(program, &mut program.start(), combination),
         }
     }
+}
+
+fn follow(diagram: &Diagram, mut values: impl Iterator<Item = u32>) -> bool {
+    values.try_fold(diagram.root(), |node, value| diagram.next(node, value)).is_some()
+}
+
+/// Lists the legal combinations: whether there is one, and all of them where they are not too many.
+fn listed(members: &[u32], choices: &[Choices], constraints: &[&Constraint]) -> (bool, Option<Rows>) {
+    let bits: Vec<u32> = members.iter().map(|&member| bits_of(&choices[member as usize])).collect();
+    let packable = bits.iter().sum::<u32>() <= u128::BITS;
+    let order = if packable { good_order(members, choices, constraints) } else { members.to_vec() };
+    let program = Program::new(&order, choices, constraints.iter().copied());
+    let mut steps = LISTING_STEPS;
+    if packable {
+        let shifts = shifts(&order, members, &bits);
+        let limit = LISTED_VALUES / members.len();
+        let mut packed = Vec::new();
+        let ended = program.walk(&mut program.start(), 0, &mut steps, |bound| {
+            packed.push(bound.iter().zip(&shifts).fold(0, |row, (&value, shift)| row | u128::from(value) << shift));
+            packed.len() <= limit
+        });
+        return (!packed.is_empty(), (ended == Ended::Complete).then(|| Rows::from_packed(packed, &bits)));
+    }
+    let mut flat = Vec::new();
+    let ended = program.walk(&mut program.start(), 0, &mut steps, |bound| {
+        flat.extend_from_slice(bound);
+        flat.len() <= LISTED_VALUES
+    });
+    (!flat.is_empty(), (ended == Ended::Complete).then(|| Rows::new(members.len(), &flat)))
 }
 
 fn bind_all(program: &Program, state: &mut State, values: impl Iterator<Item = u32>) -> bool {
@@ -162,7 +200,7 @@ impl Group {
     pub fn bytes(&self) -> usize {
         match &self.set {
             Set::Listed(rows) => rows.bytes(),
-            Set::Walked(_) => 0,
+            Set::Merged(_) | Set::Walked(_) => 0,
         }
     }
 }

@@ -24,12 +24,13 @@
 //! | `expression` | the language of constraints: text to checked operations, their results and ranges |
 //! | `constraint` | the constraints of a space, split into parts |
 //! | `program` | constraints compiled for one order of parameters, and the walk over what they leave |
-//! | `rows`, `group` | the legal set: a product of groups, each listed or, where it is too large, walked |
+//! | `rows`, `diagram`, `group`, `set` | the legal set: a product of groups, each listed or, where it is too large, merged or walked |
 //! | `conflict` | which constraints leave nothing |
 //! | `json`, `named`, `recorded` | the JSON form; a configuration as JSON; tables of recorded measurements |
 
 mod conflict;
 mod constraint;
+mod diagram;
 mod expression;
 mod group;
 mod json;
@@ -250,16 +251,32 @@ fn check_rows(parameters: &[Parameter], constraints: &[impl AsRef<str>], flat: &
 
 #[cfg(test)]
 impl Space {
-    /// The space with a walked set wherever constraints tie parameters together; `None` where none do.
-    fn walked(&self, constraints: &[impl AsRef<str>]) -> Option<Space> {
+    /// The space with another set wherever constraints tie parameters together; `None` where none do.
+    fn with_sets(&self, constraints: &[impl AsRef<str>], set: impl Fn(Program) -> Set) -> Option<Space> {
         let (constraints, numbers) = constraint::read(&self.parameters, constraints).ok()?;
         let all: Vec<Choices> = numbers.into_iter().map(|values| (0..).zip(values).collect()).collect();
-        let mut walked = self.clone();
-        for group in walked.groups.iter_mut().filter(|group| group.members.len() > 1) {
+        let mut changed = self.clone();
+        let mut any = false;
+        for group in changed.groups.iter_mut().filter(|group| group.members.len() > 1) {
             let own: Vec<&Constraint> =
                 constraints.iter().filter(|c| c.parameters.iter().all(|p| group.members.contains(p))).collect();
-            group.set = Set::Walked(Program::new(&group.members, &all, own));
+            group.set = set(Program::new(&group.members, &all, own));
+            any = true;
         }
-        walked.count().is_none().then_some(walked)
+        any.then_some(changed)
+    }
+
+    /// The space with walked sets.
+    fn walked(&self, constraints: &[impl AsRef<str>]) -> Option<Space> {
+        self.with_sets(constraints, Set::Walked)
+    }
+
+    /// The space with merged sets.
+    fn merged(&self, constraints: &[impl AsRef<str>]) -> Option<Space> {
+        let limits = diagram::Limits { edges: usize::MAX, tries: usize::MAX, results: usize::MAX };
+        self.with_sets(constraints, |program| match diagram::Diagram::build(&program, limits) {
+            diagram::Built::Diagram(diagram) => Set::Merged(diagram),
+            other => panic!("{other:?}"),
+        })
     }
 }

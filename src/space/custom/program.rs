@@ -53,6 +53,13 @@ pub struct State {
     pub bound: Vec<u32>,
 }
 
+impl State {
+    /// The result of an operation whose parameters are bound.
+    pub fn number(&self, node: NodeId) -> Number {
+        self.numbers[node as usize]
+    }
+}
+
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -147,6 +154,18 @@ impl Program {
             *range = level.choices.iter().map(|&(_, n)| Range::point(n)).fold(Range::NONE, Range::hull);
         }
         State { numbers, ranges, bound: vec![0; self.levels.len()] }
+    }
+
+    /// The results that operations of a level and of later ones read from earlier levels.
+    pub fn read_from(&self, level: usize) -> Vec<NodeId> {
+        let mut read = vec![false; self.nodes.len()];
+        for (node, _) in self.nodes.iter().zip(&self.known).filter(|&(_, &known)| known >= level) {
+            for operand in node.operands() {
+                let constant = matches!(self.nodes[operand as usize], Node::Constant(_));
+                read[operand as usize] |= !constant && self.known[operand as usize] < level;
+            }
+        }
+        (0..read.len() as NodeId).filter(|&id| read[id as usize]).collect()
     }
 
     /// Binds a level to one of its choices, when all levels before it are bound. False: no legal configuration

@@ -45,11 +45,6 @@ impl Rows {
         self.columns[0].len()
     }
 
-    /// Number of values in a row.
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
     /// A value of a row.
     pub fn value(&self, row: usize, column: usize) -> u32 {
         self.columns[column][row]

@@ -21,32 +21,33 @@ pub enum Neighbourhood {
 }
 
 impl Space {
-    /// Number of legal configurations; `None` where a group of parameters has too many to list, or where the
-    /// number is beyond 128 bits.
+    /// Number of legal configurations; `None` where a group of parameters is walked, and where the number is
+    /// beyond 128 bits.
     pub fn count(&self) -> Option<u128> {
-        self.groups.iter().try_fold(1_u128, |count, group| count.checked_mul(rows_of(group)? as u128))
+        self.groups.iter().try_fold(1_u128, |count, group| {
+            let part = group.all()?;
+            count.checked_mul(group.count(&part))
+        })
     }
 
     /// The legal configuration at a place in lexicographic order; `None` beyond the last, and where
     /// [`Space::count`] has no answer.
     pub fn configuration(&self, index: u128) -> Option<Vec<u32>> {
-        let count = self.count()?;
+        let mut count = self.count()?;
         if index >= count {
             return None;
         }
-        let (mut index, mut count) = (index, count);
-        let mut runs = self.whole_runs();
+        let mut index = index;
+        let mut parts: Vec<Part> = self.groups.iter().map(Group::all).collect::<Option<_>>()?;
         let mut configuration = Vec::with_capacity(self.places.len());
-        for &(group, level) in &self.places {
-            let Set::Listed(rows) = &self.groups[group].set else { return None };
-            let run = &mut runs[group];
-            // For each row of this group, so many configurations of all others.
-            let others = count / run.len() as u128;
-            let value = rows.value(run.start + (index / others) as usize, level);
-            let narrowed = rows.narrowed(run, level, value);
-            index -= (narrowed.start - run.start) as u128 * others;
-            count = narrowed.len() as u128 * others;
-            *run = narrowed;
+        for &(g, level) in &self.places {
+            let group = &self.groups[g];
+            // For each combination of this group, so many configurations of all others.
+            let others = count / group.count(&parts[g]);
+            let (value, before, part) = group.at(&parts[g], level, index / others);
+            index -= before * others;
+            count = group.count(&part) * others;
+            parts[g] = part;
             configuration.push(value);
         }
         Some(configuration)
@@ -60,25 +61,21 @@ impl Space {
             return None;
         }
         let mut index = 0;
-        let mut runs = self.whole_runs();
-        for (&(group, level), &value) in self.places.iter().zip(configuration) {
-            let Set::Listed(rows) = &self.groups[group].set else { return None };
-            let run = &mut runs[group];
-            let others = count / run.len() as u128;
-            let narrowed = rows.narrowed(run, level, value);
-            if narrowed.is_empty() {
-                return None;
-            }
-            index += (narrowed.start - run.start) as u128 * others;
-            count = narrowed.len() as u128 * others;
-            *run = narrowed;
+        let mut parts: Vec<Part> = self.groups.iter().map(Group::all).collect::<Option<_>>()?;
+        for (&(g, level), &value) in self.places.iter().zip(configuration) {
+            let group = &self.groups[g];
+            let others = count / group.count(&parts[g]);
+            let (before, part) = group.narrowed(&parts[g], level, value)?;
+            index += before * others;
+            count = group.count(&part) * others;
+            parts[g] = part;
         }
         Some(index)
     }
 
-    /// A random legal configuration. All are equally likely, except where a group of parameters has too many
-    /// to list and fewer than about one in a thousand of its combinations is legal. `None` where such a group
-    /// hides them too well.
+    /// A random legal configuration. All are equally likely, except where a group of parameters is walked and
+    /// fewer than about one in a thousand of its combinations is legal. `None` where such a group hides them too
+    /// well.
     pub fn sample(&self, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
         let mut configuration = vec![0; self.places.len()];
         for group in &self.groups {
@@ -114,29 +111,94 @@ impl Space {
         }
         neighbours
     }
-
-    /// All rows of each group.
-    fn whole_runs(&self) -> Vec<Range<usize>> {
-        self.groups.iter().map(|group| 0..rows_of(group).unwrap_or(0)).collect()
-    }
 }
 
-fn rows_of(group: &Group) -> Option<usize> {
-    match &group.set {
-        Set::Listed(rows) => Some(rows.len()),
-        Set::Walked(_) => None,
+/// The combinations of a group that begin with some values.
+enum Part {
+    /// Of a listed set.
+    Run(Range<usize>),
+    /// Of a merged one.
+    Node(u32),
+}
+
+impl Group {
+    /// All combinations; `None` for a walked set.
+    fn all(&self) -> Option<Part> {
+        match &self.set {
+            Set::Listed(rows) => Some(Part::Run(0..rows.len())),
+            Set::Merged(diagram) => Some(Part::Node(diagram.root())),
+            Set::Walked(_) => None,
+        }
+    }
+
+    fn count(&self, part: &Part) -> u128 {
+        match (&self.set, part) {
+            (_, Part::Run(run)) => run.len() as u128,
+            (Set::Merged(diagram), Part::Node(node)) => diagram.count(*node),
+            (_, Part::Node(_)) => 0,
+        }
+    }
+
+    /// The combinations of a part that have a value at a level, and how many of the part come before them.
+    fn narrowed(&self, part: &Part, level: usize, value: u32) -> Option<(u128, Part)> {
+        match (&self.set, part) {
+            (Set::Listed(rows), Part::Run(run)) => {
+                let narrowed = rows.narrowed(run, level, value);
+                (!narrowed.is_empty()).then(|| ((narrowed.start - run.start) as u128, Part::Run(narrowed)))
+            }
+            (Set::Merged(diagram), Part::Node(node)) => {
+                let mut before = 0;
+                for &(other, next) in diagram.edges(*node) {
+                    if other == value {
+                        return Some((before, Part::Node(next)));
+                    }
+                    before += diagram.count(next);
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The value that a part's combination of a rank has at a level, how many come before those that share it,
+    /// and these. The rank is below the part's count.
+    fn at(&self, part: &Part, level: usize, rank: u128) -> (u32, u128, Part) {
+        match (&self.set, part) {
+            (Set::Listed(rows), Part::Run(run)) => {
+                let value = rows.value(run.start + rank as usize, level);
+                let narrowed = rows.narrowed(run, level, value);
+                (value, (narrowed.start - run.start) as u128, Part::Run(narrowed))
+            }
+            (Set::Merged(diagram), Part::Node(node)) => {
+                let mut before = 0;
+                for &(value, next) in diagram.edges(*node) {
+                    let count = diagram.count(next);
+                    if rank < before + count {
+                        return (value, before, Part::Node(next));
+                    }
+                    before += count;
+                }
+                unreachable!("the rank is below the number of paths")
+            }
+            _ => unreachable!("a part belongs to the set of its group"),
+        }
     }
 }
 
 /// A random combination of a group.
 fn sampled(group: &Group, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
-    let program = match &group.set {
-        Set::Listed(rows) => {
-            let row = rng.usize(0..rows.len());
-            return Some((0..rows.width()).map(|column| rows.value(row, column)).collect());
+    if let Some(mut part) = group.all() {
+        let mut rank = rng.u128(0..group.count(&part));
+        let mut combination = Vec::with_capacity(group.members.len());
+        for level in 0..group.members.len() {
+            let (value, before, narrowed) = group.at(&part, level, rank);
+            rank -= before;
+            part = narrowed;
+            combination.push(value);
         }
-        Set::Walked(program) => program,
-    };
+        return Some(combination);
+    }
+    let Set::Walked(program) = &group.set else { return None };
     let width = program.width();
     let mut state = program.start();
     // Draws that are kept only when legal are fair.
@@ -199,7 +261,11 @@ impl Domain for Space {
         let count = self.count().filter(|&count| count <= limit as u128)? as usize;
         let width = self.places.len();
         let mut flat = Vec::with_capacity(count.checked_mul(width)?);
-        let mut runs = self.whole_runs();
+        let whole = |group: &Group| match &group.set {
+            Set::Listed(rows) => Some(0..rows.len()),
+            Set::Merged(_) | Set::Walked(_) => None,
+        };
+        let mut runs: Vec<Range<usize>> = self.groups.iter().map(whole).collect::<Option<_>>()?;
         // What is left of a group's run at each level, and the run that each level has narrowed.
         let mut rest: Vec<Range<usize>> = vec![0..0; width];
         let mut outer = rest.clone();

@@ -132,30 +132,60 @@ fn a_count_beyond_128_bits_is_not_told_but_all_else_works() {
     assert!(space.is_legal(&sample) && sample[0] < sample[199]);
 }
 
+fn eighteen(operator: &str, constraint: &str) -> Space {
+    let ten: Vec<i64> = (1..=10).collect();
+    let names: Vec<String> = (0..18).map(|i| format!("p{i}")).collect();
+    let parameters = names.iter().map(|name| integers(name, &ten)).collect();
+    Space::new(parameters, &[format!("{} {constraint}", names.join(operator))]).unwrap()
+}
+
 /// One constraint ties eighteen parameters of ten values together: 10^18 combinations in one group.
 #[test]
-fn a_group_too_large_to_list_is_walked() {
-    let ten: Vec<i64> = (1..=10).collect();
-    let parameters: Vec<_> = (0..18).map(|i| integers(&format!("p{i}"), &ten)).collect();
-    let sum: Vec<String> = (0..18).map(|i| format!("p{i}")).collect();
-    for (constraint, value) in [("<= 40", 40), ("== 19", 19), (">= 175", 175)] {
-        let space = Space::new(parameters.clone(), &[format!("{} {constraint}", sum.join(" + "))]).unwrap();
-        let mut rng = fastrand::Rng::with_seed(7);
-        for _ in 0..50 {
-            let sample = space.sample(&mut rng).unwrap();
-            let sum: u32 = sample.iter().map(|index| index + 1).sum();
-            assert!(space.is_legal(&sample), "{sample:?}");
-            let met = match constraint.split(' ').next().unwrap() {
-                "<=" => sum <= value,
-                "==" => sum == value,
-                _ => sum >= value,
-            };
-            assert!(met, "{sum} {constraint}");
-        }
-        // Too many ones already: nothing can follow.
-        assert_eq!(space.may_extend(&[9, 9, 9, 9]), value > 50);
-        assert!(!space.is_legal(&[10; 18]) && !space.is_legal(&[0; 17]));
+fn a_group_too_large_to_list_is_merged() {
+    // Sums by counting how many ways there are with one parameter more, the other way round.
+    let mut ways = vec![0_u128; 181];
+    ways[0] = 1;
+    for _ in 0..18 {
+        ways = (0..181).map(|sum| (1..=10.min(sum)).map(|value| ways[sum - value]).sum()).collect();
     }
+    for (constraint, count) in [
+        ("<= 40", ways[..=40].iter().sum::<u128>()),
+        ("== 19", 18),
+        ("== 99", ways[99]),
+        (">= 120", ways[120..].iter().sum()),
+    ] {
+        let space = eighteen(" + ", constraint);
+        assert_eq!(space.count(), Some(count), "{constraint}");
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..20 {
+            let sample = space.sample(&mut rng).unwrap();
+            assert!(space.is_legal(&sample));
+            assert_eq!(space.configuration(space.index(&sample).unwrap()), Some(sample));
+        }
+    }
+    // 2^20 * 3^5 in eighteen factors from 1 to 10.
+    let product = eighteen(" * ", "== 254803968");
+    let sample = product.sample(&mut fastrand::Rng::with_seed(7)).unwrap();
+    assert_eq!(sample.iter().map(|&index| u64::from(index) + 1).product::<u64>(), 254_803_968);
+    assert!(product.may_extend(&[7, 7, 7, 5]) && !product.may_extend(&[4]) && !product.may_extend(&[6]));
+}
+
+/// What follows depends on every value before, so that nothing can be shared.
+#[test]
+fn a_walked_group_finds_its_few_combinations() {
+    let eight: Vec<i64> = (0..8).collect();
+    let parameters: Vec<_> = (0..8).map(|i| integers(&format!("p{i}"), &eight)).collect();
+    let pairs: Vec<String> = (0..8).flat_map(|i| (0..i).map(move |j| format!("p{i} != p{j}"))).collect();
+    let listed = Space::new(parameters, &pairs).unwrap();
+    assert_eq!(listed.count(), Some(40_320));
+    let space = listed.walked(&pairs).unwrap();
+    assert_eq!((space.count(), space.enumerate(usize::MAX), space.configuration(0)), (None, None, None));
+    let mut rng = fastrand::Rng::with_seed(7);
+    for _ in 0..20 {
+        let sample = space.sample(&mut rng).unwrap();
+        assert!(listed.is_legal(&sample) && space.is_legal(&sample), "{sample:?}");
+    }
+    assert!(space.may_extend(&[3, 5]) && !space.may_extend(&[3, 3]) && !space.is_legal(&[0; 8]));
 }
 
 /// Pearson's statistic against equal shares; 1 in 1000 fair samples exceeds the bound for 99 degrees of freedom.
@@ -166,8 +196,8 @@ fn samples_are_fair() {
     let pair = vec![integers("a", &ten), integers("b", &ten), integers("c", &[1, 2, 4])];
     let constraints = ["a + b >= 2", "a * c >= 1", "c == 2"];
     let listed = Space::new(pair, &constraints).unwrap();
-    let walked = listed.walked(&constraints).unwrap();
-    for space in [listed, walked] {
+    let (walked, merged) = (listed.walked(&constraints).unwrap(), listed.merged(&constraints).unwrap());
+    for space in [listed, walked, merged] {
         let mut rng = fastrand::Rng::with_seed(11);
         let mut counts: BTreeMap<Vec<u32>, f64> = BTreeMap::new();
         for _ in 0..20_000 {

@@ -194,6 +194,35 @@ proptest! {
     }
 
     #[test]
+    fn a_merged_space_is_what_brute_force_finds(case in spaces()) {
+        let (parameters, constraints) = described(&case);
+        let expected = legal(&case);
+        let Ok(space) = Space::new(parameters, &constraints) else { return Ok(()) };
+        let Some(space) = space.merged(&constraints) else { return Ok(()) };
+        prop_assert_eq!(space.count(), Some(expected.len() as u128));
+        for (index, configuration) in (0..).zip(&expected) {
+            prop_assert_eq!(space.index(configuration), Some(index));
+            prop_assert_eq!(space.configuration(index), Some(configuration.clone()));
+        }
+        for length in 1..=space.sizes().len() {
+            for prefix in product(&space.sizes()[..length]) {
+                let leads = |prefix: &[u32]| expected.iter().any(|c| c.starts_with(prefix));
+                if leads(&prefix[..length - 1]) {
+                    prop_assert_eq!(space.may_extend(&prefix), leads(&prefix), "{:?}", prefix);
+                }
+            }
+        }
+        for configuration in product(space.sizes()) {
+            prop_assert_eq!(space.is_legal(&configuration), expected.contains(&configuration));
+        }
+        // The only group's diagram has the same combinations as its list.
+        if let [group] = &space.groups[..] {
+            let super::super::group::Set::Merged(diagram) = &group.set else { unreachable!() };
+            prop_assert_eq!(diagram.combinations(space.sizes().len()), expected.concat());
+        }
+    }
+
+    #[test]
     fn a_walked_space_is_what_brute_force_finds(case in spaces()) {
         let (parameters, constraints) = described(&case);
         let expected = legal(&case);
