@@ -1,11 +1,21 @@
-//! The default mix: initial design, genetic search, and more and more local search around the leaders.
+//! The default mix. Where measuring is dear: two models by turns, the neighbours of the best more often
+//! later. Where it is cheap: genetic search, and more and more local search around the leaders.
 
 use super::{Domain, Search};
 
+/// Trials before which nothing is limited to neighbours of the best.
+const LOCAL_AFTER: usize = 40;
+/// Share of later trials that are.
+const LOCAL: f64 = 0.4;
+
 impl<D: Domain> Search<D> {
     pub(super) fn propose_auto(&mut self) -> Option<Vec<u32>> {
+        if self.surrogate.is_some() {
+            let local = self.history.len() >= LOCAL_AFTER && self.rng.f64() < LOCAL;
+            return self.propose_expected(local);
+        }
         let progress = self.history.len() as f64 / self.settings.max_trials.max(1) as f64;
-        let local = self.history.told() > 0 && self.rng.f64() < 0.2 + 0.6 * progress;
+        let local = !self.history.known().is_empty() && self.rng.f64() < 0.2 + 0.6 * progress;
         let neighbour = if local { self.propose_neighbour() } else { None };
         neighbour.or_else(|| self.propose_genetic())
     }

@@ -1,7 +1,7 @@
 //! Genetic search: parents by tournament, uniform crossover, mutation to neighbours, repair into the
 //! legal set. Steady state: each child competes with all trials told so far.
 
-use super::legal::repair;
+use super::repair::repair;
 use super::{Domain, Search};
 
 /// Competitors for the place of a parent.
@@ -12,9 +12,6 @@ const TRIES: usize = 12;
 const CROSSOVER: f64 = 0.7;
 /// Probability that a child is changed in yet another parameter.
 const FURTHER_MUTATION: f64 = 0.4;
-/// Share of mutations that go to a neighbouring value; the rest goes anywhere.
-const NEIGHBOUR: f64 = 0.7;
-
 /// Trials that breed: enough for variety, few enough that a small budget sees several generations.
 pub(super) fn population_size(max_trials: usize) -> usize {
     (max_trials / 10).clamp(10, 48)
@@ -23,7 +20,7 @@ pub(super) fn population_size(max_trials: usize) -> usize {
 impl<D: Domain> Search<D> {
     /// A child of the best trials; `None` while too few are told, or when children turn out to be known.
     pub(super) fn propose_genetic(&mut self) -> Option<Vec<u32>> {
-        if self.history.told() < population_size(self.settings.max_trials) {
+        if self.history.known().len() < population_size(self.settings.max_trials) {
             return None;
         }
         (0..TRIES).find_map(|_| self.child().filter(|child| !self.history.contains(child)))
@@ -46,7 +43,7 @@ impl<D: Domain> Search<D> {
         let mut chance = if crossed { FURTHER_MUTATION } else { 1.0 };
         while self.rng.f64() < chance {
             let parameter = self.moves.random_parameter(&mut self.rng)?;
-            child[parameter] = self.mutated(parameter, child[parameter]);
+            child[parameter] = self.moves.other_value(parameter, child[parameter], &mut self.rng);
             fixed.get_or_insert(parameter);
             chance = FURTHER_MUTATION;
         }
@@ -57,18 +54,5 @@ impl<D: Domain> Search<D> {
         let size = self.population.len();
         let rank = (0..TOURNAMENT).map(|_| self.rng.usize(0..size.max(1))).min()?;
         self.population.id(rank)
-    }
-
-    /// Another value of a parameter that has more than one.
-    fn mutated(&mut self, parameter: usize, value: u32) -> u32 {
-        let size = self.domain.sizes()[parameter];
-        if self.rng.f64() < NEIGHBOUR {
-            let step = if self.rng.f64() < 0.7 { 1 } else { 2 };
-            let up = if value == 0 { true } else { value + 1 < size && self.rng.bool() };
-            if up { (value + step).min(size - 1) } else { value.saturating_sub(step) }
-        } else {
-            // Any value but the present one.
-            (value + self.rng.u32(1..size)) % size
-        }
     }
 }

@@ -21,226 +21,44 @@
 //! # Ok::<(), aoe::status::Error>(())
 //! ```
 
+mod annealing;
 mod auto;
+mod bayesian;
+mod domain;
+mod enumeration;
 mod genetic;
 mod history;
 mod legal;
 mod local;
+mod model;
 mod names;
+mod repair;
+mod repeats;
+mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use domain::{Domain, Scale};
+pub use settings::{Algorithm, Outcome, Settings, StopReason, Trial};
+
 use crate::status::{Error, Result};
+use bayesian::Surrogate;
 use history::{History, Population};
 use legal::Legal;
 use std::time::{Duration, Instant};
 
-/// What the values of a parameter are to each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scale<'a> {
-    /// Numbers, finite and ascending: the value of each index.
-    Ordinal(&'a [f64]),
-    /// In an order worth using, by index; how far apart is not known.
-    Ranked,
-    /// Names: no value is nearer to another than any other.
-    Categorical,
-}
-
-/// What a search may know of a space.
-pub trait Domain: Sync {
-    /// Number of values of each parameter.
-    fn sizes(&self) -> &[u32];
-
-    /// What the values of a parameter are to each other.
-    fn scale(&self, parameter: usize) -> Scale<'_> {
-        let _ = parameter;
-        Scale::Ranked
-    }
-
-    /// Whether this full configuration (one value index for each parameter) is legal.
-    fn is_legal(&self, configuration: &[u32]) -> bool;
-
-    /// Whether some legal configuration may start with these values. May answer true too often, never
-    /// false wrongly; the better the answer, the faster sampling is. A search asks for a prefix only when
-    /// the answer for the prefix without its last value was true, so that deciding what the last value
-    /// decides is enough.
-    fn may_extend(&self, prefix: &[u32]) -> bool {
-        let _ = prefix;
-        true
-    }
-
-    /// Whether a full configuration is legal of which [`Domain::may_extend`] has accepted every prefix, the
-    /// whole included. A domain whose rules are all decided on the way has nothing left to check here.
-    fn completes(&self, configuration: &[u32]) -> bool {
-        self.is_legal(configuration)
-    }
-
-    /// All legal configurations one after the other, in lexicographic order of their indices; `None` where
-    /// there are more than `limit`, or where too many prefixes lead nowhere. (Without parameters there is
-    /// nothing to put one after the other, and the list is empty whether that configuration is legal or
-    /// not.) A domain that knows a faster way than trying prefixes has it here.
-    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        legal::enumerate(self, limit)
-    }
-}
-
-impl<D: Domain + ?Sized> Domain for &D {
-    fn sizes(&self) -> &[u32] {
-        (**self).sizes()
-    }
-
-    fn scale(&self, parameter: usize) -> Scale<'_> {
-        (**self).scale(parameter)
-    }
-
-    fn is_legal(&self, configuration: &[u32]) -> bool {
-        (**self).is_legal(configuration)
-    }
-
-    fn may_extend(&self, prefix: &[u32]) -> bool {
-        (**self).may_extend(prefix)
-    }
-
-    fn completes(&self, configuration: &[u32]) -> bool {
-        (**self).completes(configuration)
-    }
-
-    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        (**self).enumerate(limit)
-    }
-}
-
-impl<D: Domain + Send + ?Sized> Domain for Box<D> {
-    fn sizes(&self) -> &[u32] {
-        (**self).sizes()
-    }
-
-    fn scale(&self, parameter: usize) -> Scale<'_> {
-        (**self).scale(parameter)
-    }
-
-    fn is_legal(&self, configuration: &[u32]) -> bool {
-        (**self).is_legal(configuration)
-    }
-
-    fn may_extend(&self, prefix: &[u32]) -> bool {
-        (**self).may_extend(prefix)
-    }
-
-    fn completes(&self, configuration: &[u32]) -> bool {
-        (**self).completes(configuration)
-    }
-
-    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        (**self).enumerate(limit)
-    }
-}
-
-/// How a measurement ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Outcome {
-    /// Measured, with this cost (smaller is better).
-    Cost(f64),
-    /// Could not be measured.
-    Failed,
-}
-
-/// Why a search ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// The budget of measurements is used up.
-    Budget,
-    /// The time limit has passed.
-    TimeLimit,
-    /// Every legal configuration was handed out (with an empty legal set, at once), or some four million
-    /// prefixes led to no further one.
-    Exhausted,
-    /// The algorithm expects no further gain: as many trials as [`Settings::patience`] says followed the
-    /// best one without a better.
-    Converged,
-    /// The caller asked to stop.
-    Cancelled,
-}
-
-/// Which optimiser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Algorithm {
-    /// The best mix known.
-    #[default]
-    Auto,
-    /// Uniform sampling without repeats.
-    Random,
-    /// Genetic search.
-    Genetic,
-    /// Simulated annealing over neighbours.
-    Annealing,
-    /// A model of the costs told so far, and the configuration that it expects most of.
-    Bayesian,
-}
-
-/// What a search is told at the start.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The optimiser.
-    pub algorithm: Algorithm,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Most trials handed out; failures count.
-    pub max_trials: usize,
-    /// Most time from [`Search::new`] on. A search with a time limit may end differently each time.
-    pub time_limit: Option<Duration>,
-    /// Trials after the best one without a better that end the search. `None`: never for
-    /// [`Algorithm::Random`], else half of `max_trials` but no fewer than 512.
-    pub patience: Option<usize>,
-    /// Configurations to try first, in this order, such as the default policy's or a bank's.
-    pub initial: Vec<Vec<u32>>,
-    /// Trials known from elsewhere: another device, a near shape, a simulator. Their costs need be
-    /// comparable among each other only; `f64::INFINITY` is one that failed there. They count against no
-    /// budget, and [`Search::best`] does not answer with them; they need not be legal here.
-    pub prior: Vec<(Vec<u32>, f64)>,
-    /// Whether costs scatter from one measurement of a configuration to the next. Then a part of the budget
-    /// goes into measuring the leaders again: such a trial names the one it repeats in
-    /// [`Trial::repeats`], and a configuration's cost is the mean of its measurements. Without noise no
-    /// configuration is asked twice.
-    pub noise: bool,
-    /// About how long one measurement takes, where that is known. [`Algorithm::Auto`] thinks no longer
-    /// about a trial than about as long as it takes to measure one; unknown is long.
-    pub evaluation: Option<Duration>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            algorithm: Algorithm::Auto,
-            seed: 0,
-            max_trials: 1000,
-            time_limit: None,
-            patience: None,
-            initial: Vec::new(),
-            prior: Vec::new(),
-            noise: false,
-            evaluation: None,
-        }
-    }
-}
-
-/// A configuration to measure.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trial {
-    /// What to tell the outcome under; counts from 0 in the order of asking.
-    pub id: u64,
-    /// One value index for each parameter.
-    pub configuration: Vec<u32>,
-    /// The earlier trial of the same configuration that this one measures again; always `None` without
-    /// [`Settings::noise`].
-    pub repeats: Option<u64>,
-}
+/// Evaluations at least so long are worth a model's choice, which takes a good part of that itself.
+const WORTH_A_MODEL: Duration = Duration::from_micros(500);
+/// Legal configurations that are listed where a choice may take its time, and where it may not.
+const LISTED: (usize, usize) = (1 << 17, 1 << 10);
+/// The best trials from elsewhere that are tried first.
+const PRIOR_FIRST: usize = 3;
 
 /// An optimisation under way.
 ///
 /// Any number of trials may be out at once and be told in any order. What an ask answers depends on the
 /// seed, on the trials asked before, and on which of them have been told what, not on the order of telling.
-/// No configuration is handed out twice.
+/// No configuration is handed out twice, but for the repeats of [`Settings::noise`].
 #[derive(Debug)]
 pub struct Search<D> {
     domain: D,
@@ -251,6 +69,9 @@ pub struct Search<D> {
     history: History,
     population: Population,
     moves: local::Moves,
+    walk: annealing::Walk,
+    /// The model of the algorithms that have one.
+    surrogate: Option<Surrogate>,
     initial: std::vec::IntoIter<Vec<u32>>,
     stop: Option<StopReason>,
 }
@@ -276,15 +97,30 @@ impl<D: Domain> Search<D> {
                 return Err(Error::param("prior", format!("cost {cost} of configuration {i} is not a number")));
             }
         }
-        let initial = std::mem::take(&mut settings.initial).into_iter();
+        let models = match settings.algorithm {
+            Algorithm::Bayesian => true,
+            Algorithm::Auto => settings.evaluation.is_none_or(|time| time >= WORTH_A_MODEL),
+            Algorithm::Random | Algorithm::Genetic | Algorithm::Annealing => false,
+        };
+        let hurried = settings.evaluation.is_some_and(|time| time < WORTH_A_MODEL);
+        let mut prior = std::mem::take(&mut settings.prior);
+        prior.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let surrogate = if models { Surrogate::new(&domain, settings.algorithm, &prior) } else { None };
+        let mut initial = std::mem::take(&mut settings.initial);
+        if settings.algorithm != Algorithm::Random {
+            let good = prior.into_iter().filter(|(_, cost)| cost.is_finite()).map(|(configuration, _)| configuration);
+            initial.extend(good.filter(|configuration| domain.is_legal(configuration)).take(PRIOR_FIRST));
+        }
         Ok(Search {
             started: Instant::now(),
             rng: fastrand::Rng::with_seed(settings.seed),
-            legal: Legal::new(&domain),
+            legal: Legal::new(&domain, if hurried { LISTED.1 } else { LISTED.0 }),
             history: History::new(sizes.len()),
             population: Population::new(genetic::population_size(settings.max_trials)),
-            moves: local::Moves::new(sizes),
-            initial,
+            moves: local::Moves::new(&domain),
+            walk: annealing::Walk::default(),
+            surrogate,
+            initial: initial.into_iter(),
             stop: None,
             domain,
             settings,
@@ -300,12 +136,18 @@ impl<D: Domain> Search<D> {
         if self.stop.is_some() {
             return None;
         }
-        let Some(configuration) = self.propose() else {
+        self.history.learn();
+        let repeats = if self.settings.noise { self.worth_repeating() } else { None };
+        let proposal = match repeats {
+            Some(id) => Some(self.history.configuration(id).to_vec()),
+            None => self.propose(),
+        };
+        let Some(configuration) = proposal else {
             self.stop = Some(StopReason::Exhausted);
             return None;
         };
-        let id = self.history.ask(&configuration);
-        Some(Trial { id, configuration, repeats: None })
+        let id = self.history.ask(&configuration, repeats);
+        Some(Trial { id, configuration, repeats })
     }
 
     /// Reports how a trial ended. A cost may be any finite number.
@@ -318,17 +160,18 @@ impl<D: Domain> Search<D> {
         {
             return Err(Error::param("cost", format!("{cost} of trial {id} is not a finite number")));
         }
-        self.history.tell(id, outcome)?;
-        if let Outcome::Cost(cost) = outcome {
+        if let Some((id, cost)) = self.history.tell(id, outcome)? {
             self.population.insert(cost, id);
         }
         Ok(())
     }
 
-    /// The best configuration told so far and its cost; the earliest one among equals.
+    /// The best configuration told so far and its cost; the earliest one among equals. With noise a cost is
+    /// the mean of its measurements, and the best is the one whose mean plus one standard error is least: a
+    /// single lucky measurement does not win.
     pub fn best(&self) -> Option<(&[u32], f64)> {
-        let (cost, id) = self.population.best()?;
-        Some((self.history.configuration(id), cost))
+        let id = self.leader()?;
+        Some((self.history.configuration(id), self.history.cost(id)?))
     }
 
     /// Why the search is over; `None` while it is not.
@@ -377,8 +220,9 @@ impl<D: Domain> Search<D> {
             return Some(first);
         }
         let proposal = match self.settings.algorithm {
-            Algorithm::Auto | Algorithm::Bayesian => self.propose_auto(),
-            Algorithm::Annealing => self.propose_neighbour(),
+            Algorithm::Auto => self.propose_auto(),
+            Algorithm::Bayesian => self.propose_expected(false),
+            Algorithm::Annealing => self.propose_step(),
             Algorithm::Random => None,
             Algorithm::Genetic => self.propose_genetic(),
         };

@@ -1,0 +1,124 @@
+//! Configurations as the model sees them: short codes, and a place on an axis for each.
+
+use super::kernel::Kernel;
+use crate::search::{Domain, Scale};
+
+/// Codes of a feature at most; larger parameters share codes between neighbouring values.
+const CODES: usize = 256;
+/// Longest list of values that is looked at for powers of two.
+const LISTED: usize = 4096;
+/// Fewest values for which it matters how often two divides them.
+const DIVISIBLE_FROM: usize = 5;
+/// Highest power of two that is told from the next.
+const HIGHEST_POWER: u32 = 8;
+
+/// One axis of the model.
+#[derive(Debug)]
+struct Feature {
+    parameter: usize,
+    /// Number of values of the parameter.
+    size: u32,
+    /// The code of each value; empty where it follows from the index.
+    codes: Vec<u8>,
+    /// Where each code lies, from 0 to 1.
+    places: Vec<f32>,
+    /// Different codes are all equally far apart.
+    categorical: bool,
+}
+
+/// The axes of a space: one for each parameter with more than one value, and one more where the values are
+/// whole numbers of which some are divisible by higher powers of two than others: hardware likes those, and
+/// no order of the values shows it.
+#[derive(Debug)]
+pub struct Features {
+    features: Vec<Feature>,
+}
+
+impl Features {
+    pub fn new(domain: &impl Domain) -> Features {
+        let mut features = Vec::new();
+        for (parameter, &size) in domain.sizes().iter().enumerate().filter(|(_, size)| **size > 1) {
+            let scale = domain.scale(parameter);
+            let values = match scale {
+                Scale::Ordinal(values) if values.len() == size as usize => Some(values),
+                _ => None,
+            };
+            let count = (size as usize).min(CODES);
+            let places = (0..count).map(|code| {
+                let rank = code as f64 / (count - 1) as f64;
+                let first = (code * size as usize).div_ceil(count);
+                // Between even steps and even ratios: whatever the list looks like, neither end is squeezed.
+                values.and_then(|values| logarithmic(values, first)).map_or(rank, |log| f64::midpoint(rank, log)) as f32
+            });
+            let categorical = scale == Scale::Categorical;
+            let places = places.collect();
+            features.push(Feature { parameter, size, codes: Vec::new(), places, categorical });
+            if let Some(codes) = values.and_then(powers_of_two) {
+                let places = (0..=HIGHEST_POWER).map(|power| power as f32 / HIGHEST_POWER as f32).collect();
+                features.push(Feature { parameter, size, codes, places, categorical: false });
+            }
+        }
+        Features { features }
+    }
+
+    pub fn len(&self) -> usize {
+        self.features.len()
+    }
+
+    /// Appends the codes of a configuration.
+    pub fn encode(&self, configuration: &[u32], codes: &mut Vec<u8>) {
+        codes.extend(self.features.iter().map(|feature| {
+            let value = configuration[feature.parameter] as usize;
+            match feature.codes.get(value) {
+                Some(&code) => code,
+                None => (value * feature.places.len() / feature.size as usize) as u8,
+            }
+        }));
+    }
+
+    /// What one feature contributes to a distance between codes, before weighting.
+    pub fn part(&self, kernel: Kernel, feature: usize, a: u8, b: u8) -> f32 {
+        let feature = &self.features[feature];
+        if feature.categorical {
+            f32::from(u8::from(a != b))
+        } else {
+            kernel.part(feature.places[usize::from(a)] - feature.places[usize::from(b)])
+        }
+    }
+
+    /// Weighted parts of one feature from `code` to every code.
+    pub fn table(&self, kernel: Kernel, feature: usize, code: u8, weight: f32) -> [f32; CODES] {
+        let mut table = [0.0; CODES];
+        for (other, slot) in table.iter_mut().enumerate().take(self.features[feature].places.len()) {
+            *slot = weight * self.part(kernel, feature, other as u8, code);
+        }
+        table
+    }
+
+    /// Distance for spreading trials out: steps along all axes.
+    pub fn spread(&self, a: &[u8], b: &[u8]) -> f32 {
+        (0..self.len()).map(|feature| self.part(Kernel::Laplace, feature, a[feature], b[feature])).sum()
+    }
+}
+
+/// Where a value lies between the least and the largest, by ratios; `None` where they are no such numbers.
+fn logarithmic(values: &[f64], at: usize) -> Option<f64> {
+    let (least, largest) = (*values.first()?, *values.last()?);
+    // Lists that begin at zero or below are moved up to one.
+    let shift = if least > 0.0 { 0.0 } else { 1.0 - least };
+    let place = ((values[at] + shift) / (least + shift)).ln() / ((largest + shift) / (least + shift)).ln();
+    place.is_finite().then(|| place.clamp(0.0, 1.0))
+}
+
+/// How often two divides each value, where that says more than their order does.
+fn powers_of_two(values: &[f64]) -> Option<Vec<u8>> {
+    if !(DIVISIBLE_FROM..=LISTED).contains(&values.len()) {
+        return None;
+    }
+    let whole = |v: &f64| *v >= 1.0 && *v < 9e15 && v.fract() == 0.0;
+    if !values.iter().all(whole) || values.iter().all(|&v| (v as u64).is_power_of_two()) {
+        return None;
+    }
+    let codes: Vec<u8> = values.iter().map(|&v| (v as u64).trailing_zeros().min(HIGHEST_POWER) as u8).collect();
+    codes.iter().any(|&code| code != codes[0]).then_some(codes)
+}
