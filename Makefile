@@ -30,10 +30,12 @@ lint:    ## formatting, clippy, documentation, scripts, licences
 bench:   ## time the tuning of the bundled models and what the C interface costs, beside the goals
 	@scripts/bench
 
-# The simulator against measured kernels (DATA=folder), and the search against its budget: as soon as
-# their benchmarks are part of this version.
-accuracy search-bench:
+# The simulator against measured kernels (DATA=folder): as soon as its benchmark is part of this version.
+accuracy:
 	@scripts/bench $@
+
+search-bench: ## how much of the optimum each search algorithm finds; DATA=folder of recorded spaces
+	@DATA='$(DATA)' scripts/bench $@
 
 nightly: ## lint, all tests with many more cases, and those too long for every change
 	@scripts/nightly

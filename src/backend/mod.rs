@@ -10,6 +10,7 @@ pub use env::RuntimeEnv;
 
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
+use std::time::Duration;
 
 /// What a backend is, for the report.
 #[derive(Debug, Clone)]
@@ -44,6 +45,11 @@ pub trait Backend: Send + Sync {
 
     /// The SoC that is measured.
     fn soc(&self) -> &Soc;
+
+    /// About how long one measurement takes, where that is known: what a search weighs its own time against.
+    fn measuring_time(&self) -> Option<Duration> {
+        None
+    }
 
     /// Prepares measuring one workload; the result is used by one thread.
     fn prepare<'a>(&'a self, workload: &Workload) -> crate::status::Result<Box<dyn Measure + 'a>>;

@@ -5,6 +5,7 @@ use crate::sim::Model;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Schedule, Workload};
+use std::time::Duration;
 
 /// Prices schedules with [`Model`]; needs no device and gives the same time every time.
 #[derive(Debug, Clone)]
@@ -30,6 +31,11 @@ impl Backend for Simulator {
 
     fn soc(&self) -> &Soc {
         &self.soc
+    }
+
+    /// A prediction takes about a microsecond (`make bench`).
+    fn measuring_time(&self) -> Option<Duration> {
+        Some(Duration::from_micros(1))
     }
 
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {

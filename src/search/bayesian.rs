@@ -14,7 +14,7 @@ const FEWEST: usize = 4;
 /// Random configurations among which the one farthest from all trials is taken.
 const SPREAD: usize = 200;
 /// Candidates of a model.
-const POOL: usize = 1500;
+const POOL: usize = 1000;
 /// Leaders whose neighbours are candidates.
 const LEADERS: usize = 6;
 

@@ -3,7 +3,12 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::time::Duration;
 
-const ALGORITHMS: [Algorithm; 3] = [Algorithm::Auto, Algorithm::Random, Algorithm::Genetic];
+const ALL: [Algorithm; 5] =
+    [Algorithm::Auto, Algorithm::Random, Algorithm::Genetic, Algorithm::Annealing, Algorithm::Bayesian];
+/// Those without a model, when evaluations are cheap.
+const CHEAP: [Algorithm; 4] = [Algorithm::Auto, Algorithm::Random, Algorithm::Genetic, Algorithm::Annealing];
+/// Those with one, when evaluations are dear.
+const MODELS: [Algorithm; 2] = [Algorithm::Auto, Algorithm::Bayesian];
 
 /// Value indices whose weighted sum leaves a given remainder, pruned on the way or not.
 #[derive(Debug, Clone)]
@@ -50,14 +55,19 @@ impl Domain for Modular {
     }
 }
 
-fn modular() -> impl Strategy<Value = Modular> {
-    (proptest::collection::vec(0u32..6, 0..5), 1u32..5, any::<bool>()).prop_flat_map(|(sizes, modulus, prunes)| {
+fn modular(values: u32) -> impl Strategy<Value = Modular> {
+    (proptest::collection::vec(0..values, 0..5), 1u32..5, any::<bool>()).prop_flat_map(|(sizes, modulus, prunes)| {
         (0..modulus).prop_map(move |remainder| Modular { sizes: sizes.clone(), modulus, remainder, prunes })
     })
 }
 
 fn settings(algorithm: Algorithm, seed: u64, max_trials: usize) -> Settings {
     Settings { algorithm, seed, max_trials, patience: Some(usize::MAX), ..Settings::default() }
+}
+
+/// The same where evaluations are cheap, so that `Auto` uses no model.
+fn hurried(algorithm: Algorithm, seed: u64, max_trials: usize) -> Settings {
+    Settings { evaluation: Some(Duration::from_micros(1)), ..settings(algorithm, seed, max_trials) }
 }
 
 /// Runs a search to its end, `batch` trials at a time told in the order that `shuffle` gives.
@@ -90,43 +100,84 @@ fn bowl(sizes: &[u32], configuration: &[u32]) -> f64 {
     (0..sizes.len()).map(|i| place(i).powi(2) + place(i) * place((i + 1) % sizes.len()) * 0.9).sum()
 }
 
+/// Runs a search to exhaustion and holds what it asked against the legal set.
+fn exhausts(domain: &Modular, settings: Settings, batch: usize, fail: u32) -> Result<(), TestCaseError> {
+    let cost = |c: &[u32]| {
+        if fail > 0 && Modular::sum(c) % 4 < fail { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c)) }
+    };
+    let seed = settings.seed;
+    let (asked, search) = run(domain, settings, batch, seed, cost);
+    let distinct: HashSet<_> = asked.iter().cloned().collect();
+    prop_assert_eq!(distinct.len(), asked.len());
+    prop_assert_eq!(distinct, domain.all().into_iter().collect::<HashSet<_>>());
+    prop_assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
+    let costs = asked.iter().filter_map(|c| if let Outcome::Cost(x) = cost(c) { Some(x) } else { None });
+    let best = costs.fold(f64::INFINITY, f64::min);
+    prop_assert_eq!(search.best().map_or(f64::INFINITY, |(_, cost)| cost).to_bits(), best.to_bits());
+    Ok(())
+}
+
 proptest! {
     #[test]
     fn every_legal_configuration_is_asked_once_and_then_the_space_is_exhausted(
-        domain in modular(), seed in any::<u64>(), which in 0usize..3, batch in 1usize..20, fail in 0u32..4,
+        domain in modular(6), seed in any::<u64>(), which in 0usize..4, batch in 1usize..20, fail in 0u32..4,
     ) {
-        let cost = |c: &[u32]| {
-            if fail > 0 && Modular::sum(c) % 4 < fail { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c)) }
-        };
-        let (asked, search) = run(&domain, settings(ALGORITHMS[which], seed, usize::MAX), batch, seed, cost);
-        let distinct: HashSet<_> = asked.iter().cloned().collect();
-        prop_assert_eq!(distinct.len(), asked.len());
-        prop_assert_eq!(distinct, domain.all().into_iter().collect::<HashSet<_>>());
-        prop_assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
-        let best = asked.iter().filter_map(|c| if let Outcome::Cost(x) = cost(c) { Some(x) } else { None }).fold(f64::INFINITY, f64::min);
-        prop_assert_eq!(search.best().map_or(f64::INFINITY, |(_, cost)| cost).to_bits(), best.to_bits());
+        exhausts(&domain, hurried(CHEAP[which], seed, usize::MAX), batch, fail)?;
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn models_exhaust_the_legal_set_too(
+        domain in modular(4), seed in any::<u64>(), which in 0usize..2, batch in 1usize..20, fail in 0u32..4,
+    ) {
+        exhausts(&domain, settings(MODELS[which], seed, usize::MAX), batch, fail)?;
+    }
+}
+
+/// Runs the same search twice, told in different orders, and once with another seed.
+fn depends_on_seed_and_tells_only(
+    of: impl Fn(u64) -> Settings,
+    seed: u64,
+    batch: usize,
+    shuffles: (u64, u64),
+) -> Result<(), TestCaseError> {
+    let domain = Modular { sizes: vec![12; 6], modulus: 5, remainder: 2, prunes: true };
+    let cost =
+        |c: &[u32]| if c[0] == 4 { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c).floor() + 200.0) };
+    let once = run(&domain, of(seed), batch, shuffles.0, cost).0;
+    let again = run(&domain, of(seed), batch, shuffles.1, cost).0;
+    prop_assert_eq!(&once, &again);
+    let other = run(&domain, of(seed ^ 1), batch, shuffles.1, cost).0;
+    prop_assert_ne!(once, other);
+    Ok(())
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn asks_depend_on_the_seed_and_on_what_is_told_not_on_its_order(
-        seed in any::<u64>(), which in 0usize..3, batch in 1usize..30, shuffles in any::<(u64, u64)>(),
+        seed in any::<u64>(), which in 0usize..4, batch in 1usize..30, shuffles in any::<(u64, u64)>(),
     ) {
-        let domain = Modular { sizes: vec![12; 6], modulus: 5, remainder: 2, prunes: true };
-        let cost = |c: &[u32]| if c[0] == 4 { Outcome::Failed } else { Outcome::Cost(bowl(&domain.sizes, c).floor()) };
-        let once = run(&domain, settings(ALGORITHMS[which], seed, 400), batch, shuffles.0, cost).0;
-        let again = run(&domain, settings(ALGORITHMS[which], seed, 400), batch, shuffles.1, cost).0;
-        prop_assert_eq!(&once, &again);
-        let other = run(&domain, settings(ALGORITHMS[which], seed ^ 1, 400), batch, shuffles.1, cost).0;
-        prop_assert_ne!(once, other);
+        depends_on_seed_and_tells_only(|seed| hurried(CHEAP[which], seed, 400), seed, batch, shuffles)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+    #[test]
+    fn models_depend_on_the_seed_and_on_what_is_told_not_on_its_order(
+        seed in any::<u64>(), which in 0usize..2, batch in 1usize..30, shuffles in any::<(u64, u64)>(), noise in any::<bool>(),
+    ) {
+        let of = |seed| Settings { noise, ..settings(MODELS[which], seed, 60) };
+        depends_on_seed_and_tells_only(of, seed, batch, shuffles)?;
     }
 }
 
 proptest! {
     #[test]
-    fn enumeration_lists_the_legal_set_in_order_up_to_its_limit(domain in modular()) {
+    fn enumeration_lists_the_legal_set_in_order_up_to_its_limit(domain in modular(6)) {
         let all = domain.all();
         prop_assert_eq!(domain.enumerate(all.len()), Some(all.concat()));
         let boxed: Box<dyn Domain> = Box::new(domain.clone());
@@ -161,9 +212,8 @@ fn a_prior_trial_must_be_of_the_space_and_have_a_cost() {
 #[test]
 fn a_large_legal_set_without_pruning_is_exhausted_too() {
     let domain = Modular { sizes: vec![40, 40, 40], modulus: 1009, remainder: 77, prunes: false };
-    for algorithm in ALGORITHMS {
-        let (asked, search) =
-            run(&domain, settings(algorithm, 1, usize::MAX), 7, 0, |c| Outcome::Cost(f64::from(c[0])));
+    for algorithm in CHEAP {
+        let (asked, search) = run(&domain, hurried(algorithm, 1, usize::MAX), 7, 0, |c| Outcome::Cost(f64::from(c[0])));
         assert_eq!(asked.iter().collect::<HashSet<_>>(), domain.all().iter().collect::<HashSet<_>>(), "{algorithm:?}");
         assert_eq!(search.stop_reason(), Some(StopReason::Exhausted));
     }
@@ -177,8 +227,8 @@ fn guided_algorithms_find_the_bottom_of_a_large_bowl() {
     let cost = |c: &[u32]| Outcome::Cost(bowl(&domain.sizes, c));
     for algorithm in [Algorithm::Auto, Algorithm::Genetic] {
         for seed in 0..5 {
-            let (_, search) = run(&domain, settings(algorithm, seed, 4000), 1, 0, cost);
-            let (_, random) = run(&domain, settings(Algorithm::Random, seed, 4000), 1, 0, cost);
+            let (_, search) = run(&domain, hurried(algorithm, seed, 4000), 1, 0, cost);
+            let (_, random) = run(&domain, hurried(Algorithm::Random, seed, 4000), 1, 0, cost);
             let (found, chance) = (search.best().unwrap().1, random.best().unwrap().1);
             assert!(found <= 4.0 && found < chance / 10.0, "{algorithm:?} {seed}: {found}, random {chance}");
         }
@@ -270,4 +320,115 @@ fn the_earliest_of_equals_is_best() {
         search.tell(trial.id, Outcome::Cost(1.0)).unwrap();
     }
     assert_eq!(search.best(), Some((&trials[0].configuration[..], 1.0)));
+}
+
+/// More than 10^12 legal configurations.
+fn huge() -> Modular {
+    Modular { sizes: vec![100; 7], modulus: 3, remainder: 1, prunes: true }
+}
+
+#[test]
+fn spaces_of_any_size_are_searched() {
+    let domain = huge();
+    for algorithm in ALL {
+        let cost = |c: &[u32]| Outcome::Cost(bowl(&domain.sizes, c) + 1e5);
+        let (asked, search) = run(&domain, settings(algorithm, 3, 60), 3, 0, cost);
+        assert_eq!((asked.len(), search.stop_reason()), (60, Some(StopReason::Budget)), "{algorithm:?}");
+        assert!(asked.iter().all(|c| domain.is_legal(c)));
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), 60);
+    }
+}
+
+#[test]
+fn a_model_finds_in_sixty_trials_what_chance_does_not() {
+    let domain = huge();
+    let cost = |c: &[u32]| Outcome::Cost(bowl(&domain.sizes, c) + 1e3);
+    for algorithm in MODELS {
+        let [found, chance] = [algorithm, Algorithm::Random]
+            .map(|algorithm| run(&domain, settings(algorithm, 5, 60), 1, 0, cost).1.best().unwrap().1);
+        assert!(found < 0.6 * chance, "{algorithm:?}: {found}, random {chance}");
+    }
+}
+
+type CostOf = dyn Fn(&[u32]) -> Outcome;
+
+#[test]
+fn a_search_lives_with_nothing_but_failures_and_with_any_finite_costs() {
+    let domain = Modular::everything(&[8, 8, 8]);
+    let costs: [&CostOf; 4] = [
+        &|_| Outcome::Failed,
+        &|c| if c[0] < 6 { Outcome::Failed } else { Outcome::Cost(f64::from(c[1])) },
+        &|c| Outcome::Cost(f64::from(c[0]) - 4.0),
+        &|c| Outcome::Cost(if c[0] == 3 { 1e300 } else { 1e-300 }),
+    ];
+    for cost in costs {
+        for algorithm in ALL {
+            let (asked, _) = run(&domain, settings(algorithm, 9, 50), 2, 1, cost);
+            assert_eq!(asked.len(), 50, "{algorithm:?}");
+        }
+    }
+}
+
+#[test]
+fn models_learn_where_measuring_fails() {
+    let domain = Modular::everything(&[20; 6]);
+    // What fails is no better and no worse than the rest, but for failing.
+    let failing = |c: &[u32]| c[0] >= 10;
+    let away = |value: u32, from: u32| f64::from(value.abs_diff(from)).powi(2);
+    let truth = |c: &[u32]| 50.0 + away(c[1], 12) + away(c[2], 4) + away(c[3], 7) + away(c[4], c[5]);
+    let cost = |c: &[u32]| if failing(c) { Outcome::Failed } else { Outcome::Cost(truth(c)) };
+    let (asked, _) = run(&domain, settings(Algorithm::Auto, 2, 80), 1, 0, cost);
+    let failed = asked[40..].iter().filter(|c| failing(c)).count();
+    assert!(failed < 16, "{failed} of 40 failed, of the whole space half does");
+}
+
+#[test]
+fn trials_from_elsewhere_show_the_way() {
+    let domain = Modular { sizes: vec![30; 5], modulus: 1, remainder: 0, prunes: true };
+    let cost = |c: &[u32]| bowl(&domain.sizes, c) + 1000.0;
+    // Elsewhere all costs are ten times as high, and a third failed.
+    let mut rng = fastrand::Rng::with_seed(4);
+    let mut draw = || -> Vec<u32> { (0..5).map(|_| rng.u32(0..30)).collect() };
+    let trial = |c: Vec<u32>| {
+        let elsewhere = if c[4].is_multiple_of(3) { f64::INFINITY } else { cost(&c) * 10.0 };
+        (c, elsewhere)
+    };
+    let prior: Vec<_> = (0..200).map(|_| trial(draw())).collect();
+    let best = |prior: &[(Vec<u32>, f64)], algorithm| {
+        let settings = Settings { prior: prior.to_vec(), ..settings(algorithm, 6, 20) };
+        run(&domain, settings, 1, 0, |c| Outcome::Cost(cost(c))).1.best().unwrap().1
+    };
+    for algorithm in [Algorithm::Auto, Algorithm::Bayesian, Algorithm::Genetic] {
+        let (with, without) = (best(&prior, algorithm), best(&[], algorithm));
+        assert!(with < without, "{algorithm:?}: {with} knowing, {without} without");
+    }
+    assert_eq!(best(&prior, Algorithm::Random).to_bits(), best(&[], Algorithm::Random).to_bits());
+}
+
+#[test]
+fn noise_is_met_by_repeats_of_the_leader_and_by_nothing_else() {
+    let domain = Modular::everything(&[12, 12, 12]);
+    let truth = |c: &[u32]| bowl(&domain.sizes, c) + 50.0;
+    for algorithm in ALL {
+        let mut scatter = fastrand::Rng::with_seed(8);
+        let mut search = Search::new(&domain, Settings { noise: true, ..settings(algorithm, 1, 60) }).unwrap();
+        let mut first: Vec<Vec<u32>> = Vec::new();
+        let mut repeats = 0;
+        while let Some(trial) = search.ask() {
+            if let Some(original) = trial.repeats {
+                repeats += 1;
+                assert!(original < trial.id);
+                assert_eq!(first[original as usize], trial.configuration);
+            } else {
+                assert!(!first.contains(&trial.configuration), "{algorithm:?}");
+            }
+            first.push(trial.configuration.clone());
+            let cost = truth(&trial.configuration) * (0.9 + 0.2 * scatter.f64());
+            search.tell(trial.id, Outcome::Cost(cost)).unwrap();
+        }
+        assert_eq!(search.stop_reason(), Some(StopReason::Budget));
+        assert!((1..=12).contains(&repeats), "{algorithm:?}: {repeats}");
+        let (best, mean) = search.best().map(|(c, mean)| (truth(c), mean)).unwrap();
+        assert!((mean / best - 1.0).abs() <= 0.1, "{algorithm:?}: {mean} is no mean of measurements about {best}");
+    }
 }

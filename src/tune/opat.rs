@@ -4,9 +4,11 @@ use super::cases::{Case, Variant, distinct};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::{Observer, Progress};
+use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::OperatorBank;
-use crate::search::{Outcome, Search, Settings as SearchSettings};
+use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings};
+use crate::soc::Soc;
 use crate::space::{OperatorSpace, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
@@ -16,6 +18,9 @@ use std::time::Instant;
 
 /// A candidate counts as better only when the gain shows in a report with two decimals.
 const MINIMUM_GAIN: f64 = 1e-4;
+
+/// Trials on the simulator before measuring on a device.
+const SIMULATED: usize = 300;
 
 /// Everything operator tuning needs.
 pub struct OpatJob<'a> {
@@ -291,38 +296,71 @@ fn search(
     interrupt: Interrupt<'_>,
 ) -> Result<()> {
     let space = OperatorSpace::including(&outcome.workload, backend.soc(), std::slice::from_ref(&outcome.before))?;
+    // Each case its own stream, so that the order in which cases are tuned cannot matter.
+    let seed = settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let description = backend.describe();
+    let prior = if backend.measuring_time().is_none() && settings.algorithm != Algorithm::Random {
+        simulated(&space, outcome, backend.soc(), seed)?
+    } else {
+        Vec::new()
+    };
     let settings = SearchSettings {
         algorithm: settings.algorithm,
-        // Each case its own stream, so that the order in which cases are tuned cannot matter.
-        seed: settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+        seed,
         max_trials: settings.max_trials,
         initial: space.configuration(&outcome.before).into_iter().collect(),
+        prior,
+        noise: description.noisy,
+        evaluation: backend.measuring_time(),
         ..SearchSettings::default()
     };
     let mut search = Search::new(space, settings)?;
     while let Some(trial) = search.ask() {
-        if let Some(reason) = interrupt.reason() {
-            outcome.stop = Some(reason);
-            return Ok(());
+        outcome.stop = interrupt.reason();
+        if outcome.stop.is_some() {
+            break;
         }
-        let schedule = search.domain().schedule(&trial.configuration);
-        // The domain promised a legal configuration; a space that errs here must not end the tuning.
-        let schedule = schedule.ok_or("not a legal configuration");
-        let measured = schedule.map(|schedule| (measure.measure(&schedule), schedule));
+        let told = measured_as(measure, search.domain(), &trial.configuration);
         outcome.trials += 1;
-        match measured {
-            Ok((Measurement::Time { us }, schedule)) if us.is_finite() => {
-                search.tell(trial.id, Outcome::Cost(us))?;
-                if us < outcome.after_us {
-                    (outcome.after_us, outcome.after) = (us, schedule);
-                }
-            }
-            _ => {
-                search.tell(trial.id, Outcome::Failed)?;
-                outcome.failed_trials += 1;
-            }
-        }
+        outcome.failed_trials += usize::from(told == Outcome::Failed);
+        search.tell(trial.id, told)?;
     }
-    outcome.stop = search.stop_reason();
+    outcome.stop = outcome.stop.or(search.stop_reason());
+    let best = search.best().and_then(|(configuration, us)| Some((search.domain().schedule(configuration)?, us)));
+    if let Some((schedule, us)) = best.filter(|(_, us)| *us < outcome.after_us) {
+        (outcome.after, outcome.after_us) = (schedule, us);
+    }
     Ok(())
+}
+
+/// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
+/// tuning.
+fn measured_as(measure: &mut dyn Measure, space: &OperatorSpace, configuration: &[u32]) -> Outcome {
+    match space.schedule(configuration).map(|schedule| measure.measure(&schedule)) {
+        Some(Measurement::Time { us }) if us.is_finite() => Outcome::Cost(us),
+        _ => Outcome::Failed,
+    }
+}
+
+/// What the simulator says of the configurations that a search on it tries: where measuring is dear, the
+/// search on the device begins with that knowledge.
+fn simulated(space: &OperatorSpace, outcome: &CaseOutcome, soc: &Soc, seed: u64) -> Result<Vec<(Vec<u32>, f64)>> {
+    let simulator = Simulator::new(soc.clone());
+    let mut measure = simulator.prepare(&outcome.workload)?;
+    let settings = SearchSettings {
+        seed,
+        max_trials: SIMULATED,
+        initial: space.configuration(&outcome.before).into_iter().collect(),
+        evaluation: simulator.measuring_time(),
+        ..SearchSettings::default()
+    };
+    let mut search = Search::new(space, settings)?;
+    let mut trials = Vec::new();
+    while let Some(trial) = search.ask() {
+        let told = measured_as(&mut *measure, space, &trial.configuration);
+        search.tell(trial.id, told)?;
+        let cost = if let Outcome::Cost(us) = told { us } else { f64::INFINITY };
+        trials.push((trial.configuration, cost));
+    }
+    Ok(trials)
 }

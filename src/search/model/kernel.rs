@@ -20,7 +20,7 @@ impl Kernel {
     }
 
     /// The correlation at a sum of weighted parts.
-    #[inline(always)]
+    #[inline]
     pub fn correlation(self, distance: f32) -> f32 {
         match self {
             Kernel::Matern => {
@@ -44,12 +44,12 @@ impl Kernel {
 }
 
 /// `exp` of a number that is not positive, to seven digits; vectors of them compile to vector code.
-#[inline(always)]
+#[inline]
 fn exp_negative(x: f32) -> f32 {
     /// 1.5 * 2^23: adding it leaves the nearest integer in the low bits.
     const ROUND: f32 = 12_582_912.0;
     /// Taylor coefficients of `2^f`.
-    const C: [f32; 5] = [0.693_147_2, 0.240_226_5, 0.055_504_1, 0.009_618_13, 0.001_333_36];
+    const C: [f32; 5] = [std::f32::consts::LN_2, 0.240_226_5, 0.055_504_1, 0.009_618_13, 0.001_333_36];
     let power = x.max(-80.0) * std::f32::consts::LOG2_E;
     let shifted = power + ROUND;
     let f = power - (shifted - ROUND);

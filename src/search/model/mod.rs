@@ -23,6 +23,9 @@ const REFIT: f64 = 0.25;
 const FIT_STEPS: usize = 10;
 /// Trials that a process takes in at most; of more, the better half and some of the rest.
 pub const TRIALS: usize = 192;
+/// Power of the probability that a candidate can be measured: what it is estimated from errs on the hopeful
+/// side.
+const CAUTION: f32 = 2.0;
 /// A trend counts as if it had been right about so many trials.
 const TREND_TRUST: f64 = 3.0;
 
@@ -42,6 +45,8 @@ pub struct Point<'a> {
 pub struct Model {
     kernel: Kernel,
     hyper: Hyper,
+    /// The same for what can be measured at all.
+    failing: Hyper,
     state: Option<State>,
 }
 
@@ -62,7 +67,7 @@ struct State {
 
 impl Model {
     pub fn new(features: &Features, kernel: Kernel) -> Model {
-        Model { kernel, hyper: Hyper::new(features), state: None }
+        Model { kernel, hyper: Hyper::new(features), failing: Hyper::new(features), state: None }
     }
 
     /// Whether the process should be made anew from these many trials.
@@ -81,9 +86,17 @@ impl Model {
             remove_trend(&mut y, &trends);
         }
         self.hyper.fit(features, self.kernel, &codes, &y, FIT_STEPS);
+        if points.iter().any(|point| point.log_cost.is_none()) {
+            let mut codes = Vec::new();
+            for point in points {
+                features.encode(point.configuration, &mut codes);
+            }
+            let labels: Vec<f64> = points.iter().map(|p| f64::from(u8::from(p.log_cost.is_some()))).collect();
+            self.failing.fit(features, self.kernel, &codes, &labels, FIT_STEPS);
+        }
         let growth = (points.len() as f64 * REFIT) as usize;
         let mut state = State {
-            process: Process::new(features, self.kernel, &self.hyper),
+            process: Process::new(features, self.kernel, &self.hyper, &self.failing),
             pool: Pool::default(),
             trends: Vec::new(),
             ids: Vec::new(),
@@ -91,7 +104,9 @@ impl Model {
             told,
             next_fit: told + growth.max(1),
         };
-        points.iter().for_each(|point| state.add(features, trend, point));
+        for point in points {
+            state.add(features, trend, point);
+        }
         state.extend(features, trend, pool);
         self.state = Some(state);
     }
@@ -130,13 +145,7 @@ impl Model {
     /// How much is expected of each candidate, as a logarithm: its expected improvement over `best`, the
     /// probability that it can be measured, and how far it is from all trials that are still `out`.
     /// `log_cost` gives the present logarithmic cost of a trial.
-    pub fn scores(
-        &self,
-        features: &Features,
-        log_cost: impl Fn(u64) -> f64,
-        best: f64,
-        out: &[Vec<u8>],
-    ) -> Vec<f32> {
+    pub fn scores(&self, features: &Features, log_cost: impl Fn(u64) -> f64, best: f64, out: &[Vec<u8>]) -> Vec<f32> {
         let Some(state) = &self.state else { return Vec::new() };
         let process = &state.process;
         let mut y: Vec<f64> = state.ids.iter().map(|&id| log_cost(id)).collect();
@@ -147,7 +156,7 @@ impl Model {
             let trend = state.trends.get(candidate).map_or(0.0, |trend| slope * trend);
             let deviation = (variance * process.open(candidate)).sqrt().max(1e-6);
             let gain = (best - trend - expected[candidate]) / deviation;
-            log_improvement(gain) + deviation.ln() + process.feasibility(candidate).ln()
+            log_improvement(gain) + deviation.ln() + CAUTION * process.feasibility(candidate).ln()
         };
         let mut scores: Vec<f32> = (0..process.candidates()).map(score).collect();
         for codes in out {

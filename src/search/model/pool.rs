@@ -25,10 +25,6 @@ impl Pool {
         self.flat.len().checked_div(self.width).unwrap_or(0)
     }
 
-    pub fn get(&self, index: usize) -> &[u32] {
-        &self.flat[index * self.width..][..self.width]
-    }
-
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         self.flat.chunks_exact(self.width.max(1))
     }

@@ -18,6 +18,8 @@ pub struct Process {
     kernel: Kernel,
     weights: Vec<f32>,
     noise: f64,
+    /// Weights of the features where failures are concerned.
+    failing: Vec<f32>,
     /// Codes of the candidates, one column for each feature.
     columns: Vec<Vec<u8>>,
     /// Codes of the measured trials, and of the failed ones, one after the other.
@@ -27,16 +29,18 @@ pub struct Process {
     rows: Vec<Vec<f32>>,
     /// Part of each candidate's variance that the trials explain.
     explained: Vec<f32>,
-    /// How much success, and how much failure, was seen near each candidate.
+    /// How much success, and how much failure, was seen near each candidate; kept from the first failure on.
     near: [Vec<f32>; 2],
 }
 
 impl Process {
-    pub fn new(features: &Features, kernel: Kernel, hyper: &Hyper) -> Process {
+    /// A process without trials and candidates; `failing` tells how far failures reach.
+    pub fn new(features: &Features, kernel: Kernel, hyper: &Hyper, failing: &Hyper) -> Process {
         Process {
             kernel,
             weights: hyper.weights(),
             noise: hyper.noise(),
+            failing: failing.weights(),
             columns: vec![Vec::new(); features.len()],
             measured: Vec::new(),
             failed: Vec::new(),
@@ -68,14 +72,17 @@ impl Process {
         let mut near = [vec![0.0; count], vec![0.0; count]];
         let mut new: Vec<Vec<f32>> = Vec::with_capacity(self.rows.len());
         for (i, trial) in self.measured.chunks_exact(width).enumerate() {
-            let mut row = self.correlations(features, &columns, trial);
-            note(&mut near[0], &row);
+            let mut row = self.correlations(features, &self.weights, &columns, trial);
             subtract(&mut row, self.factor.row(i), &new);
             scale(&mut row, self.factor.row(i)[i], &mut explained);
             new.push(row);
         }
-        for trial in self.failed.chunks_exact(width) {
-            note(&mut near[1], &self.correlations(features, &columns, trial));
+        if !self.failed.is_empty() {
+            for (near, trials) in near.iter_mut().zip([&self.measured, &self.failed]) {
+                for trial in trials.chunks_exact(width) {
+                    note(near, &self.correlations(features, &self.failing, &columns, trial));
+                }
+            }
         }
         for (row, new) in self.rows.iter_mut().zip(&new) {
             row.extend_from_slice(new);
@@ -100,8 +107,10 @@ impl Process {
         let row: Vec<f64> = self.measured.chunks_exact(width).map(alike).chain([1.0 + self.noise]).collect();
         self.factor.extend(&row);
         self.measured.extend_from_slice(trial);
-        let mut row = self.correlations(features, &self.columns, trial);
-        note(&mut self.near[0], &row);
+        if !self.failed.is_empty() {
+            self.note(features, 0, trial);
+        }
+        let mut row = self.correlations(features, &self.weights, &self.columns, trial);
         let last = self.rows.len();
         subtract(&mut row, self.factor.row(last), &self.rows);
         scale(&mut row, self.factor.row(last)[last], &mut self.explained);
@@ -110,9 +119,20 @@ impl Process {
 
     /// Adds a trial that failed.
     pub fn failed(&mut self, features: &Features, trial: &[u8]) {
-        let row = self.correlations(features, &self.columns, trial);
-        note(&mut self.near[1], &row);
+        if self.failed.is_empty() {
+            // Nobody counted what succeeded until now.
+            let measured = std::mem::take(&mut self.measured);
+            measured.chunks_exact(features.len()).for_each(|trial| self.note(features, 0, trial));
+            self.measured = measured;
+        }
+        self.note(features, 1, trial);
         self.failed.extend_from_slice(trial);
+    }
+
+    /// Counts a success (0) or a failure (1) near the candidates.
+    fn note(&mut self, features: &Features, which: usize, trial: &[u8]) {
+        let row = self.correlations(features, &self.failing, &self.columns, trial);
+        note(&mut self.near[which], &row);
     }
 
     /// Each candidate's expected value and the variance that a deviation of one has, from the values of the
@@ -143,13 +163,13 @@ impl Process {
 
     /// How alike every candidate is to a configuration.
     pub fn alike(&self, features: &Features, codes: &[u8]) -> Vec<f32> {
-        self.correlations(features, &self.columns, codes)
+        self.correlations(features, &self.weights, &self.columns, codes)
     }
 
-    fn correlations(&self, features: &Features, columns: &[Vec<u8>], trial: &[u8]) -> Vec<f32> {
+    fn correlations(&self, features: &Features, weights: &[f32], columns: &[Vec<u8>], trial: &[u8]) -> Vec<f32> {
         let mut row = vec![0.0_f32; columns[0].len()];
         for (feature, column) in columns.iter().enumerate() {
-            let table = features.table(self.kernel, feature, trial[feature], self.weights[feature]);
+            let table = features.table(self.kernel, feature, trial[feature], weights[feature]);
             for (distance, &code) in row.iter_mut().zip(column) {
                 *distance += table[usize::from(code)];
             }
@@ -163,7 +183,7 @@ impl Process {
     }
 }
 
-/// Adds to what was seen near the candidates; only what is very near counts.
+/// Adds to what was seen near the candidates; the nearer, the more.
 fn note(near: &mut [f32], correlations: &[f32]) {
     for (near, &c) in near.iter_mut().zip(correlations) {
         let square = c * c;
@@ -217,7 +237,9 @@ mod tests {
 
     fn codes(features: &Features, configurations: &[[u32; 2]]) -> Vec<u8> {
         let mut codes = Vec::new();
-        configurations.iter().for_each(|c| features.encode(c, &mut codes));
+        for configuration in configurations {
+            features.encode(configuration, &mut codes);
+        }
         codes
     }
 
@@ -229,9 +251,9 @@ mod tests {
         let trials = [[0, 0], [5, 1], [10, 2], [15, 0], [20, 1], [7, 1]];
         let y = [3.0, 1.0, 2.0, 4.0, 6.0, 1.5];
         for kernel in [Kernel::Matern, Kernel::Laplace] {
-            let mut early = Process::new(&features, kernel, &hyper);
+            let mut early = Process::new(&features, kernel, &hyper, &hyper);
             early.extend(&features, &codes(&features, &candidates));
-            let mut late = Process::new(&features, kernel, &hyper);
+            let mut late = Process::new(&features, kernel, &hyper, &hyper);
             for (i, trial) in trials.iter().enumerate() {
                 let trial = codes(&features, &[*trial]);
                 early.measured(&features, &trial);
@@ -250,7 +272,7 @@ mod tests {
             }
             // What was measured is known, nearly; what is far from all trials is not.
             assert!((a.0[0] - 3.0).abs() < 0.2 && early.open(0) < 0.05);
-            assert!(early.feasibility(4) < 0.5 && early.feasibility(2) > 0.6);
+            assert!(early.feasibility(4) + 0.05 < early.feasibility(2), "{kernel:?}");
         }
     }
 }
