@@ -191,6 +191,10 @@ impl Backend for Faulty {
         self.inner.soc()
     }
 
+    fn measuring_time(&self) -> Option<std::time::Duration> {
+        self.inner.measuring_time()
+    }
+
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
         Ok(Box::new(FaultyMeasure { inner: self.inner.prepare(workload)?, owner: self }))
     }
