@@ -160,19 +160,16 @@ pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let (a, a_whole) = load(s.l0.m, s.l0.k_a, machine.l0_a_rate);
     let (b, b_whole) = load(s.l0.n, s.l0.k_b, machine.l0_b_rate);
     let tiles = t.count();
-    let mut best = [tiles * a, tiles * b];
-    let mut keep = |kept: [f64; 2]| {
-        if kept[0] + kept[1] < best[0] + best[1] {
-            best = kept;
-        }
+    // Decided by sizes and not by this part's rates, because the kernel's code decides it: a slower path must
+    // not change what is kept. L0B's path is half as wide as L0A's on most parts.
+    let saved_a = if a_whole { (tiles - t.along_m) * f64::from(s.l0.m) } else { 0.0 };
+    let saved_b = if b_whole { 2.0 * (tiles - t.along_n) * f64::from(s.l0.n) } else { 0.0 };
+    let loads = match () {
+        () if saved_a > 0.0 && saved_a >= saved_b => [t.along_m * a, tiles * b],
+        () if saved_b > 0.0 => [tiles * a, t.along_n * b],
+        () => [tiles * a, tiles * b],
     };
-    if a_whole {
-        keep([t.along_m * a, tiles * b]);
-    }
-    if b_whole {
-        keep([tiles * a, t.along_n * b]);
-    }
-    best.map(|cycles| cycles * t.products)
+    loads.map(|cycles| cycles * t.products)
 }
 
 /// The loads into L1. Walking along m first keeps B's panel while A's pass, where it holds all of k.

@@ -1,0 +1,76 @@
+//! How many tilings of matrix products the simulator prices in a second on one core, legality check included.
+//!
+//! Run with `cargo bench --bench simulate`. Goal: 500,000 a second.
+
+use aoe::sim::Model;
+use aoe::soc::Soc;
+use aoe::space::default_policy;
+use aoe::workload::{LoopOrder, MatMul, Schedule, Workload, check};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Products of networks: square, wide, deep, few rows, batched.
+const PRODUCTS: [(u64, u64, u64, u64); 6] = [
+    (1, 4096, 4096, 4096),
+    (1, 16384, 768, 3072),
+    (1, 512, 16384, 1024),
+    (1, 16, 4096, 11008),
+    (96, 512, 64, 512),
+    (1, 3000, 1000, 777),
+];
+/// Each measurement takes this long; the median of them counts.
+const SLICE: Duration = Duration::from_millis(200);
+const SLICES: usize = 9;
+
+/// Legal variations of CANN's own tiling.
+fn candidates(workload: &Workload, soc: &Soc) -> Vec<Schedule> {
+    let Schedule::Cube(base) = default_policy(workload, soc).expect("a product has a tiling") else {
+        unreachable!("a product has a cube tiling")
+    };
+    let mut found = Vec::new();
+    for bits in 0u32..1 << 10 {
+        let mut s = base.clone();
+        s.l0.m = 16 << (bits & 3);
+        s.l0.n = 16 << (bits >> 2 & 3);
+        s.l0.k_a = 16 << (bits >> 4 & 3);
+        s.l0.k_b = s.l0.k_a;
+        s.order = if bits >> 6 & 1 == 0 { LoopOrder::MFirst } else { LoopOrder::NFirst };
+        s.buffers.l0_c = 1 + (bits >> 7 & 1) as u8;
+        s.buffers.l1_a = 1 + (bits >> 8 & 1) as u8;
+        s.buffers.l1_b = 1 + (bits >> 9 & 1) as u8;
+        let schedule = Schedule::Cube(s);
+        if check(workload, &schedule, soc).is_ok() {
+            found.push(schedule);
+        }
+    }
+    assert!(found.len() > 100, "{workload}: {} legal candidates", found.len());
+    found
+}
+
+fn main() {
+    let soc = Soc::find("Ascend910B2").expect("the part is built in");
+    let prepared: Vec<_> = PRODUCTS
+        .iter()
+        .map(|&(batch, m, k, n)| {
+            let workload = Workload::MatMul(MatMul { batch, ..MatMul::new(m, k, n) });
+            let model = Model::new(&workload, &soc).expect("the sizes are good");
+            (model, candidates(&workload, &soc))
+        })
+        .collect();
+    let mut rates: Vec<f64> = (0..SLICES)
+        .map(|_| {
+            let (start, mut priced) = (Instant::now(), 0u64);
+            while start.elapsed() < SLICE {
+                for (model, candidates) in &prepared {
+                    for candidate in candidates {
+                        black_box(model.predict(black_box(candidate)).expect("a candidate is legal"));
+                    }
+                    priced += candidates.len() as u64;
+                }
+            }
+            priced as f64 / start.elapsed().as_secs_f64()
+        })
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    println!("{:<28} {:>8.0} thousand candidates/s on one core   (goal: 500)", "MatMul pricing", rates[SLICES / 2] / 1e3);
+}

@@ -1,0 +1,322 @@
+//! What physics demands of any prediction, whatever the model's constants: bounds from the SoC's fields alone,
+//! and directions in which time may not go.
+
+use aoe::graph::{DataType, Format};
+use aoe::sim::Model;
+use aoe::soc::Soc;
+use aoe::space::default_policy;
+use aoe::workload::{
+    Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, Move, Operand, OutputPath,
+    Reduce, Schedule, SplitK, Vector, VectorSchedule, VectorTemplate, Workload, check,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+const PARTS: [&str; 8] = [
+    "Ascend910A",
+    "Ascend910B",
+    "Ascend910B1",
+    "Ascend910B2",
+    "Ascend910B4",
+    "Ascend310P3",
+    "Ascend310B1",
+    "Ascend950PR_9589",
+];
+/// Fields of which less is never better, with the factors tried.
+const RATES: [&str; 10] = [
+    "cube_freq_mhz",
+    "vec_freq_mhz",
+    "hbm_gb_s",
+    "l2_rate",
+    "gm_to_l1_rate",
+    "gm_to_ub_rate",
+    "l1_to_l0_a_rate",
+    "l1_to_l0_b_rate",
+    "l0_c_out_rate",
+    "ub_to_gm_rate",
+];
+/// The first fill and the last drain are those of the mean tile, which is smaller where the last one is.
+const MEAN_TILE: f64 = 0.99;
+/// What rounding may add up to.
+const ROUNDING: f64 = 1.0 - 1e-9;
+
+fn time(workload: &Workload, schedule: &Schedule, soc: &Soc) -> f64 {
+    Model::new(workload, soc).unwrap().predict(schedule).unwrap().time_us
+}
+
+/// Sizes as likely around 16 as around 4096, on fractal borders and off them.
+fn size() -> impl Strategy<Value = u64> {
+    (4u32..13, 0.5f64..1.0, any::<bool>()).prop_map(|(log, part, even)| {
+        let size = ((1u64 << log) as f64 * part) as u64;
+        if even { size.next_multiple_of(16) } else { size.max(1) }
+    })
+}
+
+fn product() -> impl Strategy<Value = MatMul> {
+    let dtype = select(vec![DataType::Float16, DataType::Bfloat16, DataType::Float, DataType::Int8]);
+    let format = || select(vec![Format::Nd, Format::FractalNz]);
+    ((1u64..9, size(), size(), size()), dtype, any::<[bool; 3]>(), (format(), format())).prop_map(
+        |((batch, m, k, n), dtype, [trans_a, trans_b, bias], (a_format, b_format))| {
+            let out_dtype = if dtype == DataType::Int8 { DataType::Int32 } else { dtype };
+            MatMul { batch, dtype, out_dtype, trans_a, trans_b, bias, a_format, b_format, ..MatMul::new(m, k, n) }
+        },
+    )
+}
+
+/// Tilings of every kind, most of them legal.
+fn tiling() -> impl Strategy<Value = Tiling> {
+    let cores = (1u32..3, 1u32..9, 1u32..9);
+    let l0 = (1u32..17, 1u32..17, 1u32..9);
+    let l1 = (prop::option::of((1u32..9, 1u32..3)), prop::option::of((1u32..9, 1u32..3)));
+    (cores, l0, l1, any::<[bool; 5]>(), any::<bool>()).prop_map(|(cores, l0, l1, buffers, m_first)| Tiling {
+        cores,
+        l0,
+        l1,
+        buffers,
+        m_first,
+    })
+}
+
+#[derive(Debug, Clone)]
+struct Tiling {
+    cores: (u32, u32, u32),
+    /// Fractals along m, n, k.
+    l0: (u32, u32, u32),
+    /// L0 depths and tiles of a panel of A and of B; the whole operand where none.
+    l1: (Option<(u32, u32)>, Option<(u32, u32)>),
+    buffers: [bool; 5],
+    m_first: bool,
+}
+
+impl Tiling {
+    /// The schedule of a product.
+    fn schedule(&self, w: &MatMul) -> Schedule {
+        let (k0, (batch, m, n)) = (w.cube().k0() as u32, self.cores);
+        let (l0_m, l0_n, l0_k) = (self.l0.0 * 16, self.l0.1 * 16, self.l0.2 * k0);
+        let extent = |whole: u64, blocks: u32, tile: u32| {
+            whole.div_ceil(u64::from(tile)).div_ceil(u64::from(blocks)) * u64::from(tile)
+        };
+        let panel = |panel: Option<(u32, u32)>| panel.map_or(L1Tile::FULL, |(k, tiles)| L1Tile::panel(k * l0_k, tiles));
+        let count = |double: bool| if double { 2 } else { 1 };
+        let [l1_a, l1_b, l0_a, l0_b, l0_c] = self.buffers.map(count);
+        let cores = Cores { batch, m, n, k: 1 };
+        Schedule::Cube(CubeSchedule {
+            used_cores: cores.tasks() as u32,
+            cores,
+            single: Extents {
+                batch: w.batch.div_ceil(u64::from(batch)),
+                m: extent(w.m, m, l0_m),
+                n: extent(w.n, n, l0_n),
+                k: w.k,
+            },
+            l0: L0Tile { m: l0_m, n: l0_n, k_a: l0_k, k_b: l0_k },
+            l1_a: panel(self.l1.0),
+            l1_b: panel(self.l1.1),
+            buffers: Buffers { l1_a, l1_b, l0_a, l0_b, l0_c },
+            order: if self.m_first { LoopOrder::MFirst } else { LoopOrder::NFirst },
+            l2: L2Tiling::default(),
+            split_k: SplitK::None,
+            output: OutputPath::Direct,
+            tiling_digits: 0,
+        })
+    }
+}
+
+/// Vector work of each class.
+fn vector() -> impl Strategy<Value = Workload> {
+    let dtype = select(vec![DataType::Float16, DataType::Float]);
+    (0usize..6, 1u64..4097, 1u64..4097, dtype).prop_map(|(class, rows, columns, dtype)| {
+        let operand = |shape: &[u64]| Operand::new(shape.to_vec(), dtype);
+        let whole = || operand(&[rows, columns]);
+        match class {
+            0..=2 => {
+                let op_type = ["Add", "Gelu", "RealDiv"][class].to_owned();
+                Workload::Vector(Vector { op_type, inputs: vec![whole(); 2], outputs: vec![whole()] })
+            }
+            3 | 4 => Workload::Reduce(Reduce {
+                op_type: ["SoftmaxV2", "LayerNorm"][class - 3].to_owned(),
+                outer: rows,
+                axis: columns,
+                inner: 1,
+                inputs: vec![whole()],
+                outputs: vec![whole()],
+            }),
+            _ => Workload::Move(Move {
+                op_type: "Transpose".to_owned(),
+                run_bytes: 32,
+                inputs: vec![whole()],
+                outputs: vec![operand(&[columns, rows])],
+            }),
+        }
+    })
+}
+
+fn vector_schedule() -> impl Strategy<Value = Schedule> {
+    let template = select(vec![VectorTemplate::Flat, VectorTemplate::FullLoad]);
+    (1u32..33, 1u32..2049, any::<bool>(), template).prop_map(|(cores, blocks, double_buffer, template)| {
+        Schedule::Vector(VectorSchedule { cores, ub_tile_bytes: blocks * 32, double_buffer, template })
+    })
+}
+
+/// A legal kernel on some part.
+fn kernel() -> impl Strategy<Value = (Workload, Schedule, Soc)> {
+    let soc = || select(PARTS.to_vec()).prop_map(|name| Soc::find(name).unwrap());
+    let cube = (product(), tiling(), soc()).prop_map(|(w, tiling, soc)| {
+        let schedule = tiling.schedule(&w);
+        (Workload::MatMul(w), schedule, soc)
+    });
+    let cube_by_policy = (product(), soc()).prop_map(|(w, soc)| {
+        let workload = Workload::MatMul(w);
+        let schedule = default_policy(&workload, &soc).unwrap();
+        (workload, schedule, soc)
+    });
+    let legal = |(w, s, soc): &(Workload, Schedule, Soc)| check(w, s, soc).is_ok();
+    prop_oneof![
+        cube.prop_filter("illegal", legal),
+        cube_by_policy,
+        (vector(), vector_schedule(), soc()).prop_filter("illegal", legal),
+    ]
+}
+
+/// The least time in microseconds that the SoC's fields allow for the work, however it is cut.
+fn roofline(workload: &Workload, soc: &Soc) -> f64 {
+    let (cores, mhz) = (f64::from(soc.ai_core_cnt), soc.cube_freq_mhz);
+    let rate = |bytes: f64, rate: f64, cores: f64, mhz: f64| bytes / (rate * cores * mhz);
+    let beyond_l2 = |bytes: f64| (bytes - soc.l2_size as f64).max(0.0) / (soc.hbm_gb_s * 1e3);
+    let bytes = |operands: &[Operand]| operands.iter().map(|o| o.bytes() as f64).sum::<f64>();
+    let vector = |inputs: &[Operand], outputs: &[Operand]| {
+        let (vectors, vec_mhz) = (f64::from(soc.vector_core_cnt), soc.vec_freq_mhz);
+        let load = rate(bytes(inputs), soc.gm_to_ub_rate, vectors, vec_mhz);
+        let store = rate(bytes(outputs), soc.ub_to_gm_rate, vectors, vec_mhz);
+        load.max(store).max(beyond_l2(bytes(inputs) + bytes(outputs)))
+    };
+    match workload {
+        Workload::MatMul(w) => {
+            let shape = w.cube();
+            let passes = if w.dtype == DataType::Float && !w.hf32 { 2.0 } else { 1.0 };
+            let step = f64::from(soc.cube_m_size * soc.cube_n_size) * shape.k0() as f64;
+            let compute = shape.macs() as f64 * passes / step / cores / mhz;
+            let (batch, m, k, n) = (w.batch as f64, w.m as f64, w.k as f64, w.n as f64);
+            let read = batch * (m * k + k * n) * w.dtype.bytes() as f64;
+            let written = batch * m * n * w.out_dtype.bytes() as f64;
+            // Operands may lie in L2, and each must come through it to some core's L1.
+            let load = rate(read, soc.l2_rate.min(soc.gm_to_l1_rate), cores, mhz);
+            compute.max(load).max(beyond_l2(read + written))
+        }
+        Workload::Vector(w) => vector(&w.inputs, &w.outputs),
+        Workload::Reduce(w) => vector(&w.inputs, &w.outputs),
+        Workload::Move(w) => vector(&w.inputs, &w.outputs),
+        _ => 0.0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, max_global_rejects: 1 << 20, max_local_rejects: 1 << 20, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_kernel_is_faster_than_the_roofline((workload, schedule, soc) in kernel()) {
+        let (time, least) = (time(&workload, &schedule, &soc), roofline(&workload, &soc));
+        prop_assert!(time >= least * ROUNDING, "{} on {}: {time} us, roofline {least}", workload, soc.name);
+    }
+
+    #[test]
+    fn less_bandwidth_or_clock_is_never_faster(
+        (workload, schedule, soc) in kernel(), field in select(RATES.to_vec()), factor in 0.05f64..0.999,
+    ) {
+        let mut slower = soc.clone();
+        let value = serde_json::to_value(&soc).unwrap()[field].as_f64().unwrap();
+        slower.set(field, &(value * factor).to_string()).unwrap();
+        let (before, after) = (time(&workload, &schedule, &soc), time(&workload, &schedule, &slower));
+        prop_assert!(after >= before * ROUNDING, "{workload} on {}, {field} x {factor}: {before} -> {after}", soc.name);
+    }
+
+    #[test]
+    fn a_smaller_l2_is_never_faster((workload, schedule, soc) in kernel(), factor in 0.0f64..0.999) {
+        let mut smaller = soc.clone();
+        smaller.l2_size = (soc.l2_size as f64 * factor) as u64;
+        let (before, after) = (time(&workload, &schedule, &soc), time(&workload, &schedule, &smaller));
+        prop_assert!(after >= before * ROUNDING, "{workload} on {}: {before} -> {after}", soc.name);
+    }
+
+    /// The same tiling on a part with fewer cores, where it still fits.
+    #[test]
+    fn fewer_cores_are_never_faster((workload, schedule, soc) in kernel(), less in 1u32..8) {
+        let mut fewer = soc.clone();
+        let cores = soc.ai_core_cnt.saturating_sub(less).max(1);
+        fewer.limit_cores(cores).unwrap();
+        prop_assume!(check(&workload, &schedule, &fewer).is_ok());
+        // Integer division may leave a split part with a smaller share of vector cores.
+        prop_assume!(fewer.vector_core_cnt * soc.ai_core_cnt == soc.vector_core_cnt * fewer.ai_core_cnt);
+        let (before, after) = (time(&workload, &schedule, &soc), time(&workload, &schedule, &fewer));
+        prop_assert!(after >= before * ROUNDING, "{workload} on {}: {before} -> {after}", soc.name);
+    }
+
+    /// Rows, columns or depth added under the same tiling.
+    #[test]
+    fn more_work_is_never_faster_under_the_same_tiling(
+        w in product(), tiling in tiling(), name in select(PARTS.to_vec()), axis in 0usize..4, more in 1u64..512,
+    ) {
+        let soc = Soc::find(name).unwrap();
+        let mut larger = w.clone();
+        match axis {
+            0 => larger.m += more,
+            1 => larger.n += more,
+            2 => larger.k += more,
+            _ => larger.batch += more % 8 + 1,
+        }
+        // A row that becomes a whole number of blocks is read faster: compare like with like.
+        let pitches = |w: &MatMul| {
+            let odd = |elements: u64| !(elements * w.dtype.bytes()).is_multiple_of(32);
+            [odd(if w.trans_a { w.m } else { w.k }), odd(if w.trans_b { w.k } else { w.n })]
+        };
+        prop_assume!(pitches(&w) == pitches(&larger));
+        // The tiling of the larger serves both.
+        let schedule = tiling.schedule(&larger);
+        let [small, large] = [&w, &larger].map(|w| Workload::MatMul(w.clone()));
+        prop_assume!(check(&small, &schedule, &soc).is_ok() && check(&large, &schedule, &soc).is_ok());
+        let (before, after) = (time(&small, &schedule, &soc), time(&large, &schedule, &soc));
+        prop_assert!(after >= before * MEAN_TILE, "{small} -> {large} on {name}: {before} -> {after}\n{schedule:?}");
+    }
+
+    /// One row more, inside the same fractals, costs what its bytes cost and no more.
+    #[test]
+    fn time_does_not_jump_between_tile_borders(
+        w in product(), tiling in tiling(), name in select(PARTS.to_vec()), row in 0u64..15,
+    ) {
+        let soc = Soc::find(name).unwrap();
+        let w = MatMul { trans_a: false, m: w.m.next_multiple_of(16) - 15 + row, ..w };
+        prop_assume!(w.m % 16 != 0);
+        let next = MatMul { m: w.m + 1, ..w.clone() };
+        let schedule = tiling.schedule(&next);
+        let [before, after] = [&w, &next].map(|w| Workload::MatMul(w.clone()));
+        prop_assume!(check(&after, &schedule, &soc).is_ok() && check(&before, &schedule, &soc).is_ok());
+        let times = [&before, &after].map(|w| time(w, &schedule, &soc));
+        let Schedule::Cube(tiles) = &schedule else { unreachable!() };
+        let rows = w.m.min(tiles.single.m) as f64;
+        prop_assert!(times[1] <= times[0] * (1.0 + 4.0 / rows), "{before} -> {after} on {name}: {times:?}\n{schedule:?}");
+    }
+
+    #[test]
+    fn more_elements_are_never_faster_in_the_same_tiles(
+        elements in 1u64..1 << 24, more in 1u64..1 << 20, schedule in vector_schedule(), name in select(PARTS.to_vec()),
+    ) {
+        let soc = Soc::find(name).unwrap();
+        let work = |elements: u64| {
+            let operand = Operand::new([elements], DataType::Float);
+            Workload::Vector(Vector { op_type: "Add".into(), inputs: vec![operand.clone(); 2], outputs: vec![operand] })
+        };
+        prop_assume!(check(&work(elements), &schedule, &soc).is_ok());
+        let (before, after) = (time(&work(elements), &schedule, &soc), time(&work(elements + more), &schedule, &soc));
+        prop_assert!(after >= before * ROUNDING, "{elements} + {more} on {name}: {before} -> {after}");
+    }
+
+    #[test]
+    fn the_same_kernel_takes_the_same_time_to_the_last_bit((workload, schedule, soc) in kernel()) {
+        let model = Model::new(&workload, &soc).unwrap();
+        let first = model.predict(&schedule).unwrap();
+        prop_assert_eq!(first, model.clone().predict(&schedule.clone()).unwrap());
+        prop_assert_eq!(first.time_us.to_bits(), time(&workload, &schedule, &soc).to_bits());
+        let shares = serde_json::to_value(first.pipes).unwrap();
+        prop_assert!(shares.as_object().unwrap().values().all(|s| (0.0..=1.0).contains(&s.as_f64().unwrap())));
+    }
+}
