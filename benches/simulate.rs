@@ -72,5 +72,9 @@ fn main() {
         })
         .collect();
     rates.sort_by(f64::total_cmp);
-    println!("{:<28} {:>8.0} thousand candidates/s on one core   (goal: 500)", "MatMul pricing", rates[SLICES / 2] / 1e3);
+    println!(
+        "{:<28} {:>8.0} thousand candidates/s on one core   (goal: 500)",
+        "MatMul pricing",
+        rates[SLICES / 2] / 1e3
+    );
 }

@@ -77,13 +77,16 @@ fn tiling() -> impl Strategy<Value = Tiling> {
     })
 }
 
+/// L0 depths and L0 tiles; the whole operand where none.
+type Panel = Option<(u32, u32)>;
+
 #[derive(Debug, Clone)]
 struct Tiling {
     cores: (u32, u32, u32),
     /// Fractals along m, n, k.
     l0: (u32, u32, u32),
-    /// L0 depths and tiles of a panel of A and of B; the whole operand where none.
-    l1: (Option<(u32, u32)>, Option<(u32, u32)>),
+    /// What of A and of B is brought to L1 at once.
+    l1: (Panel, Panel),
     buffers: [bool; 5],
     m_first: bool,
 }
@@ -96,7 +99,7 @@ impl Tiling {
         let extent = |whole: u64, blocks: u32, tile: u32| {
             whole.div_ceil(u64::from(tile)).div_ceil(u64::from(blocks)) * u64::from(tile)
         };
-        let panel = |panel: Option<(u32, u32)>| panel.map_or(L1Tile::FULL, |(k, tiles)| L1Tile::panel(k * l0_k, tiles));
+        let panel = |panel: Panel| panel.map_or(L1Tile::FULL, |(k, tiles)| L1Tile::panel(k * l0_k, tiles));
         let count = |double: bool| if double { 2 } else { 1 };
         let [l1_a, l1_b, l0_a, l0_b, l0_c] = self.buffers.map(count);
         let cores = Cores { batch, m, n, k: 1 };
@@ -285,7 +288,7 @@ proptest! {
     ) {
         let soc = Soc::find(name).unwrap();
         let w = MatMul { trans_a: false, m: w.m.next_multiple_of(16) - 15 + row, ..w };
-        prop_assume!(w.m % 16 != 0);
+        prop_assume!(!w.m.is_multiple_of(16));
         let next = MatMul { m: w.m + 1, ..w.clone() };
         let schedule = tiling.schedule(&next);
         let [before, after] = [&w, &next].map(|w| Workload::MatMul(w.clone()));
