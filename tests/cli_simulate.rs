@@ -206,3 +206,18 @@ fn a_soc_says_where_its_values_come_from() {
     assert!(clock.contains("1650") && clock.contains("measured") && clock.contains("1500"), "{clock}");
     expect(&soc(&["--sources"]), 2, &["NAME"]);
 }
+
+#[test]
+fn an_interrupt_leaves_no_unfinished_file() {
+    let place = Place::new();
+    let mut child = place.command(&["--output=pred.jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
+    // It waits for cases that do not come; the file is there once it listens for signals.
+    while !place.names().iter().any(|name| name.starts_with(".aoe-")) {
+        assert!(child.try_wait().unwrap().is_none());
+        std::thread::yield_now();
+    }
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(place.names().is_empty(), "{:?}", place.names());
+}

@@ -4,6 +4,7 @@ use crate::console::Console;
 use aoe::status::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -57,5 +58,38 @@ impl Interrupt {
         if let (Some(stop), true) = (slot.as_ref(), self.came()) {
             stop();
         }
+    }
+}
+
+/// The unfinished file that an interrupt takes away.
+#[derive(Default)]
+pub struct Unfinished {
+    path: Mutex<Option<PathBuf>>,
+}
+
+impl Unfinished {
+    /// Begins to listen: SIGINT and SIGTERM then remove the file and end the process, which may be waiting
+    /// for input. Fails when the system gives no thread or pipe for it.
+    pub fn listen() -> Result<Arc<Unfinished>> {
+        let unfinished = Arc::new(Unfinished::default());
+        let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
+        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let listener = Arc::clone(&unfinished);
+        let listen = move || {
+            if signals.forever().next().is_some() {
+                if let Some(path) = listener.path.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    // Nobody is left to be told of a failure.
+                    let _ = std::fs::remove_file(path);
+                }
+                std::process::exit(EXIT_STATUS.into());
+            }
+        };
+        std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
+        Ok(unfinished)
+    }
+
+    /// Makes the file; no signal comes between its making and its being known.
+    pub fn create<T>(&self, make: impl FnOnce(&mut Option<PathBuf>) -> Result<T>) -> Result<T> {
+        make(&mut self.path.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

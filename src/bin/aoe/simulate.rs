@@ -27,7 +27,8 @@ fn arguments() -> Command {
         .after_help(
             "The form of cases and answers: docs/simulate.md. A case that cannot be priced gets an answer with\n\
              `error`; the others are priced all the same.\n\
-             Exit status: 0 every case was answered, 1 reading or writing failed, 2 a wrong command line or option.",
+             Exit status: 0 every case was answered, 1 reading or writing failed, 2 a wrong command line or option,\n\
+             130 interrupted.",
         )
         .arg(file("input", "Cases; - is standard input"))
         .arg(file("output", "Answers; - is standard output. A file is replaced when all answers are there"))

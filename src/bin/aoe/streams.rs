@@ -1,5 +1,6 @@
 //! Where cases come from and answers go to: files, pipes, the standard streams.
 
+use crate::interrupt::Unfinished;
 use aoe::status::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
@@ -84,12 +85,13 @@ impl Output {
         let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let permissions = std::fs::Permissions::from_mode(mode);
         // Bits that the umask takes away from a new file are given to one that replaces another.
-        let file = tempfile::Builder::new()
-            .prefix(".aoe-")
-            .suffix(".tmp")
-            .permissions(permissions.clone())
-            .tempfile_in(directory)
-            .map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".aoe-").suffix(".tmp").permissions(permissions.clone());
+        let file = Unfinished::listen()?.create(|known| {
+            let file = builder.tempfile_in(directory).map_err(failed)?;
+            *known = Some(file.path().to_owned());
+            Ok(file)
+        })?;
         if path.exists() {
             file.as_file().set_permissions(permissions).map_err(failed)?;
         }
