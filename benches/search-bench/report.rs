@@ -98,7 +98,9 @@ fn class(title: &str, spaces: &[Replay], runs: &[Run], member: &dyn Fn(&Replay) 
             format!("  {mean:.3}+-{half:.3}")
         });
         let overhead = its.iter().map(|r| r.overhead_us).sum::<f64>() / its.len() as f64;
-        println!("  {tuner:<22}{}   {overhead:>8.1} us/measurement", cells.collect::<String>());
+        let ran = members.iter().filter(|space| its.iter().any(|run| run.space == space.name)).count();
+        let some = if ran < members.len() { format!(" ({ran} of these spaces only)") } else { String::new() };
+        println!("  {tuner:<22}{}   {overhead:>8.1} us/measurement{some}", cells.collect::<String>());
     }
 }
 

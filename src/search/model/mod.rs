@@ -19,8 +19,11 @@ use process::Process;
 
 /// A process is fitted again after so much more trials, as a part of those it has.
 const REFIT: f64 = 0.25;
-/// Steps of one fit.
-const FIT_STEPS: usize = 10;
+/// Steps of one fit: at most, and at least. Between, the more trials the fewer: a step costs their cube, and
+/// each fit goes on from the last.
+const FIT_STEPS: (usize, usize) = (10, 4);
+/// Trials up to which a fit has all its steps.
+const FIT_TRIALS: usize = 64;
 /// Trials that a process takes in at most; of more, the better half and some of the rest.
 pub const TRIALS: usize = 192;
 /// Power of the probability that a candidate can be measured: what it is estimated from errs on the hopeful
@@ -85,14 +88,15 @@ impl Model {
             let trends: Vec<f64> = codes.chunks_exact(features.len()).map(|c| trend.at(features, c)).collect();
             remove_trend(&mut y, &trends);
         }
-        self.hyper.fit(features, self.kernel, &codes, &y, FIT_STEPS);
+        let steps = (FIT_STEPS.0 * FIT_TRIALS / points.len().max(1)).clamp(FIT_STEPS.1, FIT_STEPS.0);
+        self.hyper.fit(features, self.kernel, &codes, &y, steps);
         if points.iter().any(|point| point.log_cost.is_none()) {
             let mut codes = Vec::new();
             for point in points {
                 features.encode(point.configuration, &mut codes);
             }
             let labels: Vec<f64> = points.iter().map(|p| f64::from(u8::from(p.log_cost.is_some()))).collect();
-            self.failing.fit(features, self.kernel, &codes, &labels, FIT_STEPS);
+            self.failing.fit(features, self.kernel, &codes, &labels, steps);
         }
         let growth = (points.len() as f64 * REFIT) as usize;
         let mut state = State {
