@@ -54,7 +54,7 @@ pub struct Settings {
     pub seed: u64,
     /// Most trials handed out; failures count.
     pub max_trials: usize,
-    /// Most time from [`Search::new`] on. A search with a time limit may end differently each time.
+    /// Most time from [`Search::new`](super::Search::new) on. A search with a time limit may end differently each time.
     pub time_limit: Option<Duration>,
     /// Trials after the best one without a better that end the search. `None`: never for
     /// [`Algorithm::Random`], else half of `max_trials` but no fewer than 512.
@@ -63,7 +63,7 @@ pub struct Settings {
     pub initial: Vec<Vec<u32>>,
     /// Trials known from elsewhere: another device, a near shape, a simulator. Their costs need be
     /// comparable among each other only; `f64::INFINITY` is one that failed there. They count against no
-    /// budget, and [`Search::best`] does not answer with them; they need not be legal here.
+    /// budget, and [`Search::best`](super::Search::best) does not answer with them; they need not be legal here.
     pub prior: Vec<(Vec<u32>, f64)>,
     /// Whether costs scatter from one measurement of a configuration to the next. Then a part of the budget
     /// (a fifth at most) goes into measuring the leader again, up to four times: such a trial names the one it repeats in
