@@ -1,6 +1,7 @@
 //! Measured kernels: reading them, and which of them fitting may see.
 
-use aoe::sim::Constants;
+use aoe::graph::DataType;
+use aoe::sim::{Constants, Prediction};
 use aoe::simulate::{Job, read};
 use aoe::soc::Soc;
 use aoe::workload::Workload;
@@ -29,7 +30,10 @@ pub struct Row {
     pub count: f64,
     pub measured_us: f64,
     /// Measured busy shares, where the file has them: mac, mte1, mte2, fixpipe, vec, mte3.
-    pub pipes: Option<[f64; 6]>,
+    /// `None` for a pipe that the file does not tell of.
+    pub pipes: Option<[Option<f64>; 6]>,
+    /// A product whose stored extents are surely the true ones; see [`surely_aligned`].
+    pub trusted: bool,
     pub job: Result<Job, String>,
 }
 
@@ -54,10 +58,9 @@ impl Class {
 }
 
 impl Row {
-    /// Predicted microseconds.
-    pub fn predict(&self, constants: &Constants) -> Option<f64> {
-        let job = self.job.as_ref().ok()?;
-        job.predict(&self.soc, constants).ok().map(|p| p.time_us)
+    /// What the model says, or why it says nothing.
+    pub fn price(&self, constants: &Constants) -> Result<Prediction, String> {
+        self.job.as_ref().map_err(Clone::clone)?.predict(&self.soc, constants).map_err(|e| e.to_string())
     }
 }
 
@@ -126,10 +129,7 @@ fn row(line: &str, set: &str, assumed: &Assumed) -> Result<Option<Row>, String> 
     let core_us = || measured["aicore_us"].as_f64()?.max(measured["aivector_us"].as_f64()?).into();
     let Some(measured_us) = case["measured_us"].as_f64().or_else(core_us) else { return Ok(None) };
     let soc = soc(case["soc"].as_str(), assumed)?;
-    let share = |name: &str| measured[name].as_f64().unwrap_or(0.0);
-    let pipes = measured.is_object().then(|| {
-        ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"].map(|name| share(name).max(share(&format!("aiv_{name}"))))
-    });
+    let pipes = measured.is_object().then(|| shares(measured, case["core"].as_str().unwrap_or_default()));
     let job = read(line, &soc).map_err(|e| e.to_string());
     let op = case["op"].as_str().unwrap_or_default().to_owned();
     let network = case["network"].as_str().map(str::to_owned);
@@ -137,6 +137,7 @@ fn row(line: &str, set: &str, assumed: &Assumed) -> Result<Option<Row>, String> 
         Some(name) => HELD_OUT_NETWORKS.contains(&name.as_str()),
         None => fold(&case) >= 6,
     };
+    let network_free = network.is_none() && pipes.is_none();
     Ok(Some(Row {
         id: case["id"].as_str().unwrap_or_default().to_owned(),
         set: set.to_owned(),
@@ -148,8 +149,28 @@ fn row(line: &str, set: &str, assumed: &Assumed) -> Result<Option<Row>, String> 
         count: case["count"].as_f64().unwrap_or(1.0),
         measured_us,
         pipes,
+        trusted: network_free && surely_aligned(&job),
         job,
     }))
+}
+
+/// Measured busy shares of the pipes that a core has: mac, mte1, mte2, fixpipe, vec, mte3. A mixed kernel's
+/// MTE2 is that of its cube cores.
+fn shares(measured: &Value, core: &str) -> [Option<f64>; 6] {
+    let share = |name: &str| measured[name].as_f64();
+    let (cube, vector) = (core != "AI_VECTOR_CORE" && core != "MIX_AIV", core != "AI_CORE");
+    let on = |has: bool, name: &str| if has { share(name) } else { None };
+    let mte2 = if cube { share("mte2") } else { share("aiv_mte2") };
+    [on(cube, "mac"), on(cube, "mte1"), mte2, on(cube, "fixpipe"), on(vector, "vec"), on(vector, "aiv_mte3")]
+}
+
+/// Whether a product's stored extents are surely the true ones. The bank rounds extents up to 16; where the
+/// true ones were odd and the operands plain matrices, transfers were slower in a way that the row does not
+/// tell. Rows that are multiples of 128 elements, biased, or written in fp32 do not show it.
+fn surely_aligned(job: &Result<Job, String>) -> bool {
+    let Ok(Job { workload: Workload::MatMul(w), .. }) = job else { return false };
+    let inner = [if w.trans_a { w.m } else { w.k }, if w.trans_b { w.k } else { w.n }];
+    w.bias || w.out_dtype == DataType::Float || inner.iter().all(|extent| extent % 128 == 0)
 }
 
 /// One of ten folds, by problem: sizes of a product, or operator and operands.

@@ -1,39 +1,182 @@
-//! The simulator against measured kernels: `cargo run --release --example accuracy -- FOLDER`.
+//! The simulator against measured kernels: `make accuracy DATA=folder`.
 //!
-//! Prints errors per set, operator class and decade of time, for the rows that fitting saw and for those
-//! it did not, and totals of networks; writes scatter plots beside the current folder's `target`.
+//! Prints errors by set, SoC, operator class and decade of time, apart for the rows that fitting saw and
+//! for those it did not, the pipes' busy shares, and totals of networks. No row is dropped: those that
+//! cannot be priced are counted and named. Writes predictions and scatter plots.
 
-#[allow(dead_code, reason = "shared with calibrate, which needs other parts")]
 mod data;
+mod plot;
+mod score;
 
-use aoe::sim::Constants;
-use std::io::Write;
-use std::path::PathBuf;
+use aoe::sim::{Constants, Prediction};
+use data::{Assumed, Row};
+use score::Score;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Kernels at least this long, in microseconds, are scored on their own: start and dispatch rule below.
+const LONG_US: f64 = 5.0;
+
+/// Pipes in the order of [`Row::pipes`].
+const PIPES: [&str; 6] = ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"];
+
+type Priced<'a> = (&'a Row, Prediction);
 
 fn main() {
-    let folder = PathBuf::from(std::env::args().nth(1).unwrap_or_default());
-    let rows = data::load(&folder, &data::Assumed::default()).unwrap();
-    let mut out = std::io::BufWriter::new(std::fs::File::create("target/predictions.tsv").unwrap());
-    for r in &rows {
-        let p = r.predict(&Constants::FITTED);
-        let e = match &r.job {
-            Ok(_) => String::new(),
-            Err(e) => e.clone(),
-        };
-        writeln!(
-            out,
-            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
-            r.set,
-            r.id,
-            r.op,
-            r.class.name(),
-            r.network.as_deref().unwrap_or("-"),
-            r.held_out,
-            r.count,
-            r.measured_us,
-            p.unwrap_or(f64::NAN),
-            e
-        )
-        .unwrap();
+    let (assumed, mut rest) = Assumed::parse(std::env::args().skip(1)).unwrap_or_else(|error| usage(&error));
+    let out = match rest.iter().position(|arg| arg == "--output") {
+        Some(place) if place + 1 < rest.len() => {
+            PathBuf::from(rest.drain(place..=place + 1).next_back().unwrap_or_default())
+        }
+        _ => PathBuf::from("."),
+    };
+    let [folder] = rest.as_slice() else { usage("one folder is needed") };
+    if let Err(error) = run(Path::new(folder), &out, &assumed) {
+        eprintln!("accuracy: {error}");
+        std::process::exit(1);
     }
+}
+
+fn usage(error: &str) -> ! {
+    eprintln!("accuracy: {error}\nusage: accuracy FOLDER [--output FOLDER] [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
+    std::process::exit(2);
+}
+
+fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
+    let rows = data::load(folder, assumed)?;
+    if rows.is_empty() {
+        return Err(format!("{}: no measured kernels in its .jsonl files", folder.display()));
+    }
+    let mut sets: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in &rows {
+        sets.entry(row.set.as_str()).or_default().push(row);
+    }
+    for (set, rows) in &sets {
+        report(set, rows, out)?;
+    }
+    Ok(())
+}
+
+fn report(set: &str, rows: &[&Row], out: &Path) -> Result<(), String> {
+    let mut priced: Vec<Priced> = Vec::new();
+    let mut failures: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for row in rows {
+        match row.price(&Constants::FITTED) {
+            Ok(prediction) => priced.push((row, prediction)),
+            Err(reason) => failures.entry(reason).or_default().push(&row.id),
+        }
+    }
+    println!("== {set}: {} rows, {} of them held out", rows.len(), rows.iter().filter(|r| r.held_out).count());
+    for (reason, ids) in &failures {
+        println!("   not priced: {} ({reason}), first {}", ids.len(), ids[0]);
+    }
+    for held_out in [false, true] {
+        let part: Vec<Priced> = priced.iter().filter(|(row, _)| row.held_out == held_out).copied().collect();
+        if !part.is_empty() {
+            println!("  {}", if held_out { "held out" } else { "seen by the fit" });
+            classes(&part);
+        }
+    }
+    pipes(&priced);
+    networks(&priced);
+    write(set, &priced, out)
+}
+
+/// Errors by SoC, by class, of the long kernels, and by decade of the measured time.
+fn classes(rows: &[Priced]) {
+    group(rows, |row| Some(format!("{} all", row.soc.name)));
+    group(rows, |row| Some(format!("{} {}", row.soc.name, row.class.name())));
+    group(rows, |row| (row.measured_us > LONG_US).then(|| format!("all over {LONG_US} us")));
+    group(rows, |row| (row.measured_us > LONG_US).then(|| format!("{} over {LONG_US} us", row.class.name())));
+    group(rows, |row| row.trusted.then(|| "products whose rows are surely aligned".to_owned()));
+    group(rows, |row| {
+        let decade = row.measured_us.log10().floor() as i32;
+        Some(format!("from 1e{decade} us"))
+    });
+}
+
+fn group(rows: &[Priced], key: impl Fn(&Row) -> Option<String>) {
+    let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for (row, prediction) in rows {
+        if let Some(name) = key(row) {
+            groups.entry(name).or_default().push((row.measured_us, prediction.time_us));
+        }
+    }
+    for (name, pairs) in groups {
+        if let Some(score) = Score::of(&pairs) {
+            println!("    {name:40} {score}");
+        }
+    }
+}
+
+/// Mean absolute difference of busy shares, over the pipes that the core has.
+fn pipes(rows: &[Priced]) {
+    let mut differences: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (row, prediction) in rows.iter().filter(|(row, _)| row.measured_us > LONG_US) {
+        let p = prediction.pipes;
+        let shares = [p.mac, p.mte1, p.mte2, p.fixpipe, p.vec, p.mte3];
+        for ((name, measured), share) in PIPES.into_iter().zip(row.pipes.unwrap_or_default()).zip(shares) {
+            if let Some(measured) = measured {
+                differences.entry(name).or_default().push((measured - share).abs());
+            }
+        }
+    }
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let all: Vec<f64> = differences.values().flatten().copied().collect();
+    if !all.is_empty() {
+        println!("  busy shares of pipes, kernels over {LONG_US} us: mean absolute error {:.3}", mean(&all));
+        for (name, of) in &differences {
+            println!("    {name:8} {:.3} of {} shares", mean(of), of.len());
+        }
+    }
+}
+
+/// Totals of networks, each kernel as often as it runs.
+fn networks(rows: &[Priced]) {
+    let mut totals: BTreeMap<&str, (bool, f64, f64)> = BTreeMap::new();
+    for (row, prediction) in rows {
+        if let Some(name) = &row.network {
+            let total = totals.entry(name).or_insert((row.held_out, 0.0, 0.0));
+            total.1 += row.count * row.measured_us;
+            total.2 += row.count * prediction.time_us;
+        }
+    }
+    for held_out in [false, true] {
+        let part: Vec<_> = totals.iter().filter(|(_, total)| total.0 == held_out).collect();
+        for (name, (_, measured, predicted)) in &part {
+            println!(
+                "  network {name:28} {measured:>10.0} us measured {predicted:>10.0} us predicted ({:+.1} %)",
+                (predicted / measured - 1.0) * 100.0
+            );
+        }
+        let errors: Vec<f64> =
+            part.iter().map(|(_, (_, measured, predicted))| (predicted / measured - 1.0).abs()).collect();
+        if !errors.is_empty() {
+            let mean = errors.iter().sum::<f64>() / errors.len() as f64 * 100.0;
+            println!(
+                "  networks {}: mean absolute error {mean:.1} %",
+                if held_out { "held out" } else { "seen by the fit" }
+            );
+        }
+    }
+}
+
+fn write(set: &str, rows: &[Priced], out: &Path) -> Result<(), String> {
+    let mut table = String::from("id\top\tclass\theld_out\tmeasured_us\tpredicted_us\tbound\n");
+    for (row, p) in rows {
+        let (id, op, class) = (&row.id, &row.op, row.class.name());
+        let _ = writeln!(
+            table,
+            "{id}\t{op}\t{class}\t{}\t{}\t{:.4}\t{:?}",
+            row.held_out, row.measured_us, p.time_us, p.bound
+        );
+    }
+    let points: Vec<(&Row, f64)> = rows.iter().map(|(row, p)| (*row, p.time_us)).collect();
+    for (name, text) in [(format!("{set}.tsv"), table), (format!("{set}.svg"), plot::scatter(set, &points))] {
+        let path = out.join(name);
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+        println!("  wrote {}", path.display());
+    }
+    Ok(())
 }

@@ -7,10 +7,8 @@
 #[allow(dead_code, reason = "accuracy needs more of it")]
 mod data;
 
-use aoe::graph::DataType;
 use aoe::sim::Constants;
 use aoe::sim::constants::Origin;
-use aoe::workload::Workload;
 use data::{Assumed, Class, Row};
 use std::path::PathBuf;
 
@@ -27,11 +25,7 @@ struct Group {
 }
 
 const GROUPS: [Group; 4] = [
-    Group {
-        name: "910B2 bank",
-        origin: Origin::fit_cube,
-        sees: |r| r.network.is_none() && r.pipes.is_none() && certain(r),
-    },
+    Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.trusted },
     Group {
         name: "910 vector kernels",
         origin: Origin::fit_910_vector,
@@ -73,16 +67,6 @@ fn main() {
     }
 }
 
-/// Whether a product's stored rows are surely what the case says. The bank rounds extents up to 16; where
-/// the true ones were odd and the operands plain matrices, transfers were slower in a way that the row does
-/// not tell. Rows that are long powers of two, biased, or written in fp32 do not show it.
-fn certain(row: &Row) -> bool {
-    let Ok(job) = &row.job else { return false };
-    let Workload::MatMul(w) = &job.workload else { return false };
-    let inner = [if w.trans_a { w.m } else { w.k }, if w.trans_b { w.k } else { w.n }];
-    w.bias || w.out_dtype == DataType::Float || inner.iter().all(|extent| extent % 128 == 0)
-}
-
 fn usage(error: &str) -> ! {
     eprintln!("calibrate: {error}\nusage: calibrate FOLDER [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
     std::process::exit(2);
@@ -100,13 +84,13 @@ fn weights(rows: &[&Row]) -> Vec<f64> {
 }
 
 fn loss(rows: &[&Row], weights: &[f64], constants: &Constants) -> f64 {
-    let error = |r: &Row| match r.predict(constants) {
-        Some(us) => {
-            let log = (us / r.measured_us).ln();
+    let error = |r: &Row| match r.price(constants) {
+        Ok(prediction) => {
+            let log = (prediction.time_us / r.measured_us).ln();
             // Grows like the logarithm far out: rows that no model explains must not pull.
             SOFT * SOFT * (1.0 + log * log / (SOFT * SOFT)).ln()
         }
-        None => 1.0,
+        Err(_) => 1.0,
     };
     rows.iter().zip(weights).map(|(r, w)| w * error(r)).sum()
 }

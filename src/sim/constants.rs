@@ -79,26 +79,33 @@ constants! {
     /// Cycles that a row of an ND matrix adds whose pitch is no multiple of 32 bytes: each row then is a
     /// transfer of its own (910B2 bank, rows of 32 bytes take 12.8 cycles).
     unaligned_row_cycles = 12.8, measured [0.0, 30.0];
+    /// Cycles that fixpipe takes for each row of an L0 tile of a plain result: 128 columns of bfloat16 take 24
+    /// on the 20-core part, whatever k is.
+    result_row_cycles = 22.0, measured [0.0, 100.0];
     /// Cycles of an L1 to L0 load beyond its bytes.
     l0_load_cycles = 24.49, fit_cube [0.0, 200.0];
     /// Cycles of an MMAD instruction and its hand-over beyond its steps.
     mmad_cycles = 22.19, fit_cube [0.0, 200.0];
     /// The same on the first generation.
-    mmad_cycles_c100 = 69.82, fit_910_cube [0.0, 1000.0];
+    mmad_cycles_c100 = 57.56, fit_910_cube [0.0, 1000.0];
     /// Cycles that the scalar unit takes to issue one L0C tile.
     tile_cycles = 125.3, fit_cube [0.0, 1000.0];
     /// Bytes beyond L2's size each evict one more that would have been used again.
     thrash_factor = 2.516, fit_cube [1.0, 4.0];
     /// Share of device memory bandwidth that reads of many cores reach.
     hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
+    /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
+    transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
     /// Microseconds of a 910B kernel that computes nothing.
     start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
     /// Microseconds by which each further core starts later on the 910B.
     core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
+    /// Microseconds that a vector kernel of the 910B takes longer to start, as its profile counts them.
+    vector_start_us_c220 = 0.5907, fit_trace [0.0, 3.0];
     /// The same two of the first generation.
-    start_us_c100 = 1.01, fit_910_vector [0.1, 5.0];
+    start_us_c100 = 1.0, fit_910_vector [0.1, 5.0];
     /// Microseconds by which each further core starts later on the first generation.
-    core_start_us_c100 = 0.1001, fit_910_vector [0.0, 0.3];
+    core_start_us_c100 = 0.1073, fit_910_vector [0.0, 0.3];
     // Vector cores. Cycles are for 256 bytes.
     /// Simple instructions with two operands: table of 910B1 (one operand takes 1 cycle).
     simple_cycles = 2.0, measured [1.0, 3.0];
@@ -107,25 +114,36 @@ constants! {
     /// Square root and exponential on the 910B: table of 910B1, fp32 2, fp16 4.
     root_cycles_c220 = 3.0, measured [2.0, 8.0];
     /// Division on the first generation.
-    divide_cycles_c100 = 9.671, fit_910_vector [4.0, 40.0];
+    divide_cycles_c100 = 11.74, fit_910_vector [4.0, 40.0];
     /// Square root and exponential on the first generation.
-    root_cycles_c100 = 20.61, fit_910_vector [4.0, 60.0];
+    root_cycles_c100 = 21.43, fit_910_vector [4.0, 60.0];
     /// Cycles that each row costs that is reduced along its last axis, first generation.
-    row_cycles_c100 = 77.98, fit_910_vector [0.0, 600.0];
+    row_cycles_c100 = 96.52, fit_910_vector [0.0, 600.0];
+    /// The same on the 910B and later: `RmsNorm` 6, its gradient 33 (vector time of the 20-core trace over
+    /// rows of 128 and of 1024).
+    row_cycles_c220 = 15.0, measured [0.0, 600.0];
+    /// Cycles of each contiguous run of a transfer to or from UB, first generation.
+    run_cycles_c100 = 6.588, fit_910_vector [0.0, 200.0];
     /// The same on the 910B and later.
-    row_cycles_c220 = 53.54, fit_trace [0.0, 600.0];
-    /// Cycles of each contiguous run of a transfer to or from UB.
-    run_cycles = 6.588, fit_910_vector [0.0, 200.0];
-    /// Cycles of each row that is read or written by index: its address passes the scalar unit.
-    index_cycles = 71.3, fit_910_vector [0.0, 400.0];
+    run_cycles_c220 = 36.51, fit_trace [0.0, 200.0];
+    /// Cycles of each row that is read or written by index, first generation: its address passes the scalar
+    /// unit.
+    index_cycles_c100 = 83.65, fit_910_vector [0.0, 400.0];
+    /// The same on the 910B and later.
+    index_cycles_c220 = 414.0, measured [0.0, 1000.0];
     /// Cycles of each tile's transfers beyond their bytes.
     tile_transfer_cycles = 200.0, measured [100.0, 400.0];
     /// Share of device memory bandwidth that a copy reaches; reading or writing alone reaches all of it
     /// (20-core part: writes 99 %, reads 94 %, copies 73 to 85 %).
     hbm_copy_efficiency = 0.76, measured [0.4, 1.0];
-    /// Share of a kernel's data that is not in L2 though it would fit: weights, and what was produced long
-    /// ago.
-    cold_share = 0.8913, fit_910_vector [0.0, 1.0];
+    /// Share of a kernel's data that is not in L2 though it would fit: parameters, gradients and optimizer
+    /// state.
+    cold_share = 0.9617, fit_910_vector [0.0, 1.0];
+    /// Share of L2 that still holds what was made some kernels before: a cache that drops what was used
+    /// longest ago keeps more than half.
+    reach = 0.6266, fit_910_vector [0.5, 1.0];
+    /// Share of L2's bandwidth that vector kernels reach on all cores.
+    l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
     /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.
-    fused_serial_share = 0.198, fit_910_cube [0.0, 1.0];
+    fused_serial_share = 0.3846, fit_910_cube [0.0, 1.0];
 }

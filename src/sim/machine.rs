@@ -22,6 +22,8 @@ pub(super) struct Machine {
     l2_bytes: f64,
     /// L2's rate for vector kernels, bytes per microsecond and cube core.
     l2_vector: f64,
+    /// The first generation, whose kernels TBE generates.
+    pub first: bool,
     /// Vector cores.
     pub cores: f64,
     /// Vector cores that serve one cube core.
@@ -30,13 +32,29 @@ pub(super) struct Machine {
     core_start: f64,
     /// Cycles of an MMAD beyond its steps.
     pub mmad_cycles: f64,
+    pub transfer_cycles: f64,
+    pub burst_cycles: f64,
+    pub l0_load_cycles: f64,
+    pub tile_cycles: f64,
     pub constants: Constants,
+}
+
+/// What L2 holds of a vector kernel's data when the kernel starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// Parameters, gradients, optimizer state: nothing used them shortly before.
+    Nothing,
+    /// What other kernels made some time before.
+    Recent,
+    /// What the kernel just before made.
+    JustMade,
 }
 
 impl Machine {
     pub fn new(soc: &Soc, constants: &Constants) -> Machine {
         let c = constants;
         let (start, core_start) = start(soc.arch, c);
+        let pick = |later: f64, first: f64| if is_first(soc.arch) { first } else { later };
         Machine {
             mhz: soc.cube_freq_mhz,
             gm_rate: soc.gm_to_l1_rate,
@@ -49,7 +67,8 @@ impl Machine {
             hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
-            l2_vector: soc.l2_rate * soc.cube_freq_mhz,
+            l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
+            first: is_first(soc.arch),
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
                 f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)
@@ -58,7 +77,11 @@ impl Machine {
             },
             start,
             core_start,
-            mmad_cycles: if is_first(soc.arch) { c.mmad_cycles_c100 } else { c.mmad_cycles },
+            mmad_cycles: pick(c.mmad_cycles, c.mmad_cycles_c100),
+            transfer_cycles: pick(c.transfer_cycles, c.transfer_cycles_c100),
+            burst_cycles: c.burst_cycles,
+            l0_load_cycles: c.l0_load_cycles,
+            tile_cycles: c.tile_cycles,
             constants: c.clone(),
         }
     }
@@ -82,14 +105,17 @@ impl Machine {
 
     /// Microseconds that a vector kernel's traffic keeps the shared paths of `cores` vector cores: all of
     /// it passes L2, and what L2 does not hold comes from device memory.
-    pub fn vector_memory_us(&self, moved: f64, read: f64, written: f64, cores: f64) -> f64 {
+    pub fn vector_memory_us(&self, moved: f64, read: f64, written: f64, held: Held, cores: f64) -> f64 {
         let c = &self.constants;
         let distinct = read + written;
         // The bus loses time whenever it turns from reading to writing.
         let mixed = if distinct > 0.0 { 2.0 * read.min(written) / distinct } else { 0.0 };
         let hbm = self.hbm_peak * (1.0 - mixed * (1.0 - c.hbm_copy_efficiency));
-        let beyond = (distinct - self.l2_bytes).max(0.0);
-        let missed = (distinct * c.cold_share + beyond * c.thrash_factor).min(distinct);
+        let missed = match held {
+            Held::Nothing => distinct * c.cold_share,
+            Held::Recent => (distinct - c.reach * self.l2_bytes).max(0.0),
+            Held::JustMade => (distinct - self.l2_bytes).max(0.0),
+        };
         let l2 = moved / (self.l2_vector * cores / self.vectors_per_cube);
         norm([l2, missed / hbm])
     }

@@ -106,7 +106,8 @@ impl Times {
             mte3: a.mte3 + b.mte3,
         };
         let steady = (self.total - self.lead - self.tail).max(0.0);
-        let joined = steady.max(other.total) + serial * steady.min(other.total);
+        let hidden = other.total - other.lead;
+        let joined = other.lead + steady.max(hidden) + serial * steady.min(hidden);
         Times {
             busy: add(self.busy, other.busy),
             shared: self.shared + other.shared,
@@ -227,7 +228,9 @@ impl Model {
                     Schedule::Cube(s) => times.after(p.times(s)),
                     Schedule::Vector(_) => times,
                 },
-                Piece::Vector(p) => times.beside(p.epilogue(schedule.cores()), self.fused_serial),
+                Piece::Vector(p) => {
+                    times.beside(p.epilogue(schedule.cores(), matches!(self.first, Piece::Cube(_))), self.fused_serial)
+                }
                 Piece::Collective(p) => times.after(p.times()),
             };
         }

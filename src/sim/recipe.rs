@@ -11,12 +11,14 @@ pub(super) struct Recipe {
     pub root: f64,
     /// Computed in fp32 whatever the operands are.
     pub wide: bool,
+    /// Copies what was produced just before.
+    pub copies: bool,
     /// Whether the model knows the operator; else it is priced as data movement.
     pub known: bool,
 }
 
 const fn of(simple: f64, divide: f64, root: f64) -> Recipe {
-    Recipe { simple, divide, root, wide: false, known: true }
+    Recipe { simple, divide, root, wide: false, copies: false, known: true }
 }
 
 const fn wide(simple: f64, divide: f64, root: f64) -> Recipe {
@@ -40,8 +42,8 @@ const TABLE: &[(&str, Recipe)] = &[
     ("LayerNormX", wide(28.0, 0.0, 0.0)),
     ("LayerNormGrad", wide(30.0, 0.0, 0.0)),
     ("LayerNorm", of(18.0, 0.0, 0.0)),
-    ("RmsNormGrad", wide(20.0, 0.0, 0.0)),
-    ("RmsNorm", wide(6.0, 0.0, 0.0)),
+    ("RmsNormGrad", wide(18.0, 0.0, 0.0)),
+    ("RmsNorm", wide(7.5, 0.0, 0.0)),
     ("GroupNorm", wide(12.0, 0.0, 0.0)),
     ("InstanceNorm", wide(12.0, 0.0, 0.0)),
     ("BNTrainingUpdateGrad", wide(9.0, 0.0, 0.0)),
@@ -66,6 +68,8 @@ const TABLE: &[(&str, Recipe)] = &[
     ("TanhGrad", of(3.0, 0.0, 0.0)),
     ("SwishGrad", of(8.0, 1.0, 1.0)),
     ("SiluGrad", of(8.0, 1.0, 1.0)),
+    ("SwiGluGrad", wide(6.0, 1.0, 1.0)),
+    ("SwiGlu", wide(2.0, 0.5, 0.5)),
     ("Swi", of(4.0, 1.0, 1.0)),
     ("Silu", of(4.0, 1.0, 1.0)),
     ("Mish", of(6.0, 1.0, 2.0)),
@@ -91,8 +95,8 @@ const TABLE: &[(&str, Recipe)] = &[
     ("Logical", of(1.0, 0.0, 0.0)),
     ("Log", of(1.0, 0.0, 1.0)),
     ("Pow", of(4.0, 0.0, 2.0)),
-    ("Sin", of(14.0, 0.0, 0.0)),
-    ("Cos", of(14.0, 0.0, 0.0)),
+    ("Sin", of(36.0, 0.0, 0.0)),
+    ("Cos", of(36.0, 0.0, 0.0)),
     ("Div", of(0.0, 1.0, 0.0)),
     ("Reciprocal", of(0.0, 1.0, 0.0)),
     ("Mod", of(4.0, 1.0, 0.0)),
@@ -134,7 +138,9 @@ const TABLE: &[(&str, Recipe)] = &[
     ("Bias", of(1.0, 0.0, 0.0)),
     ("Scale", of(2.0, 0.0, 0.0)),
     ("Quant", of(4.0, 0.0, 0.0)),
-    ("Assign", COPY),
+    ("TransData", Recipe { copies: true, ..COPY }),
+    ("TensorMove", Recipe { copies: true, ..COPY }),
+    ("Assign", Recipe { copies: true, ..COPY }),
     ("Clean", COPY),
     ("Identity", COPY),
     ("ZerosLike", COPY),
@@ -142,6 +148,7 @@ const TABLE: &[(&str, Recipe)] = &[
     ("Fill", COPY),
     ("Sum", of(1.0, 0.0, 0.0)),
     ("Mean", of(1.0, 0.0, 0.0)),
+    ("LpNorm", of(3.0, 0.0, 0.0)),
     ("Norm", of(8.0, 0.0, 0.0)),
 ];
 

@@ -1,9 +1,10 @@
 //! Vector work and data movement: tiles through the unified buffer.
 
 use super::constants::Constants;
-use super::machine::{Machine, is_first, norm};
+use super::machine::{Held, Machine, is_first, norm};
 use super::recipe::{COPY, Recipe, recipe};
 use super::{Pipes, Times};
+use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate};
 
@@ -27,8 +28,15 @@ pub(super) struct Problem {
     /// Contiguous pieces that are moved one by one.
     runs: f64,
     run_cycles: f64,
+    /// Cycles of the scalar unit for rows whose addresses come from an index, were one core to do it.
+    addresses: f64,
+    /// Times that rows are read which do not stay in UB.
+    passes: f64,
     /// Parts that the kernel cannot cut further; 0 where elements are dealt freely.
     units: f64,
+    /// Planes of a feature map that are worked on one by one, each with its channels' parameters.
+    planes: f64,
+    held: Held,
     known: bool,
     mhz: f64,
     load_rate: f64,
@@ -39,7 +47,12 @@ pub(super) struct Problem {
 impl Problem {
     pub(super) fn vector(w: &Vector, soc: &Soc, c: &Constants) -> Result<Problem, String> {
         let problem = Problem::new(&w.inputs, &w.outputs, recipe(&w.op_type), soc, c)?;
-        Ok(Problem { units: units(&w.inputs, &w.outputs, problem.machine.cores), ..problem })
+        Ok(Problem {
+            units: units(&w.inputs, &w.outputs, problem.machine.cores),
+            planes: planes(&w.inputs, &w.outputs),
+            runs: if w.op_type.contains("Rotary") { last_axis_rows(&w.inputs) } else { 0.0 },
+            ..problem
+        })
     }
 
     pub(super) fn reduce(w: &Reduce, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -51,17 +64,25 @@ impl Problem {
         // Lanes below the axis are reduced side by side; along the last axis each row is its own.
         let rows = if w.inner == 1 && w.axis > 1 { w.outer as f64 } else { 0.0 };
         // TBE's kernels pad rows that fill no whole blocks one by one, waiting for each transfer.
-        let odd = w.inputs.first().is_some_and(|x| !(w.axis * u64::from(x.dtype.bits()) / 8).is_multiple_of(32));
+        let odd = w.inputs.first().is_some_and(|x| {
+            let row = w.axis.saturating_mul(u64::from(x.dtype.bits())) / 8;
+            row > 32 && !row.is_multiple_of(32)
+        });
         let padding = if odd && is_first(soc.arch) { 2.0 * c.tile_transfer_cycles } else { 0.0 };
-        Ok(Problem { rows, row_cycles: problem.row_cycles + padding, ..problem })
+        let planes = planes(&w.inputs, &w.outputs);
+        Ok(Problem { rows, row_cycles: problem.row_cycles + padding, planes, ..problem })
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
-        let problem = Problem::new(&w.inputs, &w.outputs, COPY, soc, c)?;
+        let copies = recipe(&w.op_type).copies;
+        let problem = Problem::new(&w.inputs, &w.outputs, Recipe { copies, ..COPY }, soc, c)?;
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
         let indexed = ["Gather", "Scatter", "Segment", "Embedding", "Index"].iter().any(|n| w.op_type.contains(n));
-        let run_cycles = if indexed { c.index_cycles } else { c.run_cycles };
-        Ok(Problem { runs, run_cycles, ..problem })
+        if indexed {
+            let index_cycles = if is_first(soc.arch) { c.index_cycles_c100 } else { c.index_cycles_c220 };
+            return Ok(Problem { addresses: runs * index_cycles, ..problem });
+        }
+        Ok(Problem { runs, ..problem })
     }
 
     fn new(inputs: &[Operand], outputs: &[Operand], r: Recipe, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -73,7 +94,15 @@ impl Problem {
         let largest = inputs.iter().chain(outputs).max_by_key(|o| o.elements());
         let elements = largest.map_or(0.0, |o| o.elements() as f64);
         let bits = largest.map_or(32, |o| o.dtype.bits().clamp(8, 64));
-        let lane = if r.wide { 4.0 } else { f64::from(bits.clamp(16, 32)) / 8.0 };
+        // The vector unit of the 910B has no bfloat16 arithmetic: operands pass through fp32.
+        let rounded = inputs.iter().chain(outputs).filter(|o| o.dtype == DataType::Bfloat16);
+        let casts = if r == COPY || r.copies {
+            0.0
+        } else {
+            rounded.filter(|o| 2 * o.elements() > elements as u64).count() as f64
+        };
+        let wide = r.wide || casts > 0.0;
+        let lane = if wide { 4.0 } else { f64::from(bits.clamp(16, 32)) / 8.0 };
         let repeats = elements * lane / soc.vec_bytes_per_cycle;
         let first = is_first(soc.arch);
         let (divide, root, row_cycles) = if first {
@@ -81,7 +110,7 @@ impl Problem {
         } else {
             (c.divide_cycles_c220, c.root_cycles_c220, c.row_cycles_c220)
         };
-        let cycles = repeats * (r.simple * c.simple_cycles + r.divide * divide + r.root * root);
+        let cycles = repeats * (casts + r.simple * c.simple_cycles + r.divide * divide + r.root * root);
         Ok(Problem {
             read,
             written,
@@ -90,8 +119,17 @@ impl Problem {
             rows: 0.0,
             row_cycles,
             runs: 0.0,
-            run_cycles: c.run_cycles,
+            run_cycles: if first { c.run_cycles_c100 } else { c.run_cycles_c220 },
+            addresses: 0.0,
+            // A sum needs its rows once.
+            passes: if 2.0 * written >= read / inputs.len().max(1) as f64 { PASSES } else { 1.0 },
             units: 0.0,
+            planes: 0.0,
+            held: match (r.copies, is_cold(inputs, outputs)) {
+                (true, _) => Held::JustMade,
+                (false, true) => Held::Nothing,
+                (false, false) => Held::Recent,
+            },
             known: r.known,
             mhz: soc.vec_freq_mhz,
             load_rate: soc.gm_to_ub_rate,
@@ -109,10 +147,10 @@ impl Problem {
     pub(super) fn times(&self, s: &VectorSchedule) -> Times {
         let c = &self.machine.constants;
         let cores = f64::from(s.cores);
-        let again = if s.template == VectorTemplate::Recompute { PASSES } else { 1.0 };
+        let again = if s.template == VectorTemplate::Recompute { self.passes } else { 1.0 };
         let uneven = if self.units > 0.0 { (self.units / cores).ceil() * cores / self.units } else { 1.0 };
         let part = |whole: f64| whole / cores * uneven;
-        let tiles = (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(1.0);
+        let tiles = (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(1.0);
         let runs = part(self.runs) * self.run_cycles;
         let transfer = |bytes: f64, rate: f64| {
             if bytes > 0.0 { part(bytes) / rate + runs + tiles * c.tile_transfer_cycles } else { 0.0 }
@@ -120,28 +158,49 @@ impl Problem {
         let load = transfer(self.read * again, self.load_rate);
         let store = transfer(self.written, self.store_rate);
         let compute = part(self.cycles) + part(self.rows) * self.row_cycles;
-        let steady = if s.double_buffer {
-            norm([load, compute, store]) + (load + compute + store) / tiles / 2.0
+        let addresses = part(self.addresses);
+        // Kernels of the 910B that reduce row by row wait for each row.
+        let row_by_row = self.rows > 0.0 && !self.machine.first;
+        let overlapped = (s.double_buffer || part(self.planes) > 1.0) && !row_by_row;
+        let steady = if overlapped {
+            // The first tile passes all pipes before the next can hide behind it.
+            let slowest = load.max(compute).max(store);
+            norm([load, compute, store, addresses]) + (load + compute + store - slowest) / tiles
         } else {
-            load + compute + store
+            load + compute + store + addresses
         };
         let us = |cycles: f64| cycles / self.mhz;
         let moved = self.read * again + self.written;
-        let shared = self.machine.vector_memory_us(moved, self.read, self.written, cores);
-        let start = self.machine.start_us(cores);
-        let busy = Pipes { mte2: us(load), vec: us(compute), mte3: us(store), ..Pipes::default() };
+        let shared = self.machine.vector_memory_us(moved, self.read, self.written, self.held, cores);
+        let start = self.machine.start_us(cores) + if self.machine.first { 0.0 } else { c.vector_start_us_c220 };
+        // A pipe that waits for memory is busy.
+        let read_share = self.read / (self.read + self.written);
+        let busy = Pipes {
+            // A copy's loads and stores take turns at the memory.
+            mte2: us(load).max(shared * if self.cycles > 0.0 { 1.0 } else { read_share }),
+            vec: us(compute),
+            mte3: us(store).max(shared * (1.0 - read_share)),
+            ..Pipes::default()
+        };
         Times { busy, shared, total: norm([us(steady), shared]) + start, lead: start, tail: us(store) / tiles }
     }
 
     /// Prices the work as the tail of a cube kernel on `cores` cores, on the result's tiles as they come.
     /// Only what the cube kernel does not move anyway is counted as traffic.
-    pub(super) fn epilogue(&self, cores: u32) -> Times {
+    pub(super) fn epilogue(&self, cores: u32, behind_cube: bool) -> Times {
         let cores = f64::from(cores) * self.machine.vectors_per_cube;
         let us = |cycles: f64| cycles / cores / self.mhz;
+        // Operands of its own come through the pipe that feeds the cube, and from memory.
         let extra = (self.read + self.written - 2.0 * self.largest).max(0.0);
+        let memory = self.machine.vector_memory_us(extra, extra, 0.0, self.held, cores);
+        let lead = norm([us(extra / self.load_rate), memory]);
         let vec = us(self.cycles + self.rows * self.row_cycles);
-        let busy = Pipes { vec, mte2: us(extra / self.load_rate), ..Pipes::default() };
-        Times { busy, total: norm([vec, busy.mte2]), ..Times::default() }
+        let busy = Pipes { vec, mte2: lead, ..Pipes::default() };
+        if behind_cube {
+            Times { busy, total: vec + lead, lead, ..Times::default() }
+        } else {
+            Times { busy, total: norm([vec, lead]), ..Times::default() }
+        }
     }
 }
 
@@ -157,4 +216,38 @@ fn units(inputs: &[Operand], outputs: &[Operand], cores: f64) -> f64 {
         }
         _ => 0.0,
     }
+}
+
+/// Whether a kernel works on parameters, gradients or optimizer state: plain fp32 matrices and vectors, and
+/// filters. They are used once or twice in a step, so L2 does not hold them; what other kernels read was
+/// written shortly before.
+fn is_cold(inputs: &[Operand], outputs: &[Operand]) -> bool {
+    let largest = inputs.iter().chain(outputs).map(Operand::elements).max().unwrap_or(0);
+    let parameter = |o: &Operand| {
+        o.elements() * 2 > largest
+            && match o.format {
+                Format::FractalZ | Format::FractalZ3d => true,
+                Format::Nd => o.shape.len() <= 2 && o.dtype == DataType::Float,
+                _ => false,
+            }
+    };
+    inputs.iter().chain(outputs).any(parameter)
+}
+
+/// Planes of an NC1HWC0 feature map when an operand has one value for each channel.
+fn planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
+    let Some(whole) = inputs.iter().chain(outputs).max_by_key(|o| o.elements()) else { return 0.0 };
+    match (whole.format, whole.shape.as_slice()) {
+        (Format::Nc1hwc0, &[batch, blocks, height, width, lanes]) if height * width > 1 => {
+            let each_channel = |o: &Operand| o.format == Format::Nc1hwc0 && o.elements() == blocks * lanes;
+            if inputs.iter().chain(outputs).any(each_channel) { (batch * blocks) as f64 } else { 0.0 }
+        }
+        _ => 0.0,
+    }
+}
+
+/// Rows along the last axis: rotary embeddings work on halves of each.
+fn last_axis_rows(inputs: &[Operand]) -> f64 {
+    let whole = inputs.iter().max_by_key(|o| o.elements());
+    whole.map_or(0.0, |o| o.elements() as f64 / o.shape.last().copied().unwrap_or(1).max(1) as f64)
 }

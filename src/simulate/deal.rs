@@ -7,14 +7,14 @@ use crate::soc::{Arch, Soc};
 use crate::space::default_policy;
 use crate::status::Result;
 use crate::workload::{
-    Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath, Schedule,
+    Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath, Panel, Schedule,
     SplitK, Workload,
 };
 
 /// Rows and columns of one cube step.
 const F: u64 = 16;
-/// Cube steps that bringing one fractal into L0 is worth: 512 bytes at 256 bytes a cycle.
-const LOAD_STEPS: f64 = 2.0;
+/// Cube steps that bringing one fractal in is worth: 512 bytes at 110 bytes a cycle from L2.
+const LOAD_STEPS: f64 = 4.0;
 /// Cube steps that starting and draining one L0 tile is worth.
 const TILE_STEPS: f64 = 100.0;
 /// Most blocks along one axis that are tried.
@@ -119,7 +119,16 @@ impl Deal {
         let panel = |full: bool, steps: u64| {
             if full { L1Tile::FULL } else { L1Tile::panel((steps * base_k) as u32, 1) }
         };
-        let (l1_a, l1_b) = (panel(a_full, a_steps), panel(b_full, b_steps));
+        let (mut l1_a, mut l1_b) = (panel(a_full, a_steps), panel(b_full, b_steps));
+        // Small products come to L1 several at a time.
+        let product = (single.m + single.n).saturating_mul(k).saturating_mul(2 * es).max(1);
+        let together = divisor(single.batch, soc.l1_size.saturating_sub(1024) / product) as u32;
+        if together > 1 {
+            let joined = |extent: u64, tile: u64| {
+                L1Tile::Panel(Panel { k: k as u32, tiles: extent.div_ceil(tile) as u32, batch: together })
+            };
+            (l1_a, l1_b) = (joined(single.m, m), joined(single.n, n));
+        }
         let mut schedule = CubeSchedule {
             used_cores: u32::try_from(self.cores.tasks()).ok()?.min(soc.ai_core_cnt),
             cores: self.cores,

@@ -138,10 +138,20 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
     let largest = all().map(Operand::bytes).max().unwrap_or(0);
     // Runs are counted on the largest operand.
     let scaled = |(o, row): (&Operand, u64)| (largest as f64 * row as f64 / o.bytes().max(1) as f64).ceil() as u64;
-    let plain = all().filter_map(|o| odd_row(o).map(|row| (o, row)));
+    let turns_pixels = op == "Tile" || all().any(|o| o.format == Format::Nc1hwc0);
+    let plain = all().filter_map(|o| odd_row(o, turns_pixels).map(|row| (o, row)));
     let run_bytes = plain.max_by_key(|(o, _)| o.bytes()).map_or(0, scaled);
     // A part of a tensor is taken: only that is read.
     let partial = op.contains("Slice");
+    let runs = match (inputs.first(), outputs.first()) {
+        (Some(x), Some(y)) if partial => strided_runs(if y.elements() < x.elements() { (x, y) } else { (y, x) }),
+        (Some(_), Some(y)) if op.starts_with("Concat") => inputs.iter().map(|part| strided_runs((y, part))).sum(),
+        (Some(x), Some(_)) if op.starts_with("Split") => outputs.iter().map(|part| strided_runs((x, part))).sum(),
+        _ => 0,
+    };
+    let moved =
+        if partial { inputs.iter().take(1).chain(outputs).map(Operand::bytes).min().unwrap_or(0) } else { largest };
+    let run_bytes = if runs > 0 { moved.div_ceil(runs).max(1) } else { run_bytes };
     let (inputs, outputs) = match (partial, op.ends_with("Grad")) {
         (true, false) => (outputs.to_vec(), outputs.to_vec()),
         (true, true) => (inputs.iter().take(1).cloned().collect(), outputs.to_vec()),
@@ -150,13 +160,24 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
     Some(Move { op_type: op.to_owned(), run_bytes, inputs, outputs })
 }
 
+/// Contiguous pieces of a `part` cut out of a `whole`; 0 where all of it is one.
+fn strided_runs((whole, part): (&Operand, &Operand)) -> u64 {
+    if whole.shape.len() != part.shape.len() {
+        return 0;
+    }
+    match whole.shape.iter().zip(&part.shape).rposition(|(w, p)| w != p) {
+        Some(differs) if differs > 0 => part.shape[..differs].iter().fold(1, |n: u64, &d| n.saturating_mul(d)),
+        _ => 0,
+    }
+}
+
 /// Bytes that stay together of a plain tensor whose innermost row fills no whole 32-byte blocks. Planes
 /// of pixels are turned block by block.
-fn odd_row(o: &Operand) -> Option<u64> {
+fn odd_row(o: &Operand, turns_pixels: bool) -> Option<u64> {
     let plain = matches!(o.format, Format::Nd | Format::Nchw | Format::Nhwc | Format::Ncdhw | Format::Ncl);
     let bytes = |elements: u64| elements.saturating_mul(u64::from(o.dtype.bits())) / 8;
     match *o.shape.as_slice() {
-        [_, _, h, w] if h > 1 && w > 1 && h == w => (plain && bytes(h * w) % 32 != 0).then_some(32),
+        [_, _, h, w] if turns_pixels && h > 1 && w > 1 && h == w => (plain && bytes(h * w) % 32 != 0).then_some(32),
         [.., _, last] => (plain && bytes(last) % 32 != 0 && bytes(last) > 32).then_some(bytes(last)),
         _ => None,
     }

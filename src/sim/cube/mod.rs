@@ -10,7 +10,7 @@ mod walk;
 use super::constants::Constants;
 use super::machine::{Machine, norm};
 use super::{Pipes, Times};
-use crate::graph::DataType;
+use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, SplitK};
 use side::Side;
@@ -40,6 +40,8 @@ pub(super) struct Problem {
     padding: f64,
     /// One B serves all products: it is loaded once where it stays in L1.
     b_shared: bool,
+    /// The result is a plain matrix that fixpipe turns into rows.
+    plain_result: bool,
     /// Bytes of all operands and results together: what L2 would have to hold.
     footprint: f64,
     machine: Machine,
@@ -54,7 +56,8 @@ impl Problem {
         let products = |shared: bool| if shared { 1.0 } else { problem.batch };
         let operands = products(w.a_shared) * problem.m * problem.k + products(w.b_shared) * problem.k * problem.n;
         let footprint = operands * problem.in_bytes + problem.batch * problem.m * problem.n * problem.out_bytes;
-        Ok(Problem { b_shared: w.b_shared, footprint, ..problem })
+        let plain_result = w.a_format == Format::Nd && !problem.machine.first;
+        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, ..problem })
     }
 
     pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -115,15 +118,17 @@ impl Problem {
             b,
             padding: 1.0,
             b_shared: false,
+            plain_result: false,
             footprint: 0.0,
             machine: Machine::new(soc, constants),
         })
     }
 
-    /// Makes the operands and results pass through L2 piece by piece: products of one kernel that feed
-    /// each other.
+    /// Makes the operands and results pass through L2 piece by piece, in fractals: products of one kernel
+    /// that feed each other.
     pub(super) fn stay_in_l2(&mut self) {
         self.footprint = 0.0;
+        self.plain_result = false;
     }
 
     /// Prices one legal schedule.

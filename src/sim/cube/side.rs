@@ -2,7 +2,7 @@
 
 use super::FRACTAL;
 use crate::graph::Format;
-use crate::sim::constants::Constants;
+use crate::sim::machine::Machine;
 use crate::workload::CubeShape;
 
 /// How one operand lies in memory. `extent` is the operand's m or n, `depth` its k.
@@ -62,7 +62,7 @@ impl Side {
 
     /// Cycles that one transfer of `extent` x `depth` elements keeps MTE2, and its bytes. `whole` tells
     /// whether the part spans the core task's whole operand along extent and k.
-    pub fn transfer(&self, extent: f64, depth: f64, whole: [bool; 2], rate: f64, c: &Constants) -> (f64, f64) {
+    pub fn transfer(&self, extent: f64, depth: f64, whole: [bool; 2], machine: &Machine) -> (f64, f64) {
         let [whole_extent, whole_k] = whole;
         let runs = match self.layout {
             Layout::FractalsAlongExtent if whole_extent => 1.0,
@@ -73,8 +73,9 @@ impl Side {
             Layout::RowsAlongK => extent,
             Layout::Channels(k) => (depth / k).ceil(),
         };
-        let run_cycles = c.burst_cycles + if self.unaligned { c.unaligned_row_cycles } else { 0.0 };
+        let run_cycles =
+            machine.burst_cycles + if self.unaligned { machine.constants.unaligned_row_cycles } else { 0.0 };
         let bytes = extent * depth * self.bytes;
-        (runs * run_cycles + bytes / rate, bytes)
+        (runs * run_cycles + bytes / machine.gm_rate, bytes)
     }
 }

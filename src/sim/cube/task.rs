@@ -17,6 +17,8 @@ pub(super) struct Task {
     pub l2: f64,
     /// L0C to GM.
     pub fixpipe: f64,
+    /// Part of it that turns fractals into rows, which does not keep L0C.
+    pub rows: f64,
     /// L0C to UB on cores where the vector unit drains L0C.
     pub vec: f64,
     /// UB to GM on such cores.
@@ -124,11 +126,13 @@ impl Task {
         let [l0_a, l0_b] = l0_loads(p, s, &t);
         let mte1 = l0_a + l0_b;
         let (a, b) = l1_loads(p, s, &t);
-        let mte2 = a.cycles + b.cycles + (a.instructions + b.instructions) * c.transfer_cycles;
+        let mte2 = a.cycles + b.cycles + (a.instructions + b.instructions) * machine.transfer_cycles;
         let l2 = (a.bytes + b.bytes) / machine.l2_rate;
         let result = t.products * t.m * t.n;
         let [fixpipe, vec, mte3] = machine.drain(result * 4.0, result * p.out_bytes);
         let output = fixpipe.max(vec).max(mte3);
+        // Each row of a plain result leaves an L0 tile on its own, while the cube works on the next fractals.
+        let rows = if p.plain_result { t.products * t.m * t.along_n * c.result_row_cycles } else { 0.0 };
 
         // A pipe without a second buffer waits for the one that empties it.
         let alone = |single: u8, loads: &Loads| {
@@ -141,10 +145,24 @@ impl Task {
             + if several && s.buffers.l0_b == 1 && !stays_b { l0_b } else { 0.0 };
         let behind_l0c = if s.buffers.l0_c == 1 { output * (tiles - 1.0) / tiles } else { 0.0 };
         let cube = mac + behind_l0 + behind_l0c;
-        let scalar = tiles * c.tile_cycles;
-        let steady = norm([cube, mte1, mte2, l2, behind_l1, output, scalar]);
+        let scalar = tiles * machine.tile_cycles;
+        let steady = norm([cube, mte1, mte2, l2, behind_l1, output + rows, scalar]);
         let fill = c.gm_latency + a.first + b.first + (mte1 + mac) / steps;
-        Task { mac, mte1, mte2, l2, fixpipe, vec, mte3, scalar, steady, fill, drain: output / tiles, active: t.active }
+        Task {
+            mac,
+            mte1,
+            mte2,
+            l2,
+            fixpipe: fixpipe + rows,
+            rows,
+            vec,
+            mte3,
+            scalar,
+            steady,
+            fill,
+            drain: output / tiles,
+            active: t.active,
+        }
     }
 }
 
@@ -154,7 +172,7 @@ pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let machine = &p.machine;
     let load = |l0_extent: u32, depth: u32, rate: f64| {
         let loads = (t.k / f64::from(depth)).ceil();
-        let cycles = f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles;
+        let cycles = f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.l0_load_cycles;
         (cycles, loads <= 1.0)
     };
     let (a, a_whole) = load(s.l0.m, s.l0.k_a, machine.l0_a_rate);
@@ -204,7 +222,7 @@ fn loads(
     products: f64,
     whole: [bool; 2],
 ) -> Loads {
-    let (first, bytes) = side.transfer(extent, panel.k, whole, p.machine.gm_rate, &p.machine.constants);
+    let (first, bytes) = side.transfer(extent, panel.k, whole, &p.machine);
     let transfers = transfers * products;
     Loads {
         instructions: transfers / panel.batch.min(products),

@@ -49,8 +49,9 @@ pub(in crate::sim) struct Walk {
     pub a: Operand,
     pub b: Operand,
     pub l0_c_buffers: usize,
-    /// One tile's way out.
+    /// One tile's way out: of L0C, and on from there in rows.
     pub fixpipe_us: f64,
+    pub rows_us: f64,
     pub vec_us: f64,
     pub mte3_us: f64,
     /// Issue of one tile.
@@ -120,7 +121,8 @@ impl Problem {
             a,
             b: Operand { first_product_only: b_stays, ..b },
             l0_c_buffers: usize::from(s.buffers.l0_c),
-            fixpipe_us: us(task.fixpipe / tiles),
+            fixpipe_us: us((task.fixpipe - task.rows) / tiles),
+            rows_us: us(task.rows / tiles),
             vec_us: us(task.vec / tiles),
             mte3_us: us(task.mte3 / tiles),
             scalar_us: us(task.scalar / tiles),
