@@ -30,9 +30,8 @@ lint:    ## formatting, clippy, documentation, scripts, licences
 bench:   ## time the tuning of the bundled models and what the C interface costs, beside the goals
 	@scripts/bench
 
-# The simulator against measured kernels (DATA=folder): as soon as its benchmark is part of this version.
-accuracy:
-	@scripts/bench $@
+accuracy: ## errors of the simulator against measured kernels, with plots; DATA=folder of case files
+	@DATA='$(DATA)' scripts/bench $@
 
 search-bench: ## how much of the optimum each search algorithm finds; DATA=folder of recorded spaces
 	@DATA='$(DATA)' scripts/bench $@

@@ -3,7 +3,7 @@
 //! Only rows on the fitting side of the split count; the search is deterministic. Prints every constant
 //! that it would change, to be written into `src/sim/constants.rs` by hand.
 
-#[path = "../accuracy/data.rs"]
+#[path = "../../benches/accuracy/data.rs"]
 #[allow(dead_code, reason = "accuracy needs more of it")]
 mod data;
 

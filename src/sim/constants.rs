@@ -125,7 +125,7 @@ constants! {
     /// Cycles of each contiguous run of a transfer to or from UB, first generation.
     run_cycles_c100 = 6.588, fit_910_vector [0.0, 200.0];
     /// The same on the 910B and later.
-    run_cycles_c220 = 36.51, fit_trace [0.0, 200.0];
+    run_cycles_c220 = 35.8, fit_trace [0.0, 200.0];
     /// Cycles of each row that is read or written by index, first generation: its address passes the scalar
     /// unit.
     index_cycles_c100 = 83.65, fit_910_vector [0.0, 400.0];
@@ -141,7 +141,7 @@ constants! {
     cold_share = 0.9617, fit_910_vector [0.0, 1.0];
     /// Share of L2 that still holds what was made some kernels before: a cache that drops what was used
     /// longest ago keeps more than half.
-    reach = 0.6266, fit_910_vector [0.5, 1.0];
+    reach = 0.5, fit_910_vector [0.5, 1.0];
     /// Share of L2's bandwidth that vector kernels reach on all cores.
     l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
     /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.

@@ -1,7 +1,8 @@
 //! What vector kernels compute: instructions for each element, by operator.
 //!
-//! Counts are those of the plain algorithm, in instructions of three prices: simple ones (add, multiply,
-//! compare, convert, select), divisions, and roots or exponentials. Prices are per generation.
+//! Operators fall into a few classes. A class counts the instructions of the plain algorithm at three prices:
+//! simple ones (add, multiply, compare, convert, select), divisions, and roots or exponentials. Prices are
+//! per generation.
 
 /// Instructions for each element.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,137 +26,200 @@ const fn wide(simple: f64, divide: f64, root: f64) -> Recipe {
     Recipe { wide: true, ..of(simple, divide, root) }
 }
 
-/// Moves data only.
-pub(super) const COPY: Recipe = of(0.0, 0.0, 0.0);
+/// Declares the classes once: name and recipe.
+macro_rules! classes {
+    ($($(#[$doc:meta])* $name:ident = $recipe:expr;)*) => {
+        $($(#[$doc])* pub(super) const $name: Recipe = $recipe;)*
+        /// Every class, for counting.
+        #[cfg(test)]
+        pub(super) const CLASSES: &[Recipe] = &[$($name,)*];
+    };
+}
+
+classes! {
+    /// Moves data only.
+    COPY = of(0.0, 0.0, 0.0);
+    /// One instruction: add, multiply, compare, convert, the sum along an axis.
+    ONE = of(1.0, 0.0, 0.0);
+    /// Two: multiply and add, compare and select, square and sum.
+    TWO = of(2.0, 0.0, 0.0);
+    /// Three: a momentum step, the gradient of a sigmoid.
+    THREE = of(3.0, 0.0, 0.0);
+    /// Four: clipped or scanned values, the gradient of a softmax.
+    FEW = of(4.0, 0.0, 0.0);
+    /// Six: bits of a mask made or applied, windows searched.
+    MASK = of(6.0, 0.0, 0.0);
+    /// Batch normalisation and its sums, in fp32.
+    BATCH_NORM = wide(3.0, 0.0, 0.0);
+    /// The gradient of batch normalisation's sums, in fp32.
+    BATCH_NORM_REDUCE_GRADIENT = wide(5.0, 0.0, 0.0);
+    /// The gradient of batch normalisation's scale and shift, in fp32.
+    BATCH_NORM_UPDATE_GRADIENT = wide(9.0, 0.0, 0.0);
+    /// Division by the root mean square of a row, in fp32; rotation of pairs takes as much.
+    RMS_NORM = wide(7.5, 0.0, 0.0);
+    /// Mean, variance and scale of a row.
+    LAYER_NORM = of(18.0, 0.0, 0.0);
+    /// Gradients of row normalisation, in fp32.
+    NORM_GRADIENT = wide(28.0, 0.0, 0.0);
+    /// A quotient.
+    DIVIDE = of(0.0, 1.0, 0.0);
+    /// A square root, an exponential, a logarithm.
+    ROOT = of(0.0, 0.0, 1.0);
+    /// A quotient and a root.
+    RECIPROCAL_ROOT = of(0.0, 1.0, 1.0);
+    /// Maximum, difference, exponential, sum, scale.
+    SOFTMAX = of(5.0, 0.0, 1.0);
+    /// Softmax, logarithm and the loss's gradient, in fp32.
+    CROSS_ENTROPY = wide(10.0, 1.0, 2.0);
+    /// An exponential and a quotient with what leads to them.
+    SIGMOID = of(4.0, 1.0, 1.0);
+    /// A sigmoid of one half times the other, in fp32, for each element of both.
+    GATED = wide(2.0, 0.5, 0.5);
+    /// Its gradient, in fp32.
+    GATED_GRADIENT = wide(6.0, 1.0, 1.0);
+    /// A polynomial, an exponential and a quotient.
+    GELU = of(13.0, 1.0, 1.0);
+    /// Its gradient.
+    GELU_GRADIENT = of(22.0, 2.0, 2.0);
+    /// Two moments, their root and quotient.
+    ADAM = of(10.0, 1.0, 1.0);
+    /// The same with bias corrections and a trust ratio.
+    LAMB = of(12.0, 3.0, 2.0);
+    /// Sine and cosine: reduced angles and long polynomials; sorting networks.
+    SERIES = of(36.0, 0.0, 0.0);
+}
+
+/// Copies what was made just before.
+const COPIES: Recipe = Recipe { copies: true, ..COPY };
 
 /// Patterns in order; the first whose text the operator's name contains decides.
 const TABLE: &[(&str, Recipe)] = &[
-    // Optimisers: moments, bias correction, trust ratio.
-    ("LambApplyOptimizer", of(12.0, 3.0, 2.0)),
-    ("LambNextMV", of(12.0, 3.0, 2.0)),
-    ("LambApplyWeight", of(3.0, 0.0, 0.0)),
-    ("Adam", of(10.0, 1.0, 1.0)),
-    ("Momentum", of(3.0, 0.0, 0.0)),
-    ("RMSProp", of(8.0, 1.0, 1.0)),
+    // Optimisers.
+    ("LambApplyOptimizer", LAMB),
+    ("LambNextMV", LAMB),
+    ("LambApplyWeight", THREE),
+    ("Adam", ADAM),
+    ("Momentum", THREE),
+    ("RMSProp", ADAM),
     // Normalisation. Gradients before the forward operators that their names contain.
-    ("LayerNormBetaGamma", wide(2.0, 0.0, 0.0)),
-    ("LayerNormX", wide(28.0, 0.0, 0.0)),
-    ("LayerNormGrad", wide(30.0, 0.0, 0.0)),
-    ("LayerNorm", of(18.0, 0.0, 0.0)),
-    ("RmsNormGrad", wide(18.0, 0.0, 0.0)),
-    ("RmsNorm", wide(7.5, 0.0, 0.0)),
-    ("GroupNorm", wide(12.0, 0.0, 0.0)),
-    ("InstanceNorm", wide(12.0, 0.0, 0.0)),
-    ("BNTrainingUpdateGrad", wide(9.0, 0.0, 0.0)),
-    ("BNTrainingReduceGrad", wide(5.0, 0.0, 0.0)),
-    ("BNTrainingUpdate", wide(3.0, 0.0, 0.0)),
-    ("BNTrainingReduce", wide(3.0, 0.0, 0.0)),
-    ("BatchNorm", wide(4.0, 0.0, 0.0)),
+    ("LayerNormBetaGamma", BATCH_NORM),
+    ("LayerNormX", NORM_GRADIENT),
+    ("LayerNormGrad", NORM_GRADIENT),
+    ("LayerNorm", LAYER_NORM),
+    ("RmsNormGrad", NORM_GRADIENT),
+    ("RmsNorm", RMS_NORM),
+    ("GroupNorm", LAYER_NORM),
+    ("InstanceNorm", LAYER_NORM),
+    ("BNTrainingUpdateGrad", BATCH_NORM_UPDATE_GRADIENT),
+    ("BNTrainingReduceGrad", BATCH_NORM_REDUCE_GRADIENT),
+    ("BNTrainingUpdate", BATCH_NORM),
+    ("BNTrainingReduce", BATCH_NORM),
+    ("BatchNorm", BATCH_NORM),
     // Softmax and losses.
-    ("SoftmaxCrossEntropy", wide(10.0, 1.0, 2.0)),
-    ("SigmoidCrossEntropy", of(8.0, 1.0, 2.0)),
-    ("SoftmaxGrad", of(4.0, 0.0, 0.0)),
-    ("LogSoftmax", of(5.0, 0.0, 1.0)),
-    ("Softmax", of(5.0, 0.0, 1.0)),
+    ("SoftmaxCrossEntropy", CROSS_ENTROPY),
+    ("SigmoidCrossEntropy", CROSS_ENTROPY),
+    ("SoftmaxGrad", FEW),
+    ("LogSoftmax", SOFTMAX),
+    ("Softmax", SOFTMAX),
     // Activations.
-    ("FastGeluGrad", of(14.0, 1.0, 1.0)),
-    ("FastGelu", of(5.0, 1.0, 1.0)),
-    ("GeluGrad", of(22.0, 2.0, 2.0)),
-    ("GeLUGrad", of(22.0, 2.0, 2.0)),
-    ("Gelu", of(13.0, 1.0, 1.0)),
-    ("GeLU", of(13.0, 1.0, 1.0)),
-    ("SigmoidGrad", of(3.0, 0.0, 0.0)),
-    ("TanhGrad", of(3.0, 0.0, 0.0)),
-    ("SwishGrad", of(8.0, 1.0, 1.0)),
-    ("SiluGrad", of(8.0, 1.0, 1.0)),
-    ("SwiGluGrad", wide(6.0, 1.0, 1.0)),
-    ("SwiGlu", wide(2.0, 0.5, 0.5)),
-    ("Swi", of(4.0, 1.0, 1.0)),
-    ("Silu", of(4.0, 1.0, 1.0)),
-    ("Mish", of(6.0, 1.0, 2.0)),
-    ("HardS", of(4.0, 0.0, 0.0)),
-    ("Erf", of(14.0, 1.0, 0.0)),
-    ("Sigmoid", of(3.0, 1.0, 1.0)),
-    ("Tanh", of(4.0, 1.0, 1.0)),
-    ("Elu", of(4.0, 0.0, 1.0)),
-    ("Softplus", of(3.0, 0.0, 2.0)),
-    ("ReluGradV2", of(6.0, 0.0, 0.0)),
-    ("ReLUV2", of(3.0, 0.0, 0.0)),
-    ("DropoutDoMask", of(6.0, 0.0, 0.0)),
-    ("DropOutDoMask", of(6.0, 0.0, 0.0)),
-    ("DropOutGenMask", of(8.0, 0.0, 0.0)),
-    ("MaximumGrad", of(16.0, 0.0, 0.0)),
-    ("MinimumGrad", of(16.0, 0.0, 0.0)),
-    ("RotaryMul", wide(6.0, 0.0, 0.0)),
-    ("RotaryPosition", wide(6.0, 0.0, 0.0)),
+    ("FastGeluGrad", GELU),
+    ("FastGelu", SIGMOID),
+    ("GeluGrad", GELU_GRADIENT),
+    ("GeLUGrad", GELU_GRADIENT),
+    ("Gelu", GELU),
+    ("GeLU", GELU),
+    ("SigmoidGrad", THREE),
+    ("TanhGrad", THREE),
+    ("SwishGrad", GATED_GRADIENT),
+    ("SiluGrad", GATED_GRADIENT),
+    ("SwiGluGrad", GATED_GRADIENT),
+    ("SwiGlu", GATED),
+    ("Swi", SIGMOID),
+    ("Silu", SIGMOID),
+    ("Mish", GELU),
+    ("HardS", FEW),
+    ("Erf", GELU),
+    ("Sigmoid", SIGMOID),
+    ("Tanh", SIGMOID),
+    ("Elu", SOFTMAX),
+    ("Softplus", SOFTMAX),
+    ("ReluGradV2", MASK),
+    ("ReLUV2", THREE),
+    ("DropoutDoMask", MASK),
+    ("DropOutDoMask", MASK),
+    ("DropOutGenMask", MASK),
+    ("MaximumGrad", MASK),
+    ("MinimumGrad", MASK),
+    ("RotaryMul", RMS_NORM),
+    ("RotaryPosition", RMS_NORM),
     // Roots, quotients, powers.
-    ("Rsqrt", of(0.0, 1.0, 1.0)),
-    ("Sqrt", of(0.0, 0.0, 1.0)),
-    ("Exp", of(0.0, 0.0, 1.0)),
-    ("Logical", of(1.0, 0.0, 0.0)),
-    ("Log", of(1.0, 0.0, 1.0)),
-    ("Pow", of(4.0, 0.0, 2.0)),
-    ("Sin", of(36.0, 0.0, 0.0)),
-    ("Cos", of(36.0, 0.0, 0.0)),
-    ("Div", of(0.0, 1.0, 0.0)),
-    ("Reciprocal", of(0.0, 1.0, 0.0)),
-    ("Mod", of(4.0, 1.0, 0.0)),
+    ("Rsqrt", RECIPROCAL_ROOT),
+    ("Sqrt", ROOT),
+    ("Exp", ROOT),
+    ("Logical", ONE),
+    ("Log", ROOT),
+    ("Pow", SOFTMAX),
+    ("Sin", SERIES),
+    ("Cos", SERIES),
+    ("Div", DIVIDE),
+    ("Reciprocal", DIVIDE),
+    ("Mod", DIVIDE),
     // Sums and pooling.
-    ("MaxPoolGrad", of(8.0, 0.0, 0.0)),
-    ("Pool", of(1.0, 0.0, 0.0)),
-    ("SquareSum", of(2.0, 0.0, 0.0)),
-    ("BiasAddGrad", of(2.0, 0.0, 0.0)),
-    ("Reduce", of(1.0, 0.0, 0.0)),
-    ("ArgMax", of(4.0, 0.0, 0.0)),
-    ("ArgMin", of(4.0, 0.0, 0.0)),
-    ("CumSum", of(4.0, 0.0, 0.0)),
-    ("TopK", of(24.0, 0.0, 0.0)),
-    ("Sort", of(32.0, 0.0, 0.0)),
+    ("MaxPoolGrad", MASK),
+    ("Pool", ONE),
+    ("SquareSum", TWO),
+    ("BiasAddGrad", TWO),
+    ("Reduce", ONE),
+    ("ArgMax", FEW),
+    ("ArgMin", FEW),
+    ("CumSum", FEW),
+    ("TopK", SERIES),
+    ("Sort", SERIES),
     // One or two instructions.
-    ("AddN", of(2.0, 0.0, 0.0)),
-    ("FusedMulAdd", of(2.0, 0.0, 0.0)),
-    ("MulAdd", of(2.0, 0.0, 0.0)),
-    ("Select", of(2.0, 0.0, 0.0)),
-    ("Where", of(2.0, 0.0, 0.0)),
-    ("Clip", of(2.0, 0.0, 0.0)),
-    ("Square", of(1.0, 0.0, 0.0)),
-    ("Mul", of(1.0, 0.0, 0.0)),
-    ("Add", of(1.0, 0.0, 0.0)),
-    ("Sub", of(1.0, 0.0, 0.0)),
-    ("Cast", of(1.0, 0.0, 0.0)),
-    ("Neg", of(1.0, 0.0, 0.0)),
-    ("Abs", of(1.0, 0.0, 0.0)),
-    ("Relu", of(1.0, 0.0, 0.0)),
-    ("ReLU", of(1.0, 0.0, 0.0)),
-    ("Max", of(1.0, 0.0, 0.0)),
-    ("Min", of(1.0, 0.0, 0.0)),
-    ("Equal", of(2.0, 0.0, 0.0)),
-    ("Greater", of(2.0, 0.0, 0.0)),
-    ("Less", of(2.0, 0.0, 0.0)),
-    ("Floor", of(1.0, 0.0, 0.0)),
-    ("Ceil", of(1.0, 0.0, 0.0)),
-    ("Round", of(1.0, 0.0, 0.0)),
-    ("Bias", of(1.0, 0.0, 0.0)),
-    ("Scale", of(2.0, 0.0, 0.0)),
-    ("Quant", of(4.0, 0.0, 0.0)),
-    ("TransData", Recipe { copies: true, ..COPY }),
-    ("TensorMove", Recipe { copies: true, ..COPY }),
-    ("Assign", Recipe { copies: true, ..COPY }),
+    ("AddN", TWO),
+    ("FusedMulAdd", TWO),
+    ("MulAdd", TWO),
+    ("Select", TWO),
+    ("Where", TWO),
+    ("Clip", TWO),
+    ("Square", ONE),
+    ("Mul", ONE),
+    ("Add", ONE),
+    ("Sub", ONE),
+    ("Cast", ONE),
+    ("Neg", ONE),
+    ("Abs", ONE),
+    ("Relu", ONE),
+    ("ReLU", ONE),
+    ("Max", ONE),
+    ("Min", ONE),
+    ("Equal", TWO),
+    ("Greater", TWO),
+    ("Less", TWO),
+    ("Floor", ONE),
+    ("Ceil", ONE),
+    ("Round", ONE),
+    ("Bias", ONE),
+    ("Scale", TWO),
+    ("Quant", FEW),
     ("Clean", COPY),
     ("Identity", COPY),
     ("ZerosLike", COPY),
     ("OnesLike", COPY),
     ("Fill", COPY),
-    ("Sum", of(1.0, 0.0, 0.0)),
-    ("Mean", of(1.0, 0.0, 0.0)),
-    ("LpNorm", of(3.0, 0.0, 0.0)),
-    ("Norm", of(8.0, 0.0, 0.0)),
+    ("TransData", COPIES),
+    ("TensorMove", COPIES),
+    ("Assign", COPIES),
+    ("Sum", ONE),
+    ("Mean", ONE),
+    ("LpNorm", THREE),
+    ("Norm", MASK),
 ];
 
 /// The recipe of an operator. One that no pattern knows counts as one simple instruction.
 pub(super) fn recipe(op_type: &str) -> Recipe {
     let found = TABLE.iter().find(|(pattern, _)| op_type.contains(pattern)).map(|(_, recipe)| *recipe);
-    found.unwrap_or(Recipe { known: false, ..of(1.0, 0.0, 0.0) })
+    found.unwrap_or(Recipe { known: false, ..ONE })
 }
 
 #[cfg(test)]
@@ -168,6 +232,11 @@ mod tests {
             let earlier = TABLE[..i].iter().find(|(other, _)| pattern.contains(other));
             assert_eq!(earlier, None, "{pattern} is never reached");
         }
+    }
+
+    #[test]
+    fn constants_and_classes_stay_far_fewer_than_the_kernels_they_explain() {
+        assert!(crate::sim::Constants::ALL.len() + super::CLASSES.len() < 60);
     }
 
     #[test]

@@ -24,22 +24,29 @@ const PIPES: [&str; 6] = ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"];
 type Priced<'a> = (&'a Row, Prediction);
 
 fn main() {
-    let (assumed, mut rest) = Assumed::parse(std::env::args().skip(1)).unwrap_or_else(|error| usage(&error));
-    let out = match rest.iter().position(|arg| arg == "--output") {
-        Some(place) if place + 1 < rest.len() => {
-            PathBuf::from(rest.drain(place..=place + 1).next_back().unwrap_or_default())
+    // `cargo bench` adds a flag of its own.
+    let args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let (assumed, rest) = Assumed::parse(args).unwrap_or_else(|error| usage(&error));
+    let folder = match rest.as_slice() {
+        [folder] => PathBuf::from(folder),
+        [] => {
+            std::env::var_os("DATA").filter(|d| !d.is_empty()).map_or_else(|| usage("DATA is not set"), PathBuf::from)
         }
-        _ => PathBuf::from("."),
+        _ => usage("one folder is enough"),
     };
-    let [folder] = rest.as_slice() else { usage("one folder is needed") };
-    if let Err(error) = run(Path::new(folder), &out, &assumed) {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../accuracy");
+    if let Err(error) = run(&folder, &out, &assumed) {
         eprintln!("accuracy: {error}");
         std::process::exit(1);
     }
 }
 
 fn usage(error: &str) -> ! {
-    eprintln!("accuracy: {error}\nusage: accuracy FOLDER [--output FOLDER] [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
+    eprintln!(
+        "accuracy: {error}\nusage: make accuracy DATA=FOLDER\n   or: scripts/bench accuracy FOLDER [--soc NAME] \
+         [--set [SOC:]FIELD=VALUE]...\nFOLDER holds measured kernels, one JSON object a line, in .jsonl or .jsonl.gz files \
+         (docs/simulate.md)"
+    );
     std::process::exit(2);
 }
 
@@ -48,6 +55,7 @@ fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
     if rows.is_empty() {
         return Err(format!("{}: no measured kernels in its .jsonl files", folder.display()));
     }
+    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
     let mut sets: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in &rows {
         sets.entry(row.set.as_str()).or_default().push(row);

@@ -7,8 +7,8 @@ use aoe::soc::Soc;
 use aoe::workload::Workload;
 use serde_json::Value;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Read;
 use std::path::Path;
-use std::process::Command;
 
 /// Networks whose kernels fitting must not see.
 pub const HELD_OUT_NETWORKS: &[&str] = &["vit64", "bert_64_32", "resnet50_32_224_224"];
@@ -114,12 +114,15 @@ pub fn load(folder: &Path, assumed: &Assumed) -> Result<Vec<Row>, String> {
 }
 
 fn text(path: &Path) -> Result<String, String> {
-    let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
+    let failed = |e: std::io::Error| format!("{}: {e}", path.display());
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path).map_err(failed)?;
     if path.extension().is_some_and(|e| e == "gz") {
-        let out = Command::new("gzip").arg("-dc").arg(path).output().map_err(|e| failed(&e))?;
-        return String::from_utf8(out.stdout).map_err(|e| failed(&e));
+        flate2::read::MultiGzDecoder::new(file).read_to_string(&mut text).map_err(failed)?;
+    } else {
+        file.read_to_string(&mut text).map_err(failed)?;
     }
-    std::fs::read_to_string(path).map_err(|e| failed(&e))
+    Ok(text)
 }
 
 /// One row; `None` for lines that carry no measurement.
