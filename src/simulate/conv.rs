@@ -6,20 +6,34 @@ use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Conv, ConvKind, Operand, Workload};
 
+/// Channels of a block where a filter holds few input channels side by side instead of padding each tap.
+const FEW_CHANNELS: u64 = 4;
+/// Taps and channels that one filter block holds then.
+const FILTER_BLOCK: u64 = 16;
+
 /// A feature map.
+#[derive(Clone, Copy)]
 struct Map {
     batch: u64,
     blocks: u64,
     height: u64,
     width: u64,
+    /// Channels of a block: 16, 32 for 8-bit types, 8 for fp32, 4 for few input channels.
+    lanes: u64,
 }
 
 impl Map {
     fn of(o: &Operand) -> Option<Map> {
         match (o.format, o.shape.as_slice()) {
-            (Format::Nc1hwc0, &[batch, blocks, height, width, _]) => Some(Map { batch, blocks, height, width }),
+            (Format::Nc1hwc0, &[batch, blocks, height, width, lanes]) => {
+                Some(Map { batch, blocks, height, width, lanes })
+            }
             _ => None,
         }
+    }
+
+    fn channels(self) -> u64 {
+        self.blocks.saturating_mul(self.lanes)
     }
 }
 
@@ -54,15 +68,21 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
     let depthwise = op.starts_with("Depthwise");
     let dtype = kernel.inputs.first().map_or(filter.dtype, |o| o.dtype);
     let out_dtype = kernel.outputs.first().map_or(dtype, |o| o.dtype);
-    let blocks = filter.shape.first().copied().unwrap_or(1);
-    // [channel blocks x kernel area][output blocks]; a depthwise filter has one block for all of it.
-    let area = if let (Format::C1hwncoc0, &[_, kh, kw, ..]) = (filter.format, filter.shape.as_slice()) {
-        kh * kw
-    } else {
-        blocks / x.blocks.max(1)
-    };
-    let (kh, kw) = kernel_sides(area)
-        .ok_or_else(|| kernel.error(format!("{blocks} filter blocks do not cover {} channel blocks", x.blocks)))?;
+    let (kh, kw) = taps(&filter, x).ok_or_else(|| {
+        kernel.error(format!("a filter {:?} does not cover {} blocks of {} channels", filter.shape, x.blocks, x.lanes))
+    })?;
+    if x.batch != y.batch {
+        return Err(kernel.error(format!("its feature maps hold {} and {} images", x.batch, y.batch)));
+    }
+    for (name, from, to, taps) in [("height", x.height, y.height, kh), ("width", x.width, y.width, kw)] {
+        // Padding of all taps but one on both sides gives that many.
+        let most = from.saturating_add(taps - 1);
+        if to > most {
+            return Err(kernel.error(format!("{taps} taps on a {name} of {from} give at most {most}, not {to}")));
+        }
+    }
+    let groups = groups(&filter, depthwise, x, y)
+        .ok_or_else(|| kernel.error(format!("{:?} is no filter for {} output blocks", filter.shape, y.blocks)))?;
     let stride = |from: u64, to: u64| (from as f64 / to as f64).round().max(1.0) as u64;
     let stride = [stride(x.height, y.height), stride(x.width, y.width)];
     let pad = |from: u64, to: u64, k: u64, s: u64| ((to - 1) * s + k).saturating_sub(from);
@@ -70,10 +90,10 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
     Ok(Some(Workload::Conv(Conv {
         kind,
         batch: x.batch,
-        cin: x.blocks * 16,
+        cin: x.channels(),
         hi: x.height,
         wi: x.width,
-        cout: y.blocks * 16,
+        cout: y.channels(),
         ho: y.height,
         wo: y.width,
         kh,
@@ -81,8 +101,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
         stride,
         pads: [ph / 2, ph - ph / 2, pw / 2, pw - pw / 2],
         dilation: [1, 1],
-        // The cube multiplies a block of sixteen channels by a diagonal filter.
-        groups: if depthwise { x.blocks } else { 1 },
+        groups,
         dtype,
         out_dtype,
         bias: false,
@@ -91,11 +110,47 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
     })))
 }
 
+/// Height and width of the kernel; `None` where the filter's blocks are not those of the input's channels.
+fn taps(filter: &Operand, x: &Map) -> Option<(u64, u64)> {
+    if let (Format::C1hwncoc0, &[_, kh, kw, ..]) = (filter.format, filter.shape.as_slice()) {
+        return Some((kh, kw));
+    }
+    // [channel blocks x kernel area][output blocks]
+    let blocks = filter.shape.first().copied()?;
+    if x.lanes == FEW_CHANNELS && x.blocks == 1 {
+        // Four taps share a block, and the last block is not full: the largest square it can hold.
+        let most = blocks.checked_mul(FILTER_BLOCK / FEW_CHANNELS)?;
+        let side = most.isqrt();
+        let fills = side * side + FILTER_BLOCK / FEW_CHANNELS > most;
+        return Some(if fills { (side, side) } else { (1, most) });
+    }
+    blocks.is_multiple_of(x.blocks).then(|| kernel_sides(blocks / x.blocks)).flatten()
+}
+
+/// Groups of channels. A filter has the output blocks of one group; a depthwise one has a single block, for the
+/// cube multiplies a block of channels by a diagonal filter.
+fn groups(filter: &Operand, depthwise: bool, x: &Map, y: &Map) -> Option<u64> {
+    if depthwise {
+        return Some(x.blocks);
+    }
+    let of_one = match (filter.format, filter.shape.as_slice()) {
+        (Format::FractalZ, &[_, blocks, rows, _]) => blocks.checked_mul(rows)?,
+        _ => return Some(1),
+    };
+    // Filter and result are each rounded up to whole blocks of their own.
+    let (block, all) = (y.lanes.max(FILTER_BLOCK), y.channels());
+    if of_one.div_ceil(block) == all.div_ceil(block) {
+        return Some(1);
+    }
+    let groups = all.checked_div(of_one).filter(|groups| groups * of_one == all)?;
+    x.channels().is_multiple_of(groups).then_some(groups)
+}
+
 /// Height and width of a kernel of this area: square where it can be, else a row.
 fn kernel_sides(area: u64) -> Option<(u64, u64)> {
     if area == 0 {
         return None;
     }
-    let side = (area as f64).sqrt().round() as u64;
+    let side = area.isqrt();
     Some(if side * side == area { (side, side) } else { (1, area) })
 }
