@@ -20,16 +20,27 @@ const TILE_STEPS: f64 = 100.0;
 /// Most blocks along one axis that are tried.
 const MAX_BLOCKS: u64 = 4096;
 
-/// CANN's default policy where its rules are public, else an even deal over `blocks`.
+/// CANN's default policy for a part of so many cores where its rules are public, else an even deal over `blocks`.
 pub(super) fn schedule(workload: &Workload, blocks: u64, soc: &Soc) -> Result<Schedule> {
     let modern = !matches!(soc.arch, Arch::C100 | Arch::M200);
-    let Some(shape) = workload.cube().filter(|_| !modern) else { return default_policy(workload, soc) };
+    let Some(shape) = workload.cube().filter(|_| !modern) else { return on_cores(workload, blocks, soc) };
     let dealt = Deal::best(&shape, blocks.clamp(1, MAX_BLOCKS), splits_k(workload), soc);
     match dealt.and_then(|deal| deal.schedule(&shape, soc)) {
         Some(s) if crate::workload::check(workload, &Schedule::Cube(s.clone()), soc).is_ok() => Ok(Schedule::Cube(s)),
         // Sizes that no even deal fits.
-        _ => default_policy(workload, soc),
+        _ => on_cores(workload, blocks, soc),
     }
+}
+
+/// The default policy as if the part had no more than `blocks` cores.
+fn on_cores(workload: &Workload, blocks: u64, soc: &Soc) -> Result<Schedule> {
+    let mut part = soc.clone();
+    if let Ok(cores) = u32::try_from(blocks)
+        && cores < soc.ai_core_cnt
+    {
+        part.limit_cores(cores)?;
+    }
+    default_policy(workload, &part)
 }
 
 /// Whether the kernel may cut the inner axis over cores: the filter's gradient sums over pixels.
