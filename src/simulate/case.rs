@@ -1,5 +1,6 @@
 //! The form of a case.
 
+use super::limits::{check_memory, check_types, matmul_bytes};
 use super::strict::Strict;
 use super::{Job, deal, fields, operands, tiling};
 use crate::graph::{DataType, Format};
@@ -109,8 +110,7 @@ impl Case {
 
     pub(super) fn job(self, soc: &Soc) -> Result<Job> {
         let workload = self.workload(soc)?;
-        check_types(&workload)?;
-        check_memory(&workload, soc)?;
+        check_types(&workload, soc)?;
         let schedule = self.schedule(&workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
         Ok(Job { id: self.id, workload, schedule })
@@ -120,9 +120,18 @@ impl Case {
         match (&self.inputs, &self.outputs) {
             (Some(inputs), Some(outputs)) => {
                 let (inputs, outputs) = (read("inputs", inputs)?, read("outputs", outputs)?);
-                operands::workload(&self.op, inputs, outputs, self.block_dim, soc)
+                check_memory(inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
+                let mut workload = operands::workload(&self.op, inputs, outputs, self.block_dim, soc)?;
+                if self.hf32 {
+                    allow_hf32(&mut workload);
+                }
+                Ok(workload)
             }
-            (None, None) => self.matmul().map(Workload::MatMul),
+            (None, None) => {
+                let matmul = self.matmul()?;
+                check_memory(matmul_bytes(&matmul), soc)?;
+                Ok(Workload::MatMul(matmul))
+            }
             _ => Err(wrong("`inputs` and `outputs` go together")),
         }
     }
@@ -247,55 +256,13 @@ fn misfit(format: Format, shape: &[u64]) -> Option<&'static str> {
     (!fits).then_some(form)
 }
 
-/// Refuses cube work in types that no cube multiplies.
-fn check_types(workload: &Workload) -> Result<()> {
-    use DataType::{Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Qint8, Quint8, Uint8};
-    const MULTIPLIED: &[DataType] =
-        &[Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Qint8, Quint8, Uint8];
-    match workload.cube() {
-        Some(shape) if !MULTIPLIED.contains(&shape.dtype) => {
-            Err(wrong(format!("the cube unit does not multiply {}", shape.dtype.name())))
-        }
-        Some(shape) if shape.out_dtype.bits() == 0 => {
-            Err(wrong(format!("the cube unit does not write {}", shape.out_dtype.name())))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses work whose tensors are larger than the device's memory.
-fn check_memory(workload: &Workload, soc: &Soc) -> Result<()> {
-    let needed = bytes(workload);
-    if soc.memory_size == 0 || needed <= u128::from(soc.memory_size) {
-        return Ok(());
-    }
-    let reason = format!("its tensors need {needed} bytes, {} has {} of device memory", soc.name, soc.memory_size);
-    Err(Error::Workload { workload: workload.to_string(), reason })
-}
-
-/// Bytes of the operands and results.
-fn bytes(workload: &Workload) -> u128 {
-    let sum = |a: &[Operand], b: &[Operand]| a.iter().chain(b).map(|o| u128::from(o.bytes())).sum();
+/// Lets fp32 be rounded to HF32 in all cube work.
+fn allow_hf32(workload: &mut Workload) {
     match workload {
-        Workload::Vector(w) => sum(&w.inputs, &w.outputs),
-        Workload::Reduce(w) => sum(&w.inputs, &w.outputs),
-        Workload::Move(w) => sum(&w.inputs, &w.outputs),
-        Workload::Collective(w) => u128::from(w.bytes),
-        Workload::Fused(parts) => parts.iter().map(bytes).max().unwrap_or(0),
-        Workload::MatMul(w) => {
-            let size = |batch: u64, rows: u64, columns: u64, dtype: DataType| {
-                u128::from(batch) * u128::from(rows) * u128::from(columns) * u128::from(dtype.bits()) / 8
-            };
-            let batch = |shared: bool| if shared { 1 } else { w.batch };
-            size(batch(w.a_shared), w.m, w.k, w.dtype)
-                + size(batch(w.b_shared), w.k, w.n, w.dtype)
-                + size(w.batch, w.m, w.n, w.out_dtype)
-        }
-        // Only the feature maps: a filter is never the largest.
-        Workload::Conv(w) => {
-            let map = |c: u64, h: u64, w_: u64| [w.batch, c, h, w_].iter().map(|&d| u128::from(d)).product::<u128>();
-            (map(w.cin, w.hi, w.wi) + map(w.cout, w.ho, w.wo)) * u128::from(w.dtype.bits()) / 8
-        }
+        Workload::MatMul(w) => w.hf32 = true,
+        Workload::Conv(w) => w.hf32 = true,
+        Workload::Fused(parts) => parts.iter_mut().for_each(allow_hf32),
+        Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) | Workload::Collective(_) => {}
     }
 }
 

@@ -9,6 +9,9 @@ mod conv;
 mod deal;
 mod explain;
 mod fields;
+#[cfg(test)]
+mod kernel_tests;
+mod limits;
 mod lines;
 mod operands;
 mod parts;

@@ -35,6 +35,10 @@ pub(super) fn workload(op: &str, kernel: &Kernel) -> Result<Option<Workload>> {
     let [a, b] = matrices.as_slice() else { return Err(kernel.error("it needs two matrices")) };
     let c =
         kernel.outputs.iter().find(|o| o.shape.len() >= 2).ok_or_else(|| kernel.error("it has no matrix as result"))?;
+    // Kernels that scale a quantised weight name it so.
+    if a.dtype != b.dtype && !op.contains("Quant") {
+        return Err(kernel.error(format!("it multiplies {} by {}", a.dtype.name(), b.dtype.name())));
+    }
     let stored = |o: &Operand| Stored::of(o).ok_or_else(|| kernel.error(format!("{:?} is no matrix", o.shape)));
     let (left, right, result) = (stored(a)?, stored(b)?, stored(c)?);
     // Transposes show in the shapes; where several fit, as for square matrices, the plain product counts.

@@ -1,0 +1,145 @@
+//! Cube kernels given by their operands: what follows from shapes, types and blocks.
+
+use super::{Parts, answer};
+use serde_json::{Value, json};
+
+fn tensor(shape: &[u64], dtype: &str, format: &str) -> Value {
+    json!({"shape": shape, "dtype": dtype, "format": format})
+}
+
+fn map(shape: &[u64], dtype: &str) -> Value {
+    tensor(shape, dtype, "NC1HWC0")
+}
+
+fn filter(shape: &[u64], dtype: &str) -> Value {
+    tensor(shape, dtype, "FRACTAL_Z")
+}
+
+fn case(op: &str, soc: &str, inputs: &[Value], outputs: &[Value]) -> Value {
+    json!({"op": op, "soc": soc, "inputs": inputs, "outputs": outputs})
+}
+
+fn ask(case: &Value) -> Value {
+    serde_json::from_str(&answer(&case.to_string(), &mut Parts::new(None, Vec::new(), None).unwrap())).unwrap()
+}
+
+fn time(case: &Value) -> f64 {
+    let answer = ask(case);
+    answer["time_us"].as_f64().unwrap_or_else(|| panic!("{case}: {answer}"))
+}
+
+/// Microseconds that the cube unit of the busiest core works.
+fn cube_us(case: &Value) -> f64 {
+    let answer = ask(case);
+    answer["pipes"]["mac"].as_f64().unwrap_or_else(|| panic!("{case}: {answer}")) * time(case)
+}
+
+fn error(case: &Value) -> String {
+    let answer = ask(case);
+    answer["error"].as_str().unwrap_or_else(|| panic!("{case}: {answer}")).to_owned()
+}
+
+/// 256 to 256 channels, 3 x 3, in blocks as wide as the type has them.
+fn convolution(dtype: &str, out_dtype: &str, blocks: u64, lanes: u64, out_blocks: u64, out_lanes: u64) -> Value {
+    case(
+        "Conv2D",
+        "Ascend910B2",
+        &[map(&[32, blocks, 28, 28, lanes], dtype), filter(&[9 * blocks, 16, 16, lanes], dtype)],
+        &[map(&[32, out_blocks, 28, 28, out_lanes], out_dtype)],
+    )
+}
+
+#[test]
+fn one_convolution_in_other_types_takes_the_cube_units_factor() {
+    let half = cube_us(&convolution("float16", "float16", 16, 16, 16, 16));
+    let whole = cube_us(&convolution("int8", "int32", 8, 32, 16, 16));
+    let single = convolution("float32", "float32", 32, 8, 32, 8);
+    let mut rounded = single.clone();
+    rounded["hf32"] = json!(true);
+    for (name, ratio, expected) in [
+        ("int8", whole / half, 0.5),
+        ("HF32", cube_us(&rounded) / half, 2.0),
+        ("float32", cube_us(&single) / half, 4.0),
+    ] {
+        assert!((ratio / expected - 1.0).abs() < 0.2, "{name}: {ratio}");
+    }
+    assert!(ask(&rounded)["note"].is_null());
+}
+
+#[test]
+fn groups_of_a_convolution_show_in_its_filter() {
+    let x = map(&[32, 16, 28, 28, 16], "float16");
+    let grouped = |blocks: u64| {
+        let inputs = [x.clone(), filter(&[144, blocks, 16, 16], "float16")];
+        cube_us(&case("Conv2D", "Ascend910B2", &inputs, std::slice::from_ref(&x)))
+    };
+    // Four groups: a quarter of the products.
+    let ratio = grouped(4) / grouped(16);
+    assert!((0.22..0.35).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn operands_that_do_not_fit_each_other_are_named() {
+    let conv = |x: [u64; 5], w: [u64; 4], y: [u64; 5]| {
+        case("Conv2D", "Ascend910B", &[map(&x, "float16"), filter(&w, "float16")], &[map(&y, "float16")])
+    };
+    let square = |dtype: &str| tensor(&[64, 64], dtype, "ND");
+    let product = |a: &str, b: &str, soc: &str| case("MatMulV2", soc, &[square(a), square(b)], &[square("float16")]);
+    for (case, said) in [
+        (conv([4, 2, 8, 8, 16], [18, 2, 16, 16], [3, 2, 8, 8, 16]), "4 and 3 images"),
+        (conv([4, 2, 8, 8, 16], [18, 2, 16, 16], [4, 2, 80, 8, 16]), "height of 8 give at most 10, not 80"),
+        (conv([4, 2, 8, 8, 16], [19, 2, 16, 16], [4, 2, 8, 8, 16]), "does not cover 2 blocks"),
+        (conv([4, 2, 8, 8, 16], [18, 3, 16, 16], [4, 2, 8, 8, 16]), "no filter for 2 output blocks"),
+        (product("int8", "float16", "Ascend910B2"), "multiplies int8 by float16"),
+        (product("bfloat16", "bfloat16", "Ascend910A"), "Ascend910A does not multiply bfloat16"),
+        (product("bfloat16", "bfloat16", "Ascend310P3"), "Ascend310P3 does not multiply bfloat16"),
+    ] {
+        let error = error(&case);
+        assert!(error.contains(said), "{error}");
+    }
+    let product = |soc: &str| json!({"op": "MatMul", "soc": soc, "m": 64, "k": 64, "n": 64, "dtype": "float8_e5m2"});
+    assert!(time(&product("Ascend950PR_9599")) > 0.0);
+    assert!(error(&product("Ascend910B4")).contains("does not multiply float8_e5m2"));
+}
+
+#[test]
+fn fewer_blocks_than_cores_take_longer_on_every_part() {
+    for soc in ["Ascend910B", "Ascend910B2", "Ascend950PR_9599"] {
+        let on = |blocks: u64| {
+            let case = json!({"op": "MatMul", "soc": soc, "m": 2048, "k": 512, "n": 2048, "block_dim": blocks});
+            let answer = ask(&case);
+            assert!(answer["schedule"]["used_cores"].as_u64().unwrap() <= blocks, "{soc}: {answer}");
+            answer["time_us"].as_f64().unwrap()
+        };
+        let (one, four, twenty) = (on(1), on(4), on(20));
+        assert!(one > 2.0 * four && four > 2.0 * twenty, "{soc}: {one} {four} {twenty}");
+    }
+}
+
+#[test]
+fn attention_takes_the_same_time_in_every_layout() {
+    let (batch, heads, tokens, width) = (2, 8, 1024, 128);
+    let shapes: [&[u64]; 4] = [
+        &[batch, heads, tokens, width],
+        &[batch, tokens, heads, width],
+        &[tokens, batch, heads * width],
+        &[batch, tokens, heads * width],
+    ];
+    let statistic = tensor(&[batch, heads, tokens, 8], "float32", "ND");
+    let times = shapes.iter().flat_map(|shape| {
+        let q = || tensor(shape, "bfloat16", "ND");
+        let told = case("FlashAttentionScore", "Ascend910B4", &[q(), q(), q()], &[statistic.clone(), q()]);
+        let untold = case("PromptFlashAttention", "Ascend910B4", &[q(), q(), q()], &[q()]);
+        [time(&told), time(&untold)]
+    });
+    let times: Vec<_> = times.collect();
+    assert!(times.iter().all(|t| (t / times[0] - 1.0).abs() < 1e-9), "{times:?}");
+}
+
+#[test]
+fn attention_scores_need_no_device_memory() {
+    // In fp32 the scores would be 137 GB.
+    let q = tensor(&[1, 8, 65_536, 128], "bfloat16", "ND");
+    let inputs = [q.clone(), q.clone(), q.clone()];
+    assert!(time(&case("PromptFlashAttention", "Ascend910B4", &inputs, &[q])) > 1000.0);
+}
