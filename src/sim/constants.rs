@@ -101,7 +101,7 @@ constants! {
     /// Microseconds by which each further core starts later on the 910B.
     core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
     /// Microseconds that a vector kernel of the 910B takes longer to start, as its profile counts them.
-    vector_start_us_c220 = 0.5907, fit_trace [0.0, 3.0];
+    vector_start_us_c220 = 0.5848, fit_trace [0.0, 3.0];
     /// The same two of the first generation.
     start_us_c100 = 1.0, fit_910_vector [0.1, 5.0];
     /// Microseconds by which each further core starts later on the first generation.
@@ -138,7 +138,7 @@ constants! {
     hbm_copy_efficiency = 0.76, measured [0.4, 1.0];
     /// Share of a kernel's data that is not in L2 though it would fit: parameters, gradients and optimizer
     /// state.
-    cold_share = 0.9617, fit_910_vector [0.0, 1.0];
+    cold_share = 0.9712, fit_910_vector [0.0, 1.0];
     /// Share of L2 that still holds what was made some kernels before: a cache that drops what was used
     /// longest ago keeps more than half.
     reach = 0.5, fit_910_vector [0.5, 1.0];

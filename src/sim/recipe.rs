@@ -89,11 +89,12 @@ classes! {
     SERIES = of(36.0, 0.0, 0.0);
 }
 
-/// Copies what was made just before.
+/// Copies what was made just before, or writes what L2 takes in.
 const COPIES: Recipe = Recipe { copies: true, ..COPY };
 
 /// Patterns in order; the first whose text the operator's name contains decides.
 const TABLE: &[(&str, Recipe)] = &[
+    ("AddrClean", COPIES),
     // Optimisers.
     ("LambApplyOptimizer", LAMB),
     ("LambNextMV", LAMB),
@@ -202,11 +203,10 @@ const TABLE: &[(&str, Recipe)] = &[
     ("Bias", ONE),
     ("Scale", TWO),
     ("Quant", FEW),
-    ("Clean", COPY),
     ("Identity", COPY),
-    ("ZerosLike", COPY),
-    ("OnesLike", COPY),
-    ("Fill", COPY),
+    ("ZerosLike", COPIES),
+    ("OnesLike", COPIES),
+    ("Fill", COPIES),
     ("TransData", COPIES),
     ("TensorMove", COPIES),
     ("Assign", COPIES),
