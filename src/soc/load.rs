@@ -7,6 +7,9 @@ use crate::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
 
+/// Rows, depth for 16-bit types, and columns of a cube step: the same on every part so far.
+const CUBE_SIZE: u32 = 16;
+
 impl Soc {
     /// Overrides one field, named as in this structure, for example `set("cube_freq_mhz", "1500")`.
     ///
@@ -71,9 +74,6 @@ impl Soc {
         let counts = [
             ("ai_core_cnt", u64::from(self.ai_core_cnt), 1, 4096),
             ("vector_core_cnt", u64::from(self.vector_core_cnt), 1, 4096),
-            ("cube_m_size", u64::from(self.cube_m_size), 1, 1024),
-            ("cube_k_size", u64::from(self.cube_k_size), 1, 1024),
-            ("cube_n_size", u64::from(self.cube_n_size), 1, 1024),
             ("l1_size", self.l1_size, 8 << 10, 1 << 30),
             ("l0_a_size", self.l0_a_size, 1 << 10, 1 << 30),
             ("l0_b_size", self.l0_b_size, 1 << 10, 1 << 30),
@@ -87,6 +87,19 @@ impl Soc {
             if !(least..=most).contains(&value) {
                 return Err(format!("{name} = {value} is not between {least} and {most}"));
             }
+        }
+        // Tiles, formats and the model are made of these; another value would be ignored.
+        for (name, value) in
+            [("cube_m_size", self.cube_m_size), ("cube_k_size", self.cube_k_size), ("cube_n_size", self.cube_n_size)]
+        {
+            if value != CUBE_SIZE {
+                return Err(format!("{name} = {value}: only cubes of {CUBE_SIZE} are modelled"));
+            }
+        }
+        // A bias takes four bytes for each column of a tile.
+        let least = u64::from(CUBE_SIZE) * 4;
+        if (1..least).contains(&self.bt_size) {
+            return Err(format!("bt_size = {} is neither 0 (none) nor {least} or more", self.bt_size));
         }
         Ok(())
     }

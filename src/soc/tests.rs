@@ -28,6 +28,8 @@ fn a_bad_override_names_field_and_reason_and_changes_nothing() {
         ("ai_core_cnt", "0", "between"),
         ("ai_core_cnt", "2.5", "u32"),
         ("l1_size", "99999999999999999", "between"),
+        ("cube_m_size", "32", "only cubes of 16 are modelled"),
+        ("bt_size", "1", "neither 0"),
         ("arch", "Z80", "variant"),
     ] {
         let message = soc.set(field, value).unwrap_err().to_string();
