@@ -12,6 +12,11 @@ impl Key {
         Key(bytes.into_boxed_slice())
     }
 
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The record's `id`.
     pub fn id(&self) -> u32 {
         hash::record_id(&self.0)

@@ -3,7 +3,8 @@
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
 //! expects; `matmul` and `workload_key` make keys; `form` tells CANN's record form from ours; `document`
 //! is a bank file as lines; `side` holds what a record cost; `storage` is the seam to the file system;
-//! `transaction` replaces several files or none; `file` puts them together; `operator` is what a tuner uses.
+//! `transaction` replaces several files or none; `file` puts them together; `neighbours` finds records of
+//! near workloads; `operator` is what a tuner uses.
 
 mod document;
 mod file;
@@ -12,6 +13,7 @@ mod hash;
 mod json;
 mod key;
 mod matmul;
+mod neighbours;
 mod operator;
 mod paths;
 mod side;

@@ -4,6 +4,7 @@ use super::document::Document;
 use super::file::{BankFile, Change};
 use super::form::{self, Form, Knowledge};
 use super::key::Key;
+use super::neighbours::Index;
 use super::paths::BankPaths;
 use super::side;
 use super::storage::{Disk, Storage};
@@ -14,7 +15,7 @@ use crate::workload::{Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// What a measurement found.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +62,18 @@ struct Warnings {
 /// One operator type's records, custom layer first.
 struct Loaded {
     layers: Vec<Layer>,
+    /// The same records by what they are near to; made when first asked for.
+    index: OnceLock<Index>,
+}
+
+impl Loaded {
+    fn index(&self, form: Form) -> &Index {
+        self.index.get_or_init(|| {
+            let mut seen = FxHashSet::default();
+            let records = self.layers.iter().flat_map(|layer| &layer.records);
+            Index::new(form, records.filter(|(key, _)| seen.insert(*key)).map(|(key, record)| (key, &record.0)))
+        })
+    }
 }
 
 /// One file's usable records.
@@ -156,6 +169,17 @@ impl OperatorBank {
         Ok(None)
     }
 
+    /// Tilings that the bank's files hold for the workloads nearest to this one, nearest first and no more
+    /// than `count`: those of the same operator, types, formats and flags, no extent more than eight times as
+    /// large or small. Each is as it is for its own workload, and may be illegal for this one; what is
+    /// recorded and not saved yet is not among them. Fails when a file exists and cannot be read.
+    pub fn neighbours(&self, workload: &Workload, count: usize) -> Result<Vec<Schedule>> {
+        let form = Form::of(workload);
+        let op_type = form.op_type(workload);
+        let loaded = self.loaded(&form.file_name(op_type, &self.soc), form, op_type)?;
+        Ok(loaded.index(form).nearest(form, workload, &form.key_of(workload)?, count))
+    }
+
     fn usable(&self, knowledge: &Knowledge, workload: &Workload) -> Result<Schedule> {
         knowledge.check_accepted(workload, &self.soc)?;
         let schedule = knowledge.schedule(workload)?;
@@ -246,7 +270,7 @@ impl OperatorBank {
                 layers.push(Layer { path: file.path().to_owned(), records: FxHashMap::default() });
             }
         }
-        let loaded = Arc::new(Loaded { layers });
+        let loaded = Arc::new(Loaded { layers, index: OnceLock::new() });
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(files.entry(name.to_owned()).or_insert(loaded)))
     }

@@ -1,6 +1,7 @@
 //! Search spaces: the legal tilings of an operator, with the tiling that CANN would choose by default, and
 //! spaces that users describe ([`custom`]).
 
+mod carry;
 mod cube;
 pub mod custom;
 mod policy;
@@ -10,6 +11,7 @@ mod samples;
 mod tests;
 mod vector;
 
+pub use carry::carried_over;
 pub use policy::default_policy;
 
 use crate::search::Domain;

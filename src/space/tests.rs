@@ -1,8 +1,8 @@
 use super::samples::{socs, workload};
-use super::{OperatorSpace, default_policy};
+use super::{OperatorSpace, carried_over, default_policy};
 use crate::search::Domain;
 use crate::soc::Soc;
-use crate::workload::{MatMul, Workload, check};
+use crate::workload::{Conv, CubeSchedule, L1Tile, MatMul, Schedule, VectorSchedule, VectorTemplate, Workload, check};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use std::collections::HashSet;
@@ -107,4 +107,76 @@ fn lengths_and_indices_out_of_range_are_no_schedules() {
     let mut beyond = default;
     beyond[1] = space.sizes()[1];
     assert!(space.schedule(&beyond).is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn what_is_carried_over_is_legal_and_in_the_space(
+        here in workload(), there in workload(), socs_of in any::<[Index; 2]>(), seed in any::<u64>()
+    ) {
+        let socs: Vec<Soc> = socs().collect();
+        let [soc, other] = socs_of.map(|i| &socs[i.index(socs.len())]);
+        let space = OperatorSpace::new(&there, other).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..10 {
+            let Some(schedule) = walk(&space, &mut rng).and_then(|c| space.schedule(&c)) else { continue };
+            if let Some(carried) = carried_over(&schedule, &here, soc) {
+                prop_assert!(check(&here, &carried, soc).is_ok());
+                let wider = OperatorSpace::including(&here, soc, std::slice::from_ref(&carried)).unwrap();
+                prop_assert!(wider.configuration(&carried).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn most_tilings_can_be_carried_to_twice_the_extents(workload in workload(), seed in any::<u64>()) {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let larger = match &workload {
+            Workload::MatMul(w) => Workload::MatMul(MatMul { m: 2 * w.m, n: 2 * w.n, ..w.clone() }),
+            Workload::Conv(w) => Workload::Conv(Conv { batch: 2 * w.batch, ..w.clone() }),
+            other => other.clone(),
+        };
+        let space = OperatorSpace::new(&workload, &soc).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let tilings: Vec<_> = (0..60).filter_map(|_| space.schedule(&walk(&space, &mut rng)?)).collect();
+        let carried = tilings.iter().filter(|tiling| carried_over(tiling, &larger, &soc).is_some()).count();
+        prop_assert!(2 * carried >= tilings.len(), "{carried} of {}", tilings.len());
+    }
+}
+
+#[test]
+fn a_tiling_is_carried_to_its_own_shape_unchanged() {
+    let (soc, mut rng) = (Soc::find("Ascend910B2").unwrap(), fastrand::Rng::with_seed(3));
+    let workload = Workload::MatMul(MatMul::new(1024, 2048, 4096));
+    let space = OperatorSpace::new(&workload, &soc).unwrap();
+    let (mut same, mut all) = (0, 0);
+    for schedule in (0..200).filter_map(|_| space.schedule(&walk(&space, &mut rng)?)) {
+        all += 1;
+        same += usize::from(carried_over(&schedule, &workload, &soc).as_ref() == Some(&schedule));
+    }
+    // A core task of uneven size is dealt out anew.
+    assert!(all > 100 && 10 * same >= 4 * all, "{same} of {all}");
+}
+
+#[test]
+fn blocks_that_no_buffer_holds_are_not_carried_over() {
+    let (soc, workload) = (Soc::find("Ascend910B2").unwrap(), Workload::MatMul(MatMul::new(512, 512, 512)));
+    let Schedule::Cube(good) = default_policy(&workload, &soc).unwrap() else { panic!("a product has a cube tiling") };
+    let broken: [fn(&mut CubeSchedule); 6] = [
+        |s| s.l0.m = 0,
+        |s| (s.l0.k_a, s.l0.k_b) = (0, 0),
+        |s| s.l0.n = u32::MAX,
+        |s| s.buffers.l0_c = 0,
+        |s| s.l1_a = L1Tile::panel(u32::MAX, u32::MAX),
+        |s| s.l1_b = L1Tile::panel(64, 0),
+    ];
+    assert!(carried_over(&Schedule::Cube(good.clone()), &workload, &soc).is_some());
+    for (i, breaks) in broken.into_iter().enumerate() {
+        let mut schedule = good.clone();
+        breaks(&mut schedule);
+        assert_eq!(carried_over(&Schedule::Cube(schedule), &workload, &soc), None, "{i}");
+    }
+    let vector = VectorSchedule { cores: 1, ub_tile_bytes: 32, double_buffer: false, template: VectorTemplate::Flat };
+    assert_eq!(carried_over(&Schedule::Vector(vector), &workload, &soc), None);
 }

@@ -6,6 +6,7 @@ pub mod outcome;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod trials;
 
 pub use cases::Variant;
 pub use opat::{OpatJob, opat};

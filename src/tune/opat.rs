@@ -3,13 +3,11 @@
 use super::cases::{Case, Variant, distinct};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
+use super::trials;
 use super::{Observer, Progress};
-use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::OperatorBank;
-use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings};
-use crate::soc::Soc;
-use crate::space::{OperatorSpace, default_policy};
+use crate::space::{carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use crossbeam::channel;
@@ -19,8 +17,9 @@ use std::time::Instant;
 /// A candidate counts as better only when the gain shows in a report with two decimals.
 const MINIMUM_GAIN: f64 = 1e-4;
 
-/// Trials on the simulator before measuring on a device.
-const SIMULATED: usize = 300;
+/// Tilings of near workloads in the bank that are tried after the default's: a few, for each costs a
+/// measurement.
+const NEIGHBOURS: usize = 3;
 
 /// Everything operator tuning needs.
 pub struct OpatJob<'a> {
@@ -166,15 +165,19 @@ struct Problem<'a> {
     case: &'a Case,
     known: Option<Schedule>,
     default: Schedule,
+    /// What the bank's nearest neighbours become here, nearest first; empty where nothing is searched.
+    near: Vec<Schedule>,
 }
 
 impl<'a> Problem<'a> {
     fn new(case: &'a Case, job: &OpatJob<'_>) -> Result<Problem<'a>> {
-        Ok(Problem {
-            case,
-            known: job.bank.lookup(&case.workload)?.map(|entry| entry.schedule),
-            default: default_policy(&case.workload, job.backend.soc())?,
-        })
+        let soc = job.backend.soc();
+        let known = job.bank.lookup(&case.workload)?.map(|entry| entry.schedule);
+        let default = default_policy(&case.workload, soc)?;
+        let searches = case.tune && (known.is_none() || job.settings.repeat_tune);
+        let near = if searches { job.bank.neighbours(&case.workload, NEIGHBOURS)? } else { Vec::new() };
+        let near = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc)).collect();
+        Ok(Problem { case, known, default, near })
     }
 }
 
@@ -263,7 +266,7 @@ fn tune_case(
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || settings.repeat_tune {
-        search(&mut outcome, &mut *measure, backend, settings, interrupt)?;
+        trials::search(&mut outcome, &problem.near, &mut *measure, backend, settings, interrupt)?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {
@@ -285,82 +288,4 @@ fn baseline(measure: &mut dyn Measure, known: Option<Schedule>, default: Schedul
         }
     }
     (default, 0.0, Some(format!("the baseline cannot be measured: {why}")))
-}
-
-/// Searches the space of the case's workload; leaves the best in `outcome.after`.
-fn search(
-    outcome: &mut CaseOutcome,
-    measure: &mut dyn Measure,
-    backend: &dyn Backend,
-    settings: &OpatSettings,
-    interrupt: Interrupt<'_>,
-) -> Result<()> {
-    let space = OperatorSpace::including(&outcome.workload, backend.soc(), std::slice::from_ref(&outcome.before))?;
-    // Each case its own stream, so that the order in which cases are tuned cannot matter.
-    let seed = settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let description = backend.describe();
-    let prior = if backend.measuring_time().is_none() && settings.algorithm != Algorithm::Random {
-        simulated(&space, outcome, backend.soc(), seed)?
-    } else {
-        Vec::new()
-    };
-    let settings = SearchSettings {
-        algorithm: settings.algorithm,
-        seed,
-        max_trials: settings.max_trials,
-        initial: space.configuration(&outcome.before).into_iter().collect(),
-        prior,
-        noise: description.noisy,
-        evaluation: backend.measuring_time(),
-        ..SearchSettings::default()
-    };
-    let mut search = Search::new(space, settings)?;
-    while let Some(trial) = search.ask() {
-        outcome.stop = interrupt.reason();
-        if outcome.stop.is_some() {
-            break;
-        }
-        let told = measured_as(measure, search.domain(), &trial.configuration);
-        outcome.trials += 1;
-        outcome.failed_trials += usize::from(told == Outcome::Failed);
-        search.tell(trial.id, told)?;
-    }
-    outcome.stop = outcome.stop.or(search.stop_reason());
-    let best = search.best().and_then(|(configuration, us)| Some((search.domain().schedule(configuration)?, us)));
-    if let Some((schedule, us)) = best.filter(|(_, us)| *us < outcome.after_us) {
-        (outcome.after, outcome.after_us) = (schedule, us);
-    }
-    Ok(())
-}
-
-/// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
-/// tuning.
-fn measured_as(measure: &mut dyn Measure, space: &OperatorSpace, configuration: &[u32]) -> Outcome {
-    match space.schedule(configuration).map(|schedule| measure.measure(&schedule)) {
-        Some(Measurement::Time { us }) if us.is_finite() => Outcome::Cost(us),
-        _ => Outcome::Failed,
-    }
-}
-
-/// What the simulator says of the configurations that a search on it tries: where measuring is dear, the
-/// search on the device begins with that knowledge.
-fn simulated(space: &OperatorSpace, outcome: &CaseOutcome, soc: &Soc, seed: u64) -> Result<Vec<(Vec<u32>, f64)>> {
-    let simulator = Simulator::new(soc.clone());
-    let mut measure = simulator.prepare(&outcome.workload)?;
-    let settings = SearchSettings {
-        seed,
-        max_trials: SIMULATED,
-        initial: space.configuration(&outcome.before).into_iter().collect(),
-        evaluation: simulator.measuring_time(),
-        ..SearchSettings::default()
-    };
-    let mut search = Search::new(space, settings)?;
-    let mut trials = Vec::new();
-    while let Some(trial) = search.ask() {
-        let told = measured_as(&mut *measure, space, &trial.configuration);
-        search.tell(trial.id, told)?;
-        let cost = if let Outcome::Cost(us) = told { us } else { f64::INFINITY };
-        trials.push((trial.configuration, cost));
-    }
-    Ok(trials)
 }

@@ -1,5 +1,7 @@
 //! Properties of the loop, on the simulator and on backends that misbehave.
 
+mod near;
+
 use super::*;
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measure, Measurement};

@@ -19,6 +19,16 @@ enum Kind {
     U64,
 }
 
+impl Kind {
+    const fn bytes(self) -> usize {
+        match self {
+            Kind::I64 | Kind::U64 => 8,
+            Kind::F32 | Kind::I32 => 4,
+            Kind::Bool => 1,
+        }
+    }
+}
+
 /// The key structure, field by field in packed order.
 const FIELDS: [(&str, Kind); 34] = [
     ("m", Kind::I64),
@@ -78,6 +88,23 @@ fn pack_field(value: &Value, kind: Kind, key: &mut Vec<u8>) -> Option<()> {
         Kind::Bool => key.push(u8::from(value.as_bool()?)),
     }
     Some(())
+}
+
+/// A packed key without its m, k and n and whether those were rounded, and the three; `None` for bytes that
+/// are no key or an extent that is negative.
+pub fn split_key(key: &[u8]) -> Option<(Vec<u8>, [u64; 3])> {
+    let (mut rest, mut extents, mut at) = (key.to_vec(), [0; 3], 0);
+    for (name, kind) in FIELDS {
+        let field = rest.get_mut(at..at + kind.bytes())?;
+        at += kind.bytes();
+        if let Some(axis) = ["m", "k", "n"].iter().position(|axis| *axis == name) {
+            extents[axis] = i64::from_le_bytes((&*field).try_into().ok()?).try_into().ok()?;
+            field.fill(0);
+        } else if name.ends_with("_align_flag") {
+            field.fill(0);
+        }
+    }
+    (at == rest.len()).then_some((rest, extents))
 }
 
 /// Whether CANN's `MatMulV3` would query the runtime bank for this product: one product of float

@@ -5,6 +5,7 @@ mod damage;
 mod disk;
 mod format;
 mod memory;
+mod near;
 mod schedule;
 
 use super::{BankPaths, Measured, OperatorBank};

@@ -108,12 +108,20 @@ impl Tiling {
 
     /// The tiling of a canonical schedule; `None` when no tiling of this form gives exactly it.
     pub fn from_schedule(schedule: &CubeSchedule, shape: &CubeShape) -> Option<Tiling> {
+        let tiling = Tiling::fields(schedule)?;
+        let covers = [schedule.single.batch, schedule.single.m, schedule.single.n, schedule.single.k];
+        (!covers.contains(&0) && tiling.schedule(shape) == *schedule).then_some(tiling)
+    }
+
+    /// The fields of a schedule, of whatever shape; some schedules have more than these say. `None` where L0
+    /// holds nothing.
+    pub fn fields(schedule: &CubeSchedule) -> Option<Tiling> {
         let side = |tile: L1Tile| match tile {
             L1Tile::Full(_) => Some((true, 1, 1)),
             L1Tile::Panel(p) => Some((false, p.k.checked_div(schedule.l0.k_a)?, p.tiles)),
         };
         let (a, b) = (side(schedule.l1_a)?, side(schedule.l1_b)?);
-        let tiling = Tiling {
+        Some(Tiling {
             used_cores: schedule.used_cores,
             single: schedule.single,
             base_m: schedule.l0.m,
@@ -134,9 +142,7 @@ impl Tiling {
             l2_order: schedule.l2.order,
             split_k: schedule.split_k,
             output: schedule.output,
-        };
-        let covers = [schedule.single.batch, schedule.single.m, schedule.single.n, schedule.single.k];
-        (!covers.contains(&0) && tiling.schedule(shape) == *schedule).then_some(tiling)
+        })
     }
 
     /// Bytes that the panels take in L1.

@@ -43,7 +43,7 @@ fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
 
 /// Brings a tiling into canonical form and, on parts whose buffers are smaller than the rules expect,
 /// within their limits.
-fn settle(mut tiling: Tiling, shape: &CubeShape, soc: &Soc) -> Tiling {
+pub(super) fn settle(mut tiling: Tiling, shape: &CubeShape, soc: &Soc) -> Tiling {
     let limits = Limits::new(shape, soc);
     tiling.make_canonical(shape, &limits);
     for _ in 0..MOST_SHRINKS {

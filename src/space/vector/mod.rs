@@ -66,6 +66,21 @@ impl VectorSpace {
         super::indices(&self.parameters, &values_of(schedule))
     }
 
+    /// The tiling of this kernel that is most like another shape's; it may break a rule.
+    pub fn carried_over(work: &Work, schedule: &VectorSchedule) -> VectorSchedule {
+        let (template, double) = (schedule.template, schedule.double_buffer);
+        let cores = work.even_cores(u64::from(schedule.cores).clamp(1, work.cores), template);
+        let smallest = work.smallest_tile(template);
+        let share = work.share(cores, template);
+        // A tile that holds a core's whole share is not doubled; two buffers need two tiles.
+        let double = double && smallest < share;
+        let whole = share.div_ceil(smallest).saturating_mul(smallest);
+        let most = if double { whole - smallest } else { whole }.min(work.largest_tile(double, template));
+        let tile = u64::from(schedule.ub_tile_bytes).min(most) / smallest * smallest;
+        let ub_tile_bytes = u32::try_from(tile.max(smallest)).unwrap_or(u32::MAX);
+        VectorSchedule { cores: cores as u32, ub_tile_bytes, double_buffer: double, template }
+    }
+
     /// Whether all rules hold that these first parameters decide, given that they hold without the last.
     pub fn extends(&self, prefix: &[u32]) -> bool {
         prefix.is_empty() || self.holds(prefix, prefix.len() - 1)

@@ -1,0 +1,151 @@
+//! What the bank knows of near workloads is tried early.
+
+use super::*;
+use crate::graph::Format;
+use crate::workload::{Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, MatMul, check};
+
+/// Keeps what each workload is measured with, in order.
+struct Recorder {
+    inner: Simulator,
+    tried: std::sync::Mutex<Vec<(Workload, Schedule)>>,
+}
+
+impl Recorder {
+    fn new() -> Recorder {
+        Recorder { inner: Simulator::new(soc()), tried: std::sync::Mutex::default() }
+    }
+
+    /// What was tried for a product of so many columns: the baseline, and then the trials.
+    fn of(&self, n: u64) -> Vec<Schedule> {
+        let tried = self.tried.lock().unwrap();
+        let its = tried.iter().filter(|(w, _)| matches!(w, Workload::MatMul(w) if w.n == n));
+        its.map(|(_, schedule)| schedule.clone()).collect()
+    }
+}
+
+impl Backend for Recorder {
+    fn describe(&self) -> Description {
+        self.inner.describe()
+    }
+
+    fn soc(&self) -> &Soc {
+        self.inner.soc()
+    }
+
+    fn measuring_time(&self) -> Option<std::time::Duration> {
+        self.inner.measuring_time()
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        let inner = self.inner.prepare(workload)?;
+        Ok(Box::new(RecorderMeasure { inner, workload: workload.clone(), owner: self }))
+    }
+}
+
+struct RecorderMeasure<'a> {
+    inner: Box<dyn Measure + 'a>,
+    workload: Workload,
+    owner: &'a Recorder,
+}
+
+impl Measure for RecorderMeasure<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Measurement {
+        self.owner.tried.lock().unwrap().push((self.workload.clone(), schedule.clone()));
+        self.inner.measure(schedule)
+    }
+}
+
+/// A bank with one product of 512 x 1024 by this many columns at a tiling that no search would begin with.
+fn bank_with(directory: &std::path::Path, product: &MatMul) -> Schedule {
+    let workload = Workload::MatMul(product.clone());
+    let Schedule::Cube(default) = crate::space::default_policy(&workload, &soc()).unwrap() else { panic!("a cube") };
+    let tasks = |extent: u64, single: u64| extent.div_ceil(single) as u32;
+    let block = CubeSchedule {
+        l0: L0Tile { m: 48, n: 80, k_a: 32, k_b: 32 },
+        single: Extents { batch: 1, m: 48, n: 80, ..default.single },
+        cores: Cores { batch: product.batch as u32, m: tasks(product.m, 48), n: tasks(product.n, 80), k: 1 },
+        used_cores: 24,
+        l1_a: L1Tile::panel(64, 1),
+        l1_b: L1Tile::panel(64, 1),
+        l2: L2Tiling::default(),
+        ..default
+    };
+    let schedule = Schedule::Cube(block);
+    check(&workload, &schedule, &soc()).unwrap();
+    let mut bank = bank_in(directory);
+    let measured = crate::bank::Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into() };
+    bank.record(&workload, &schedule, &measured).unwrap();
+    bank.save().unwrap();
+    schedule
+}
+
+/// Whether a schedule has the blocks of [`bank_with`].
+fn has_its_blocks(schedule: &Schedule) -> bool {
+    matches!(schedule, Schedule::Cube(s) if (s.l0.m, s.l0.n, s.l0.k_a) == (48, 80, 32))
+}
+
+#[test]
+fn a_near_workload_of_the_bank_is_an_early_trial() {
+    let dir = tempfile::tempdir().unwrap();
+    bank_with(dir.path(), &MatMul::new(512, 1024, 2048));
+    let backend = Recorder::new();
+    run(&backend, &mut bank_in(dir.path()), &settings()).unwrap();
+    for n in [1024, 4096] {
+        // The baseline's measurement, the default as first trial, then the neighbour.
+        let tried = backend.of(n);
+        let place = tried.iter().position(has_its_blocks);
+        assert_eq!(place, Some(2), "n = {n}: {:?}", &tried[..4]);
+    }
+}
+
+#[test]
+fn workloads_of_another_kind_or_far_away_change_nothing() {
+    let tried = |product: Option<MatMul>, algorithm| {
+        let dir = tempfile::tempdir().unwrap();
+        if let Some(product) = product {
+            bank_with(dir.path(), &product);
+        }
+        let backend = Recorder::new();
+        run(&backend, &mut bank_in(dir.path()), &OpatSettings { algorithm, ..settings() }).unwrap();
+        backend.tried.into_inner().unwrap()
+    };
+    let near = MatMul::new(512, 1024, 2048);
+    let without = tried(None, Algorithm::Auto);
+    assert_ne!(tried(Some(near.clone()), Algorithm::Auto), without);
+    for other in [
+        MatMul { trans_b: true, ..near.clone() },
+        MatMul { bias: true, ..near.clone() },
+        MatMul { b_format: Format::FractalNz, ..near.clone() },
+        MatMul { dtype: DataType::Float, out_dtype: DataType::Float, ..near.clone() },
+        MatMul { batch: 2, ..near.clone() },
+        MatMul { m: 512 * 9, ..near.clone() },
+    ] {
+        assert_eq!(tried(Some(other.clone()), Algorithm::Auto), without, "{other:?}");
+    }
+    assert_eq!(tried(Some(near), Algorithm::Random), tried(None, Algorithm::Random), "random search stays random");
+}
+
+#[test]
+fn a_neighbour_found_in_this_tuning_is_none_yet() {
+    // More operators than are tuned before the bank is first written.
+    let names: Vec<_> = (0..12).map(|i| format!("p{i}")).collect();
+    let products: Vec<_> = names.iter().zip(4..).map(|(name, i)| (name.as_str(), 256 * i)).collect();
+    let of = |parallel| {
+        let dir = tempfile::tempdir().unwrap();
+        bank_with(dir.path(), &MatMul::new(512, 2048, 2048));
+        let (variants, cancel) = ([chain(&products)], AtomicBool::new(false));
+        let (backend, mut bank) = (Recorder::new(), bank_in(dir.path()));
+        let settings = OpatSettings { parallel, ..settings() };
+        let mut job = OpatJob {
+            name: "net",
+            variants: &variants,
+            backend: &backend,
+            bank: &mut bank,
+            settings: &settings,
+            cancel: &cancel,
+        };
+        let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+        outcome.cases.iter().map(|c| (c.after.clone(), c.after_us.to_bits(), c.trials)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(1), of(4));
+}
