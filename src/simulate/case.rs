@@ -120,7 +120,7 @@ impl Case {
         match (&self.inputs, &self.outputs) {
             (Some(inputs), Some(outputs)) => {
                 let (inputs, outputs) = (read("inputs", inputs)?, read("outputs", outputs)?);
-                check_memory(inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
+                check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
                 let mut workload = operands::workload(&self.op, inputs, outputs, self.block_dim, soc)?;
                 if self.hf32 {
                     allow_hf32(&mut workload);
@@ -129,7 +129,7 @@ impl Case {
             }
             (None, None) => {
                 let matmul = self.matmul()?;
-                check_memory(matmul_bytes(&matmul), soc)?;
+                check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
                 Ok(Workload::MatMul(matmul))
             }
             _ => Err(wrong("`inputs` and `outputs` go together")),

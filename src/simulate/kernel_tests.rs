@@ -143,3 +143,15 @@ fn attention_scores_need_no_device_memory() {
     let inputs = [q.clone(), q.clone(), q.clone()];
     assert!(time(&case("PromptFlashAttention", "Ascend910B4", &inputs, &[q])) > 1000.0);
 }
+
+#[test]
+fn tensors_beyond_the_memory_are_sizes_that_cannot_be() {
+    let large = || tensor(&[1 << 20, 1 << 16], "float32", "ND");
+    for case in [
+        json!({"op": "MatMul", "m": 1 << 20, "k": 1 << 16, "n": 1 << 16}),
+        case("Add", "Ascend910B2", &[large()], &[large()]),
+    ] {
+        let error = super::price(&case.to_string(), &mut Parts::new(None, Vec::new(), None).unwrap()).unwrap_err();
+        assert!(matches!(error, crate::status::Error::Workload { .. }), "{error}");
+    }
+}

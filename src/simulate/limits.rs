@@ -3,7 +3,7 @@
 use super::case::wrong;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
-use crate::status::Result;
+use crate::status::{Error, Result};
 use crate::workload::{MatMul, Workload};
 
 /// Refuses cube work in types that the part's cube does not multiply, or does not make of them.
@@ -37,11 +37,12 @@ pub(super) fn check_types(workload: &Workload, soc: &Soc) -> Result<()> {
 }
 
 /// Refuses work whose tensors are larger than the device's memory.
-pub(super) fn check_memory(needed: u128, soc: &Soc) -> Result<()> {
+pub(super) fn check_memory(op: &str, needed: u128, soc: &Soc) -> Result<()> {
     if soc.memory_size == 0 || needed <= u128::from(soc.memory_size) {
         return Ok(());
     }
-    Err(wrong(format!("its tensors need {needed} bytes, {} has {} of device memory", soc.name, soc.memory_size)))
+    let reason = format!("its tensors need {needed} bytes, {} has {} of device memory", soc.name, soc.memory_size);
+    Err(Error::Workload { workload: op.to_owned(), reason })
 }
 
 /// Bytes of a product's operands and results.
