@@ -1,4 +1,4 @@
-# scripts/install takes a library with test hooks only when it is asked to:
+# scripts/install takes a library with test hooks only when it is asked to, and no arguments at all:
 #   cmake -DWORK=.. -P install.cmake
 # Cargo is replaced by a program that does nothing, so that what lies in the output folder is what was built.
 cmake_minimum_required(VERSION 3.22)
@@ -9,12 +9,13 @@ file(CHMOD "${WORK}/tools/bin/cargo" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EX
 file(WRITE "${WORK}/release/libaoe.a" "")
 file(WRITE "${WORK}/release/aoe" "")
 
-# install(LIBRARY FEATURES): installs a library of this content into an empty prefix; sets `status` and `error`.
+# install(LIBRARY FEATURES [ARGUMENT...]): installs a library of this content into an empty prefix; sets `status`
+# and `error`.
 function(install library features)
   file(REMOVE_RECURSE "${WORK}/prefix")
   file(WRITE "${WORK}/release/libaoe.so" "${library}")
   execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=DESTDIR "CARGO_TARGET_DIR=${WORK}" "PREFIX=${WORK}/prefix"
-      LIBDIR=lib PROFILE=release "FEATURES=${features}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/install"
+      LIBDIR=lib PROFILE=release "FEATURES=${features}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/install" ${ARGN}
     RESULT_VARIABLE status ERROR_VARIABLE error)
   set(status "${status}" PARENT_SCOPE)
   set(error "${error}" PARENT_SCOPE)
@@ -31,4 +32,8 @@ endif()
 install("AoeFinalize" "")
 if(NOT status EQUAL 0 OR NOT EXISTS "${WORK}/prefix/lib/libaoe.so")
   message(FATAL_ERROR "a library without test hooks was refused: ${status} ${error}")
+endif()
+install("AoeFinalize" "" --help)
+if(status EQUAL 0 OR NOT error MATCHES "--help" OR EXISTS "${WORK}/prefix")
+  message(FATAL_ERROR "an argument that does not exist was not refused or not named: ${status} ${error}")
 endif()
