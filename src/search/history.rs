@@ -194,25 +194,28 @@ impl LogScale {
 }
 
 /// The best trials, cheapest first. Of trials with exactly the same cost only the earliest is kept: in a
-/// deterministic model they differ in what does not matter, and would crowd out all else.
+/// deterministic model they differ in what does not matter, and would crowd out all else. Where costs are
+/// noisy all are kept: a repeat may move one of them, and the others must not be lost with it.
 #[derive(Debug)]
 pub(super) struct Population {
     members: Vec<(f64, u64)>,
     capacity: usize,
+    noise: bool,
 }
 
 impl Population {
-    pub fn new(capacity: usize) -> Population {
-        Population { members: Vec::with_capacity(capacity + 1), capacity: capacity.max(1) }
+    pub fn new(capacity: usize, noise: bool) -> Population {
+        Population { members: Vec::with_capacity(capacity + 1), capacity: capacity.max(1), noise }
     }
 
     /// Takes in a trial, at its new cost where it was in before.
+    #[expect(clippy::float_cmp, reason = "exactly equal costs are what is meant")]
     pub fn insert(&mut self, cost: f64, id: u64) {
         self.members.retain(|member| member.1 != id);
-        let at = self.members.partition_point(|member| member.0 < cost);
+        let at =
+            self.members.partition_point(|member| member.0 < cost || (self.noise && member.0 == cost && member.1 < id));
         match self.members.get_mut(at) {
-            #[expect(clippy::float_cmp, reason = "exactly equal costs are what is meant")]
-            Some(member) if member.0 == cost => member.1 = member.1.min(id),
+            Some(member) if member.0 == cost && !self.noise => member.1 = member.1.min(id),
             _ => {
                 self.members.insert(at, (cost, id));
                 self.members.truncate(self.capacity);

@@ -116,7 +116,7 @@ impl<D: Domain> Search<D> {
             rng: fastrand::Rng::with_seed(settings.seed),
             legal: Legal::new(&domain, if hurried { LISTED.1 } else { LISTED.0 }),
             history: History::new(sizes.len()),
-            population: Population::new(genetic::population_size(settings.max_trials)),
+            population: Population::new(genetic::population_size(settings.max_trials), settings.noise),
             moves: local::Moves::new(&domain),
             walk: annealing::Walk::default(),
             surrogate,

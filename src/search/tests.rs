@@ -432,3 +432,24 @@ fn noise_is_met_by_repeats_of_the_leader_and_by_nothing_else() {
         assert!((mean / best - 1.0).abs() <= 0.1, "{algorithm:?}: {mean} is no mean of measurements about {best}");
     }
 }
+
+#[test]
+fn a_repeat_that_moves_the_leader_leaves_its_equals() {
+    let domain = Modular::everything(&[40]);
+    let mut search = Search::new(&domain, Settings { noise: true, ..settings(Algorithm::Random, 1, 30) }).unwrap();
+    let (mut repeated, mut equal) = (0, None);
+    while let Some(trial) = search.ask() {
+        let cost = match (trial.id, trial.repeats) {
+            (_, Some(0)) => 100.0,
+            (0 | 1, None) | (_, Some(_)) => 1.0,
+            (_, None) => 10.0,
+        };
+        repeated += usize::from(trial.repeats == Some(0));
+        if trial.id == 1 {
+            equal = Some(trial.configuration.clone());
+        }
+        search.tell(trial.id, Outcome::Cost(cost)).unwrap();
+    }
+    assert!(repeated > 0);
+    assert_eq!(search.best(), equal.as_ref().map(|c| (&c[..], 1.0)));
+}

@@ -36,12 +36,23 @@ impl Constraint {
 
     /// How messages name it.
     pub fn place(&self) -> String {
-        place(self.source, &self.text)
+        place(self.source, &self.text, 1)
     }
 }
 
-fn place(source: usize, text: &str) -> String {
-    format!("constraints[{source}] `{text}`")
+/// Characters of a constraint that a message shows.
+const SHOWN: usize = 200;
+
+/// How messages name a constraint; of a long one they show what surrounds a column, counted from 1.
+fn place(source: usize, text: &str, column: usize) -> String {
+    let length = text.chars().count();
+    if length <= SHOWN {
+        return format!("constraints[{source}] `{text}`");
+    }
+    let start = column.saturating_sub(SHOWN / 2).min(length - SHOWN);
+    let shown: String = text.chars().skip(start).take(SHOWN).collect();
+    let (before, after) = (if start > 0 { "..." } else { "" }, if start + SHOWN < length { "..." } else { "" });
+    format!("constraints[{source}] `{before}{shown}{after}`")
 }
 
 /// The constraints of a space, and what expressions compute with for each value of each parameter.
@@ -57,7 +68,7 @@ pub fn read(parameters: &[Parameter], texts: &[impl AsRef<str>]) -> Result<Read>
     }
     let texts: Vec<Arc<str>> = texts.iter().map(|text| Arc::from(text.as_ref())).collect();
     let located = |source: usize, fault: super::expression::Fault| {
-        Error::space(format!("{}, column {}", place(source, &texts[source]), fault.column), fault.reason)
+        Error::space(format!("{}, column {}", place(source, &texts[source], fault.column), fault.column), fault.reason)
     };
     let lexed = texts.iter().enumerate().map(|(i, text)| tokens(text).map_err(|fault| located(i, fault)));
     let lexed = lexed.collect::<Result<Vec<_>>>()?;
@@ -71,7 +82,7 @@ pub fn read(parameters: &[Parameter], texts: &[impl AsRef<str>]) -> Result<Read>
                     continue;
                 }
                 let reason = "no configuration can meet it, because it does not depend on them and is false";
-                return Err(Error::space(place(source, &texts[source]), reason));
+                return Err(Error::space(place(source, &texts[source], 1), reason));
             }
             constraints.push(Constraint {
                 source,

@@ -27,6 +27,7 @@ use super::value::Number;
 pub use lexer::tokens;
 pub use parser::{Names, parse};
 pub use range::Range;
+use rustc_hash::FxHashSet;
 use std::cmp::Ordering;
 
 /// What is wrong with an expression, and where.
@@ -174,18 +175,17 @@ impl Expression {
         parts
     }
 
-    /// The operations below one of them, itself last.
+    /// The operations below one of them, itself last. The time it takes depends on these alone, so that
+    /// looking at each part of a long expression takes no longer than reading it.
     pub fn cone(&self, root: NodeId) -> Vec<NodeId> {
-        let mut wanted = vec![false; root as usize + 1];
-        wanted[root as usize] = true;
-        for id in (0..=root).rev() {
-            if wanted[id as usize] {
-                for operand in self.nodes[id as usize].operands() {
-                    wanted[operand as usize] = true;
-                }
-            }
+        let mut seen = FxHashSet::from_iter([root]);
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            open.extend(self.nodes[id as usize].operands().filter(|&operand| seen.insert(operand)));
         }
-        (0..=root).filter(|&id| wanted[id as usize]).collect()
+        let mut cone: Vec<NodeId> = seen.into_iter().collect();
+        cone.sort_unstable();
+        cone
     }
 
     /// The parameters that one of the operations depends on, ascending.

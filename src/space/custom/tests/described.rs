@@ -219,13 +219,14 @@ fn a_listed_space_takes_little_memory() {
 }
 
 #[track_caller]
-fn fails(json: &str, parts: &[&str]) {
+fn fails(json: &str, parts: &[&str]) -> String {
     let error = Space::from_json(json).unwrap_err();
     assert!(matches!(error, Error::Space { .. }), "{error:?}");
     let message = error.to_string();
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
+    message
 }
 
 fn with_constraints(constraints: &str) -> String {
@@ -255,6 +256,9 @@ fn what_is_wrong_with_a_space_is_named() {
     );
     fails(&with_constraints(r#"["A < B","B % = 2"]"#), &["constraints[1] `B % = 2`, column 5", "found `=`"]);
     fails(&with_constraints(r#"["A < C"]"#), &["constraints[0]", "column 5", "no parameter is called `C`", "A, B"]);
+    let long = format!("{}A < C", "A > 0 and ".repeat(100_000));
+    let message = fails(&with_constraints(&format!(r#"["{long}"]"#)), &["column 1000005", "`... and A > 0", "A < C`"]);
+    assert!(message.len() < 1000, "{message}");
     fails(&with_constraints(r#"["1 > 2"]"#), &["constraints[0] `1 > 2`", "does not depend"]);
     fails(&with_constraints("[3]"), &["JSON, line 1", "expected a string"]);
 }
