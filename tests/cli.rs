@@ -120,7 +120,8 @@ fn a_second_run_reads_what_the_first_wrote_into_the_bank() {
     std::fs::remove_dir_all(place.path("work")).unwrap();
     place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
     let summary = &place.results()[0][1]["OPAT"]["repo_summary"];
-    assert_eq!((&summary["repo_hit_num"], &summary["repo_add_num"]), (&added, &Value::from(0)));
+    // What the first run left at CANN's default may profit from what it kept for others.
+    assert_eq!(summary["repo_hit_num"], added);
 }
 
 #[test]

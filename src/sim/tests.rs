@@ -1,5 +1,5 @@
 use super::Model;
-use crate::graph::DataType;
+use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::*;
 
@@ -28,6 +28,19 @@ fn a_large_product_runs_near_but_below_the_peak() {
     let time = model.predict(&schedule(m, n, k, 24)).unwrap().time_us;
     let ideal = (m * k * n) as f64 / (24.0 * 4096.0 * soc.cube_freq_mhz);
     assert!(time > ideal && time < 2.0 * ideal, "{time} us against {ideal}");
+}
+
+/// A k between two whole fractals costs what the larger one does, not a second round of core tasks.
+#[test]
+fn an_odd_k_is_one_core_task() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let price = |k: u64| {
+        let nz = MatMul { a_format: Format::FractalNz, b_format: Format::FractalNz, ..MatMul::new(1536, k, 1536) };
+        let model = Model::new(&Workload::MatMul(nz), &soc).unwrap();
+        model.predict(&schedule(1536, 1536, k, 24)).unwrap().time_us
+    };
+    let (odd, whole) = (price(1000), price(1008));
+    assert!((odd / whole - 1.0).abs() < 0.01, "{odd} us against {whole}");
 }
 
 #[test]

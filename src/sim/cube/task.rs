@@ -55,7 +55,7 @@ impl Tiles {
         let (l0_m, l0_n) = (f64::from(s.l0.m), f64::from(s.l0.n));
         let extent = |single: u64, whole: f64, step: f64| (single as f64).min(up(whole, step));
         let (m, n) = (extent(s.single.m, p.m, FRACTAL), extent(s.single.n, p.n, FRACTAL));
-        let (batch, k) = (extent(s.single.batch, p.batch, 1.0), extent(s.single.k, p.k, p.k0));
+        let (batch, k) = (extent(s.single.batch, p.batch, 1.0), up(extent(s.single.k, p.k, p.k0), p.k0));
         let tasks = (p.batch / batch).ceil() * (p.m / m).ceil() * (p.n / n).ceil() * (p.k / k).ceil();
         let used = f64::from(s.used_cores);
         Tiles {
