@@ -12,22 +12,35 @@ const STEPS: u64 = 1 << 20;
 /// The error for some constraints that nothing meets together: it names a smallest set of them that does it.
 /// `choices` are all values, by parameter.
 pub fn error(parameters: &[Parameter], choices: &[Choices], constraints: &[&Constraint]) -> Error {
-    let mut guilty = constraints.to_vec();
-    let mut at = 0;
-    while guilty.len() > 1 && at < guilty.len() {
-        let without: Vec<&Constraint> =
-            guilty.iter().enumerate().filter(|&(i, _)| i != at).map(|(_, &constraint)| constraint).collect();
-        if is_empty(choices, &without) {
-            guilty = without;
-        } else {
-            at += 1;
-        }
-    }
+    let guilty = smallest(choices, constraints);
     let mut places: Vec<String> = guilty.iter().map(|constraint| constraint.place()).collect();
     places.dedup();
     let about: Vec<String> = members(&guilty).iter().map(|&p| values(&parameters[p as usize])).collect();
     let reason = format!("there is no legal configuration: {} of {}", fault(places.len()), about.join(", "));
     Error::space(places.join(" and "), reason)
+}
+
+/// Constraints that nothing meets together, none of which can be left out. Half of them are tried without at
+/// first, then ever smaller pieces: of many constraints few are guilty.
+fn smallest<'a>(choices: &[Choices], constraints: &[&'a Constraint]) -> Vec<&'a Constraint> {
+    let mut guilty = constraints.to_vec();
+    let mut piece = guilty.len().div_ceil(2);
+    loop {
+        let mut at = 0;
+        while guilty.len() > 1 && at < guilty.len() {
+            let end = (at + piece).min(guilty.len());
+            let without = [&guilty[..at], &guilty[end..]].concat();
+            if !without.is_empty() && is_empty(choices, &without) {
+                guilty = without;
+            } else {
+                at = end;
+            }
+        }
+        if piece <= 1 {
+            return guilty;
+        }
+        piece = piece.div_ceil(2);
+    }
 }
 
 fn fault(constraints: usize) -> &'static str {

@@ -280,6 +280,16 @@ fn what_leaves_nothing_is_named() {
 }
 
 #[test]
+fn two_guilty_constraints_are_found_among_thousands() {
+    let mut constraints: Vec<String> = (0..3000).map(|i| format!("A + B > -{i}")).collect();
+    constraints[700] = "B * A < 16".into();
+    constraints[2300] = "B + A > 12".into();
+    let json = with_constraints(&serde_json::to_string(&constraints).unwrap());
+    let message = fails(&json, &["constraints[700] `B * A < 16` and constraints[2300] `B + A > 12`", "together"]);
+    assert_eq!(message.matches("constraints[").count(), 2, "{message}");
+}
+
+#[test]
 fn given_configurations_are_the_legal_set() {
     let space = |configurations: &str| {
         format!(
