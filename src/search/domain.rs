@@ -51,54 +51,36 @@ pub trait Domain: Sync {
     }
 }
 
-impl<D: Domain + ?Sized> Domain for &D {
-    fn sizes(&self) -> &[u32] {
-        (**self).sizes()
-    }
+/// A pointer to a domain is that domain.
+macro_rules! forward {
+    ($($bound:ident)? => $pointer:ty) => {
+        impl<D: Domain $(+ $bound)? + ?Sized> Domain for $pointer {
+            fn sizes(&self) -> &[u32] {
+                (**self).sizes()
+            }
 
-    fn scale(&self, parameter: usize) -> Scale<'_> {
-        (**self).scale(parameter)
-    }
+            fn scale(&self, parameter: usize) -> Scale<'_> {
+                (**self).scale(parameter)
+            }
 
-    fn is_legal(&self, configuration: &[u32]) -> bool {
-        (**self).is_legal(configuration)
-    }
+            fn is_legal(&self, configuration: &[u32]) -> bool {
+                (**self).is_legal(configuration)
+            }
 
-    fn may_extend(&self, prefix: &[u32]) -> bool {
-        (**self).may_extend(prefix)
-    }
+            fn may_extend(&self, prefix: &[u32]) -> bool {
+                (**self).may_extend(prefix)
+            }
 
-    fn completes(&self, configuration: &[u32]) -> bool {
-        (**self).completes(configuration)
-    }
+            fn completes(&self, configuration: &[u32]) -> bool {
+                (**self).completes(configuration)
+            }
 
-    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        (**self).enumerate(limit)
-    }
+            fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+                (**self).enumerate(limit)
+            }
+        }
+    };
 }
 
-impl<D: Domain + Send + ?Sized> Domain for Box<D> {
-    fn sizes(&self) -> &[u32] {
-        (**self).sizes()
-    }
-
-    fn scale(&self, parameter: usize) -> Scale<'_> {
-        (**self).scale(parameter)
-    }
-
-    fn is_legal(&self, configuration: &[u32]) -> bool {
-        (**self).is_legal(configuration)
-    }
-
-    fn may_extend(&self, prefix: &[u32]) -> bool {
-        (**self).may_extend(prefix)
-    }
-
-    fn completes(&self, configuration: &[u32]) -> bool {
-        (**self).completes(configuration)
-    }
-
-    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        (**self).enumerate(limit)
-    }
-}
+forward!(=> &D);
+forward!(Send => Box<D>);

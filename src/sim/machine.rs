@@ -14,8 +14,6 @@ pub(super) struct Machine {
     pub l0_b_rate: f64,
     out_rate: f64,
     ub_out_rate: f64,
-    /// The vector unit drains L0C: there is no fixpipe.
-    vector_drains: bool,
     /// Device memory, bytes per microsecond.
     hbm: f64,
     hbm_peak: f64,
@@ -33,9 +31,6 @@ pub(super) struct Machine {
     /// Cycles of an MMAD beyond its steps.
     pub mmad_cycles: f64,
     pub transfer_cycles: f64,
-    pub burst_cycles: f64,
-    pub l0_load_cycles: f64,
-    pub tile_cycles: f64,
     pub constants: Constants,
 }
 
@@ -53,8 +48,8 @@ pub(super) enum Held {
 impl Machine {
     pub fn new(soc: &Soc, constants: &Constants) -> Machine {
         let c = constants;
-        let (start, core_start) = start(soc.arch, c);
-        let pick = |later: f64, first: f64| if is_first(soc.arch) { first } else { later };
+        let is_first = is_first(soc.arch);
+        let pick = |later: f64, first: f64| if is_first { first } else { later };
         Machine {
             mhz: soc.cube_freq_mhz,
             gm_rate: soc.gm_to_l1_rate,
@@ -63,32 +58,29 @@ impl Machine {
             l0_b_rate: soc.l1_to_l0_b_rate,
             out_rate: soc.l0_c_out_rate,
             ub_out_rate: soc.ub_to_gm_rate,
-            vector_drains: is_first(soc.arch),
             hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
-            first: is_first(soc.arch),
+            first: is_first,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
                 f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)
             } else {
                 1.0
             },
-            start,
-            core_start,
+            start: pick(c.start_us_c220, c.start_us_c100),
+            core_start: pick(c.core_start_us_c220, c.core_start_us_c100),
             mmad_cycles: pick(c.mmad_cycles, c.mmad_cycles_c100),
             transfer_cycles: pick(c.transfer_cycles, c.transfer_cycles_c100),
-            burst_cycles: c.burst_cycles,
-            l0_load_cycles: c.l0_load_cycles,
-            tile_cycles: c.tile_cycles,
             constants: c.clone(),
         }
     }
 
     /// Cycles of fixpipe, vector unit and MTE3 to bring `accumulated` bytes of L0C out as `written`.
     pub fn drain(&self, accumulated: f64, written: f64) -> [f64; 3] {
-        if self.vector_drains {
+        if self.first {
+            // The vector unit drains L0C: there is no fixpipe.
             [0.0, accumulated / self.out_rate, written / self.ub_out_rate]
         } else {
             [written / self.out_rate, 0.0, 0.0]
@@ -129,11 +121,6 @@ impl Machine {
 /// Whether a part is of the generation whose kernels TBE generates: fused cores without fixpipe.
 pub(super) const fn is_first(arch: Arch) -> bool {
     matches!(arch, Arch::C100 | Arch::M200)
-}
-
-/// Start of a kernel, and of each of its cores, in microseconds.
-pub(super) fn start(arch: Arch, c: &Constants) -> (f64, f64) {
-    if is_first(arch) { (c.start_us_c100, c.core_start_us_c100) } else { (c.start_us_c220, c.core_start_us_c220) }
 }
 
 /// The eighth-power norm: the longest time, a little more where others come close. Times are scaled by

@@ -91,7 +91,7 @@ impl Problem {
         if read + written > MAX_BYTES {
             return Err("more than 1e15 bytes cannot be moved".into());
         }
-        let largest = inputs.iter().chain(outputs).max_by_key(|o| o.elements());
+        let largest = largest(inputs, outputs);
         let elements = largest.map_or(0.0, |o| o.elements() as f64);
         let bits = largest.map_or(32, |o| o.dtype.bits().clamp(8, 64));
         // The vector unit of the 910B has no bfloat16 arithmetic: operands pass through fp32.
@@ -204,10 +204,15 @@ impl Problem {
     }
 }
 
+/// The operand with most elements.
+fn largest<'a>(inputs: &'a [Operand], outputs: &'a [Operand]) -> Option<&'a Operand> {
+    inputs.iter().chain(outputs).max_by_key(|o| o.elements())
+}
+
 /// Parts into which elementwise work can be cut when an operand is repeated along inner axes: whole
 /// outer slices, then channel blocks.
 fn units(inputs: &[Operand], outputs: &[Operand], cores: f64) -> f64 {
-    let Some(whole) = inputs.iter().chain(outputs).max_by_key(|o| o.elements()) else { return 0.0 };
+    let Some(whole) = largest(inputs, outputs) else { return 0.0 };
     let repeated = inputs.iter().any(|o| o.elements() > 1 && o.elements() < whole.elements());
     match whole.shape.as_slice() {
         [outer, blocks, _, ..] if repeated && whole.shape.len() >= 4 => {
@@ -222,7 +227,7 @@ fn units(inputs: &[Operand], outputs: &[Operand], cores: f64) -> f64 {
 /// filters. They are used once or twice in a step, so L2 does not hold them; what other kernels read was
 /// written shortly before.
 fn is_cold(inputs: &[Operand], outputs: &[Operand]) -> bool {
-    let largest = inputs.iter().chain(outputs).map(Operand::elements).max().unwrap_or(0);
+    let largest = largest(inputs, outputs).map_or(0, Operand::elements);
     let parameter = |o: &Operand| {
         o.elements() * 2 > largest
             && match o.format {
@@ -236,7 +241,7 @@ fn is_cold(inputs: &[Operand], outputs: &[Operand]) -> bool {
 
 /// Planes of an NC1HWC0 feature map when an operand has one value for each channel.
 fn planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
-    let Some(whole) = inputs.iter().chain(outputs).max_by_key(|o| o.elements()) else { return 0.0 };
+    let Some(whole) = largest(inputs, outputs) else { return 0.0 };
     match (whole.format, whole.shape.as_slice()) {
         (Format::Nc1hwc0, &[batch, blocks, height, width, lanes]) if height * width > 1 => {
             let each_channel = |o: &Operand| o.format == Format::Nc1hwc0 && o.elements() == blocks * lanes;

@@ -96,11 +96,11 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
 
 /// The answer to one case line: [`price`], or what is wrong with the case.
 pub fn answer(line: &str, parts: &mut Parts) -> String {
-    price(line, parts).unwrap_or_else(|error| failure(&case::id_of(line), &error))
+    price(line, parts).unwrap_or_else(|error| failure(&case::id_of(line), error.to_string()))
 }
 
-fn failure(id: &serde_json::Value, error: &Error) -> String {
-    to_json(&Failure { id, error: error.to_string() }).unwrap_or_default()
+fn failure(id: &serde_json::Value, error: String) -> String {
+    to_json(&Failure { id, error }).unwrap_or_default()
 }
 
 /// How many lines had cases, and how many of these got errors.
@@ -146,7 +146,7 @@ pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, 
             Form::Answers => {
                 let answer = case.and_then(|case| price(case, parts)).unwrap_or_else(|error| {
                     let id = std::str::from_utf8(&line).map_or(serde_json::Value::Null, case::id_of);
-                    to_json(&Failure { id: &id, error: fail(error) }).unwrap_or_default()
+                    failure(&id, fail(error))
                 });
                 answers.write_all(answer.as_bytes())?;
                 answers.write_all(b"\n")?;

@@ -74,7 +74,7 @@ impl Side {
             Layout::Channels(k) => (depth / k).ceil(),
         };
         let run_cycles =
-            machine.burst_cycles + if self.unaligned { machine.constants.unaligned_row_cycles } else { 0.0 };
+            machine.constants.burst_cycles + if self.unaligned { machine.constants.unaligned_row_cycles } else { 0.0 };
         let bytes = extent * depth * self.bytes;
         (runs * run_cycles + bytes / machine.gm_rate, bytes)
     }

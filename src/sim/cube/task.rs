@@ -145,7 +145,7 @@ impl Task {
             + if several && s.buffers.l0_b == 1 && !stays_b { l0_b } else { 0.0 };
         let behind_l0c = if s.buffers.l0_c == 1 { output * (tiles - 1.0) / tiles } else { 0.0 };
         let cube = mac + behind_l0 + behind_l0c;
-        let scalar = tiles * machine.tile_cycles;
+        let scalar = tiles * c.tile_cycles;
         let steady = norm([cube, mte1, mte2, l2, behind_l1, output + rows, scalar]);
         let fill = c.gm_latency + a.first + b.first + (mte1 + mac) / steps;
         Task {
@@ -172,7 +172,7 @@ pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let machine = &p.machine;
     let load = |l0_extent: u32, depth: u32, rate: f64| {
         let loads = (t.k / f64::from(depth)).ceil();
-        let cycles = f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.l0_load_cycles;
+        let cycles = f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles;
         (cycles, loads <= 1.0)
     };
     let (a, a_whole) = load(s.l0.m, s.l0.k_a, machine.l0_a_rate);
