@@ -79,9 +79,19 @@ impl Observer for Watch<'_> {
 
 fn run(backend: &dyn Backend, bank: &mut OperatorBank, settings: &OpatSettings) -> Result<OpatOutcome> {
     let cancel = AtomicBool::new(false);
-    let variants = [network()];
-    let mut job = OpatJob { name: "net", variants: &variants, backend, bank, settings, cancel: &cancel };
-    opat(&mut job, &mut Watch::default())
+    tune(&[network()], backend, bank, settings, &cancel, &mut Watch::default())
+}
+
+/// [`opat`] on these variants of one graph.
+fn tune(
+    variants: &[Variant],
+    backend: &dyn Backend,
+    bank: &mut OperatorBank,
+    settings: &OpatSettings,
+    cancel: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<OpatOutcome> {
+    opat(&mut OpatJob { name: "net", variants, backend, bank, settings, cancel }, observer)
 }
 
 #[test]
@@ -162,16 +172,8 @@ fn a_cancel_keeps_what_was_found_and_says_unfinished() {
     let cancel = AtomicBool::new(false);
     let (variants, simulator, settings) = ([network()], Simulator::new(soc()), settings());
     let mut bank = bank_in(dir.path());
-    let mut job = OpatJob {
-        name: "net",
-        variants: &variants,
-        backend: &simulator,
-        bank: &mut bank,
-        settings: &settings,
-        cancel: &cancel,
-    };
     let mut watch = Watch { calls: 0, cancel_after: Some((2, &cancel)) };
-    let outcome = opat(&mut job, &mut watch).unwrap();
+    let outcome = tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut watch).unwrap();
     assert!(!outcome.finished);
     let found = bank_in(dir.path()).lookup(&outcome.cases[0].workload).unwrap();
     assert_eq!(found.is_some(), outcome.cases[0].status == BankStatus::Added);
@@ -246,15 +248,7 @@ fn unmapped_operators_are_named_and_priced() {
     let (variants, simulator, settings) = ([variant], Simulator::new(soc()), settings());
     let mut bank = bank_in(dir.path());
     let cancel = AtomicBool::new(false);
-    let mut job = OpatJob {
-        name: "net",
-        variants: &variants,
-        backend: &simulator,
-        bank: &mut bank,
-        settings: &settings,
-        cancel: &cancel,
-    };
-    let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+    let outcome = tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
     assert_eq!(outcome.unmapped[0].name, "relu");
     let case = outcome.cases.iter().find(|c| c.nodes[0].name == "relu").unwrap();
     assert!(case.status == BankStatus::NotTuned && case.before_us > 0.0);
@@ -302,15 +296,7 @@ fn a_cancel_keeps_the_best_of_the_operator_under_way() {
     let backend = Impatient { inner: Simulator::new(soc()), left: AtomicUsize::new(100), cancel: &cancel };
     let (variants, settings) = ([network()], settings());
     let mut bank = bank_in(dir.path());
-    let mut job = OpatJob {
-        name: "net",
-        variants: &variants,
-        backend: &backend,
-        bank: &mut bank,
-        settings: &settings,
-        cancel: &cancel,
-    };
-    let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+    let outcome = tune(&variants, &backend, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
     let case = &outcome.cases[0];
     assert_eq!((outcome.finished, outcome.cases.len(), case.stop), (false, 1, Some(StopReason::Cancelled)));
     assert!(case.status == BankStatus::Added && case.after_us < case.before_us, "99 candidates hold a better one");
@@ -341,15 +327,7 @@ fn the_bank_follows_while_tuning_runs() {
     let variants = [chain(&products)];
     let (simulator, settings, cancel) = (Simulator::new(soc()), settings(), AtomicBool::new(false));
     let mut bank = bank_in(dir.path());
-    let mut job = OpatJob {
-        name: "net",
-        variants: &variants,
-        backend: &simulator,
-        bank: &mut bank,
-        settings: &settings,
-        cancel: &cancel,
-    };
     let mut peek = Peek { bank: dir.path(), seen: false };
-    opat(&mut job, &mut peek).unwrap();
+    tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut peek).unwrap();
     assert!(peek.seen);
 }

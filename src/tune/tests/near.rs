@@ -136,15 +136,7 @@ fn a_neighbour_found_in_this_tuning_is_none_yet() {
         let (variants, cancel) = ([chain(&products)], AtomicBool::new(false));
         let (backend, mut bank) = (Recorder::new(), bank_in(dir.path()));
         let settings = OpatSettings { parallel, ..settings() };
-        let mut job = OpatJob {
-            name: "net",
-            variants: &variants,
-            backend: &backend,
-            bank: &mut bank,
-            settings: &settings,
-            cancel: &cancel,
-        };
-        let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+        let outcome = tune(&variants, &backend, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
         outcome.cases.iter().map(|c| (c.after.clone(), c.after_us.to_bits(), c.trials)).collect::<Vec<_>>()
     };
     assert_eq!(of(1), of(4));
