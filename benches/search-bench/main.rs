@@ -2,11 +2,12 @@
 //!
 //! `make search-bench` runs it on generated spaces, `make search-bench DATA=folder` on a folder of recorded
 //! ones (`*.csv`, `*.csv.gz`; see docs/search.md). From the environment: `SEEDS` (20), `ALGORITHMS`
-//! (a comma-separated list), `ONLY` (part of a space's name), `TRANSFER=0` (leaves
-//! that table out), `PEERS` (runs of other tuners, a file that
+//! (a comma-separated list), `ONLY` (part of a space's name), `TRANSFER=0` and `NOISE=0` (leave
+//! those tables out), `PEERS` (runs of other tuners, a file that
 //! scripts/search-peers writes), `OUT` (where runs.tsv and convergence.svg go).
 
 mod generated;
+mod noise;
 mod plot;
 mod replay;
 mod report;
@@ -71,6 +72,9 @@ fn bench() -> Result<(), String> {
     report::print_cost(&spaces, seeds);
     if setting("TRANSFER").is_none_or(|value| value != "0") {
         transfer::print(&spaces, seeds);
+    }
+    if setting("NOISE").is_none_or(|value| value != "0") {
+        noise::print(&spaces, seeds);
     }
     let svg = out.join("convergence.svg");
     std::fs::write(&svg, plot::svg(&spaces, &runs)).map_err(|e| format!("cannot write {}: {e}", svg.display()))?;

@@ -53,6 +53,7 @@ impl Replay {
         named
             .map(|(name, path)| {
                 let recorded = Recorded::read(path).map_err(|e| e.to_string())?;
+                recorded.remarks().iter().for_each(|remark| eprintln!("{name}: {remark}"));
                 let domain = Box::new(recorded.space().clone());
                 Ok(Replay::new(name, domain, move |c| recorded.outcome(c).and_then(Result::ok)))
             })

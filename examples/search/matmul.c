@@ -1,7 +1,7 @@
 /*
  * Tunes a program of your own: the block sizes and the loop order of a matrix product, really timed.
  *
- *     cc -O3 -march=native matmul.c $(pkg-config --cflags --libs aoe) -o matmul
+ *     cc -O3 -march=native matmul.c $(pkg-config --cflags --libs aoe) -lm -o matmul
  *     ./matmul [SIZE [TRIALS [SEED]]]        512, 80 and 0 unless given
  */
 #define _POSIX_C_SOURCE 199309L

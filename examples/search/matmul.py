@@ -150,5 +150,5 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except Error as error:
+    except (Error, OSError) as error:
         sys.exit(str(error))

@@ -45,7 +45,7 @@ impl<D: Domain> Search<D> {
 
     /// Goes through what was told since the last time.
     fn decide(&mut self) {
-        let progress = self.history.len() as f64 / self.settings.max_trials.max(1) as f64;
+        let progress = self.counted() as f64 / self.settings.max_trials.max(1) as f64;
         let temperature = TEMPERATURE.0 * (TEMPERATURE.1 / TEMPERATURE.0).powf(progress.min(1.0));
         let known = self.history.known();
         for &id in &known[self.walk.decided..] {

@@ -42,6 +42,14 @@ pub trait Domain: Sync {
         self.is_legal(configuration)
     }
 
+    /// A random legal configuration, as evenly distributed as can be had. Each value that is tried takes one of
+    /// `steps`; `None` where these do not suffice, or where the way that was gone ends nowhere. The way that
+    /// every domain has goes down the parameters with an open value at each and does not turn back; a domain
+    /// whose prefixes often lead nowhere has a better one here.
+    fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+        enumeration::walk(self, rng, steps)
+    }
+
     /// All legal configurations one after the other, in lexicographic order of their indices; `None` where
     /// there are more than `limit`, or where too many prefixes lead nowhere. (Without parameters there is
     /// nothing to put one after the other, and the list is empty whether that configuration is legal or
@@ -73,6 +81,10 @@ macro_rules! forward {
 
             fn completes(&self, configuration: &[u32]) -> bool {
                 (**self).completes(configuration)
+            }
+
+            fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+                (**self).sample_within(rng, steps)
             }
 
             fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {

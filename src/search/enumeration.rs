@@ -1,4 +1,4 @@
-//! A walk over a legal set in order.
+//! Walks over a legal set: in order, and at random.
 
 use super::Domain;
 
@@ -26,6 +26,35 @@ pub(super) fn enumerate<D: Domain + ?Sized>(domain: &D, limit: usize) -> Option<
             Step::OutOfSteps => return None,
         }
     }
+}
+
+/// Walks down the parameters with a random open value at each, which takes one of `steps` for each value tried;
+/// `None` at a dead end and where they do not suffice.
+pub(super) fn walk<D: Domain + ?Sized>(domain: &D, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+    let sizes = domain.sizes();
+    let mut prefix = Vec::with_capacity(sizes.len());
+    for &size in sizes {
+        if size == 0 {
+            return None;
+        }
+        let mut open = |value: u32| {
+            let left = steps.checked_sub(1);
+            *steps = left.unwrap_or(0);
+            prefix.push(value);
+            let open = left.is_some() && domain.may_extend(&prefix);
+            if !open {
+                prefix.pop();
+            }
+            open
+        };
+        // Draws are fair; the scan that follows them is for lists with few open values.
+        let drawn = (0..size).any(|_| open(rng.u32(0..size)));
+        let start = rng.u32(0..size);
+        if !drawn && !(start..size).chain(0..start).any(open) {
+            return None;
+        }
+    }
+    domain.completes(&prefix).then_some(prefix)
 }
 
 /// A resumable walk over all legal configurations.

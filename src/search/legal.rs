@@ -5,18 +5,22 @@ use super::enumeration::{Enumeration, Step};
 use super::history::History;
 use std::ops::ControlFlow;
 
-/// Random walks that may end at known configurations or dead ends before the set is walked in order.
-const WALKS: usize = 100;
-/// Prefixes that one ask may visit in search of a configuration that was not handed out.
-const ENUMERATION_STEPS: usize = 1 << 22;
+/// Samples that may be known configurations or none before the set is walked in order.
+const SAMPLES: usize = 100;
+/// Values that one ask may try in search of a configuration that was not handed out, and those that are left for
+/// walking in order when samples have used them up.
+const STEPS: (usize, usize) = (1 << 22, 1 << 18);
+/// Values that the samples for one choice may try, so that a choice stays fast where legal ones are far between.
+const CHOICE_STEPS: usize = 1 << 20;
 
 /// The legal set of a domain.
 #[derive(Debug)]
 pub(super) enum Legal {
     /// All configurations, one after the other, and an order of them of which the first `drawn` are done.
     Listed { width: usize, flat: Vec<u32>, order: Vec<u32>, drawn: usize },
-    /// Too many to list: walks, and an enumeration for the day that walks find nothing new.
-    Lazy { rest: Option<Enumeration> },
+    /// Too many to list: samples, and an enumeration for the day that they find nothing new. While they are
+    /// `scarce`, because legal ones are far between and not because most are known, sampling goes on.
+    Lazy { rest: Option<Enumeration>, scarce: bool },
 }
 
 impl Legal {
@@ -29,7 +33,7 @@ impl Legal {
                 let order = (0..(flat.len() / width) as u32).collect();
                 Legal::Listed { width, flat, order, drawn: 0 }
             }
-            _ => Legal::Lazy { rest: None },
+            _ => Legal::Lazy { rest: None, scarce: true },
         }
     }
 
@@ -49,16 +53,21 @@ impl Legal {
                 }
                 None
             }
-            Legal::Lazy { rest: None } => {
-                let new = (0..WALKS).find_map(|_| walk(domain, rng).filter(|c| !history.contains(c)));
-                if new.is_some() {
-                    return new;
+            Legal::Lazy { rest, scarce } => {
+                let mut steps = STEPS.0;
+                if *scarce {
+                    let mut known = false;
+                    for _ in 0..SAMPLES {
+                        let Some(sample) = domain.sample_within(rng, &mut steps) else { continue };
+                        if !history.contains(&sample) {
+                            return Some(sample);
+                        }
+                        known = true;
+                    }
+                    *scarce = !known;
                 }
-                *self = Legal::Lazy { rest: Some(Enumeration::new(domain.sizes().len(), rng.u32(..))) };
-                self.unseen(domain, history, rng)
-            }
-            Legal::Lazy { rest: Some(enumeration) } => {
-                let mut steps = ENUMERATION_STEPS;
+                let enumeration = rest.get_or_insert_with(|| Enumeration::new(domain.sizes().len(), rng.u32(..)));
+                steps = steps.max(STEPS.1);
                 loop {
                     match enumeration.next(domain, &mut steps) {
                         Step::Found(configuration) if history.contains(&configuration) => {}
@@ -87,38 +96,16 @@ impl Legal {
                 let at = rng.usize(0..order.len()) * width;
                 visit(&flat[at..at + width])
             }),
-            Legal::Lazy { .. } => (0..tries).try_for_each(|_| match walk(domain, rng) {
-                Some(configuration) => visit(&configuration),
-                None => ControlFlow::Continue(()),
-            }),
+            Legal::Lazy { .. } => {
+                let mut steps = CHOICE_STEPS;
+                (0..tries).try_for_each(|_| match domain.sample_within(rng, &mut steps) {
+                    Some(configuration) => visit(&configuration),
+                    None if steps == 0 => ControlFlow::Break(()),
+                    None => ControlFlow::Continue(()),
+                })
+            }
         };
         // Whether all were shown or the visitor had enough is the visitor's to know.
         let (ControlFlow::Continue(()) | ControlFlow::Break(())) = drawn;
     }
-}
-
-/// Walks down the parameters with a random open value at each; `None` at a dead end.
-fn walk(domain: &impl Domain, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
-    let sizes = domain.sizes();
-    let mut prefix = Vec::with_capacity(sizes.len());
-    for &size in sizes {
-        if size == 0 {
-            return None;
-        }
-        let mut open = |value: u32| {
-            prefix.push(value);
-            let open = domain.may_extend(&prefix);
-            if !open {
-                prefix.pop();
-            }
-            open
-        };
-        // Draws are fair; the scan that follows them is for lists with few open values.
-        let drawn = (0..size).any(|_| open(rng.u32(0..size)));
-        let start = rng.u32(0..size);
-        if !drawn && !(start..size).chain(0..start).any(open) {
-            return None;
-        }
-    }
-    domain.completes(&prefix).then_some(prefix)
 }

@@ -37,6 +37,7 @@ mod repeats;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tunable;
 
 pub use domain::{Domain, Scale};
 pub use settings::{Algorithm, Outcome, Settings, StopReason, Trial};
@@ -73,6 +74,8 @@ pub struct Search<D> {
     /// The model of the algorithms that have one.
     surrogate: Option<Surrogate>,
     initial: std::vec::IntoIter<Vec<u32>>,
+    /// Trials that were known before the first was handed out.
+    known: usize,
     stop: Option<StopReason>,
 }
 
@@ -97,6 +100,13 @@ impl<D: Domain> Search<D> {
                 return Err(Error::param("prior", format!("cost {cost} of configuration {i} is not a number")));
             }
         }
+        for (i, (configuration, outcome)) in settings.known.iter().enumerate() {
+            if !in_range(configuration) || matches!(outcome, Outcome::Cost(cost) if !cost.is_finite()) {
+                let reason = format!("trial {i} {configuration:?} is not of this space or has no finite cost");
+                return Err(Error::param("known", reason));
+            }
+        }
+        let known = std::mem::take(&mut settings.known);
         let models = match settings.algorithm {
             Algorithm::Bayesian => true,
             Algorithm::Auto => settings.evaluation.is_none_or(|time| time >= WORTH_A_MODEL),
@@ -111,7 +121,7 @@ impl<D: Domain> Search<D> {
             let good = prior.into_iter().filter(|(_, cost)| cost.is_finite()).map(|(configuration, _)| configuration);
             initial.extend(good.filter(|configuration| domain.is_legal(configuration)).take(PRIOR_FIRST));
         }
-        Ok(Search {
+        let mut search = Search {
             started: Instant::now(),
             rng: fastrand::Rng::with_seed(settings.seed),
             legal: Legal::new(&domain, if hurried { LISTED.1 } else { LISTED.0 }),
@@ -121,10 +131,16 @@ impl<D: Domain> Search<D> {
             walk: annealing::Walk::default(),
             surrogate,
             initial: initial.into_iter(),
+            known: known.len(),
             stop: None,
             domain,
             settings,
-        })
+        };
+        for (configuration, outcome) in known {
+            let id = search.history.ask(&configuration, None);
+            search.tell(id, outcome)?;
+        }
+        Ok(search)
     }
 
     /// The next configuration to measure; `None` when the search is over, and then [`Search::stop_reason`]
@@ -184,9 +200,19 @@ impl<D: Domain> Search<D> {
         self.stop.get_or_insert(StopReason::Cancelled);
     }
 
-    /// Trials handed out so far.
+    /// Trials handed out so far; the known ones are not among them.
     pub fn asked(&self) -> usize {
-        self.history.len()
+        self.history.len() - self.known
+    }
+
+    /// Known trials that do not count.
+    fn spared(&self) -> usize {
+        if self.settings.resumes { 0 } else { self.known }
+    }
+
+    /// Trials that count, those handed out among them.
+    fn counted(&self) -> usize {
+        self.history.len() - self.spared()
     }
 
     /// The space that is searched.
@@ -195,8 +221,9 @@ impl<D: Domain> Search<D> {
     }
 
     fn limit(&self) -> Option<StopReason> {
-        let asked = self.history.len();
-        let after_best = self.population.best().map_or(0, |(_, id)| asked - 1 - id as usize);
+        let asked = self.counted();
+        let after_best =
+            self.population.best().map_or(0, |(_, id)| self.history.len() - self.spared().max(id as usize + 1));
         if asked >= self.settings.max_trials {
             Some(StopReason::Budget)
         } else if self.settings.time_limit.is_some_and(|limit| self.started.elapsed() >= limit) {

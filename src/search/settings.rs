@@ -18,7 +18,7 @@ pub enum StopReason {
     Budget,
     /// The time limit has passed.
     TimeLimit,
-    /// Every legal configuration was handed out (with an empty legal set, at once), or some four million
+    /// Every legal configuration was handed out (with an empty legal set, at once), or some million
     /// prefixes led to no further one.
     Exhausted,
     /// The algorithm expects no further gain: as many trials as [`Settings::patience`] says followed the
@@ -65,6 +65,12 @@ pub struct Settings {
     /// comparable among each other only; `f64::INFINITY` is one that failed there. They count against no
     /// budget, and [`Search::best`](super::Search::best) does not answer with them; they need not be legal here.
     pub prior: Vec<(Vec<u32>, f64)>,
+    /// Trials of this very space and cost, measured before, in that order. They are as if handed out and told:
+    /// none is handed out again, and the best may be one of them.
+    pub known: Vec<(Vec<u32>, Outcome)>,
+    /// Whether the known trials are of the search that goes on: then they count in `max_trials` and in
+    /// `patience`. Otherwise both begin anew.
+    pub resumes: bool,
     /// Whether costs scatter from one measurement of a configuration to the next. Then a part of the budget
     /// (a fifth at most) goes into measuring the leader again, up to four times: such a trial names the one it repeats in
     /// [`Trial::repeats`], and a configuration's cost is the mean of its measurements. Without noise no
@@ -86,6 +92,8 @@ impl Default for Settings {
             patience: None,
             initial: Vec::new(),
             prior: Vec::new(),
+            known: Vec::new(),
+            resumes: false,
             noise: false,
             evaluation: None,
         }
@@ -95,7 +103,8 @@ impl Default for Settings {
 /// A configuration to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trial {
-    /// What to tell the outcome under; counts from 0 in the order of asking.
+    /// What to tell the outcome under; counts from the number of [`Settings::known`] trials in the order of
+    /// asking.
     pub id: u64,
     /// One value index for each parameter.
     pub configuration: Vec<u32>,

@@ -1,6 +1,7 @@
 use super::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
 use proptest::prelude::*;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const ALL: [Algorithm; 5] =
@@ -366,6 +367,44 @@ fn a_search_lives_with_nothing_but_failures_and_with_any_finite_costs() {
             let (asked, _) = run(&domain, settings(algorithm, 9, 50), 2, 1, cost);
             assert_eq!(asked.len(), 50, "{algorithm:?}");
         }
+    }
+}
+
+/// A domain that counts the samples drawn from it.
+struct Counting {
+    domain: Modular,
+    samples: AtomicUsize,
+}
+
+impl Domain for Counting {
+    fn sizes(&self) -> &[u32] {
+        self.domain.sizes()
+    }
+
+    fn is_legal(&self, configuration: &[u32]) -> bool {
+        self.domain.is_legal(configuration)
+    }
+
+    fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+        self.samples.fetch_add(1, Ordering::Relaxed);
+        self.domain.sample_within(rng, steps)
+    }
+}
+
+#[test]
+fn where_all_fails_a_choice_does_not_cost_ever_more() {
+    for algorithm in MODELS {
+        let domain = Counting { domain: Modular::everything(&[20; 6]), samples: AtomicUsize::new(0) };
+        let mut search = Search::new(&domain, settings(algorithm, 4, 400)).unwrap();
+        for ask in 0..400 {
+            if ask == 300 {
+                domain.samples.store(0, Ordering::Relaxed);
+            }
+            let trial = search.ask().unwrap();
+            search.tell(trial.id, Outcome::Failed).unwrap();
+        }
+        let samples = domain.samples.load(Ordering::Relaxed);
+        assert!(samples <= 110, "{samples} samples for a hundred choices by {algorithm:?}");
     }
 }
 

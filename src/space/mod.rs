@@ -21,6 +21,24 @@ use crate::workload::{Schedule, Workload, check};
 use cube::CubeSpace;
 use vector::{VectorSpace, Work};
 
+/// Versions of the spaces, for [`version`].
+const PRODUCTS: u32 = 2;
+const CONVOLUTIONS: u32 = 2;
+const VECTOR_KERNELS: u32 = 1;
+
+/// Version of the space of a workload's operator family. It is raised when the space comes to hold other
+/// tilings, so that a search of an older version is not taken for one of this space. What a schedule means is
+/// not its business: that never changes without a new form of record.
+pub fn version(workload: &Workload) -> u32 {
+    match workload {
+        Workload::MatMul(_) => PRODUCTS,
+        Workload::Conv(_) => CONVOLUTIONS,
+        Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) | Workload::Collective(_) => VECTOR_KERNELS,
+        // The cube piece decides, as it does in the space.
+        Workload::Fused(parts) => parts.iter().find(|part| part.cube().is_some()).map_or(VECTOR_KERNELS, version),
+    }
+}
+
 /// One thing that can be chosen about a tiling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {

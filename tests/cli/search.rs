@@ -108,6 +108,65 @@ fn what_is_wrong_is_named() {
     assert_eq!(lines(&answer.stdout).last().unwrap()["best"], Value::Null);
 }
 
+/// A thousand configurations, whose measurements leave a line each in `runs`.
+fn counted(place: &Place) -> Command {
+    let values: Vec<String> = (0..1000).map(|value| value.to_string()).collect();
+    let space = format!(r#"{{"parameters":[{{"name":"a","values":[{}]}}]}}"#, values.join(","));
+    std::fs::write(place.path("large.json"), space).unwrap();
+    place.command(&["search", "--space=large.json", "--command=echo >> runs; echo 3 #", "--budget=1000"])
+}
+
+fn runs(place: &Place) -> usize {
+    std::fs::read_to_string(place.path("runs")).unwrap().lines().count()
+}
+
+#[test]
+fn a_full_disk_ends_the_search_and_what_was_found_is_told() {
+    let place = Place::new();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let answer = Answer::of(counted(&place).arg("--output=/dev/full").output().unwrap());
+    let answer = answer.expect(1, &["EG0011", "/dev/full"]);
+    let end = lines(&answer.stdout);
+    assert_eq!((end.len(), &end[0]["best"]["time"]), (1, &json!(3.0)));
+    assert!(runs(&place) < 100);
+    let child = counted(&place).stdout(full()).stderr(Stdio::piped()).spawn().unwrap();
+    Answer::of(child.wait_with_output().unwrap()).expect(1, &["EG0011", "standard output"]);
+    assert!(runs(&place) < 200);
+}
+
+#[test]
+fn a_limit_of_file_sizes_is_an_error_with_the_name_of_the_file() {
+    let place = Place::new();
+    counted(&place);
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -f 2; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_aoe"), "search", "--space=large.json"]);
+    command.args(["--command=echo 3 #", "--output=out.jsonl"]).current_dir(place.path("."));
+    let answer = Answer::of(command.output().unwrap()).expect(1, &["EG0011", "out.jsonl"]);
+    assert_eq!(lines(&answer.stdout)[0]["best"]["time"], 3.0);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_search_quietly() {
+    let place = Place::new();
+    let mut child = counted(&place).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(lines(&line)[0]["trial"], 0);
+    let answer = Answer::of(child.wait_with_output().unwrap()).expect(0, &[]);
+    assert!(!answer.stderr.contains("ERROR") && !answer.stderr.contains("WARNING"), "{answer:#?}");
+    assert!(runs(&place) < 1000);
+}
+
+#[test]
+fn rows_of_a_table_that_are_left_out_are_told() {
+    let place = Place::new();
+    let rows: Vec<String> = (0..200).map(|row| format!("{row},{}\n", row + 1)).collect();
+    std::fs::write(place.path("table.csv.gz"), format!("a,time_us\n{},7\n", rows.concat())).unwrap();
+    let answer = place.run(&["search", "--space=table.csv.gz", "--budget=500"]);
+    let answer = answer.expect(0, &["200 legal", "WARNING", "1 of 201 rows", "line 202: column `a` is empty"]);
+    assert_eq!(lines(&answer.stdout).last().unwrap()["best"]["time"], 0.001);
+}
+
 #[test]
 fn a_time_limit_ends_the_search() {
     let place = Place::new();
@@ -115,21 +174,41 @@ fn a_time_limit_ends_the_search() {
     assert_eq!(lines(&answer.stdout)[0]["stop"], "time_limit");
 }
 
-/// The program answers once and then hangs; the interrupt comes while it does.
 #[test]
-fn an_interrupt_kills_the_program_and_prints_the_best() {
+fn the_space_is_not_written_over() {
+    let place = Place::new();
+    std::fs::write(place.path("table.csv"), TABLE).unwrap();
+    std::os::unix::fs::symlink("table.csv", place.path("link")).unwrap();
+    for output in ["table.csv", "work/../table.csv", "link"] {
+        let option = format!("--output={output}");
+        place.run(&["search", "--space=table.csv", &option]).expect(2, &["table.csv is the space too"]);
+        assert_eq!(std::fs::read_to_string(place.path("table.csv")).unwrap(), TABLE);
+    }
+}
+
+#[test]
+fn an_interrupt_a_kill_and_a_closed_terminal_kill_the_program_and_print_the_best() {
+    for signal in ["INT", "TERM", "HUP"] {
+        ends_well_with(signal);
+    }
+}
+
+/// The program answers once and then hangs; the signal comes while it does.
+fn ends_well_with(signal: &str) {
     let place = Place::new();
     std::fs::write(place.path("space.json"), SPACE).unwrap();
     let script = "if mkdir once 2>/dev/null; then echo 7; else echo $$ > pid; mv pid started; sleep 3600; fi";
     std::fs::write(place.path("measure.sh"), script).unwrap();
-    let mut command =
-        place.command(&["search", "--space=space.json", "--command=exec sh measure.sh", "--timeout=3600"]);
+    // These tests themselves may run under nohup.
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", env!("CARGO_BIN_EXE_aoe"), "search", "--space=space.json"]);
+    command.args(["--command=exec sh measure.sh", "--timeout=3600"]).current_dir(place.path("."));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
     stdout.read_line(&mut said).unwrap();
     assert_eq!(lines(&said)[0]["best"], 7.0);
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     stdout.read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
@@ -137,6 +216,44 @@ fn an_interrupt_kills_the_program_and_prints_the_best() {
     assert_eq!((&end["stop"], &end["best"]["time"]), (&json!("cancelled"), &json!(7.0)));
     if let Ok(pid) = std::fs::read_to_string(place.path("started")) {
         assert!(has_ended(&pid));
+    }
+}
+
+#[test]
+fn what_nohup_started_goes_on_when_the_terminal_closes() {
+    let place = Place::new();
+    std::fs::write(place.path("space.json"), SPACE).unwrap();
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_aoe"), "search", "--space=space.json"]);
+    command.args(["--command=kill -HUP $PPID; echo 1 #", "--algorithm=random"]).current_dir(place.path("."));
+    let answer = Answer::of(command.output().unwrap()).expect(0, &["9 legal"]);
+    assert_eq!(lines(&answer.stdout).last().unwrap()["stop"], "exhausted");
+}
+
+/// Daemons in sessions of their own, which would run for an hour: those of programs that hang at the same
+/// time, and one that has wiped out its environment.
+#[test]
+fn nothing_that_a_program_started_outlives_the_search() {
+    let place = Place::new();
+    let daemon = "echo $$ > \"$1\".new; mv \"$1\".new \"$1\"; exec sleep 3600\n";
+    std::fs::write(place.path("daemon.sh"), daemon).unwrap();
+    let daemon = "setsid sh daemon.sh \"$M$N.pid\" > /dev/null 2>&1 &";
+    let hang = format!("({daemon})\nuntil [ -e \"$M$N.pid\" ]; do :; done; sleep 3600\n");
+    let bare =
+        format!("(exec env -i M=$M N=$N PATH=\"$PATH\" sh -c '{daemon}')\nuntil [ -e $M$N.pid ]; do :; done; echo 1\n");
+    for (script, parallel, failed) in [(hang, "--parallel=3", 3), (bare, "--parallel=1", 0)] {
+        std::fs::write(place.path("measure.sh"), script).unwrap();
+        let arguments = ["--command=sh measure.sh", "--budget=3", "--timeout=2", "--algorithm=random", parallel];
+        let answer = search(&place, &arguments);
+        let end = lines(&answer.stdout).pop().unwrap();
+        assert_eq!((&end["trials"], &end["failed"]), (&json!(3), &json!(failed)), "{answer:#?}");
+        let files = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "pid")).collect();
+        assert_eq!(files.len(), 3);
+        for file in files {
+            assert!(has_ended(&std::fs::read_to_string(&file).unwrap()), "{answer:#?}");
+            std::fs::remove_file(file).unwrap();
+        }
     }
 }
 

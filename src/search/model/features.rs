@@ -1,12 +1,19 @@
 //! Configurations as the model sees them: short codes, and a place on an axis for each.
 
 use super::kernel::Kernel;
+use crate::search::tunable::tunable;
 use crate::search::{Domain, Scale};
 
 /// Codes of a feature at most; larger parameters share codes between neighbouring values.
 const CODES: usize = 256;
 /// Longest list of values that is looked at for powers of two.
 const LISTED: usize = 4096;
+tunable! {
+    /// For how many of the kernels powers of two are told from other values, the ragged one first.
+    POWERS: usize = 1;
+}
+/// Fewest values of which the powers of two are told apart.
+const POWERS_FROM: usize = 3;
 /// Fewest values for which it matters how often two divides them.
 const DIVISIBLE_FROM: usize = 5;
 /// Highest power of two that is told from the next.
@@ -26,16 +33,18 @@ struct Feature {
     categorical: bool,
 }
 
-/// The axes of a space: one for each parameter with more than one value, and one more where the values are
-/// whole numbers of which some are divisible by higher powers of two than others: hardware likes those, and
-/// no order of the values shows it.
+/// The axes of a space: one for each parameter with more than one value, and two more where its values are
+/// whole numbers and not all powers of two: how often two divides each, which is what hardware likes, and whether
+/// nothing else does, which makes blocks divide the usual extents without a rest. No order of the values
+/// shows either.
 #[derive(Debug)]
 pub struct Features {
     features: Vec<Feature>,
 }
 
 impl Features {
-    pub fn new(domain: &impl Domain) -> Features {
+    pub fn new(domain: &impl Domain, kernel: Kernel) -> Features {
+        let powers_from = if *POWERS > usize::from(kernel == Kernel::Matern) { POWERS_FROM } else { usize::MAX };
         let mut features = Vec::new();
         for (parameter, &size) in domain.sizes().iter().enumerate().filter(|(_, size)| **size > 1) {
             let scale = domain.scale(parameter);
@@ -53,9 +62,15 @@ impl Features {
             let categorical = scale == Scale::Categorical;
             let places = places.collect();
             features.push(Feature { parameter, size, codes: Vec::new(), places, categorical });
-            if let Some(codes) = values.and_then(powers_of_two) {
+            let whole = values.and_then(other_than_powers).unwrap_or_default();
+            if whole.len() >= powers_from && whole.iter().any(|value| value.is_power_of_two()) {
+                let codes = whole.iter().map(|value| u8::from(!value.is_power_of_two())).collect();
+                features.push(Feature { parameter, size, codes, places: vec![0.0, 1.0], categorical: false });
+            }
+            let powers = whole.iter().map(|value| value.trailing_zeros().min(HIGHEST_POWER) as u8);
+            if whole.len() >= DIVISIBLE_FROM && powers.clone().any(|power| Some(power) != powers.clone().next()) {
                 let places = (0..=HIGHEST_POWER).map(|power| power as f32 / HIGHEST_POWER as f32).collect();
-                features.push(Feature { parameter, size, codes, places, categorical: false });
+                features.push(Feature { parameter, size, codes: powers.collect(), places, categorical: false });
             }
         }
         Features { features }
@@ -110,15 +125,54 @@ fn logarithmic(values: &[f64], at: usize) -> Option<f64> {
     place.is_finite().then(|| place.clamp(0.0, 1.0))
 }
 
-/// How often two divides each value, where that says more than their order does.
-fn powers_of_two(values: &[f64]) -> Option<Vec<u8>> {
-    if !(DIVISIBLE_FROM..=LISTED).contains(&values.len()) {
-        return None;
-    }
+/// The values as whole numbers, where they are that and not all powers of two.
+fn other_than_powers(values: &[f64]) -> Option<Vec<u64>> {
     let whole = |v: &f64| *v >= 1.0 && *v < 9e15 && v.fract() == 0.0;
-    if !values.iter().all(whole) || values.iter().all(|&v| (v as u64).is_power_of_two()) {
+    if values.len() > LISTED || !values.iter().all(whole) {
         return None;
     }
-    let codes: Vec<u8> = values.iter().map(|&v| (v as u64).trailing_zeros().min(HIGHEST_POWER) as u8).collect();
-    codes.iter().any(|&code| code != codes[0]).then_some(codes)
+    let numbers: Vec<u64> = values.iter().map(|&v| v as u64).collect();
+    (!numbers.iter().all(|number| number.is_power_of_two())).then_some(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Blocks(Vec<f64>);
+
+    impl Domain for Blocks {
+        fn sizes(&self) -> &[u32] {
+            &[6]
+        }
+
+        fn scale(&self, _: usize) -> Scale<'_> {
+            Scale::Ordinal(&self.0)
+        }
+
+        fn is_legal(&self, _: &[u32]) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn powers_of_two_are_told_from_their_multiples() {
+        let features = Features::new(&Blocks(vec![16.0, 32.0, 48.0, 64.0, 80.0, 96.0]), Kernel::Laplace);
+        let codes = |value: u32| {
+            let mut codes = Vec::new();
+            features.encode(&[value], &mut codes);
+            codes
+        };
+        // Rank, whether another factor is in it, and how often two is.
+        assert_eq!([codes(0), codes(1), codes(5)], [vec![0, 0, 4], vec![1, 0, 5], vec![5, 1, 5]]);
+    }
+
+    #[test]
+    fn values_of_one_kind_need_no_further_axes() {
+        let axes = |values: [f64; 6]| Features::new(&Blocks(values.to_vec()), Kernel::Laplace).len();
+        assert_eq!(axes([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), 1);
+        assert_eq!(axes([0.5, 1.0, 1.5, 2.0, 2.5, 3.0]), 1);
+        // One of these is a power of two, and two divides none more often than another.
+        assert_eq!(axes([1.0, 3.0, 5.0, 7.0, 9.0, 11.0]), 2);
+    }
 }

@@ -3,12 +3,19 @@
 use super::features::Features;
 use super::kernel::Kernel;
 use super::linear::{Lower, dot};
+use crate::search::tunable::tunable;
 
-/// What is believed of a logarithmic length before anything is measured: mean and deviation. A length of 1
-/// is the whole list of a parameter's values.
-const LENGTH: (f64, f64) = (0.0, 1.0);
-/// The same of the logarithmic noise, relative to the variance of the costs.
-const NOISE: (f64, f64) = (-5.0, 1.5);
+tunable! {
+    /// What is believed of a logarithmic length before anything is measured: its mean. A length of 1 is the
+    /// whole list of a parameter's values.
+    LENGTH: f64 = 0.0;
+    /// Its deviation.
+    LENGTH_DEVIATION: f64 = 1.0;
+    /// The same of the logarithmic noise, relative to the variance of the costs.
+    NOISE: f64 = -5.0;
+    /// Its deviation.
+    NOISE_DEVIATION: f64 = 1.5;
+}
 /// Bounds that keep the arithmetic sound.
 const LENGTH_BOUND: f64 = 4.0;
 const NOISE_BOUNDS: (f64, f64) = (-9.0, 0.0);
@@ -24,7 +31,7 @@ pub struct Hyper {
 
 impl Hyper {
     pub fn new(features: &Features) -> Hyper {
-        Hyper { lengths: vec![LENGTH.0; features.len()], noise: NOISE.0 }
+        Hyper { lengths: vec![*LENGTH; features.len()], noise: *NOISE }
     }
 
     /// What to multiply the parts of each feature with.
@@ -92,7 +99,8 @@ impl Hyper {
         let variance = (dot(&z, &z) / n as f64).max(1e-12);
         let determinant: f64 = (0..n).map(|i| factor.row(i)[i].ln()).sum();
         let belief = |value: f64, (mean, deviation): (f64, f64)| ((value - mean) / deviation).powi(2) / 2.0;
-        let beliefs: f64 = self.lengths.iter().map(|&l| belief(l, LENGTH)).sum::<f64>() + belief(self.noise, NOISE);
+        let beliefs: f64 = self.lengths.iter().map(|&l| belief(l, (*LENGTH, *LENGTH_DEVIATION))).sum::<f64>()
+            + belief(self.noise, (*NOISE, *NOISE_DEVIATION));
         let value = n as f64 / 2.0 * variance.ln() + determinant + beliefs;
 
         let inverse = factor.inverse_columns();
@@ -112,10 +120,10 @@ impl Hyper {
         let mut slopes: Vec<f64> = (parts.0.iter().zip(&weights).zip(&self.lengths))
             .map(|((part, &weight), &length)| {
                 let sum: f32 = pull.iter().zip(part).map(|(a, b)| a * b).sum();
-                -2.0 * f64::from(weight * sum) + (length - LENGTH.0) / LENGTH.1.powi(2)
+                -2.0 * f64::from(weight * sum) + (length - *LENGTH) / LENGTH_DEVIATION.powi(2)
             })
             .collect();
-        slopes.push(noise_slope + (self.noise - NOISE.0) / NOISE.1.powi(2));
+        slopes.push(noise_slope + (self.noise - *NOISE) / NOISE_DEVIATION.powi(2));
         (value, slopes)
     }
 }

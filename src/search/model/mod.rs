@@ -14,11 +14,21 @@ pub use kernel::Kernel;
 pub use pool::Pool;
 pub use trend::Trend;
 
+use crate::search::tunable::tunable;
 use hyper::Hyper;
 use process::Process;
 
-/// A process is fitted again after so much more trials, as a part of those it has.
-const REFIT: f64 = 0.25;
+tunable! {
+    /// A process is fitted again after so much more trials, as a part of those it has.
+    REFIT: f64 = 0.25;
+    /// Power of the probability that a candidate can be measured: what it is estimated from errs on the
+    /// hopeful side.
+    CAUTION: f32 = 2.0;
+    /// Deviations by which a candidate is expected to be worse than the best, beyond which it makes no
+    /// difference how many: no normal distribution is to be believed so far out, and the logarithm would fall
+    /// with their square, below that of any failure. What can be measured and is not yet known counts then.
+    HOPELESS: f32 = 4.0;
+}
 /// Steps of one fit: at most, and at least. Between, the more trials the fewer: a step costs their cube, and
 /// each fit goes on from the last.
 const FIT_STEPS: (usize, usize) = (10, 4);
@@ -26,9 +36,6 @@ const FIT_STEPS: (usize, usize) = (10, 4);
 const FIT_TRIALS: usize = 64;
 /// Trials that a process takes in at most; of more, the better half and some of the rest.
 pub const TRIALS: usize = 192;
-/// Power of the probability that a candidate can be measured: what it is estimated from errs on the hopeful
-/// side.
-const CAUTION: f32 = 2.0;
 /// A trend counts as if it had been right about so many trials.
 const TREND_TRUST: f64 = 3.0;
 
@@ -98,7 +105,7 @@ impl Model {
             let labels: Vec<f64> = points.iter().map(|p| f64::from(u8::from(p.log_cost.is_some()))).collect();
             self.failing.fit(features, self.kernel, &codes, &labels, steps);
         }
-        let growth = (points.len() as f64 * REFIT) as usize;
+        let growth = (points.len() as f64 * *REFIT) as usize;
         let mut state = State {
             process: Process::new(features, self.kernel, &self.hyper, &self.failing),
             pool: Pool::default(),
@@ -160,7 +167,7 @@ impl Model {
             let trend = state.trends.get(candidate).map_or(0.0, |trend| slope * trend);
             let deviation = (variance * process.open(candidate)).sqrt().max(1e-6);
             let gain = (best - trend - expected[candidate]) / deviation;
-            log_improvement(gain) + deviation.ln() + CAUTION * process.feasibility(candidate).ln()
+            log_improvement(gain.max(-*HOPELESS)) + deviation.ln() + *CAUTION * process.feasibility(candidate).ln()
         };
         let mut scores: Vec<f32> = (0..process.candidates()).map(score).collect();
         for codes in out {
@@ -230,7 +237,49 @@ fn log_improvement(gain: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::log_improvement;
+    use super::*;
+    use crate::search::Domain;
+
+    struct Line;
+
+    impl Domain for Line {
+        fn sizes(&self) -> &[u32] {
+            &[41]
+        }
+
+        fn is_legal(&self, _: &[u32]) -> bool {
+            true
+        }
+    }
+
+    /// Costs that are known all along the first half, with every value of the second failing but a few.
+    #[test]
+    fn where_nothing_is_to_be_gained_what_surely_fails_ranks_last() {
+        let features = Features::new(&Line, Kernel::Laplace);
+        let configurations: Vec<[u32; 1]> = (0..41).map(|value| [value]).collect();
+        let log_cost = |id: u64| id as f64 * 0.5;
+        let untold = [17, 19, 31, 33];
+        let points =
+            configurations.iter().enumerate().filter(|(i, _)| !untold.contains(i)).map(|(i, configuration)| Point {
+                id: i as u64,
+                configuration,
+                log_cost: (i <= 20).then(|| log_cost(i as u64)),
+            });
+        let points: Vec<_> = points.collect();
+        for kernel in [Kernel::Matern, Kernel::Laplace] {
+            let mut pool = Pool::new(1);
+            for value in untold {
+                pool.push(&[value as u32]);
+            }
+            let mut model = Model::new(&features, kernel);
+            model.renew(&features, None, &points, pool, points.len());
+            let scores = model.scores(&features, log_cost, 0.0, &[]);
+            assert!(
+                scores[..2].iter().all(|safe| scores[2..].iter().all(|failing| safe > failing)),
+                "{kernel:?} {scores:?}"
+            );
+        }
+    }
 
     #[test]
     fn improvement_grows_with_the_expected_gain() {

@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn candidates_may_come_before_or_after_the_trials() {
-        let features = Features::new(&Line);
+        let features = Features::new(&Line, Kernel::Laplace);
         let hyper = Hyper::new(&features);
         let candidates = [[0, 0], [4, 1], [5, 1], [6, 2], [20, 0]];
         let trials = [[0, 0], [5, 1], [10, 2], [15, 0], [20, 1], [7, 1]];

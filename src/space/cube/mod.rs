@@ -10,8 +10,9 @@ mod values;
 pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base, round_up};
 
 use super::Parameter;
-use crate::soc::Soc;
-use crate::workload::{CubeSchedule, CubeShape, LoopOrder, SplitK, Workload};
+use crate::graph::DataType;
+use crate::soc::{Arch, Soc};
+use crate::workload::{CubeSchedule, CubeShape, LoopOrder, MatMul, SplitK, Workload};
 
 /// Declares the parameters: position and CANN's name.
 macro_rules! parameters {
@@ -52,6 +53,11 @@ const FULL_A: u64 = 1;
 const FULL_B: u64 = 2;
 const FULL_BOTH: u64 = 3;
 
+/// Whether a product runs on TBE's kernel: one of int8 operands on a 310P.
+pub(in crate::space) fn is_tbe(w: &MatMul, soc: &Soc) -> bool {
+    w.batch == 1 && w.dtype == DataType::Int8 && soc.arch == Arch::M200
+}
+
 /// Which special forms a workload's kernels have.
 #[derive(Debug, Clone, Copy)]
 struct Kernels {
@@ -61,30 +67,55 @@ struct Kernels {
     one_round: bool,
     /// Values of `fullLoad`.
     full_load: &'static [u64],
+    /// Each core has one task, and nothing groups the tasks for L2 (`Conv2DV2`, TBE's products).
+    one_task: bool,
+    /// Elements of k that belong together: a block of channels with all kernel positions (`Conv2DV2`).
+    block: u64,
+    /// Sizes of whole images and their even parts along m (`Conv2DV2`): their number, and the pixels of one.
+    images: Option<(u64, u64)>,
 }
 
 impl Kernels {
-    fn of(workload: &Workload) -> Kernels {
-        use crate::graph::DataType::Float;
-        use crate::workload::ConvKind::BackpropFilter;
+    fn of(workload: &Workload, soc: &Soc) -> Kernels {
+        use crate::workload::ConvKind::{BackpropFilter, Forward};
+        use DataType::Float;
         const NONE: &[u64] = &[0, FULL_A, FULL_B];
         const CONV: &[u64] = &[0, FULL_A, FULL_B, FULL_BOTH];
         match workload {
+            Workload::MatMul(w) if is_tbe(w, soc) => Kernels { full_load: CONV, one_task: true, ..Kernels::plain() },
             Workload::MatMul(w) if w.batch == 1 && w.dtype == Float && !w.trans_a && w.trans_b => {
-                Kernels { split_k: &[0, 2, 3, 4], one_round: true, full_load: NONE }
+                Kernels { split_k: &[0, 2, 3, 4], one_round: true, full_load: NONE, ..Kernels::plain() }
             }
-            Workload::MatMul(w) if w.batch == 1 => Kernels { split_k: &[0, 2, 3], one_round: true, full_load: NONE },
+            Workload::MatMul(w) if w.batch == 1 => {
+                Kernels { split_k: &[0, 2, 3], one_round: true, full_load: NONE, ..Kernels::plain() }
+            }
             Workload::Conv(w) if w.kind == BackpropFilter => {
-                Kernels { split_k: &[0, 4], one_round: false, full_load: CONV }
+                Kernels { split_k: &[0, 4], full_load: CONV, ..Kernels::plain() }
             }
-            Workload::Conv(_) => Kernels { split_k: &[0], one_round: false, full_load: CONV },
-            Workload::Fused(parts) => parts.iter().find(|part| part.is_cube()).map_or_else(Kernels::plain, Kernels::of),
+            Workload::Conv(w) if w.kind == Forward && soc.arch == Arch::C310 => Kernels {
+                full_load: CONV,
+                one_task: true,
+                block: w.kh.saturating_mul(w.kw).max(1),
+                images: Some((w.batch, w.ho.saturating_mul(w.wo).max(1))),
+                ..Kernels::plain()
+            },
+            Workload::Conv(_) => Kernels { full_load: CONV, ..Kernels::plain() },
+            Workload::Fused(parts) => {
+                parts.iter().find(|part| part.is_cube()).map_or_else(Kernels::plain, |part| Kernels::of(part, soc))
+            }
             _ => Kernels::plain(),
         }
     }
 
     fn plain() -> Kernels {
-        Kernels { split_k: &[0], one_round: false, full_load: &[0, FULL_A, FULL_B] }
+        Kernels {
+            split_k: &[0],
+            one_round: false,
+            full_load: &[0, FULL_A, FULL_B],
+            one_task: false,
+            block: 1,
+            images: None,
+        }
     }
 }
 
@@ -94,6 +125,7 @@ pub(in crate::space) struct CubeSpace {
     shape: CubeShape,
     limits: Limits,
     one_round: bool,
+    one_task: bool,
     parameters: Vec<Parameter>,
 }
 
@@ -106,7 +138,7 @@ impl CubeSpace {
         include: impl Iterator<Item = &'a CubeSchedule>,
     ) -> CubeSpace {
         let limits = Limits::new(shape, soc);
-        let kernels = Kernels::of(workload);
+        let kernels = Kernels::of(workload, soc);
         let include: Vec<Tiling> = include.filter_map(|s| Tiling::from_schedule(s, shape)).collect();
         let parameters = POSITIONS
             .iter()
@@ -119,7 +151,7 @@ impl CubeSpace {
                 Parameter { name, values }
             })
             .collect();
-        CubeSpace { shape: *shape, limits, one_round: kernels.one_round, parameters }
+        CubeSpace { shape: *shape, limits, one_round: kernels.one_round, one_task: kernels.one_task, parameters }
     }
 
     pub fn parameters(&self) -> &[Parameter] {
@@ -194,10 +226,18 @@ impl CubeSpace {
             P::FullLoad => self.l1(c, p),
             P::BaseM => limits.base_fits(now, F, value(P::BaseK), 1) && self.l1(c, p),
             P::BaseN => limits.base_fits(value(P::BaseM), now, value(P::BaseK), 1) && self.l1(c, p),
-            P::SingleM => cuts(self.shape.m, now, value(P::BaseM)) && self.l1(c, p),
-            P::SingleN => cuts(self.shape.n, now, value(P::BaseN)) && self.l1(c, p) && self.room_for_panels(c),
+            P::SingleM => cuts(self.shape.m, now, value(P::BaseM)) && self.l1(c, p) && self.has_a_core_each(c, p),
+            P::SingleN => {
+                cuts(self.shape.n, now, value(P::BaseN))
+                    && self.l1(c, p)
+                    && self.room_for_panels(c)
+                    && self.has_a_core_each(c, p)
+            }
             P::DbL0C => limits.base_fits(value(P::BaseM), value(P::BaseN), value(P::BaseK), now),
-            P::SingleBatch => !self.one_round || value(P::SplitK) != 4 || self.tasks(c) <= limits.cores,
+            P::SingleBatch => {
+                let at_once = self.one_round && value(P::SplitK) == 4;
+                (!at_once || self.tasks(c) <= limits.cores) && self.has_a_core_each(c, p)
+            }
             P::StepM | P::StepN => self.within(c, p) && self.l1(c, p),
             P::StepKa | P::StepKb => self.within(c, p) && self.l1(c, p) && self.steps_match(c, p),
             P::DbA1 | P::DbB1 => self.within(c, p) && self.l1(c, p) && !self.is_full_load_in_disguise(c, p),
@@ -242,15 +282,26 @@ impl CubeSpace {
             .fold(shape.batch.div_ceil(value(P::SingleBatch)), |n, &count| n.saturating_mul(count))
     }
 
+    /// Whether the tasks along the axes that are known up to `p` find a core each, where they have to.
+    fn has_a_core_each(&self, c: &[u32], p: P) -> bool {
+        let axes = [(P::SingleM, self.shape.m), (P::SingleN, self.shape.n), (P::SingleBatch, self.shape.batch)];
+        let known = axes.into_iter().filter(|(axis, _)| (*axis as usize) <= (p as usize));
+        let tasks = known.fold(1u64, |n, (axis, whole)| n.saturating_mul(whole.div_ceil(self.value(c, axis))));
+        !self.one_task || tasks <= self.limits.cores
+    }
+
     /// Whether L1 holds what the parameters up to `p` ask for at least.
     fn l1(&self, c: &[u32], p: P) -> bool {
         let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
         let (base_k, whole_k) = (self.value(c, P::BaseK), round_up(self.value(c, P::SingleK), self.limits.k0));
         let full = self.value(c, P::FullLoad);
+        // Where each task has a core of its own, a task is no smaller than this.
+        let cores = if self.one_task { self.limits.cores } else { u64::MAX };
         let side = |is_full: bool, single: P, base: P, steps: u64, buffers: u64| {
             let base = known(base, F);
             if is_full {
-                round_up(known(single, base), base).saturating_mul(whole_k)
+                let whole = if single == P::SingleM { self.shape.m } else { self.shape.n };
+                round_up(known(single, base.max(whole.div_ceil(cores))), base).saturating_mul(whole_k)
             } else {
                 base * base_k * steps * buffers
             }

@@ -102,7 +102,7 @@ impl Tiling {
             l2: l2_tiling(cores, self.l2_m_tiles, self.l2_n_tiles, self.l2_order),
             split_k: self.split_k,
             output: self.output,
-            tiling_digits: 0,
+            unmodelled: std::collections::BTreeMap::new(),
         }
     }
 

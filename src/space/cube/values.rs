@@ -7,6 +7,8 @@ use crate::workload::CubeShape;
 
 /// L2 tiles are offered where the operands take more than this share of L2.
 const L2_SHARE: u64 = 4;
+/// Steps along k that hold whole blocks of channels are offered up to this many.
+const MOST_STEPS: u64 = 512;
 /// Shortest piece of a split K in bytes.
 const SHORTEST_K: u64 = 256;
 
@@ -19,14 +21,24 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
         P::BaseN => bases(shape.n),
         P::BaseK => base_k(shape, limits),
         P::SingleBatch => singles(shape.batch, 1, &[1, 2, 4, 8], limits.cores),
-        P::SingleM => singles(shape.m, F, &bases(shape.m), limits.cores),
+        P::SingleM => {
+            let mut values = singles(shape.m, F, &bases(shape.m), limits.cores);
+            values.extend(kernels.images.iter().flat_map(|&(count, pixels)| images(count, pixels, limits.cores)));
+            values
+        }
         P::SingleN => singles(shape.n, F, &bases(shape.n), limits.cores),
         P::SingleK => single_k(shape, limits, kernels),
         P::FullLoad => kernels.full_load.to_vec(),
         P::StepM | P::StepN => vec![1, 2, 3, 4, 6, 8],
-        P::StepKa | P::StepKb => vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64],
+        P::StepKa | P::StepKb => {
+            let mut values = vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64];
+            values.extend(
+                [1, 2, 3, 4].map(|blocks| kernels.block.saturating_mul(blocks)).iter().filter(|&&n| n <= MOST_STEPS),
+            );
+            values
+        }
         P::DbL0C | P::DbA1 | P::DbB1 => vec![1, 2],
-        P::L2M | P::L2N | P::L2Order if fits_l2(shape, soc) => vec![u64::from(p != P::L2Order)],
+        P::L2M | P::L2N | P::L2Order if kernels.one_task || fits_l2(shape, soc) => vec![u64::from(p != P::L2Order)],
         P::L2M | P::L2N => vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64],
         P::Order | P::L2Order => vec![0, 1],
     }
@@ -61,6 +73,15 @@ fn singles(whole: u64, unit: u64, bases: &[u64], cores: u64) -> Vec<u64> {
     values.retain(|&value| value < whole && value >= unit && u32::try_from(whole.div_ceil(value)).is_ok());
     values.push(whole);
     values
+}
+
+/// Extents of core tasks that are whole images, or even parts of one image.
+fn images(count: u64, pixels: u64, cores: u64) -> Vec<u64> {
+    let whole = (1..=cores).map(|parts| count.div_ceil(parts).saturating_mul(pixels));
+    let parts = (2..=cores).map(|parts| pixels.div_ceil(parts));
+    let tall = (2..=cores).map(|parts| round_up(pixels.div_ceil(parts), F));
+    let most = count.saturating_mul(pixels);
+    whole.chain(parts).chain(tall).filter(|&extent| extent > 0 && extent <= most).collect()
 }
 
 /// Pieces of K: the whole, and, where the kernel can split it, even cuts and a ladder.

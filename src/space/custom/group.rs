@@ -17,6 +17,11 @@ const LARGE: f64 = 1e9;
 const FIRST_TRY: Limits = Limits { edges: 1 << 20, tries: 1 << 20, results: 1 << 21 };
 /// Limits of the try after listing has failed.
 const LAST_TRY: Limits = Limits { edges: 1 << 22, tries: 1 << 22, results: 1 << 23 };
+/// Random dives that tell whether listing is hopeless, and values that they may try together.
+const DIVES: (usize, u64) = (64, 1 << 18);
+/// Listing is hopeless when it is expected to take so many times what it may. The expectation is right on
+/// average, so that a set that could be listed after all is taken for hopeless once in so many times at most.
+const HOPELESS: f64 = 100.0;
 /// Values that may be tried to see whether a prefix of a walked set leads anywhere.
 const LOOKAHEAD: u64 = 128;
 
@@ -136,6 +141,9 @@ fn listed(members: &[u32], choices: &[Choices], constraints: &[&Constraint]) -> 
     let packable = bits.iter().sum::<u32>() <= u128::BITS;
     let order = if packable { good_order(members, choices, constraints) } else { members.to_vec() };
     let program = Program::new(&order, choices, constraints.iter().copied());
+    if is_hopeless(&program) {
+        return (true, None);
+    }
     let mut steps = LISTING_STEPS;
     if packable {
         let shifts = shifts(&order, members, &bits);
@@ -153,6 +161,33 @@ fn listed(members: &[u32], choices: &[Choices], constraints: &[&Constraint]) -> 
         flat.len() <= LISTED_VALUES
     });
     (!flat.is_empty(), (ended == Ended::Complete).then(|| Rows::new(members.len(), &flat)))
+}
+
+/// Whether listing would certainly take too long, and some combination is legal. Dives that go on with a random
+/// one of the values that are open, and count those, tell how many prefixes there are (Knuth 1975).
+pub fn is_hopeless(program: &Program) -> bool {
+    let mut rng = fastrand::Rng::with_seed(0);
+    let mut state = program.start();
+    let (mut left, mut found) = (DIVES.1, false);
+    let (mut tried, mut legal) = (0.0, 0.0);
+    for _ in 0..DIVES.0 {
+        // Prefixes that this one stands for.
+        let mut weight = 1.0;
+        for level in 0..program.width() {
+            let choices = program.choices(level).len();
+            let Some(rest) = left.checked_sub(choices as u64) else { return false };
+            left = rest;
+            tried += weight * choices as f64;
+            let open: Vec<usize> = (0..choices).filter(|&choice| program.bind(&mut state, level, choice)).collect();
+            weight *= open.len() as f64;
+            let Some(&choice) = rng.choice(&open) else { break };
+            program.bind(&mut state, level, choice);
+        }
+        found |= weight > 0.0;
+        legal += weight;
+    }
+    let beyond = |sum: f64, limit: f64| sum / DIVES.0 as f64 > HOPELESS * limit;
+    found && (beyond(tried, LISTING_STEPS as f64) || beyond(legal, (LISTED_VALUES / program.width()) as f64))
 }
 
 fn bind_all(program: &Program, state: &mut State, values: impl Iterator<Item = u32>) -> bool {

@@ -26,7 +26,8 @@
 //! | `program` | constraints compiled for one order of parameters, and the walk over what they leave |
 //! | `rows`, `diagram`, `group`, `set` | the legal set: a product of groups, each listed or, where it is too large, merged or walked |
 //! | `conflict` | which constraints leave nothing |
-//! | `json`, `named`, `recorded` | the JSON form; a configuration as JSON; tables of recorded measurements |
+//! | `json`, `named` | the JSON form; a configuration as JSON |
+//! | `recorded`, `table` | recorded measurements as a space; reading their tables |
 
 mod conflict;
 mod constraint;
@@ -40,6 +41,7 @@ mod program;
 mod recorded;
 mod rows;
 mod set;
+mod table;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -264,6 +266,15 @@ impl Space {
             any = true;
         }
         any.then_some(changed)
+    }
+
+    /// A space of one walked group, however fast it could be listed.
+    fn of_walked(parameters: Vec<Parameter>, constraints: &[impl AsRef<str>]) -> Result<Space> {
+        let (constraints, numbers) = constraint::read(&parameters, constraints)?;
+        let choices: Vec<Choices> = numbers.into_iter().map(|values| (0..).zip(values).collect()).collect();
+        let members: Vec<u32> = (0..parameters.len() as u32).collect();
+        let set = Set::Walked(Program::new(&members, &choices, &constraints));
+        Ok(Space::of_groups(parameters, vec![Group { members, set }]))
     }
 
     /// The space with walked sets.

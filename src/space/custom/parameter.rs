@@ -179,14 +179,19 @@ impl Value {
 
 /// What two equal values share.
 #[derive(PartialEq, Eq, Hash)]
-enum Key<'a> {
+pub enum Key<'a> {
+    /// A whole number, however it is written.
     Integer(i64),
+    /// The bits of any other.
     Real(u64),
+    /// A text.
     Text(&'a str),
+    /// A truth value.
     Boolean(bool),
 }
 
-fn key(value: &Value) -> Key<'_> {
+/// What a value shares with its equals.
+pub fn key(value: &Value) -> Key<'_> {
     match value {
         Value::Integer(value) => Key::Integer(*value),
         Value::Real(real) => {

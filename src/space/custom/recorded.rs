@@ -1,22 +1,16 @@
 //! Recorded measurements as a space: every row of a table is a legal configuration, and its time is known.
-//!
-//! The table is CSV, plain or compressed with gzip: a header, one column for each parameter, then `time_ms`
-//! and `status` (`ok`, or why there is no time). What follows `time_ms` is found by name.
 
-use super::{Parameter, Space, Value};
+use super::{Space, table};
 use crate::input_file;
+use crate::search::Domain;
 use crate::status::{Error, Result};
-use csv::{ReaderBuilder, StringRecord, Trim};
 use flate2::read::MultiGzDecoder;
-use rustc_hash::FxHashMap;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Largest table, unpacked; far more than a million configurations take.
 const MAX_BYTES: u64 = 256 << 20;
-/// The column that ends the parameters.
-const TIME: &str = "time_ms";
 /// What gzip files begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -26,10 +20,11 @@ pub struct Recorded {
     space: Space,
     /// By place of the configuration in lexicographic order.
     outcomes: Vec<Result<f64, Arc<str>>>,
+    remarks: Vec<String>,
 }
 
 impl Recorded {
-    /// Reads a table from a file.
+    /// Reads a table from a file, plain or packed with gzip, whatever its name; docs/cli.md describes the form.
     ///
     /// Fails with [`Error::File`] where it cannot be read, and with [`Error::Config`], which names the line,
     /// where it is no such table.
@@ -50,51 +45,28 @@ impl Recorded {
 
     /// Reads a table; `path` is for messages.
     fn parse(content: &[u8], path: &Path) -> Result<Recorded> {
-        let fault = |line: Option<usize>, reason: String| Error::Config { path: path.to_owned(), line, reason };
-        let malformed = |error: csv::Error| {
-            let line = error.position().map(|position| position.line() as usize);
-            fault(line, error.to_string())
-        };
-        let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(content);
-        let columns = Columns::of(reader.headers().map_err(malformed)?).map_err(|reason| fault(Some(1), reason))?;
-        let mut cells: Vec<Column> = columns.parameters.iter().map(|_| Column::default()).collect();
-        let (mut outcomes, mut lines) = (Vec::new(), Vec::new());
-        for record in reader.records() {
-            let record = record.map_err(malformed)?;
-            let line = record.position().map_or(0, |position| position.line() as usize);
-            for (column, cell) in cells.iter_mut().zip(&record) {
-                column.push(cell);
-            }
-            outcomes.push(columns.outcome(&record).map_err(|reason| fault(Some(line), reason))?);
-            lines.push(line);
-        }
-        if lines.is_empty() {
-            return Err(fault(None, "the table has no rows".to_owned()));
-        }
+        let fault = |line, reason| Error::Config { path: path.to_owned(), line, reason };
+        let table = table::read(content).map_err(|fault_of| fault(fault_of.line, fault_of.reason))?;
         let located = |error: Error| match error {
             Error::Space { place, reason } => fault(None, format!("{place}: {reason}")),
             other => other,
         };
-        let listed = columns.parameters.iter().zip(cells).map(|(name, column)| column.indexed(name));
-        let (parameters, indices): (Vec<_>, Vec<_>) =
-            listed.collect::<Result<Vec<_>>>().map_err(located)?.into_iter().unzip();
-        let rows: Vec<Vec<u32>> =
-            (0..outcomes.len()).map(|r| indices.iter().map(|column| column[r]).collect()).collect();
-        let mut seen: FxHashMap<&[u32], usize> = FxHashMap::default();
-        for (row, &line) in rows.iter().zip(&lines) {
-            if let Some(earlier) = seen.insert(row, line) {
-                return Err(fault(Some(line), format!("the configuration is that of line {earlier}")));
-            }
-        }
-        let space = Space::listed(parameters, &[""; 0], &rows.concat()).map_err(located)?;
-        let mut ordered: Vec<_> = rows.iter().map(|row| space.index(row)).zip(outcomes).collect();
+        let space = Space::listed(table.parameters, &[""; 0], &table.flat).map_err(located)?;
+        let rows = table.flat.chunks_exact(space.sizes().len());
+        let mut ordered: Vec<_> = rows.map(|row| space.index(row)).zip(table.outcomes).collect();
         ordered.sort_by_key(|(index, _)| *index);
-        Ok(Recorded { space, outcomes: ordered.into_iter().map(|(_, outcome)| outcome).collect() })
+        let outcomes = ordered.into_iter().map(|(_, outcome)| outcome).collect();
+        Ok(Recorded { space, outcomes, remarks: table.remarks })
     }
 
     /// The configurations that have a row.
     pub fn space(&self) -> &Space {
         &self.space
+    }
+
+    /// What a user should know of how the table was read: rows that were left out, and why.
+    pub fn remarks(&self) -> &[String] {
+        &self.remarks
     }
 
     /// The recorded time in milliseconds, or why there is none; `None` for a configuration without a row.
@@ -109,84 +81,10 @@ impl Recorded {
     }
 }
 
-/// Where a table has what.
-struct Columns {
-    parameters: Vec<String>,
-    time: usize,
-    status: Option<usize>,
-}
-
-impl Columns {
-    fn of(header: &StringRecord) -> Result<Columns, String> {
-        let find = |name: &str| header.iter().position(|column| column == name);
-        let time = find(TIME).ok_or_else(|| format!("the header has no column `{TIME}`"))?;
-        if time == 0 {
-            return Err(format!("there is no parameter: `{TIME}` is the first column"));
-        }
-        let parameters = header.iter().take(time).map(str::to_owned).collect();
-        Ok(Columns { parameters, time, status: find("status") })
-    }
-
-    /// The time of a row, or its status where that is not `ok`. A table without statuses has no failures.
-    fn outcome(&self, record: &StringRecord) -> Result<Result<f64, Arc<str>>, String> {
-        let status = self.status.and_then(|column| record.get(column)).unwrap_or("ok");
-        if status != "ok" {
-            return Ok(Err(Arc::from(if status.is_empty() { "no status" } else { status })));
-        }
-        let cell = record.get(self.time).unwrap_or_default();
-        match cell.parse::<f64>() {
-            Ok(time) if time.is_finite() && time >= 0.0 => Ok(Ok(time)),
-            _ => Err(format!("the status is `ok`, but `{cell}` is not a time")),
-        }
-    }
-}
-
-/// The cells of one parameter.
-#[derive(Default)]
-struct Column {
-    distinct: Vec<String>,
-    places: FxHashMap<String, u32>,
-    /// For each row, which of the distinct cells it has.
-    rows: Vec<u32>,
-}
-
-impl Column {
-    fn push(&mut self, cell: &str) {
-        let place = if let Some(&place) = self.places.get(cell) {
-            place
-        } else {
-            self.distinct.push(cell.to_owned());
-            let place = self.distinct.len() as u32 - 1;
-            self.places.insert(cell.to_owned(), place);
-            place
-        };
-        self.rows.push(place);
-    }
-
-    /// The parameter, and the index of its value in each row.
-    fn indexed(self, name: &str) -> Result<(Parameter, Vec<u32>)> {
-        let mut values: Vec<Value> = self.distinct.iter().map(|cell| Value::parse(cell)).collect();
-        // One text makes all of them texts, as they are written.
-        if values.iter().any(|value| matches!(value, Value::Text(_))) {
-            values = self.distinct.into_iter().map(Value::Text).collect();
-        }
-        // A number may be written in two ways.
-        let mut different: Vec<Value> = Vec::new();
-        for value in &values {
-            if !different.iter().any(|known| known.equals(value)) {
-                different.push(value.clone());
-            }
-        }
-        let parameter = Parameter::new(name, different)?;
-        let indices: Vec<u32> = values.iter().filter_map(|value| parameter.index_of(value)).collect();
-        Ok((parameter, self.rows.into_iter().map(|place| indices[place as usize]).collect()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Parameter, Value};
     use super::*;
-    use crate::search::Domain;
     use std::io::Write;
 
     fn parse(text: &str) -> Result<Recorded> {
@@ -223,6 +121,13 @@ mod tests {
         packer.write_all(TABLE.as_bytes()).unwrap();
         packer.finish().unwrap();
         assert_eq!(Recorded::read(&path).unwrap().optimum(), Some(1.25));
+        // The name does not matter.
+        let misnamed = directory.path().join("table.csv");
+        std::fs::copy(&path, &misnamed).unwrap();
+        assert_eq!(Recorded::read(&misnamed).unwrap().optimum(), Some(1.25));
+        std::fs::write(&path, format!("\u{feff}{TABLE}").replace('\n', "\r\n")).unwrap();
+        let plain = Recorded::read(&path).unwrap();
+        assert_eq!((plain.optimum(), plain.space().parameters()[0].name()), (Some(1.25), "tile"));
         std::fs::write(&path, [GZIP[0], GZIP[1], 0, 0]).unwrap();
         assert!(matches!(Recorded::read(&path), Err(Error::File { action: "unpack", .. })));
     }
@@ -231,6 +136,10 @@ mod tests {
     fn what_is_wrong_with_a_table_is_named_with_its_line() {
         for (text, parts) in [
             ("", &[":1", "no column `time_ms`"][..]),
+            ("a,time,time_ms\n1,2,3\n", &[":1", "`time` and `time_ms`"]),
+            ("a,b,time_ms\n1,2,3\n,3,3\n", &[":3", "column `a` is empty"]),
+            ("a,b,time_ms\n1,2,3\n2,nan,3\n", &[":3", "column `b`", "`nan`"]),
+            ("a,time_ms\n1,2\n2,2\n\"\",2\n", &[":4", "1 of 3 rows"]),
             ("a,b\n1,2\n", &[":1", "no column `time_ms`"]),
             ("time_ms,a\n1,2\n", &[":1", "no parameter"]),
             ("a,time_ms\n", &["no rows"]),
@@ -245,6 +154,49 @@ mod tests {
             let message = parse(text).unwrap_err().to_string();
             assert!(parts.iter().all(|part| message.contains(part)), "{text:?}: {message}");
         }
+    }
+
+    #[test]
+    fn a_time_may_have_another_unit_and_an_empty_one_without_status_is_a_failure() {
+        for (name, milliseconds) in [("time_ms", 3.0), ("time_us", 3e-3), ("time_s", 3e3), ("time", 3.0)] {
+            let recorded = parse(&format!("a,{name}\n1,3\n2,\n")).unwrap();
+            let Some(Ok(time)) = recorded.outcome(&[0]) else { panic!("{name}") };
+            assert!((time / milliseconds - 1.0).abs() < 1e-12, "{name}: {time}");
+            assert_eq!(recorded.outcome(&[1]), Some(Err("no time")), "{name}");
+            assert!(recorded.remarks().is_empty());
+        }
+    }
+
+    /// A table of so many good rows and then these.
+    fn with_rows(good: usize, rows: &str) -> String {
+        let good: Vec<String> = (0..good).map(|row| format!("{row},{},x{row},1\n", row % 7)).collect();
+        format!("a,b,c,time_ms\n{}{rows}", good.concat())
+    }
+
+    #[test]
+    fn a_few_bad_rows_are_left_out_and_named() {
+        let bad = "1000,,y,1\n0,0,x0,2\n1001,1\n1002,nan,y,1\n1003,1,y,-1\n";
+        let recorded = parse(&with_rows(600, bad)).unwrap();
+        assert_eq!(recorded.space().count(), Some(600));
+        assert_eq!(recorded.space().parameters()[1].values().len(), 7, "the column holds numbers");
+        assert_eq!(recorded.outcome(&[0, 0, 0]), Some(Ok(1.0)), "the first of equal rows counts");
+        let [remark] = recorded.remarks() else { panic!("{:?}", recorded.remarks()) };
+        for part in ["5 of 605 rows", "line 602: column `b` is empty", "line 603", "line 2", "line 604", "and 2 more"] {
+            assert!(remark.contains(part), "{part}: {remark}");
+        }
+        let error = parse(&with_rows(400, bad)).unwrap_err().to_string();
+        assert!(error.contains(":402") && error.contains("5 of 405 rows"), "{error}");
+    }
+
+    #[test]
+    fn a_text_among_numbers_is_told() {
+        let recorded = parse(&with_rows(6, "6,auto,y,1\n7,auto,y,1\n,1,,2\n")).unwrap_err().to_string();
+        assert!(recorded.contains(":10") && recorded.contains("column `a` is empty"), "{recorded}");
+        let recorded = parse(&with_rows(6, "6,auto,,1\n")).unwrap();
+        let [remark] = recorded.remarks() else { panic!("{:?}", recorded.remarks()) };
+        assert!(remark.contains("column `b`") && remark.contains("`auto`") && remark.contains("line 8"), "{remark}");
+        assert_eq!(recorded.space().parameters()[1].values()[6], Value::Text("auto".into()));
+        assert_eq!(recorded.space().parameters()[2].values()[6], Value::Text(String::new()), "a text may be empty");
     }
 
     /// The recorded matrix products, where `LIBAOE_DATA` names a folder that has them, are legal under

@@ -2,6 +2,7 @@
 
 use super::Space;
 use super::group::{Group, Set};
+use super::program::State;
 use crate::search::{Domain, Scale};
 use std::ops::Range;
 
@@ -77,14 +78,7 @@ impl Space {
     /// fewer than about one in a thousand of its combinations is legal. `None` where such a group hides them too
     /// well.
     pub fn sample(&self, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
-        let mut configuration = vec![0; self.places.len()];
-        for group in &self.groups {
-            let combination = sampled(group, rng)?;
-            for (&member, value) in group.members.iter().zip(combination) {
-                configuration[member as usize] = value;
-            }
-        }
-        Some(configuration)
+        self.sample_within(rng, &mut { usize::MAX })
     }
 
     /// The legal configurations next to a configuration, which need not be legal itself.
@@ -185,9 +179,10 @@ impl Group {
     }
 }
 
-/// A random combination of a group.
-fn sampled(group: &Group, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
+/// A random combination of a group, with so many steps as [`Domain::sample_within`] says.
+fn sampled(group: &Group, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
     if let Some(mut part) = group.all() {
+        *steps = steps.checked_sub(group.members.len())?;
         let mut rank = rng.u128(0..group.count(&part));
         let mut combination = Vec::with_capacity(group.members.len());
         for level in 0..group.members.len() {
@@ -201,12 +196,17 @@ fn sampled(group: &Group, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
     let Set::Walked(program) = &group.set else { return None };
     let width = program.width();
     let mut state = program.start();
+    let mut bind = |state: &mut State, level: usize, choice: usize| {
+        *steps = steps.checked_sub(1)?;
+        Some(program.bind(state, level, choice))
+    };
     // Draws that are kept only when legal are fair.
     for _ in 0..DRAWS {
-        if (0..width).all(|level| {
-            let choice = rng.usize(0..program.choices(level).len());
-            program.bind(&mut state, level, choice)
-        }) {
+        let mut level = 0;
+        while level < width && bind(&mut state, level, rng.usize(0..program.choices(level).len()))? {
+            level += 1;
+        }
+        if level == width {
             return Some(state.bound);
         }
     }
@@ -220,7 +220,7 @@ fn sampled(group: &Group, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
     for _ in 0..WALK_STEPS {
         let level = open.len() - 1;
         match open[level].pop() {
-            Some(choice) if !program.bind(&mut state, level, choice) => {}
+            Some(choice) if !bind(&mut state, level, choice)? => {}
             Some(_) if level + 1 == width => return Some(state.bound),
             Some(_) => open.push(shuffled(level + 1, rng)),
             None if level == 0 => return None,
@@ -255,6 +255,17 @@ impl Domain for Space {
     fn completes(&self, configuration: &[u32]) -> bool {
         debug_assert!(self.is_legal(configuration));
         true
+    }
+
+    fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+        let mut configuration = vec![0; self.places.len()];
+        for group in &self.groups {
+            let combination = sampled(group, rng, steps)?;
+            for (&member, value) in group.members.iter().zip(combination) {
+                configuration[member as usize] = value;
+            }
+        }
+        Some(configuration)
     }
 
     fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {

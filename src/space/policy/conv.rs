@@ -1,4 +1,4 @@
-//! Default tiling of convolutions.
+//! Default tiling of kernels whose cores have one task each: convolutions, and TBE's products.
 //!
 //! CANN's rules for them are not public. This is what its kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
@@ -10,9 +10,13 @@ use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath,
 
 /// The default tiling; may exceed a buffer of an unusual part, which the caller repairs.
 pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
-    let shape = conv.cube();
-    let limits = Limits::new(&shape, soc);
-    let single = deal(&shape, &limits, conv.kind == ConvKind::BackpropFilter);
+    one_task_each(&conv.cube(), soc, conv.kind == ConvKind::BackpropFilter)
+}
+
+/// The default tiling of cube work of this shape; `split_k` lets cores share the inner axis.
+pub(super) fn one_task_each(shape: &CubeShape, soc: &Soc, split_k: bool) -> Tiling {
+    let limits = Limits::new(shape, soc);
+    let single = deal(shape, &limits, split_k);
     let (base_m, base_n) = l0_tile(&single, &limits);
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;

@@ -6,7 +6,7 @@ mod matmul;
 mod tests;
 mod vector;
 
-use super::cube::{Limits, Tiling};
+use super::cube::{Limits, Tiling, is_tbe};
 use super::vector::Work;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -34,6 +34,7 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
 
 fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
     match workload {
+        Workload::MatMul(matmul) if is_tbe(matmul, soc) => Some(conv::one_task_each(&matmul.cube(), soc, false)),
         Workload::MatMul(matmul) => Some(matmul::tiling(matmul, soc)),
         Workload::Conv(conv) => Some(conv::tiling(conv, soc)),
         Workload::Fused(parts) => parts.iter().find_map(|part| cube_tiling(part, soc)),

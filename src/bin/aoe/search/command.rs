@@ -1,43 +1,46 @@
 //! One measurement by a program.
 //!
-//! The program runs in a process group of its own, so that whatever it starts ends with it, and a Ctrl-C
-//! reaches it through us alone.
+//! The program runs in a process group of its own, so that a Ctrl-C reaches it through us alone; whatever it
+//! starts ends with it.
 
+use super::family::{Families, Family, MARK};
 use super::measurer::Measured;
 use aoe::space::custom::{Parameter, Space, Value};
 use aoe::status::{Error, Result};
 use crossbeam::channel::{Receiver, after, bounded, select};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::VecDeque;
 use std::io::Read;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Bytes that are kept of what a program prints: its end.
 const KEPT: usize = 64 << 10;
-/// Wait for the end of the output of a program that has ended. Longer takes only a process that left the
-/// program's group and still holds its output; it is no part of the measurement.
+/// Wait for the end of the output of a program that was ended. Longer takes only a process that could not be
+/// ended and still holds the output; it is no part of the measurement.
 const DRAIN: Duration = Duration::from_secs(2);
 /// Letters of a program's complaint that a reason quotes.
 const QUOTED: usize = 200;
-/// Variables that decide how programs are found and loaded.
-const RESERVED: [&str; 2] = ["PATH", "IFS"];
+/// Variables that decide how programs are found and loaded, or belong to us.
+const RESERVED: [&str; 3] = ["PATH", "IFS", MARK];
 
 /// A program that measures.
 #[derive(Debug)]
 pub struct Program {
     command: String,
     timeout: Duration,
+    families: &'static Families,
 }
 
 impl Program {
     /// A shell command for the configurations of a space.
     ///
-    /// Fails with [`Error::CommandLine`] for an empty command and for a parameter whose name would change how
-    /// programs are found.
-    pub fn new(space: &Space, command: &str, timeout: Duration) -> Result<Program> {
+    /// `warn` is told where the system cannot end all that a program may start. Fails with
+    /// [`Error::CommandLine`] for an empty command and for a parameter whose name would change how programs are
+    /// found.
+    pub fn new(space: &Space, command: &str, timeout: Duration, warn: impl Fn(&str)) -> Result<Program> {
         let bad = |reason: String| Err(Error::CommandLine { reason });
         if command.trim().is_empty() {
             return bad("--command is empty".to_owned());
@@ -48,7 +51,11 @@ impl Program {
                 "a parameter cannot be called `{name}`: the environment variable would keep the program from running"
             ));
         }
-        Ok(Program { command: command.to_owned(), timeout })
+        let families = Families::get();
+        if let Some(hindrance) = families.hindrance() {
+            warn(&format!("what a program starts outside its process group may outlive it here: {hindrance}"));
+        }
+        Ok(Program { command: command.to_owned(), timeout, families })
     }
 
     /// Runs the program for one configuration. `stopped` ends when the user stops the search.
@@ -57,16 +64,15 @@ impl Program {
         configuration: impl Iterator<Item = (&'v str, &'v Value)>,
         stopped: &Receiver<()>,
     ) -> Measured {
-        let mut child = match self.start(configuration) {
-            Ok(child) => child,
+        let mut family = match self.start(configuration) {
+            Ok(family) => family,
             Err(error) => return Measured::Failed(format!("cannot be started: {error}")),
         };
-        let output = child.stdout.take().map(Tail::follow);
-        let complaint = child.stderr.take().map(Tail::follow);
-        let end = self.wait(&child, stopped);
-        // The child is not reaped yet, so its number still names its group and no other.
-        let _ = kill_process_group(group(&child), Signal::KILL);
-        let status = child.wait();
+        let output = family.child.stdout.take().map(Tail::follow);
+        let complaint = family.child.stderr.take().map(Tail::follow);
+        let end = self.wait(&family, stopped);
+        family.end();
+        let status = family.child.wait();
         let output = output.map(Tail::text).unwrap_or_default();
         let complaint = complaint.map(Tail::text).unwrap_or_default();
         let end = match end {
@@ -86,20 +92,20 @@ impl Program {
         }
     }
 
-    fn start<'v>(&self, configuration: impl Iterator<Item = (&'v str, &'v Value)>) -> std::io::Result<Child> {
+    fn start<'v>(&self, configuration: impl Iterator<Item = (&'v str, &'v Value)>) -> std::io::Result<Family> {
         let mut command = Command::new("/bin/sh");
         // The shell appends the arguments to the user's text, each as one word.
         command.args(["-c", &format!("{} \"$@\"", self.command), "sh"]);
         for (name, value) in configuration {
             command.arg(format!("--{name}={value}")).env(name, value.to_string());
         }
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
+        self.families.start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
 
     /// Waits for the program's end, or for a reason to end it. Fails where there is no thread to wait.
-    fn wait(&self, child: &Child, stopped: &Receiver<()>) -> std::io::Result<End> {
+    fn wait(&self, family: &Family, stopped: &Receiver<()>) -> std::io::Result<End> {
         let (sender, exited) = bounded(1);
-        let pid = group(child);
+        let pid = family.pid();
         // Leaves the child to be reaped, so that its number stays taken until its group is ended.
         let wait = move || {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -121,11 +127,6 @@ enum End {
     Exited,
     TimedOut,
     Stopped,
-}
-
-/// The process group of a child, which has the child's number.
-fn group(child: &Child) -> Pid {
-    Pid::from_child(child)
 }
 
 fn described(status: ExitStatus) -> String {
@@ -222,7 +223,7 @@ mod tests {
     fn measure(command: &str, timeout: Duration) -> Measured {
         let json = r#"{"parameters":[{"name":"tile","values":[16]},{"name":"order","values":["a b'c"]}]}"#;
         let space = Space::from_json(json).unwrap();
-        let program = Program::new(&space, command, timeout).unwrap();
+        let program = Program::new(&space, command, timeout, |warning| panic!("{warning}")).unwrap();
         program.measure(space.named(&[0, 0]), &no_stop())
     }
 
@@ -306,6 +307,31 @@ mod tests {
         assert!(has_ended(&std::fs::read_to_string(file).unwrap()));
     }
 
+    /// Each would run for an hour: in a session of its own, as a daemon whose parent has ended, and after a
+    /// program that has done its work.
+    #[test]
+    fn what_leaves_the_group_ends_with_the_program() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("pid");
+        let tell = format!("mv pid.new \"{}\"", file.display());
+        let daemon = format!("cd {}; echo $$ > pid.new; {tell}; exec sleep 3600", directory.path().display());
+        let started = format!("until [ -e \"{}\" ]; do :; done", file.display());
+        for (command, expected) in [
+            (format!("setsid sh -c '{daemon}' & wait #"), None),
+            (format!("(setsid sh -c '{daemon}' &); sleep 3600 #"), None),
+            (format!("(setsid sh -c '{daemon}' &); {started}; echo 5 #"), Some(5.0)),
+        ] {
+            let timeout = if expected.is_some() { LONG } else { Duration::from_millis(700) };
+            let measured = measure(&command, timeout);
+            match expected {
+                Some(time) => assert_eq!(measured, Measured::Time(time), "{command}"),
+                None => assert!(matches!(&measured, Measured::Failed(r) if r.starts_with("timeout")), "{measured:?}"),
+            }
+            assert!(has_ended(&std::fs::read_to_string(&file).unwrap()), "{command}");
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+
     #[test]
     fn much_output_is_no_trouble() {
         assert_eq!(measure("yes | head -c 3000000; yes | head -c 300000 >&2; echo 4 #", LONG), Measured::Time(4.0));
@@ -313,9 +339,9 @@ mod tests {
 
     #[test]
     fn a_name_that_would_break_the_program_is_refused() {
-        for name in ["PATH", "LD_PRELOAD"] {
+        for name in ["PATH", "LD_PRELOAD", "AOE_MEASUREMENT"] {
             let json = format!(r#"{{"parameters":[{{"name":"{name}","values":[1]}}]}}"#);
-            let error = Program::new(&Space::from_json(&json).unwrap(), "true", LONG).unwrap_err();
+            let error = Program::new(&Space::from_json(&json).unwrap(), "true", LONG, |_| {}).unwrap_err();
             assert!(error.to_string().contains(name), "{error}");
         }
     }

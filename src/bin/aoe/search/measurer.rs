@@ -54,9 +54,10 @@ impl<'a> Measurer<'a> {
 
     /// Runs a program for each configuration, and ends it when it takes longer than `timeout`.
     ///
-    /// Fails with [`Error::CommandLine`] where the program could not be told the configuration.
-    pub fn program(space: &'a Space, command: &str, timeout: Duration) -> Result<Measurer<'a>> {
-        Ok(Measurer::new(space, Source::Program(Program::new(space, command, timeout)?)))
+    /// Fails with [`Error::CommandLine`] where the program could not be told the configuration; `warn` is told
+    /// what the program may leave behind.
+    pub fn program(space: &'a Space, command: &str, timeout: Duration, warn: impl Fn(&str)) -> Result<Measurer<'a>> {
+        Ok(Measurer::new(space, Source::Program(Program::new(space, command, timeout, warn)?)))
     }
 
     fn new(space: &'a Space, source: Source<'a>) -> Measurer<'a> {

@@ -4,30 +4,34 @@
 //! | file | holds |
 //! |---|---|
 //! | `command` | one measurement by a program: its arguments, its limits, what it printed |
+//! | `family` | the processes that a program starts, and their end |
 //! | `measurer` | who measures, several at a time |
 //! | `report` | the lines that come out, and what is told on the way |
 
 mod command;
+mod family;
 mod measurer;
 mod report;
 
-use crate::arguments::Subcommand;
+use crate::DONE;
+use crate::arguments::{Subcommand, algorithm, search_arguments};
 use crate::console::Console;
 use crate::interrupt::Interrupt;
 use aoe::input_file::read_text;
-use aoe::search::{Algorithm, Outcome, Search, Settings, StopReason, Trial};
+use aoe::search::{Outcome, Search, Settings, StopReason, Trial};
 use aoe::space::custom::{Recorded, Space};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use measurer::{Crew, Measured, Measurer};
 use report::Report;
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// `aoe search --space=FILE`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
 
 /// Seconds that one measurement may take, unless the user says otherwise.
 const TIMEOUT_S: &str = "60";
@@ -52,12 +56,7 @@ fn arguments() -> Command {
                 .default_value("100")
                 .value_parser(value_parser!(u32).range(1..)),
         )
-        .arg(option("seed", "NUMBER", "Seed of the search").default_value("0").value_parser(value_parser!(u64)))
-        .arg(
-            option("algorithm", "WORD", "Search algorithm")
-                .default_value("auto")
-                .value_parser(Algorithm::NAMES.to_vec()),
-        )
+        .args(search_arguments("Seed of the search"))
         .arg(
             option("parallel", "NUMBER", "Measurements at a time")
                 .default_value("1")
@@ -77,7 +76,8 @@ fn arguments() -> Command {
         .after_help(
             "Each trial gives one line of JSON, and so does the end. The program's time is the number after the last\n\
              `time=` of its standard output, or else the last number there.\n\
-             Exit status: 0 found, 1 nothing could be measured, 2 a wrong command line or space, 130 interrupted.",
+             Exit status: 0 found, 1 nothing could be measured or a file not read or written, 2 a wrong command line\n\
+             or space, 130 interrupted.",
         )
 }
 
@@ -126,7 +126,8 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let measurer = match (&source, command) {
         (Source::Table(recorded), None) => Measurer::table(recorded),
         (Source::Program(space), Some(command)) => {
-            Measurer::program(space, command, *required::<Duration>(matches, "timeout"))?
+            let warn = |text: &str| console.notice("WARNING", text);
+            Measurer::program(space, command, *required::<Duration>(matches, "timeout"), warn)?
         }
         (Source::Table(_), Some(_)) => {
             let reason = "--command measures a JSON space; a table of measurements is replayed".to_owned();
@@ -138,17 +139,32 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
         }
     };
     let output = matches.get_one::<String>("output").map(PathBuf::from);
+    if output.as_deref().is_some_and(|output| are_one(output, &path)) {
+        return Err(Error::option("output", format!("{} is the space too", path.display())));
+    }
     let settings = settings(matches, command.is_some());
     let mut report = Report::new(console, source.space(), output.as_deref(), settings.max_trials)?;
     report.begin(&path, found_in);
+    if let Source::Table(recorded) = &source {
+        let warn = |remark: &String| console.notice("WARNING", &format!("{}: {remark}", path.display()));
+        recorded.remarks().iter().for_each(warn);
+    }
     let interrupt = Interrupt::listen(console)?;
     let stopper = measurer.stopper();
     interrupt.on_arrival(Some(Box::new(move || stopper.stop())));
     let parallel = usize::from(*required::<u16>(matches, "parallel"));
     let outcome = drive(settings, &measurer, parallel, &mut report);
     interrupt.on_arrival(None);
-    report.end(outcome?)?;
+    // What was found is told whatever has ended the search; the first failure is the one that counts.
+    let ended = report.end(*outcome.as_ref().unwrap_or(&StopReason::Cancelled));
+    outcome.and(ended)?;
     interrupt.check()
+}
+
+/// Whether two names are of one file, which a link may hide.
+fn are_one(a: &Path, b: &Path) -> bool {
+    let identity = |path| std::fs::metadata(path).map(|data| (data.dev(), data.ino()));
+    matches!((identity(a), identity(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// The value of an argument that has a default or must be given.
@@ -158,7 +174,7 @@ fn required<'a, T: Clone + Send + Sync + 'static>(matches: &'a ArgMatches, name:
 
 fn settings(matches: &ArgMatches, noise: bool) -> Settings {
     Settings {
-        algorithm: Algorithm::named(required::<String>(matches, "algorithm")).unwrap_or_default(),
+        algorithm: algorithm(matches),
         seed: *required(matches, "seed"),
         max_trials: *required::<u32>(matches, "budget") as usize,
         time_limit: matches.get_one("time-limit").copied(),
@@ -213,5 +229,9 @@ fn ask_and_tell(
         };
         search.tell(id, outcome)?;
         report.trial(&trial, &result, search.best())?;
+        if report.is_closed() {
+            // Nobody would learn of the rest.
+            measurer.stopper().stop();
+        }
     }
 }

@@ -181,9 +181,16 @@ impl<'a> Report<'a> {
         self.quarters = quarters;
     }
 
-    /// Prints the last line.
+    /// Whether the lines of the trials have nowhere to go any more: the reader of stdout went away, or its disk
+    /// is full.
+    pub fn is_closed(&self) -> bool {
+        self.file.is_none() && self.console.is_closed()
+    }
+
+    /// Prints the last line, to stdout also where the file takes no more.
     ///
-    /// Fails with [`Error::Tuning`] when trials were measured and every one failed.
+    /// Fails with [`Error::Tuning`] when every trial failed, and with [`Error::File`] when the file could not be
+    /// written.
     pub fn end(&mut self, stop: StopReason) -> Result<()> {
         let best = self.best.as_ref().map(|best| BestLine {
             trial: best.trial,
@@ -197,10 +204,11 @@ impl<'a> Report<'a> {
             elapsed_s: self.started.elapsed().as_secs_f64(),
             best,
         })?;
+        let line = format!("{line}\n");
+        self.console.text(&line);
         if let Some((path, file)) = &mut self.file {
-            writeln!(file, "{line}").map_err(|error| Error::file("write", path, error))?;
+            file.write_all(line.as_bytes()).map_err(|error| Error::file("write", path, error))?;
         }
-        self.console.text(&format!("{line}\n"));
         if self.best.is_none() && stop != StopReason::Cancelled {
             let reason = format!("none of {} trials could be measured; the lines above say why", self.measured);
             return Err(Error::Tuning { reason });
@@ -209,11 +217,11 @@ impl<'a> Report<'a> {
     }
 
     fn write(&mut self, line: &impl Serialize) -> Result<()> {
-        let line = json(line)?;
+        let line = format!("{}\n", json(line)?);
         if let Some((path, file)) = &mut self.file {
-            return writeln!(file, "{line}").map_err(|error| Error::file("write", path, error));
+            return file.write_all(line.as_bytes()).map_err(|error| Error::file("write", path, error));
         }
-        self.console.text(&format!("{line}\n"));
+        self.console.text(&line);
         Ok(())
     }
 }

@@ -1,9 +1,10 @@
 //! Spaces of known size, large spaces, samples, and messages.
 
+use super::super::group::{Set, is_hopeless};
 use super::{Parameter, Space, Value, integers, product};
-use crate::search::Domain;
+use crate::search::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
 use crate::status::Error;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 const GEMM: [&str; 8] = [
     "KWG % KWI == 0",
@@ -324,4 +325,45 @@ fn texts_and_truth_values_can_be_constrained() {
     let constraints = ["not fast or layout in ['tile']", "fast + share * 4 <= 3"];
     let space = Space::new(vec![texts, truths, reals], &constraints).unwrap();
     assert_eq!(space.count(), Some(3 + 3 + 2));
+}
+
+/// One combination in 200,000 is legal, and one in 10,000 of the last prefixes leads anywhere.
+fn scarce() -> Space {
+    let twenty: Vec<i64> = (0..20).collect();
+    let parameters = ["a", "b", "c", "d", "e", "f", "g"].map(|name| integers(name, &twenty)).to_vec();
+    let sum = "a * 7919 + b * 104729 + c * 1299709 + d * 15485863 + e * 32452843 + f * 49979687 + g * 67867967";
+    Space::of_walked(parameters, &[format!("({sum}) % 200003 == 12345")]).unwrap()
+}
+
+#[test]
+fn where_legal_configurations_are_far_between_trials_still_come_from_everywhere() {
+    let space = scarce();
+    let settings = Settings { algorithm: Algorithm::Random, max_trials: 16, ..Settings::default() };
+    let mut search = Search::new(&space, settings).unwrap();
+    let mut first = HashSet::new();
+    while let Some(trial) = search.ask() {
+        assert!(space.is_legal(&trial.configuration));
+        first.insert([trial.configuration[0], trial.configuration[1]]);
+        search.tell(trial.id, Outcome::Failed).unwrap();
+    }
+    assert_eq!((search.stop_reason(), search.asked()), (Some(StopReason::Budget), 16));
+    assert!(first.len() > 12, "{first:?}");
+}
+
+/// A set far too large is not listed to find that out; one that fits is, and one that nothing meets is found empty.
+#[test]
+fn listing_is_given_up_only_where_it_is_hopeless() {
+    let places = |count: i64| {
+        let values: Vec<i64> = (0..count).collect();
+        let parameters: Vec<_> = (0..count).map(|i| integers(&format!("p{i}"), &values)).collect();
+        let pairs: Vec<String> = (0..count).flat_map(|i| (0..i).map(move |j| format!("p{i} != p{j}"))).collect();
+        Space::of_walked(parameters, &pairs).unwrap()
+    };
+    let program = |space: &Space| match &space.groups[0].set {
+        Set::Walked(program) => program.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(!is_hopeless(&program(&places(8))), "40,320 orders of eight");
+    assert!(is_hopeless(&program(&places(16))), "10^13 orders of sixteen");
+    assert!(!is_hopeless(&program(&scarce())), "no dive finds one of the few");
 }
