@@ -3,7 +3,7 @@
 //! An option may name anything: a pipe that nobody writes to, a device without end, a directory.
 
 use crate::status::{Error, Result};
-use std::fs::{FileType, OpenOptions};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -16,6 +16,20 @@ const MAX_TEXT_BYTES: u64 = 16 << 20;
 ///
 /// Fails with [`Error::File`], which says what lies there instead.
 pub fn read(path: &Path, limit: u64, too_large: &str) -> Result<Vec<u8>> {
+    let file = open(path)?;
+    let data = file.metadata().map_err(|e| Error::file("read", path, e))?;
+    if data.len() > limit {
+        return Err(Error::file("read", path, too_large));
+    }
+    read_limited(&file, data.len(), limit)
+        .map_err(|e| Error::file("read", path, e))?
+        .ok_or_else(|| Error::file("read", path, too_large))
+}
+
+/// Opens a regular file for reading.
+///
+/// Fails with [`Error::File`], which says what lies there instead.
+pub fn open(path: &Path) -> Result<File> {
     // Opening a pipe would otherwise wait for its writer, and a terminal might become the process's own.
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     // Asked before, because opening a device may do things, and after, of the file in hand.
@@ -23,14 +37,8 @@ pub fn read(path: &Path, limit: u64, too_large: &str) -> Result<Vec<u8>> {
     check_regular(path, kind)?;
     let file =
         OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(|e| Error::file("open", path, e))?;
-    let data = file.metadata().map_err(|e| Error::file("read", path, e))?;
-    check_regular(path, data.file_type())?;
-    if data.len() > limit {
-        return Err(Error::file("read", path, too_large));
-    }
-    read_limited(&file, data.len(), limit)
-        .map_err(|e| Error::file("read", path, e))?
-        .ok_or_else(|| Error::file("read", path, too_large))
+    check_regular(path, file.metadata().map_err(|e| Error::file("read", path, e))?.file_type())?;
+    Ok(file)
 }
 
 /// Reads a text file from a user, without its byte order mark.

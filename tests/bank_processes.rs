@@ -7,17 +7,22 @@ use aoe::workload::{
     Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, OutputPath, Schedule, SplitK,
     Workload,
 };
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// Where a child process writes; without it the `writer` test does nothing.
+/// What a child process writes; without it the `writer` test does nothing.
+const JOB: &str = "LIBAOE_TEST_JOB";
+/// Where it writes.
 const DIRECTORY: &str = "LIBAOE_TEST_BANK";
-/// First record of a child, and how many it writes.
-const RANGE: &str = "LIBAOE_TEST_RANGE";
 /// How many processes are killed; the nightly run sets more.
 const KILLS: &str = "LIBAOE_TEST_KILLS";
+
+/// Name of the bank file.
+const FILE: &str = "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
 
 fn soc() -> Soc {
     Soc::find("Ascend910B2").unwrap()
@@ -27,114 +32,332 @@ fn open(directory: &Path) -> OperatorBank {
     OperatorBank::open(BankPaths { custom: directory.to_owned(), also_read: Vec::new() }, &soc())
 }
 
+/// Which records a process writes: numbers from `first` on, modulo `of`, some at a time, each time as of a
+/// round.
+#[derive(Debug, Clone, Copy)]
+struct Job {
+    first: u64,
+    count: u64,
+    of: u64,
+    at_a_time: u64,
+    round: u64,
+}
+
+impl Job {
+    fn text(self) -> String {
+        [self.first, self.count, self.of, self.at_a_time, self.round].map(|n| n.to_string()).join(" ")
+    }
+
+    fn parse(text: &str) -> Job {
+        let numbers: Vec<u64> = text.split(' ').map(|n| n.parse().unwrap()).collect();
+        let [first, count, of, at_a_time, round] = numbers[..] else { panic!("{text}") };
+        Job { first, count, of, at_a_time, round }
+    }
+
+    /// The numbers in the order of writing.
+    fn numbers(self) -> Vec<u64> {
+        (self.first..self.first + self.count).map(|n| n % self.of).collect()
+    }
+}
+
 fn product(number: u64) -> Workload {
     Workload::MatMul(MatMul::new(16 * (number + 1), 256, 256))
 }
 
-fn tiling(number: u64) -> Schedule {
-    let m = number as u32 + 1;
+/// The tiling of a record in a round: each round another than the one before.
+fn tiling(number: u64, round: u64) -> Schedule {
+    let base_k = [64, 32, 16][(round % 3) as usize];
     Schedule::Cube(CubeSchedule {
         used_cores: 1,
         cores: Cores { batch: 1, m: 1, n: 1, k: 1 },
-        single: Extents { batch: 1, m: u64::from(16 * m), n: 256, k: 256 },
-        l0: L0Tile { m: 16, n: 256, k_a: 64, k_b: 64 },
-        l1_a: L1Tile::panel(64, 1),
-        l1_b: L1Tile::panel(64, 1),
+        single: Extents { batch: 1, m: 16 * (number + 1), n: 256, k: 256 },
+        l0: L0Tile { m: 16, n: 256, k_a: base_k, k_b: base_k },
+        l1_a: L1Tile::panel(base_k, 1),
+        l1_b: L1Tile::panel(base_k, 1),
         buffers: Buffers { l1_a: 2, l1_b: 2, l0_a: 2, l0_b: 2, l0_c: 1 },
         order: LoopOrder::MFirst,
         l2: L2Tiling::default(),
         split_k: SplitK::None,
         output: OutputPath::Direct,
-        tiling_digits: 0,
+        unmodelled: BTreeMap::new(),
     })
 }
 
-/// Runs in a child process: writes one record after another and says so after each.
+/// The time tells the round.
+fn measured(round: u64) -> Measured {
+    Measured { before_us: 1e9, after_us: round as f64, backend: "simulator".into(), space: 1 }
+}
+
+fn save(bank: &mut OperatorBank, numbers: impl IntoIterator<Item = u64>, round: u64) -> aoe::status::Result<()> {
+    for number in numbers {
+        bank.record(&product(number), &tiling(number, round), &measured(round))?;
+    }
+    bank.save().map(|_| ())
+}
+
+/// The round of a record. Fails unless the tiling is that round's.
+fn round_of(bank: &OperatorBank, number: u64) -> Option<u64> {
+    let entry = bank.lookup(&product(number)).unwrap()?;
+    let round = entry.measured.expect("a record written here has its time").after_us as u64;
+    assert_eq!(entry.schedule, tiling(number, round), "record {number}");
+    Some(round)
+}
+
+/// Runs in a child process: writes records and says so after each save.
 #[test]
 fn writer() {
-    let (Some(directory), Ok(range)) = (std::env::var_os(DIRECTORY), std::env::var(RANGE)) else { return };
-    let (first, count) = range.split_once('+').unwrap();
-    let first: u64 = first.parse().unwrap();
+    let (Some(directory), Ok(job)) = (std::env::var_os(DIRECTORY), std::env::var(JOB)) else { return };
+    let job = Job::parse(&job);
     let mut bank = open(Path::new(&directory));
     let mut out = std::io::stdout();
-    for number in first..first + count.parse::<u64>().unwrap() {
-        let measured = Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into() };
-        bank.record(&product(number), &tiling(number), &measured).unwrap();
-        bank.save().unwrap();
-        writeln!(out, "saved {number}").unwrap();
+    for numbers in job.numbers().chunks(job.at_a_time as usize) {
+        match save(&mut bank, numbers.iter().copied(), job.round) {
+            Ok(()) => writeln!(out, "saved {}", numbers.len()).unwrap(),
+            Err(error) => {
+                writeln!(out, "failed {error}").unwrap();
+                return;
+            }
+        }
     }
 }
 
-fn spawn(directory: &Path, first: u64, count: u64) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "writer", "--nocapture"])
-        .env(DIRECTORY, directory)
-        .env(RANGE, format!("{first}+{count}"))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+fn command(directory: &Path, job: Job) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    prepare(&mut command, directory, job);
+    command
 }
 
-fn acknowledged(line: &str) -> Option<u64> {
-    line.rsplit_once("saved ").and_then(|(_, number)| number.parse().ok())
+fn prepare(command: &mut Command, directory: &Path, job: Job) {
+    command.args(["--exact", "writer", "--nocapture"]).env(DIRECTORY, directory).env(JOB, job.text());
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
 }
 
-/// Fails unless every acknowledged record is there, as it was written, and nothing is wrong.
-fn check(directory: &Path, acknowledged: &[u64]) {
-    let bank = open(directory);
-    for &number in acknowledged {
-        let entry = bank.lookup(&product(number)).unwrap();
-        assert_eq!(entry.map(|e| e.schedule), Some(tiling(number)), "record {number}");
+/// How many records an acknowledgement is for.
+fn acknowledged(line: &str) -> Option<usize> {
+    line.rsplit_once("saved ").and_then(|(_, count)| count.parse().ok())
+}
+
+/// Kills a writer after a time, counted from its start or its first save; returns the number of records that
+/// it acknowledged.
+fn kill(mut child: Child, after_first: bool, time: Duration) -> usize {
+    let started = Instant::now();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let first = if after_first { lines.by_ref().find_map(|line| acknowledged(&line)) } else { None };
+    // Where in its work the process dies is left to chance.
+    std::thread::sleep(time.saturating_sub(if after_first { Duration::ZERO } else { started.elapsed() }));
+    child.kill().unwrap();
+    let rest: usize = lines.filter_map(|line| acknowledged(&line)).sum();
+    child.wait().unwrap();
+    first.unwrap_or(0) + rest
+}
+
+fn kills() -> u64 {
+    std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+}
+
+/// Whether a writer died in the middle of a save.
+fn has_temporary(directory: &Path) -> bool {
+    let side = directory.join(".aoe").join(format!(".{FILE}.side.jsonl.tmp"));
+    side.exists() || directory.join(format!(".{FILE}.tmp")).exists()
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_that_was_acknowledged_and_leaves_no_lock() {
+    const RECORDS: u64 = 40;
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(20);
+    let mut rounds: BTreeMap<u64, u64> = BTreeMap::new();
+    let (mut saves, mut in_a_save) = (0, 0);
+    let started = Instant::now();
+    for round in 1..=kills() {
+        let job = Job { first: random.u64(0..RECORDS), count: 100_000, of: RECORDS, at_a_time: 1, round };
+        let child = command(directory.path(), job).spawn().unwrap();
+        // Most die while they write; some while they start or wait for nothing.
+        let acknowledged = kill(child, round % 8 != 0, Duration::from_micros(random.u64(0..10_000)));
+        saves += acknowledged;
+        in_a_save += u64::from(has_temporary(directory.path()));
+        let numbers = job.numbers();
+        rounds.extend(numbers[..acknowledged].iter().map(|&number| (number, round)));
+        // The save that was under way may have come to its end, and what a reader saw must stay.
+        let bank = open(directory.path());
+        if round_of(&bank, numbers[acknowledged]) == Some(round) {
+            rounds.insert(numbers[acknowledged], round);
+        }
+        for number in 0..RECORDS {
+            assert_eq!(round_of(&bank, number), rounds.get(&number).copied(), "record {number} after kill {round}");
+        }
+        assert_eq!(bank.warnings(), [""; 0], "after kill {round}");
+    }
+    println!("{saves} saves; {in_a_save} of {} kills in a save; {:?}", kills(), started.elapsed());
+    assert!(saves as u64 >= kills() / 2 && in_a_save > 0, "{saves} saves, {in_a_save} kills in a save");
+    // A writer that is left alone clears up what the killed ones left.
+    save(&mut open(directory.path()), [0], 0).unwrap();
+    let names = |path: &Path| {
+        let mut names: Vec<_> = std::fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(directory.path()), [".aoe", FILE]);
+    assert_eq!(names(&directory.path().join(".aoe")), [format!("{FILE}.side.jsonl").as_str(), "lock"]);
+}
+
+#[test]
+fn of_8_processes_that_write_1000_records_each_one_is_killed_and_nothing_acknowledged_is_lost() {
+    const EACH: u64 = 1000;
+    // The more saves, the more chances to lose something, and the longer it takes.
+    let at_a_time = if kills() > 200 { 25 } else { 250 };
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::new();
+    let jobs: Vec<_> =
+        (0..8).map(|i| Job { first: i * EACH, count: EACH, of: u64::MAX, at_a_time, round: 1 }).collect();
+    let mut children: Vec<_> = jobs.iter().map(|&job| command(directory.path(), job).spawn().unwrap()).collect();
+    let victim = random.usize(0..8);
+    let killed = kill(children.remove(victim), true, Duration::from_millis(random.u64(0..2000)));
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let saved: usize = String::from_utf8(output.stdout).unwrap().lines().filter_map(acknowledged).sum();
+        assert_eq!(saved as u64, EACH);
+    }
+    let bank = open(directory.path());
+    for (i, job) in jobs.iter().enumerate() {
+        let saved = if i == victim { killed } else { EACH as usize };
+        for &number in &job.numbers()[..saved] {
+            assert_eq!(round_of(&bank, number), Some(1), "record {number} of process {i}");
+        }
     }
     assert_eq!(bank.warnings(), [""; 0]);
 }
 
 #[test]
-fn a_killed_writer_loses_nothing_that_was_acknowledged_and_leaves_no_lock() {
-    let kills: u64 = std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(200);
+fn readers_see_whole_files_and_never_older_ones_while_processes_and_threads_write() {
+    const RECORDS: u64 = 20;
     let directory = tempfile::tempdir().unwrap();
-    let mut random = fastrand::Rng::with_seed(20);
-    let mut saved = Vec::new();
-    for kill in 0..kills {
-        // The same few records again and again: updates as well as new ones.
-        let mut child = spawn(directory.path(), kill % 50 * 4, 1000);
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let first = lines.by_ref().map_while(Result::ok).find_map(|line| acknowledged(&line));
-        // Where in its work the process dies is left to chance.
-        std::thread::sleep(Duration::from_micros(random.u64(0..5000)));
-        child.kill().unwrap();
-        saved.extend(first);
-        saved.extend(lines.map_while(Result::ok).filter_map(|line| acknowledged(&line)));
-        child.wait().unwrap();
-    }
-    saved.sort_unstable();
-    saved.dedup();
-    assert!(saved.len() as u64 >= kills.min(200) / 4, "{} records", saved.len());
-    check(directory.path(), &saved);
-    let file = "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
-    let strange = std::fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).filter(|name| {
-        let name = name.to_string_lossy();
-        name != file && name != ".aoe" && name != format!(".{file}.tmp")
+    save(&mut open(directory.path()), 0..RECORDS, 1).unwrap();
+    let is_over = AtomicBool::new(false);
+    let read = || {
+        let mut rounds = [1; RECORDS as usize];
+        let mut reads = 0;
+        while !is_over.load(Ordering::Acquire) || reads == 0 {
+            let bank = open(directory.path());
+            for number in 0..RECORDS {
+                let round = round_of(&bank, number).expect("a record is never gone");
+                assert!(round >= rounds[number as usize], "record {number} went back");
+                rounds[number as usize] = round;
+            }
+            assert_eq!(bank.warnings(), [""; 0]);
+            reads += 1;
+        }
+        rounds
+    };
+    std::thread::scope(|scope| {
+        let readers = [scope.spawn(read), scope.spawn(read)];
+        // Each number has one writer, so that its rounds only rise.
+        let threads = [0, 5].map(|first| {
+            let mut bank = open(directory.path());
+            scope.spawn(move || {
+                (2..40).for_each(|round| save(&mut bank, first..first + 5, round).unwrap());
+            })
+        });
+        let job = |first| Job { first, count: 5, of: u64::MAX, at_a_time: 1, round: 0 };
+        for round in 2..10 {
+            let children =
+                [10, 15].map(|first| command(directory.path(), Job { round, ..job(first) }).spawn().unwrap());
+            for child in children {
+                assert!(child.wait_with_output().unwrap().status.success());
+            }
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        is_over.store(true, Ordering::Release);
+        for reader in readers {
+            reader.join().unwrap();
+        }
     });
-    assert_eq!(strange.collect::<Vec<_>>(), [""; 0]);
+    let bank = open(directory.path());
+    assert!((0..10).all(|number| round_of(&bank, number) == Some(39)));
+    assert!((10..RECORDS).all(|number| round_of(&bank, number) == Some(9)));
 }
 
 #[test]
-fn processes_that_write_at_once_lose_nothing_even_when_one_is_killed() {
-    const EACH: u64 = 20;
+fn a_reader_does_not_wait_for_the_locks_that_writers_hold() {
     let directory = tempfile::tempdir().unwrap();
-    let mut children: Vec<_> = (0..4).map(|i| spawn(directory.path(), i * EACH, EACH)).collect();
-    let mut victim = children.remove(0);
-    let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines();
-    let first = lines.by_ref().map_while(Result::ok).find_map(|line| acknowledged(&line));
-    victim.kill().unwrap();
-    victim.wait().unwrap();
-    let mut saved: Vec<u64> = first.into_iter().collect();
-    saved.extend(lines.map_while(Result::ok).filter_map(|line| acknowledged(&line)));
-    for child in children {
-        assert!(child.wait_with_output().unwrap().status.success());
+    save(&mut open(directory.path()), [0], 1).unwrap();
+    let locked = [directory.path().join(FILE), directory.path().join(".aoe/lock")].map(|path| {
+        let file = std::fs::File::open(path).unwrap();
+        file.lock().unwrap();
+        file
+    });
+    assert_eq!(round_of(&open(directory.path()), 0), Some(1));
+    drop(locked);
+}
+
+/// Runs in a child process whose disk has no room: saves more and more until that fails, then less.
+#[test]
+fn filler() {
+    let (Some(directory), Ok("fill")) = (std::env::var_os(DIRECTORY), std::env::var(JOB).as_deref()) else { return };
+    let directory = Path::new(&directory);
+    let mut bank = open(directory);
+    let mut saved = 0;
+    let error = loop {
+        match save(&mut bank, saved..saved + 50, 1) {
+            Ok(()) => saved += 50,
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains(FILE), "{error}");
+    let check = |expected: u64| {
+        let bank = open(directory);
+        let found = (0..expected + 50).filter(|&number| round_of(&bank, number).is_some()).count();
+        assert_eq!((found as u64, bank.warnings()), (expected, Vec::new()));
+        assert!(!has_temporary(directory), "a temporary file takes up what little room there is");
+    };
+    check(saved);
+    if let Some(ballast) = std::env::var_os("LIBAOE_TEST_BALLAST") {
+        std::fs::remove_file(ballast).unwrap();
+        bank.save().unwrap();
+        check(saved + 50);
     }
-    saved.extend(EACH..4 * EACH);
-    check(directory.path(), &saved);
+    println!("filled after {saved} records: {error}");
+}
+
+/// Runs `filler` under a shell command that sets limits and then executes its arguments; what it printed.
+fn fill(directory: &Path, ballast: Option<&Path>, limits: &str) -> String {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{limits} && exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "filler", "--nocapture"]).env(DIRECTORY, directory).env(JOB, "fill");
+    if let Some(ballast) = ballast {
+        command.env("LIBAOE_TEST_BALLAST", ballast);
+    }
+    let output = command.output().unwrap();
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{text}");
+    text
+}
+
+#[test]
+fn a_file_that_may_grow_no_further_keeps_what_it_held() {
+    let directory = tempfile::tempdir().unwrap();
+    // 512 bytes a block; without the trap the process would be killed.
+    let text = fill(directory.path(), None, "trap '' XFSZ; ulimit -f 400");
+    assert!(text.contains("filled after") && text.contains("too large"), "{text}");
+    save(&mut open(directory.path()), 0..400, 2).unwrap();
+    assert_eq!(round_of(&open(directory.path()), 399), Some(2));
+}
+
+#[test]
+fn a_full_disk_keeps_what_it_held_and_is_written_again_once_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let disk = directory.path().display();
+    let mount = format!("mount -t tmpfs -o size=600k tmpfs '{disk}'");
+    let may_mount = Command::new("unshare").args(["-rm", "sh", "-c", &mount]).output();
+    if !may_mount.is_ok_and(|output| output.status.success()) {
+        eprintln!("not run: this system does not let a process mount a file system of its own");
+        return;
+    }
+    let ballast = directory.path().join("ballast");
+    let inside = format!("{mount} && head -c 300000 /dev/zero > '{}'", ballast.display());
+    let limits = format!("exec unshare -rm sh -c '{}", inside.replace('\'', "'\\''"));
+    let text = fill(directory.path(), Some(&ballast), &format!("{limits} && exec \"$0\" \"$@\"' \"$0\" \"$@\""));
+    assert!(text.contains("filled after") && text.contains("No space left"), "{text}");
 }

@@ -5,16 +5,18 @@ use super::form::{Form, Knowledge};
 use super::key::Key;
 use super::operator::Measured;
 use super::side::{Side, Stamp, Verdict};
-use super::storage::{self, Storage};
-use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction};
+use super::storage::Storage;
+use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
+use super::whole;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
+use prost::bytes::Bytes;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Copies of damaged files that are kept beside one bank file at most.
-const MOST_DAMAGED_COPIES: u32 = 10_000;
+/// Times that a bank is read again because a writer replaced it meanwhile.
+const MOST_READS: u32 = 100;
 
 /// A record to be written.
 #[derive(Debug, Clone)]
@@ -61,6 +63,17 @@ impl<'a> BankFile<'a> {
         }
     }
 
+    /// The file at a path.
+    pub fn at(storage: &'a dyn Storage, path: &Path, form: Form, op_type: &str) -> Self {
+        let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        Self::new(storage, path.parent().unwrap_or(Path::new("")), &name, form, op_type)
+    }
+
+    /// Its side file; an empty one where there is none that can be read.
+    pub fn side(&self) -> Side {
+        Side::parse(self.form, self.old_side().content())
+    }
+
     /// Where the file lies.
     pub fn path(&self) -> &Path {
         &self.path
@@ -69,35 +82,66 @@ impl<'a> BankFile<'a> {
     /// Reads the file and its side file; `None` where there is no bank file. A side file that cannot
     /// be read is an empty one.
     pub fn read(&self) -> Result<Option<(Document, Side)>> {
-        let Some(content) = self.content()? else { return Ok(None) };
-        let side = Side::parse(self.form, self.old_side().content());
-        Ok(Some((Document::parse(self.form, &self.op_type, &content, &side), side)))
+        let Some(mut content) = self.content()? else { return Ok(None) };
+        for attempt in 1.. {
+            let side = self.side();
+            let document = Document::parse(self.form, &self.op_type, &content, &side);
+            if document.lines.findings().is_empty() || attempt == MOST_READS {
+                return Ok(Some((document, side)));
+            }
+            // What looks wrong may be a bank file and a side file of different moments.
+            match self.content()? {
+                Some(now) if now == content => return Ok(Some((document, side))),
+                Some(now) => content = now,
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// The findings of a document as texts that name the file and the line.
     pub fn findings(&self, document: &Document) -> Vec<String> {
         let text =
             |line, reason: &str| Error::Bank { path: self.path.clone(), line: Some(line), reason: reason.into() };
-        document.findings.iter().map(|f| text(f.line, &f.reason).to_string()).collect()
+        document.lines.findings().iter().map(|f| text(f.line, &f.reason).to_string()).collect()
     }
 
-    fn content(&self) -> Result<Option<Vec<u8>>> {
-        self.storage.read(&self.path).map_err(|e| Error::file("read", &self.path, e))
+    fn content(&self) -> Result<Option<Bytes>> {
+        let content = self.storage.read(&self.path).map_err(|e| Error::file("read", &self.path, e))?;
+        Ok(content.map(Bytes::from))
     }
 
     fn old_side(&self) -> Old {
-        self.storage.read(&self.side_path).map_or(Old::Unknown, Old::from)
+        self.storage.read(&self.side_path).map_or(Old::Unknown, |content| content.map(Bytes::from).into())
     }
 
     /// Merges changes into the file as it is now and stages what is to take its place.
-    ///
-    /// The side file keeps what it said of the old records, so that a crash between the two leaves
-    /// every record vouched for; it is tidied only where no line is damaged.
     pub fn merge(
         &self,
         changes: &BTreeMap<Key, Change>,
         stamp: &Stamp,
         transaction: &mut Transaction<'_>,
+    ) -> Result<Merged> {
+        self.rewrite(transaction, |document, side| {
+            for (key, change) in changes {
+                if theirs_is_better(document, side, key, change, stamp) {
+                    continue;
+                }
+                document.put(key, &change.info, change.knowledge.clone())?;
+                side.insert(stamp.measurement(key, &change.knowledge, &change.measured));
+            }
+            Ok(())
+        })
+    }
+
+    /// Locks the file, reads it as it is now, lets `change` work on it and stages the result.
+    ///
+    /// The side file keeps what it said of the old records, so that a crash between the two leaves
+    /// every record vouched for; it is tidied only where no line is damaged.
+    pub fn rewrite(
+        &self,
+        transaction: &mut Transaction<'_>,
+        change: impl FnOnce(&mut Document, &mut Side) -> Result<()>,
     ) -> Result<Merged> {
         transaction.lock_file(&self.path)?;
         let old = Old::from(self.content()?);
@@ -105,41 +149,19 @@ impl<'a> BankFile<'a> {
         let mut side = Side::parse(self.form, old_side.content());
         let mut document = Document::parse(self.form, &self.op_type, old.content(), &side);
         let mut warnings = self.findings(&document);
-        for (key, change) in changes {
-            if theirs_is_better(&document, &side, key, change, stamp) {
-                continue;
-            }
-            document.put(key, &change.info, change.knowledge.clone())?;
-            side.insert(stamp.measurement(key, &change.knowledge, &change.measured));
+        // Without measurements there is nothing to tidy.
+        let before: Option<Vec<_>> = (!side.is_empty()).then(|| document.records().cloned().collect());
+        change(&mut document, &mut side)?;
+        if document.lines.is_damaged() {
+            warnings.push(whole::set_aside(self.storage, &self.path, old.content(), transaction)?);
+        } else if let Some(before) = before {
+            side.retain_recorded(before.iter().chain(document.records()));
         }
-        let new = document.render();
-        if document.is_damaged {
-            warnings.push(self.set_aside(old.content(), transaction)?);
-        } else {
-            let before = Document::parse(self.form, &self.op_type, old.content(), &Side::default());
-            side.retain_recorded(&[&before, &document]);
-        }
-        transaction.stage(Role::Support, &self.side_path, &side.render()?, old_side)?;
-        let differs = new != old.content();
+        transaction.stage(Role::Support, &self.side_path, &[&side.render()?], old_side)?;
+        let new = document.lines.pieces();
+        let changed = !is_made_of(old.content(), &new);
         transaction.stage(Role::Bank, &self.path, &new, old)?;
-        Ok(Merged { changed: differs, warnings })
-    }
-
-    /// Stages a copy of a damaged file as `<name>.damaged-<n>`, once, and says so.
-    fn set_aside(&self, content: &[u8], transaction: &mut Transaction<'_>) -> Result<String> {
-        for n in 1..=MOST_DAMAGED_COPIES {
-            let copy = storage::sibling(&self.path, "", &format!(".damaged-{n}"));
-            let existing = self.storage.read(&copy).map_err(|e| Error::file("read", &copy, e))?;
-            if existing.as_ref().is_some_and(|e| e != content) {
-                continue;
-            }
-            if existing.is_none() {
-                transaction.stage(Role::Support, &copy, content, Old::Absent)?;
-            }
-            return Ok(format!("bank {}: damaged; set aside as {}", self.path.display(), copy.display()));
-        }
-        let reason = format!("{MOST_DAMAGED_COPIES} damaged copies lie beside it already");
-        Err(Error::Bank { path: self.path.clone(), line: None, reason })
+        Ok(Merged { changed, warnings })
     }
 }
 

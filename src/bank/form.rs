@@ -1,25 +1,53 @@
-//! The two forms of operator records: CANN's for `MatMulV3`, ours for everything else.
+//! The forms of operator records: CANN's, one for each operator that queries its bank, and ours for
+//! everything else.
 //!
-//! Both are JSON lines with the same five fields; they differ in what `info_dict` and `knowledge` hold
+//! All are JSON lines with the same five fields; they differ in what `info_dict` and `knowledge` hold
 //! and in the file's name, so that CANN never opens a file of ours.
 
 use super::key::{Key, Unusable};
-use super::{hash, json, matmul, workload_key};
-use crate::soc::Soc;
+use super::layout::Layout;
+use super::{conv2d, hash, json, matmul, quant, workload_key};
+use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use serde_json::{Map, Value};
 
 /// Longest operator type that is spelled out in a file name; a name may have 255 bytes.
-const LONGEST_OP_TYPE: usize = 100;
+pub const LONGEST_OP_TYPE: usize = 100;
 
 /// Which form a bank file has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// CANN's `MatMulV3` runtime bank.
-    MatMulV3,
+    /// CANN's runtime bank of an operator whose key structure is known.
+    Runtime(&'static Layout),
+    /// CANN's runtime bank of any other operator: its records are kept and none is used.
+    Unknown,
     /// Our form: canonical workload and canonical schedule.
     Canonical,
+}
+
+/// Whose tiling fields the knowledge of a runtime bank holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Terms {
+    /// `MatMulV3`'s.
+    MatMul,
+    /// `QuantBatchMatmulV3`'s.
+    Quant,
+    /// `Conv2DV2`'s.
+    Conv2d,
+    /// Those of an operator that are not decoded.
+    Opaque,
+}
+
+impl Terms {
+    fn of(layout: &Layout) -> Terms {
+        match layout.op_type() {
+            "MatMulV3" | "Mc2MatMulV3" => Terms::MatMul,
+            "QuantBatchMatmulV3" | "Mc2QuantBatchMatmulV3" => Terms::Quant,
+            "Conv2DV2" => Terms::Conv2d,
+            _ => Terms::Opaque,
+        }
+    }
 }
 
 /// `knowledge` as a form understands it.
@@ -27,31 +55,49 @@ pub enum Form {
 pub enum Knowledge {
     /// `MatMulV3`'s tiling.
     Tiling(matmul::Tiling),
+    /// `QuantBatchMatmulV3`'s tiling.
+    Quant(quant::Tiling),
+    /// `Conv2DV2`'s tiling.
+    Conv2d(conv2d::Tiling),
+    /// The fields of an operator of CANN's whose tiling has no canonical schedule.
+    Opaque(Map<String, Value>),
     /// A canonical schedule.
     Schedule(Schedule),
 }
 
 impl Form {
-    /// The form that holds the records of a workload.
-    pub fn of(workload: &Workload) -> Form {
-        match workload {
-            Workload::MatMul(w) if matmul::has_key(w) => Form::MatMulV3,
-            _ => Form::Canonical,
-        }
+    /// The form that holds the records of a workload on a SoC: CANN's where its operator on such a part asks
+    /// the bank for it, else ours.
+    ///
+    /// `MatMulV3` asks on 910B, 910C and 310P (on 950 its other implementation does not), quantised products
+    /// on 310P, `Conv2DV2` on 950.
+    pub fn of(workload: &Workload, soc: &Soc) -> Form {
+        let op_type = match (workload, soc.arch) {
+            (Workload::MatMul(w), Arch::C220 | Arch::M200) if matmul::has_key(w) => matmul::OP_TYPE,
+            (Workload::MatMul(w), Arch::M200) if quant::has_key(w) => quant::OP_TYPE,
+            (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
+            _ => return Form::Canonical,
+        };
+        Form::runtime(op_type)
+    }
+
+    /// The form of CANN's runtime bank of an operator type.
+    pub fn runtime(op_type: &str) -> Form {
+        Layout::of(op_type).map_or(Form::Unknown, Form::Runtime)
     }
 
     /// Operator type of the records of a workload.
     pub fn op_type(self, workload: &Workload) -> &str {
         match self {
-            Form::MatMulV3 => matmul::OP_TYPE,
-            Form::Canonical => workload.op_type(),
+            Form::Runtime(layout) => layout.op_type(),
+            Form::Unknown | Form::Canonical => workload.op_type(),
         }
     }
 
     /// Whether records of this version are understood. CANN's are 0 everywhere and CANN does not look;
     /// ours is raised when the canonical workload or schedule changes its meaning.
     pub fn reads_version(self, version: u64) -> bool {
-        self == Form::MatMulV3 || version == 0
+        self != Form::Canonical || version == 0
     }
 
     /// Name of the bank file of an operator type. Characters that a file name should not hold become
@@ -63,7 +109,7 @@ impl Form {
             op = format!("{op}-{:016x}", hash::digest(op_type.as_bytes()));
         }
         let form = match self {
-            Form::MatMulV3 => "runtime_kb",
+            Form::Runtime(_) | Form::Unknown => "runtime_kb",
             Form::Canonical => "aoe_kb",
         };
         format!("{}_{}_AiCore_{op}_{form}.json", soc_name(soc), soc.ai_core_cnt)
@@ -71,22 +117,23 @@ impl Form {
 
     /// The `info_dict` of a workload.
     pub fn info_dict(self, workload: &Workload) -> Value {
-        match (self, workload) {
-            (Form::MatMulV3, Workload::MatMul(w)) => Value::Object(matmul::info_dict(w)),
+        let terms = if let Form::Runtime(layout) = self { Terms::of(layout) } else { Terms::Opaque };
+        match (terms, workload) {
+            (Terms::MatMul, Workload::MatMul(w)) => Value::Object(matmul::info_dict(w)),
+            (Terms::Quant, Workload::MatMul(w)) => Value::Object(quant::info_dict(w)),
+            (Terms::Conv2d, Workload::Conv(w)) => Value::Object(conv2d::info_dict(w)),
             _ => workload_key::info_dict(workload),
         }
     }
 
     /// The key of an `info_dict`.
     pub fn key(self, info: &Value) -> Result<Key, Unusable> {
-        let bytes = match self {
-            Form::MatMulV3 => matmul::pack_key(json::object(info, "info_dict").map_err(Unusable::Damaged)?)?,
-            Form::Canonical => {
-                json::object(info, "info_dict").map_err(Unusable::Damaged)?;
-                json::to_sorted_text(info).into_bytes()
-            }
-        };
-        Ok(Key::new(bytes))
+        let fields = json::object(info, "info_dict").map_err(Unusable::Damaged)?;
+        match self {
+            Form::Runtime(layout) => layout.pack(fields),
+            Form::Unknown => Err(Unusable::Foreign("the key structure of this operator is not known".into())),
+            Form::Canonical => Ok(Key::new(json::to_sorted_text(info).into_bytes())),
+        }
     }
 
     /// The key of a workload.
@@ -97,30 +144,111 @@ impl Form {
         })
     }
 
-    /// Reads a `knowledge` object.
+    /// Reads a `knowledge` object. As in CANN a missing field keeps its default and an unknown one is
+    /// ignored.
     pub fn knowledge(self, value: &Value) -> Result<Knowledge, Unusable> {
         let map = json::object(value, "knowledge").map_err(Unusable::Damaged)?;
-        match self {
-            Form::MatMulV3 => matmul::Tiling::from_knowledge(map).map(Knowledge::Tiling).map_err(Unusable::Damaged),
-            Form::Canonical => serde_json::from_value(value.clone())
-                .map(Knowledge::Schedule)
-                .map_err(|e| Unusable::Damaged(format!("knowledge is no schedule: {e}"))),
+        let layout = match self {
+            Form::Runtime(layout) => layout,
+            Form::Unknown => return Ok(Knowledge::Opaque(map.clone())),
+            Form::Canonical => {
+                return serde_json::from_value(value.clone())
+                    .map(Knowledge::Schedule)
+                    .map_err(|e| Unusable::Damaged(format!("knowledge is no schedule: {e}")));
+            }
+        };
+        match Terms::of(layout) {
+            Terms::MatMul => matmul::Tiling::from_knowledge(map).map(Knowledge::Tiling),
+            Terms::Quant => quant::Tiling::from_knowledge(map).map(Knowledge::Quant),
+            Terms::Conv2d => conv2d::Tiling::from_knowledge(map).map(Knowledge::Conv2d),
+            Terms::Opaque => Ok(Knowledge::Opaque(map.clone())),
+        }
+        .map_err(Unusable::Damaged)
+    }
+
+    /// The knowledge with these values, in the order of [`Form::knowledge_fields`]; `None` where that is no
+    /// complete list of what it holds.
+    pub fn knowledge_with(self, values: &[u32]) -> Option<Knowledge> {
+        let Form::Runtime(layout) = self else { return None };
+        Some(match Terms::of(layout) {
+            Terms::MatMul => Knowledge::Tiling(matmul::Tiling::from_values(values.try_into().ok()?)),
+            Terms::Quant => Knowledge::Quant(quant::Tiling::from_values(values.try_into().ok()?)),
+            Terms::Conv2d => Knowledge::Conv2d(conv2d::Tiling::from_values(values.try_into().ok()?)),
+            Terms::Opaque => return None,
+        })
+    }
+
+    /// The fields without which a `knowledge` written here would be none: those that are written always.
+    pub fn knowledge_fields(self) -> &'static [&'static str] {
+        // A canonical schedule that lacks a field is none, and what is not understood is not written.
+        let Form::Runtime(layout) = self else { return &[] };
+        match Terms::of(layout) {
+            Terms::MatMul => matmul::Tiling::NAMES,
+            Terms::Quant => quant::Tiling::NAMES,
+            Terms::Conv2d => conv2d::Tiling::NAMES,
+            Terms::Opaque => &[],
         }
     }
 
     /// The knowledge that says a schedule of a workload. Fails with [`Error::IllegalSchedule`] when the
     /// form cannot.
     pub fn knowledge_of(self, schedule: &Schedule, workload: &Workload) -> Result<Knowledge> {
-        match (self, schedule, workload) {
-            (Form::MatMulV3, Schedule::Cube(s), Workload::MatMul(w)) => {
+        let layout = match self {
+            Form::Runtime(layout) => layout,
+            Form::Unknown => return Err(unwritten("an operator of an unknown type")),
+            Form::Canonical => return Ok(Knowledge::Schedule(schedule.clone())),
+        };
+        match (Terms::of(layout), schedule, workload) {
+            (Terms::MatMul, Schedule::Cube(s), Workload::MatMul(w)) => {
                 Ok(Knowledge::Tiling(matmul::Tiling::from_schedule(s)?.widened(w)))
             }
-            (Form::MatMulV3, ..) => {
-                Err(Error::IllegalSchedule { rule: "a matrix product needs a cube schedule".into() })
+            (Terms::Quant, Schedule::Cube(s), Workload::MatMul(w)) => {
+                Ok(Knowledge::Quant(quant::Tiling::from_schedule(s, w)?))
             }
-            (Form::Canonical, schedule, _) => Ok(Knowledge::Schedule(schedule.clone())),
+            (Terms::Conv2d, Schedule::Cube(s), Workload::Conv(w)) => {
+                Ok(Knowledge::Conv2d(conv2d::Tiling::from_schedule(s, w)?))
+            }
+            (Terms::Opaque, ..) => Err(unwritten(layout.op_type())),
+            (Terms::MatMul | Terms::Quant | Terms::Conv2d, ..) => Err(Error::IllegalSchedule {
+                rule: format!("bank record of {}: {workload} with such a schedule is none", layout.op_type()),
+            }),
         }
     }
+}
+
+/// Which schedules of one workload a bank's records can say, for those who choose among schedules.
+#[derive(Debug, Clone, Copy)]
+pub struct Sayable<'a> {
+    form: Form,
+    workload: &'a Workload,
+    soc: &'a Soc,
+}
+
+impl<'a> Sayable<'a> {
+    /// The schedules that can be recorded for a workload on a SoC.
+    pub fn of(workload: &'a Workload, soc: &'a Soc) -> Sayable<'a> {
+        Sayable { form: Form::of(workload, soc), workload, soc }
+    }
+
+    /// Whether every legal schedule can be recorded, so that none need be asked about.
+    pub fn is_everything(&self) -> bool {
+        match self.form {
+            Form::Runtime(layout) => Terms::of(layout) == Terms::MatMul,
+            Form::Unknown => false,
+            Form::Canonical => true,
+        }
+    }
+
+    /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say or at which CANN
+    /// would stop.
+    pub fn check(&self, schedule: &Schedule) -> Result<()> {
+        self.form.knowledge_of(schedule, self.workload)?.check_accepted(self.workload, self.soc)
+    }
+}
+
+/// The error for a record that this library keeps and does not write.
+fn unwritten(op_type: &str) -> Error {
+    Error::IllegalSchedule { rule: format!("bank record of {op_type}: its tiling fields are not decoded") }
 }
 
 impl Knowledge {
@@ -128,6 +256,7 @@ impl Knowledge {
     pub fn check_accepted(&self, workload: &Workload, soc: &Soc) -> Result<()> {
         match (self, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) => tiling.check_split(w, soc.ai_core_cnt),
+            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => tiling.check_panels(w),
             _ => Ok(()),
         }
     }
@@ -136,10 +265,15 @@ impl Knowledge {
     pub fn schedule(&self, workload: &Workload) -> Result<Schedule> {
         match (self, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.narrowed(w).schedule(w)?)),
-            (Knowledge::Tiling(_), _) => Err(Error::Workload {
+            (Knowledge::Quant(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Tiling(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_), _) => Err(Error::Workload {
                 workload: workload.to_string(),
-                reason: "the record is one of a matrix product".into(),
+                reason: "the record is one of another kind of work".into(),
             }),
+            (Knowledge::Opaque(_), _) => {
+                Err(Error::IllegalSchedule { rule: "bank record: its tiling fields are not decoded".into() })
+            }
             (Knowledge::Schedule(schedule), _) => Ok(schedule.clone()),
         }
     }
@@ -148,6 +282,9 @@ impl Knowledge {
     pub fn to_fields(&self) -> Result<Map<String, Value>> {
         let schedule = match self {
             Knowledge::Tiling(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Quant(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Conv2d(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Opaque(fields) => return Ok(fields.clone()),
             Knowledge::Schedule(schedule) => schedule,
         };
         match serde_json::to_value(schedule) {
@@ -167,7 +304,7 @@ fn hexadecimal(nibble: u8) -> char {
 }
 
 /// Letters, digits and `plain` stay; any other byte becomes `-` and its hexadecimal code.
-fn file_safe(text: &str, plain: &[u8]) -> String {
+pub fn file_safe(text: &str, plain: &[u8]) -> String {
     let mut name = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || plain.contains(&byte) {

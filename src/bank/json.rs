@@ -56,6 +56,20 @@ pub fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(whole).map(|f| f as i64))
 }
 
+/// A text of any length as a message quotes it.
+pub fn cut(text: &str) -> String {
+    const LETTERS: usize = 60;
+    match text.char_indices().nth(LETTERS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// A 64-bit number as CANN writes one in a text: decimal digits, no sign, no zero before them.
+pub fn decimal(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number: &u64| number.to_string() == text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{integer, to_sorted_text};

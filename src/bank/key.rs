@@ -1,15 +1,16 @@
 //! What identifies a record, and why one may be unusable.
 
 use super::hash;
+use std::sync::Arc;
 
-/// What makes two records the same: CANN's packed structure, or the text of our `info_dict`.
+/// What makes two records the same: CANN's packed structure, or the text of our `info_dict`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(Box<[u8]>);
+pub struct Key(Arc<[u8]>);
 
 impl Key {
     /// The key with these bytes.
     pub fn new(bytes: Vec<u8>) -> Key {
-        Key(bytes.into_boxed_slice())
+        Key(bytes.into())
     }
 
     /// The bytes.

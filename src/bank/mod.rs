@@ -1,29 +1,59 @@
 //! CANN's knowledge banks: formats, keys, paths, durable writes.
 //!
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
-//! expects; `matmul` and `workload_key` make keys; `form` tells CANN's record form from ours; `document`
-//! is a bank file as lines; `side` holds what a record cost; `storage` is the seam to the file system;
-//! `transaction` replaces several files or none; `file` puts them together; `neighbours` finds records of
-//! near workloads; `operator` is what a tuner uses.
+//! expects; `layout` packs CANN's keys; `matmul` and `workload_key` make keys; `form` tells CANN's record
+//! form from ours; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
+//! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
+//! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
+//! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
+//! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
+//! `file_name` says of each file; `inspect` looks at files from outside. The banks of the older operator
+//! generations (`unified`), of subgraphs and of gradients stand beside these.
 
+mod conv2d;
+mod disk;
 mod document;
 mod file;
+mod file_name;
 mod form;
+pub mod gradient;
 mod hash;
+mod index;
+pub mod inspect;
 mod json;
 mod key;
+mod layout;
+mod lines;
 mod matmul;
+mod merge;
 mod neighbours;
 mod operator;
 mod paths;
+mod quant;
+mod reader;
 mod side;
 mod storage;
+pub mod subgraph;
+mod tiling;
 mod transaction;
+mod trials;
+pub mod unified;
+mod whole;
 mod workload_key;
 
 #[cfg(test)]
 mod tests;
 
+pub use disk::Disk;
+pub use file_name::FileName;
+pub use form::Sayable;
+pub use index::{Found, Index, Part};
+pub use key::{Key, Unusable};
+pub use layout::{Field, FieldType, Layout};
+pub use lines::Finding;
+pub use merge::{MergeOutcome, merge};
 pub use operator::{Entry, Measured, OperatorBank};
-pub use paths::{BankEnvironment, BankPaths};
-pub use storage::{Disk, Guard, Storage};
+pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};
+pub use storage::{Guard, NewFile, Storage};
+pub use trials::{KnownTrial, KnownTrials, TrialStore};
+pub use whole::{Content, Updated, load, update};

@@ -5,7 +5,7 @@
 
 use super::form::{Form, Knowledge};
 use super::key::Key;
-use super::{json, matmul};
+use super::{conv2d, json, matmul};
 use crate::status::Result;
 use crate::workload::{MatMul, Schedule, Workload};
 use rustc_hash::FxHashMap;
@@ -65,21 +65,29 @@ impl Index {
 impl Neighbour {
     /// The schedule for the neighbour itself, which is like `workload` but for its extents.
     fn schedule(&self, workload: &Workload) -> Result<Schedule> {
-        match (workload, &self.knowledge, &self.extents[..]) {
-            (Workload::MatMul(w), Knowledge::Tiling(_), &[m, k, n]) => {
-                self.knowledge.schedule(&Workload::MatMul(MatMul { m, k, n, ..w.clone() }))
+        let own = match (workload, &self.knowledge, &self.extents[..]) {
+            (Workload::MatMul(w), Knowledge::Tiling(_) | Knowledge::Quant(_), &[m, k, n]) => {
+                Some(Workload::MatMul(MatMul { m, k, n, ..w.clone() }))
             }
-            _ => self.knowledge.schedule(workload),
-        }
+            (Workload::Conv(w), Knowledge::Conv2d(_), extents) => conv2d::of_extents(w, extents).map(Workload::Conv),
+            _ => None,
+        };
+        self.knowledge.schedule(own.as_ref().unwrap_or(workload))
     }
 }
 
 fn place(form: Form, key: &Key) -> Option<Place> {
     match form {
-        Form::MatMulV3 => {
-            let (kind, extents) = matmul::split_key(key.bytes())?;
+        Form::Runtime(layout) if layout.op_type() == conv2d::OP_TYPE => {
+            let kind = layout.without(key.bytes(), conv2d::EXTENTS)?;
+            let extent = |name: &str| layout.field(name)?.read(key.bytes())?.as_u64();
+            Some(Place { kind, extents: conv2d::EXTENTS.into_iter().map(extent).collect::<Option<_>>()? })
+        }
+        Form::Runtime(layout) => {
+            let (kind, extents) = matmul::split_key(layout, key.bytes())?;
             Some(Place { kind, extents: extents.to_vec() })
         }
+        Form::Unknown => None,
         Form::Canonical => {
             let mut info: Value = serde_json::from_slice(key.bytes()).ok()?;
             let mut extents = Vec::new();

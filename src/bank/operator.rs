@@ -1,5 +1,6 @@
 //! The operator bank as a tuner sees it: look up, record, save.
 
+use super::disk::Disk;
 use super::document::Document;
 use super::file::{BankFile, Change};
 use super::form::{self, Form, Knowledge};
@@ -7,8 +8,9 @@ use super::key::Key;
 use super::neighbours::Index;
 use super::paths::BankPaths;
 use super::side;
-use super::storage::{Disk, Storage};
+use super::storage::Storage;
 use super::transaction::Transaction;
+use super::trials::TrialStore;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, check};
@@ -26,6 +28,8 @@ pub struct Measured {
     pub after_us: f64,
     /// Name of the backend that measured.
     pub backend: String,
+    /// Version of the space that was searched; 0 where that is not known.
+    pub space: u32,
 }
 
 /// What the bank holds for a workload.
@@ -114,6 +118,13 @@ impl OperatorBank {
         &self.paths
     }
 
+    /// The trials kept with the bank. They are apart from it: the threads of a tuning may use them while the
+    /// bank is written.
+    pub fn trials(&self) -> TrialStore {
+        let (storage, directory) = (Arc::clone(&self.storage), self.paths.custom.clone());
+        TrialStore::new(storage, directory, self.soc.clone(), self.soc_fields, self.date.clone())
+    }
+
     /// Fails when the bank could not be written as things stand: a tuning should know before it begins,
     /// not when it ends. Writes nothing.
     pub fn check_writable(&self) -> Result<()> {
@@ -128,7 +139,7 @@ impl OperatorBank {
     /// Names the record that a workload is kept under. Workloads with equal names share one record:
     /// CANN's key rounds sizes and folds the 16-bit types.
     pub fn record_name(&self, workload: &Workload) -> Result<String> {
-        let form = Form::of(workload);
+        let form = Form::of(workload, &self.soc);
         let key = form.key_of(workload)?;
         Ok(format!("{}#{:016x}", form.file_name(form.op_type(workload), &self.soc), key.digest()))
     }
@@ -139,7 +150,7 @@ impl OperatorBank {
     /// A record that is illegal for the workload on this SoC is a miss and is named in
     /// [`OperatorBank::warnings`]. Fails when a file exists and cannot be read.
     pub fn lookup(&self, workload: &Workload) -> Result<Option<Entry>> {
-        let form = Form::of(workload);
+        let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
@@ -160,6 +171,7 @@ impl OperatorBank {
                         before_us: m.before_us,
                         after_us: m.after_us,
                         backend: m.backend.clone(),
+                        space: m.space,
                     });
                     return Ok(Some(Entry { schedule, measured, source: layer.path.clone() }));
                 }
@@ -174,7 +186,7 @@ impl OperatorBank {
     /// large or small. Each is as it is for its own workload, and may be illegal for this one; what is
     /// recorded and not saved yet is not among them. Fails when a file exists and cannot be read.
     pub fn neighbours(&self, workload: &Workload, count: usize) -> Result<Vec<Schedule>> {
-        let form = Form::of(workload);
+        let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
         let loaded = self.loaded(&form.file_name(op_type, &self.soc), form, op_type)?;
         Ok(loaded.index(form).nearest(form, workload, &form.key_of(workload)?, count))
@@ -192,7 +204,7 @@ impl OperatorBank {
     /// [`Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, or at which
     /// CANN would stop with an error.
     pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
-        let form = Form::of(workload);
+        let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;

@@ -4,9 +4,10 @@
 //! of CANN's. It also tells the records written here from what other programs made of them.
 //! Every line carries a sum over itself; a line that does not add up is as good as absent.
 
-use super::document::Document;
+use super::document::Record;
 use super::form::{Form, Knowledge};
 use super::key::Key;
+use super::lines::by_parts;
 use super::operator::Measured;
 use super::{hash, json};
 use crate::soc::Soc;
@@ -35,6 +36,8 @@ pub struct Measurement {
     pub soc_fields: u64,
     /// Day of the measurement, `YYYY-MM-DD`.
     pub date: String,
+    /// Version of the space that was searched; 0 where that is not known.
+    pub space: u32,
 }
 
 /// What the measurements of one save have in common.
@@ -61,6 +64,7 @@ impl Stamp {
             soc: self.soc.clone(),
             soc_fields: self.soc_fields,
             date: self.date.clone(),
+            space: measured.space,
         }
     }
 }
@@ -87,10 +91,18 @@ impl Side {
     /// Reads a side file; lines that do not add up are left out.
     pub fn parse(form: Form, content: &[u8]) -> Side {
         let mut side = Side::default();
-        for measurement in content.split(|&b| b == b'\n').filter_map(|line| parse_line(form, line)) {
+        let lines: Vec<_> = content.split(|&b| b == b'\n').collect();
+        let parts =
+            by_parts(&lines, |lines| lines.iter().filter_map(|line| parse_line(form, line)).collect::<Vec<_>>());
+        for measurement in parts.into_iter().flatten() {
             side.insert(measurement);
         }
         side
+    }
+
+    /// Whether nothing is known of any record.
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
     }
 
     /// Adds a measurement; a second one of the same record replaces the first.
@@ -104,10 +116,10 @@ impl Side {
         known.push(measurement);
     }
 
-    /// Keeps the measurements of records that stand in one of the documents.
-    pub fn retain_recorded(&mut self, documents: &[&Document]) {
+    /// Keeps the measurements of these records.
+    pub fn retain_recorded<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         let mut recorded: FxHashMap<u64, Vec<&Knowledge>> = FxHashMap::default();
-        for record in documents.iter().flat_map(|d| d.records()) {
+        for record in records {
             recorded.entry(record.key.digest()).or_default().push(&record.knowledge);
         }
         for (key, known) in &mut self.by_key {
@@ -120,9 +132,14 @@ impl Side {
         self.keys_by_id.get(&id).map_or(&[], Vec::as_slice)
     }
 
+    /// The measurements of records of a key.
+    pub fn of_key(&self, key: &Key) -> &[Measurement] {
+        self.by_key.get(&key.digest()).map_or(&[], Vec::as_slice)
+    }
+
     /// Judges a record.
     pub fn verdict(&self, key: &Key, knowledge: &Knowledge) -> Verdict<'_> {
-        let known = self.by_key.get(&key.digest()).map_or(&[][..], Vec::as_slice);
+        let known = self.of_key(key);
         match known.iter().find(|m| m.knowledge == *knowledge) {
             Some(measurement) => Verdict::Vouched(measurement),
             None if known.is_empty() => Verdict::Unknown,
@@ -132,10 +149,10 @@ impl Side {
 
     /// The file, in an order that depends on nothing but its content.
     pub fn render(&self) -> Result<Vec<u8>> {
-        let mut lines = Vec::new();
-        for measurement in self.by_key.values().flatten() {
-            lines.push((measurement.id, to_line(measurement)?));
-        }
+        let measurements: Vec<_> = self.by_key.values().flatten().collect();
+        let parts =
+            by_parts(&measurements, |part| part.iter().map(|m| Ok((m.id, to_line(m)?))).collect::<Result<Vec<_>>>());
+        let mut lines = parts.into_iter().collect::<Result<Vec<_>>>()?.concat();
         lines.sort_unstable();
         Ok(lines.into_iter().flat_map(|(_, line)| (line + "\n").into_bytes()).collect())
     }
@@ -158,6 +175,7 @@ fn to_line(m: &Measurement) -> Result<String> {
     fields.insert("knowledge".into(), m.knowledge.to_fields()?.into());
     fields.insert("soc".into(), m.soc.as_str().into());
     fields.insert("soc_fields".into(), hexadecimal(m.soc_fields).into());
+    fields.insert("space".into(), m.space.into());
     let sum = hash::digest(json::to_sorted_text(&Value::Object(fields.clone())).as_bytes());
     fields.insert("sum".into(), hexadecimal(sum).into());
     Ok(json::to_sorted_text(&Value::Object(fields)))
@@ -182,6 +200,8 @@ fn parse_line(form: Form, line: &[u8]) -> Option<Measurement> {
         soc: text("soc")?,
         soc_fields: number(&fields["soc_fields"])?,
         date: text("date")?,
+        // Lines of before there were versions have none.
+        space: fields["space"].as_u64().and_then(|v| u32::try_from(v).ok()).unwrap_or(0),
     })
 }
 

@@ -1,26 +1,49 @@
 //! The few file operations a bank needs, as a trait: the seam through which tests crash and fail them.
+//!
+//! Each method is one system call, so that a test sees every moment at which a crash or an error may come;
+//! what must follow what is written once, in the functions below.
 
-use rustix::fs::Access;
-use std::fs::{File, OpenOptions, Permissions};
+use crate::output_file::directory_of;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// Mode of new bank files, as CANN creates them.
-const FILE_MODE: u32 = 0o640;
+/// Bytes that small pieces of a content are gathered to before they are written.
+const GATHERED: usize = 1 << 20;
 
 /// A held lock; dropping it (or the death of the process) releases it.
 #[derive(Debug)]
 pub struct Guard {
     /// The locked file, for locks of the operating system.
-    _file: Option<File>,
+    file: Option<File>,
 }
 
 impl Guard {
+    /// A lock on this open file.
+    pub const fn of(file: File) -> Guard {
+        Guard { file: Some(file) }
+    }
+
     /// A lock that needs no file of the operating system.
     pub const fn none() -> Guard {
-        Guard { _file: None }
+        Guard { file: None }
     }
+}
+
+impl Drop for Guard {
+    /// Closing alone would not do: a child that the process forked meanwhile has the file open too, and
+    /// would hold the lock for as long as it lives.
+    fn drop(&mut self) {
+        if let Some(Err(e)) = self.file.as_ref().map(File::unlock) {
+            log::warn!("a lock is released only when its file is closed everywhere: {e}");
+        }
+    }
+}
+
+/// A file that is being written.
+pub trait NewFile: Write {
+    /// Makes what was written durable; the file's name is another matter ([`Storage::sync_directory`]).
+    fn sync(&mut self) -> io::Result<()>;
 }
 
 /// File operations. Paths are absolute or relative to the process's directory.
@@ -28,8 +51,14 @@ pub trait Storage: Send + Sync {
     /// The whole content of a regular file; `None` where there is no file of this name.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
-    /// Creates a directory and its parents, durably.
-    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Where a path leads that may be a symbolic link, also one to a file that does not exist.
+    fn target(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Makes one directory. Fails with [`ErrorKind::AlreadyExists`] where something has the name.
+    fn make_directory(&self, path: &Path) -> io::Result<()>;
+
+    /// Whether a path is a directory.
+    fn is_directory(&self, path: &Path) -> bool;
 
     /// Whether files could be created in a directory, or the directory be created, as far as
     /// permissions tell.
@@ -39,9 +68,9 @@ pub trait Storage: Send + Sync {
     /// file does not exist. Fails with [`ErrorKind::Unsupported`] where the file system has no locks.
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>>;
 
-    /// Creates or truncates a file, writes it and makes its content durable. The file gets the
-    /// permissions of `like` where that exists.
-    fn write(&self, path: &Path, content: &[u8], like: &Path) -> io::Result<()>;
+    /// Creates a file, with the permissions of `like` where that exists. Fails with
+    /// [`ErrorKind::AlreadyExists`] where something has the name.
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>>;
 
     /// Renames a file, replacing the target atomically.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -49,26 +78,78 @@ pub trait Storage: Send + Sync {
     /// Makes a directory's entries durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
-    /// Removes a file.
+    /// Removes a file. Fails with [`ErrorKind::NotFound`] where there is none.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// Replaces a file so that whoever reads it, now or after a crash at any moment, finds the old or the
-/// new content whole. The caller holds the lock under which this directory is written.
-pub fn replace(storage: &dyn Storage, path: &Path, content: &[u8]) -> io::Result<()> {
-    let temporary = temporary(path);
-    let written = storage.write(&temporary, content, path).and_then(|()| storage.rename(&temporary, path));
-    if let Err(e) = written {
-        // Best effort: the next writer truncates what remains.
-        let _ = storage.remove(&temporary);
-        return Err(e);
+/// Creates a directory and its parents, durably. Those that are there already may have been made by a
+/// process that died before they were durable, so all are synced.
+pub fn create_directories(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+    let parent = directory_of(path);
+    if parent == path {
+        return Ok(());
     }
-    storage.sync_directory(path.parent().unwrap_or(Path::new(".")))
+    create_directories(storage, parent)?;
+    let is_new = !storage.is_directory(path);
+    if is_new {
+        match storage.make_directory(path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && storage.is_directory(path) => {}
+            other => other?,
+        }
+    }
+    match storage.sync_directory(parent) {
+        // Not ours to open, or of a kind that is never synced: an old directory.
+        Err(e) if !is_new && matches!(e.kind(), ErrorKind::PermissionDenied | ErrorKind::InvalidInput) => Ok(()),
+        other => other,
+    }
 }
 
-/// The name under which a file's new content is written before it takes the file's place.
-pub fn temporary(path: &Path) -> PathBuf {
-    sibling(path, ".", ".tmp")
+/// Writes a new file of pieces, one behind the other, and makes its content durable. What a killed writer left under the name goes first.
+/// The file gets the permissions of `like` where that exists.
+pub fn write(storage: &dyn Storage, path: &Path, content: &[&[u8]], like: &Path) -> io::Result<()> {
+    write_unsynced(storage, path, content, like)?.sync()
+}
+
+fn write_unsynced(storage: &dyn Storage, path: &Path, content: &[&[u8]], like: &Path) -> io::Result<Box<dyn NewFile>> {
+    match storage.remove(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let mut file = storage.create(path, like)?;
+    // A `BufWriter` would try again what failed when it is dropped.
+    let mut gathered = Vec::with_capacity(content.iter().map(|piece| piece.len()).sum::<usize>().min(GATHERED));
+    for piece in content {
+        if gathered.len() + piece.len() > GATHERED {
+            file.write_all(&gathered)?;
+            gathered.clear();
+        }
+        gathered.extend_from_slice(piece);
+    }
+    file.write_all(&gathered)?;
+    Ok(file)
+}
+
+/// Replaces a file so that whoever reads it, now or after a crash at any moment, finds the old or the
+/// new content whole. `temporary` is a name beside it that no other writer uses.
+pub fn replace(storage: &dyn Storage, path: &Path, temporary: &Path, content: &[&[u8]]) -> io::Result<()> {
+    let written = write(storage, temporary, content, path).and_then(|()| storage.rename(temporary, path));
+    if let Err(e) = written {
+        // Best effort: the next writer removes what remains.
+        let _ = storage.remove(temporary);
+        return Err(e);
+    }
+    storage.sync_directory(directory_of(path))
+}
+
+/// Replaces a file so that whoever reads it now finds the old or the new content whole. A crash may leave
+/// anything: this is for what can do without.
+pub fn replace_unsynced(storage: &dyn Storage, path: &Path, temporary: &Path, content: &[u8]) -> io::Result<()> {
+    let written = write_unsynced(storage, temporary, &[content], path).and_then(|_| storage.rename(temporary, path));
+    if written.is_err() {
+        // Best effort: the next writer removes what remains.
+        let _ = storage.remove(temporary);
+    }
+    written
 }
 
 /// The path of a file beside another one: its name between a prefix and a suffix.
@@ -77,113 +158,4 @@ pub fn sibling(path: &Path, prefix: &str, suffix: &str) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(suffix);
     path.with_file_name(name)
-}
-
-/// The file system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
-
-impl Storage for Disk {
-    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        match std::fs::metadata(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(e),
-            Ok(data) if !data.is_file() => {
-                return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
-            }
-            Ok(_) => {}
-        }
-        match std::fs::read(path) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            other => other.map(Some),
-        }
-    }
-
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        let missing: Vec<_> = path.ancestors().take_while(|p| !p.as_os_str().is_empty() && !p.is_dir()).collect();
-        for directory in missing.into_iter().rev() {
-            match std::fs::create_dir(directory) {
-                Err(e) if e.kind() == ErrorKind::AlreadyExists && directory.is_dir() => {}
-                other => other?,
-            }
-            let parent = directory.parent().filter(|p| !p.as_os_str().is_empty());
-            self.sync_directory(parent.unwrap_or(Path::new(".")))?;
-        }
-        Ok(())
-    }
-
-    fn check_writable(&self, directory: &Path) -> io::Result<()> {
-        let is_there = |p: &&Path| p.symlink_metadata().is_ok();
-        let nearest =
-            directory.ancestors().filter(|p| !p.as_os_str().is_empty()).find(is_there).unwrap_or(Path::new("."));
-        if !nearest.is_dir() {
-            let reason = format!("{} is no directory", nearest.display());
-            return Err(io::Error::new(ErrorKind::NotADirectory, reason));
-        }
-        let refused = |e: rustix::io::Errno| io::Error::new(e.kind(), format!("{}: {e}", nearest.display()));
-        rustix::fs::access(nearest, Access::WRITE_OK | Access::EXEC_OK).map_err(refused)
-    }
-
-    fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
-        loop {
-            let opened =
-                OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(FILE_MODE).open(path);
-            let file = match opened {
-                Err(e) if e.kind() == ErrorKind::NotFound && !create => return Ok(None),
-                other => other?,
-            };
-            file.lock()?;
-            // A writer that replaced the file while this one waited leaves the lock on the old one.
-            if is_current(&file, path)? {
-                return Ok(Some(Guard { _file: Some(file) }));
-            }
-        }
-    }
-
-    fn write(&self, path: &Path, content: &[u8], like: &Path) -> io::Result<()> {
-        let mode = std::fs::metadata(like).map_or(FILE_MODE, |data| data.permissions().mode() & 0o7777);
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)?;
-        file.set_permissions(Permissions::from_mode(mode))?;
-        file.write_all(content)?;
-        file.sync_all()
-    }
-
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)
-    }
-
-    fn sync_directory(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
-    }
-
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        std::fs::remove_file(path)
-    }
-}
-
-/// Whether a path still names the file that is open.
-fn is_current(file: &File, path: &Path) -> io::Result<bool> {
-    let open = file.metadata()?;
-    match std::fs::metadata(path) {
-        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(e),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Disk, Storage};
-
-    #[test]
-    fn a_directory_that_is_still_to_be_made_is_judged_by_where_it_would_lie() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("file");
-        std::fs::write(&file, "").unwrap();
-        Disk.check_writable(directory.path()).unwrap();
-        Disk.check_writable(&directory.path().join("deep/down")).unwrap();
-        let error = Disk.check_writable(&file.join("deep/down")).unwrap_err().to_string();
-        assert!(error.contains("file") && error.contains("no directory"), "{error}");
-        assert!(!directory.path().join("deep").exists(), "nothing is made");
-    }
 }

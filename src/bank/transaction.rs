@@ -1,7 +1,9 @@
 //! Several files of one bank replaced together: all of them or none.
 
 use super::storage::{self, Guard, Storage};
+use crate::output_file::directory_of;
 use crate::status::{Error, Result};
+use prost::bytes::Bytes;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,8 +19,11 @@ pub struct Transaction<'a> {
     storage: &'a dyn Storage,
     locks: Vec<Guard>,
     warning: Option<String>,
-    supports: Vec<Replacement>,
-    banks: Vec<Replacement>,
+    /// End of the names under which new contents are written. Under the lock always the same, so that the
+    /// next writer clears away what a killed one left.
+    temporary: String,
+    supports: Replacements,
+    banks: Replacements,
 }
 
 /// What a file is to its bank; supports are in place, durably, before the first bank file is.
@@ -34,7 +39,7 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Old {
     /// This.
-    Content(Vec<u8>),
+    Content(Bytes),
     /// There was no such file.
     Absent,
     /// It could not be read.
@@ -43,18 +48,27 @@ pub enum Old {
 
 impl Old {
     /// The content; nothing where there was none to be had.
-    pub fn content(&self) -> &[u8] {
+    pub fn content(&self) -> &Bytes {
+        static NOTHING: Bytes = Bytes::new();
         match self {
             Old::Content(content) => content,
-            Old::Absent | Old::Unknown => &[],
+            Old::Absent | Old::Unknown => &NOTHING,
         }
     }
 }
 
-impl From<Option<Vec<u8>>> for Old {
-    fn from(content: Option<Vec<u8>>) -> Old {
+impl From<Option<Bytes>> for Old {
+    fn from(content: Option<Bytes>) -> Old {
         content.map_or(Old::Absent, Old::Content)
     }
+}
+
+/// The files of one role.
+#[derive(Default)]
+struct Replacements {
+    files: Vec<Replacement>,
+    /// Where they lie, also those that need not change.
+    directories: BTreeSet<PathBuf>,
 }
 
 struct Replacement {
@@ -67,30 +81,43 @@ struct Replacement {
 impl<'a> Transaction<'a> {
     /// Makes a bank directory ready and waits for its lock.
     pub fn begin(storage: &'a dyn Storage, directory: &Path) -> Result<Transaction<'a>> {
+        let mut transaction = Transaction {
+            storage,
+            locks: Vec::new(),
+            warning: None,
+            temporary: ".tmp".into(),
+            supports: Replacements::default(),
+            banks: Replacements::default(),
+        };
         let own = directory.join(OWN_DIRECTORY);
-        storage.create_directory(&own).map_err(|e| Error::directory("create", &own, e))?;
         let lock = own.join("lock");
-        let mut transaction =
-            Transaction { storage, locks: Vec::new(), warning: None, supports: Vec::new(), banks: Vec::new() };
-        transaction.lock(&lock, true)?;
+        // The lock file is made last: where it is, the directories are durable.
+        if !transaction.lock(&lock, false)? {
+            storage::create_directories(storage, &own).map_err(|e| Error::directory("create", &own, e))?;
+            transaction.lock(&lock, true)?;
+        }
         Ok(transaction)
     }
 
     /// Waits for the lock of a bank file, which is how CANN keeps writers apart.
     pub fn lock_file(&mut self, path: &Path) -> Result<()> {
-        self.lock(path, false)
+        self.lock(path, false).map(|_| ())
     }
 
-    fn lock(&mut self, path: &Path, create: bool) -> Result<()> {
+    /// Returns whether the file is there; a file system without locks counts as locked.
+    fn lock(&mut self, path: &Path, create: bool) -> Result<bool> {
         match self.storage.lock(path, create) {
+            Ok(None) => return Ok(false),
             Ok(guard) => self.locks.extend(guard),
             Err(e) if e.kind() == ErrorKind::Unsupported => {
                 let reason = "the file system has no locks: of two processes that save at once, one may lose records";
                 self.warning.get_or_insert_with(|| Error::file("lock", path, reason).to_string());
+                // Nobody keeps another writer from the same name.
+                self.temporary = format!(".{:016x}.tmp", fastrand::u64(..));
             }
             Err(e) => return Err(Error::file("lock", path, e)),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// What is to be told about the locks.
@@ -98,19 +125,38 @@ impl<'a> Transaction<'a> {
         self.warning.clone()
     }
 
-    /// Writes a file's new content beside it, durably.
-    pub fn stage(&mut self, role: Role, path: &Path, content: &[u8], old: Old) -> Result<()> {
-        if matches!(&old, Old::Content(old) if old == content) {
-            return Ok(());
-        }
-        let temporary = storage::temporary(path);
-        let files = match role {
+    /// Writes a file's new content, given in pieces, beside it, durably. Where the path is a symbolic link, it is
+    /// the file behind it that is replaced.
+    pub fn stage(&mut self, role: Role, path: &Path, content: &[&[u8]], old: Old) -> Result<()> {
+        let target = self.storage.target(path).map_err(|e| Error::file("write", path, e))?;
+        let replacements = match role {
             Role::Support => &mut self.supports,
             Role::Bank => &mut self.banks,
         };
+        // Also where the content stands already: who put it there may have died before it was durable.
+        replacements.directories.insert(directory_of(&target).to_owned());
+        let temporary = storage::sibling(&target, ".", &self.temporary);
+        // An empty file is not made: none says the same.
+        if old != Old::Unknown && is_made_of(old.content(), content) {
+            self.clear_away(&temporary);
+            return Ok(());
+        }
         // Listed first: what a failed write leaves behind is removed with the others.
-        files.push(Replacement { path: path.to_owned(), temporary: temporary.clone(), old, is_renamed: false });
-        self.storage.write(&temporary, content, path).map_err(|e| Error::file("write", path, e))
+        replacements.files.push(Replacement { path: target, temporary: temporary.clone(), old, is_renamed: false });
+        storage::write(self.storage, &temporary, content, path).map_err(|e| Error::file("write", path, e))
+    }
+
+    /// Removes what was written under a temporary name. Best effort: the next writer removes what remains.
+    fn clear_away(&self, temporary: &Path) {
+        match self.storage.remove(temporary) {
+            Err(e) if e.kind() != ErrorKind::NotFound => log::warn!("cannot remove {}: {e}", temporary.display()),
+            _ => {}
+        }
+    }
+
+    /// Replaces a file of our own at once; a crash may lose it.
+    pub fn replace_unsynced(&self, path: &Path, content: &[u8]) -> std::io::Result<()> {
+        storage::replace_unsynced(self.storage, path, &storage::sibling(path, ".", &self.temporary), content)
     }
 
     /// Puts the staged files in place: supports first, then the bank files, each kind made durable
@@ -119,8 +165,7 @@ impl<'a> Transaction<'a> {
     /// A crash in between leaves every file whole, old or new. On failure what was put in place is put
     /// back, as far as the storage lets it.
     pub fn commit(mut self) -> Result<()> {
-        let done =
-            rename_all(self.storage, &mut self.supports).and_then(|()| rename_all(self.storage, &mut self.banks));
+        let done = self.supports.put_in_place(self.storage).and_then(|()| self.banks.put_in_place(self.storage));
         if done.is_err() {
             self.put_back();
         }
@@ -129,9 +174,9 @@ impl<'a> Transaction<'a> {
 
     /// Bank files first, so that no record stands without the side file that vouches for it.
     fn put_back(&self) {
-        for file in self.banks.iter().chain(&self.supports).filter(|f| f.is_renamed) {
+        for file in self.banks.files.iter().chain(&self.supports.files).filter(|f| f.is_renamed) {
             let restored = match &file.old {
-                Old::Content(content) => storage::replace(self.storage, &file.path, content),
+                Old::Content(content) => storage::replace(self.storage, &file.path, &file.temporary, &[content]),
                 Old::Absent => self.storage.remove(&file.path),
                 // A side file that says more than the bank holds is no harm.
                 Old::Unknown => Ok(()),
@@ -145,26 +190,27 @@ impl<'a> Transaction<'a> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        for file in self.supports.iter().chain(&self.banks).filter(|f| !f.is_renamed) {
-            // Best effort: the next writer truncates what remains.
-            match self.storage.remove(&file.temporary) {
-                Err(e) if e.kind() != ErrorKind::NotFound => {
-                    log::warn!("cannot remove {}: {e}", file.temporary.display());
-                }
-                _ => {}
-            }
+        for file in self.supports.files.iter().chain(&self.banks.files).filter(|f| !f.is_renamed) {
+            self.clear_away(&file.temporary);
         }
     }
 }
 
-fn rename_all(storage: &dyn Storage, files: &mut [Replacement]) -> Result<()> {
-    for file in files.iter_mut() {
-        storage.rename(&file.temporary, &file.path).map_err(|e| Error::file("write", &file.path, e))?;
-        file.is_renamed = true;
+impl Replacements {
+    fn put_in_place(&mut self, storage: &dyn Storage) -> Result<()> {
+        for file in &mut self.files {
+            storage.rename(&file.temporary, &file.path).map_err(|e| Error::file("write", &file.path, e))?;
+            file.is_renamed = true;
+        }
+        for directory in &self.directories {
+            storage.sync_directory(directory).map_err(|e| Error::directory("write to", directory, e))?;
+        }
+        Ok(())
     }
-    let directories: BTreeSet<_> = files.iter().filter_map(|f| f.path.parent()).collect();
-    for directory in directories {
-        storage.sync_directory(directory).map_err(|e| Error::directory("write to", directory, e))?;
-    }
-    Ok(())
+}
+
+/// Whether pieces, one behind the other, are this content.
+pub fn is_made_of(content: &[u8], pieces: &[&[u8]]) -> bool {
+    let rest = pieces.iter().try_fold(content, |rest, piece| rest.strip_prefix(*piece));
+    rest.is_some_and(<[u8]>::is_empty)
 }

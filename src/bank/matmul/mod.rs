@@ -3,7 +3,7 @@
 mod key;
 mod tiling;
 
-pub use key::{has_key, info_dict, pack_key, split_key};
+pub use key::{Rounding, has_key, info_dict, info_of, is_countable, split_key};
 pub use tiling::Tiling;
 
 /// Operator type of the bank file.

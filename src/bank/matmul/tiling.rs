@@ -2,45 +2,13 @@
 
 use super::OP_TYPE;
 use super::key::{rounded_k, rounded_m, rounded_n};
-use crate::bank::json;
+use crate::bank::tiling::{Unmodelled, buffer_count, inexpressible, narrow, order, order_number, tiling};
 use crate::graph::DataType;
-use crate::status::{Error, Result};
-use crate::workload::{
-    Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, OutputPath, SplitK,
-};
-use serde_json::{Map, Value};
-
-/// Declares the tiling structure once: its fields and their names in a record.
-macro_rules! tiling {
-    ($($field:ident $name:literal),* $(,)?) => {
-        /// The tiling of a record, in CANN's terms.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-        pub struct Tiling { $(pub $field: u32,)* }
-
-        impl Tiling {
-            /// Names of the fields in a record.
-            pub const NAMES: &'static [&'static str] = &[$($name,)*];
-
-            /// Reads a `knowledge` object. As in CANN, a missing field is 0 and an unknown one ignored.
-            pub fn from_knowledge(knowledge: &Map<String, Value>) -> Result<Self, String> {
-                let read = |name: &str| match knowledge.get(name) {
-                    None => Ok(0),
-                    Some(value) => json::integer(value)
-                        .and_then(|v| u32::try_from(v).ok())
-                        .ok_or_else(|| format!("knowledge: `{name}` cannot be {value}")),
-                };
-                Ok(Tiling { $($field: read($name)?,)* })
-            }
-
-            /// The tiling as `knowledge`.
-            pub fn to_knowledge(self) -> Map<String, Value> {
-                [$(($name.to_owned(), Value::from(self.$field)),)*].into_iter().collect()
-            }
-        }
-    };
-}
+use crate::status::Result;
+use crate::workload::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, MatMul, OutputPath, SplitK};
 
 tiling! {
+    OP_TYPE;
     used_core_num "usedCoreNum", single_core_m "singleCoreM", single_core_n "singleCoreN",
     single_core_k "singleCoreK", base_m "baseM", base_n "baseN", base_k "baseK", depth_a1 "depthA1",
     depth_b1 "depthB1", step_m "stepM", step_n "stepN", iterate_order "iterateOrder", step_ka "stepKa",
@@ -67,7 +35,9 @@ struct Side {
 impl Side {
     /// L0 tiles of the core task along m or n and along k.
     fn whole(&self) -> Result<(u32, u32)> {
-        let tiles = |extent: u64, base: u32| narrow("L0 tiles of a core task", extent.div_ceil(u64::from(base.max(1))));
+        let tiles = |extent: u64, base: u32| {
+            narrow(OP_TYPE, "L0 tiles of a core task", extent.div_ceil(u64::from(base.max(1))))
+        };
         Ok((tiles(self.single, self.base)?, tiles(self.single_k, self.base_k)?))
     }
 
@@ -80,19 +50,19 @@ impl Side {
             }
             L1Tile::Panel(p) => {
                 if p.batch != 1 {
-                    return Err(inexpressible(format!("an L1 panel holds {} products", p.batch)));
+                    return Err(inexpressible(OP_TYPE, format!("an L1 panel holds {} products", p.batch)));
                 }
                 if self.base_k == 0 || p.k % self.base_k != 0 {
-                    return Err(inexpressible(format!(
-                        "an L1 panel of k = {} is no multiple of baseK = {}",
-                        p.k, self.base_k
-                    )));
+                    return Err(inexpressible(
+                        OP_TYPE,
+                        format!("an L1 panel of k = {} is no multiple of baseK = {}", p.k, self.base_k),
+                    ));
                 }
                 (p.tiles, p.k / self.base_k, buffers)
             }
         };
         let depth = u64::from(step) * u64::from(step_k) * u64::from(buffers);
-        Ok(Steps { step, step_k, depth: narrow("depth", depth)? })
+        Ok(Steps { step, step_k, depth: narrow(OP_TYPE, "depth", depth)? })
     }
 
     /// The L1 tile and its buffers behind `step`, `stepK` and `depth`; full when the record says so and
@@ -101,30 +71,38 @@ impl Side {
         let block = u64::from(step) * u64::from(step_k);
         let buffers = u64::from(depth).checked_div(block).unwrap_or(0);
         if buffers == 0 || buffers > 255 || buffers * block != u64::from(depth) {
-            return Err(inexpressible(format!("depth {depth} is no multiple of {step} x {step_k} base blocks")));
+            return Err(inexpressible(
+                OP_TYPE,
+                format!("depth {depth} is no multiple of {step} x {step_k} base blocks"),
+            ));
         }
         if full && buffers == 1 && self.whole()? == (step, step_k) {
             return Ok((L1Tile::FULL, 1));
         }
         let k = u64::from(step_k) * u64::from(self.base_k);
-        Ok((L1Tile::panel(narrow("L1 panel's k", k)?, step), buffers as u8))
+        Ok((L1Tile::panel(narrow(OP_TYPE, "L1 panel's k", k)?, step), buffers as u8))
     }
 }
 
 impl Tiling {
-    /// The tiling of a schedule. Fails with [`Error::IllegalSchedule`] for what the record's fields
+    /// The tiling of a schedule. Fails with [`crate::status::Error::IllegalSchedule`] for what the record's fields
     /// cannot say.
     pub fn from_schedule(s: &CubeSchedule) -> Result<Tiling> {
+        Tiling::said(s)?.with(&s.unmodelled)
+    }
+
+    /// What the fields of a schedule say that CANN's terms have too.
+    fn said(s: &CubeSchedule) -> Result<Tiling> {
         if s.l0.k_a != s.l0.k_b {
-            return Err(inexpressible(format!("L0A holds k = {}, L0B k = {}", s.l0.k_a, s.l0.k_b)));
+            return Err(inexpressible(OP_TYPE, format!("L0A holds k = {}, L0B k = {}", s.l0.k_a, s.l0.k_b)));
         }
         let (a, b) = sides(s);
         let (of_a, of_b) = (a.steps(s.l1_a, s.buffers.l1_a)?, b.steps(s.l1_b, s.buffers.l1_b)?);
         Ok(Tiling {
             used_core_num: s.used_cores,
-            single_core_m: narrow("singleCoreM", s.single.m)?,
-            single_core_n: narrow("singleCoreN", s.single.n)?,
-            single_core_k: narrow("singleCoreK", s.single.k)?,
+            single_core_m: narrow(OP_TYPE, "singleCoreM", s.single.m)?,
+            single_core_n: narrow(OP_TYPE, "singleCoreN", s.single.n)?,
+            single_core_k: narrow(OP_TYPE, "singleCoreK", s.single.k)?,
             base_m: s.l0.m,
             base_n: s.l0.n,
             base_k: s.l0.k_a,
@@ -143,13 +121,11 @@ impl Tiling {
             l2_m_tile_block: s.l2.m_block,
             l2_n_tile_block: s.l2.n_block,
             l2_iterate_order: order_number(s.l2.order),
-            tiling_enable: modelled_digits(s)
-                .checked_add(s.tiling_digits)
-                .ok_or_else(|| inexpressible(format!("tiling_digits = {} overflows tilingEnable", s.tiling_digits)))?,
+            tiling_enable: modelled_digits(s),
         })
     }
 
-    /// Fails with [`Error::IllegalSchedule`] for a tiling at which CANN's operator stops with an error,
+    /// Fails with [`crate::status::Error::IllegalSchedule`] for a tiling at which CANN's operator stops with an error,
     /// where another one that it cannot use only makes it fall back: multi-core split-K runs for
     /// float32 with B alone transposed, and all its tasks at once.
     pub fn check_split(&self, w: &MatMul, cores: u32) -> Result<()> {
@@ -157,13 +133,13 @@ impl Tiling {
             return Ok(());
         }
         if w.dtype != DataType::Float || w.trans_a || !w.trans_b {
-            return Err(inexpressible("multi-core split-K is for float32 with B alone transposed"));
+            return Err(inexpressible(OP_TYPE, "multi-core split-K is for float32 with B alone transposed"));
         }
         let tasks = [(w.m, self.single_core_m), (w.n, self.single_core_n), (w.k, self.single_core_k)]
             .into_iter()
             .fold(1u64, |n, (extent, single)| n.saturating_mul(extent.div_ceil(u64::from(single.max(1)))));
         if tasks > u64::from(cores) {
-            return Err(inexpressible(format!("multi-core split-K has {tasks} tasks for {cores} cores")));
+            return Err(inexpressible(OP_TYPE, format!("multi-core split-K has {tasks} tasks for {cores} cores")));
         }
         Ok(())
     }
@@ -195,14 +171,14 @@ impl Tiling {
         }
     }
 
-    /// The schedule of a tiling for one product. Fails with [`Error::IllegalSchedule`] for a tiling
+    /// The schedule of a tiling for one product. Fails with [`crate::status::Error::IllegalSchedule`] for a tiling
     /// that CANN would refuse too; whether the rest is legal is for [`crate::workload::check`].
     pub fn schedule(&self, w: &MatMul) -> Result<CubeSchedule> {
         let (ones, tens, hundreds) =
             (self.tiling_enable % 10, self.tiling_enable / 10 % 10, self.tiling_enable / 100 % 10);
         let (thousands, shift) = (self.tiling_enable / 1000 % 10, self.tiling_enable / 10_000);
         if ones > 4 || tens > 2 || hundreds > 0 || thousands > 2 || shift > 1 {
-            return Err(inexpressible(format!("tilingEnable = {} names no template", self.tiling_enable)));
+            return Err(inexpressible(OP_TYPE, format!("tilingEnable = {} names no template", self.tiling_enable)));
         }
         let single = Extents {
             batch: 1,
@@ -210,7 +186,7 @@ impl Tiling {
             n: self.single_core_n.into(),
             k: self.single_core_k.into(),
         };
-        let tasks = |extent: u64, single: u64| narrow("number of core tasks", extent.div_ceil(single.max(1)));
+        let tasks = |extent: u64, single: u64| narrow(OP_TYPE, "number of core tasks", extent.div_ceil(single.max(1)));
         let mut s = CubeSchedule {
             used_cores: self.used_core_num,
             cores: Cores { batch: 1, m: tasks(w.m, single.m)?, n: tasks(w.n, single.n)?, k: tasks(w.k, single.k)? },
@@ -221,27 +197,27 @@ impl Tiling {
             buffers: Buffers {
                 l1_a: 1,
                 l1_b: 1,
-                l0_a: buffer_count("dbL0A", self.db_l0a)?,
-                l0_b: buffer_count("dbL0B", self.db_l0b)?,
-                l0_c: buffer_count("dbL0C", self.db_l0c)?,
+                l0_a: buffer_count(OP_TYPE, "dbL0A", self.db_l0a)?,
+                l0_b: buffer_count(OP_TYPE, "dbL0B", self.db_l0b)?,
+                l0_c: buffer_count(OP_TYPE, "dbL0C", self.db_l0c)?,
             },
-            order: order("iterateOrder", self.iterate_order)?,
+            order: order(OP_TYPE, "iterateOrder", self.iterate_order)?,
             l2: L2Tiling {
                 m_tiles: self.l2_m_tile_cnt,
                 n_tiles: self.l2_n_tile_cnt,
                 m_block: self.l2_m_tile_block,
                 n_block: self.l2_n_tile_block,
-                order: order("l2IterateOrder", self.l2_iterate_order)?,
+                order: order(OP_TYPE, "l2IterateOrder", self.l2_iterate_order)?,
             },
             split_k: [SplitK::None, SplitK::None, SplitK::SingleCore, SplitK::Deterministic, SplitK::MultiCore]
                 [ones as usize],
             output: [OutputPath::Direct, OutputPath::Aligned, OutputPath::VectorNzToNd][thousands as usize],
-            tiling_digits: 0,
+            unmodelled: Unmodelled::new(),
         };
         let (a, b) = sides(&s);
         (s.l1_a, s.buffers.l1_a) = a.tile(self.step_m, self.step_ka, self.depth_a1, tens == 1)?;
         (s.l1_b, s.buffers.l1_b) = b.tile(self.step_n, self.step_kb, self.depth_b1, tens == 2)?;
-        s.tiling_digits = self.tiling_enable - modelled_digits(&s);
+        s.unmodelled = self.beyond(&Tiling::said(&s)?);
         Ok(s)
     }
 }
@@ -271,31 +247,4 @@ fn modelled_digits(s: &CubeSchedule) -> u32 {
         OutputPath::VectorNzToNd => 2000,
     };
     split + full + output
-}
-
-const fn order_number(order: LoopOrder) -> u32 {
-    match order {
-        LoopOrder::MFirst => 0,
-        LoopOrder::NFirst => 1,
-    }
-}
-
-fn order(name: &str, number: u32) -> Result<LoopOrder> {
-    match number {
-        0 => Ok(LoopOrder::MFirst),
-        1 => Ok(LoopOrder::NFirst),
-        _ => Err(inexpressible(format!("{name} = {number} is neither 0 nor 1"))),
-    }
-}
-
-fn buffer_count(name: &str, number: u32) -> Result<u8> {
-    u8::try_from(number).map_err(|_| inexpressible(format!("{name} = {number} buffers")))
-}
-
-fn narrow(name: &str, value: u64) -> Result<u32> {
-    u32::try_from(value).map_err(|_| inexpressible(format!("{name} = {value} exceeds 32 bits")))
-}
-
-fn inexpressible(rule: impl std::fmt::Display) -> Error {
-    Error::IllegalSchedule { rule: format!("{OP_TYPE} bank record: {rule}") }
 }

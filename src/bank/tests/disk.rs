@@ -5,6 +5,7 @@ use crate::bank::{BankEnvironment, Disk, Storage};
 use crate::status::Error;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn environment(tune: Option<PathBuf>, cache: Option<PathBuf>, home: Option<PathBuf>) -> BankEnvironment {
@@ -98,6 +99,117 @@ fn something_that_is_no_file_is_an_error_that_names_it() {
     let bank = OperatorBank::open(BankPaths { custom: directory.path().into(), also_read: vec![] }, &soc());
     let error = bank.lookup(&product_of(128)).unwrap_err();
     assert!(error.to_string().contains(FILE) && error.to_string().contains("not a regular file"), "{error}");
+}
+
+fn paths_in(directory: &Path) -> BankPaths {
+    BankPaths { custom: directory.to_owned(), also_read: vec![] }
+}
+
+/// Opens the bank of a directory and records a product.
+fn recorded(directory: &Path, m: u64) -> OperatorBank {
+    let mut bank = OperatorBank::open(paths_in(directory), &soc());
+    bank.record(&product_of(m), &tiling(m, 64), &measured(1.0)).unwrap();
+    bank
+}
+
+fn holds(directory: &Path, m: u64) -> bool {
+    OperatorBank::open(paths_in(directory), &soc()).lookup(&product_of(m)).unwrap().is_some()
+}
+
+#[test]
+fn a_link_in_the_bank_s_place_is_written_through() {
+    let directory = tempfile::tempdir().unwrap();
+    let [bank, far] = ["bank", "far"].map(|name| directory.path().join(name));
+    fs::create_dir(&bank).unwrap();
+    fs::create_dir(&far).unwrap();
+    std::os::unix::fs::symlink("../far/shared.json", bank.join(FILE)).unwrap();
+    // First it leads nowhere, then to a file.
+    for m in [128, 256] {
+        recorded(&bank, m).save().unwrap();
+        assert!(fs::symlink_metadata(bank.join(FILE)).unwrap().is_symlink());
+        assert!(holds(&bank, m));
+    }
+    assert_eq!(fs::read(far.join("shared.json")).unwrap(), fs::read(bank.join(FILE)).unwrap());
+    assert_eq!(fs::read_dir(&far).unwrap().count(), 1, "no temporary file is left there");
+    fs::remove_dir_all(&far).unwrap();
+    let error = recorded(&bank, 384).save().unwrap_err().to_string();
+    assert!(error.contains(FILE), "{error}");
+}
+
+#[test]
+fn a_pipe_or_a_directory_that_takes_the_bank_s_place_is_an_error_and_nothing_waits() {
+    for make in ["mkfifo", "mkdir"] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut bank = recorded(directory.path(), 128);
+        let path = directory.path().join(FILE);
+        assert!(std::process::Command::new(make).arg(&path).status().unwrap().success());
+        for _ in 0..2 {
+            let error = bank.save().unwrap_err().to_string();
+            assert!(error.contains(FILE) && error.contains("not a regular file"), "{error}");
+        }
+        let reader = OperatorBank::open(paths_in(directory.path()), &soc());
+        assert!(reader.lookup(&product_of(128)).unwrap_err().to_string().contains(FILE));
+        fs::remove_dir(&path).or_else(|_| fs::remove_file(&path)).unwrap();
+        bank.save().unwrap();
+        assert!(holds(directory.path(), 128));
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_of_a_temporary_file_is_named_or_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let temporary = directory.path().join(format!(".{FILE}.tmp"));
+    let victim = directory.path().join("victim");
+    fs::write(&victim, "precious").unwrap();
+    std::os::unix::fs::symlink(&victim, &temporary).unwrap();
+    recorded(directory.path(), 128).save().unwrap();
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "a link is not written through here");
+    fs::create_dir(&temporary).unwrap();
+    let error = recorded(directory.path(), 256).save().unwrap_err().to_string();
+    assert!(error.contains(FILE), "{error}");
+    assert!(holds(directory.path(), 128) && !holds(directory.path(), 256));
+}
+
+#[test]
+fn a_directory_that_is_removed_under_a_bank_is_made_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let inside = directory.path().join("deep/unified_bank");
+    let mut bank = recorded(&inside, 128);
+    bank.save().unwrap();
+    fs::remove_dir_all(directory.path().join("deep")).unwrap();
+    bank.record(&product_of(256), &tiling(256, 64), &measured(1.0)).unwrap();
+    bank.save().unwrap();
+    assert!(holds(&inside, 256));
+    // At any moment of a save too: it succeeds, or says where it failed and works when tried again.
+    let is_over = AtomicBool::new(false);
+    let errors = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Acquire) {
+                let _ = fs::remove_dir_all(&inside);
+            }
+        });
+        let errors: Vec<_> = (1..200).filter_map(|m| recorded(&inside, 16 * m).save().err()).collect();
+        is_over.store(true, Ordering::Release);
+        errors
+    });
+    for error in errors {
+        assert!(error.to_string().contains("unified_bank"), "{error}");
+    }
+    recorded(&inside, 384).save().unwrap();
+    assert!(holds(&inside, 384));
+}
+
+#[test]
+fn a_lock_ends_with_its_guard_though_a_forked_child_has_the_file_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = fs::File::create(directory.path().join("lock")).unwrap();
+    file.lock().unwrap();
+    // What a fork leaves in the child: the same open file.
+    let inherited = file.try_clone().unwrap();
+    drop(crate::bank::Guard::of(file));
+    let other = fs::File::open(directory.path().join("lock")).unwrap();
+    other.try_lock().unwrap();
+    drop(inherited);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::*;
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::form::Knowledge;
 use crate::bank::matmul::Tiling;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn vector_with(changes: &Value) -> Value {
 }
 
 fn id(info: &Value) -> u32 {
-    Form::MatMulV3.key(info).unwrap().id()
+    matmul_v3().key(info).unwrap().id()
 }
 
 #[test]
@@ -39,22 +39,22 @@ fn ids_of_known_info_dicts_are_cann_s() {
 #[test]
 fn a_workload_s_info_dict_is_the_known_one() {
     let workload = Workload::MatMul(product());
-    assert_eq!(Form::of(&workload), Form::MatMulV3);
-    assert_eq!(crate::bank::json::to_sorted_text(&Form::MatMulV3.info_dict(&workload)), VECTOR);
+    assert_eq!(Form::of(&workload, &soc()), matmul_v3());
+    assert_eq!(crate::bank::json::to_sorted_text(&matmul_v3().info_dict(&workload)), VECTOR);
 }
 
 #[test]
 fn sizes_are_rounded_and_16_bit_types_folded() {
     let odd = MatMul { bias: true, dtype: DataType::Float, out_dtype: DataType::Float, ..MatMul::new(200, 2390, 250) };
-    let info = Form::MatMulV3.info_dict(&Workload::MatMul(odd));
+    let info = matmul_v3().info_dict(&Workload::MatMul(odd));
     assert_eq!(
         [&info["m"], &info["k"], &info["n"], &info["a_dtype"], &info["k_align_flag"]],
         [&json!(208), &json!(2392), &json!(256), &json!(0), &json!(false)]
     );
     let bf16 = MatMul { dtype: DataType::Bfloat16, out_dtype: DataType::Bfloat16, ..product() };
     assert_eq!(
-        Form::MatMulV3.info_dict(&Workload::MatMul(bf16)).to_string(),
-        Form::MatMulV3.info_dict(&Workload::MatMul(product())).to_string()
+        matmul_v3().info_dict(&Workload::MatMul(bf16)).to_string(),
+        matmul_v3().info_dict(&Workload::MatMul(product())).to_string()
     );
 }
 
@@ -65,7 +65,7 @@ fn what_cann_does_not_query_is_kept_in_our_own_form() {
     let names: Vec<_> = [Workload::MatMul(product()), batched, int8, gelu()]
         .iter()
         .map(|w| {
-            let form = Form::of(w);
+            let form = Form::of(w, &soc());
             form.file_name(form.op_type(w), &soc())
         })
         .collect();
@@ -107,7 +107,7 @@ fn a_new_record_is_written_as_cann_writes_it() {
 /// each level, and a stale id.
 fn foreign_line(m: u64) -> String {
     let info = vector_with(&json!({"m": m, "future": [1]}));
-    let mut knowledge = Form::MatMulV3.knowledge_of(&tiling(m, 64), &foreign_product(m)).unwrap().to_fields().unwrap();
+    let mut knowledge = matmul_v3().knowledge_of(&tiling(m, 64), &foreign_product(m)).unwrap().to_fields().unwrap();
     knowledge.insert("reservedField".into(), 7.into());
     format!(
         r#"{{"version": 0, "op": "MatMulV3", "note": "x", "knowledge": {}, "info_dict": {info}, "id": 1}}"#,
@@ -155,7 +155,10 @@ fn foreign_records_and_unknown_fields_survive_a_rewrite() {
         ],
         [&json!("x"), &json!([1]), &json!(7), &json!(32)]
     );
-    assert_eq!(updated["id"], json!(Form::of(&foreign_product(256)).key_of(&foreign_product(256)).unwrap().id()));
+    assert_eq!(
+        updated["id"],
+        json!(Form::of(&foreign_product(256), &soc()).key_of(&foreign_product(256)).unwrap().id())
+    );
     assert_eq!(bank.warnings().len(), 2, "{:?}", bank.warnings());
     assert!(bank.warnings()[0].contains(&format!("{FILE}:2")), "{:?}", bank.warnings());
 }
@@ -240,18 +243,20 @@ fn a_later_version_of_our_form_is_kept_and_not_used() {
 }
 
 /// With `LIBAOE_DATA` naming a directory of published records, all ids that are not stale must come out.
+/// A share of them is stale; the exact number is printed.
 #[test]
 fn published_ids_are_reproduced() {
     let Some(data) = std::env::var_os("LIBAOE_DATA") else { return };
     let text = std::fs::read_to_string(Path::new(&data).join("bank_matmulv3.jsonl")).unwrap();
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let matching = rows.iter().filter(|row| row["id"] == json!(id(&row["info_dict"]))).count();
-    assert!(matching * 100 >= rows.len() * 85, "{matching} of {}", rows.len());
+    println!("{matching} of {} stored ids reproduced", rows.len());
+    assert!(matching * 100 >= rows.len() * 91, "{matching} of {}", rows.len());
     for row in &rows {
         let info = &row["info_dict"];
         let extent = |name: &str| info[name].as_u64().unwrap();
         let product = MatMul::new(extent("m"), extent("k"), extent("n"));
-        let Knowledge::Tiling(tiling) = Form::MatMulV3.knowledge(&row["knowledge"]).unwrap() else { unreachable!() };
+        let Knowledge::Tiling(tiling) = matmul_v3().knowledge(&row["knowledge"]).unwrap() else { unreachable!() };
         let schedule = tiling.schedule(&product).unwrap();
         assert_eq!(Tiling::from_schedule(&schedule).unwrap(), tiling, "{row}");
     }

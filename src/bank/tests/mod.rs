@@ -1,13 +1,21 @@
 //! Tests of the bank as a whole; the small parts are tested in their own files.
 
+mod conv2d;
 mod crash;
 mod damage;
 mod disk;
+mod faults;
+mod foreign;
 mod format;
-mod memory;
+pub mod memory;
+mod merge;
+pub mod mutate;
 mod near;
+mod quant;
 mod schedule;
+mod trials;
 
+use super::form::Form;
 use super::{BankPaths, Measured, OperatorBank};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
@@ -21,6 +29,10 @@ use std::sync::Arc;
 /// Name of the `MatMulV3` file of the SoC that the tests use.
 const FILE: &str = "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
 const DIRECTORY: &str = "/bank/Ascend910B2/unified_bank";
+
+fn matmul_v3() -> Form {
+    Form::runtime("MatMulV3")
+}
 
 fn soc() -> Soc {
     Soc::find("Ascend910B2").unwrap()
@@ -58,7 +70,7 @@ fn tiling(m: u64, base_k: u32) -> Schedule {
         l2: L2Tiling { m_tiles: 1, n_tiles: 1, m_block: tiles, n_block: 16, order: LoopOrder::MFirst },
         split_k: SplitK::None,
         output: OutputPath::Direct,
-        tiling_digits: 0,
+        unmodelled: std::collections::BTreeMap::new(),
     })
 }
 
@@ -73,5 +85,20 @@ fn vector_tiling(cores: u32) -> Schedule {
 }
 
 fn measured(after_us: f64) -> Measured {
-    Measured { before_us: 2.0 * after_us, after_us, backend: "simulator".into() }
+    Measured { before_us: 2.0 * after_us, after_us, backend: "simulator".into(), space: 1 }
+}
+
+/// Rows of the products in a bank as [`saved`] makes it.
+const PRODUCTS: [u64; 2] = [128, 256];
+
+/// A bank with two saved products and one vector kernel.
+fn saved() -> Arc<memory::Memory> {
+    let storage = Arc::new(memory::Memory::default());
+    let mut bank = bank(&storage);
+    for m in PRODUCTS {
+        bank.record(&product_of(m), &tiling(m, 64), &measured(m as f64)).unwrap();
+    }
+    bank.record(&gelu(), &vector_tiling(8), &measured(3.0)).unwrap();
+    bank.save().unwrap();
+    storage
 }

@@ -44,15 +44,36 @@ fn each_field_becomes_what_it_means() {
     assert_eq!((s.buffers.l1_a, s.buffers.l1_b, s.order, s.l2.n_block), (2, 2, LoopOrder::NFirst, 6));
 }
 
+/// What a record holds beside the schedule.
+fn unmodelled(s: &CubeSchedule) -> Option<u64> {
+    assert!(s.unmodelled.keys().all(|name| name == "tilingEnable"), "{:?}", s.unmodelled);
+    s.unmodelled.get("tilingEnable").copied()
+}
+
 #[test]
 fn template_digits_become_their_fields_and_the_rest_is_carried() {
     let s = schedule(Tiling { tiling_enable: 12_004, ..BASE });
-    assert_eq!((s.split_k, s.output, s.tiling_digits), (SplitK::MultiCore, OutputPath::VectorNzToNd, 10_000));
-    assert_eq!(schedule(Tiling { tiling_enable: 1, ..BASE }).tiling_digits, 1, "1 means base as 0 does, but stays 1");
+    let shift = Some(12_004);
+    assert_eq!((s.split_k, s.output, unmodelled(&s)), (SplitK::MultiCore, OutputPath::VectorNzToNd, shift));
+    let s = schedule(Tiling { tiling_enable: 1, ..BASE });
+    assert_eq!(unmodelled(&s), Some(1), "1 means base as 0 does, but stays 1");
     let full = schedule(Tiling { tiling_enable: 10, step_ka: 16, depth_a1: 32, ..BASE });
-    assert_eq!((full.l1_a, full.buffers.l1_a, full.tiling_digits), (L1Tile::FULL, 1, 0));
+    assert_eq!((full.l1_a, full.buffers.l1_a, unmodelled(&full)), (L1Tile::FULL, 1, None));
     let odd = schedule(Tiling { tiling_enable: 10, ..BASE });
-    assert_eq!((odd.l1_a, odd.tiling_digits), (L1Tile::panel(256, 2), 10), "the template's name, not a whole panel");
+    assert_eq!(
+        (odd.l1_a, unmodelled(&odd)),
+        (L1Tile::panel(256, 2), Some(10)),
+        "the template's name, not a whole panel"
+    );
+}
+
+#[test]
+fn what_another_operator_s_record_carried_is_refused() {
+    let mut foreign = schedule(BASE);
+    foreign.unmodelled.insert("n_cub".into(), 1);
+    assert!(Tiling::from_schedule(&foreign).unwrap_err().to_string().contains("n_cub"));
+    foreign.unmodelled = [("tilingEnable".to_owned(), 1 << 32)].into();
+    assert!(Tiling::from_schedule(&foreign).unwrap_err().to_string().contains("32 bits"));
 }
 
 #[test]

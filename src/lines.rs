@@ -4,7 +4,7 @@ use std::io::{BufRead, ErrorKind, Result};
 
 /// What a line was.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub enum Line {
     /// It is in the buffer, without its line break.
     Whole,
     /// It had this many bytes, more than the limit; it was read past and is gone.
@@ -12,7 +12,7 @@ pub(super) enum Line {
 }
 
 /// Reads the next line into `line`, never more than `limit` bytes of it; `None` at the end.
-pub(super) fn next(reader: &mut dyn BufRead, line: &mut Vec<u8>, limit: usize) -> Result<Option<Line>> {
+pub fn next(reader: &mut dyn BufRead, line: &mut Vec<u8>, limit: usize) -> Result<Option<Line>> {
     line.clear();
     let mut bytes: u64 = 0;
     loop {

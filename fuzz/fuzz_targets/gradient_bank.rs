@@ -1,0 +1,17 @@
+//! Any bytes as a gradient bank: what is written can be read again and holds the same; never a panic.
+//!
+//! Run with `cargo +nightly fuzz run gradient_bank`.
+#![no_main]
+
+use aoe::bank::Content;
+use aoe::bank::gradient::Bank;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let mut bank = Bank::parse(data);
+    let again = Bank::parse(&bank.render());
+    assert!(!again.is_damaged(), "{:?}", again.findings());
+    assert!(again.entries().eq(bank.entries()));
+    bank.announce(1);
+    assert!(bank.entries().any(|(hash, _)| hash == 1));
+});

@@ -1,0 +1,175 @@
+//! The file system as a [`Storage`].
+
+use super::storage::{Guard, NewFile, Storage};
+use crate::output_file::directory_of;
+use rustix::fs::Access;
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Mode of new bank files, as CANN creates them.
+const FILE_MODE: u32 = 0o640;
+
+/// Symbolic links that are followed one after the other, as Linux does.
+const MOST_LINKS: u32 = 40;
+
+/// The file system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl NewFile for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl Storage for Disk {
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        match std::fs::metadata(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(e),
+            Ok(data) if !data.is_file() => {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+            }
+            Ok(_) => {}
+        }
+        match std::fs::read(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn target(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut path = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            match std::fs::read_link(&path) {
+                Ok(next) => path = directory_of(&path).join(next),
+                // It is there and no link, or it is not there.
+                Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => return Ok(path),
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Errno::LOOP.into())
+    }
+
+    fn make_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::create_dir(path)
+    }
+
+    fn is_directory(&self, path: &Path) -> bool {
+        path.is_dir()
+    }
+
+    fn check_writable(&self, directory: &Path) -> io::Result<()> {
+        let is_there = |p: &&Path| p.symlink_metadata().is_ok();
+        let nearest =
+            directory.ancestors().filter(|p| !p.as_os_str().is_empty()).find(is_there).unwrap_or(Path::new("."));
+        if !nearest.is_dir() {
+            let reason = format!("{} is no directory", nearest.display());
+            return Err(io::Error::new(ErrorKind::NotADirectory, reason));
+        }
+        let refused = |e: Errno| io::Error::new(e.kind(), format!("{}: {e}", nearest.display()));
+        rustix::fs::access(nearest, Access::WRITE_OK | Access::EXEC_OK).map_err(refused)
+    }
+
+    fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
+        loop {
+            // What is no regular file is not opened: that alone may have effects.
+            if std::fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+                return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+            }
+            let opened =
+                OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(FILE_MODE).open(path);
+            let file = match opened {
+                Err(e) if e.kind() == ErrorKind::NotFound && !create => return Ok(None),
+                other => other?,
+            };
+            match file.lock() {
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                other => other.map_err(lock_error)?,
+            }
+            // A writer that replaced the file while this one waited leaves the lock on the old one.
+            if is_current(&file, path)? {
+                return Ok(Some(Guard::of(file)));
+            }
+        }
+    }
+
+    fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
+        let mode = std::fs::metadata(like).map_or(FILE_MODE, |data| data.permissions().mode() & 0o7777);
+        let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+        file.set_permissions(Permissions::from_mode(mode))?;
+        Ok(Box::new(file))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        File::open(path)?.sync_all()
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+}
+
+/// Whether a path still names the file that is open.
+fn is_current(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// The ways in which file systems say that they have no locks: NFS without a lock daemon has none
+/// "available", others do not know the call.
+fn lock_error(error: io::Error) -> io::Error {
+    match Errno::from_io_error(&error) {
+        Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => io::Error::new(ErrorKind::Unsupported, error),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_still_to_be_made_is_judged_by_where_it_would_lie() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        Disk.check_writable(directory.path()).unwrap();
+        Disk.check_writable(&directory.path().join("deep/down")).unwrap();
+        let error = Disk.check_writable(&file.join("deep/down")).unwrap_err().to_string();
+        assert!(error.contains("file") && error.contains("no directory"), "{error}");
+        assert!(!directory.path().join("deep").exists(), "nothing is made");
+    }
+
+    #[test]
+    fn file_systems_without_locks_are_known_by_each_of_their_errors() {
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            let error = lock_error(errno.into());
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        }
+        assert_eq!(lock_error(Errno::ACCESS.into()).kind(), ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn links_lead_to_their_target_be_it_there_or_not_and_circles_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for (name, to) in [("a", "b"), ("b", "there/c"), ("x", "y"), ("y", "x")] {
+            std::os::unix::fs::symlink(to, at(name)).unwrap();
+        }
+        assert_eq!(Disk.target(&at("a")).unwrap(), at("there/c"));
+        assert_eq!(Disk.target(&at("plain")).unwrap(), at("plain"));
+        assert!(Disk.target(&at("x")).is_err());
+    }
+}

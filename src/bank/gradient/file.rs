@@ -1,0 +1,214 @@
+//! The file of the gradient bank: one JSON array, one entry a network.
+
+use crate::bank::json;
+use crate::bank::key::Unusable;
+use crate::bank::lines::{Finding, Judged, LineCounter, Lines};
+use crate::bank::whole::Content;
+use prost::bytes::Bytes;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// What both lists of an entry hold until the network has been profiled.
+pub const PLACEHOLDER: [u64; 5] = [0; 5];
+
+/// What is known of the gradients of a network, in the order in which they are exchanged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gradients {
+    /// Nanoseconds from the end of the one before to its start; for the first, when it started.
+    pub time: Vec<u64>,
+    /// Bytes of each.
+    pub size: Vec<u64>,
+}
+
+impl Gradients {
+    /// What stands for a network that has not been profiled.
+    pub fn placeholder() -> Gradients {
+        Gradients { time: PLACEHOLDER.to_vec(), size: PLACEHOLDER.to_vec() }
+    }
+
+    /// Whether the network has still to be profiled.
+    pub fn is_placeholder(&self) -> bool {
+        self.time == PLACEHOLDER || self.size == PLACEHOLDER
+    }
+}
+
+/// What the bank holds for a network.
+#[derive(Debug, Clone)]
+struct Entry {
+    hash: u64,
+    gradients: Gradients,
+    /// The whole entry, with the fields that are not known here.
+    fields: Map<String, Value>,
+}
+
+impl Entry {
+    fn new(text: &str) -> Result<Entry, String> {
+        let value: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let fields = json::object(&value, "the entry")?;
+        let hash = json::field(fields, "modelhash")?;
+        let number = hash.as_str().and_then(json::decimal).ok_or_else(|| format!("`modelhash` cannot be {hash}"))?;
+        let lists = json::object(json::field(fields, "modelvalue")?, "`modelvalue`")?;
+        let list = |name: &str| {
+            let value = json::field(lists, name)?;
+            let items = value.as_array().and_then(|items| items.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
+            items.ok_or_else(|| format!("`{name}` is no list of whole numbers"))
+        };
+        let gradients = Gradients { time: list("gradientTime")?, size: list("gradientSize")? };
+        if !gradients.is_placeholder() && gradients.time.len() != gradients.size.len() {
+            return Err(format!("{} times, but {} sizes", gradients.time.len(), gradients.size.len()));
+        }
+        Ok(Entry { hash: number, gradients, fields: fields.clone() })
+    }
+
+    fn with(mut self, hash: u64, gradients: Gradients) -> Entry {
+        let mut lists = match self.fields.remove("modelvalue") {
+            Some(Value::Object(lists)) => lists,
+            _ => Map::new(),
+        };
+        lists.insert("gradientTime".into(), gradients.time.clone().into());
+        lists.insert("gradientSize".into(), gradients.size.clone().into());
+        self.fields.insert("modelvalue".into(), lists.into());
+        self.fields.insert("modelhash".into(), hash.to_string().into());
+        Entry { hash, gradients, ..self }
+    }
+
+    fn text(&self) -> Vec<u8> {
+        json::to_sorted_text(&Value::Object(self.fields.clone())).into_bytes()
+    }
+}
+
+/// A gradient bank file.
+#[derive(Debug, Default)]
+pub struct Bank {
+    lines: Lines<Entry>,
+}
+
+impl Bank {
+    /// Reads a file. Never fails: what cannot be used is named in its findings.
+    pub fn parse(content: &[u8]) -> Bank {
+        let mut bank = Bank::default();
+        let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
+        if content.trim_ascii().is_empty() {
+            return bank;
+        }
+        match whole(content) {
+            Ok(entries) => entries.into_iter().for_each(|(line, text)| bank.take(line, text.as_bytes())),
+            Err((line, reason)) => {
+                bank.lines.damage(line, format!("no JSON array, so that CANN cannot read it: {reason}"));
+                bank.pieces(content);
+            }
+        }
+        bank
+    }
+
+    /// The entries of a damaged file: what stands from the start of one to the start of the next.
+    fn pieces(&mut self, content: &[u8]) {
+        const START: &[u8] = b"{\"modelhash\"";
+        let starts = content.windows(START.len()).enumerate().filter(|(_, window)| *window == START);
+        let starts: Vec<_> = starts.map(|(at, _)| at).collect();
+        let mut lines = LineCounter::new(content);
+        for (index, &start) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).copied().unwrap_or(content.len());
+            let piece = content.get(start..end).unwrap_or_default();
+            let mut values = serde_json::Deserializer::from_slice(piece).into_iter::<&RawValue>();
+            let read = matches!(values.next(), Some(Ok(_))).then(|| values.byte_offset());
+            let (entry, rest) = piece.split_at_checked(read.unwrap_or(piece.len())).unwrap_or((piece, &[]));
+            self.take(lines.line_of(start), entry);
+            if !rest.iter().all(|b| b" \t\r\n,]".contains(b)) {
+                self.lines.damage(lines.line_of(start + entry.len()), "no entry; not written again".into());
+            }
+        }
+    }
+
+    fn take(&mut self, line: usize, text: &[u8]) {
+        let judged = match std::str::from_utf8(text).map_err(|e| e.to_string()).and_then(Entry::new) {
+            Ok(entry) if self.place(entry.hash).is_some() => {
+                Err(Unusable::Foreign(format!("an earlier entry has the modelhash {}; the first is used", entry.hash)))
+            }
+            Ok(entry) => Ok(Judged::from(entry)),
+            Err(reason) => Err(Unusable::Damaged(reason)),
+        };
+        self.lines.take(line, Bytes::copy_from_slice(text), judged);
+    }
+
+    fn place(&self, hash: u64) -> Option<usize> {
+        self.places().find(|(_, entry)| entry.hash == hash).map(|(place, _)| place)
+    }
+
+    fn places(&self) -> impl Iterator<Item = (usize, &Entry)> {
+        (0..self.lines.texts().len()).filter_map(|place| Some((place, self.lines.record(place)?)))
+    }
+
+    /// The gradients of every network, and its hash, in file order; the placeholders too.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, &Gradients)> {
+        self.lines.records().map(|entry| (entry.hash, &entry.gradients))
+    }
+
+    /// The gradients of a network, where it has been profiled.
+    pub fn get(&self, hash: u64) -> Option<&Gradients> {
+        self.entries().find(|(h, _)| *h == hash).map(|(_, gradients)| gradients).filter(|g| !g.is_placeholder())
+    }
+
+    /// Records the gradients of a network, in place of what there is of it.
+    pub fn put(&mut self, hash: u64, gradients: Gradients) {
+        let place = self.place(hash);
+        let old = place.and_then(|place| self.lines.record(place)).cloned();
+        self.write(place, old, hash, gradients);
+    }
+
+    /// Announces a network that is to be profiled, as CANN's graph compiler does: one that is known stays, a
+    /// placeholder is taken over, else one is added.
+    pub fn announce(&mut self, hash: u64) {
+        let known = self.places().find(|(_, entry)| entry.hash == hash || entry.gradients.time == PLACEHOLDER);
+        match known.map(|(place, entry)| (place, entry.clone())) {
+            Some((_, entry)) if entry.hash == hash => {}
+            Some((place, entry)) => {
+                let gradients = entry.gradients.clone();
+                self.write(Some(place), Some(entry), hash, gradients);
+            }
+            None => self.write(None, None, hash, Gradients::placeholder()),
+        }
+    }
+
+    /// Gives every placeholder these gradients, as CANN's tuner does; returns how many there were.
+    pub fn fill(&mut self, gradients: &Gradients) -> usize {
+        let waiting: Vec<_> = self.places().filter(|(_, e)| e.gradients.is_placeholder()).map(|(p, _)| p).collect();
+        for &place in &waiting {
+            if let Some(entry) = self.lines.record(place).cloned() {
+                let hash = entry.hash;
+                self.write(Some(place), Some(entry), hash, gradients.clone());
+            }
+        }
+        waiting.len()
+    }
+
+    fn write(&mut self, place: Option<usize>, old: Option<Entry>, hash: u64, gradients: Gradients) {
+        let empty = || Entry { hash, gradients: Gradients::default(), fields: Map::new() };
+        let entry = old.unwrap_or_else(empty).with(hash, gradients);
+        self.lines.put(place, entry.text(), entry);
+    }
+}
+
+impl Content for Bank {
+    fn findings(&self) -> &[Finding] {
+        self.lines.findings()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.lines.is_damaged()
+    }
+
+    /// Compact, as CANN writes it; what was not changed stands as it was read.
+    fn render(&self) -> Vec<u8> {
+        let texts: Vec<_> = self.lines.texts().collect();
+        [b"[", texts.join(&b","[..]).as_slice(), b"]"].concat()
+    }
+}
+
+/// The entries of an array with their lines, or the line and the reason why the text is none.
+fn whole(content: &[u8]) -> Result<Vec<(usize, &str)>, (usize, String)> {
+    let mut lines = LineCounter::new(content);
+    let text = std::str::from_utf8(content).map_err(|e| (lines.line_of(e.valid_up_to()), e.to_string()))?;
+    let entries: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| (e.line(), e.to_string()))?;
+    Ok(entries.into_iter().map(|raw| (lines.line_of_part(raw.get()), raw.get())).collect())
+}

@@ -1,0 +1,181 @@
+//! Operator banks in memory, to be looked up in inside a compiler.
+//!
+//! An index is a snapshot: it holds what the files held when it was opened, and what is written later is
+//! seen by opening another. In return nothing in it ever changes, so that any number of threads look up
+//! without a lock, and whoever holds an answer keeps it.
+
+mod load;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use table::Found;
+
+use super::disk::Disk;
+use super::file::BankFile;
+use super::file_name::{FileName, bank_files, refused};
+use super::form::{Form, soc_name};
+use super::key::{Key, Unusable};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::Workload;
+use serde_json::Value;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use table::Table;
+
+/// Findings of one file that are told one by one.
+const MOST_FINDINGS: usize = 100;
+
+/// Which of the files in a directory are meant.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The SoC as file names spell it; any where it is not said.
+    pub soc: Option<String>,
+    /// AI Cores that were tuned for; any where it is not said.
+    pub cores: Option<u32>,
+}
+
+impl Part {
+    /// The name of a SoC as bank files and directories spell it.
+    pub fn soc_name(soc: &Soc) -> String {
+        soc_name(soc)
+    }
+}
+
+/// Operator banks in memory, layer over layer.
+#[derive(Debug)]
+pub struct Index {
+    operators: Vec<Operator>,
+    warnings: Vec<String>,
+}
+
+/// The records of one operator type.
+#[derive(Debug)]
+struct Operator {
+    name: FileName,
+    op_type: String,
+    /// The first that has a key counts.
+    layers: Vec<Table>,
+}
+
+impl Index {
+    /// Reads banks: each layer a bank file or a directory of them, the custom bank before the built-in one. Of a
+    /// key that several layers have, the first layer's record counts.
+    ///
+    /// Lines that cannot be used cost only themselves and are told by [`Index::warnings`]; what an operator's
+    /// files say follows the rules of docs/banks.md, "Reading". Fails when a layer does not exist or cannot be
+    /// read, and with [`Error::Bank`] where several files would answer for one operator, for other SoCs or
+    /// numbers of cores: `part` then has to say which is meant.
+    pub fn open(layers: &[PathBuf], part: &Part) -> Result<Index> {
+        let mut index = Index { operators: Vec::new(), warnings: Vec::new() };
+        for layer in layers {
+            for path in bank_files(std::slice::from_ref(layer))? {
+                let name = FileName::of(&path)?;
+                let is_meant = part.soc.as_ref().is_none_or(|soc| *soc == name.soc)
+                    && part.cores.is_none_or(|cores| cores == name.cores);
+                if is_meant {
+                    index.add(&path, name)?;
+                }
+            }
+        }
+        Ok(index)
+    }
+
+    fn add(&mut self, path: &Path, name: FileName) -> Result<()> {
+        if let Some(other) = self.operators.iter().find(|o| o.name.soc != name.soc) {
+            let reason =
+                format!("is one of {}, and another file is one of {}: say which is meant", name.soc, other.name.soc);
+            return Err(refused(path, reason));
+        }
+        let Some(op_type) = name.op_type.clone().filter(|_| name.form != Form::Unknown) else {
+            self.warn(path, "not read: how this operator's records are looked up is not known".into());
+            return Ok(());
+        };
+        let is_same = |o: &&mut Operator| o.op_type == op_type && o.name.form == name.form;
+        let known = self.operators.iter_mut().find(is_same);
+        if let Some(cores) = known.as_ref().map(|o| o.name.cores).filter(|cores| *cores != name.cores) {
+            let reason =
+                format!("is one of {} cores, and another file is one of {cores}: say which is meant", name.cores);
+            return Err(refused(path, reason));
+        }
+        let failed = |e: std::io::Error| Error::file("read", path, e);
+        let file = File::open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(Error::file("read", path, "not a regular file"));
+        }
+        let side = BankFile::at(&Disk, path, name.form, &op_type).side();
+        let loaded = load::load(&file, name.form, &op_type, &side).map_err(failed)?;
+        match known {
+            Some(operator) => operator.layers.push(loaded.table),
+            None => self.operators.push(Operator { name, op_type, layers: vec![loaded.table] }),
+        }
+        let count = loaded.findings.len();
+        for (line, reason) in loaded.findings.into_iter().take(MOST_FINDINGS) {
+            let told = Error::Bank { path: path.to_owned(), line: Some(line), reason };
+            self.warnings.push(told.to_string());
+        }
+        if count > MOST_FINDINGS {
+            self.warn(path, format!("{} more lines are as bad", count - MOST_FINDINGS));
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, path: &Path, reason: String) {
+        self.warnings.push(refused(path, reason).to_string());
+    }
+
+    /// What was found wrong in the files, each with file and line.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Records that can be found.
+    pub fn records(&self) -> usize {
+        self.tables().map(Table::len).sum()
+    }
+
+    /// Bytes of memory that the records take, with everything that is needed to find them.
+    pub fn memory(&self) -> usize {
+        self.tables().map(Table::memory).sum()
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.operators.iter().flat_map(|operator| &operator.layers)
+    }
+
+    /// The SoC that the files are for, as their names spell it; `None` where there are none.
+    pub fn soc(&self) -> Option<&str> {
+        self.operators.first().map(|operator| operator.name.soc.as_str())
+    }
+
+    /// What is recorded for a key as CANN packs it, or, in our own form, for the text of an `info_dict` with its
+    /// keys sorted and no blanks. All bytes are compared.
+    #[inline]
+    pub fn find(&self, op_type: &str, key: &[u8]) -> Option<Found<'_>> {
+        let same = self.operators.iter().filter(|operator| operator.op_type == op_type);
+        same.flat_map(|operator| &operator.layers).find_map(|table| table.get(key))
+    }
+
+    /// What is recorded for an `info_dict`. Fails with [`Error::Param`] for one that is no key of the operator.
+    pub fn find_info(&self, op_type: &str, info: &Value) -> Result<Option<Found<'_>>> {
+        let unusable = |why: Unusable| Error::param("key", why.to_string());
+        for operator in self.operators.iter().filter(|operator| operator.op_type == op_type) {
+            let key: Key = operator.name.form.key(info).map_err(unusable)?;
+            if let Some(found) = operator.layers.iter().find_map(|table| table.get(key.bytes())) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What is recorded for a workload on a SoC. Fails as [`Form::key_of`] does.
+    pub fn find_workload(&self, workload: &Workload, soc: &Soc) -> Result<Option<Found<'_>>> {
+        let form = Form::of(workload, soc);
+        let op_type = form.op_type(workload);
+        let key = form.key_of(workload)?;
+        let same = |operator: &&Operator| operator.op_type == op_type && operator.name.form == form;
+        Ok(self.operators.iter().filter(same).flat_map(|o| &o.layers).find_map(|table| table.get(key.bytes())))
+    }
+}

@@ -1,0 +1,227 @@
+//! An index says what the files say.
+
+use super::load::load_by;
+use super::{Index, Part};
+use crate::bank::Disk;
+use crate::bank::document::Document;
+use crate::bank::form::Form;
+use crate::bank::json::to_sorted_text;
+use crate::bank::side::Side;
+use crate::bank::{BankPaths, Measured, OperatorBank};
+use crate::soc::Soc;
+use crate::status::Error;
+use crate::workload::{MatMul, Operand, Schedule, Vector, VectorSchedule, VectorTemplate, Workload};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const OP: &str = "MatMulV3";
+
+fn form() -> Form {
+    Form::runtime(OP)
+}
+
+/// A record of the product of these sizes.
+fn record(m: u64, seed: u64) -> Value {
+    let workload = Workload::MatMul(MatMul::new(m, 1024, 4096));
+    let info = form().info_dict(&workload);
+    let id = form().key(&info).unwrap().id();
+    let knowledge: serde_json::Map<String, Value> =
+        form().knowledge_fields().iter().map(|name| ((*name).to_owned(), json!(seed % 1000))).collect();
+    json!({"id": id, "info_dict": info, "knowledge": knowledge, "op": OP, "version": 0})
+}
+
+/// A line as a file may have it, good or bad.
+fn line(kind: u8, m: u64, seed: u64) -> Vec<u8> {
+    let mut record = record(m, seed);
+    let text = |record: &Value| to_sorted_text(record).into_bytes();
+    match kind {
+        0 => [b"\xEF\xBB\xBF", &*text(&record), b"\r"].concat(),
+        1 => b"  ".to_vec(),
+        2 => text(&record)[..100].to_vec(),
+        3 => {
+            record["op"] = json!("Other");
+            text(&record)
+        }
+        4 => {
+            record["knowledge"]["note"] = json!("x".repeat(seed as usize % 300));
+            text(&record)
+        }
+        5 => serde_json::to_string_pretty(&record).unwrap().replace('\n', "").into_bytes(),
+        6 => text(&record).replace_all(b"\"baseM\"", b"\"base\\u004d\""),
+        7 => {
+            record["knowledge"]["baseM"] = json!(-1);
+            text(&record)
+        }
+        8 => {
+            record["id"] = json!(seed);
+            text(&record)
+        }
+        _ => text(&record),
+    }
+}
+
+trait ReplaceAll {
+    fn replace_all(self, from: &[u8], to: &[u8]) -> Vec<u8>;
+}
+
+impl ReplaceAll for Vec<u8> {
+    fn replace_all(self, from: &[u8], to: &[u8]) -> Vec<u8> {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        text(&self).replace(&text(from), &text(to)).into_bytes()
+    }
+}
+
+proptest! {
+    #[test]
+    fn an_index_says_what_the_document_says(
+        lines in prop::collection::vec((0u8..20, 1u64..40, any::<u32>()), 0..60),
+        ends_with_line_end: bool,
+        piece in prop_oneof![1u64..50, 100u64..5000],
+    ) {
+        let mut content: Vec<u8> = lines.iter().map(|(kind, m, seed)| line(*kind, m * 16, (*seed).into())).collect::<Vec<_>>().join(&b'\n');
+        if ends_with_line_end {
+            content.push(b'\n');
+        }
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&content).unwrap();
+        let side = Side::default();
+        let loaded = load_by(piece, &file, form(), OP, &side).unwrap();
+        let document = Document::parse(form(), OP, &content.into(), &side);
+        prop_assert_eq!(loaded.table.len(), document.records().count());
+        let mut buffer = Vec::new();
+        for record in document.records() {
+            let found = loaded.table.get(record.key.bytes()).expect("the document has it");
+            let knowledge: Value = serde_json::from_slice(found.text(&mut buffer)).unwrap();
+            prop_assert_eq!(&form().knowledge(&knowledge).unwrap(), &record.knowledge);
+        }
+        let numbers: Vec<_> = loaded.findings.iter().map(|(line, _)| *line).collect();
+        let expected: Vec<_> = document.lines.findings().iter().map(|finding| finding.line).collect();
+        prop_assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn the_text_of_a_record_does_not_depend_on_how_the_file_is_cut(
+        lines in prop::collection::vec((4u8..10, 1u64..40, any::<u32>()), 1..40),
+        pieces in (1u64..2000, 1u64..2000),
+    ) {
+        let content = lines.iter().map(|(kind, m, seed)| line(*kind, m * 16, (*seed).into())).collect::<Vec<_>>().join(&b'\n');
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&content).unwrap();
+        let side = Side::default();
+        let load = |piece| load_by(piece, &file, form(), OP, &side).unwrap().table;
+        let (one, other) = (load(pieces.0), load(pieces.1));
+        for m in 1..40 {
+            let key = form().key_of(&Workload::MatMul(MatMul::new(m * 16, 1024, 4096))).unwrap();
+            let text = |table: &super::table::Table| table.get(key.bytes()).map(|found| found.text(&mut Vec::new()).to_vec());
+            prop_assert_eq!(text(&one), text(&other));
+        }
+    }
+}
+
+fn soc() -> Soc {
+    Soc::find("Ascend910B2").unwrap()
+}
+
+fn gelu() -> Workload {
+    let operand = Operand::new([8, 1024], crate::graph::DataType::Float16);
+    Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] })
+}
+
+/// Writes records of products into the bank file of a directory.
+fn write(directory: &Path, name: &str, records: &[(u64, u64)]) -> PathBuf {
+    std::fs::create_dir_all(directory).unwrap();
+    let lines: Vec<_> = records.iter().map(|(m, seed)| to_sorted_text(&record(*m, *seed)) + "\n").collect();
+    std::fs::write(directory.join(name), lines.concat()).unwrap();
+    directory.to_owned()
+}
+
+const FILE: &str = "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
+
+fn base_m(index: &Index, m: u64) -> Option<Value> {
+    let found = index.find_workload(&Workload::MatMul(MatMul::new(m, 1024, 4096)), &soc()).unwrap()?;
+    let knowledge: Value = serde_json::from_slice(found.text(&mut Vec::new())).unwrap();
+    Some(knowledge["baseM"].clone())
+}
+
+#[test]
+fn the_first_layer_that_has_a_key_counts() {
+    let root = tempfile::tempdir().unwrap();
+    let custom = write(&root.path().join("custom"), FILE, &[(16, 1), (32, 2)]);
+    let built_in = write(&root.path().join("built-in"), FILE, &[(32, 3), (48, 4)]);
+    let index = Index::open(&[custom, built_in], &Part::default()).unwrap();
+    let found = [16, 32, 48, 64].map(|m| base_m(&index, m));
+    assert_eq!(found, [Some(json!(1)), Some(json!(2)), Some(json!(4)), None]);
+    assert_eq!((index.records(), index.soc()), (4, Some("Ascend910B2")));
+    let info = form().info_dict(&Workload::MatMul(MatMul::new(48, 1024, 4096)));
+    assert!(index.find_info(OP, &info).unwrap().is_some());
+    assert!(index.find_info("Other", &info).unwrap().is_none());
+    assert!(index.find_info(OP, &json!({"m": 1})).is_err());
+    assert!(index.find(OP, b"no key").is_none());
+}
+
+#[test]
+fn what_is_written_later_is_seen_by_the_next_one_opened() {
+    let root = tempfile::tempdir().unwrap();
+    let paths = BankPaths { custom: root.path().to_owned(), also_read: Vec::new() };
+    let open = || Index::open(&[root.path().to_owned()], &Part::default()).unwrap();
+    let before = open();
+    let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk), "2026-01-02".into());
+    let schedule = Schedule::Vector(VectorSchedule {
+        cores: 8,
+        ub_tile_bytes: 4096,
+        double_buffer: true,
+        template: VectorTemplate::Flat,
+    });
+    let measured = Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into(), space: 0 };
+    bank.record(&gelu(), &schedule, &measured).unwrap();
+    bank.save().unwrap();
+    let after = open();
+    let find =
+        |index: &Index| index.find_workload(&gelu(), &soc()).unwrap().map(|found| found.text(&mut Vec::new()).to_vec());
+    assert_eq!(find(&before), None);
+    let text = find(&after).expect("our own form is looked up in too");
+    assert_eq!(serde_json::from_slice::<Schedule>(&text).unwrap(), schedule);
+}
+
+#[test]
+fn files_of_several_parts_need_a_choice() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path(), FILE, &[(16, 1)]);
+    write(root.path(), "Ascend910B2_20_AiCore_MatMulV3_runtime_kb.json", &[(16, 2)]);
+    let open =
+        |soc: Option<&str>, cores| Index::open(&[root.path().to_owned()], &Part { soc: soc.map(str::to_owned), cores });
+    let error = open(None, None).unwrap_err().to_string();
+    assert!(error.contains("24 cores") && error.contains("20"), "{error}");
+    assert_eq!(base_m(&open(None, Some(20)).unwrap(), 16), Some(json!(2)));
+    write(root.path(), "Ascend310P3_8_AiCore_MatMulV3_runtime_kb.json", &[(16, 3)]);
+    let error = open(None, None).unwrap_err().to_string();
+    assert!(error.contains("Ascend310P3") && error.contains("Ascend910B2"), "{error}");
+    assert_eq!(base_m(&open(Some("Ascend310P3"), None).unwrap(), 16), Some(json!(3)));
+    assert_eq!(open(Some("Ascend950"), None).unwrap().records(), 0);
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |name: &str| root.path().join(name);
+    let open = |path: PathBuf| Index::open(&[path], &Part::default());
+    let error = open(at("absent")).unwrap_err();
+    assert!(matches!(&error, Error::File { path, .. } if *path == at("absent")), "{error}");
+    std::fs::write(at("mine.json"), "").unwrap();
+    assert!(matches!(open(at("mine.json")), Err(Error::Bank { .. })));
+    write(&at("bank"), FILE, &[(16, 1)]);
+    std::fs::write(at("bank").join("notes.json"), "{").unwrap();
+    std::fs::write(at("bank").join("Ascend910B2_24_AiCore_Unheard_runtime_kb.json"), "{}\n").unwrap();
+    let index = open(at("bank")).unwrap();
+    assert_eq!(index.records(), 1);
+    assert!(matches!(index.warnings(), [one] if one.contains("Unheard")), "{:?}", index.warnings());
+    let many = "nonsense\n".repeat(super::MOST_FINDINGS + 5);
+    std::fs::write(at("bank").join(FILE), many).unwrap();
+    let index = open(at("bank").join(FILE)).unwrap();
+    assert_eq!((index.records(), index.warnings().len()), (0, super::MOST_FINDINGS + 1));
+    assert!(index.warnings()[0].contains(&format!("{FILE}:1: ")), "{}", index.warnings()[0]);
+    assert!(index.warnings()[super::MOST_FINDINGS].contains("5 more"));
+}

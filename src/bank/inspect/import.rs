@@ -1,0 +1,282 @@
+//! Whole files in other forms: one made of another, and banks that take in what files of any form hold.
+
+use super::convert::{Content, Converted, Target, convert};
+use super::items::{Item, items};
+use super::merging::{Merged, merge_and_tell};
+use super::part::{Part, Socs};
+use super::source::Source;
+use crate::bank::disk::Disk;
+use crate::bank::file_name::FileName;
+use crate::bank::transaction::OWN_DIRECTORY;
+use crate::bank::whole::Content as _;
+use crate::bank::{json, unified, update};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use rustc_hash::FxHashSet;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// What did not come along of a record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Left {
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// Its line there.
+    pub line: usize,
+    /// What it is for.
+    pub record: String,
+    /// Why it was left out as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+    /// The fields that were not carried over, where the record was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<String>,
+}
+
+/// A file in another form, made record by record.
+#[derive(Debug)]
+pub struct Export {
+    target: Target,
+    /// The part and operator of a runtime bank, which holds no others.
+    holds: Option<(Option<Part>, String)>,
+    known: FxHashSet<Vec<u8>>,
+    lines: Vec<u8>,
+    bank: unified::Bank,
+    /// Records taken in.
+    pub count: usize,
+    /// What did not come along, in order.
+    pub left: Vec<Left>,
+}
+
+impl Export {
+    /// A file of this form, without records so far.
+    pub fn new(target: Target) -> Export {
+        let (lines, bank) = (Vec::new(), unified::Bank::default());
+        Export { target, holds: None, known: FxHashSet::default(), lines, bank, count: 0, left: Vec::new() }
+    }
+
+    /// Takes in every record of a file; answers how many lines hold none. Fails where the file cannot be read.
+    pub fn take(&mut self, source: &mut Source, socs: &mut Socs) -> Result<usize> {
+        let path = source.path().to_owned();
+        items(source, &mut |item| {
+            let converted = converted(&item, Some(self.target), socs).and_then(|c| self.place(&item, c));
+            note(&path, &item, converted, &mut self.left);
+            Ok(true)
+        })
+    }
+
+    /// Puts a record into the file; answers what it lost on the way.
+    fn place(&mut self, item: &Item, converted: Converted) -> Result<Vec<String>, String> {
+        match converted.content {
+            Content::Element { info, knowledge, cost_us } => {
+                if self.bank.get(&info).is_some_and(|old| old.cost_us().is_some_and(|old| old <= cost_us)) {
+                    return Err("an earlier record is for the same and as fast".into());
+                }
+                self.bank.put(&info, &knowledge, cost_us).map_err(|e| e.to_string())?;
+            }
+            Content::Record { fields, .. } => {
+                let holds = (item.part.clone(), converted.op);
+                if self.target == Target::Runtime && *self.holds.get_or_insert_with(|| holds.clone()) != holds {
+                    return Err("a runtime bank is of one part and operator, and the first record is of others".into());
+                }
+                let part = if self.target == Target::Canonical { item.part.clone() } else { None };
+                let identity = format!(
+                    "{part:?} {} {}",
+                    holds.1,
+                    fields.get("info_dict").map(json::to_sorted_text).unwrap_or_default()
+                );
+                if !self.known.insert(identity.into_bytes()) {
+                    return Err("an earlier record is for the same".into());
+                }
+                self.lines.extend_from_slice(json::to_sorted_text(&Value::Object(fields)).as_bytes());
+                self.lines.push(b'\n');
+            }
+        }
+        self.count += 1;
+        Ok(converted.lost)
+    }
+
+    /// The file.
+    pub fn content(&self) -> Vec<u8> {
+        if self.target == Target::Unified { self.bank.render() } else { self.lines.clone() }
+    }
+}
+
+/// An item in a form; in the one that its operator has in a bank where none is asked for.
+fn converted(item: &Item, target: Option<Target>, socs: &mut Socs) -> Result<Converted, String> {
+    // First: no SoC would help what is no work of an operator.
+    item.workload.as_ref().map_err(String::clone)?;
+    let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
+    match target {
+        Some(target) => convert(item, target, soc),
+        None => convert(item, Target::Runtime, soc).or_else(|_| convert(item, Target::Canonical, soc)),
+    }
+}
+
+fn note(file: &Path, item: &Item, outcome: Result<Vec<String>, String>, left: &mut Vec<Left>) {
+    let (left_out, lost) = match outcome {
+        Ok(lost) if lost.is_empty() => return,
+        Ok(lost) => (None, lost),
+        Err(reason) => (Some(reason), Vec::new()),
+    };
+    let record = format!("{} {}", item.op, item.shapes);
+    left.push(Left { file: file.to_owned(), line: item.line, record, left_out, lost });
+}
+
+/// What an import did.
+#[derive(Debug)]
+pub struct Import {
+    /// Records that were offered to the bank.
+    pub count: usize,
+    /// What did not come along of the others.
+    pub left: Vec<Left>,
+    /// Lines of the files that hold no record.
+    pub bad: usize,
+    /// What the bank made of them.
+    pub merged: Merged,
+}
+
+/// Converts the records of files of any form and merges them into a bank: a directory, or a file whose name says its
+/// form. Records keep their times where their file has both, see [`merge_and_tell`]; `temporary` is a directory
+/// for the converted ones, and with `rehearse` the bank stays as it is.
+///
+/// Fails as [`merge_and_tell`] does, where a file cannot be read or the converted one not be written, and with
+/// [`Error::Bank`] for records of several SoCs and a directory.
+pub fn import(
+    sources: &[PathBuf],
+    into: &Path,
+    built_in: &[PathBuf],
+    socs: &mut Socs,
+    temporary: &Path,
+    rehearse: bool,
+) -> Result<Import> {
+    let name = into.file_name().and_then(|name| name.to_str()).filter(|_| !into.is_dir());
+    let target = match name.and_then(FileName::parse) {
+        Some(name) if name.form == crate::bank::form::Form::Canonical => Some(Target::Canonical),
+        Some(_) => Some(Target::Runtime),
+        None if name.is_some() && into.extension().is_some_and(|suffix| suffix == "json") => {
+            return import_unified(sources, into, socs, rehearse);
+        }
+        None => None,
+    };
+    let failed = |e: std::io::Error| Error::directory("write to", temporary, e);
+    let staging = tempfile::Builder::new().prefix("aoe-import-").tempdir_in(temporary).map_err(failed)?;
+    let (mut files, mut left, mut bad, mut count) = (BTreeMap::<String, Staged>::new(), Vec::new(), 0, 0);
+    for path in sources {
+        bad += items(&mut Source::open(path)?, &mut |item| {
+            let outcome = converted(&item, target, socs).and_then(|converted| {
+                let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
+                stage(converted, target.and(name), soc, &mut files)
+            });
+            count += usize::from(outcome.is_ok());
+            note(path, &item, outcome, &mut left);
+            Ok(true)
+        })?;
+    }
+    check_socs(&files, into)?;
+    let mut offered = Vec::new();
+    for (name, staged) in files {
+        let path = staging.path().join(&name);
+        std::fs::write(&path, staged.lines).map_err(failed)?;
+        if !staged.side.is_empty() {
+            let own = staging.path().join(OWN_DIRECTORY);
+            std::fs::create_dir_all(&own).map_err(failed)?;
+            std::fs::write(own.join(format!("{name}.side.jsonl")), staged.side).map_err(failed)?;
+        }
+        offered.push(path);
+    }
+    let merged = merge_and_tell(&offered, into, built_in, rehearse.then_some(temporary))?;
+    Ok(Import { count, left, bad, merged })
+}
+
+/// Banks of several SoCs do not go into one directory.
+fn check_socs(files: &BTreeMap<String, Staged>, into: &Path) -> Result<()> {
+    let socs: BTreeSet<_> = files.keys().filter_map(|name| FileName::parse(name)).map(|name| name.soc).collect();
+    if socs.len() <= 1 {
+        return Ok(());
+    }
+    let socs: Vec<_> = socs.into_iter().collect();
+    let reason = format!(
+        "the records are for {}, and a bank directory is of one SoC; name a bank file, which takes those of its part",
+        socs.join(", ")
+    );
+    Err(Error::Bank { path: into.to_owned(), line: None, reason })
+}
+
+/// A file to be merged.
+#[derive(Debug, Default)]
+struct Staged {
+    lines: Vec<u8>,
+    side: Vec<u8>,
+    known: FxHashSet<String>,
+}
+
+/// Puts a record into the file that it belongs to; answers what it lost on the way.
+fn stage(
+    converted: Converted,
+    only: Option<&str>,
+    soc: &Soc,
+    files: &mut BTreeMap<String, Staged>,
+) -> Result<Vec<String>, String> {
+    let Content::Record { form, mut fields, side } = converted.content else {
+        return Err("it is of the unified bank".into());
+    };
+    // What stands beside the five fields is for files of several parts.
+    fields.remove(super::PART_FIELD);
+    fields.remove(super::COST_FIELD);
+    let own = form.file_name(&converted.op, soc);
+    if let Some(only) = only.filter(|only| *only != own) {
+        return Err(format!("it belongs into {own}, not into {only}"));
+    }
+    let staged = files.entry(own).or_default();
+    if !staged.known.insert(fields.get("info_dict").map(json::to_sorted_text).unwrap_or_default()) {
+        return Err("an earlier record is for the same".into());
+    }
+    staged.lines.extend_from_slice(json::to_sorted_text(&Value::Object(fields)).as_bytes());
+    staged.lines.push(b'\n');
+    staged.side.extend(side.unwrap_or_default());
+    Ok(converted.lost)
+}
+
+/// Takes the records of files into a unified bank, where they are faster than what it has.
+fn import_unified(sources: &[PathBuf], into: &Path, socs: &mut Socs, rehearse: bool) -> Result<Import> {
+    let (mut left, mut bad, mut elements) = (Vec::new(), 0, Vec::new());
+    for path in sources {
+        bad += items(&mut Source::open(path)?, &mut |item| {
+            let outcome = converted(&item, Some(Target::Unified), socs).map(|converted| {
+                elements.push(converted.content);
+                converted.lost
+            });
+            note(path, &item, outcome, &mut left);
+            Ok(true)
+        })?;
+    }
+    let mut outcome = crate::bank::MergeOutcome::default();
+    let mut take = |bank: &mut unified::Bank| {
+        for element in &elements {
+            let Content::Element { info, knowledge, cost_us } = element else { continue };
+            let old = bank.get(info).map(|old| old.cost_us().unwrap_or(f64::INFINITY));
+            match old {
+                Some(old) if old <= *cost_us => outcome.kept += 1,
+                _ => {
+                    bank.put(info, knowledge, *cost_us)?;
+                    *(if old.is_some() { &mut outcome.updated } else { &mut outcome.added }) += 1;
+                }
+            }
+        }
+        Ok(())
+    };
+    let count = elements.len();
+    if rehearse {
+        let content = if into.exists() { Source::open(into)?.content()? } else { Vec::new() };
+        let mut bank = unified::Bank::parse(&content);
+        take(&mut bank)?;
+    } else {
+        let path = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
+        outcome.warnings = update(&Disk, &path, unified::Bank::parse, take)?.warnings;
+    }
+    outcome.changed.extend((outcome.added + outcome.updated > 0).then(|| into.to_owned()));
+    Ok(Import { count, left, bad, merged: Merged { outcome, told: None } })
+}

@@ -1,0 +1,283 @@
+//! What any bank file records, in this library's terms: work, tiling, time.
+
+use super::describe;
+use super::gains::{Gains, Times};
+use super::kind::Kind;
+use super::part::Part;
+use super::record::Record;
+use super::source::{Line, Source};
+use crate::bank::form::{Form, Knowledge};
+use crate::bank::lines::trim;
+use crate::bank::{gradient, subgraph, unified};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::{Schedule, Workload, check};
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value, json};
+
+/// One recorded thing.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// Line of the file, counted from 1.
+    pub line: usize,
+    /// The part it is for, where it or the file's name says so.
+    pub part: Option<Part>,
+    /// Operator type; the name of the network, for a whole one.
+    pub op: String,
+    /// What the file keeps it under: id, md5, number of a graph.
+    pub id: Value,
+    /// Sizes and types in words.
+    pub shapes: String,
+    /// What is recorded, in words.
+    pub tiling: String,
+    /// The work; or why it is not known.
+    pub workload: Result<Workload, String>,
+    /// The tiling for it; or why there is none.
+    pub schedule: Result<Schedule, String>,
+    /// What it cost: before and after, as a side file has it.
+    pub times: Option<Times>,
+    /// Microseconds that the file itself states.
+    pub cost_us: Option<f64>,
+    /// The record, field by field.
+    pub fields: Map<String, Value>,
+    /// The tiling in CANN's terms, for what CANN asks of it.
+    knowledge: Option<Knowledge>,
+    is_network: bool,
+    /// Whose terms the record is in, for one of an operator bank.
+    pub(super) form: Option<Form>,
+}
+
+impl Item {
+    /// An item with its words, and nothing known of its place, its part and its times.
+    fn new(
+        op: String,
+        id: Value,
+        workload: Result<Workload, String>,
+        schedule: Result<Schedule, String>,
+        fields: Map<String, Value>,
+    ) -> Item {
+        let (shapes, tiling) = words(&workload, &schedule);
+        Item {
+            line: 0,
+            part: None,
+            op,
+            id,
+            shapes,
+            tiling,
+            workload,
+            schedule,
+            times: None,
+            cost_us: None,
+            fields,
+            knowledge: None,
+            is_network: false,
+            form: None,
+        }
+    }
+
+    /// Whether it is of a whole network, not of one operator.
+    pub fn is_network(&self) -> bool {
+        self.is_network
+    }
+
+    /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.
+    pub fn legal_schedule(&self, soc: &Soc) -> Result<Schedule, String> {
+        let (workload, schedule) = (self.workload.as_ref(), self.schedule.as_ref());
+        let (workload, schedule) = (workload.map_err(Clone::clone)?, schedule.map_err(Clone::clone)?);
+        if let Some(knowledge) = &self.knowledge {
+            knowledge.check_accepted(workload, soc).map_err(rule)?;
+        }
+        check(workload, schedule, soc).map_err(rule)?;
+        Ok(schedule.clone())
+    }
+}
+
+/// The rule that a schedule breaks.
+pub(super) fn rule(error: Error) -> String {
+    match error {
+        Error::IllegalSchedule { rule } => rule,
+        other => other.to_string(),
+    }
+}
+
+/// Reads the records of a file one after the other until `take` answers false; answers how many lines or entries
+/// hold none that is understood. Fails where the file cannot be read.
+pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) -> Result<usize> {
+    let (part, kind) = (source.part(), source.kind());
+    let mut bad = 0;
+    match kind {
+        Kind::Unified => {
+            let content = source.content()?;
+            let bank = unified::Bank::parse(&content);
+            let places = places_of_keys(&content);
+            for element in bank.entries().filter_map(unified::Entry::best) {
+                if !take(of_element(element, part.as_ref(), &places))? {
+                    break;
+                }
+            }
+            bad += crate::bank::Content::findings(&bank).len();
+        }
+        Kind::Gradient => {
+            let bank = gradient::Bank::parse(&source.content()?);
+            for (index, (hash, gradients)) in bank.entries().enumerate() {
+                if !take(of_gradients(index + 1, hash, gradients))? {
+                    break;
+                }
+            }
+            bad += crate::bank::Content::findings(&bank).len();
+        }
+        Kind::Rl => bad += super::entries::whole_value(source)?.as_object().map_or(1, Map::len),
+        _ => {
+            let mut gains = Gains::of(source);
+            while let Some((number, line)) = source.next_line()? {
+                let item = match line {
+                    Line::TooLong(_) => None,
+                    Line::Bytes(bytes) if trim(bytes).is_empty() => continue,
+                    Line::Bytes(bytes) => match kind {
+                        Kind::Repository => of_row(bytes),
+                        Kind::Subgraph if is_version(number, bytes) => continue,
+                        Kind::Subgraph => of_subgraph(bytes),
+                        _ => Record::parse(bytes).ok().map(|record| of_record(record, &mut gains)),
+                    },
+                };
+                let Some(item) = item else {
+                    bad += 1;
+                    continue;
+                };
+                let part = item.part.clone().or_else(|| part.clone());
+                if !take(Item { line: number, part, ..item })? {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(bad)
+}
+
+/// Whether this is the first line of a subgraph bank.
+pub(super) fn is_version(number: usize, line: &[u8]) -> bool {
+    number == 1 && serde_json::from_slice::<Value>(trim(line)).is_ok_and(|value| value.get("version").is_some())
+}
+
+/// Words for what has, and what lacks, a schedule.
+fn words(workload: &Result<Workload, String>, schedule: &Result<Schedule, String>) -> (String, String) {
+    let lacking = |why: &String| format!("({why})");
+    (workload.as_ref().map_or_else(lacking, describe::shapes), schedule.as_ref().map_or_else(lacking, describe::tiling))
+}
+
+fn of_record(record: Record, gains: &mut Gains) -> Item {
+    let workload = record.workload().map_err(|e| e.to_string());
+    let knowledge = record.tiling().map_err(|why| why.to_string());
+    let schedule = workload.clone().and_then(|w| knowledge.clone()?.schedule(&w).map_err(rule));
+    let (times, cost_us) = (gains.times(&record), record.cost_us());
+    let (part, id, form) = (record.part(), record.key.id().into(), Some(record.form));
+    let mut fields = record.others;
+    fields.insert("stored_id".into(), record.id.into());
+    fields.insert("info_dict".into(), record.info.into());
+    fields.insert("knowledge".into(), record.knowledge.into());
+    let item = Item::new(record.op, id, workload, schedule, fields);
+    Item { part, times, cost_us, knowledge: knowledge.ok(), form, ..item }
+}
+
+/// Python's value as JSON; a whole number beyond 64 bits becomes a text.
+fn to_json(value: &unified::Value) -> Value {
+    serde_json::from_str(&value.dumps()).unwrap_or_else(|_| value.dumps().into())
+}
+
+fn of_element(element: unified::Element<'_>, part: Option<&Part>, places: &FxHashMap<String, usize>) -> Item {
+    let key = unified::key(element.info_dict());
+    let workload = unified::workload(element.info_dict());
+    let schedule = match &workload {
+        Ok(product) => unified::schedule(element.knowledge(), product).map(Schedule::Cube).map_err(rule),
+        Err(why) => Err(why.to_string()),
+    };
+    let workload = workload.map(Workload::MatMul).map_err(|e| e.to_string());
+    let op = element.info_dict().get("op_type").and_then(unified::Value::as_str).unwrap_or("?").to_owned();
+    let mut fields = Map::new();
+    for (name, dict) in [("info_dict", element.info_dict()), ("knowledge", element.knowledge())] {
+        fields.insert(name.into(), to_json(&unified::Value::Dict(dict.clone())));
+    }
+    if let Some(origin) = element.origin() {
+        fields.insert("origin".into(), to_json(origin));
+    }
+    let line = places.get(&key).copied().unwrap_or(1);
+    let item = Item::new(op, key.into(), workload, schedule, fields);
+    Item { line, part: part.cloned(), cost_us: element.cost_us(), ..item }
+}
+
+/// The lines on which the keys of a unified bank stand; a key that follows another on its line is left out.
+pub(super) fn places_of_keys(content: &[u8]) -> FxHashMap<String, usize> {
+    let mut places = FxHashMap::default();
+    for (index, line) in content.split(|&b| b == b'\n').enumerate() {
+        let line = trim(line);
+        let line = line.strip_prefix(b"{").unwrap_or(line).trim_ascii_start();
+        let key =
+            line.strip_prefix(b"\"").and_then(|rest| rest.get(..32)).filter(|k| k.iter().all(u8::is_ascii_hexdigit));
+        if let Some(key) = key {
+            places.insert(String::from_utf8_lossy(key).into_owned(), index + 1);
+        }
+    }
+    places
+}
+
+fn of_row(line: &[u8]) -> Option<Item> {
+    let repository = unified::Repository::parse(line);
+    let row = repository.rows().next()?;
+    let (workload, schedule) = (Ok(Workload::MatMul(row.workload.clone())), Ok(Schedule::Cube(row.schedule.clone())));
+    let fields = serde_json::from_slice(trim(line)).unwrap_or_default();
+    Some(Item {
+        cost_us: row.cost_us,
+        ..Item::new("matmul".into(), row.kernel.clone().into(), workload, schedule, fields)
+    })
+}
+
+/// An item of a whole network, which has no work or tiling of one operator.
+fn of_network(op: String, id: u64, shapes: String, tiling: String, fields: Map<String, Value>) -> Item {
+    let reason = || "it is of a whole network".to_owned();
+    let (workload, schedule) = (Err(reason()), Err(reason()));
+    // The files have these numbers as texts, since they are beyond what JSON's numbers are good for.
+    let id = id.to_string().into();
+    Item { shapes, tiling, is_network: true, ..Item::new(op, id, workload, schedule, fields) }
+}
+
+fn of_subgraph(line: &[u8]) -> Option<Item> {
+    let fields: Map<String, Value> = serde_json::from_slice(trim(line)).ok()?;
+    let record = |kind| {
+        let content = [b"{\"version\": \"2.1\"}\n", trim(line)].concat();
+        subgraph::Bank::parse(kind, &content).records().next().cloned()
+    };
+    let record = record(kind_of(&fields))?;
+    let nodes: usize = record.feature.parts.iter().map(|part| part.nodes.len()).sum();
+    let scopes: usize = record.strategy.groups.iter().map(fused_scopes).sum();
+    let cuts = record.strategy.groups.iter().flat_map(|group| &group.cut).copied().max().unwrap_or(1);
+    let name = record.strategy.model_name.clone().unwrap_or_else(|| "network".into());
+    let shapes = format!("{} parts, {nodes} nodes", record.feature.parts.len());
+    let tiling = format!("{scopes} fused scopes, cut in up to {cuts}");
+    let cost_us = Some(record.strategy.end2_end_time as f64 / 1e3).filter(|us| *us > 0.0);
+    Some(Item { cost_us, ..of_network(name, record.graph_id, shapes, tiling, fields) })
+}
+
+/// Our own records have a sum.
+pub(super) fn kind_of(fields: &Map<String, Value>) -> subgraph::Kind {
+    if fields.contains_key("sum") { subgraph::Kind::Ours } else { subgraph::Kind::Cann }
+}
+
+/// Scopes of more than one node.
+fn fused_scopes(group: &subgraph::Group) -> usize {
+    let mut sizes: FxHashMap<i64, usize> = FxHashMap::default();
+    group.scope_id.iter().filter(|id| **id > 0).for_each(|id| *sizes.entry(*id).or_default() += 1);
+    sizes.values().filter(|size| **size > 1).count()
+}
+
+fn of_gradients(line: usize, hash: u64, gradients: &gradient::Gradients) -> Item {
+    let bytes = gradients.size.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
+    let (shapes, tiling) = if gradients.is_placeholder() {
+        ("not profiled".to_owned(), "-".to_owned())
+    } else {
+        let time = gradients.time.iter().fold(0u64, |sum, time| sum.saturating_add(*time));
+        (format!("{} gradients, {bytes} bytes", gradients.size.len()), format!("{:.1} us in all", time as f64 / 1e3))
+    };
+    let fields = json!({"gradientTime": gradients.time, "gradientSize": gradients.size});
+    let fields = fields.as_object().cloned().unwrap_or_default();
+    Item { line, ..of_network("network".into(), hash, shapes, tiling, fields) }
+}

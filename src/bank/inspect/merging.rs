@@ -1,0 +1,248 @@
+//! A merge told record by record: what became of each, and why.
+
+use super::gains::{Gains, Times};
+use super::record::Record;
+use super::source::{Line, Source};
+use crate::bank::file_name::FileName;
+use crate::bank::form::Knowledge;
+use crate::bank::key::Key;
+use crate::bank::merge::{MergeOutcome, check, merge};
+use crate::bank::transaction::OWN_DIRECTORY;
+use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Records of sources that are told one by one; a merge of more is told by its counts.
+const MOST_TOLD: usize = 100_000;
+
+/// What became of a record of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// The bank did not have it.
+    Added,
+    /// It took the place of another tiling.
+    Updated,
+    /// The bank has it, or has a better one.
+    Kept,
+    /// The built-in bank has it, or has a better one.
+    Refused,
+}
+
+/// A record of a source and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Told {
+    /// What became of it.
+    pub fate: Fate,
+    /// The file that it stands in.
+    pub source: PathBuf,
+    /// Its line there.
+    pub line: usize,
+    /// What it is for.
+    pub record: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A merge and what there is to tell of it.
+#[derive(Debug)]
+pub struct Merged {
+    /// The counts, and the files written or, for a rehearsal, to be written.
+    pub outcome: MergeOutcome,
+    /// Each usable record of the sources; `None` where they are too many.
+    pub told: Option<Vec<Told>>,
+}
+
+/// Merges as [`merge`] does and tells what became of each record. With `rehearse`, a directory for temporary files,
+/// the bank stays as it is and a copy there is merged into. Fails as [`merge`] does, and where the copy
+/// cannot be made.
+pub fn merge_and_tell(
+    sources: &[PathBuf],
+    into: &Path,
+    built_in: &[PathBuf],
+    rehearse: Option<&Path>,
+) -> Result<Merged> {
+    let absolute = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
+    let into = absolute.as_path();
+    // Of the copy that a rehearsal merges into, a source is never the same file.
+    check(sources, into, built_in)?;
+    let before = State::of(into)?;
+    let copy = rehearse.map(|directory| Copy::of(into, directory)).transpose()?;
+    let target = copy.as_ref().map_or(into, |copy| &copy.path);
+    let mut outcome = merge(sources, target, built_in)?;
+    let told =
+        before.zip(State::of(target)?).map(|(before, after)| tell(sources, into, &before, &after)).transpose()?;
+    if copy.is_some() {
+        for path in &mut outcome.changed {
+            *path = if is_file(into) { into.to_owned() } else { into.join(path.file_name().unwrap_or_default()) };
+        }
+    }
+    Ok(Merged { outcome, told: told.flatten() })
+}
+
+/// Whether a merge into this path makes one file, as [`merge`] decides it.
+fn is_file(into: &Path) -> bool {
+    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|suffix| suffix == "json"))
+}
+
+/// A copy of a bank that lives as long as the value.
+struct Copy {
+    _directory: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Copy {
+    fn of(into: &Path, directory: &Path) -> Result<Copy> {
+        let failed = |e: std::io::Error| Error::directory("copy to", directory, e);
+        let directory = tempfile::Builder::new().prefix("aoe-merge-").tempdir_in(directory).map_err(failed)?;
+        let path = directory.path().join(into.file_name().unwrap_or("bank".as_ref()));
+        if !is_file(into) {
+            std::fs::create_dir(&path).map_err(failed)?;
+        }
+        for file in bank_files(into)? {
+            let to = if is_file(into) { path.clone() } else { path.join(file.file_name().unwrap_or_default()) };
+            std::fs::copy(&file, &to).map_err(failed)?;
+            let (side, copied) = (side_file(&file), side_file(&to));
+            if side.is_file() {
+                copied.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+                std::fs::copy(&side, &copied).map_err(failed)?;
+            }
+        }
+        Ok(Copy { _directory: directory, path })
+    }
+}
+
+/// The side file of a bank file.
+fn side_file(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"))
+}
+
+/// The operator banks that a path names; none where there is nothing yet.
+fn bank_files(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let failed = |e: std::io::Error| Error::directory("read", path, e);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.file_name().and_then(|n| n.to_str()).and_then(FileName::parse).is_some() && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A record with its time.
+#[derive(Debug, Clone, PartialEq)]
+struct Known {
+    knowledge: Knowledge,
+    times: Option<Times>,
+}
+
+/// The records of a bank by file name and key; the first of equal ones.
+struct State(FxHashMap<(Option<String>, Key), Known>);
+
+impl State {
+    /// Reads a bank; `None` where it has too many records to tell them.
+    fn of(path: &Path) -> Result<Option<State>> {
+        let mut state = State(FxHashMap::default());
+        let single = is_file(path);
+        for file in bank_files(path)? {
+            let name = (!single).then(|| name_of(&file));
+            let finished = each(&file, &mut |_, record, known| {
+                state.0.entry((name.clone(), record.key)).or_insert(known);
+                Ok(state.0.len() <= MOST_TOLD)
+            })?;
+            if !finished {
+                return Ok(None);
+            }
+        }
+        Ok(Some(state))
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Takes each usable record of a file until `take` answers false; answers whether it came to the end.
+fn each(path: &Path, take: &mut dyn FnMut(usize, Record, Known) -> Result<bool>) -> Result<bool> {
+    let mut source = Source::open(path)?;
+    let mut gains = Gains::of(&source);
+    while let Some((number, line)) = source.next_line()? {
+        let Line::Bytes(line) = line else { continue };
+        let Ok(record) = Record::parse(line) else { continue };
+        let Ok(knowledge) = record.tiling() else { continue };
+        let known = Known { knowledge, times: gains.times(&record) };
+        if !take(number, record, known)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// What became of each record of the sources.
+fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Result<Option<Vec<Told>>> {
+    let single = is_file(into);
+    let mut told = Vec::new();
+    for source in sources {
+        for file in bank_files(source)? {
+            let name = (!single).then(|| name_of(&file));
+            let finished = each(&file, &mut |line, record, new| {
+                let key = (name.clone(), record.key.clone());
+                let (fate, reason) = fate(&new, before.0.get(&key), after.0.get(&key));
+                told.push(Told { fate, source: file.clone(), line, record: super::label(&record), reason });
+                Ok(told.len() <= MOST_TOLD)
+            })?;
+            if !finished {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(told))
+}
+
+/// What became of a record that the bank had so before and has so now.
+fn fate(new: &Known, before: Option<&Known>, after: Option<&Known>) -> (Fate, String) {
+    let is_there = after.is_some_and(|after| after.knowledge == new.knowledge);
+    match (before, after) {
+        (None, None) => (Fate::Refused, "the built-in bank has as good a tiling".into()),
+        (None, Some(_)) if is_there => (Fate::Added, format!("the bank had none; {}", cost(new.times.as_ref()))),
+        (None, Some(other)) => (Fate::Kept, format!("another source has a better one: {}", compared(other, new))),
+        (Some(old), _) if old.knowledge == new.knowledge => (Fate::Kept, "the bank has the same tiling".into()),
+        (Some(old), _) if is_there => (Fate::Updated, compared(new, old)),
+        (Some(_), Some(other)) => (Fate::Kept, compared(other, new)),
+        // A record that was there stays.
+        (Some(old), None) => (Fate::Kept, compared(old, new)),
+    }
+}
+
+/// Why one tiling stays and another goes.
+fn compared(stays: &Known, goes: &Known) -> String {
+    match (&stays.times, &goes.times) {
+        (Some(a), Some(b)) if (&a.backend, a.soc_fields) == (&b.backend, b.soc_fields) => {
+            format!("{:.2} us stay, {:.2} us go ({})", a.after_us, b.after_us, a.backend)
+        }
+        (Some(a), Some(b)) if a.backend != b.backend => {
+            format!("the time of {} stays, that of {} goes", a.backend, b.backend)
+        }
+        (Some(a), Some(b)) => format!("measured on {} stays, on {} goes", a.date, b.date),
+        (Some(a), None) => format!("{:.2} us stay, a tiling that was not measured goes", a.after_us),
+        (None, Some(b)) => format!("a tiling that was not measured stays, {:.2} us go", b.after_us),
+        (None, None) => "neither was measured, and the later one stays".into(),
+    }
+}
+
+fn cost(times: Option<&Times>) -> String {
+    times.map_or_else(
+        || "not measured".to_owned(),
+        |t| format!("{:.2} us instead of {:.2} ({})", t.after_us, t.before_us, t.backend),
+    )
+}

@@ -1,0 +1,39 @@
+//! Bank files looked at from outside, as `aoe bank` does: what a file is, what each record says, and whether
+//! it is well. Files are written by `merge` and by the forms' own writers alone, and no file is ever in memory as a whole but those that are one JSON value.
+//!
+//! `kind` tells the forms apart, `source` reads lines, `record` takes one apart, `work` finds the workload
+//! behind it, `part` the SoC, `gains` the times; `items` does so for every form. `verify` and `forms` judge, `diff`
+//! compares `entries`, `merging` tells what a merge did, `convert` says a record in another form,
+//! `import` whole files, `describe` finds short words.
+
+mod convert;
+mod describe;
+mod diff;
+mod entries;
+mod fields;
+mod forms;
+mod gains;
+mod import;
+mod items;
+mod kind;
+mod merging;
+mod part;
+mod record;
+mod source;
+mod verify;
+mod work;
+
+pub use crate::bank::lines::trim;
+pub use convert::{Content, Converted, Target, convert};
+pub use describe::{shapes, tiling};
+pub use diff::{Change, Difference, diff};
+pub use entries::{Entry, entries, label};
+pub use gains::{Gains, Times};
+pub use import::{Export, Import, Left, import};
+pub use items::{Item, items};
+pub use kind::Kind;
+pub use merging::{Fate, Merged, Told, merge_and_tell};
+pub use part::{Part, Socs};
+pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
+pub use source::{Line, MAX_LINE_BYTES, Source, files};
+pub use verify::{Judge, Judgement, Remark, Status, verify};

@@ -1,0 +1,212 @@
+//! Every line of an operator bank judged as CANN's loader, CANN's operator and our rule book would.
+
+use super::forms;
+use super::items::rule;
+use super::kind::Kind;
+use super::part::{Part, Socs};
+use super::record::{Fault, Record};
+use super::source::{Line, Source};
+use crate::bank::form::{Form, Knowledge};
+use crate::bank::key::Unusable;
+use crate::bank::lines::trim;
+use crate::status::Result;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// What can be said of a line besides that it is well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// CANN's loader cannot read it.
+    Damaged,
+    /// Nothing stands there, at which CANN's loader stops.
+    Blank,
+    /// An earlier line is for the same; which of the two CANN uses is chance.
+    Duplicate,
+    /// CANN reads it and cannot use it: its `info_dict` makes no key.
+    Unusable,
+    /// CANN's operator stops with an error when it meets it.
+    Refused,
+    /// The tiling breaks a limit of the hardware, or names no template of the operator.
+    Illegal,
+    /// It is of another operator or form than the file, or of a later version.
+    Foreign,
+    /// The stored id is not that of the `info_dict`.
+    StaleId,
+    /// Fields that nobody reads.
+    UnknownFields,
+    /// Fields of the tiling that are absent; CANN takes them for 0.
+    MissingFields,
+    /// Whether the tiling is legal cannot be told.
+    NotJudged,
+}
+
+impl Status {
+    /// Every status, worst first.
+    pub const ALL: [Status; 11] = [
+        Status::Damaged,
+        Status::Blank,
+        Status::Duplicate,
+        Status::Unusable,
+        Status::Refused,
+        Status::Illegal,
+        Status::Foreign,
+        Status::StaleId,
+        Status::UnknownFields,
+        Status::MissingFields,
+        Status::NotJudged,
+    ];
+
+    /// The words for it in a text.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Status::Damaged => "damaged",
+            Status::Blank => "blank line",
+            Status::Duplicate => "duplicate",
+            Status::Unusable => "unusable",
+            Status::Refused => "refused",
+            Status::Illegal => "illegal",
+            Status::Foreign => "foreign",
+            Status::StaleId => "stale id",
+            Status::UnknownFields => "unknown fields",
+            Status::MissingFields => "missing fields",
+            Status::NotJudged => "not judged",
+        }
+    }
+
+    /// Whether CANN stumbles over such a line: it loses records, or stops with an error.
+    pub const fn stumbles(self) -> bool {
+        matches!(self, Status::Damaged | Status::Blank | Status::Duplicate | Status::Unusable | Status::Refused)
+    }
+}
+
+/// One thing said of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// What it is.
+    pub status: Status,
+    /// Why, with the rule or field at fault.
+    pub reason: String,
+}
+
+/// Everything said of one line; nothing of a good one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// Line counted from 1.
+    pub line: usize,
+    /// What there is to say.
+    pub remarks: Vec<Remark>,
+}
+
+/// Judges the lines of one operator bank.
+pub struct Judge<'a> {
+    socs: &'a mut Socs,
+    /// The part and the operator that the file's name tells.
+    part: Option<Part>,
+    op: Option<String>,
+    /// The line that first had a key, by part, operator and digest of the key.
+    first: FxHashMap<(Option<Part>, String, u64), usize>,
+}
+
+impl<'a> Judge<'a> {
+    /// A judge for one file.
+    pub fn new(source: &Source, socs: &'a mut Socs) -> Judge<'a> {
+        let (part, op) = (source.part(), source.name().and_then(|name| name.op_type));
+        Judge { socs, part, op, first: FxHashMap::default() }
+    }
+
+    /// Judges a line.
+    pub fn judge(&mut self, number: usize, line: Line<'_>) -> Judgement {
+        let mut remarks = Vec::new();
+        let mut say = |status, reason: String| remarks.push(Remark { status, reason });
+        match line {
+            Line::TooLong(bytes) => say(Status::Damaged, format!("a line of {bytes} bytes is no record")),
+            Line::Bytes(bytes) if trim(bytes).is_empty() => {
+                say(Status::Blank, "CANN's loader stops at a blank line".into());
+            }
+            Line::Bytes(bytes) => match Record::parse(bytes) {
+                Ok(record) => self.judge_record(number, &record, &mut say),
+                Err(Fault::Damaged(reason)) => say(Status::Damaged, reason),
+                Err(Fault::Unusable(reason)) => say(Status::Unusable, reason),
+                Err(Fault::Foreign(reason)) => say(Status::Foreign, reason),
+            },
+        }
+        Judgement { line: number, remarks }
+    }
+
+    fn judge_record(&mut self, number: usize, record: &Record, say: &mut dyn FnMut(Status, String)) {
+        if let Some(op) = self.op.as_ref().filter(|op| **op != record.op) {
+            say(Status::Foreign, format!("`op` is {:?}, the file's name says {op:?}", record.op));
+        }
+        if !record.form.reads_version(record.version) {
+            say(Status::Foreign, format!("version {} is later than this library", record.version));
+            return;
+        }
+        let part = record.part().or_else(|| self.part.clone());
+        let first = *self.first.entry((part.clone(), record.op.clone(), record.key.digest())).or_insert(number);
+        if first != number {
+            say(Status::Duplicate, format!("line {first} has the same info_dict"));
+        }
+        if record.id != u64::from(record.key.id()) {
+            judge_id(record, say);
+        }
+        let unknown = record.unknown_fields();
+        if !unknown.is_empty() {
+            say(Status::UnknownFields, format!("nobody reads {}", unknown.join(", ")));
+        }
+        let missing = record.missing_fields();
+        if !missing.is_empty() {
+            say(Status::MissingFields, format!("knowledge lacks {}, taken for 0", missing.join(", ")));
+        }
+        self.judge_tiling(record, part.as_ref(), say);
+    }
+
+    fn judge_tiling(&mut self, record: &Record, part: Option<&Part>, say: &mut dyn FnMut(Status, String)) {
+        let knowledge = match record.tiling() {
+            Ok(knowledge) => knowledge,
+            Err(Unusable::Damaged(reason)) => return say(Status::Damaged, reason),
+            Err(Unusable::Foreign(reason)) => return say(Status::NotJudged, reason),
+        };
+        if matches!(knowledge, Knowledge::Opaque(_)) {
+            return say(Status::NotJudged, format!("the tiling fields of {} are not decoded", record.op));
+        }
+        let workload = match record.workload() {
+            Ok(workload) => workload,
+            Err(why) => return say(Status::NotJudged, why.to_string()),
+        };
+        let schedule = match knowledge.schedule(&workload) {
+            Ok(schedule) => schedule,
+            Err(why) => return say(Status::Illegal, rule(why)),
+        };
+        let soc = match self.socs.of(part) {
+            Ok(soc) => soc,
+            Err(why) => return say(Status::NotJudged, why.to_owned()),
+        };
+        if let Err(why) = knowledge.check_accepted(&workload, soc) {
+            say(Status::Refused, format!("on {}: {}", soc.name, rule(why)));
+        } else if let Err(why) = crate::workload::check(&workload, &schedule, soc) {
+            say(Status::Illegal, format!("on {}: {}", soc.name, rule(why)));
+        }
+    }
+}
+
+/// CANN's files hold stale ids, which its loader does not look at; in our own form one means damage.
+fn judge_id(record: &Record, say: &mut dyn FnMut(Status, String)) {
+    let reason = format!("id is {}, that of its info_dict is {}", record.id, record.key.id());
+    let status = if record.form == Form::Canonical { Status::Damaged } else { Status::StaleId };
+    say(status, reason);
+}
+
+/// Judges every line or entry of a bank of any form. Fails where the file cannot be read any further.
+pub fn verify(source: &mut Source, socs: &mut Socs, tell: &mut dyn FnMut(Judgement) -> Result<()>) -> Result<()> {
+    match source.kind() {
+        Kind::Records | Kind::Unknown | Kind::Empty => {
+            let mut judge = Judge::new(source, socs);
+            while let Some((number, line)) = source.next_line()? {
+                tell(judge.judge(number, line))?;
+            }
+            Ok(())
+        }
+        _ => forms::verify(source, socs, tell),
+    }
+}

@@ -1,0 +1,294 @@
+//! One bank out of several: of two records with one key the better measured stays.
+
+use super::disk::Disk;
+use super::document::{Document, Record};
+use super::file::BankFile;
+use super::file_name::{FileName, bank_files, refused};
+use super::form::Knowledge;
+use super::inspect::{PART_FIELD, Part};
+use super::key::Key;
+use super::side::{Measurement, Side, Verdict};
+use super::transaction::Transaction;
+use crate::output_file::directory_of;
+use crate::status::{Error, Result};
+use memchr::memmem::Finder;
+use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Backend of predicted times; those of a device count for more.
+const SIMULATOR: &str = "simulator";
+
+/// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergeOutcome {
+    /// Records that the bank did not have.
+    pub added: usize,
+    /// Records that took the place of another one.
+    pub updated: usize,
+    /// Records that the bank has already, or has better.
+    pub kept: usize,
+    /// Records that the built-in bank has already, or has better.
+    pub refused: usize,
+    /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
+    pub foreign: usize,
+    /// Bank files that were written.
+    pub changed: Vec<PathBuf>,
+    /// What was found wrong in the files, each with file and line.
+    pub warnings: Vec<String>,
+}
+
+/// Merges bank files, or directories of them, into one of the same kind; `into` is made when it is not there.
+///
+/// Of two records with one key, the one with the lower time in its side file stays, as long as the same
+/// backend measured both on the same SoC description. A time from a device outranks one from the simulator, any
+/// time outranks none. Where that decides nothing, the one measured later stays, and where no day is known,
+/// that of the source, of the later source if several have it. A record that `built_in` (files or directories
+/// that CANN ships) has as well, or has with a better time, is not taken. Fields that libaoe does not know
+/// stay, and so do foreign records.
+///
+/// The sources are only read. All files of `into` are replaced together, or none. Fails as [`check`] does, and
+/// with [`Error::Bank`] for a source with records of another part.
+pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<MergeOutcome> {
+    let jobs = jobs(sources, into, built_in)?;
+    let mut outcome = MergeOutcome::default();
+    let Some(directory) = jobs.first().map(|job| directory_of(&job.target)) else { return Ok(outcome) };
+    let mut transaction = Transaction::begin(&Disk, directory)?;
+    for job in &jobs {
+        job.run(&mut transaction, &mut outcome)?;
+    }
+    outcome.warnings.extend(transaction.warning());
+    transaction.commit()?;
+    Ok(outcome)
+}
+
+/// Whether these could be merged, by what and where they are. Fails with [`Error::Bank`] for files of several SoCs,
+/// for one of another number of cores than the file it would go into, for a file whose name does not say what it
+/// holds, and for a source that is the file it would go into, by whatever path.
+pub fn check(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<()> {
+    jobs(sources, into, built_in).map(drop)
+}
+
+/// What becomes one file.
+#[derive(Debug)]
+struct Job {
+    target: PathBuf,
+    name: FileName,
+    sources: Vec<PathBuf>,
+    built_in: Vec<PathBuf>,
+}
+
+/// Pairs the files of the sources with those of the target.
+fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Job>> {
+    if into.as_os_str().is_empty() {
+        return Err(Error::param("into", "is empty; the present directory is `.`"));
+    }
+    let is_file = into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"));
+    let mut jobs: Vec<Job> = Vec::new();
+    let built_in = bank_files(built_in)?;
+    for source in bank_files(sources)? {
+        let target = if is_file { into.to_owned() } else { into.join(source.file_name().unwrap_or_default()) };
+        if is_same(&source, &target) {
+            return Err(refused(&source, "is the file that it would be merged into".into()));
+        }
+        let name = FileName::of(&target)?;
+        let theirs = FileName::of(&source).or_else(|e| if is_file { Ok(name.clone()) } else { Err(e) })?;
+        if theirs.soc != jobs.first().map_or(&name, |job| &job.name).soc {
+            let reason = format!("is one of {}, and banks of different SoCs are not merged", theirs.soc);
+            return Err(refused(&source, reason));
+        }
+        if theirs.cores != name.cores {
+            let reason = format!("is one of {} cores, and {} is for {}", theirs.cores, target.display(), name.cores);
+            return Err(refused(&source, reason));
+        }
+        if (&theirs.op_type, theirs.form) != (&name.op_type, name.form) {
+            return Err(refused(&source, format!("holds other records than {}", target.display())));
+        }
+        if let Some(job) = jobs.iter_mut().find(|job| job.target == target) {
+            job.sources.push(source);
+        } else {
+            let same = |path: &&PathBuf| FileName::of(path).is_ok_and(|other| other == name);
+            let built_in = built_in.iter().filter(same).cloned().collect();
+            jobs.push(Job { target, name, sources: vec![source], built_in });
+        }
+    }
+    check_target(into, jobs.first())?;
+    Ok(jobs)
+}
+
+/// Whether two paths lead to one file, be it over links; one that is not there is no other's.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    identity(a).is_some_and(|a| Some(a) == identity(b))
+}
+
+/// A directory that holds banks of one SoC takes in no others.
+fn check_target(into: &Path, job: Option<&Job>) -> Result<()> {
+    let Some(job) = job.filter(|_| into.is_dir()) else { return Ok(()) };
+    for path in bank_files(&[into.to_owned()])? {
+        let soc = FileName::of(&path)?.soc;
+        if soc != job.name.soc {
+            let reason = format!("is one of {soc}, and the sources are banks of {}", job.name.soc);
+            return Err(refused(&path, reason));
+        }
+    }
+    Ok(())
+}
+
+/// A bank file that is only read.
+struct Given {
+    document: Document,
+    side: Side,
+}
+
+impl Job {
+    fn run(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
+        let read = |paths: &[PathBuf], warnings: &mut Vec<String>| -> Result<Vec<Given>> {
+            paths.iter().map(|path| self.read(path, warnings)).collect()
+        };
+        let built_in = read(&self.built_in, &mut outcome.warnings)?;
+        let sources = read(&self.sources, &mut outcome.warnings)?;
+        for (path, source) in self.sources.iter().zip(&sources) {
+            self.check_parts(path, &source.document)?;
+        }
+        let target = self.file(&self.target);
+        let merged = target.rewrite(transaction, |document, side| {
+            let mut merging = Merging { document, side, built_in: &built_in, outcome };
+            for source in &sources {
+                merging.take_in(source);
+            }
+            Ok(())
+        })?;
+        outcome.warnings.extend(merged.warnings);
+        outcome.changed.extend(merged.changed.then(|| self.target.clone()));
+        Ok(())
+    }
+
+    /// A record that says which part it is for belongs into a bank of that part.
+    fn check_parts(&self, path: &Path, document: &Document) -> Result<()> {
+        let field = Finder::new(PART_FIELD);
+        for (text, _) in document.lines.iter().filter(|(text, _)| field.find(text).is_some()) {
+            let own = serde_json::from_slice(text).ok().and_then(|line: Value| line.get(PART_FIELD).cloned());
+            let own = own.as_ref().and_then(Value::as_str).and_then(Part::parse);
+            if let Some(own) = own.filter(|own| (&own.soc, own.cores) != (&self.name.soc, self.name.cores)) {
+                let reason = format!(
+                    "holds records of {own}, and {} is for {} cores of {}; `aoe bank import` takes those of one part",
+                    self.target.display(),
+                    self.name.cores,
+                    self.name.soc
+                );
+                return Err(refused(path, reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &Path) -> BankFile<'static> {
+        BankFile::at(&Disk, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
+    }
+
+    fn read(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Given> {
+        let file = self.file(path);
+        let (document, side) =
+            file.read()?.ok_or_else(|| Error::file("read", path, "there is no such file".to_owned()))?;
+        warnings.extend(file.findings(&document));
+        Ok(Given { document, side })
+    }
+}
+
+/// A file while others are merged into it.
+struct Merging<'a> {
+    document: &'a mut Document,
+    side: &'a mut Side,
+    built_in: &'a [Given],
+    outcome: &'a mut MergeOutcome,
+}
+
+impl Merging<'_> {
+    fn take_in(&mut self, source: &Given) {
+        let mut foreign: FxHashSet<Bytes> =
+            self.document.lines.iter().filter(|(_, record)| record.is_none()).map(|(text, _)| text.clone()).collect();
+        for (place, (text, record)) in source.document.lines.iter().enumerate() {
+            match record {
+                Some(record) => self.take_record(source, place, record),
+                None if foreign.insert(text.clone()) => {
+                    self.document.lines.push_foreign(text.clone());
+                    self.outcome.foreign += 1;
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn take_record(&mut self, source: &Given, place: usize, record: &Record) {
+        let time = vouched(&source.side, &record.key, &record.knowledge);
+        let old = self.document.get(&record.key);
+        let is_known = old.is_some();
+        if let Some(old) = old {
+            let is_same = *old == record.knowledge;
+            let is_better = outranks(time, vouched(self.side, &record.key, old));
+            if is_same || !is_better {
+                if let Some(time) = time.filter(|_| is_same && is_better) {
+                    self.side.insert(time.clone());
+                }
+                self.outcome.kept += 1;
+                return;
+            }
+        }
+        if self.is_built_in(record, time) {
+            self.outcome.refused += 1;
+            return;
+        }
+        self.document.adopt(&source.document, place);
+        if let Some(time) = time {
+            self.side.insert(time.clone());
+        }
+        *(if is_known { &mut self.outcome.updated } else { &mut self.outcome.added }) += 1;
+    }
+
+    /// Whether a record gains nothing over what CANN ships. Without times to compare, a tiling that someone
+    /// put beside CANN's is taken for better.
+    fn is_built_in(&self, record: &Record, time: Option<&Measurement>) -> bool {
+        // The first layer that has the key is the one that CANN would use.
+        let found = self.built_in.iter().find_map(|given| Some((given, given.document.get(&record.key)?)));
+        let Some((given, knowledge)) = found else { return false };
+        if *knowledge == record.knowledge {
+            return true;
+        }
+        match (time, vouched(&given.side, &record.key, knowledge)) {
+            (Some(ours), Some(theirs)) => is_comparable(ours, theirs) && ours.after_us >= theirs.after_us,
+            _ => false,
+        }
+    }
+}
+
+fn vouched<'a>(side: &'a Side, key: &Key, knowledge: &Knowledge) -> Option<&'a Measurement> {
+    if side.is_empty() {
+        return None;
+    }
+    match side.verdict(key, knowledge) {
+        Verdict::Vouched(measurement) => Some(measurement),
+        Verdict::Unknown | Verdict::Changed => None,
+    }
+}
+
+fn is_comparable(a: &Measurement, b: &Measurement) -> bool {
+    (&a.backend, a.soc_fields) == (&b.backend, b.soc_fields)
+}
+
+/// Whether a record with the one measurement takes the place of a record with the other.
+fn outranks(new: Option<&Measurement>, old: Option<&Measurement>) -> bool {
+    match (new, old) {
+        (Some(new), Some(old)) if is_comparable(new, old) => new.after_us < old.after_us,
+        (Some(new), Some(old)) => match (new.backend == SIMULATOR, old.backend == SIMULATOR) {
+            (true, false) => false,
+            (false, true) => true,
+            // Days as YYYY-MM-DD sort as texts.
+            _ => new.date >= old.date,
+        },
+        (None, Some(_)) => false,
+        (_, None) => true,
+    }
+}

@@ -1,0 +1,218 @@
+//! Where the banks lie: the environment's answers and the options', in the order of whoever asks.
+//!
+//! `docs/banks.md` has the orders as a table. `toolkit` knows where CANN's own banks lie, which are only read.
+
+mod toolkit;
+
+#[cfg(test)]
+mod tests;
+
+pub use toolkit::Toolkit;
+
+use super::form;
+use super::transaction::OWN_DIRECTORY;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use rustix::fs::Access;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+/// The environment variables that place a bank. The caller reads them; an empty value counts as unset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BankEnvironment {
+    /// `TUNE_BANK_PATH`: a directory that exists and may be read, written and searched.
+    pub tune_bank_path: Option<PathBuf>,
+    /// Option `ge.op_bank_path`: a directory, created when needed.
+    pub op_bank_path: Option<PathBuf>,
+    /// `ASCEND_CACHE_PATH`: a directory, created when needed.
+    pub ascend_cache_path: Option<PathBuf>,
+    /// `HOME`: the default bank lies below it.
+    pub home: Option<PathBuf>,
+}
+
+/// Who asks where a bank lies; the orders differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reader {
+    /// AOE itself, which reads and writes.
+    Tuner,
+    /// The graph compiler, which reads. As documented it does not look at `ASCEND_CACHE_PATH`.
+    Compiler,
+}
+
+/// Directories of one bank of one SoC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankPaths {
+    /// Where records are read first and written.
+    pub custom: PathBuf,
+    /// Where records are looked for next, in order; never written.
+    pub also_read: Vec<PathBuf>,
+}
+
+/// Where the default banks lie below `HOME`: of this year's CANN, and of those up to 8.3.
+const DEFAULTS: [&str; 2] = ["Ascend/cann/data/aoe/custom", "Ascend/latest/data/aoe/custom"];
+
+impl BankPaths {
+    /// The operator bank that AOE reads and writes: `TUNE_BANK_PATH`, else `ge.op_bank_path`, else
+    /// `ASCEND_CACHE_PATH`, else the default below `HOME`; in each of them `<soc>/unified_bank`. The first that is set decides.
+    ///
+    /// Fails with [`Error::Environment`] when `TUNE_BANK_PATH` is not usable, as AOE does, or when
+    /// nothing is set.
+    pub fn operator(environment: &BankEnvironment, soc: &Soc) -> Result<BankPaths> {
+        Self::operator_for(Reader::Tuner, environment, soc)
+    }
+
+    /// [`BankPaths::operator`], or what the graph compiler reads in its place.
+    pub fn operator_for(reader: Reader, environment: &BankEnvironment, soc: &Soc) -> Result<BankPaths> {
+        let soc = form::soc_name(soc);
+        let below = |root: &Path| root.join(&soc).join("unified_bank");
+        if let Some(root) = environment.tune_bank_path()? {
+            return Ok(BankPaths::only(below(&root)));
+        }
+        if let Some(root) = set(environment.op_bank_path.as_deref()) {
+            return Ok(BankPaths::only(below(&absolute(root)?)));
+        }
+        if let Some(root) = environment.cache_path(reader)? {
+            // CANN's bank reader looks beside `aoe_data`, CANN's documents name the directory itself.
+            return Ok(BankPaths { custom: below(&root), also_read: vec![below(&root.join("aoe_data"))] });
+        }
+        let [this, older] = environment.defaults("op")?;
+        Ok(BankPaths { custom: below(&this), also_read: vec![below(&older), older.join(&soc)] })
+    }
+
+    /// The subgraph bank: option `ge.mdl_bank_path`, else `TUNE_BANK_PATH`, else `ASCEND_CACHE_PATH`, else the
+    /// default below `HOME`. For subgraphs the option beats the variable. Fails as [`BankPaths::operator`] does.
+    pub fn subgraph(
+        reader: Reader,
+        environment: &BankEnvironment,
+        mdl_bank_path: Option<&Path>,
+        soc: &Soc,
+    ) -> Result<BankPaths> {
+        if let Some(root) = set(mdl_bank_path) {
+            return Ok(BankPaths::only(absolute(root)?));
+        }
+        if let Some(root) = environment.tune_bank_path()? {
+            return Ok(BankPaths::only(root));
+        }
+        if let Some(root) = environment.cache_path(reader)? {
+            return Ok(BankPaths { custom: root.join("aoe_data"), also_read: vec![root] });
+        }
+        environment.default_graph_bank(soc)
+    }
+
+    /// The gradient bank: `TUNE_BANK_PATH`, else the default below `HOME`. Fails as [`BankPaths::operator`] does.
+    pub fn gradient(environment: &BankEnvironment, soc: &Soc) -> Result<BankPaths> {
+        match environment.tune_bank_path()? {
+            Some(root) => Ok(BankPaths::only(root)),
+            None => environment.default_graph_bank(soc),
+        }
+    }
+
+    /// These directories, and below them those of CANN's own bank which exist.
+    #[must_use]
+    pub fn over(mut self, built_in: impl IntoIterator<Item = PathBuf>) -> BankPaths {
+        self.also_read.extend(built_in.into_iter().filter(|directory| directory.is_dir()));
+        self
+    }
+
+    fn only(custom: PathBuf) -> BankPaths {
+        BankPaths { custom, also_read: Vec::new() }
+    }
+}
+
+impl BankEnvironment {
+    fn tune_bank_path(&self) -> Result<Option<PathBuf>> {
+        let Some(root) = set(self.tune_bank_path.as_deref()) else { return Ok(None) };
+        check_bank_path(root)?;
+        absolute(root).map(Some)
+    }
+
+    fn cache_path(&self, reader: Reader) -> Result<Option<PathBuf>> {
+        set(self.ascend_cache_path.as_deref()).filter(|_| reader == Reader::Tuner).map(absolute).transpose()
+    }
+
+    fn defaults(&self, kind: &str) -> Result<[PathBuf; 2]> {
+        let home = set(self.home.as_deref()).ok_or_else(|| Error::Environment {
+            name: "HOME".into(),
+            reason: "is not set, so there is no default bank; set TUNE_BANK_PATH to an existing directory".into(),
+        })?;
+        let home = absolute(home)?;
+        Ok(DEFAULTS.map(|below| home.join(below).join(kind)))
+    }
+
+    /// Graphs have their default bank where it was up to 8.3: no newer place is documented.
+    fn default_graph_bank(&self, soc: &Soc) -> Result<BankPaths> {
+        let [newer, known] = self.defaults("graph")?.map(|root| root.join(form::soc_name(soc)));
+        Ok(BankPaths { custom: known, also_read: vec![newer] })
+    }
+
+    /// What keeps CANN's operators from using the bank files that lie in `paths`: they open each for reading
+    /// and writing, though they only read. The texts begin with CANN's error id.
+    pub fn hindrances(&self, paths: &BankPaths) -> Vec<String> {
+        let is_set = |path: &Option<PathBuf>| set(path.as_deref()).is_some();
+        let what_then = if is_set(&self.tune_bank_path) || is_set(&self.ascend_cache_path) {
+            "CANN then uses no bank at all for this operator, not even its own"
+        } else {
+            "CANN then ignores the file"
+        };
+        let mut files: Vec<_> = std::fs::read_dir(&paths.custom)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.to_string_lossy().ends_with("_runtime_kb.json"))
+            .collect();
+        files.sort_unstable();
+        let text = |path: PathBuf| {
+            let error = OpenOptions::new().read(true).write(true).open(&path).err()?;
+            Some(format!(
+                "EC0011: custom_file_dir {}: cannot be opened to read and write: {error}; {what_then}",
+                path.display()
+            ))
+        };
+        files.into_iter().filter_map(text).collect()
+    }
+}
+
+impl BankPaths {
+    /// The bank of a SoC that a directory is or holds: the directory itself, or `unified_bank` or
+    /// `<soc>/unified_bank` in it. `None` where there are neither bank files nor files of ours.
+    pub fn found_in(directory: &Path, soc: &Soc) -> Option<BankPaths> {
+        let inside = ["unified_bank".into(), Path::new(&form::soc_name(soc)).join("unified_bank")];
+        let places = std::iter::once(directory.to_owned()).chain(inside.map(|place: PathBuf| directory.join(place)));
+        let custom = places.into_iter().find(|place| is_bank(place))?;
+        Some(BankPaths { custom, also_read: Vec::new() })
+    }
+}
+
+/// Whether a directory holds banks.
+fn is_bank(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        name == OWN_DIRECTORY || name.to_string_lossy().ends_with("_kb.json")
+    })
+}
+
+fn set(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|p| !p.as_os_str().is_empty())
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))
+}
+
+/// `TUNE_BANK_PATH` must be a directory with all three permissions for this user.
+fn check_bank_path(path: &Path) -> Result<()> {
+    let wrong = |reason: String| Error::Environment {
+        name: "TUNE_BANK_PATH".into(),
+        reason: format!("`{}` {reason}", path.display()),
+    };
+    match std::fs::metadata(path) {
+        Err(e) => return Err(wrong(format!("cannot be used: {e}"))),
+        Ok(data) if !data.is_dir() => return Err(wrong("is not a directory".into())),
+        Ok(_) => {}
+    }
+    for (access, name) in [(Access::READ_OK, "read"), (Access::WRITE_OK, "write"), (Access::EXEC_OK, "search")] {
+        rustix::fs::access(path, access).map_err(|e| wrong(format!("gives no {name} permission: {e}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,368 @@
+//! Lines that differ only in numbers: what is the same in all of them, and where the numbers go.
+
+use super::General;
+use crate::bank::form::Form;
+use crate::bank::json;
+use crate::bank::layout::{Field, FieldType};
+use rustc_hash::{FxHashSet, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+
+/// Longest run of digits that is read: every such number fits into 63 bits.
+const MOST_DIGITS: usize = 18;
+/// Longest run of digits that a `float` holds exactly, whatever the digits.
+const MOST_FLOAT_DIGITS: usize = 7;
+
+/// Where a number of the knowledge stands in its line.
+pub type Token = Range<u32>;
+
+/// What a number in a line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slot {
+    /// The record's id.
+    Id,
+    /// A field of the key.
+    Key(Field),
+    /// The field of the knowledge at this place in [`Form::knowledge_fields`], 32 bits without sign.
+    Known(usize),
+    /// A number that has to be whole and is not used.
+    Whole,
+    /// A number, `true` or `false` that is not used.
+    Any,
+}
+
+/// A text and the number behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    literal: Box<[u8]>,
+    slot: Slot,
+    /// Whether the number is one of the knowledge's.
+    is_knowledge: bool,
+}
+
+/// A place in the texts: of which part, counted from 0, and how far in it.
+type Place = (usize, usize);
+
+/// The shape of a line.
+#[derive(Debug, Clone)]
+pub struct Skeleton {
+    /// Tells it from the others that its reader learnt.
+    pub number: u64,
+    /// The same for skeletons with the same texts, whoever learnt them, and never 0.
+    pub shape: u64,
+    parts: Vec<Part>,
+    tail: Box<[u8]>,
+    knowledge: Range<Place>,
+    /// The key and id of the line that it was learnt from; slots write over them.
+    key: Vec<u8>,
+    id: u64,
+    /// Values of the known fields of the knowledge; slots write over them.
+    known: Vec<u32>,
+    /// Whether all fields that are written here are there.
+    pub(super) is_complete: bool,
+}
+
+/// What is found in a line.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub key: Vec<u8>,
+    pub id: u64,
+    pub known: Vec<u32>,
+    pub tokens: Vec<Token>,
+    pub knowledge: Range<usize>,
+}
+
+impl Skeleton {
+    /// Reads a line of this shape; `false` for any other, and for numbers written in an unusual way.
+    pub(super) fn read(&self, line: &[u8], found: &mut Scratch) -> bool {
+        self.find(line, found).is_some()
+    }
+
+    fn find(&self, line: &[u8], found: &mut Scratch) -> Option<()> {
+        found.key.clone_from(&self.key);
+        found.known.clone_from(&self.known);
+        found.tokens.clear();
+        found.id = self.id;
+        let mut rest = line;
+        for (index, part) in self.parts.iter().enumerate() {
+            self.note(index, line.len() - rest.len(), &mut found.knowledge);
+            rest = rest.strip_prefix(&*part.literal)?;
+            let length = part.slot.read(rest, found)?;
+            if part.is_knowledge {
+                let start = (line.len() - rest.len()) as u32;
+                found.tokens.push(start..start + length as u32);
+            }
+            rest = rest.get(length..)?;
+        }
+        self.note(self.parts.len(), line.len() - rest.len(), &mut found.knowledge);
+        (*rest == *self.tail).then_some(())
+    }
+
+    /// Notes the ends of the knowledge where they lie in the text that begins here.
+    fn note(&self, part: usize, at: usize, knowledge: &mut Range<usize>) {
+        if part == self.knowledge.start.0 {
+            knowledge.start = at + self.knowledge.start.1;
+        }
+        if part == self.knowledge.end.0 {
+            knowledge.end = at + self.knowledge.end.1;
+        }
+    }
+
+    /// The texts of the knowledge, one more than it has numbers.
+    pub fn knowledge_texts(&self) -> Vec<Box<[u8]>> {
+        let Range { start, end } = self.knowledge.clone();
+        let text = |index: usize| self.parts.get(index).map_or(&*self.tail, |part| &*part.literal);
+        let piece = |index: usize| {
+            let from = if index == start.0 { start.1 } else { 0 };
+            let to = if index == end.0 { end.1 } else { text(index).len() };
+            text(index).get(from..to).unwrap_or_default().into()
+        };
+        (start.0..=end.0).map(piece).collect()
+    }
+
+    /// The shape of a line that was read by way of a value; `None` where a key is repeated or has escapes,
+    /// so that texts alone do not tell what is what, and for our own form, whose lines differ in more than
+    /// numbers.
+    pub(super) fn learn(form: Form, line: &[u8], general: &General, number: u64) -> Option<Skeleton> {
+        if !matches!(form, Form::Runtime(_)) || u32::try_from(line.len()).is_err() {
+            return None;
+        }
+        // A field that is missing here is at its default in every line of this shape.
+        let fields = form.knowledge(&general.knowledge).ok()?.to_fields().ok()?;
+        let known = |name: &&str| {
+            let value = fields.get(*name).and_then(json::integer);
+            value.and_then(|value| u32::try_from(value).ok()).unwrap_or_default()
+        };
+        let known = form.knowledge_fields().iter().map(known).collect();
+        let mut learner = Learner { form, line, parts: Vec::new(), taken: 0, path: Vec::new(), knowledge: None };
+        learner.walk()?;
+        let Learner { parts, taken, knowledge, .. } = learner;
+        let tail: Box<[u8]> = line.get(taken..)?.into();
+        let mut shape = FxHasher::default();
+        for text in parts.iter().map(|part| &part.literal).chain([&tail]) {
+            text.hash(&mut shape);
+        }
+        Some(Skeleton {
+            number,
+            shape: shape.finish().max(1),
+            parts,
+            tail,
+            knowledge: knowledge?,
+            key: general.key.clone(),
+            id: general.id,
+            known,
+            is_complete: general.is_complete,
+        })
+    }
+}
+
+impl Slot {
+    /// Reads the value at the beginning of a text; gives its length, or `None` for what is not written in
+    /// the usual way.
+    #[inline]
+    fn read(self, text: &[u8], found: &mut Scratch) -> Option<usize> {
+        match self {
+            Slot::Key(field) => return read_field(&field, text, &mut found.key),
+            Slot::Any => return any(text),
+            _ => {}
+        }
+        let (number, length) = whole(text)?;
+        match self {
+            Slot::Id => found.id = number,
+            Slot::Known(index) => *found.known.get_mut(index)? = u32::try_from(number).ok()?,
+            _ => {}
+        }
+        Some(length)
+    }
+}
+
+#[inline]
+fn read_field(field: &Field, text: &[u8], key: &mut [u8]) -> Option<usize> {
+    let place = key.get_mut(field.offset..)?;
+    if field.kind == FieldType::Bool {
+        let (value, length) = boolean(text)?;
+        *place.first_mut()? = u8::from(value);
+        return Some(length);
+    }
+    let (number, mut length) = whole(text)?;
+    match field.kind {
+        FieldType::I64 | FieldType::U64 => *place.first_chunk_mut()? = number.to_le_bytes(),
+        FieldType::I32 => *place.first_chunk_mut()? = i32::try_from(number).ok()?.to_le_bytes(),
+        FieldType::U32 => *place.first_chunk_mut()? = u32::try_from(number).ok()?.to_le_bytes(),
+        FieldType::F32 if length > MOST_FLOAT_DIGITS => return None,
+        FieldType::F32 => {
+            *place.first_chunk_mut()? = (number as f32).to_le_bytes();
+            if text.get(length) == Some(&b'.') {
+                if text.get(length + 1) != Some(&b'0') {
+                    return None;
+                }
+                length += 2;
+            }
+        }
+        FieldType::Bool => {}
+    }
+    Some(length)
+}
+
+/// A number of digits only, and how many those are.
+#[inline]
+fn whole(text: &[u8]) -> Option<(u64, usize)> {
+    let mut number = 0;
+    let mut length = 0;
+    for &byte in text.iter().take(MOST_DIGITS + 1) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        number = number * 10 + u64::from(digit);
+        length += 1;
+    }
+    let is_usual = (1..=MOST_DIGITS).contains(&length) && (length == 1 || text.first() != Some(&b'0'));
+    is_usual.then_some((number, length))
+}
+
+fn boolean(text: &[u8]) -> Option<(bool, usize)> {
+    match text.first()? {
+        b't' if text.starts_with(b"true") => Some((true, 4)),
+        b'f' if text.starts_with(b"false") => Some((false, 5)),
+        _ => None,
+    }
+}
+
+/// Length of a number with or without a point, of `true` or of `false`.
+fn any(text: &[u8]) -> Option<usize> {
+    if let Some((_, length)) = boolean(text) {
+        return Some(length);
+    }
+    let (_, length) = whole(text)?;
+    if text.get(length) != Some(&b'.') {
+        return Some(length);
+    }
+    let digits = text.iter().skip(length + 1).take(MOST_DIGITS + 1).take_while(|b| b.is_ascii_digit()).count();
+    (1..=MOST_DIGITS).contains(&digits).then_some(length + 1 + digits)
+}
+
+/// Walks through a line that is known to be JSON.
+struct Learner<'l> {
+    form: Form,
+    line: &'l [u8],
+    parts: Vec<Part>,
+    /// Bytes that the parts hold already.
+    taken: usize,
+    path: Vec<Level<'l>>,
+    knowledge: Option<Range<Place>>,
+}
+
+/// An object or array that is open.
+#[derive(Default)]
+struct Level<'l> {
+    key: &'l [u8],
+    keys: FxHashSet<&'l [u8]>,
+}
+
+impl<'l> Learner<'l> {
+    fn walk(&mut self) -> Option<()> {
+        let mut at = 0;
+        while let Some(&byte) = self.line.get(at) {
+            match byte {
+                b'{' | b'[' => {
+                    if self.path.len() == 1 && self.key(0) == b"knowledge" {
+                        let place = self.place(at);
+                        self.knowledge = Some(place..place);
+                    }
+                    self.path.push(Level::default());
+                    at += 1;
+                }
+                b'}' | b']' => {
+                    self.path.pop()?;
+                    at += 1;
+                    if self.path.len() == 1 && self.key(0) == b"knowledge" {
+                        let end = self.place(at);
+                        self.knowledge.as_mut()?.end = end;
+                    }
+                }
+                b'"' => at = self.string(at)?,
+                b'-' | b'0'..=b'9' | b'a'..=b'z' => at = self.scalar(at)?,
+                _ => at += 1,
+            }
+        }
+        Some(())
+    }
+
+    /// The key under which a level's current value stands; nothing in an array.
+    fn key(&self, level: usize) -> &'l [u8] {
+        self.path.get(level).map_or(&[], |level| level.key)
+    }
+
+    fn place(&self, at: usize) -> Place {
+        (self.parts.len(), at - self.taken)
+    }
+
+    /// Passes over a string; one that a colon follows is a key.
+    fn string(&mut self, start: usize) -> Option<usize> {
+        let mut end = start + 1;
+        let mut has_escapes = false;
+        loop {
+            match self.line.get(end)? {
+                b'"' => break,
+                b'\\' => {
+                    has_escapes = true;
+                    end += 2;
+                }
+                _ => end += 1,
+            }
+        }
+        let rest = self.line.get(end + 1..)?;
+        if rest.trim_ascii_start().first() == Some(&b':') {
+            let level = self.path.last_mut()?;
+            level.key = self.line.get(start + 1..end)?;
+            if has_escapes || !level.keys.insert(level.key) {
+                return None;
+            }
+        }
+        Some(end + 1)
+    }
+
+    /// Passes over a number or a word and makes it a slot where another may stand in its place.
+    fn scalar(&mut self, start: usize) -> Option<usize> {
+        let is_part = |b: &&u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'+' | b'.');
+        let end = start + self.line.get(start..)?.iter().take_while(is_part).count();
+        let token = self.line.get(start..end)?;
+        let slot = self.slot();
+        let mut trial = Scratch {
+            key: vec![0; self.key_bytes()],
+            known: vec![0; self.form.knowledge_fields().len()],
+            ..Scratch::default()
+        };
+        if slot.read(token, &mut trial) == Some(token.len()) {
+            let is_knowledge = self.path.len() >= 2 && self.key(0) == b"knowledge";
+            let literal = self.line.get(self.taken..start)?.into();
+            self.parts.push(Part { literal, slot, is_knowledge });
+            self.taken = end;
+        }
+        Some(end)
+    }
+
+    fn key_bytes(&self) -> usize {
+        if let Form::Runtime(layout) = self.form { layout.bytes() } else { 0 }
+    }
+
+    /// What the scalar at this point is for.
+    fn slot(&self) -> Slot {
+        let name = self.path.last().map_or(&[][..], |level| level.key);
+        let Form::Runtime(layout) = self.form else { return Slot::Any };
+        match (self.path.len(), self.key(0)) {
+            (1, b"id") => Slot::Id,
+            (1, b"version") => Slot::Whole,
+            (2, b"info_dict") => {
+                let field = std::str::from_utf8(name).ok().and_then(|name| layout.field(name));
+                field.map_or(Slot::Any, |field| Slot::Key(*field))
+            }
+            (2, b"knowledge") => {
+                let known = self.form.knowledge_fields().iter().position(|known| known.as_bytes() == name);
+                known.map_or(Slot::Any, Slot::Known)
+            }
+            _ => Slot::Any,
+        }
+    }
+}

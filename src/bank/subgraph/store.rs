@@ -1,0 +1,95 @@
+//! The subgraph banks of a SoC as a tuner uses them: looked up in several, written to one.
+
+use super::file_name;
+use super::{Bank, Feature, Kind, Record, Strategy};
+use crate::bank::{BankPaths, Disk, Storage, load, update};
+use crate::output_file::directory_of;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The subgraph banks of one SoC.
+#[derive(Debug)]
+pub struct SubgraphBank {
+    file: PathBuf,
+    /// The nearest first; CANN's records behind ours of the same directory.
+    banks: Vec<Bank>,
+    new: Vec<Record>,
+}
+
+impl SubgraphBank {
+    /// Reads the banks of these directories. Never fails: what cannot be used is a warning in the log.
+    pub fn open(paths: &BankPaths, soc: &Soc) -> SubgraphBank {
+        let directories = std::iter::once(&paths.custom).chain(&paths.also_read);
+        let files = directories.flat_map(|d| [Kind::Ours, Kind::Cann].map(|kind| (kind, d.join(file_name(kind, soc)))));
+        let banks = files.filter_map(|(kind, file)| read(kind, &file)).collect();
+        SubgraphBank { file: paths.custom.join(file_name(Kind::Ours, soc)), banks, new: Vec::new() }
+    }
+
+    /// The bank of one file of ours, which may not exist.
+    pub fn of_file(file: &Path) -> SubgraphBank {
+        SubgraphBank { file: file.to_owned(), banks: read(Kind::Ours, file).into_iter().collect(), new: Vec::new() }
+    }
+
+    /// Where records are written.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Fails with [`Error::Directory`] where records could not be written.
+    pub fn check_writable(&self) -> Result<()> {
+        let directory = directory_of(&self.file);
+        Disk.check_writable(directory).map_err(|e| Error::directory("write bank", directory, e))
+    }
+
+    /// What is recorded for a network. Records of CANN's have nothing but operators and shapes in their
+    /// features, which is all that is compared then; whether such a strategy fits is for the caller to see.
+    /// What was recorded since the bank was opened is not looked at.
+    pub fn lookup(&self, feature: &Feature) -> Result<Option<&Strategy>> {
+        let (id, bare) = (feature.graph_id()?, feature.bare());
+        Ok(self.banks.iter().find_map(|bank| match bank.kind() {
+            Kind::Ours => bank.get(id, feature),
+            Kind::Cann => bank.find(&bare).map(|record| &record.strategy),
+        }))
+    }
+
+    /// Takes in a record, to be written by [`SubgraphBank::save`].
+    pub fn record(&mut self, record: Record) {
+        self.new.push(record);
+    }
+
+    /// Writes what was recorded durably, into the file as it is at this moment.
+    pub fn save(&mut self) -> Result<()> {
+        if self.new.is_empty() {
+            return Ok(());
+        }
+        let updated = update(
+            &Disk,
+            &self.file,
+            |content| Bank::parse(Kind::Ours, content),
+            |bank| self.new.iter().try_for_each(|record| bank.put(record.clone())),
+        )?;
+        updated.warnings.iter().for_each(|text| log::warn!("{text}"));
+        self.new.clear();
+        Ok(())
+    }
+}
+
+/// The bank in a file; `None` where there is none or it cannot be read.
+fn read(kind: Kind, file: &Path) -> Option<Bank> {
+    if !file.exists() {
+        return None;
+    }
+    match load(&Disk, file, |content| Bank::parse(kind, content)) {
+        Ok((bank, warnings)) => {
+            for text in warnings {
+                log::warn!("{text}");
+            }
+            Some(bank)
+        }
+        Err(error) => {
+            log::warn!("{error}");
+            None
+        }
+    }
+}

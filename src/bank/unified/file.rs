@@ -1,0 +1,278 @@
+//! The file of the unified bank: one JSON object, in it one entry a line, each under the sum of its
+//! `info_dict`.
+
+use super::python::{Dict, Fields, Value};
+use crate::bank::key::Unusable;
+use crate::bank::lines::{Finding, Judged, LineCounter, Lines};
+use crate::bank::whole::Content;
+use crate::status::{Error, Result};
+use md5::{Digest, Md5};
+use rustc_hash::FxHashMap;
+
+/// The key of an `info_dict`: the md5 sum of the text that Python's `json.dumps` gives for it, in lower-case
+/// hexadecimal.
+pub fn key(info: &Dict) -> String {
+    let sum: [u8; 16] = Md5::digest(info.dumps().as_bytes()).into();
+    format!("{:032x}", u128::from_be_bytes(sum))
+}
+
+/// One recorded tiling.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Element<'a>(&'a Dict);
+
+impl<'a> Element<'a> {
+    /// An element is usable under a key when it has knowledge, and an `info_dict` that has this key.
+    fn new(value: &'a Value, of: &str) -> Result<Element<'a>, String> {
+        let fields = value.as_dict().ok_or("an element of the list is no object")?;
+        let dict = |name: &str| {
+            let value = fields.get(name).ok_or_else(|| format!("`{name}` is missing"))?;
+            value.as_dict().ok_or_else(|| format!("`{name}` is no object"))
+        };
+        dict("knowledge")?;
+        let sum = key(dict("info_dict")?);
+        if sum == of { Ok(Element(fields)) } else { Err(format!("its info_dict has the key {sum}")) }
+    }
+
+    fn dict(self, name: &str) -> &'a Dict {
+        static EMPTY: Dict = Dict::EMPTY;
+        // Both are there, or the element would not have been made.
+        self.0.get(name).and_then(Value::as_dict).unwrap_or(&EMPTY)
+    }
+
+    /// What it is for.
+    pub fn info_dict(self) -> &'a Dict {
+        self.dict("info_dict")
+    }
+
+    /// What it says.
+    pub fn knowledge(self) -> &'a Dict {
+        self.dict("knowledge")
+    }
+
+    /// Microseconds it was measured to take, where it says so.
+    pub fn cost_us(self) -> Option<f64> {
+        self.0.get("cost_time").and_then(Value::as_f64).filter(|us| us.is_finite() && *us >= 0.0)
+    }
+
+    /// Who recorded it, where it says so.
+    pub fn origin(self) -> Option<&'a Value> {
+        self.0.get("origin")
+    }
+}
+
+/// What the bank holds under one key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    key: String,
+    /// The whole list, with what cannot be used.
+    list: Vec<Value>,
+    /// Places in the list of what can be used.
+    usable: Vec<usize>,
+}
+
+impl Entry {
+    /// The entry of a key. What cannot be used of it stays as it is.
+    fn new(key: &str, value: &Value) -> Result<Judged<Entry>, Unusable> {
+        let list = value.as_list().ok_or_else(|| Unusable::Foreign(format!("`{key}` is no list")))?;
+        let mut usable = Vec::new();
+        let mut reasons = Vec::new();
+        for (index, value) in list.iter().enumerate() {
+            match Element::new(value, key) {
+                Ok(_) => usable.push(index),
+                Err(reason) => reasons.push(format!("`{key}`, element {}: {reason}", index + 1)),
+            }
+        }
+        if usable.is_empty() {
+            let nothing = || format!("`{key}` holds nothing");
+            return Err(Unusable::Foreign(if list.is_empty() { nothing() } else { reasons.join("; ") }));
+        }
+        let remark = (!reasons.is_empty()).then(|| format!("kept but not used: {}", reasons.join("; ")));
+        Ok(Judged { record: Entry { key: key.to_owned(), list: list.to_vec(), usable }, remark, mended: None })
+    }
+
+    /// The usable elements, in order.
+    pub fn elements(&self) -> impl Iterator<Item = Element<'_>> {
+        self.places().map(|(_, element)| element)
+    }
+
+    /// The element that took the least time, of equal ones the first.
+    pub fn best(&self) -> Option<Element<'_>> {
+        self.best_place().map(|(_, element)| element)
+    }
+
+    fn places(&self) -> impl Iterator<Item = (usize, Element<'_>)> {
+        self.usable.iter().filter_map(|&place| Some((place, Element(self.list.get(place)?.as_dict()?))))
+    }
+
+    fn best_place(&self) -> Option<(usize, Element<'_>)> {
+        let time = |(_, element): &(usize, Element<'_>)| element.cost_us().unwrap_or(f64::INFINITY);
+        self.places().min_by(|a, b| time(a).total_cmp(&time(b)))
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let key = Value::from(self.key.as_str());
+        format!("{key}: {}", Value::List(self.list.clone())).into_bytes()
+    }
+}
+
+/// A unified bank file.
+#[derive(Debug, Default)]
+pub struct Bank {
+    lines: Lines<Entry>,
+    by_key: FxHashMap<String, usize>,
+}
+
+/// An entry as it stands in a file.
+struct Found {
+    line: usize,
+    key: String,
+    text: Vec<u8>,
+    value: Result<Value, String>,
+}
+
+impl Bank {
+    /// Reads a file. Never fails: what cannot be used is named in its findings.
+    ///
+    /// A file that is no JSON object as a whole is read line by line, and counts as damaged.
+    pub fn parse(content: &[u8]) -> Bank {
+        let mut bank = Bank::default();
+        let content = content.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(content);
+        if content.trim_ascii().is_empty() {
+            return bank;
+        }
+        let found = match whole(content) {
+            Ok(found) => found,
+            Err((line, reason)) => {
+                bank.lines.damage(line, format!("no JSON object, so that CANN cannot read it: {reason}"));
+                bank.by_line(content)
+            }
+        };
+        let last: FxHashMap<String, usize> = found.iter().enumerate().map(|(i, f)| (f.key.clone(), i)).collect();
+        for (index, Found { line, key, text, value }) in found.into_iter().enumerate() {
+            let judged = match value {
+                // JSON parsers, CANN's among them, keep the last of equal keys.
+                _ if last.get(&key) != Some(&index) => {
+                    Err(Unusable::Foreign(format!("a later entry has the same key `{key}`")))
+                }
+                Ok(value) => Entry::new(&key, &value),
+                Err(reason) => Err(Unusable::Foreign(format!("`{key}`: {reason}"))),
+            };
+            let place = bank.lines.take(line, text.into(), judged);
+            bank.by_key.extend(place.map(|place| (key, place)));
+        }
+        bank
+    }
+
+    /// The entries of a damaged file: those lines that hold nothing but entries.
+    fn by_line(&mut self, content: &[u8]) -> Vec<Found> {
+        let mut found = Vec::new();
+        for (index, line) in Lines::<Entry>::split(content).enumerate() {
+            if matches!(line, b"" | b"{" | b"}") {
+                continue;
+            }
+            match entries_of(line) {
+                Some(entries) => found.extend(entries.into_iter().map(|entry| Found { line: index + 1, ..entry })),
+                None => self.lines.damage(index + 1, "damaged record, not used: no entry of a bank".into()),
+            }
+        }
+        found
+    }
+
+    /// All usable entries, in file order.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.lines.records()
+    }
+
+    /// What is recorded for an `info_dict`: the fastest, where there are several.
+    pub fn get(&self, info: &Dict) -> Option<Element<'_>> {
+        self.lines.record(*self.by_key.get(&key(info))?)?.best()
+    }
+
+    /// Records a tiling and its microseconds. It takes the place of the fastest one for this `info_dict`,
+    /// whose unknown fields stay, and comes first in its list. Fails with [`Error::Param`] for a time that is
+    /// none.
+    pub fn put(&mut self, info: &Dict, knowledge: &Dict, cost_us: f64) -> Result<()> {
+        if !cost_us.is_finite() || cost_us < 0.0 {
+            return Err(Error::param("cost_us", format!("{cost_us} microseconds cannot be")));
+        }
+        let key = key(info);
+        let place = self.by_key.get(&key).copied();
+        let old = place.and_then(|place| self.lines.record(place));
+        let (mut list, mut fields) = (Vec::new(), Dict::default());
+        if let Some(entry) = old {
+            list.clone_from(&entry.list);
+            if let Some((index, element)) = entry.best_place() {
+                fields = element.0.clone();
+                list.remove(index);
+            }
+        }
+        fields.set("knowledge", Value::Dict(knowledge.clone()));
+        fields.set("info_dict", Value::Dict(info.clone()));
+        fields.set("cost_time", Value::Float(cost_us));
+        list.insert(0, Value::Dict(fields));
+        let usable = list.iter().enumerate().filter(|(_, value)| Element::new(value, &key).is_ok());
+        let entry = Entry { usable: usable.map(|(i, _)| i).collect(), key: key.clone(), list };
+        let place = self.lines.put(place, entry.text(), entry);
+        self.by_key.insert(key, place);
+        Ok(())
+    }
+}
+
+impl Content for Bank {
+    fn findings(&self) -> &[Finding] {
+        self.lines.findings()
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.lines.is_damaged()
+    }
+
+    /// What was not changed stands as it was read.
+    fn render(&self) -> Vec<u8> {
+        let mut content = b"{\n".to_vec();
+        for (index, text) in self.lines.texts().enumerate() {
+            if index > 0 {
+                content.extend_from_slice(b",\n");
+            }
+            content.extend_from_slice(text);
+        }
+        content.extend_from_slice(if self.lines.texts().len() == 0 { b"}" } else { b"\n}" });
+        content
+    }
+}
+
+/// The entries of an object, or the line and the reason why the text is none.
+fn whole(content: &[u8]) -> Result<Vec<Found>, (usize, String)> {
+    let mut lines = LineCounter::new(content);
+    let text = std::str::from_utf8(content).map_err(|e| (lines.line_of(e.valid_up_to()), e.to_string()))?;
+    let Fields(fields) = serde_json::from_str(text).map_err(|e| (e.line(), e.to_string()))?;
+    Ok(fields.into_iter().map(|(key, raw)| Found::new(lines.line_of_part(raw.get()), key, raw)).collect())
+}
+
+/// The entries of one line of a damaged file, when it holds nothing else.
+fn entries_of(line: &[u8]) -> Option<Vec<Found>> {
+    let line = std::str::from_utf8(line).ok()?;
+    let line = line.strip_prefix('{').unwrap_or(line).trim_end_matches(',');
+    let parse = |line: &str| {
+        let text = format!("{{{line}}}");
+        let Fields(fields) = serde_json::from_str(&text).ok()?;
+        Some(fields.into_iter().map(|(key, raw)| Found::new(0, key, raw)).collect::<Vec<_>>())
+    };
+    let found = parse(line).or_else(|| parse(line.strip_suffix('}')?))?;
+    // Any field of a record that a line feed cut off would do otherwise.
+    let is_key = |key: &str| key.len() == 32 && key.bytes().all(|b| b.is_ascii_hexdigit());
+    found.iter().all(|f| is_key(&f.key) && matches!(f.value, Ok(Value::List(_)))).then_some(found)
+}
+
+impl Found {
+    fn new(line: usize, key: String, raw: &serde_json::value::RawValue) -> Found {
+        let value = Value::of_raw(raw, 0);
+        let text = match &value {
+            // In the bank's layout an entry has a line for itself.
+            Ok(value) if raw.get().contains('\n') => value.dumps(),
+            _ => raw.get().to_owned(),
+        };
+        let text = format!("{}: {text}", Value::from(key.as_str())).into_bytes();
+        Found { line, key, text, value }
+    }
+}

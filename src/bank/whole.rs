@@ -1,0 +1,102 @@
+//! Banks of one file each: reading one, and replacing it durably, a damaged one set aside before.
+
+use super::lines::Finding;
+use super::storage::{self, Storage};
+use super::transaction::{Old, Role, Transaction};
+use crate::output_file::directory_of;
+use crate::status::{Error, Result};
+use prost::bytes::Bytes;
+use std::path::Path;
+
+/// Copies of damaged files that are kept beside one bank file at most.
+const MOST_DAMAGED_COPIES: u32 = 10_000;
+
+/// What the file of a bank holds, read whole.
+pub trait Content {
+    /// What there is to tell of the file.
+    fn findings(&self) -> &[Finding];
+    /// Whether [`Content::render`] leaves out something of what was read.
+    fn is_damaged(&self) -> bool;
+    /// The file as it is written.
+    fn render(&self) -> Vec<u8>;
+}
+
+/// What became of an update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Updated {
+    /// Whether the file was written.
+    pub changed: bool,
+    /// What was found wrong on the way, with file and line.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a bank file; one that does not exist is an empty one. Returns what there is to tell of it as well,
+/// with file and line. Fails when the file exists and cannot be read.
+pub fn load<B: Content>(
+    storage: &dyn Storage,
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> B,
+) -> Result<(B, Vec<String>)> {
+    let content = storage.read(path).map_err(|e| Error::file("read", path, e))?;
+    let bank = parse(content.as_deref().unwrap_or_default());
+    let warnings = warnings(path, &bank);
+    Ok((bank, warnings))
+}
+
+/// Changes a bank file as it is at this moment, under the lock of its directory and its own, and puts the new
+/// content in place durably: after a crash at any moment the file is old or new. Nothing is written where
+/// `edit` changes nothing. A damaged file is copied to `<name>.damaged-<n>` first.
+pub fn update<B: Content>(
+    storage: &dyn Storage,
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> B,
+    edit: impl FnOnce(&mut B) -> Result<()>,
+) -> Result<Updated> {
+    let directory = directory_of(path);
+    let mut transaction = Transaction::begin(storage, directory)?;
+    transaction.lock_file(path)?;
+    let old = storage.read(path).map_err(|e| Error::file("read", path, e))?;
+    let old = Old::from(old.map(Bytes::from));
+    let mut bank = parse(old.content());
+    let mut warnings = warnings(path, &bank);
+    warnings.extend(transaction.warning());
+    let before = bank.render();
+    edit(&mut bank)?;
+    let after = bank.render();
+    if after == before {
+        return Ok(Updated { changed: false, warnings });
+    }
+    if bank.is_damaged() {
+        warnings.push(set_aside(storage, path, old.content(), &mut transaction)?);
+    }
+    transaction.stage(Role::Bank, path, &[&after], old)?;
+    transaction.commit()?;
+    Ok(Updated { changed: true, warnings })
+}
+
+fn warnings(path: &Path, bank: &impl Content) -> Vec<String> {
+    let text = |f: &Finding| Error::Bank { path: path.to_owned(), line: Some(f.line), reason: f.reason.clone() };
+    bank.findings().iter().map(|f| text(f).to_string()).collect()
+}
+
+/// Stages a copy of a damaged file as `<name>.damaged-<n>`, once, and says so.
+pub fn set_aside(
+    storage: &dyn Storage,
+    path: &Path,
+    content: &[u8],
+    transaction: &mut Transaction<'_>,
+) -> Result<String> {
+    for n in 1..=MOST_DAMAGED_COPIES {
+        let copy = storage::sibling(path, "", &format!(".damaged-{n}"));
+        let existing = storage.read(&copy).map_err(|e| Error::file("read", &copy, e))?;
+        if existing.as_ref().is_some_and(|e| e != content) {
+            continue;
+        }
+        if existing.is_none() {
+            transaction.stage(Role::Support, &copy, &[content], Old::Absent)?;
+        }
+        return Ok(format!("bank {}: damaged; set aside as {}", path.display(), copy.display()));
+    }
+    let reason = format!("{MOST_DAMAGED_COPIES} damaged copies lie beside it already");
+    Err(Error::Bank { path: path.to_owned(), line: None, reason })
+}

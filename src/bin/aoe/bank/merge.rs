@@ -1,0 +1,129 @@
+//! `aoe bank merge`: one bank out of several.
+
+use super::{json_argument, json_line, text};
+use crate::DONE;
+use crate::arguments::Subcommand;
+use crate::console::{Console, printable};
+use aoe::bank::inspect::{Fate, Merged, Told, merge_and_tell};
+use aoe::status::Result;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// `aoe bank merge`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run };
+
+/// Records of each fate that a text lists; `--json` lists all.
+const LISTED: usize = 100;
+
+fn arguments() -> Command {
+    Command::new("merge")
+        .about("Merge operator banks into one: of two records for the same, the better measured stays")
+        .arg(
+            Arg::new("source")
+                .value_name("SRC")
+                .required(true)
+                .num_args(1..)
+                .action(ArgAction::Append)
+                .help("Bank files, or directories of them; only read"),
+        )
+        .arg(Arg::new("into").long("into").value_name("DST").required(true).help("Bank file or directory to merge into"))
+        .args(options())
+        .arg(json_argument())
+        .after_help(
+            "Exit status: 0 merged, 2 a wrong command line, or a file that cannot be read or written; nothing has changed then.",
+        )
+}
+
+/// The options of everything that merges.
+pub fn options() -> [Arg; 2] {
+    let built_in = Arg::new("built_in").long("built_in").visible_alias("built-in").value_name("PATH");
+    let dry_run = Arg::new("dry-run").long("dry-run").alias("dry_run").num_args(0).action(ArgAction::SetTrue);
+    [
+        built_in.action(ArgAction::Append).help("Bank that CANN ships: what gains nothing over it is not taken"),
+        dry_run.help("Only say what would be done"),
+    ]
+}
+
+#[derive(Serialize)]
+struct SummaryOut<'a> {
+    added: usize,
+    updated: usize,
+    kept: usize,
+    refused: usize,
+    foreign: usize,
+    changed: &'a [PathBuf],
+    dry_run: bool,
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+    let paths = |name: &str| -> Vec<PathBuf> {
+        matches.get_many::<String>(name).into_iter().flatten().map(PathBuf::from).collect()
+    };
+    let (into, dry_run) = (Path::new(text(matches, "into")), matches.get_flag("dry-run"));
+    let rehearsal = dry_run.then(std::env::temp_dir);
+    let merged = merge_and_tell(&paths("source"), into, &paths("built_in"), rehearsal.as_deref())?;
+    report(&merged, true, matches.get_flag("json"), dry_run, console)?;
+    Ok(DONE)
+}
+
+/// Prints what a merge did; each record where `listed`.
+pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console: &Console) -> Result<()> {
+    for warning in &merged.outcome.warnings {
+        console.notice("WARNING", warning);
+    }
+    let outcome = &merged.outcome;
+    let told = merged.told.as_deref().filter(|_| listed);
+    if json {
+        for told in told.unwrap_or_default() {
+            console.text(&json_line(told)?);
+        }
+        console.text(&json_line(&SummaryOut {
+            added: outcome.added,
+            updated: outcome.updated,
+            kept: outcome.kept,
+            refused: outcome.refused,
+            foreign: outcome.foreign,
+            changed: &outcome.changed,
+            dry_run,
+        })?);
+        return Ok(());
+    }
+    match told {
+        Some(told) => console.text(&list(told)),
+        None if listed => console.line("too many records to list them"),
+        None => {}
+    }
+    let (done, would) = if dry_run { ("would be ", "would be written") } else { ("", "written") };
+    let refused = if outcome.refused > 0 { format!(", {} {done}refused", outcome.refused) } else { String::new() };
+    let foreign =
+        if outcome.foreign > 0 { format!(", {} lines {done}carried along", outcome.foreign) } else { String::new() };
+    console.line(&format!(
+        "{} {done}added, {} {done}updated, {} {done}kept{refused}{foreign}",
+        outcome.added, outcome.updated, outcome.kept
+    ));
+    for path in &outcome.changed {
+        console.line(&format!("{}: {would}", path.display()));
+    }
+    Ok(())
+}
+
+/// The records by what became of them.
+fn list(told: &[Told]) -> String {
+    let mut text = String::new();
+    for (fate, word) in
+        [(Fate::Added, "added"), (Fate::Updated, "updated"), (Fate::Kept, "kept"), (Fate::Refused, "refused")]
+    {
+        let of_fate: Vec<_> = told.iter().filter(|told| told.fate == fate).collect();
+        for Told { source, line, record, reason, .. } in of_fate.iter().take(LISTED) {
+            let place = format!("{}:{line}", source.display());
+            let _ = writeln!(text, "{}", printable(&format!("{word:<8}{record}: {reason} ({place})")));
+        }
+        if of_fate.len() > LISTED {
+            let _ = writeln!(text, "{word:<8}and {} more", of_fate.len() - LISTED);
+        }
+    }
+    text
+}

@@ -1,0 +1,112 @@
+//! Banks of the other forms: unified, repository, subgraph, gradient.
+
+use super::*;
+use aoe::bank::{Content, unified};
+use aoe::graph::{DataType, Format};
+use aoe::soc::Soc;
+use aoe::space::default_policy;
+use aoe::workload::{MatMul, Schedule, Workload};
+
+/// The product of the unified bank's published key: 5120 x 16 x 32 in fp16, B transposed.
+fn product() -> MatMul {
+    let nz = Format::FractalNz;
+    MatMul { trans_b: true, a_format: nz, b_format: nz, ..MatMul::new(5120, 16, 32) }
+}
+
+pub const UNIFIED_KEY: &str = "147a614a52c16e26607b8ac067296555";
+
+/// A unified bank of one record: that product with CANN's default tiling.
+pub fn unified(cost_us: f64) -> Vec<u8> {
+    let soc = Soc::find("Ascend910B1").unwrap();
+    let Schedule::Cube(mut schedule) = default_policy(&Workload::MatMul(product()), &soc).unwrap() else {
+        panic!("a product is cube work")
+    };
+    // TBE's form has no loop order and no grouping for L2.
+    (schedule.order, schedule.l2) = Default::default();
+    let info = unified::info_dict(&product()).unwrap();
+    let knowledge = unified::knowledge(&schedule, &product(), None).unwrap();
+    let mut bank = unified::Bank::default();
+    bank.put(&info, &knowledge, cost_us).unwrap();
+    bank.render()
+}
+
+const SUBGRAPH: &str = r#"{"version": "2.1"}
+{"feature":{"feature":[{"struct":[{"dsize":[2,2],"in":[[8,4,56,56,16],[36,4,16,16]],"op":"Conv2D"},{"dsize":[2],"in":[[8,4,56,56,16]],"op":"Relu"}]}]},"graphID":"13392788111899413299","strategy":{"end2EndTime":11776810,"group":[{"cut":[2,1],"fusionType":[true,false],"scopeId":[3,3],"ubPass":{}}],"modelName":"net"}}
+"#;
+
+const GRADIENT: &str = r#"[{"modelhash":"77","modelvalue":{"gradientTime":[1500,500],"gradientSize":[40,2]}},{"modelhash":"78","modelvalue":{"gradientTime":[0,0,0,0,0],"gradientSize":[0,0,0,0,0]}}]"#;
+
+/// A row of the tiling repository for a product of 320 x 256 x 64.
+pub fn row() -> Value {
+    let mut shape: Value =
+        serde_json::from_str(&unified::info_dict(&MatMul { dtype: DataType::Float16, ..product() }).unwrap().dumps())
+            .unwrap();
+    shape["A_shape"] = json!([1, 16, 20, 16, 16]);
+    shape["B_shape"] = json!([256, 4, 1, 1, 16]);
+    shape["kernel_name"] = json!("some kernel");
+    let mut tiling = vec![json!(0); 51];
+    for (index, value) in
+        [(0, 1), (2, 1), (3, 5), (4, 1), (5, 256), (6, 1), (7, 1), (14, 1), (16, 1), (17, 256), (18, 1)]
+    {
+        tiling[index] = json!(value);
+    }
+    for (index, value) in [(19, 1), (26, 1), (27, 4), (28, 4), (31, 1), (32, 4), (33, 4), (36, 1), (37, 4), (38, 4)] {
+        tiling[index] = json!(value);
+    }
+    json!({"shape": shape, "tiling": tiling, "cost_time": 9.5})
+}
+
+#[test]
+fn every_form_is_told_by_its_content_and_judged() {
+    let place = Place::new();
+    for (content, kind, count) in [
+        (unified(1.5), "unified bank", "1 judged: 1 ok"),
+        (lines(&[row()]).into_bytes(), "tiling repository", "1 judged: 1 ok"),
+        (SUBGRAPH.into(), "subgraph bank", "1 judged: 1 ok"),
+        (GRADIENT.into(), "gradient bank", "judged: "),
+        (br#"{"cost_time":"12","hash_str":"34"}"#.to_vec(), "operator cost bank", "1 judged: 1 ok"),
+    ] {
+        place.file("any name", content);
+        place.run(&["verify", "any name", "--soc_version=Ascend910B1"]).expect(0, &[kind, count]);
+    }
+}
+
+#[test]
+fn damage_in_every_form_is_named_and_fails() {
+    let place = Place::new();
+    let cut = |bytes: &[u8]| bytes[..bytes.len() - 40].to_vec();
+    let rows = lines(&[row(), row()]);
+    for (content, said) in [
+        (cut(&unified(1.5)), "CANN cannot read it"),
+        (cut(SUBGRAPH.as_bytes()), "2: damaged: "),
+        (cut(GRADIENT.as_bytes()), "CANN cannot read it"),
+        (cut(rows.as_bytes()), "2: damaged: "),
+        (SUBGRAPH.replace("[true,false]", "[true]").into_bytes(), "`fusionType`"),
+    ] {
+        place.file("bank", content);
+        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(1, &[said]);
+    }
+    // An element under another key than its own is never found, and nothing else.
+    let other = String::from_utf8(unified(1.5)).unwrap().replace(UNIFIED_KEY, &UNIFIED_KEY.replace('1', "2"));
+    place.file("bank", other);
+    place.run(&["verify", "bank"]).expect(0, &["2: foreign: ", UNIFIED_KEY]);
+}
+
+#[test]
+fn every_form_is_shown() {
+    let place = Place::new();
+    place.file("Ascend910B1_25_AiCore_matmul.json", unified(1.5));
+    let rows = place.run(&["show", ".", "--json"]).expect(0, &[]).json();
+    let row_of = &rows[0];
+    assert_eq!((&row_of["id"], &row_of["cost_us"], &row_of["line"]), (&json!(UNIFIED_KEY), &json!(1.5), &json!(2)));
+    assert_eq!(row_of["shapes"], "5120x16x32 float16 tB A:NZ B:NZ");
+    assert_eq!(row_of["info_dict"]["dilationH"], 3);
+    for (content, said) in [
+        (SUBGRAPH.to_owned(), &["net", "1 parts, 2 nodes", "1 fused scopes, cut in up to 2", "11776.81"][..]),
+        (GRADIENT.to_owned(), &["2 gradients, 42 bytes", "2.0 us in all", "not profiled"]),
+        (lines(&[row()]), &["320x256x64 float16", "5 cores 64x64x64", "9.50"]),
+    ] {
+        place.file("bank", content);
+        place.run(&["show", "bank"]).expect(0, said);
+    }
+}
