@@ -1,6 +1,7 @@
 //! Getting at a model's bytes, and telling whose they are.
 
-use super::{Framework, onnx};
+use super::Framework;
+use super::registry::{by_content, by_suffix, suffixes};
 use crate::input_file;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -21,38 +22,33 @@ pub fn read(path: &Path) -> Result<Bytes> {
     Ok(Bytes::from(data))
 }
 
-/// The framework of a file by its suffix, and by its content where the suffix leaves it open.
+/// The framework of a file by its suffix, and by its content where the suffix leaves it open: graphs
+/// that CANN dumps have any.
 pub fn framework_of(path: &Path, data: &Bytes) -> Result<Framework> {
-    let suffix = path.extension().map_or_else(String::new, |s| s.to_string_lossy().to_ascii_lowercase());
-    match suffix.as_str() {
-        "onnx" => Ok(Framework::Onnx),
-        "air" => Ok(Framework::Air),
-        "prototxt" | "caffemodel" => Ok(Framework::Caffe),
-        "pbtxt" => Ok(Framework::TensorFlow),
-        // ONNX files are sometimes called so too.
-        "pb" if !onnx::is_model(data) => Ok(Framework::TensorFlow),
-        _ => match framework_by_content(data)? {
-            Some(framework) => Ok(framework),
-            None => Err(Error::file(
-                "read",
-                path,
-                "neither the suffix nor the content tells the framework; give option framework",
-            )),
-        },
-    }
+    by_suffix(&suffix(path), data).or_else(|| by_content(data)).ok_or_else(|| {
+        let reason = "neither the suffix nor the content tells the framework; give option framework";
+        Error::file("read", path, reason)
+    })
 }
 
-/// The framework whose models begin like this, when it can be told.
-pub fn framework_by_content(data: &Bytes) -> Result<Option<Framework>> {
-    // Magic number of an om file, as its bytes stand.
-    if data.starts_with(b"IMOD") {
-        return Err(Error::Unsupported {
-            what: "reading om models".to_owned(),
-            reason: "an om file is compiled already; give the model it was made from".to_owned(),
-        });
+fn suffix(path: &Path) -> String {
+    path.extension().map_or_else(String::new, |s| s.to_string_lossy().to_ascii_lowercase())
+}
+
+/// Largest file that is opened to see whether it is a model: one operator that CANN dumped has at most
+/// its small constants in it.
+const MAX_DUMP_BYTES: u64 = 64 << 20;
+
+/// Suffix of files that go with a model and are none.
+const WEIGHTS: &str = "caffemodel";
+
+/// Whether a file of a directory is a model to tune: by its suffix, or, where that says nothing, by its
+/// content, as a graph that CANN's adapters dump. A file that cannot be read is none, nor is an om file.
+pub fn is_model_file(path: &Path) -> bool {
+    let suffix = suffix(path);
+    if suffixes().any(|known| known == suffix) {
+        return suffix != WEIGHTS;
     }
-    if onnx::is_model(data) {
-        return Ok(Some(Framework::Onnx));
-    }
-    Ok(None)
+    let data = input_file::read(path, MAX_DUMP_BYTES, "is too large");
+    data.is_ok_and(|data| by_content(&Bytes::from(data)).is_some_and(|framework| framework != Framework::Om))
 }

@@ -1,50 +1,34 @@
-//! Model files to a [`Graph`], by framework.
+//! Model files to a [`Graph`], by framework, and graphs to files.
 //!
 //! [`load_file`] and [`load_memory`] tell the framework, read the model, bind the inputs to what the
-//! caller says of them ([`bind_inputs`]) and infer the shapes. [`onnx`] is the one reader so far.
+//! caller says of them ([`bind_inputs`]) and infer the shapes; `registry` is the table of the readers.
+//! [`save_file`] writes what [`air`] and [`om`] make of a graph.
 
+pub mod air;
 mod bind;
+mod caffe;
+mod device_view;
 mod file;
+mod names;
+pub mod om;
 pub mod onnx;
+mod registry;
+mod save;
+pub mod singleop;
+mod tensorflow;
 #[cfg(test)]
 mod tests;
 
 pub use crate::graph::infer::DIM_NAMES;
 pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
+pub use file::is_model_file;
+pub use registry::Framework;
+pub use save::save_file;
 
-use crate::graph::{Attr, Graph, NodeId, infer};
+use crate::graph::{Graph, infer};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::path::Path;
-
-/// Attribute of a node whose single entry in `axes` stands for that axis and all behind it, until
-/// the rank is known.
-const AXES_TO_END: &str = "_axes_to_end";
-
-/// Framework of a model file, with CANN's numbers (`--framework`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framework {
-    /// Caffe prototxt.
-    Caffe = 0,
-    /// GE's serialised IR (`.air`).
-    Air = 1,
-    /// TensorFlow frozen `GraphDef`.
-    TensorFlow = 3,
-    /// ONNX.
-    Onnx = 5,
-}
-
-impl Framework {
-    /// The framework's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Framework::Caffe => "Caffe",
-            Framework::Air => "AIR",
-            Framework::TensorFlow => "TensorFlow",
-            Framework::Onnx => "ONNX",
-        }
-    }
-}
 
 /// What a caller says about the inputs of a model.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +43,8 @@ pub struct InputOptions {
 /// Reads a model file; the framework is told by the option or else by the suffix and the content.
 /// The result is validated, its inputs are bound and its shapes inferred as far as they can be.
 ///
-/// Fails with [`Error::File`] when the file cannot be read, [`Error::Unsupported`] for a framework
-/// without a reader, [`Error::Graph`] when the model is malformed and [`Error::Option`] when
+/// Fails with [`Error::File`] when the file cannot be read, [`Error::Unsupported`] for a version of a
+/// format that is not read, [`Error::Graph`] when the model is malformed and [`Error::Option`] when
 /// `inputs` does not fit it.
 pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOptions) -> Result<Graph> {
     let data = file::read(path)?;
@@ -70,7 +54,10 @@ pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOption
     };
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let base = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    load(data, &name, base, framework, inputs)
+    load(data, &name, base, framework, inputs).map_err(|error| match error {
+        Error::Graph { location, reason } => Error::graph(format!("{}: {location}", path.display()), reason),
+        other => other,
+    })
 }
 
 /// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none. Without
@@ -85,49 +72,16 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, inputs
     let data = Bytes::copy_from_slice(data);
     let framework = match framework {
         Some(framework) => framework,
-        None => file::framework_by_content(&data)?.unwrap_or(Framework::Onnx),
+        None => registry::by_content(&data).unwrap_or(Framework::Onnx),
     };
     load(data, name, None, framework, inputs)
 }
 
 /// `base` is the directory of the model file, where there is one.
 fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, inputs: &InputOptions) -> Result<Graph> {
-    let mut graph = match framework {
-        Framework::Onnx => onnx::read(data, name, base)?,
-        other => {
-            return Err(Error::Unsupported {
-                what: format!("reading {} models (`{name}`)", other.name()),
-                reason: "convert the model to ONNX".to_owned(),
-            });
-        }
-    };
+    let mut graph = framework.read(registry::Source { data, name, base })?;
     bind_inputs(&mut graph, inputs)?;
     infer::infer(&mut graph)?;
-    settle_axes(&mut graph);
+    framework.settle(&mut graph)?;
     Ok(graph)
-}
-
-/// Writes out axes that depend on a rank, where the rank is known by now: the open-ended ones of
-/// [`AXES_TO_END`], and the spatial ones of a global maximum, which is a reduction on the device.
-fn settle_axes(graph: &mut Graph) {
-    for index in 0..graph.len() {
-        let id = NodeId(index as u32);
-        let node = graph.node(id);
-        let Some(rank) = node.input(0).and_then(|port| graph.desc(port).shape.rank()) else { continue };
-        let rank = rank as i64;
-        if node.attrs.bool(AXES_TO_END) == Some(true) {
-            let Some(&[axis]) = node.attrs.ints("axes") else { continue };
-            let first = if axis < 0 { axis + rank } else { axis };
-            let node = graph.node_mut(id);
-            node.attrs.remove(AXES_TO_END);
-            if (0..rank).contains(&first) {
-                node.attrs.set("axes", Attr::Ints((first..rank).collect()));
-            }
-        } else if node.op_type == "GlobalMaxPool" {
-            let node = graph.node_mut(id);
-            "ReduceMaxD".clone_into(&mut node.op_type);
-            node.attrs.set("axes", Attr::Ints((2..rank).collect()));
-            node.attrs.set("keep_dims", Attr::Bool(true));
-        }
-    }
 }

@@ -163,15 +163,31 @@ fn the_suffix_or_else_the_content_tells_the_framework() {
     for name in ["model.onnx", "model.ONNX", "model.pb", "model", "model.bin"] {
         load_file(&write(name, &shared()), None, &InputOptions::default()).unwrap();
     }
-    for (name, framework) in
-        [("frozen.pb", "TensorFlow"), ("deploy.prototxt", "Caffe"), ("net.caffemodel", "Caffe"), ("net.air", "AIR")]
-    {
-        let error = load_file(&write(name, b"\x0a\x03abc"), None, &InputOptions::default()).unwrap_err();
-        assert_eq!(error.status(), Status::Unsupported);
-        assert!(error.to_string().contains(framework), "{error}");
+    let error = load_file(&write("frozen.pb", b"\x0a\x03abc"), None, &InputOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("frozen GraphDef"), "{error}");
+    for name in ["deploy.prototxt", "net.caffemodel"] {
+        let error = load_file(&write(name, b"\x0a\x03\xffbc"), None, &InputOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("give the .prototxt"), "{error}");
     }
+    let net = "input: 'x' input_dim: [1, 2, 3, 4] layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }";
+    let graph = load_file(&write("net.prototxt", net.as_bytes()), None, &InputOptions::default()).unwrap();
+    assert_eq!((graph.name.as_str(), shapes(&graph)), ("net", vec!["[1,2,3,4]".to_owned()]));
     let error = load_file(&write("net.om", b"IMOD...."), None, &InputOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert!(error.to_string().contains("om file `net`"), "{error}");
+    let graph = load_file(&write("again.onnx", &shared()), None, &InputOptions::default()).unwrap();
+    // CANN's adapters give their dumps any name.
+    for (name, saved) in
+        [("net.air", "net.air"), ("dump_0_Relu.bin", "net.air"), ("dumped", "net.air"), ("x", "net.om")]
+    {
+        let saved = dir.path().join(saved);
+        super::save_file(&graph, &saved).unwrap();
+        let copy = dir.path().join(name);
+        if copy != saved {
+            std::fs::copy(&saved, &copy).unwrap();
+        }
+        let read = load_file(&copy, None, &InputOptions::default()).unwrap();
+        assert_eq!((read.len(), shapes(&read)), (graph.len(), shapes(&graph)), "{name}");
+    }
     let forced = load_file(&write("model.txt", &shared()), Some(Framework::Onnx), &InputOptions::default()).unwrap();
     assert_eq!(forced.name, "model");
 }
@@ -196,4 +212,48 @@ fn values_of_small_constants_are_read_from_beside_the_model() {
     std::fs::write(dir.path().join("weights.bin"), [3i64, 4].map(i64::to_le_bytes).concat()).unwrap();
     let graph = load_file(&path, None, &InputOptions::default()).unwrap();
     assert_eq!(value(&graph).ints(), Some(&[3, 4][..]));
+}
+
+#[test]
+fn an_error_in_a_file_names_the_file_and_the_node() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("net.onnx");
+    let model = Model::new(17).node(&node("Relu", &["gone"], &["y"], &[])).output("y");
+    std::fs::write(&path, model.bytes()).unwrap();
+    let message = load_file(&path, None, &InputOptions::default()).unwrap_err().to_string();
+    assert!(message.contains(path.to_str().unwrap()) && message.contains("Relu"), "{message}");
+}
+
+#[test]
+fn a_graph_is_written_under_names_that_tell_the_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = load(&shared(), &InputOptions::default()).unwrap();
+    for name in ["net", "net.onnx", "net.air.txt"] {
+        let path = dir.path().join(name);
+        let message = super::save_file(&graph, &path).unwrap_err().to_string();
+        assert!(message.contains(name) && message.contains(".air"), "{message}");
+        assert!(!path.exists());
+    }
+    super::save_file(&graph, &dir.path().join("net.AIR")).unwrap();
+}
+
+#[test]
+fn models_of_a_directory_are_told_by_suffix_or_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let graph = load(&shared(), &InputOptions::default()).unwrap();
+    super::save_file(&graph, &dir.path().join("net.air")).unwrap();
+    super::save_file(&graph, &dir.path().join("net.om")).unwrap();
+    std::fs::copy(dir.path().join("net.air"), dir.path().join("op_graph_0")).unwrap();
+    for (name, content) in
+        [("a.onnx", ""), ("w.caffemodel", ""), ("notes.txt", "notes"), ("result.json", "[{\"basic\": {}}]")]
+    {
+        std::fs::write(dir.path().join(name), content).unwrap();
+    }
+    let is_model = |name: &str| super::is_model_file(&dir.path().join(name));
+    for name in ["net.air", "op_graph_0", "a.onnx"] {
+        assert!(is_model(name), "{name}");
+    }
+    for name in ["net.om", "w.caffemodel", "notes.txt", "result.json", "gone"] {
+        assert!(!is_model(name), "{name}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Node attributes.
 
 use super::DataType;
+use prost::bytes::Bytes;
 use std::collections::BTreeMap;
 
 /// Value of one attribute.
@@ -26,6 +27,9 @@ pub enum Attr {
     Strs(Vec<String>),
     /// A list of lists of integers.
     IntLists(Vec<Vec<i64>>),
+    /// A value of another kind (tensors, graphs, text that is not UTF-8, ...), as the bytes of GE's
+    /// `AttrDef` message: tuning reads none of these, and what an AIR file had, an AIR file gets back.
+    Opaque(Bytes),
 }
 
 /// Attributes of one node, by name; ordered, so that every walk over them is deterministic.

@@ -49,6 +49,27 @@ impl Constant {
             _ => Constant::Opaque,
         }
     }
+
+    /// The elements in little-endian form, the reverse of [`Constant::from_bytes`]; `None` for what is
+    /// opaque or of a type that holds no such numbers.
+    pub fn to_bytes(&self, dtype: DataType) -> Option<Vec<u8>> {
+        macro_rules! each {
+            ($values:expr, $f:expr) => {
+                $values.iter().copied().flat_map(|v| $f(v).to_le_bytes()).collect()
+            };
+        }
+        Some(match (self, dtype) {
+            (Constant::Ints(v), DataType::Int64 | DataType::Uint64) => each!(v, |v: i64| v),
+            (Constant::Ints(v), DataType::Int32 | DataType::Uint32) => each!(v, |v: i64| v as i32),
+            (Constant::Ints(v), DataType::Int16 | DataType::Uint16) => each!(v, |v: i64| v as i16),
+            (Constant::Ints(v), DataType::Int8 | DataType::Uint8 | DataType::Bool) => each!(v, |v: i64| v as i8),
+            (Constant::Floats(v), DataType::Float) => each!(v, |v: f64| v as f32),
+            (Constant::Floats(v), DataType::Double) => each!(v, |v: f64| v),
+            (Constant::Floats(v), DataType::Float16) => each!(v, half_bits),
+            (Constant::Floats(v), DataType::Bfloat16) => each!(v, brain_bits),
+            _ => return None,
+        })
+    }
 }
 
 /// IEEE 754 binary16 by its bits.
@@ -70,6 +91,29 @@ fn brain(bits: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
+/// The bits of a number that a bfloat16 holds; of another, those of the one nearest to zero's side.
+fn brain_bits(value: f64) -> u16 {
+    ((value as f32).to_bits() >> 16) as u16
+}
+
+/// The bits of a number that a binary16 holds; of another, those of the one nearest to zero's side.
+fn half_bits(value: f64) -> u16 {
+    let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
+    let magnitude = value.abs();
+    let bits = if magnitude.is_nan() {
+        0x7e00
+    } else if magnitude >= 65536.0 {
+        0x7c00
+    } else if magnitude < 2f64.powi(-14) {
+        (magnitude * 2f64.powi(24)) as u16
+    } else {
+        let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023) as u16;
+        let mantissa = (magnitude.to_bits() >> 42) as u16 & 0x3ff;
+        (exponent.wrapping_add(15) << 10) | mantissa
+    };
+    sign | bits
+}
+
 #[cfg(test)]
 mod tests {
     use super::Constant;
@@ -87,5 +131,29 @@ mod tests {
         assert_eq!(floats(DataType::Float16, 0xc500), Constant::Floats(vec![-5.0]));
         assert_eq!(floats(DataType::Float16, 0x0001), Constant::Floats(vec![2f64.powi(-24)]));
         assert_eq!(floats(DataType::Bfloat16, 0xbf80), Constant::Floats(vec![-1.0]));
+    }
+
+    #[test]
+    fn what_was_read_is_written_as_it_was() {
+        for bits in 0..=u16::MAX {
+            for dtype in [DataType::Float16, DataType::Bfloat16, DataType::Int16, DataType::Uint16] {
+                let read = Constant::from_bytes(dtype, &bits.to_le_bytes());
+                let written = read.to_bytes(dtype).unwrap();
+                let nan = matches!(&read, Constant::Floats(v) if v[0].is_nan());
+                assert!(nan || written == bits.to_le_bytes(), "{dtype:?} {bits:#x}");
+            }
+        }
+        for (dtype, bytes) in [
+            (DataType::Int64, (-2i64).to_le_bytes().to_vec()),
+            (DataType::Uint64, u64::MAX.to_le_bytes().to_vec()),
+            (DataType::Uint32, u32::MAX.to_le_bytes().to_vec()),
+            (DataType::Int8, vec![0x80, 0x7f]),
+            (DataType::Bool, vec![0, 1]),
+            (DataType::Float, 0.1f32.to_le_bytes().to_vec()),
+            (DataType::Double, 0.1f64.to_le_bytes().to_vec()),
+        ] {
+            assert_eq!(Constant::from_bytes(dtype, &bytes).to_bytes(dtype), Some(bytes), "{dtype:?}");
+        }
+        assert_eq!(Constant::Opaque.to_bytes(DataType::Float), None);
     }
 }

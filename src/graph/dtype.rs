@@ -44,6 +44,8 @@ dtype_table! {
     Double "double", bits 64, ge 11, proto 12, onnx 11, tf 2;
     Bool "bool", bits 8, ge 12, proto 11, onnx 9, tf 10;
     String "string", bits 0, ge 13, proto 13, onnx 8, tf 7;
+    DualSubInt8 "dual_sub_int8", bits 8, ge 14, proto 14, onnx -1, tf -1;
+    DualSubUint8 "dual_sub_uint8", bits 8, ge 15, proto 15, onnx -1, tf -1;
     Complex64 "complex64", bits 64, ge 16, proto 16, onnx 14, tf 8;
     Complex128 "complex128", bits 128, ge 17, proto 17, onnx 15, tf 18;
     Qint8 "qint8", bits 8, ge 18, proto 18, onnx -1, tf 11;
@@ -52,6 +54,8 @@ dtype_table! {
     Quint8 "quint8", bits 8, ge 21, proto 21, onnx -1, tf 12;
     Quint16 "quint16", bits 16, ge 22, proto 22, onnx -1, tf 16;
     Resource "resource", bits 0, ge 23, proto 23, onnx -1, tf 20;
+    StringRef "string_ref", bits 0, ge 24, proto 24, onnx -1, tf -1;
+    Dual "dual", bits 40, ge 25, proto 25, onnx -1, tf -1;
     Variant "variant", bits 0, ge 26, proto 26, onnx -1, tf 21;
     Bfloat16 "bfloat16", bits 16, ge 27, proto 27, onnx 16, tf 14;
     Undefined "undefined", bits 0, ge 28, proto 0, onnx 0, tf 0;
@@ -64,6 +68,11 @@ dtype_table! {
     Float8E5m2 "float8_e5m2", bits 8, ge 35, proto 34, onnx 19, tf -1;
     Float8E4m3fn "float8_e4m3fn", bits 8, ge 36, proto 35, onnx 17, tf -1;
     Float8E8m0 "float8_e8m0", bits 8, ge 37, proto 36, onnx 24, tf -1;
+    Float6E3m2 "float6_e3m2", bits 6, ge 38, proto 37, onnx -1, tf -1;
+    Float6E2m3 "float6_e2m3", bits 6, ge 39, proto 38, onnx -1, tf -1;
+    Float4E2m1 "float4_e2m1", bits 4, ge 40, proto 39, onnx 23, tf -1;
+    Float4E1m2 "float4_e1m2", bits 4, ge 41, proto 40, onnx -1, tf -1;
+    Hifloat4 "hifloat4", bits 4, ge 42, proto 41, onnx -1, tf -1;
 }
 
 impl DataType {
@@ -106,7 +115,9 @@ impl DataType {
     /// Whether the type is a floating-point number.
     pub const fn is_float(self) -> bool {
         use DataType::{Bfloat16, Double, Float, Float8E4m3fn, Float8E5m2, Float8E8m0, Float16, Hifloat8};
+        use DataType::{Float4E1m2, Float4E2m1, Float6E2m3, Float6E3m2, Hifloat4};
         matches!(self, Float | Float16 | Bfloat16 | Double | Float8E5m2 | Float8E4m3fn | Float8E8m0 | Hifloat8)
+            || matches!(self, Float6E3m2 | Float6E2m3 | Float4E2m1 | Float4E1m2 | Hifloat4)
     }
 }
 

@@ -9,7 +9,7 @@ macro_rules! format_table {
         pub enum Format { $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $variant,)* }
 
         impl Format {
-            /// Every format known here.
+            /// Every format, in the order of its numbers.
             pub const ALL: &'static [Format] = &[$(Format::$variant,)*];
             /// CANN's name, for example `NC1HWC0`.
             pub const fn name(self) -> &'static str { match self { $(Format::$variant => $name,)* } }
@@ -25,14 +25,30 @@ format_table! {
     Nd "ND" 2;
     Nc1hwc0 "NC1HWC0" 3;
     FractalZ "FRACTAL_Z" 4;
+    Nc1c0hwpad "NC1C0HWPAD" 5;
     Nhwc1c0 "NHWC1C0" 6;
+    FsrNchw "FSR_NCHW" 7;
+    FractalDeconv "FRACTAL_DECONV" 8;
     C1hwnc0 "C1HWNC0" 9;
+    FractalDeconvTranspose "FRACTAL_DECONV_TRANSPOSE" 10;
+    FractalDeconvSpStrideTrans "FRACTAL_DECONV_SP_STRIDE_TRANS" 11;
     Nc1hwc0C04 "NC1HWC0_C04" 12;
     FractalZC04 "FRACTAL_Z_C04" 13;
     Chwn "CHWN" 14;
+    FractalDeconvSpStride8Trans "FRACTAL_DECONV_SP_STRIDE8_TRANS" 15;
     Hwcn "HWCN" 16;
+    Nc1khkwhwc0 "NC1KHKWHWC0" 17;
+    BnWeight "BN_WEIGHT" 18;
+    FilterHwck "FILTER_HWCK" 19;
+    HashtableLookupLookups "HASHTABLE_LOOKUP_LOOKUPS" 20;
+    HashtableLookupKeys "HASHTABLE_LOOKUP_KEYS" 21;
+    HashtableLookupValue "HASHTABLE_LOOKUP_VALUE" 22;
+    HashtableLookupOutput "HASHTABLE_LOOKUP_OUTPUT" 23;
+    HashtableLookupHits "HASHTABLE_LOOKUP_HITS" 24;
     C1hwncoc0 "C1HWNCoC0" 25;
+    Md "MD" 26;
     Ndhwc "NDHWC" 27;
+    FractalZz "FRACTAL_ZZ" 28;
     FractalNz "FRACTAL_NZ" 29;
     Ncdhw "NCDHW" 30;
     Dhwcn "DHWCN" 31;
@@ -41,18 +57,36 @@ format_table! {
     Cn "CN" 34;
     Nc "NC" 35;
     Dhwnc "DHWNC" 36;
+    FractalZ3dTranspose "FRACTAL_Z_3D_TRANSPOSE" 37;
     FractalZnLstm "FRACTAL_ZN_LSTM" 38;
     FractalZG "FRACTAL_Z_G" 39;
     Reserved "RESERVED" 40;
+    All "ALL" 41;
+    Null "NULL" 42;
     NdRnnBias "ND_RNN_BIAS" 43;
     FractalZnRnn "FRACTAL_ZN_RNN" 44;
+    Nyuv "NYUV" 45;
+    NyuvA "NYUV_A" 46;
     Ncl "NCL" 47;
+    FractalZWino "FRACTAL_Z_WINO" 48;
+    C1hwc0 "C1HWC0" 49;
+    FractalNzC016 "FRACTAL_NZ_C0_16" 50;
+    FractalNzC032 "FRACTAL_NZ_C0_32" 51;
+    FractalNzC02 "FRACTAL_NZ_C0_2" 52;
+    FractalNzC04 "FRACTAL_NZ_C0_4" 53;
+    FractalNzC08 "FRACTAL_NZ_C0_8" 54;
 }
 
 impl Format {
     /// The format whose primary number is in the low eight bits of `number`.
     pub fn from_ge(number: i32) -> Option<Format> {
         Self::ALL.iter().copied().find(|f| f.ge_number() == number & 0xff)
+    }
+
+    /// Whether a shape in this format does not tell the sizes of the tensor: filters in fractals.
+    pub const fn hides_sizes(self) -> bool {
+        use Format::{C1hwncoc0, FractalZ, FractalZ3d, FractalZ3dTranspose, FractalZC04, FractalZG, FractalZWino};
+        matches!(self, FractalZ | FractalZC04 | FractalZG | FractalZWino | FractalZ3d | FractalZ3dTranspose | C1hwncoc0)
     }
 
     /// The format with this name, in any case.

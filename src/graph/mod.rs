@@ -38,6 +38,8 @@ pub const CONST: &str = "Const";
 pub struct Graph {
     /// Name of the network; result files and workspace folders bear it.
     pub name: String,
+    /// Attributes of the graph as a whole.
+    pub attrs: Attrs,
     nodes: Vec<Node>,
     outputs: Vec<Port>,
     by_name: FxHashMap<String, NodeId>,

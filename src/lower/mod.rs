@@ -4,14 +4,18 @@
 //! lowers products and convolutions, `vector` elementwise work and reductions, `movement` the rest.
 //! Sizes come from the same readings of a node that shape inference uses, so the two cannot disagree.
 
+mod batch;
 mod collapse;
 mod cube;
+mod flow;
 mod movement;
 mod precision;
 #[cfg(test)]
 mod tests;
 mod vector;
 
+pub use batch::Batch;
+pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use precision::Precision;
 
 use crate::graph::infer::{Call, Values};
@@ -40,13 +44,24 @@ pub struct Lowered {
     pub unmapped: Vec<NodeId>,
 }
 
-/// One kernel launch.
+/// One kernel.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// The node it runs.
+    /// The node it runs; where several are fused into it, the first of them.
     pub node: NodeId,
-    /// What it does.
+    /// The other nodes that are fused into it, in the order in which they work.
+    pub fused: Vec<NodeId>,
+    /// What one launch of it does.
     pub workload: Workload,
+    /// Times that it is launched: once for each part of a batch that is cut.
+    pub launches: u32,
+}
+
+impl Kernel {
+    /// A kernel of one node that is launched once.
+    pub fn new(node: NodeId, workload: Workload) -> Kernel {
+        Kernel { node, fused: Vec::new(), workload, launches: 1 }
+    }
 }
 
 /// Lowers every node of a graph whose shapes are known. Nodes that run no kernel (inputs, constants,
@@ -59,28 +74,39 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     let values = Values::default();
     let mut lowered = Lowered::default();
     for id in graph.validated_order()? {
-        let node = graph.node(id);
-        if node.value.is_some() {
-            continue;
-        }
-        let known = node.mapped && op::family(&node.op_type).is_some();
-        let kind = if known { op::kind(&node.op_type) } else { Kind::Move };
-        if kind == Kind::None {
-            continue;
-        }
-        let mut scene = Scene { call: Call::new(graph, node, &values), graph, id, soc, settings, kind };
-        let modelled = known && scene.has_cube_type();
-        if !modelled {
-            scene.kind = Kind::Move;
-        }
-        if let Some(workload) = scene.lower()? {
-            lowered.kernels.push(Kernel { node: id, workload });
+        if let Some((workload, modelled)) = lower_node(graph, id, soc, *settings, &values)? {
+            lowered.kernels.push(Kernel::new(id, workload));
             if !modelled {
                 lowered.unmapped.push(id);
             }
         }
     }
     Ok(lowered)
+}
+
+/// What a node does, and whether it is known how that works; `None` where it runs no kernel.
+fn lower_node(
+    graph: &Graph,
+    id: NodeId,
+    soc: &Soc,
+    settings: Settings,
+    values: &Values,
+) -> Result<Option<(Workload, bool)>> {
+    let node = graph.node(id);
+    if node.value.is_some() {
+        return Ok(None);
+    }
+    let known = node.mapped && op::family(&node.op_type).is_some();
+    let kind = if known { op::kind(&node.op_type) } else { Kind::Move };
+    if kind == Kind::None {
+        return Ok(None);
+    }
+    let mut scene = Scene { call: Call::new(graph, node, values), graph, id, soc, settings: &settings, kind };
+    let modelled = known && scene.has_cube_type();
+    if !modelled {
+        scene.kind = Kind::Move;
+    }
+    Ok(scene.lower()?.map(|workload| (workload, modelled)))
 }
 
 /// One node on its way to a workload.

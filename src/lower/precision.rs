@@ -51,7 +51,7 @@ impl Precision {
     }
 
     /// Type in which a tensor of vector work and of data movement is stored.
-    pub(super) fn stored(self, dtype: DataType) -> DataType {
+    pub fn stored(self, dtype: DataType) -> DataType {
         match (self, dtype) {
             (Precision::ForceFp16 | Precision::AllowMixPrecision, DataType::Float) => DataType::Float16,
             (Precision::AllowMixPrecisionBf16, DataType::Float) => DataType::Bfloat16,

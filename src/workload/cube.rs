@@ -29,6 +29,11 @@ impl CubeShape {
         k0(self.dtype)
     }
 
+    /// Elements of the result.
+    pub fn results(&self) -> u64 {
+        self.batch.saturating_mul(self.m).saturating_mul(self.n)
+    }
+
     /// Multiply-add operations, unpadded.
     pub fn macs(&self) -> u64 {
         self.batch.saturating_mul(self.m).saturating_mul(self.k).saturating_mul(self.n)

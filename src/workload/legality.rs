@@ -3,7 +3,7 @@
 //! Used by the space, by the simulator's input check and by the readers of banks, so that no two of
 //! them can disagree.
 
-use super::{CubeSchedule, CubeShape, L1Tile, Schedule, SplitK, VectorSchedule, Workload};
+use super::{Conv, CubeSchedule, CubeShape, L1Tile, Schedule, SplitK, VectorSchedule, Workload};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 
@@ -16,7 +16,7 @@ const ACCUMULATOR_BYTES: u64 = 4;
 /// [`Error::Workload`] when schedule and workload are of different kinds.
 pub fn check(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Result<()> {
     match (workload.cube(), schedule) {
-        (Some(shape), Schedule::Cube(s)) => check_cube(&shape, s, soc),
+        (Some(shape), Schedule::Cube(s)) => check_cube(workload, &shape, s, soc),
         (None, Schedule::Vector(s)) => check_vector(s, soc),
         _ => Err(Error::Workload {
             workload: workload.to_string(),
@@ -25,7 +25,7 @@ pub fn check(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Result<()> 
     }
 }
 
-fn check_cube(shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
     let es = shape.dtype.bytes().max(1);
     let k0 = shape.k0();
     let l0 = s.l0;
@@ -57,11 +57,11 @@ fn check_cube(shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
     if shape.bias && soc.bt_size > 0 {
         fits("bias table", u64::from(l0.n) * ACCUMULATOR_BYTES, soc.bt_size)?;
     }
-    check_l1(shape, s, soc, es)?;
+    check_l1(workload.image_conv(), shape, s, soc, es)?;
     check_split(shape, s, soc)
 }
 
-fn check_l1(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, es: u64) -> Result<()> {
+fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc, es: u64) -> Result<()> {
     let mut total = if shape.bias { 1024 } else { 0 };
     let sides = [
         ("l1_a", s.l1_a, s.l0.m, s.single.m, s.l0.k_a, s.buffers.l1_a),
@@ -78,13 +78,30 @@ fn check_l1(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, es: u64) -> Result<(
                     .fold(u64::from(p.k), |bytes, factor| bytes.saturating_mul(u64::from(factor)))
             }
         };
-        total = bytes.saturating_mul(es).saturating_add(total);
+        let window = conv.filter(|_| name == "l1_a").map(|conv| window(conv, s, shape.k0()));
+        total = window.map_or(bytes, |window| window.min(bytes)).saturating_mul(es).saturating_add(total);
     }
     if let (L1Tile::Panel(a), L1Tile::Panel(b)) = (s.l1_a, s.l1_b) {
         let (long, short) = (a.k.max(b.k), a.k.min(b.k));
         rule(long % short == 0, || format!("l1_a.k = {} and l1_b.k = {}: neither divides the other", a.k, b.k))?;
     }
     fits("L1", total, soc.l1_size)
+}
+
+/// Elements of the images that L1 holds for a forward convolution: the rows that a panel's pixels are made of,
+/// of the panel's channels. L0A is filled from them, so L1 never sees a pixel once for each kernel position.
+fn window(conv: &Conv, s: &CubeSchedule, k0: u64) -> u64 {
+    let (pixels, k, buffers) = match s.l1_a {
+        L1Tile::Full(_) => (s.single.m, s.single.k, 1),
+        L1Tile::Panel(p) => (u64::from(p.tiles) * u64::from(s.l0.m), p.k.into(), s.buffers.l1_a),
+    };
+    let image = conv.ho.saturating_mul(conv.wo).max(1);
+    // A run of pixels may begin and end within a row.
+    let rows = (pixels.min(image) / conv.wo.max(1)).saturating_add(2).min(conv.ho).max(1);
+    let reach = (conv.kh.max(1) - 1).saturating_mul(conv.dilation[0]).saturating_add(1);
+    let read = (rows - 1).saturating_mul(conv.stride[0]).saturating_add(reach).min(conv.hi);
+    let channels = round_up(k.div_ceil(conv.kh.saturating_mul(conv.kw).max(1)), k0);
+    [read, conv.wi, channels, buffers.into()].into_iter().fold(pixels.div_ceil(image), u64::saturating_mul)
 }
 
 fn check_split(shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {

@@ -8,6 +8,7 @@ mod cube;
 mod legality;
 mod matmul;
 mod schedule;
+pub mod tbe;
 mod vector;
 
 pub use conv::{Conv, ConvKind};
@@ -58,6 +59,25 @@ impl Workload {
             Workload::Conv(w) => Some(w.cube()),
             Workload::Fused(parts) => parts.iter().find_map(Workload::cube),
             _ => None,
+        }
+    }
+
+    /// The forward convolution in it, when its cube work is one: its left operand is made of images.
+    fn image_conv(&self) -> Option<&Conv> {
+        match self {
+            Workload::Conv(w) if w.kind == ConvKind::Forward => Some(w),
+            Workload::Fused(parts) => parts.iter().find(|part| part.is_cube())?.image_conv(),
+            _ => None,
+        }
+    }
+
+    /// What work without a cube reads and writes; `None` for cube work, exchanges and fused kernels.
+    pub fn operands(&self) -> Option<(&[Operand], &[Operand])> {
+        match self {
+            Workload::Vector(w) => Some((&w.inputs, &w.outputs)),
+            Workload::Reduce(w) => Some((&w.inputs, &w.outputs)),
+            Workload::Move(w) => Some((&w.inputs, &w.outputs)),
+            Workload::MatMul(_) | Workload::Conv(_) | Workload::Collective(_) | Workload::Fused(_) => None,
         }
     }
 

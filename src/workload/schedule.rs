@@ -4,6 +4,7 @@
 //! of the measured cases: `{"cores":{..},"single":{..},"l1_a":"full"|{..},"l0":{..},"buffers":{..},..}`.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How a workload is laid out over cores, buffers and time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,10 +56,10 @@ pub struct CubeSchedule {
     /// How the result leaves the core.
     #[serde(default)]
     pub output: OutputPath,
-    /// Decimal digits of `tilingEnable` that no other field expresses, in their places, so that a
-    /// record read from a bank is written back unchanged: 10000 is the K shift. 0 for new tilings.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub tiling_digits: u32,
+    /// Fields of the bank record that this was read from, by CANN's names, which no other field expresses,
+    /// so that it is written back unchanged. Empty for new tilings.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unmodelled: BTreeMap<String, u64>,
 }
 
 /// Number of core tasks along each axis.
@@ -251,11 +252,6 @@ pub enum VectorTemplate {
     Recompute,
     /// The axis is split over cores and partial results are combined.
     SplitAxis,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(value: &u32) -> bool {
-    *value == 0
 }
 
 fn one() -> u32 {

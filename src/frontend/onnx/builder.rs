@@ -2,6 +2,7 @@
 
 use super::tensor::{self, Declared};
 use super::{proto, proto::decode};
+use crate::frontend::names::Names;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -19,8 +20,7 @@ pub struct Builder {
     graph: Graph,
     /// Directory of the model file, where there is one.
     base: Option<PathBuf>,
-    /// Names taken, each with the next number to try when it is wished for again.
-    names: FxHashMap<String, u64>,
+    names: Names,
     tensors: FxHashMap<String, Port>,
     pending: FxHashMap<String, Pending>,
     hints: FxHashMap<String, Declared>,
@@ -32,7 +32,7 @@ impl Builder {
         Builder {
             graph: Graph::new(name),
             base: base.map(Path::to_owned),
-            names: FxHashMap::default(),
+            names: Names::default(),
             tensors: FxHashMap::default(),
             pending: FxHashMap::default(),
             hints: FxHashMap::default(),
@@ -56,21 +56,7 @@ impl Builder {
 
     /// Reserves a node name: the one wished for, or else that one with a number.
     pub fn claim(&mut self, wish: &str) -> String {
-        let Some(&first) = self.names.get(wish) else {
-            self.names.insert(wish.to_owned(), 1);
-            return wish.to_owned();
-        };
-        let mut number = first;
-        let name = loop {
-            let name = format!("{wish}_{number}");
-            number += 1;
-            if !self.names.contains_key(&name) {
-                break name;
-            }
-        };
-        self.names.insert(wish.to_owned(), number);
-        self.names.insert(name.clone(), 1);
-        name
+        self.names.claim(wish)
     }
 
     /// Takes an initializer of the file.

@@ -2,17 +2,19 @@
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
 //! from files beside the model), [`builder`] is the graph under construction, [`op`] one node as a
-//! mapping rule sees it, [`map`] the rules.
+//! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
 mod builder;
 mod external;
 mod map;
 mod op;
 mod proto;
+mod settle;
 mod tensor;
 #[cfg(test)]
 pub(in crate::frontend) mod tests;
 
+pub use settle::settle;
 pub use tensor::MAX_DIM;
 
 use crate::graph::{Graph, topology};

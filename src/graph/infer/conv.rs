@@ -45,6 +45,12 @@ struct Operands {
 impl Filter {
     fn of(call: &Call<'_>, filter: &TensorDesc, layout: Layout) -> Result<Option<Filter>, Reason> {
         let Some(dims) = filter.shape.dims() else { return Ok(None) };
+        if filter.format.hides_sizes() {
+            return Err(format!(
+                "a filter in {} does not tell its sizes without an origin_shape",
+                filter.format.name()
+            ));
+        }
         Filter::from_dims(call, dims, filter.format, layout).map(Some)
     }
 

@@ -4,10 +4,25 @@ use super::dim::{self, Reason, UNKNOWN};
 use super::{Call, Inference, Inferred, Params};
 use crate::graph::{DataType, Shape, TensorDesc};
 
-/// Like input 1: `GatherElements` (indices), `Crop` (reference), gradients of resizing.
+/// Like input 1: `GatherElements` (indices), gradients of resizing.
 pub(crate) fn like_second(call: &Call<'_>) -> Inference {
     let (x, second) = (call.need(0)?, call.need(1)?);
     Inferred::all(vec![TensorDesc::new(x.dtype, second.shape.clone())])
+}
+
+/// `Crop(x, reference)`: the sizes of the reference from attribute `axis` (2) on.
+pub(crate) fn crop(call: &Call<'_>) -> Inference {
+    let (x, reference) = (call.need(0)?, call.need(1)?);
+    let (Some(dims), Some(wanted)) = (x.shape.dims(), reference.shape.dims()) else {
+        return Inferred::unknown(x.dtype);
+    };
+    let axis = dim::axis(call.int(&["axis"]).unwrap_or(2), dims.len())?;
+    let sizes =
+        wanted.get(axis..).filter(|_| wanted.len() == dims.len()).ok_or("x and the reference differ in rank")?;
+    if let Some(i) = (axis..dims.len()).find(|&i| dims[i] >= 0 && wanted[i] > dims[i]) {
+        return Err(format!("{} of the {} elements on axis {i} cannot be cut out", wanted[i], dims[i]));
+    }
+    Inferred::dims(x.dtype, [&dims[..axis], sizes].concat())
 }
 
 /// The order of axes: input 1 or an attribute, else reversed; `None` when it is not known.

@@ -160,7 +160,7 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Split, movement::unpack, &["Unpack", "Unstack"]),
     row(Kind::Slice, slice::slice, &["Slice", "SliceD", "SliceDV2"]),
     row(Kind::Slice, slice::strided_slice, &["StridedSlice", "StridedSliceD", "StridedSliceV2", "StridedSliceV3"]),
-    row(Kind::Slice, movement::like_second, &["Crop"]),
+    row(Kind::Slice, movement::crop, &["Crop"]),
     row(Kind::Gather, pick::gather, &["Gather", "GatherV2", "GatherV2D", "GatherV3", "EmbeddingLookup"]),
     row(Kind::Gather, pick::gather_nd, &["GatherNd"]),
     row(Kind::Gather, movement::like_second, &["GatherElements", "GatherD"]),

@@ -1,12 +1,13 @@
 //! What nodes become, field by field.
 
+mod batch;
 mod cube;
 mod moving;
 mod vector;
 
 use super::{Precision, Settings, lower};
 use crate::graph::infer::infer;
-use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Operand, Workload};
@@ -85,6 +86,14 @@ impl Case {
     pub fn known(mut self, dims: &[i64]) -> Self {
         self.node.outputs[0] = TensorDesc::new(DataType::Float, Shape::new(dims));
         self
+    }
+
+    /// The graph with its shapes, and the operator in it.
+    pub fn built(mut self) -> (Graph, NodeId) {
+        let id = self.graph.add(self.node).unwrap();
+        self.graph.add_output(Port::first(id));
+        infer(&mut self.graph).unwrap();
+        (self.graph, id)
     }
 
     /// The workloads of the graph on a SoC.

@@ -4,8 +4,8 @@ use super::{
     Default::{Float, Int},
     Rule, attr, same, with,
 };
-use crate::frontend::AXES_TO_END;
 use crate::frontend::onnx::op::Op;
+use crate::frontend::onnx::settle::AXES_TO_END;
 use crate::graph::{Attr, Node, Port};
 use crate::status::Result;
 

@@ -1,0 +1,24 @@
+//! Any bytes as a description of single operators: an error or a graph that is one, that lowers or says why not, and that survives
+//! being written; never a panic.
+//!
+//! Run with `cargo +nightly fuzz run load_singleop`.
+#![no_main]
+
+use aoe::frontend::{Framework, InputOptions, air, load_memory};
+use aoe::lower::{Settings, lower};
+use aoe::soc::Soc;
+use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
+
+static SOC: LazyLock<Soc> = LazyLock::new(|| Soc::find("Ascend910B2").expect("the default part is known"));
+
+fuzz_target!(|data: &[u8]| {
+    for framework in [Framework::SingleOp] {
+        let Ok(graph) = load_memory(data, "fuzz", Some(framework), &InputOptions::default()) else { continue };
+        graph.validate().expect("a graph that was loaded is one");
+        let _ = lower(&graph, &SOC, &Settings::default());
+        let written = air::encode_model(&graph).expect("a graph that was loaded can be written");
+        let again = air::read(written.clone().into(), "fuzz").expect("what was written can be read");
+        assert_eq!(air::encode_model(&again).expect("and written again"), written);
+    }
+});

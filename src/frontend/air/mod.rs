@@ -1,0 +1,55 @@
+//! GE's IR files (`.air`): `ModelDef` bytes to a [`Graph`](crate::graph::Graph) and back.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `proto` | the messages |
+//! | `attr`, `tensor` | attributes, descriptions and constants, both ways |
+//! | `names` | the order of an operator's inputs |
+//! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
+//! | `read` | those nodes with edges, outputs and values |
+//! | `write` | the way back, the same bytes each time |
+//!
+//! A graph holds the framework's view (`origin_shape`, `origin_format`) of each tensor. What is for the
+//! compiler alone (streams, memory, attribute groups, ranges of shapes) is not kept; attributes that
+//! tuning does not read go through unread.
+
+mod attr;
+mod layout;
+mod names;
+mod proto;
+mod read;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use read::{is_model, read, read_with_weights};
+pub use write::{encode_apart, encode_model};
+
+/// Operators that stand for an input of the network; `PlaceHolder` is what a cut leaves of one.
+const INPUTS: [&str; 6] = ["Data", "RefData", "AippData", "AnnData", "PlaceHolder", "Placeholder"];
+/// Operators that are constants with their value inside.
+const CONSTANTS: [&str; 2] = ["Const", "Constant"];
+/// A constant with its value in a file of its own.
+const FILE_CONSTANT: &str = "FileConstant";
+/// The operator whose inputs are the outputs of the network.
+const NET_OUTPUT: &str = "NetOutput";
+/// What a cut leaves of an output.
+const END: &str = "End";
+/// Calls of one graph that are the same as the graph in their place.
+const CALLS: [&str; 2] = ["PartitionedCall", "StatefulPartitionedCall"];
+
+/// Attribute of an input: its place among the inputs.
+const INDEX: &str = "index";
+/// Attribute of a node: names of the nodes it waits for without reading them.
+pub const CONTROL_INPUTS: &str = "_aoe_control_inputs";
+/// Attribute of the graph: names of the nodes that its end waits for without reading them.
+pub const CONTROL_OUTPUTS: &str = "_aoe_control_outputs";
+/// Attribute of a node that chooses among graphs: their names.
+pub const SUBGRAPH_NAMES: &str = "_aoe_subgraph_names";
+/// Attribute of the graph: the graphs that nodes choose among, and those that these call.
+pub const SUBGRAPHS: &str = "_aoe_subgraphs";
+/// Attribute of a node whose operator type is the framework's, not Ascend's.
+pub const UNMAPPED: &str = "_aoe_unmapped";
+/// Attribute of a node that another framework called otherwise: that name.
+pub const ORIGIN_TYPE: &str = "_aoe_origin_type";

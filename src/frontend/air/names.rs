@@ -1,0 +1,135 @@
+//! Names and order of operator inputs and outputs, as GE's operator prototypes have them.
+//!
+//! A file states them in attributes of each operator. They matter in two places: a file made by a
+//! parser may leave out an optional input in the middle, so that the names alone tell which inputs
+//! there are; and GE looks inputs up by name, so that a written file has them.
+
+use crate::graph::{Attr, Attrs, Node, Port};
+
+const INPUT_KEYS: &str = "_input_name_key";
+const INPUT_VALUES: &str = "_input_name_value";
+const OUTPUT_KEYS: &str = "_output_name_key";
+const OUTPUT_VALUES: &str = "_output_name_value";
+/// Inputs of the prototype in order, and of which kind each is.
+const PROTOTYPE_KEYS: &str = "_ir_inputs_key";
+const PROTOTYPE_KINDS: &str = "_ir_inputs_value";
+/// `IrInputType` of an input that stands for any number of them.
+const DYNAMIC: i64 = 2;
+
+/// More inputs than a prototype without dynamic ones has.
+const MAX_NAMED: usize = 64;
+
+/// One row: operator types, their inputs in order, their outputs.
+type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
+
+/// The prototypes that are known here (GE's operator definitions, the main operators).
+const PROTOTYPES: &[Row] = &[
+    (&["Conv2D", "Conv2DV2", "Conv3D", "Conv3DV2", "DepthwiseConv2D"], &["x", "filter", "bias", "offset_w"], &["y"]),
+    (&["Conv2DTranspose", "Conv3DTranspose"], &["input_size", "x", "filter", "bias", "offset_w"], &["y"]),
+    (&["MatMul", "MatMulV2", "MatMulV3"], &["x1", "x2", "bias", "offset_w"], &["y"]),
+    (&["BatchMatMulV2", "BatchMatMulV3"], &["x1", "x2", "bias", "offset_w"], &["y"]),
+    (&["BatchMatMul"], &["x1", "x2"], &["y"]),
+    (&["LayerNorm"], &["x", "gamma", "beta"], &["y", "mean", "variance"]),
+    (&["BatchNorm"], &["x", "scale", "offset", "mean", "variance"], &["y", "batch_mean", "batch_variance"]),
+    (&["GatherV2"], &["x", "indices", "axis"], &["y"]),
+    (&["Transpose"], &["x", "perm"], &["y"]),
+    (&["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"], &["x", "axes"], &["y"]),
+    (&["StridedSlice"], &["x", "begin", "end", "strides"], &["y"]),
+    (&["PadV3"], &["x", "paddings", "constant_values"], &["y"]),
+    (&["TransData"], &["src"], &["dst"]),
+    (&["Reshape"], &["x", "shape"], &["y"]),
+    (&["Add", "Sub", "Mul", "Div", "RealDiv", "Maximum", "Minimum", "Pow"], &["x1", "x2"], &["y"]),
+    (
+        &[
+            "Relu",
+            "Relu6",
+            "LeakyRelu",
+            "Elu",
+            "Sigmoid",
+            "Tanh",
+            "Gelu",
+            "Erf",
+            "Exp",
+            "Log",
+            "Sqrt",
+            "Rsqrt",
+            "Neg",
+            "Abs",
+            "Cast",
+            "Softplus",
+            "SoftmaxV2",
+            "LogSoftmaxV2",
+            "MaxPoolV3",
+            "AvgPoolV2",
+            "Flatten",
+            "Identity",
+            "GlobalAveragePool",
+        ],
+        &["x"],
+        &["y"],
+    ),
+];
+
+fn prototype(op_type: &str) -> Option<&'static Row> {
+    PROTOTYPES.iter().find(|(types, ..)| types.contains(&op_type))
+}
+
+/// Moves the inputs of an operator to the places that their names have in its prototype: the one the
+/// file states, else the one known here. Nothing moves where a name is not in it.
+pub fn place_inputs(op_type: &str, attrs: &mut Attrs, inputs: Vec<Option<Port>>) -> Vec<Option<Port>> {
+    let Some(slots) = slots(op_type, attrs, inputs.len()) else { return inputs };
+    if slots.iter().enumerate().all(|(place, &slot)| place == slot) {
+        return inputs;
+    }
+    let mut placed = vec![None; slots.iter().max().map_or(0, |&last| last + 1)];
+    for (&slot, port) in slots.iter().zip(inputs) {
+        placed[slot] = port;
+    }
+    attrs.set(INPUT_VALUES, Attr::Ints(slots.into_iter().map(|slot| slot as i64).collect()));
+    placed
+}
+
+/// The place in the prototype of each of `count` inputs.
+fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
+    let (Some(Attr::Strs(keys)), Some(values)) = (attrs.get(INPUT_KEYS), attrs.ints(INPUT_VALUES)) else {
+        return None;
+    };
+    let order: Vec<&str> = match (attrs.get(PROTOTYPE_KEYS), attrs.ints(PROTOTYPE_KINDS)) {
+        (Some(Attr::Strs(names)), Some(kinds)) if !kinds.contains(&DYNAMIC) => {
+            names.iter().map(String::as_str).collect()
+        }
+        (Some(_), _) => return None,
+        (None, _) => prototype(op_type)?.1.to_vec(),
+    };
+    if order.len().max(keys.len()).max(count) > MAX_NAMED {
+        return None;
+    }
+    let mut slots = vec![usize::MAX; count];
+    for (key, &value) in keys.iter().zip(values) {
+        let slot = order.iter().position(|name| name == key)?;
+        // A name of an optional input that is left out may stand for no place at all.
+        if let Some(place) = usize::try_from(value).ok().and_then(|v| slots.get_mut(v)) {
+            *place = slot;
+        }
+    }
+    let mut seen = slots.clone();
+    seen.sort_unstable();
+    seen.dedup();
+    (seen.len() == count && seen.last() != Some(&usize::MAX)).then_some(slots)
+}
+
+/// The attributes that name inputs and outputs, where the operator has none and its prototype is known.
+pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
+    let Some((_, inputs, outputs)) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
+    let mut attrs = Vec::new();
+    for (keys, values, names, count) in [
+        (INPUT_KEYS, INPUT_VALUES, inputs, node.inputs.len()),
+        (OUTPUT_KEYS, OUTPUT_VALUES, outputs, node.outputs.len()),
+    ] {
+        if node.attrs.get(keys).is_none() && node.attrs.get(values).is_none() && count <= names.len() {
+            attrs.push((keys, Attr::Strs(names[..count].iter().map(|&n| n.to_owned()).collect())));
+            attrs.push((values, Attr::Ints((0..count as i64).collect())));
+        }
+    }
+    attrs
+}

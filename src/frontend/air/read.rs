@@ -1,0 +1,281 @@
+//! `ModelDef` to a graph.
+
+use super::layout::{Layout, Placed, Source, is_control};
+use super::proto::{self, Value, decode, encode, kind};
+use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, FILE_CONSTANT, INDEX, INPUTS};
+use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names, tensor};
+use crate::graph::{Attr, CONST, Constant, DATA, Graph, Node, NodeId, Port, TensorDesc, topology};
+use crate::status::{Error, Result};
+use prost::bytes::Bytes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Whether the bytes are a model: protobuf with a graph that begins with an operator.
+pub fn is_model(data: &Bytes) -> bool {
+    let first = || -> Result<bool> {
+        let model: proto::Model = decode(data.clone(), String::new)?;
+        let Some(bytes) = model.graph.into_iter().next() else { return Ok(false) };
+        let graph: proto::Graph = decode(bytes, String::new)?;
+        let Some(bytes) = graph.op.into_iter().next() else { return Ok(false) };
+        let op: proto::Op = decode(bytes, String::new)?;
+        Ok(!op.op_type.is_empty() && !op.name.is_empty())
+    };
+    first().unwrap_or(false)
+}
+
+/// Reads a model. `name` becomes the graph's name where the file gives none.
+///
+/// The graph is as the file has it: inputs are not bound and shapes not inferred, except that outputs
+/// carry what the file says of them. Weights outside the file are never opened.
+pub fn read(data: Bytes, name: &str) -> Result<Graph> {
+    read_with_weights(data, None, name)
+}
+
+/// As [`read`], with the weights of an om file, in which constants may have their values.
+pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Result<Graph> {
+    let place = || format!("model `{name}`");
+    let model: proto::Model = decode(data, place)?;
+    let mut graphs = model.graph.into_iter();
+    let Some(root) = graphs.next() else {
+        return Err(Error::graph(place(), "is not an AIR model: there is no graph in it"));
+    };
+    let root: proto::Graph = decode(root, || format!("model `{name}`, its first graph"))?;
+    let subgraphs = by_name(graphs)?;
+    let stated = [&root.name, &model.name].into_iter().find(|stated| !stated.is_empty());
+    let mut graph = Graph::new(stated.map_or(name, String::as_str));
+    graph.attrs = attr::read_all(&root.attr, &place)?;
+    // Made by the reader alone: a file that has them itself could name what is not there.
+    for own in [CONTROL_OUTPUTS, SUBGRAPHS] {
+        graph.attrs.remove(own);
+    }
+    let layout = Layout::of(root, &subgraphs, name)?;
+    Reader { layout: &layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()
+}
+
+/// The graphs after the first, by name.
+fn by_name(graphs: impl Iterator<Item = Bytes>) -> Result<FxHashMap<String, Bytes>> {
+    let mut named = FxHashMap::default();
+    for (index, bytes) in graphs.enumerate() {
+        let graph: proto::Graph = decode(bytes.clone(), || format!("graph {}", index + 1))?;
+        if named.insert(graph.name.clone(), bytes).is_some() {
+            return Err(Error::graph(format!("graph `{}`", graph.name), "a second graph has the same name"));
+        }
+    }
+    Ok(named)
+}
+
+/// The graph while its nodes are added.
+struct Reader<'a> {
+    layout: &'a Layout,
+    subgraphs: &'a FxHashMap<String, Bytes>,
+    weights: Option<&'a Bytes>,
+    graph: Graph,
+    /// Node of each place of the layout.
+    places: Vec<NodeId>,
+}
+
+impl Reader<'_> {
+    fn read(mut self) -> Result<Graph> {
+        let order = order(&self.layout.nodes);
+        self.places = vec![NodeId(0); order.len()];
+        for (id, &place) in order.iter().enumerate() {
+            self.places[place] = NodeId(id as u32);
+        }
+        for &place in &order {
+            let node = self.node(&self.layout.nodes[place])?;
+            self.graph.add(node)?;
+        }
+        self.keep_subgraphs()?;
+        self.add_outputs()?;
+        self.graph.validate()?;
+        self.check_control()?;
+        Ok(self.graph)
+    }
+
+    /// One node with its edges.
+    fn node(&self, placed: &Placed) -> Result<Node> {
+        let op = &placed.op;
+        let place = || format!("node `{}` ({})", placed.name, op.op_type);
+        let mut node = Node::new(&placed.name, &op.op_type);
+        node.attrs = placed.attrs.clone();
+        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES] {
+            node.attrs.remove(own);
+        }
+        node.mapped = !node.attrs.bool(UNMAPPED).unwrap_or(false);
+        node.attrs.remove(UNMAPPED);
+        if let Some(Attr::Str(origin)) = node.attrs.remove(ORIGIN_TYPE) {
+            node.origin_type = origin;
+        }
+        node.outputs = op
+            .output_desc
+            .iter()
+            .enumerate()
+            .map(|(index, bytes)| {
+                let read = tensor::read(bytes.clone(), &|| format!("{}, output {index}", place()))?;
+                Ok(read.desc.unwrap_or_else(TensorDesc::unknown))
+            })
+            .collect::<Result<_>>()?;
+        let inputs = self.inputs(placed, &mut node, &place)?;
+        node.inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
+        if INPUTS.contains(&op.op_type.as_str()) {
+            DATA.clone_into(&mut node.op_type);
+            Self::check_source(&node, &place)?;
+        } else if CONSTANTS.contains(&op.op_type.as_str()) {
+            CONST.clone_into(&mut node.op_type);
+            Self::check_source(&node, &place)?;
+            self.read_value(&mut node, &place)?;
+        } else if op.op_type == FILE_CONSTANT {
+            node.value = Some(Constant::Opaque);
+        }
+        if !op.subgraph_name.is_empty() {
+            node.attrs.set(SUBGRAPH_NAMES, Attr::Strs(op.subgraph_name.clone()));
+        }
+        Ok(node)
+    }
+
+    /// Data inputs; control edges become an attribute.
+    fn inputs(&self, placed: &Placed, node: &mut Node, place: &dyn Fn() -> String) -> Result<Vec<Option<Port>>> {
+        let mut inputs = Vec::with_capacity(placed.op.input.len());
+        let mut control = Vec::new();
+        for (slot, reference) in placed.op.input.iter().enumerate() {
+            let wrong = |reason: String| Error::graph(format!("{}, input {slot}", place()), reason);
+            if reference.is_empty() {
+                inputs.push(None);
+            } else if is_control(reference) {
+                let source = self.layout.control_source(placed.scope, reference).map_err(wrong)?;
+                control.extend(source.map(|source| self.layout.nodes[source].name.clone()));
+            } else {
+                inputs.push(self.port(placed.scope, reference).map_err(wrong)?);
+            }
+        }
+        if !control.is_empty() {
+            node.attrs.set(CONTROL_INPUTS, Attr::Strs(control));
+        }
+        Ok(inputs)
+    }
+
+    fn port(&self, scope: usize, reference: &str) -> std::result::Result<Option<Port>, String> {
+        Ok(match self.layout.resolve(scope, reference)? {
+            Source::Output(place, output) => Some(Port { node: self.places[place], output }),
+            Source::Nothing => None,
+        })
+    }
+
+    /// An input or constant has an output and reads nothing.
+    fn check_source(node: &Node, place: &dyn Fn() -> String) -> Result<()> {
+        if node.outputs.len() != 1 {
+            return Err(Error::graph(place(), format!("has {} outputs, not one", node.outputs.len())));
+        }
+        // Some compilers feed the network's inputs to `Data` nodes; these edges come from nowhere.
+        match node.inputs.iter().flatten().next() {
+            Some(_) => Err(Error::graph(place(), "reads a tensor, which no input or constant does")),
+            None => Ok(()),
+        }
+    }
+
+    /// The value of a constant. Dumps leave values out, and a tuner needs small ones only; what is large
+    /// stays an attribute for the file that may be written.
+    fn read_value(&self, node: &mut Node, place: &dyn Fn() -> String) -> Result<()> {
+        node.value = Some(Constant::Opaque);
+        let Some(Attr::Opaque(bytes)) = node.attrs.get(tensor::VALUE) else { return Ok(()) };
+        let value: Value = decode(bytes.clone(), place)?;
+        let Some(stored) = value.t else { return Ok(()) };
+        let stored = tensor::read_constant(stored, node.outputs.first(), self.weights, place)?;
+        if !stored.kept_apart {
+            node.attrs.remove(tensor::VALUE);
+        } else if let Some(data) = stored.data {
+            let own = proto::TensorDef { desc: tensor::write(&stored.desc, tensor::Parts::default()), data };
+            node.attrs.set(tensor::VALUE, Attr::Opaque(encode(&Value { t: Some(encode(&own)), ..Value::default() })));
+        }
+        node.outputs = vec![stored.desc];
+        node.value = Some(stored.value);
+        Ok(())
+    }
+
+    /// The graphs that nodes choose among, and those that these call, go with the graph.
+    fn keep_subgraphs(&mut self) -> Result<()> {
+        let mut open: Vec<(String, String)> = Vec::new();
+        for (_, node) in self.graph.iter() {
+            let Some(Attr::Strs(names)) = node.attrs.get(SUBGRAPH_NAMES) else { continue };
+            open.extend(names.iter().map(|name| (name.clone(), format!("node `{}` ({})", node.name, node.op_type))));
+        }
+        // What comes first is taken first.
+        open.reverse();
+        let mut kept = Vec::new();
+        let mut seen = FxHashSet::default();
+        while let Some((name, place)) = open.pop() {
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let Some(bytes) = self.subgraphs.get(&name) else {
+                return Err(Error::graph(place, format!("refers to graph `{name}`, which is not in the file")));
+            };
+            let graph: proto::Graph = decode(bytes.clone(), || format!("graph `{name}`"))?;
+            for (index, op) in graph.op.into_iter().enumerate() {
+                let place = format!("graph `{name}`, node {index}");
+                let op: proto::Op = decode(op, || place.clone())?;
+                open.extend(op.subgraph_name.into_iter().rev().map(|called| (called, place.clone())));
+            }
+            kept.push(bytes.clone());
+        }
+        if !kept.is_empty() {
+            let list = proto::ListValue { g: kept, val_type: kind::GRAPH, ..proto::ListValue::default() };
+            let value = Value { list: Some(encode(&list)), ..Value::default() };
+            self.graph.attrs.set(SUBGRAPHS, Attr::Opaque(encode(&value)));
+        }
+        Ok(())
+    }
+
+    /// The outputs of the graph, and what its end waits for.
+    fn add_outputs(&mut self) -> Result<()> {
+        for (index, reference) in self.layout.outputs.iter().enumerate() {
+            let place = || format!("graph `{}`, output {index}", self.graph.name);
+            let port = self.port(0, reference).map_err(|reason| Error::graph(place(), reason))?;
+            let port =
+                port.ok_or_else(|| Error::graph(place(), "leads to an input of a call that is not connected"))?;
+            self.graph.add_output(port);
+        }
+        let mut waits = Vec::new();
+        for reference in &self.layout.control_outputs {
+            let place = || format!("graph `{}`, its control edges", self.graph.name);
+            let source = self.layout.control_source(0, reference).map_err(|reason| Error::graph(place(), reason))?;
+            waits.extend(source.map(|source| self.layout.nodes[source].name.clone()));
+        }
+        if !waits.is_empty() {
+            self.graph.attrs.set(CONTROL_OUTPUTS, Attr::Strs(waits));
+        }
+        Ok(())
+    }
+
+    /// Control edges close no cycle either.
+    fn check_control(&self) -> Result<()> {
+        let graph = &self.graph;
+        let mut waits: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for (id, node) in graph.iter() {
+            if let Some(Attr::Strs(names)) = node.attrs.get(CONTROL_INPUTS) {
+                waits.insert(id.index(), names.iter().filter_map(|n| graph.find(n)).map(NodeId::index).collect());
+            }
+        }
+        if waits.is_empty() {
+            return Ok(());
+        }
+        let sources = |node: usize, visit: &mut dyn FnMut(usize)| {
+            let data = graph.node(NodeId(node as u32)).inputs.iter().flatten().map(|port| port.node.index());
+            data.chain(waits.get(&node).into_iter().flatten().copied()).for_each(visit);
+        };
+        let checked = topology::order(graph.len(), sources);
+        let name = |node: usize| &graph.node(NodeId(node as u32)).name;
+        checked.map(|_| ()).map_err(|cycle| topology::cycle_error(&cycle, name))
+    }
+}
+
+/// Places of the nodes in the order in which they are added: the file's, but inputs by their `index`.
+fn order(nodes: &[Placed]) -> Vec<usize> {
+    let at: Vec<usize> = (0..nodes.len()).filter(|&i| INPUTS.contains(&nodes[i].op.op_type.as_str())).collect();
+    let mut sorted = at.clone();
+    sorted.sort_by_key(|&i| nodes[i].attrs.int(INDEX).unwrap_or(i64::MAX));
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    for (&place, &input) in at.iter().zip(&sorted) {
+        order[place] = input;
+    }
+    order
+}

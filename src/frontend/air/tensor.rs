@@ -1,0 +1,175 @@
+//! `TensorDescriptor` and `TensorDef` to descriptions and small constants, and back.
+
+use super::proto::{self, decode, encode};
+use super::{attr, proto::Tensor};
+use crate::frontend::device_view::framework_view;
+use crate::frontend::onnx::MAX_DIM;
+use crate::graph::{Attr, Attrs, Constant, DataType, Format, Shape, TensorDesc, UNKNOWN_DIM};
+use crate::status::{Error, Result};
+use prost::bytes::Bytes;
+
+/// Attribute of a constant that holds its elements.
+pub const VALUE: &str = "value";
+/// Attribute of the tensors at the border of a called graph: which input or output of the call they are.
+pub const PARENT_INDEX: &str = "_parent_node_index";
+
+/// GE's mark of a rank that is not known.
+const UNKNOWN_RANK: i64 = -2;
+/// GE's mark of a tensor that is none.
+const DUMMY: i64 = -3;
+
+const FORMAT: &str = "format_for_int";
+const ORIGIN_FORMAT: &str = "origin_format_for_int";
+const ORIGIN_FORMAT_NAME: &str = "origin_format";
+const ORIGIN_SHAPE: &str = "origin_shape";
+const ORIGIN_SHAPE_SET: &str = "origin_shape_initialized";
+/// Number in `ge::DataType` of a type that the message has no number for.
+const OWN_TYPE: &str = "__tensor_desc_data_type__";
+
+/// What a descriptor says.
+#[derive(Debug, Default)]
+pub struct Described {
+    /// Type, shape and format in the framework's view.
+    pub desc: Option<TensorDesc>,
+    /// Which input or output of a call the tensor is.
+    pub parent_index: Option<i64>,
+}
+
+/// Reads a descriptor.
+pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
+    let tensor: Tensor = decode(bytes, place)?;
+    let attrs = attr::read_all(&tensor.attr, place)?;
+    let number = |name: &str| attrs.int(name).and_then(|n| i32::try_from(n).ok());
+    let layout = Format::from_name(&tensor.layout).or_else(|| number(FORMAT).and_then(Format::from_ge));
+    let origin = number(ORIGIN_FORMAT).and_then(Format::from_ge);
+    let origin = origin.or_else(|| attrs.str(ORIGIN_FORMAT_NAME).and_then(Format::from_name));
+    let shape = shape(tensor.shape.map(|s| s.dim).unwrap_or_default(), place)?;
+    let (shape, format) = framework_view(shape, layout.unwrap_or(Format::Nd), origin_shape(&attrs, place)?, origin);
+    let desc = TensorDesc { dtype: data_type(tensor.dtype, &attrs, place)?, shape, format };
+    Ok(Described { desc: Some(desc), parent_index: attrs.int(PARENT_INDEX) })
+}
+
+fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<DataType> {
+    let own = match attrs.get(OWN_TYPE) {
+        Some(Attr::Type(dtype)) => Some(*dtype),
+        Some(Attr::Int(number)) => i32::try_from(*number).ok().and_then(DataType::from_ge),
+        _ => None,
+    };
+    match DataType::from_proto(number) {
+        Some(DataType::Undefined) => Ok(own.unwrap_or(DataType::Undefined)),
+        Some(dtype) => Ok(dtype),
+        None => own.ok_or_else(|| Error::graph(place(), format!("element type {number} is not one that GE has"))),
+    }
+}
+
+/// The framework's shape, when the file has set one.
+fn origin_shape(attrs: &Attrs, place: &dyn Fn() -> String) -> Result<Option<Shape>> {
+    let Some(dims) = attrs.ints(ORIGIN_SHAPE) else { return Ok(None) };
+    // An empty list is a scalar only where the file says that it is meant.
+    let meant = attrs.bool(ORIGIN_SHAPE_SET).unwrap_or(!dims.is_empty());
+    if meant { shape(dims.to_vec(), place).map(Some) } else { Ok(None) }
+}
+
+fn shape(dims: Vec<i64>, place: &dyn Fn() -> String) -> Result<Shape> {
+    if matches!(dims[..], [UNKNOWN_RANK | DUMMY]) {
+        return Ok(Shape::unknown_rank());
+    }
+    match dims.iter().enumerate().find(|(_, d)| !(UNKNOWN_DIM..=MAX_DIM).contains(*d)) {
+        Some((axis, dim)) => {
+            Err(Error::graph(place(), format!("dimension {axis} is {dim}, neither 0 to {MAX_DIM} nor -1")))
+        }
+        None => Ok(Shape::new(dims)),
+    }
+}
+
+/// The descriptor of a tensor; GE sees the framework's view on both sides until it compiles.
+pub fn write(desc: &TensorDesc, parts: Parts) -> Bytes {
+    let dims = desc.shape.dims().map_or_else(|| vec![UNKNOWN_RANK], <[i64]>::to_vec);
+    let number = Attr::Int(i64::from(desc.format.ge_number()));
+    let mut attrs = Attrs::default();
+    attrs.set(FORMAT, number.clone());
+    attrs.set(ORIGIN_FORMAT, number);
+    attrs.set(ORIGIN_FORMAT_NAME, Attr::Str(desc.format.name().to_owned()));
+    attrs.set(ORIGIN_SHAPE, Attr::Ints(dims.clone()));
+    attrs.set(ORIGIN_SHAPE_SET, Attr::Bool(true));
+    encode(&Tensor {
+        dtype: desc.dtype.proto_number(),
+        shape: Some(proto::Shape { dim: dims }),
+        layout: desc.format.name().to_owned(),
+        attr: attr::write_all(attrs.iter()),
+        has_out_attr: true,
+        device_type: "NPU".to_owned(),
+        weight_size: parts.weight_size,
+        data_offset: parts.data_offset,
+        ..Tensor::default()
+    })
+}
+
+/// Where a weight lies outside the descriptor's message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Parts {
+    /// Its bytes.
+    pub weight_size: i64,
+    /// Where the first of them is.
+    pub data_offset: i64,
+}
+
+/// A constant as a file has it.
+#[derive(Debug)]
+pub struct Stored {
+    /// Its description.
+    pub desc: TensorDesc,
+    /// Its elements, when they are few.
+    pub value: Constant,
+    /// Whether the elements are in the file, but not in `value`.
+    pub kept_apart: bool,
+    /// The elements, where they came from the weights of an om file.
+    pub data: Option<Bytes>,
+}
+
+/// Reads the constant in an attribute's `TensorDef`. A description of the node's output, where it has
+/// one, counts more than the tensor's own. `weights` are those of an om file, where elements may lie.
+pub fn read_constant(
+    bytes: Bytes,
+    output: Option<&TensorDesc>,
+    weights: Option<&Bytes>,
+    place: &dyn Fn() -> String,
+) -> Result<Stored> {
+    let tensor: proto::TensorDef = decode(bytes, place)?;
+    let own = read(tensor.desc.clone(), place)?.desc.unwrap_or_else(TensorDesc::unknown);
+    let known = output.filter(|d| d.shape.known().is_some() && d.dtype != DataType::Undefined);
+    let desc = known.cloned().unwrap_or(own);
+    let outside = weights.filter(|_| tensor.data.is_empty());
+    let data = match outside {
+        Some(weights) => apart(tensor.desc, weights, place)?,
+        None => tensor.data,
+    };
+    if data.is_empty() && desc.shape.elements() != Some(0) {
+        return Ok(Stored { desc, value: Constant::Opaque, kept_apart: false, data: None });
+    }
+    if desc.shape.known().is_none() {
+        return Err(Error::graph(place(), format!("a constant has shape {}", desc.shape)));
+    }
+    let Some(size) = desc.bytes() else {
+        return Err(Error::graph(place(), format!("a constant of shape {} is too large", desc.shape)));
+    };
+    // Text has no fixed size, and 6-bit numbers may be packed or not.
+    if desc.dtype.bits() % 8 == 0 && desc.dtype.bits() > 0 && size != data.len() as u64 {
+        let reason = format!("{} {} takes {size} bytes, its value has {}", desc.dtype.name(), desc.shape, data.len());
+        return Err(Error::graph(place(), reason));
+    }
+    let few = desc.shape.elements().is_some_and(|n| n <= Constant::MAX_VALUES);
+    let value = if few { Constant::from_bytes(desc.dtype, &data) } else { Constant::Opaque };
+    Ok(Stored { desc, kept_apart: value == Constant::Opaque, value, data: outside.map(|_| data) })
+}
+
+/// Elements of a tensor that lie in the weights of an om file.
+fn apart(desc: Bytes, weights: &Bytes, place: &dyn Fn() -> String) -> Result<Bytes> {
+    let tensor: Tensor = decode(desc, place)?;
+    let range = usize::try_from(tensor.data_offset).ok().zip(usize::try_from(tensor.weight_size).ok());
+    let range = range.and_then(|(start, size)| Some(start..start.checked_add(size)?));
+    range.filter(|r| r.end <= weights.len()).map(|range| weights.slice(range)).ok_or_else(|| {
+        let (offset, size) = (tensor.data_offset, tensor.weight_size);
+        Error::graph(place(), format!("its {size} bytes from {offset} on are not in the weights"))
+    })
+}

@@ -1,0 +1,131 @@
+//! Asking a message for the fields that a reader knows.
+
+use super::text::{Field, Message, Value};
+
+/// Why a field cannot be used; the caller knows where it stands.
+pub type Reason = String;
+
+impl<'a> Message<'a> {
+    fn all<'m, 'n>(&'m self, name: &'n str) -> impl Iterator<Item = &'m Field<'a>> + use<'m, 'n, 'a> {
+        self.fields.iter().filter(move |field| field.name == name)
+    }
+
+    /// The only occurrence of a field.
+    fn one(&self, name: &str) -> Result<Option<&Field<'a>>, Reason> {
+        let mut found = self.all(name);
+        match (found.next(), found.next()) {
+            (_, Some(second)) => Err(format!("`{name}` is given twice (line {})", second.line)),
+            (first, None) => Ok(first),
+        }
+    }
+
+    /// Whether the field is there.
+    pub fn has(&self, name: &str) -> bool {
+        self.all(name).next().is_some()
+    }
+
+    /// A nested message.
+    pub fn message(&self, name: &str) -> Result<Option<&Message<'a>>, Reason> {
+        self.one(name)?.map(Field::message).transpose()
+    }
+
+    /// Every nested message of this name.
+    pub fn messages(&self, name: &str) -> Result<Vec<&Message<'a>>, Reason> {
+        self.all(name).map(Field::message).collect()
+    }
+
+    /// A string.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, Reason> {
+        self.one(name)?.map(Field::text).transpose()
+    }
+
+    /// Every string of this name.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, Reason> {
+        self.all(name).map(|field| field.text().map(str::to_owned)).collect()
+    }
+
+    /// The word of an enumeration, or its number.
+    pub fn word(&self, name: &str) -> Result<Option<&str>, Reason> {
+        self.one(name)?.map(Field::word).transpose()
+    }
+
+    /// An integer.
+    pub fn int(&self, name: &str) -> Result<Option<i64>, Reason> {
+        self.one(name)?.map(Field::int).transpose()
+    }
+
+    /// Every integer of this name.
+    pub fn ints(&self, name: &str) -> Result<Vec<i64>, Reason> {
+        self.all(name).map(Field::int).collect()
+    }
+
+    /// A number.
+    pub fn float(&self, name: &str) -> Result<Option<f64>, Reason> {
+        self.one(name)?.map(Field::float).transpose()
+    }
+
+    /// Every number of this name.
+    pub fn floats(&self, name: &str) -> Result<Vec<f64>, Reason> {
+        self.all(name).map(Field::float).collect()
+    }
+
+    /// A truth value.
+    pub fn bool(&self, name: &str) -> Result<Option<bool>, Reason> {
+        self.one(name)?.map(Field::bool).transpose()
+    }
+}
+
+impl<'a> Field<'a> {
+    fn wrong(&self, wanted: &str) -> Reason {
+        let found = match &self.value {
+            Value::Word(word) => format!("`{}`", clipped(word)),
+            Value::Text(text) => format!("\"{}\"", clipped(text)),
+            Value::Message(_) => "a message".to_owned(),
+        };
+        format!("`{}` is {found}, not {wanted} (line {})", self.name, self.line)
+    }
+
+    fn message(&self) -> Result<&Message<'a>, Reason> {
+        if let Value::Message(message) = &self.value { Ok(message) } else { Err(self.wrong("a message")) }
+    }
+
+    fn text(&self) -> Result<&str, Reason> {
+        if let Value::Text(text) = &self.value { Ok(text) } else { Err(self.wrong("a string in quotes")) }
+    }
+
+    fn word(&self) -> Result<&str, Reason> {
+        if let Value::Word(word) = &self.value { Ok(word) } else { Err(self.wrong("a word")) }
+    }
+
+    fn int(&self) -> Result<i64, Reason> {
+        let word = self.word().map_err(|_| self.wrong("an integer"))?;
+        let (negative, digits) = word.strip_prefix('-').map_or((false, word), |rest| (true, rest));
+        let parsed = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+            Some(hex) => i64::from_str_radix(hex, 16),
+            None if digits.starts_with('0') && digits.len() > 1 => i64::from_str_radix(digits, 8),
+            None => digits.parse(),
+        };
+        let value = parsed.ok().filter(|value| *value >= 0).ok_or_else(|| self.wrong("an integer"))?;
+        Ok(if negative { -value } else { value })
+    }
+
+    fn float(&self) -> Result<f64, Reason> {
+        let word = self.word().map_err(|_| self.wrong("a number"))?;
+        let number =
+            word.strip_suffix(['f', 'F']).filter(|rest| rest.ends_with(|c: char| c.is_ascii_digit() || c == '.'));
+        number.unwrap_or(word).parse().map_err(|_| self.wrong("a number"))
+    }
+
+    fn bool(&self) -> Result<bool, Reason> {
+        match self.word()? {
+            "true" | "True" | "t" | "1" => Ok(true),
+            "false" | "False" | "f" | "0" => Ok(false),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+}
+
+/// As much of a text as an error can bear.
+fn clipped(text: &str) -> String {
+    text.chars().take(40).collect()
+}

@@ -1,0 +1,212 @@
+//! The graph under construction, and one layer of the net as a mapping rule sees it.
+
+use super::message::Reason;
+use super::net::Layer;
+use super::text::Message;
+use crate::frontend::names::Names;
+use crate::frontend::onnx::MAX_DIM;
+use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
+use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
+
+/// A blob: where it comes from, whether a layer reads it, and when it was written.
+struct Blob {
+    port: Port,
+    read: bool,
+    written: usize,
+}
+
+/// The graph so far and the blobs that layers can read.
+pub struct Builder {
+    graph: Graph,
+    names: Names,
+    blobs: FxHashMap<String, Blob>,
+    writes: usize,
+}
+
+impl Builder {
+    /// An empty graph of this name.
+    pub fn new(name: &str) -> Self {
+        Builder { graph: Graph::new(name), names: Names::default(), blobs: FxHashMap::default(), writes: 0 }
+    }
+
+    /// Adds an input of the net, under this name, that writes this blob.
+    pub fn input(&mut self, name: &str, blob: &str, shape: Shape) -> Result<()> {
+        if self.blobs.contains_key(blob) {
+            return Err(Error::graph(format!("input `{blob}`"), "a second input has the same name"));
+        }
+        let name = self.names.claim(name);
+        let port = self.graph.add_input(name, TensorDesc::new(DataType::Float, shape))?;
+        self.bind(blob, port);
+        Ok(())
+    }
+
+    fn bind(&mut self, blob: &str, port: Port) {
+        self.writes += 1;
+        self.blobs.insert(blob.to_owned(), Blob { port, read: false, written: self.writes });
+    }
+
+    /// The finished graph; what no layer reads are its outputs.
+    pub fn finish(mut self) -> Graph {
+        let mut open: Vec<_> = self.blobs.values().filter(|blob| !blob.read).collect();
+        open.sort_by_key(|blob| blob.written);
+        self.graph.set_outputs(open.into_iter().map(|blob| blob.port).collect());
+        self.graph
+    }
+}
+
+/// Parameters of a layer that has none of a kind: all at their defaults.
+static NO_PARAMETERS: Message<'static> = Message { fields: Vec::new() };
+
+/// A layer being mapped.
+pub struct Op<'b> {
+    builder: &'b mut Builder,
+    layer: &'b Layer<'b, 'b>,
+    name: String,
+    bottoms: Vec<Port>,
+}
+
+impl<'b> Op<'b> {
+    /// Opens a layer; what it reads was written by the layers before it.
+    pub fn open(builder: &'b mut Builder, layer: &'b Layer<'b, 'b>) -> Result<Self> {
+        let name = builder.names.claim(&layer.name);
+        let mut op = Op { builder, layer, name, bottoms: Vec::with_capacity(layer.bottoms.len()) };
+        for blob in &layer.bottoms {
+            match op.builder.blobs.get_mut(blob) {
+                Some(found) => {
+                    found.read = true;
+                    op.bottoms.push(found.port);
+                }
+                None => return Err(op.error(format!("no input and no layer before it writes `{blob}`"))),
+            }
+        }
+        for (index, top) in layer.tops.iter().enumerate() {
+            let in_place = layer.bottoms.contains(top);
+            if (op.builder.blobs.contains_key(top) && !in_place) || layer.tops[..index].contains(top) {
+                return Err(op.error(format!("`{top}` is written already")));
+            }
+        }
+        Ok(op)
+    }
+
+    /// Type of the layer, as the new form names it.
+    pub fn kind(&self) -> &'b str {
+        &self.layer.kind
+    }
+
+    /// An error at this layer.
+    pub fn error(&self, reason: impl Into<Reason>) -> Error {
+        Error::graph(format!("layer `{}` ({})", self.name, self.layer.kind), reason)
+    }
+
+    /// What a field says, with this layer named where it cannot be used.
+    pub fn field<T>(&self, found: Result<T, Reason>) -> Result<T> {
+        found.map_err(|reason| self.error(reason))
+    }
+
+    /// The parameters in this field (`convolution_param`, ...); the defaults where the layer has none.
+    pub fn param(&self, name: &str) -> Result<&'b Message<'b>> {
+        let layer: &'b Layer<'b, 'b> = self.layer;
+        Ok(self.field(layer.message.message(name))?.unwrap_or(&NO_PARAMETERS))
+    }
+
+    /// A positive integer field.
+    pub fn size(&self, param: &Message<'_>, name: &str) -> Result<Option<i64>> {
+        match self.field(param.int(name))? {
+            Some(size) if !(1..=MAX_DIM).contains(&size) => {
+                Err(self.error(format!("`{name}` is {size}, not 1 to {MAX_DIM}")))
+            }
+            size => Ok(size),
+        }
+    }
+
+    /// The tensors that the layer reads.
+    pub fn bottoms(&self) -> &[Port] {
+        &self.bottoms
+    }
+
+    /// The one tensor that the layer reads.
+    pub fn bottom(&self) -> Result<Port> {
+        match self.bottoms[..] {
+            [bottom] => Ok(bottom),
+            _ => Err(self.error(format!("it has {} bottoms, one is expected", self.bottoms.len()))),
+        }
+    }
+
+    /// The blobs that the layer writes.
+    pub fn tops(&self) -> &'b [String] {
+        &self.layer.tops
+    }
+
+    /// A node of this Ascend type under the layer's name, with an output for each top and no inputs.
+    pub fn node(&self, op_type: &str) -> Node {
+        let mut node =
+            Node::new(&self.name, op_type).with_outputs(vec![TensorDesc::unknown(); self.tops().len().max(1)]);
+        node.origin_type.clone_from(&self.layer.kind);
+        node
+    }
+
+    /// Adds a weight; -1 stands for a size that follows from what the layer reads.
+    pub fn weight(&mut self, role: &str, shape: Shape) -> Result<Port> {
+        let name = self.builder.names.claim(&format!("{}/{role}", self.name));
+        self.builder.graph.add_const(name, TensorDesc::new(DataType::Float, shape), Constant::Opaque)
+    }
+
+    /// Adds a constant list of integers.
+    pub fn ints(&mut self, role: &str, values: Vec<i64>) -> Result<Port> {
+        let name = self.builder.names.claim(&format!("{}/{role}", self.name));
+        let desc = TensorDesc::new(DataType::Int64, Shape::new([values.len() as i64]));
+        self.builder.graph.add_const(name, desc, Constant::Ints(values))
+    }
+
+    /// Adds the layer's node, whose outputs are the tops.
+    pub fn finish(&mut self, node: Node) -> Result<()> {
+        let id = self.builder.graph.add(node)?;
+        for (output, top) in self.tops().iter().enumerate() {
+            self.builder.bind(top, Port { node: id, output: output as u32 });
+        }
+        Ok(())
+    }
+
+    /// Lets every top be the tensor that the layer reads: it runs no kernel.
+    pub fn pass_on(&mut self) -> Result<()> {
+        let bottom = self.bottom()?;
+        self.tops().iter().for_each(|top| self.builder.bind(top, bottom));
+        Ok(())
+    }
+
+    /// Makes the layer's tops inputs of the net, of these shapes.
+    pub fn inputs(&mut self, shapes: &[Shape]) -> Result<()> {
+        let tops = self.tops();
+        if shapes.len() != tops.len() && shapes.len() > 1 {
+            return Err(self.error(format!("{} shapes for {} tops", shapes.len(), tops.len())));
+        }
+        for (index, top) in tops.iter().enumerate() {
+            let shape = shapes.get(index).or(shapes.first()).cloned().unwrap_or(Shape::unknown_rank());
+            // The layer's own name is claimed already: a single input bears it.
+            let name = if tops.len() == 1 { self.name.clone() } else { self.builder.names.claim(top) };
+            let port = self.builder.graph.add_input(name, TensorDesc::new(DataType::Float, shape))?;
+            self.builder.bind(top, port);
+        }
+        Ok(())
+    }
+
+    /// Keeps a layer that no rule knows.
+    pub fn keep_unmapped(&mut self) -> Result<()> {
+        let mut node = self.node(self.kind()).with_inputs(self.bottoms.iter().copied());
+        node.mapped = false;
+        self.finish(node)
+    }
+
+    /// Where an error inside the layer is.
+    pub fn place(&self) -> String {
+        format!("layer `{}` ({})", self.name, self.layer.kind)
+    }
+
+    /// Copies a number, where the layer gives it, else the default.
+    pub fn set_float(&self, node: &mut Node, param: &Message<'_>, name: &str, default: f64) -> Result<()> {
+        let value = self.field(param.float(name))?.unwrap_or(default);
+        node.attrs.set(name, Attr::Float(value));
+        Ok(())
+    }
+}

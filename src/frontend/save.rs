@@ -1,0 +1,22 @@
+//! Graphs to files.
+
+use super::{air, om};
+use crate::graph::Graph;
+use crate::output_file;
+use crate::status::{Error, Result};
+use std::path::Path;
+
+/// Writes a graph to a file: `.air` is GE's IR, `.om` the container of a tuned graph. The file is
+/// replaced whole; the same graph gives the same bytes.
+///
+/// Fails with [`Error::File`] for another suffix or where the file cannot be written, and with
+/// [`Error::Graph`] for a graph that is none or too large.
+pub fn save_file(graph: &Graph, path: &Path) -> Result<()> {
+    let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
+    let bytes = match suffix.as_deref() {
+        Some("air") => air::encode_model(graph)?,
+        Some("om") => om::encode_graph(graph)?,
+        _ => return Err(Error::file("write", path, "a graph is written as .air or .om; end the name in one of them")),
+    };
+    output_file::replace(path, &bytes)
+}
