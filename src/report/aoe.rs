@@ -2,10 +2,12 @@
 //! in which they are written: alphabetically by key.
 
 use super::figures::{improvement, microseconds, milliseconds};
+use super::sgat::Sgat;
 use crate::status::{Error, Result};
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::Workload;
 use serde::Serialize;
+use std::time::Duration;
 
 /// The array of CANN's offline result: one object for each section.
 #[derive(Debug, Serialize)]
@@ -21,6 +23,12 @@ pub enum Section<'a> {
         /// The operators.
         #[serde(rename = "OPAT")]
         opat: Opat<'a>,
+    },
+    /// `{"SGAT": ..}`
+    Sgat {
+        /// The subgraphs.
+        #[serde(rename = "SGAT")]
+        sgat: Sgat<'a>,
     },
 }
 
@@ -88,7 +96,7 @@ struct ModePerformance {
 ///
 /// `repo_hit_num = repo_update_num + repo_reserved_num`, `total_num = repo_add_num + repo_hit_num +
 /// repo_unsatisfied_num`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct RepoSummary {
     /// New records.
     #[serde(rename = "repo_add_num")]
@@ -113,7 +121,11 @@ pub struct RepoSummary {
 impl RepoSummary {
     /// Counts an outcome. Operators that are not tuned or failed do not count.
     pub fn of(outcome: &OpatOutcome) -> RepoSummary {
-        let count = |status| outcome.count(&status);
+        RepoSummary::counting(|status| outcome.count(&status))
+    }
+
+    /// Counts by status; what is not tuned or failed does not count.
+    pub fn counting(count: impl Fn(BankStatus) -> usize) -> RepoSummary {
         let (add, unsatisfied) = (count(BankStatus::Added), count(BankStatus::Unsatisfied));
         let (update, reserved) = (count(BankStatus::Updated), count(BankStatus::Reserved));
         RepoSummary {
@@ -134,15 +146,17 @@ pub fn opat_result(outcome: &OpatOutcome) -> Result<String> {
 
 /// The sections of CANN's result; where nothing was tunable there is no OPAT section.
 pub fn sections(outcome: &OpatOutcome) -> Vec<Section<'_>> {
-    let basic = Basic {
-        tuning_name: &outcome.graph,
-        tuning_time_s: outcome.finished.then(|| (outcome.elapsed.as_secs_f64() * 1e3).round() / 1e3),
-    };
+    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
     let mut sections = vec![Section::Basic { basic }];
     if !(outcome.finished && outcome.cases.is_empty()) {
         sections.push(Section::Opat { opat: opat(outcome) });
     }
     sections
+}
+
+/// What was tuned, and how long it took where it has ended.
+pub fn basic(graph: &str, elapsed: Option<Duration>) -> Basic<'_> {
+    Basic { tuning_name: graph, tuning_time_s: elapsed.map(|time| (time.as_secs_f64() * 1e3).round() / 1e3) }
 }
 
 fn opat(outcome: &OpatOutcome) -> Opat<'_> {

@@ -17,3 +17,11 @@ pub fn improvement(before: f64, after: f64) -> String {
     let text = format!("{percent:.2}%");
     if text == "-0.00%" { "0.00%".into() } else { text }
 }
+
+/// [`improvement`] as AOE prints it for subgraphs: cut off behind the second decimal, not rounded.
+pub fn truncated_improvement(before: f64, after: f64) -> String {
+    let percent = if after > 0.0 { (before - after) / after * 100.0 } else { 0.0 };
+    // A value that is exact in two decimals must not fall below them in binary.
+    let text = format!("{:.2}%", (percent * 100.0 + percent.signum() * 1e-6).trunc() / 100.0);
+    if text == "-0.00%" { "0.00%".into() } else { text }
+}

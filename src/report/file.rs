@@ -1,9 +1,7 @@
 //! The result file on disk, replaced whole after each operator.
 
 use super::Context;
-use super::aoe::opat_result;
 use crate::status::{Error, Result};
-use crate::tune::OpatOutcome;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -13,25 +11,27 @@ use std::time::{Duration, Instant};
 /// network with very many operators would otherwise spend its time on them.
 const WRITE_SHARE: u32 = 10;
 
-/// CANN's `aoe_result_opat_<timestamp>_pid<pid>.json`.
+/// CANN's `aoe_result_<job>_<timestamp>_pid<pid>.json`.
 #[derive(Debug)]
 pub struct ResultFile {
     path: PathBuf,
+    timestamp: String,
     temporary: PathBuf,
     last_write: Option<(Instant, Duration)>,
 }
 
 impl ResultFile {
-    /// Reserves a file of a new name in the work path, which is created when it does not exist. Until
-    /// the first [`ResultFile::update`] it holds an empty array; dropped before that, it is removed.
+    /// Reserves a file of a new name for a job (`opat`, `sgat`) in the work path, which is created when it
+    /// does not exist. Until the first [`ResultFile::update`] it holds an empty array; dropped before that, it is removed.
     ///
     /// Fails with [`Error::Directory`] or [`Error::File`].
-    pub fn create(context: &Context) -> Result<ResultFile> {
+    pub fn create(context: &Context, job: &str) -> Result<ResultFile> {
         let directory = &context.work_path;
         fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
         let mut moment = jiff::Zoned::now();
         loop {
-            let name = file_name(&moment, std::process::id());
+            let timestamp = timestamp(&moment);
+            let name = file_name(job, &timestamp, std::process::id());
             let path = directory.join(&name);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
@@ -41,7 +41,7 @@ impl ResultFile {
                         return Err(Error::file("write", &path, e));
                     }
                     let temporary = directory.join(format!(".{name}.tmp"));
-                    return Ok(ResultFile { path, temporary, last_write: None });
+                    return Ok(ResultFile { path, timestamp, temporary, last_write: None });
                 }
                 // Another session of this process began in the same millisecond.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
@@ -59,26 +59,31 @@ impl ResultFile {
         &self.path
     }
 
-    /// Writes the outcome so far, unless writing would take up a tenth of the time; answers whether it
-    /// did. A reader finds the old or the new JSON, whole.
-    pub fn update(&mut self, outcome: &OpatOutcome) -> Result<bool> {
+    /// The time stamp in the file's name, which the other files of a tuning share: `YYYYMMDD_HHMMSSmmm`.
+    pub fn timestamp(&self) -> &str {
+        &self.timestamp
+    }
+
+    /// Writes the text of the outcome so far, unless writing would take up a tenth of the time; answers
+    /// whether it did. A reader finds the old or the new JSON, whole.
+    pub fn update(&mut self, text: impl FnOnce() -> Result<String>) -> Result<bool> {
         let now = Instant::now();
         let busy = |(end, took): (Instant, Duration)| now.duration_since(end) < took * WRITE_SHARE;
         if self.last_write.is_some_and(busy) {
             return Ok(false);
         }
-        self.put(outcome, false)?;
+        self.put(text, false)?;
         Ok(true)
     }
 
-    /// Writes the last outcome and waits until the disk has it.
-    pub fn finish(&mut self, outcome: &OpatOutcome) -> Result<()> {
-        self.put(outcome, true)
+    /// Writes the text of the last outcome and waits until the disk has it.
+    pub fn finish(&mut self, text: impl FnOnce() -> Result<String>) -> Result<()> {
+        self.put(text, true)
     }
 
-    fn put(&mut self, outcome: &OpatOutcome, durable: bool) -> Result<()> {
+    fn put(&mut self, text: impl FnOnce() -> Result<String>, durable: bool) -> Result<()> {
         let begun = Instant::now();
-        let text = opat_result(outcome)?;
+        let text = text()?;
         self.write(text.as_bytes(), durable).map_err(|e| Error::file("write", &self.path, e))?;
         self.last_write = Some((Instant::now(), begun.elapsed()));
         Ok(())
@@ -106,19 +111,23 @@ impl Drop for ResultFile {
     }
 }
 
-/// `aoe_result_opat_YYYYMMDD_HHMMSSmmm_pid<pid>.json`.
-fn file_name(moment: &jiff::Zoned, pid: u32) -> String {
-    let milliseconds = moment.millisecond();
-    format!("aoe_result_opat_{}{milliseconds:03}_pid{pid}.json", moment.strftime("%Y%m%d_%H%M%S"))
+/// `YYYYMMDD_HHMMSSmmm`.
+fn timestamp(moment: &jiff::Zoned) -> String {
+    format!("{}{:03}", moment.strftime("%Y%m%d_%H%M%S"), moment.millisecond())
+}
+
+/// `aoe_result_<job>_<timestamp>_pid<pid>.json`.
+fn file_name(job: &str, timestamp: &str, pid: u32) -> String {
+    format!("aoe_result_{job}_{timestamp}_pid{pid}.json")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::file_name;
+    use super::{file_name, timestamp};
 
     #[test]
     fn the_name_holds_the_moment_and_the_process() {
         let moment = jiff::civil::datetime(2026, 3, 4, 5, 6, 7, 89_000_000).to_zoned(jiff::tz::TimeZone::UTC).unwrap();
-        assert_eq!(file_name(&moment, 42), "aoe_result_opat_20260304_050607089_pid42.json");
+        assert_eq!(file_name("opat", &timestamp(&moment), 42), "aoe_result_opat_20260304_050607089_pid42.json");
     }
 }

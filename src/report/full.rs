@@ -1,18 +1,21 @@
 //! Our own report: everything that was found, with the times of all kernels, so that the network's
 //! times are sums that a reader can form again.
 
-use super::Context;
 use super::aoe::{RepoSummary, Section, sections, to_text};
 use super::figures::improvement;
+use super::sgat::{self, Subgraphs};
+use super::{Context, TunedModel};
 use crate::search::StopReason;
 use crate::sim::{Bound, Model};
 use crate::soc::Soc;
 use crate::status::Result;
+use crate::tune::sgat::SgatOutcome;
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::Schedule;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// Number of this layout; raised when a field changes its meaning or goes.
 const LAYOUT: u32 = 1;
@@ -31,9 +34,14 @@ struct Report<'a> {
     kernels: Vec<Kernel<'a>>,
     layout: u32,
     options: &'a BTreeMap<String, String>,
-    seed: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
     soc: SocPart<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subgraphs: Option<Subgraphs<'a>>,
     summary: RepoSummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuned_model: Option<Files<'a>>,
     #[serde(rename = "tuning_time(s)")]
     tuning_time_s: f64,
     unmapped: Vec<Unmapped<'a>>,
@@ -54,6 +62,14 @@ struct Bank<'a> {
     custom: Cow<'a, str>,
 }
 
+/// The files of the tuned model.
+#[derive(Debug, Serialize)]
+struct Files<'a> {
+    air: Cow<'a, str>,
+    content: &'static str,
+    om: Cow<'a, str>,
+}
+
 /// The SoC's name, or its whole description where the caller gave it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -62,7 +78,7 @@ enum SocPart<'a> {
     Description(&'a Soc),
 }
 
-/// One distinct kernel: `count` nodes run it.
+/// One distinct kernel: it is launched `count` times.
 #[derive(Debug, Serialize)]
 struct Kernel<'a> {
     after: &'a Schedule,
@@ -76,6 +92,7 @@ struct Kernel<'a> {
     failed_trials: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
+    known_trials: usize,
     nodes: Vec<Node<'a>>,
     op_type: &'a str,
     status: &'static str,
@@ -96,13 +113,65 @@ struct Unmapped<'a> {
     origin_type: &'a str,
 }
 
+/// What was tuned so far: subgraphs, operators, or first the ones and then the others.
+#[derive(Debug, Clone, Copy)]
+pub enum Tuned<'a> {
+    /// Subgraphs alone.
+    Subgraphs(&'a SgatOutcome),
+    /// Operators; those of the network as subgraph tuning left it, where that ran before.
+    Operators(Option<&'a SgatOutcome>, &'a OpatOutcome),
+}
+
+impl<'a> Tuned<'a> {
+    fn subgraphs(self) -> Option<&'a SgatOutcome> {
+        match self {
+            Tuned::Subgraphs(subgraphs) => Some(subgraphs),
+            Tuned::Operators(subgraphs, _) => subgraphs,
+        }
+    }
+
+    fn operators(self) -> Option<&'a OpatOutcome> {
+        match self {
+            Tuned::Subgraphs(_) => None,
+            Tuned::Operators(_, operators) => Some(operators),
+        }
+    }
+
+    /// Time of the network before and after all of it.
+    ///
+    /// Subgraph tuning knows what a cut leaves in L2, operator tuning measures each kernel by itself: of the
+    /// time that the one left, the other saved the share that it saved of its own. A device's times and the
+    /// simulator's have no sum: where a device measured the operators, the times are theirs.
+    fn times_us(self) -> (f64, f64) {
+        match self {
+            Tuned::Subgraphs(subgraphs) => (subgraphs.before_us(), subgraphs.after_us()),
+            Tuned::Operators(Some(subgraphs), operators) if operators.backend.name == subgraphs.pricer.name => {
+                let (before, after) = (operators.before_us(), operators.after_us());
+                let left = if before > 0.0 { after / before } else { 1.0 };
+                (subgraphs.before_us(), subgraphs.after_us() * left)
+            }
+            Tuned::Operators(_, operators) => (operators.before_us(), operators.after_us()),
+        }
+    }
+}
+
 /// The report as JSON, indented by four, keys in alphabetical order.
-pub fn full_report(outcome: &OpatOutcome, context: &Context) -> Result<String> {
-    let (before_us, after_us) = (outcome.before_us(), outcome.after_us());
-    let backend = &outcome.backend;
+pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
+    let (before_us, after_us) = tuned.times_us();
+    let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
+    let mut aoe_result = subgraphs.map_or_else(Vec::new, sgat::sections);
+    aoe_result.extend(operators.into_iter().flat_map(sections));
+    let (backend, graph, soc, finished, elapsed) = match tuned {
+        Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished, s.elapsed),
+        Tuned::Operators(s, o) => {
+            let elapsed = o.elapsed + s.map_or(Duration::ZERO, |s| s.elapsed);
+            (&o.backend, &o.graph, &o.soc, o.finished, elapsed)
+        }
+    };
+    let unmapped = operators.map(|o| &o.unmapped).or(subgraphs.map(|s| &s.unmapped)).into_iter().flatten();
     to_text(&Report {
         after_us,
-        aoe_result: sections(outcome),
+        aoe_result,
         backend: Backend {
             detail: &backend.detail,
             name: &backend.name,
@@ -114,21 +183,23 @@ pub fn full_report(outcome: &OpatOutcome, context: &Context) -> Result<String> {
             custom: context.bank.custom.to_string_lossy(),
         },
         before_us,
-        finished: outcome.finished,
-        graph: &outcome.graph,
+        finished,
+        graph,
         improvement: improvement(before_us, after_us),
-        kernels: outcome.cases.iter().map(|case| kernel(case, context.soc.as_ref())).collect(),
+        kernels: operators.into_iter().flat_map(|o| &o.cases).map(|case| kernel(case, context.soc.as_ref())).collect(),
         layout: LAYOUT,
         options: &context.options,
-        seed: outcome.seed,
-        soc: context.soc.as_ref().map_or(SocPart::Name(&outcome.soc), SocPart::Description),
-        summary: RepoSummary::of(outcome),
-        tuning_time_s: outcome.elapsed.as_secs_f64(),
-        unmapped: outcome
-            .unmapped
-            .iter()
-            .map(|node| Unmapped { name: &node.name, origin_type: &node.origin_type })
-            .collect(),
+        seed: operators.map(|o| o.seed),
+        soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),
+        subgraphs: subgraphs.map(|s| Subgraphs::of(s, context.subgraph_bank.as_deref())),
+        summary: operators.map(RepoSummary::of).or(subgraphs.map(sgat::summary)).unwrap_or_default(),
+        tuned_model: context.tuned_model.as_ref().map(|files| Files {
+            air: files.air.to_string_lossy(),
+            content: TunedModel::CONTENT,
+            om: files.om.to_string_lossy(),
+        }),
+        tuning_time_s: elapsed.as_secs_f64(),
+        unmapped: unmapped.map(|node| Unmapped { name: &node.name, origin_type: &node.origin_type }).collect(),
         version: env!("CARGO_PKG_VERSION"),
     })
 }
@@ -146,6 +217,7 @@ fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         count: case.count(),
         failed_trials: case.failed_trials,
         failure: if let BankStatus::Failed(reason) = &case.status { Some(reason) } else { None },
+        known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
         status: status_name(&case.status),
@@ -155,7 +227,8 @@ fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     }
 }
 
-const fn status_name(status: &BankStatus) -> &'static str {
+/// How reports name a status.
+pub const fn status_name(status: &BankStatus) -> &'static str {
     match status {
         BankStatus::Added => "added",
         BankStatus::Updated => "updated",

@@ -1,19 +1,21 @@
 //! The result files, from the outcome types of `tune`.
 //!
-//! [`ResultFile`] is CANN's `aoe_result_opat_*.json`, written live; [`full_report`] is ours and says
+//! [`ResultFile`] is CANN's `aoe_result_opat_*.json` or `aoe_result_sgat_*.json`, written live; [`full_report`] is ours and says
 //! everything. `docs/results.md` describes the fields of both.
 
 mod aoe;
 mod figures;
 mod file;
 mod full;
+mod sgat;
 #[cfg(test)]
 mod tests;
 
 pub use aoe::opat_result;
 pub use figures::improvement;
 pub use file::ResultFile;
-pub use full::full_report;
+pub use full::{Tuned, full_report};
+pub use sgat::sgat_result;
 
 use crate::bank::BankPaths;
 use crate::soc::Soc;
@@ -32,8 +34,26 @@ pub struct Context {
     /// The SoC as it was measured, with what the caller changed; `None` leaves the bounds of the
     /// kernels out.
     pub soc: Option<Soc>,
+    /// Where records of subgraphs are kept, where these are tuned.
+    pub subgraph_bank: Option<PathBuf>,
+    /// The files of the tuned model, once they are written.
+    pub tuned_model: Option<TunedModel>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
+}
+
+/// The files of a tuned model.
+#[derive(Debug, Clone)]
+pub struct TunedModel {
+    /// GE's IR.
+    pub air: PathBuf,
+    /// The same in the om container.
+    pub om: PathBuf,
+}
+
+impl TunedModel {
+    /// What the files hold, for those who would load them.
+    pub const CONTENT: &str = "GE IR with scopes and tilings as attributes; no compiled kernels";
 }
 
 impl Context {
@@ -44,6 +64,8 @@ impl Context {
             backend_note: backend_note.into(),
             bank: bank.clone(),
             soc: None,
+            subgraph_bank: None,
+            tuned_model: None,
             options: BTreeMap::new(),
         }
     }

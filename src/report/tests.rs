@@ -1,5 +1,7 @@
 //! Reports say what AOE's say, and can be recomputed.
 
+mod sgat;
+
 use super::*;
 use crate::backend::Description;
 use crate::search::StopReason;
@@ -23,6 +25,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
                 variant: 0,
                 id: crate::graph::NodeId(0),
                 op_type: "MatMulV2".into(),
+                launches: 1,
             })
             .collect(),
         workload: Workload::MatMul(MatMul::new(16 * index as u64 + 16, 64, 64)),
@@ -32,6 +35,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         after: schedule(2),
         status,
         trials: 10,
+        known_trials: 0,
         failed_trials: 1,
         stop: Some(StopReason::Budget),
     }
@@ -171,7 +175,7 @@ fn a_fused_operator_has_several_types() {
 
 #[test]
 fn keys_are_in_alphabetical_order_everywhere() {
-    let full = full_report(&outcome(true), &context(Path::new("."))).unwrap();
+    let full = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
     let sorted: BTreeMap<String, Value> = serde_json::from_str(&full).unwrap();
     let names: Vec<_> =
         full.lines().filter_map(|l| l.strip_prefix("    \"")).filter_map(|l| l.split('"').next()).collect();
@@ -180,7 +184,9 @@ fn keys_are_in_alphabetical_order_everywhere() {
 
 #[test]
 fn the_network_s_times_are_the_sums_of_its_kernels() {
-    let full: Value = serde_json::from_str(&full_report(&outcome(true), &context(Path::new("."))).unwrap()).unwrap();
+    let full: Value =
+        serde_json::from_str(&full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap())
+            .unwrap();
     for time in ["before_us", "after_us"] {
         let kernels = full["kernels"].as_array().unwrap().iter();
         let sum: f64 = kernels.map(|k| k[time].as_f64().unwrap() * k["count"].as_f64().unwrap()).sum();
@@ -193,7 +199,9 @@ fn the_network_s_times_are_the_sums_of_its_kernels() {
 
 #[test]
 fn the_full_report_names_what_produced_it() {
-    let full: Value = serde_json::from_str(&full_report(&outcome(true), &context(Path::new("."))).unwrap()).unwrap();
+    let full: Value =
+        serde_json::from_str(&full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap())
+            .unwrap();
     assert_eq!(
         full["backend"],
         json!({"name": "simulator", "detail": "model 1", "noisy": false, "note": "chosen by default"})
@@ -215,12 +223,12 @@ fn the_full_report_names_what_produced_it() {
 fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
     let directory = tempfile::tempdir().unwrap();
     let work_path = directory.path().join("new");
-    let mut file = ResultFile::create(&context(&work_path)).unwrap();
+    let mut file = ResultFile::create(&context(&work_path), "opat").unwrap();
     let read = |file: &ResultFile| std::fs::read_to_string(file.path()).unwrap();
     assert_eq!(read(&file), "[]\n");
-    assert!(file.update(&outcome(false)).unwrap(), "the first outcome is written whatever it costs");
+    assert!(file.update(|| opat_result(&outcome(false))).unwrap(), "the first outcome is written whatever it costs");
     assert_eq!(read(&file), opat_result(&outcome(false)).unwrap());
-    file.finish(&outcome(true)).unwrap();
+    file.finish(|| opat_result(&outcome(true))).unwrap();
     assert_eq!(read(&file), opat_result(&outcome(true)).unwrap());
     let path = file.path().to_owned();
     drop(file);
@@ -232,7 +240,7 @@ fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
 fn sessions_that_begin_together_have_files_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let context = context(directory.path());
-    let files: Vec<_> = (0..20).map(|_| ResultFile::create(&context).unwrap()).collect();
+    let files: Vec<_> = (0..20).map(|_| ResultFile::create(&context, "opat").unwrap()).collect();
     let paths: std::collections::BTreeSet<_> = files.iter().map(|f| f.path().to_owned()).collect();
     assert_eq!(paths.len(), files.len());
     drop(files);
@@ -244,6 +252,6 @@ fn a_work_path_that_cannot_be_used_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let error = ResultFile::create(&context(&file.join("work"))).unwrap_err().to_string();
+    let error = ResultFile::create(&context(&file.join("work")), "sgat").unwrap_err().to_string();
     assert!(error.contains("file/work"), "{error}");
 }

@@ -64,6 +64,7 @@ fn parse_ini(text: &str, path: &Path) -> Result<AoeIni> {
 /// `tune_ops_file` and `aoe_config_file`: which operators to tune and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the fields are those of CANN's file")]
 pub struct TuneOps {
     /// Node names.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! The environment variables that CANN's tuner reads, taken once at initialisation.
 
 use super::options;
+use crate::bank::{BankEnvironment, Toolkit};
 use crate::status::{Error, Result};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -55,6 +56,22 @@ impl Environment {
     /// The variable as a path, made absolute.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(|value| self.current_dir.join(value))
+    }
+
+    /// What places the banks; the option's path comes from the caller.
+    pub fn bank_places(&self, op_bank_path: Option<PathBuf>) -> BankEnvironment {
+        BankEnvironment {
+            tune_bank_path: self.path("TUNE_BANK_PATH"),
+            op_bank_path,
+            ascend_cache_path: self.path("ASCEND_CACHE_PATH"),
+            home: self.path("HOME"),
+        }
+    }
+
+    /// Where CANN is installed, as far as the variables tell.
+    pub fn toolkit(&self) -> Toolkit {
+        let home = self.path("ASCEND_HOME_PATH").or_else(|| self.path("ASCEND_TOOLKIT_HOME"));
+        Toolkit { opp: self.path("ASCEND_OPP_PATH"), home }
     }
 
     /// The variable as a whole number in a range.

@@ -11,11 +11,10 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, InputOpt
     let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let framework = match set("framework") {
         None => None,
-        Some("0") => Some(Framework::Caffe),
-        Some("1") => Some(Framework::Air),
-        Some("3") => Some(Framework::TensorFlow),
-        Some("5") => Some(Framework::Onnx),
-        Some(other) => return Err(Error::option("framework", format!("`{other}` is not one of 0, 1, 3, 5"))),
+        Some(number) => match Framework::from_number(number) {
+            Some(framework) => Some(framework),
+            None => return Err(Error::option("framework", format!("`{number}` is not one of 0, 1, 3, 5"))),
+        },
     };
     let shapes = set("input_shape").map_or(Ok(Vec::new()), |text| shapes::parse("input_shape", text))?;
     let batch = match batch_sizes(options)?.as_slice() {

@@ -4,10 +4,13 @@
 //! initialize -> create -> Session::set_graph -> Session::tune -> Session::report -> destroy -> finalize
 //! ```
 
-pub mod config;
+pub mod banks;
+pub mod base;
+mod config;
 pub mod environment;
 pub mod inputs;
 mod library;
+mod live;
 pub mod logging;
 pub mod options;
 pub mod searches;
@@ -15,10 +18,13 @@ mod settings;
 pub mod shapes;
 pub mod simulation;
 mod state;
+mod subgraphs;
+mod tuned_model;
 mod tuning;
 
 #[cfg(test)]
 mod tests;
 
 pub use library::{Instance, check_process, create, destroy, finalize, initialize, session};
+pub use settings::is_directory;
 pub use state::{Flow, ProgressFn, Session};

@@ -23,6 +23,8 @@ pub enum Kind {
     File,
     /// A directory or file path.
     Path,
+    /// A job's directory; on the command line its name alone means [`NEWEST`].
+    Job,
     /// `name:1,3,224,224;name2:...`
     Shapes,
     /// `1,2,4`
@@ -32,6 +34,9 @@ pub enum Kind {
     /// Any text.
     Text,
 }
+
+/// The job that was begun last.
+pub const NEWEST: &str = "newest";
 
 /// Who acts on an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,7 +192,7 @@ pub fn nearest(key: &str) -> Option<&'static str> {
     spelling::nearest(key, OPTIONS.iter().map(|o| o.name))
 }
 
-const JOB_TYPES: &[&str] = &["1", "2", "4", "3", "sgat", "opat", "gdat", "subgraph", "operator", "gradient"];
+const JOB_TYPES: &[&str] = &["1", "2", "1,2", "4", "3", "sgat", "opat", "gdat", "subgraph", "operator", "gradient"];
 const PRECISION_MODES: &[&str] = &[
     "force_fp16",
     "force_fp32",
@@ -209,25 +214,25 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
     option("model_path", Path, CommandLine, "Directory of models to tune one after the other."),
     option("weight", File, NotBuilt, "Weights of a Caffe model (.caffemodel).").short('w'),
-    option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 4 or gdat (gradients).").short('j'),
-    option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 MindSpore or AIR, 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
+    option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
+    option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
     option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Accepted, "Layout of the inputs."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs: \"name:1,3,224,224;name2:1,128\"."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
     option("dynamic_image_size", Text, NotBuilt, "Height and width pairs for open image dimensions: \"224,224;448,448\"."),
     option("dynamic_dims", Text, NotBuilt, "Values of the open dimensions in the order of the inputs: \"1,128;8,128\"."),
-    option("singleop", File, NotBuilt, "Single-operator description (JSON)."),
-    option("output", Path, Tuning, "Where the tuned model goes; a directory, or a path ending in /, takes the reports too."),
+    option("singleop", File, CommandLine, "Descriptions of single operators to tune (ATC's JSON); takes the place of a model."),
+    option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
     option("out_nodes", Text, NotBuilt, "Outputs of the network: \"node:0;node2:1\"."),
     option("device", Integer(0, 1023), Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0)."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
-    option("reload", Text, NotBuilt, "Go on with an interrupted subgraph tuning."),
+    option("reload", Kind::Job, Tuning, "Go on with an interrupted subgraph tuning: its directory below aoe_workspace, or newest."),
     option("tune_ops_file", File, Tuning, "JSON file {\"tune_ops_name\":[..],\"tune_ops_type\":[..]}: tune these operators only."),
     option("tune_optimization_level", OneOf(&["O1", "O2"]), Tuning, "O1 searches longer for higher performance, O2 is normal.").default("O2"),
     option("Fdeeper_opat", Flag, Tuning, "Search operators much longer (job type 2)."),
-    option("Fnonhomo_split", Flag, NotBuilt, "Allow cuts of unequal size (job type 1)."),
+    option("Fnonhomo_split", Flag, Tuning, "Let parts of one subgraph be cut into different numbers of slices (job type 1)."),
     option("Fop_format", Flag, Accepted, "Tune formats too (job type 2, SoftmaxV2)."),
     option("precision_mode", OneOf(PRECISION_MODES), Tuning, "How float32 operators run.").default("force_fp16"),
     option("op_precision_mode", Text, Compiler, "Per-operator precision file."),
@@ -264,7 +269,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("aoe_config_file", File, Tuning, "JSON file with tune_ops_name, tune_ops_type, tune_optimization_level, feature."),
     option("ge.aoe_config_file", File, Tuning, "As aoe_config_file; sent by CANN's clients."),
     option("ge.op_bank_path", Path, Tuning, "Operator bank directory; TUNE_BANK_PATH wins."),
-    option("ge.mdl_bank_path", Path, Accepted, "Subgraph bank directory; for subgraph tuning."),
+    option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; it wins over TUNE_BANK_PATH."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto").ours(),
@@ -278,7 +283,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),
     option("loss_name", Text, Accepted, "Name of the loss node of a training graph.").ours(),
     option("aoe_ini", File, Tuning, "An aoe.ini to read instead of the installed toolkit's."),
-    option("base_result", Path, NotBuilt, "Directory of an earlier result to start from.").ours(),
+    option("base_result", Path, Tuning, "Output directory or bank of an earlier tuning to start from: what it measured is not measured again.").ours(),
     option("om", File, NotBuilt, "Compiled model to tune.").ours(),
     option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}.").ours(),
 ];

@@ -7,11 +7,13 @@ use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
 use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
+use super::tuned_model;
 use crate::backend::{Choice, Measuring};
 use crate::frontend::InputOptions;
 use crate::lower::Precision;
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
+use crate::tune::sgat::SgatSettings;
 use crate::tune::{OpFilter, OpatSettings};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,15 +25,23 @@ pub enum JobType {
     Sgat,
     /// Operators: tilings.
     Opat,
+    /// Subgraphs, then the operators that they leave.
+    SgatOpat,
     /// Gradients: `AllReduce` segments.
     Gdat,
 }
 
 impl JobType {
+    /// Whether it tunes subgraphs, and whether operators.
+    pub const fn parts(self) -> [bool; 2] {
+        [matches!(self, JobType::Sgat | JobType::SgatOpat), matches!(self, JobType::Opat | JobType::SgatOpat)]
+    }
+
     fn parse(text: &str) -> Option<JobType> {
         Some(match text {
             "1" | "sgat" | "subgraph" => JobType::Sgat,
             "2" | "opat" | "operator" => JobType::Opat,
+            "1,2" => JobType::SgatOpat,
             // 3 is what one unofficial guide calls gradient tuning.
             "4" | "3" | "gdat" | "gradient" => JobType::Gdat,
             _ => return None,
@@ -58,8 +68,16 @@ pub struct Settings {
     pub batches: Vec<i64>,
     /// Settings of the operator tuning.
     pub opat: OpatSettings,
+    /// Settings of the subgraph tuning.
+    pub sgat: SgatSettings,
+    /// The directory of an interrupted subgraph tuning to go on from, or `newest`.
+    pub reload: Option<PathBuf>,
+    /// `ge.mdl_bank_path`.
+    pub mdl_bank_path: Option<PathBuf>,
     /// Directory for result files.
     pub work_path: PathBuf,
+    /// The tuned model's files without their suffix, where `output` names them.
+    pub output: Option<PathBuf>,
     /// Logical device asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
     pub device: Option<u32>,
     /// AI Cores to use.
@@ -72,6 +90,10 @@ pub struct Settings {
     pub given: OptionMap,
     /// `ge.op_bank_path`.
     pub op_bank_path: Option<PathBuf>,
+    /// `base_result`: an earlier tuning to start from.
+    pub base_result: Option<PathBuf>,
+    /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
+    pub has_output: bool,
 }
 
 /// Options by layer, the nearest first.
@@ -124,6 +146,8 @@ impl Settings {
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
         let ops = tune_ops(&layers, environment)?;
         let merged = layers.merged();
+        let (work_path, output) = places(&layers, &ini, environment);
+        let opat = opat_settings(&layers, &ops, &ini, environment)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
         Ok(Settings {
             job: job_type(&layers)?,
@@ -133,8 +157,18 @@ impl Settings {
             precision: layers.get("precision_mode").and_then(Precision::from_name).unwrap_or_default(),
             inputs: InputOptions { batch: None, ..inputs::model_options(&merged)?.1 },
             batches: inputs::batch_sizes(&merged)?,
-            opat: opat_settings(&layers, &ops, &ini, environment)?,
-            work_path: work_path(&layers, &ini, environment)?,
+            sgat: SgatSettings {
+                mixed: layers.flag("Fnonhomo_split") || ops.feature.iter().any(|f| f == "nonhomo_split"),
+                repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
+                deadline: opat.deadline,
+            },
+            opat,
+            reload: layers.get("reload").map(|job| match job {
+                options::NEWEST => job.into(),
+                path => environment.current_dir.join(path),
+            }),
+            mdl_bank_path: path("ge.mdl_bank_path"),
+            work_path,
             device: layers.number("device").map(|d| d as u32),
             aicore_num: layers.number("aicore_num").map(|n| n as u32),
             measuring: Measuring {
@@ -144,38 +178,41 @@ impl Settings {
                     .map_or(Measuring::default().parallel_compiler, |n| n as u32),
             },
             op_bank_path: path("ge.op_bank_path"),
+            base_result: path("base_result"),
+            has_output: layers.is_set("output") && output.is_none(),
+            output,
             log: layers.get("log").map(str::to_owned),
             given: merged,
         })
     }
 }
 
-/// Where result files go: the directory named by `output`, else CANN's order.
+/// Whether a value of option `output` names a directory, for the tuned model and the reports, rather than
+/// the tuned model's file.
+pub fn is_directory(output: &str, path: &Path) -> bool {
+    output.ends_with('/') || path.is_dir()
+}
+
+/// Where result files go, and the tuned model's files without their suffix, where `output` names them.
 ///
-/// Fails with [`Error::UnsupportedOption`] when `output` names a model file: there is no writer for one yet.
-fn work_path(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> Result<PathBuf> {
+/// A directory that `output` names takes both; else the reports go where CANN puts them.
+fn places(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> (PathBuf, Option<PathBuf>) {
     let absolute = |path: &Path| environment.current_dir.join(path);
-    if let Some(output) = layers.get("output") {
-        let path = absolute(Path::new(output));
-        if output.ends_with('/') || path.is_dir() {
-            return Ok(path);
-        }
-        return Err(Error::UnsupportedOption {
-            option: format!("output={output}"),
-            reason: "no tuned model is written; name a directory, or end the path in /, to choose where the reports go"
-                .into(),
-        });
-    }
+    let output = layers.get("output").map(|output| (output, absolute(Path::new(output))));
+    let stem = match output {
+        Some((output, path)) if is_directory(output, &path) => return (path, None),
+        other => other.map(|(_, path)| tuned_model::stem(&path)),
+    };
     let chosen =
         environment.path("ASCEND_WORK_PATH").or_else(|| layers.get("work_path").map(|p| absolute(Path::new(p))));
     let chosen = chosen.or_else(|| ini.work_path.as_deref().map(absolute));
-    Ok(chosen.unwrap_or_else(|| environment.current_dir.clone()))
+    (chosen.unwrap_or_else(|| environment.current_dir.clone()), stem)
 }
 
 fn job_type(layers: &Layers<'_>) -> Result<JobType> {
-    let text = layers
-        .get("job_type")
-        .ok_or_else(|| Error::option("job_type", "is mandatory: 1 tunes subgraphs, 2 operators, 4 gradients"))?;
+    let text = layers.get("job_type").ok_or_else(|| {
+        Error::option("job_type", "is mandatory: 1 tunes subgraphs, 2 operators, 1,2 both, 4 gradients")
+    })?;
     JobType::parse(text).ok_or_else(|| Error::option("job_type", format!("`{text}` is not a job type")))
 }
 
@@ -217,7 +254,8 @@ fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: 
             Some(n) => n as usize,
             None => ini.tuning_parallel_num.unwrap_or(cores),
         },
-        repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
+        // Who names an earlier tuning wants it to go on.
+        repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false) || layers.is_set("base_result"),
         filter: if ops.tune_ops_name.is_empty() && ops.tune_ops_type.is_empty() {
             OpFilter::default()
         } else {

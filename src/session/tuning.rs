@@ -1,19 +1,25 @@
 //! One tuning call: from what the session was given to what it found.
 
+use super::base;
+use super::live::Live;
 use super::logging;
 use super::options::{OptionMap, gather};
 use super::settings::{JobType, Settings};
-use super::state::{Flow, Found, ProgressFn, Session};
-use crate::backend::{self, Opened, Request, RuntimeEnv};
-use crate::bank::{BankEnvironment, BankPaths, OperatorBank};
+use super::state::{Found, ProgressFn, Session};
+use super::subgraphs::lowering;
+use crate::backend::{self, Backend, Opened, Request, RuntimeEnv};
+use crate::bank::{BankPaths, OperatorBank};
 use crate::frontend::{self, InputOptions};
 use crate::graph::{Attr, Graph, infer};
-use crate::lower::{self, lower};
-use crate::report::{Context, ResultFile, full_report};
+use crate::lower::lower;
+use crate::report::Context;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::{Observer, OpatJob, OpatOutcome, Progress, Variant, opat};
+use crate::tune::{OpatJob, OpatOutcome, Variant, opat};
 use std::sync::atomic::Ordering;
+
+/// Attribute of the tuned graph: the SoC that it was tuned for.
+pub const SOC_VERSION: &str = "_aoe_soc_version";
 
 /// Attribute of a tuned node in the tuned graph: its tiling as JSON, in the form of
 /// [`crate::workload::Schedule`].
@@ -45,11 +51,10 @@ impl Session {
         if let Some(level) = &settings.log {
             logging::set_level(Some(level));
         }
-        if settings.job != JobType::Opat {
-            let option = format!("job_type={:?}", settings.job).to_lowercase();
+        if settings.job == JobType::Gdat {
             return Err(Error::UnsupportedOption {
-                option,
-                reason: "operator tuning (job type 2) is what it can do".into(),
+                option: "job_type=gdat".into(),
+                reason: "subgraphs (job type 1) and operators (2) are what it can tune".into(),
             });
         }
         let graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
@@ -58,30 +63,85 @@ impl Session {
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         log::info!("{note}");
-        let variants = variants(&graph, &inputs, &settings, backend.soc())?;
+        let mut variants = variants(&graph, &inputs, &settings, backend.soc())?;
         let soc = backend.soc().clone();
-        let paths = self.bank_paths(&settings, &soc)?;
-        let mut bank = OperatorBank::open(paths.clone(), &soc);
-        bank.check_writable()?;
-        let context = Context {
-            soc: Some(soc),
+        let [subgraphs, operators] = settings.job.parts();
+        let paths = if operators { self.bank_paths(&settings, &soc)? } else { self.subgraph_paths(&settings, &soc)? };
+        let mut context = Context {
+            soc: Some(soc.clone()),
             options: settings.given.clone(),
             ..Context::new(&settings.work_path, note, &paths)
         };
-        let file = ResultFile::create(&context)?;
-        let mut live = Live { session: self, file, context, progress, failure: None };
+        if !subgraphs {
+            let mut live = Live::new(self, context, "opat", progress)?;
+            return self.tune_operators(&settings, &*backend, &paths, variants, &mut live);
+        }
+        let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
+        context.subgraph_bank = Some(subgraph_paths.custom.clone());
+        let mut live = Live::new(self, context, "sgat", progress)?;
+        let found = match self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, &mut live) {
+            // Operators may be tunable all the same.
+            Err(Error::NothingToTune { .. }) if operators => None,
+            found => Some(found?),
+        };
+        if operators && found.as_ref().is_none_or(|outcome| outcome.finished) {
+            live.go_on(found, "opat")?;
+            return self.tune_operators(&settings, &*backend, &paths, variants, &mut live);
+        }
+        let Some(outcome) = found else { return Ok(()) };
+        let tuned = variants.into_iter().next().map(|first| for_soc(first.graph, &soc));
+        self.conclude(tuned, outcome.finished, &settings, &mut live, |live| live.finish_subgraphs(&outcome))
+    }
+
+    /// Tunes the operators of the variants.
+    fn tune_operators(
+        &self,
+        settings: &Settings,
+        backend: &dyn Backend,
+        paths: &BankPaths,
+        variants: Vec<Variant>,
+        live: &mut Live<'_>,
+    ) -> Result<()> {
+        let soc = backend.soc();
+        let mut bank = OperatorBank::open(paths.clone(), soc);
+        bank.check_writable()?;
+        let base = settings.base_result.as_deref().map(|path| base::bank(path, soc)).transpose()?.flatten();
+        let base = base.map(|paths| OperatorBank::open(paths, soc));
+        if settings.has_output {
+            base::remember(&settings.work_path, soc, paths);
+        }
         let mut job = OpatJob {
-            name: &graph.name,
+            name: variants.first().map_or("", |first| &first.graph.name),
             variants: &variants,
-            backend: &*backend,
+            backend,
             bank: &mut bank,
+            base: base.as_ref(),
             settings: &settings.opat,
             cancel: &self.cancel,
         };
-        let outcome = opat(&mut job, &mut live)?;
-        live.finish(&outcome)?;
-        self.found().graph = variants.into_iter().next().map(|first| annotated(first.graph, &outcome));
-        if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }
+        let outcome = opat(&mut job, live)?;
+        let tuned = variants.into_iter().next().map(|first| annotated(for_soc(first.graph, soc), &outcome));
+        self.conclude(tuned, outcome.finished, settings, live, |live| live.finish_operators(&outcome))
+    }
+
+    /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
+    /// leaves the bank and the report; a model would look whole.
+    fn conclude(
+        &self,
+        tuned: Option<Graph>,
+        finished: bool,
+        settings: &Settings,
+        live: &mut Live<'_>,
+        publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let written = match &tuned {
+            Some(graph) if finished => live.write_model(graph, settings),
+            _ => Ok(()),
+        };
+        publish(live)?;
+        self.found().graph = tuned;
+        written?;
+        if finished { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
@@ -112,18 +172,14 @@ impl Session {
         Ok(options)
     }
 
-    /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default.
+    /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default; below them the
+    /// bank of an installed CANN.
     fn bank_paths(&self, settings: &Settings, soc: &Soc) -> Result<BankPaths> {
         let environment = &self.instance.environment;
-        BankPaths::operator(
-            &BankEnvironment {
-                tune_bank_path: environment.path("TUNE_BANK_PATH"),
-                op_bank_path: settings.op_bank_path.clone(),
-                ascend_cache_path: environment.path("ASCEND_CACHE_PATH"),
-                home: environment.path("HOME"),
-            },
-            soc,
-        )
+        let places = environment.bank_places(settings.op_bank_path.clone());
+        let paths = BankPaths::operator(&places, soc)?.over(environment.toolkit().operator_banks(soc));
+        places.hindrances(&paths).iter().for_each(|text| log::warn!("{text}"));
+        Ok(paths)
     }
 
     fn open_backend(&self, settings: &Settings) -> Result<Opened> {
@@ -152,12 +208,17 @@ fn variants(graph: &Graph, inputs: &InputOptions, settings: &Settings, soc: &Soc
         frontend::bind_inputs(&mut graph, &InputOptions { batch, ..inputs.clone() })?;
         infer::infer(&mut graph)?;
         infer::require_static(&graph)?;
-        let lowered =
-            lower(&graph, soc, &lower::Settings { precision: settings.precision, ..lower::Settings::default() })?;
+        let lowered = lower(&graph, soc, &lowering(settings))?;
         let label = batch.filter(|_| batches.len() > 1).map(|b| format!("@batch={b}")).unwrap_or_default();
         Ok(Variant { label, graph, lowered })
     };
     batches.iter().map(one).collect()
+}
+
+/// A graph that says what it was tuned for.
+fn for_soc(mut graph: Graph, soc: &Soc) -> Graph {
+    graph.attrs.set(SOC_VERSION, Attr::Str(soc.name.clone()));
+    graph
 }
 
 /// The first variant's graph with the tilings of the tuned operators as attributes of their nodes.
@@ -169,54 +230,4 @@ fn annotated(mut graph: Graph, outcome: &OpatOutcome) -> Graph {
         }
     }
     graph
-}
-
-/// Keeps the result file and the session's report up to date while a tuning runs, and asks the caller
-/// whether to go on.
-struct Live<'a> {
-    session: &'a Session,
-    file: ResultFile,
-    context: Context,
-    progress: Option<&'a mut ProgressFn>,
-    failure: Option<Error>,
-}
-
-impl Observer for Live<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
-        // The first failure is the one to report; a tuning whose results cannot be written is stopped.
-        if let Err(error) = self.publish(outcome) {
-            self.failure.get_or_insert(error);
-            self.session.cancel();
-        }
-        if let Some(function) = self.progress.as_deref_mut()
-            && function(progress) == Flow::Cancel
-        {
-            self.session.cancel();
-        }
-    }
-}
-
-impl Live<'_> {
-    fn publish(&mut self, outcome: &OpatOutcome) -> Result<()> {
-        if self.file.update(outcome)? {
-            self.tell(outcome)?;
-        }
-        Ok(())
-    }
-
-    /// Publishes the last state, finished or not.
-    fn finish(mut self, outcome: &OpatOutcome) -> Result<()> {
-        self.failure.take().map_or(Ok(()), Err)?;
-        self.file.finish(outcome)?;
-        self.tell(outcome)
-    }
-
-    /// Gives the session what the file now says, and more.
-    fn tell(&self, outcome: &OpatOutcome) -> Result<()> {
-        let report = full_report(outcome, &self.context)?;
-        let mut found = self.session.found();
-        found.report = Some(report);
-        found.result_file = Some(self.file.path().to_owned());
-        Ok(())
-    }
 }

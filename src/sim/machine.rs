@@ -35,7 +35,7 @@ pub(super) struct Machine {
 }
 
 /// What L2 holds of a vector kernel's data when the kernel starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Held {
     /// Parameters, gradients, optimizer state: nothing used them shortly before.
     Nothing,
@@ -43,6 +43,8 @@ pub(super) enum Held {
     Recent,
     /// What the kernel just before made.
     JustMade,
+    /// All but so many bytes: who prices the kernel knows what ran before it.
+    AllBut(f64),
 }
 
 impl Machine {
@@ -90,9 +92,35 @@ impl Machine {
     /// Microseconds of device memory traffic for data of `footprint` bytes that were used before and
     /// will be used again, and `extra` bytes on top.
     pub fn memory_us(&self, footprint: f64, extra: f64) -> f64 {
+        let missed = self.missed(footprint);
+        let extra = if missed > 0.0 { extra } else { 0.0 };
+        self.missed_us(missed + extra)
+    }
+
+    /// Share of `footprint` bytes that a cube kernel finds in device memory, not in L2.
+    pub fn missed_share(&self, footprint: f64) -> f64 {
+        if footprint > 0.0 { self.missed(footprint) / footprint } else { 0.0 }
+    }
+
+    /// Bytes of `footprint` ones, used before and to be used again, that L2 does not hold.
+    fn missed(&self, footprint: f64) -> f64 {
         let beyond = (footprint - self.l2_bytes).max(0.0);
-        let extra = if beyond > 0.0 { extra } else { 0.0 };
-        (footprint.min(beyond * self.constants.thrash_factor) + extra) / self.hbm
+        footprint.min(beyond * self.constants.thrash_factor)
+    }
+
+    /// Microseconds in which device memory delivers so many bytes.
+    pub fn missed_us(&self, bytes: f64) -> f64 {
+        bytes / self.hbm
+    }
+
+    /// Bytes of a vector kernel's `distinct` ones that L2 does not hold.
+    pub fn vector_missed(&self, distinct: f64, held: Held) -> f64 {
+        match held {
+            Held::Nothing => distinct * self.constants.cold_share,
+            Held::Recent => (distinct - self.constants.reach * self.l2_bytes).max(0.0),
+            Held::JustMade => (distinct - self.l2_bytes).max(0.0),
+            Held::AllBut(missed) => missed.min(distinct),
+        }
     }
 
     /// Microseconds that a vector kernel's traffic keeps the shared paths of `cores` vector cores: all of
@@ -103,11 +131,7 @@ impl Machine {
         // The bus loses time whenever it turns from reading to writing.
         let mixed = if distinct > 0.0 { 2.0 * read.min(written) / distinct } else { 0.0 };
         let hbm = self.hbm_peak * (1.0 - mixed * (1.0 - c.hbm_copy_efficiency));
-        let missed = match held {
-            Held::Nothing => distinct * c.cold_share,
-            Held::Recent => (distinct - c.reach * self.l2_bytes).max(0.0),
-            Held::JustMade => (distinct - self.l2_bytes).max(0.0),
-        };
+        let missed = self.vector_missed(distinct, held);
         let l2 = moved / (self.l2_vector * cores / self.vectors_per_cube);
         norm([l2, missed / hbm])
     }

@@ -205,6 +205,28 @@ impl Model {
         })
     }
 
+    /// Share of the kernel's data, 0 to 1, that it finds in device memory and not in L2, as far as its own
+    /// size tells.
+    pub fn missed_share(&self) -> f64 {
+        match &self.first {
+            Piece::Cube(p) => p.missed_share(),
+            Piece::Vector(p) => p.missed_share(),
+            Piece::Collective(_) => 1.0,
+        }
+    }
+
+    /// The same kernel, with so many bytes of its data in device memory and all else in L2: for who knows
+    /// what ran before it.
+    #[must_use]
+    pub fn with_missed(mut self, bytes: f64) -> Model {
+        match &mut self.first {
+            Piece::Cube(p) => p.miss(bytes),
+            Piece::Vector(p) => p.miss(bytes),
+            Piece::Collective(_) => {}
+        }
+        self
+    }
+
     /// Prices one schedule. Fails with [`crate::status::Error::IllegalSchedule`] where
     /// [`crate::workload::check`] does.
     pub fn predict(&self, schedule: &Schedule) -> Result<Prediction> {

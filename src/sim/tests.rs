@@ -16,7 +16,7 @@ fn schedule(m: u64, n: u64, k: u64, cores: u32) -> Schedule {
         l2: L2Tiling::default(),
         split_k: SplitK::None,
         output: OutputPath::Direct,
-        tiling_digits: 0,
+        unmodelled: std::collections::BTreeMap::new(),
     })
 }
 

@@ -143,6 +143,17 @@ impl Problem {
         self.known
     }
 
+    /// Share of its data that comes from device memory.
+    pub(super) fn missed_share(&self) -> f64 {
+        let distinct = self.read + self.written;
+        if distinct > 0.0 { self.machine.vector_missed(distinct, self.held) / distinct } else { 0.0 }
+    }
+
+    /// Has so many bytes come from device memory, all else from L2.
+    pub(super) fn miss(&mut self, bytes: f64) {
+        self.held = Held::AllBut(bytes);
+    }
+
     /// Prices one legal schedule.
     pub(super) fn times(&self, s: &VectorSchedule) -> Times {
         let c = &self.machine.constants;

@@ -152,12 +152,12 @@ impl Deal {
             l2: L2Tiling::default(),
             split_k: if self.cores.k > 1 { SplitK::MultiCore } else { SplitK::None },
             output: OutputPath::Direct,
-            tiling_digits: 0,
+            unmodelled: std::collections::BTreeMap::new(),
         };
         if m * n * 8 > soc.l0_c_size {
             schedule.buffers.l0_c = 1;
         }
-        schedule.order = super::tiling::lighter_order(&schedule, shape);
+        schedule.order = crate::workload::tbe::lighter_order(&schedule, shape);
         Some(schedule)
     }
 }

@@ -12,7 +12,6 @@ mod fields;
 #[cfg(test)]
 mod kernel_tests;
 mod limits;
-mod lines;
 mod operands;
 mod parts;
 mod product;
@@ -21,6 +20,7 @@ mod strict;
 mod tests;
 mod tiling;
 
+use crate::lines;
 use crate::sim::{Constants, Model, Pipes, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};

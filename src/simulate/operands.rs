@@ -34,15 +34,10 @@ impl Kernel {
 
 /// Bytes of the largest operand of vector work.
 pub(super) fn largest_bytes(workload: &Workload) -> u64 {
-    let (inputs, outputs) = match workload {
-        Workload::Vector(w) => (&w.inputs, &w.outputs),
-        Workload::Reduce(w) => (&w.inputs, &w.outputs),
-        Workload::Move(w) => (&w.inputs, &w.outputs),
-        Workload::Fused(parts) => {
-            return parts.iter().filter(|p| !matches!(p, Workload::Fused(_))).map(largest_bytes).max().unwrap_or(0);
-        }
-        Workload::MatMul(_) | Workload::Conv(_) | Workload::Collective(_) => return 0,
-    };
+    if let Workload::Fused(parts) = workload {
+        return parts.iter().filter(|p| !matches!(p, Workload::Fused(_))).map(largest_bytes).max().unwrap_or(0);
+    }
+    let (inputs, outputs) = workload.operands().unwrap_or_default();
     inputs.iter().chain(outputs).map(Operand::bytes).max().unwrap_or(0)
 }
 

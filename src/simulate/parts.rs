@@ -43,6 +43,11 @@ impl Parts {
         Parts { fixed: Some(soc), ..Parts::default() }
     }
 
+    /// The SoC for every case, where an option fixes one.
+    pub fn fixed(&self) -> Option<&Soc> {
+        self.fixed.as_ref()
+    }
+
     /// The SoC of a case that names `own`, and what an answer has to say of it.
     pub(super) fn of(&mut self, own: Option<&str>) -> Result<(&Soc, Option<&'static str>)> {
         if self.fixed.is_none() {

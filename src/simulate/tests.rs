@@ -338,3 +338,23 @@ proptest! {
         let _ = answer(&object.to_string(), &mut parts());
     }
 }
+
+/// The measured tilings of TBE's kernels, where `LIBAOE_DATA` names a folder that has them: the unified bank
+/// can say every one, and gives it back.
+#[test]
+fn measured_tilings_go_through_the_unified_bank_and_back() {
+    use crate::bank::unified;
+    use crate::workload::{Schedule, Workload};
+    let Some(folder) = std::env::var_os("LIBAOE_DATA") else { return };
+    let text = std::fs::read_to_string(std::path::Path::new(&folder).join("matmul_910b2.jsonl")).unwrap();
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let mut count = 0;
+    for case in text.lines() {
+        let Ok(job) = read(case, &soc) else { continue };
+        let (Workload::MatMul(w), Schedule::Cube(s)) = (&job.workload, &job.schedule) else { continue };
+        let knowledge = unified::knowledge(s, w, None).unwrap_or_else(|e| panic!("{e}: {case}"));
+        assert_eq!(&unified::schedule(&knowledge, w).unwrap(), s, "{case}");
+        count += 1;
+    }
+    assert!(count > 2000, "{count} tilings");
+}

@@ -1,7 +1,7 @@
 //! The distinct tuning problems of a graph.
 
-use super::TunedNode;
 use super::settings::OpFilter;
+use super::{SkippedKernel, TunedNode};
 use crate::graph::{Graph, op};
 use crate::lower::Lowered;
 use crate::workload::Workload;
@@ -29,6 +29,18 @@ pub struct Variant {
     pub lowered: Lowered,
 }
 
+/// Operators of all variants that have no Ascend type.
+pub fn unmapped(variants: &[Variant]) -> Vec<SkippedKernel> {
+    let of = |variant: &Variant| -> Vec<SkippedKernel> {
+        let named = |&id: &crate::graph::NodeId| {
+            let node = variant.graph.node(id);
+            SkippedKernel { name: format!("{}{}", node.name, variant.label), origin_type: node.origin_type.clone() }
+        };
+        variant.lowered.unmapped.iter().map(named).collect()
+    };
+    variants.iter().flat_map(of).collect()
+}
+
 /// Groups the kernels of all variants by workload, in the order in which the workloads first occur.
 pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
     let mut index: FxHashMap<&Workload, usize> = FxHashMap::default();
@@ -40,11 +52,16 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
                 cases.push(Case { nodes: Vec::new(), workload: kernel.workload.clone(), tune: false });
                 cases.len() - 1
             });
-            let types = [node.op_type.as_str(), node.origin_type.as_str(), kernel.workload.op_type()];
-            cases[at].tune |= node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types);
+            // A fused kernel is tuned for any of its nodes.
+            cases[at].tune |= std::iter::once(&kernel.node).chain(&kernel.fused).any(|&id| {
+                let node = variant.graph.node(id);
+                let types = [node.op_type.as_str(), node.origin_type.as_str(), kernel.workload.op_type()];
+                node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types)
+            });
             let name = format!("{}{}", node.name, variant.label);
             let op_type = node.op_type.clone();
-            cases[at].nodes.push(TunedNode { name, variant: number, id: kernel.node, op_type });
+            let launches = kernel.launches;
+            cases[at].nodes.push(TunedNode { name, variant: number, id: kernel.node, op_type, launches });
         }
     }
     cases

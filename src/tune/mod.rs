@@ -1,9 +1,13 @@
 //! The closed loops: ask the search, measure on the backend, keep the best in the bank.
 
 mod cases;
+mod earlier;
+pub mod evaluate;
 mod opat;
 pub mod outcome;
+mod recordable;
 mod settings;
+pub mod sgat;
 #[cfg(test)]
 mod tests;
 mod trials;
@@ -14,20 +18,22 @@ pub use outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel, TunedNode
 pub use settings::{Interrupt, OpFilter, OpatSettings};
 
 /// Told about the progress of a tuning, always from the thread that started it.
-pub trait Observer {
+pub trait Observer<Outcome = OpatOutcome> {
     /// Called once before the first case and after each one. `outcome` holds the cases finished so
     /// far; its `finished` is false until the last call.
-    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome);
+    fn progress(&mut self, progress: &Progress, outcome: &Outcome);
 }
 
 /// How far a tuning is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Distinct operators finished.
+    /// What is counted: `operators`, or `subgraphs` while these are tuned.
+    pub unit: &'static str,
+    /// Distinct operators (subgraphs, while these are tuned) finished.
     pub done: usize,
-    /// Distinct operators in all.
+    /// Distinct operators (subgraphs) in all.
     pub total: usize,
-    /// Name of the node whose operator was finished last; empty before the first.
+    /// Name of the node whose operator was finished last, of a subgraph its first; empty before the first.
     pub node: String,
     /// Time of the whole network so far in microseconds: tuned where finished, baseline elsewhere.
     pub network_us: f64,

@@ -1,13 +1,13 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
-use super::cases::{Case, Variant, distinct};
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel};
+use super::cases::{Case, Variant, distinct, unmapped};
+use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
-use super::trials;
+use super::trials::{self, Tuner};
 use super::{Observer, Progress};
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::OperatorBank;
-use crate::space::{carried_over, default_policy};
+use crate::space::{self, carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use crossbeam::channel;
@@ -31,6 +31,9 @@ pub struct OpatJob<'a> {
     pub backend: &'a dyn Backend,
     /// The bank read from and written to.
     pub bank: &'a mut OperatorBank,
+    /// The bank of an earlier tuning to start from (`base_result`); its records are tried early, its trials
+    /// count as known.
+    pub base: Option<&'a OperatorBank>,
     /// The caller's settings.
     pub settings: &'a OpatSettings,
     /// Set from any thread to stop.
@@ -60,9 +63,11 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
     let mut outcome = empty_outcome(job);
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
+    let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let mut keeper = Keeper { bank: &mut *job.bank, saved: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, cases.len(), None), &outcome);
-    let ran = run(&problems, job.backend, job.settings, interrupt, &mut |case, done| {
+    let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
+    let ran = run(&problems, &tuner, &mut |case, done| {
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
@@ -126,23 +131,18 @@ impl Keeper<'_> {
 }
 
 fn measured(case: &CaseOutcome, backend: &str) -> crate::bank::Measured {
-    crate::bank::Measured { before_us: case.before_us, after_us: case.after_us, backend: backend.to_owned() }
+    let space = space::version(&case.workload);
+    crate::bank::Measured { before_us: case.before_us, after_us: case.after_us, backend: backend.to_owned(), space }
 }
 
 fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
-    let unmapped = job.variants.iter().flat_map(|variant| {
-        variant.lowered.unmapped.iter().map(|&id| {
-            let node = variant.graph.node(id);
-            SkippedKernel { name: format!("{}{}", node.name, variant.label), origin_type: node.origin_type.clone() }
-        })
-    });
     OpatOutcome {
         graph: job.name.to_owned(),
         backend: job.backend.describe(),
         soc: job.backend.soc().name.clone(),
         seed: job.settings.seed,
         cases: Vec::new(),
-        unmapped: unmapped.collect(),
+        unmapped: unmapped(job.variants),
         elapsed: std::time::Duration::ZERO,
         finished: false,
     }
@@ -150,6 +150,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
 
 fn progress(outcome: &OpatOutcome, total: usize, last: Option<&Case>) -> Progress {
     Progress {
+        unit: "operators",
         done: outcome.cases.len(),
         total,
         node: last.map(|c| c.nodes[0].name.clone()).unwrap_or_default(),
@@ -165,7 +166,8 @@ struct Problem<'a> {
     case: &'a Case,
     known: Option<Schedule>,
     default: Schedule,
-    /// What the bank's nearest neighbours become here, nearest first; empty where nothing is searched.
+    /// What the base's record and the bank's nearest neighbours become here, nearest first; empty where nothing
+    /// is searched.
     near: Vec<Schedule>,
 }
 
@@ -176,7 +178,9 @@ impl<'a> Problem<'a> {
         let default = default_policy(&case.workload, soc)?;
         let searches = case.tune && (known.is_none() || job.settings.repeat_tune);
         let near = if searches { job.bank.neighbours(&case.workload, NEIGHBOURS)? } else { Vec::new() };
-        let near = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc)).collect();
+        let base = job.base.filter(|_| searches).map(|base| base.lookup(&case.workload)).transpose()?.flatten();
+        let carried = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc));
+        let near = base.map(|entry| entry.schedule).into_iter().chain(carried).collect();
         Ok(Problem { case, known, default, near })
     }
 }
@@ -186,19 +190,13 @@ type OnCase<'a> = dyn FnMut(&Case, CaseOutcome) -> Result<()> + 'a;
 
 /// Works through the problems with a few threads. The first error, from a case or from `on_case`, ends
 /// it early.
-fn run(
-    problems: &[Problem<'_>],
-    backend: &dyn Backend,
-    settings: &OpatSettings,
-    interrupt: Interrupt<'_>,
-    on_case: &mut OnCase<'_>,
-) -> Result<()> {
+fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) -> Result<()> {
     let next = AtomicUsize::new(0);
     let work = |deliver: &mut dyn FnMut(usize, Result<CaseOutcome>)| {
-        while !interrupt.cancelled() {
+        while !tuner.interrupt.cancelled() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(problem) = problems.get(index) else { break };
-            deliver(index, tune_case(index, problem, backend, settings, interrupt));
+            deliver(index, tune_case(index, problem, tuner));
         }
     };
     let mut result = Ok(());
@@ -212,7 +210,7 @@ fn run(
     };
     let (sender, receiver) = channel::unbounded();
     std::thread::scope(|scope| {
-        let threads = settings.parallel.clamp(1, problems.len());
+        let threads = tuner.settings.parallel.clamp(1, problems.len());
         let spawn = |_| {
             let (sender, work) = (sender.clone(), &work);
             let body = move || work(&mut |index, case| drop(sender.send((index, case))));
@@ -238,15 +236,9 @@ fn run(
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload.
-fn tune_case(
-    index: usize,
-    problem: &Problem<'_>,
-    backend: &dyn Backend,
-    settings: &OpatSettings,
-    interrupt: Interrupt<'_>,
-) -> Result<CaseOutcome> {
+fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<CaseOutcome> {
     let (case, in_bank) = (problem.case, problem.known.is_some());
-    let mut measure = backend.prepare(&case.workload)?;
+    let mut measure = tuner.backend.prepare(&case.workload)?;
     let (before, before_us, failure) = baseline(&mut *measure, problem.known.clone(), problem.default.clone());
     let mut outcome = CaseOutcome {
         index,
@@ -258,6 +250,7 @@ fn tune_case(
         before,
         status: if in_bank { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         trials: 0,
+        known_trials: 0,
         failed_trials: 0,
         stop: None,
     };
@@ -265,8 +258,8 @@ fn tune_case(
         outcome.status = BankStatus::Failed(reason);
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
-    } else if !in_bank || settings.repeat_tune {
-        trials::search(&mut outcome, &problem.near, &mut *measure, backend, settings, interrupt)?;
+    } else if !in_bank || tuner.settings.repeat_tune {
+        trials::search(&mut outcome, &problem.near, &mut *measure, tuner)?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {

@@ -39,6 +39,8 @@ pub struct TunedNode {
     pub id: NodeId,
     /// Ascend operator type.
     pub op_type: String,
+    /// Times that its kernel is launched for one run of the network.
+    pub launches: u32,
 }
 
 /// A node without an Ascend operator type.
@@ -72,6 +74,8 @@ pub struct CaseOutcome {
     pub status: BankStatus,
     /// Candidates measured.
     pub trials: usize,
+    /// Candidates that earlier tunings had measured.
+    pub known_trials: usize,
     /// Candidates whose measurement failed.
     pub failed_trials: usize,
     /// Why the search ended; `None` where none was run.
@@ -103,9 +107,9 @@ impl BankStatus {
 }
 
 impl CaseOutcome {
-    /// Number of nodes that share the workload.
+    /// Launches of the workload in one run of the network.
     pub fn count(&self) -> usize {
-        self.nodes.len()
+        self.nodes.iter().map(|node| node.launches as usize).sum()
     }
 }
 

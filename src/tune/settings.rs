@@ -15,7 +15,7 @@ pub struct OpatSettings {
     pub max_trials: usize,
     /// Distinct operators tuned at a time. The result does not depend on it.
     pub parallel: usize,
-    /// Tune operators again that a bank already holds (`REPEAT_TUNE`).
+    /// Tune operators again that a bank already holds (`REPEAT_TUNE`, `base_result`).
     pub repeat_tune: bool,
     /// Which operators to tune.
     pub filter: OpFilter,

@@ -1,6 +1,8 @@
 //! Properties of the loop, on the simulator and on backends that misbehave.
 
+mod earlier;
 mod near;
+mod recordable;
 
 use super::*;
 use crate::backend::simulator::Simulator;
@@ -91,7 +93,7 @@ fn tune(
     cancel: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<OpatOutcome> {
-    opat(&mut OpatJob { name: "net", variants, backend, bank, settings, cancel }, observer)
+    opat(&mut OpatJob { name: "net", variants, backend, bank, base: None, settings, cancel }, observer)
 }
 
 #[test]

@@ -1,54 +1,70 @@
 //! The search for one operator's best tiling.
 
+use super::earlier::Earlier;
 use super::outcome::CaseOutcome;
+use super::recordable::Recordable;
 use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
+use crate::bank::TrialStore;
 use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings};
 use crate::soc::Soc;
-use crate::space::OperatorSpace;
 use crate::status::Result;
 use crate::workload::Schedule;
 
 /// Trials on the simulator before measuring on a device.
 const SIMULATED: usize = 300;
 
+/// What the searches of one tuning have in common.
+pub(super) struct Tuner<'a> {
+    pub backend: &'a dyn Backend,
+    pub settings: &'a OpatSettings,
+    /// Where trials are kept: those of the bank, which is also written, then those of the base.
+    pub trials: &'a [TrialStore],
+    pub interrupt: Interrupt<'a>,
+}
+
 /// Searches the space of the case's workload; leaves the best in `outcome.after`. The first to be tried are
-/// the tiling before and those `near`, legal ones.
+/// the tiling before and those `near`, legal ones. What earlier tunings measured is not measured again, but
+/// for the best of it; what this one measures is kept for the next.
 pub(super) fn search(
     outcome: &mut CaseOutcome,
     near: &[Schedule],
     measure: &mut dyn Measure,
-    backend: &dyn Backend,
-    settings: &OpatSettings,
-    interrupt: Interrupt<'_>,
+    tuner: &Tuner<'_>,
 ) -> Result<()> {
-    let guided = settings.algorithm != Algorithm::Random;
+    let guided = tuner.settings.algorithm != Algorithm::Random;
     let near = if guided { near } else { &[] };
     let first = [std::slice::from_ref(&outcome.before), near].concat();
-    let space = OperatorSpace::including(&outcome.workload, backend.soc(), &first)?;
+    let (workload, soc) = (outcome.workload.clone(), tuner.backend.soc());
+    let space = Recordable::new(&workload, soc, &first)?;
     let initial: Vec<Vec<u32>> = first.iter().filter_map(|schedule| space.configuration(schedule)).collect();
     // Each case its own stream, so that the order in which cases are tuned cannot matter.
-    let seed = settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let description = backend.describe();
-    let prior = if backend.measuring_time().is_none() && guided {
-        simulated(&space, &initial, outcome, backend.soc(), seed)?
+    let seed = tuner.settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let description = tuner.backend.describe();
+    let prior = if tuner.backend.measuring_time().is_none() && guided {
+        simulated(&space, &initial, outcome, soc, seed)?
     } else {
         Vec::new()
     };
+    let mut earlier = Earlier::read(tuner, &outcome.workload, &description.name, &space);
+    earlier.confirm(outcome, measure, &space, description.noisy, tuner.interrupt);
     let settings = SearchSettings {
-        algorithm: settings.algorithm,
+        algorithm: tuner.settings.algorithm,
         seed,
-        max_trials: settings.max_trials,
+        max_trials: tuner.settings.max_trials.saturating_sub(if earlier.resumes { earlier.kept.dropped } else { 0 }),
         initial,
         prior,
+        known: earlier.known.clone(),
+        resumes: earlier.resumes,
         noise: description.noisy,
-        evaluation: backend.measuring_time(),
+        evaluation: tuner.backend.measuring_time(),
         ..SearchSettings::default()
     };
     let mut search = Search::new(space, settings)?;
+    let mut made = Vec::new();
     while let Some(trial) = search.ask() {
-        outcome.stop = interrupt.reason();
+        outcome.stop = tuner.interrupt.reason();
         if outcome.stop.is_some() {
             break;
         }
@@ -56,18 +72,31 @@ pub(super) fn search(
         outcome.trials += 1;
         outcome.failed_trials += usize::from(told == Outcome::Failed);
         search.tell(trial.id, told)?;
+        if trial.repeats.is_none() {
+            made.push((trial.configuration, told));
+        }
     }
     outcome.stop = outcome.stop.or(search.stop_reason());
-    let best = search.best().and_then(|(configuration, us)| Some((search.domain().schedule(configuration)?, us)));
-    if let Some((schedule, us)) = best.filter(|(_, us)| *us < outcome.after_us) {
-        (outcome.after, outcome.after_us) = (schedule, us);
+    let best = search.best().and_then(|(configuration, us)| {
+        let is_old = !made.iter().any(|(made, _)| made == configuration);
+        Some((search.domain().schedule(configuration)?, us, is_old))
+    });
+    if let Some((schedule, us, is_old)) =
+        best.filter(|(schedule, us, _)| *us < outcome.after_us && *schedule != outcome.before)
+    {
+        // What goes into the bank has a time of today.
+        match earlier.time_of_today(&schedule, us, is_old, outcome, measure) {
+            Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
+            _ => {}
+        }
     }
+    earlier.keep(tuner, &outcome.workload, &description.name, search.domain(), &made);
     Ok(())
 }
 
 /// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
 /// tuning.
-fn measured_as(measure: &mut dyn Measure, space: &OperatorSpace, configuration: &[u32]) -> Outcome {
+pub(super) fn measured_as(measure: &mut dyn Measure, space: &Recordable<'_>, configuration: &[u32]) -> Outcome {
     match space.schedule(configuration).map(|schedule| measure.measure(&schedule)) {
         Some(Measurement::Time { us }) if us.is_finite() => Outcome::Cost(us),
         _ => Outcome::Failed,
@@ -77,7 +106,7 @@ fn measured_as(measure: &mut dyn Measure, space: &OperatorSpace, configuration: 
 /// What the simulator says of the configurations that a search on it tries: where measuring is dear, the
 /// search on the device begins with that knowledge.
 fn simulated(
-    space: &OperatorSpace,
+    space: &Recordable<'_>,
     initial: &[Vec<u32>],
     outcome: &CaseOutcome,
     soc: &Soc,

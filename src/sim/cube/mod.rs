@@ -44,6 +44,8 @@ pub(super) struct Problem {
     plain_result: bool,
     /// Bytes of all operands and results together: what L2 would have to hold.
     footprint: f64,
+    /// Bytes that L2 does not hold, where who prices the kernel knows what ran before it.
+    missed: Option<f64>,
     machine: Machine,
 }
 
@@ -120,6 +122,7 @@ impl Problem {
             b_shared: false,
             plain_result: false,
             footprint: 0.0,
+            missed: None,
             machine: Machine::new(soc, constants),
         })
     }
@@ -131,6 +134,16 @@ impl Problem {
         self.plain_result = false;
     }
 
+    /// Share of its data that comes from device memory, were all of it used shortly before.
+    pub(super) fn missed_share(&self) -> f64 {
+        self.machine.missed_share(self.footprint)
+    }
+
+    /// Has so many bytes come from device memory, all else from L2.
+    pub(super) fn miss(&mut self, bytes: f64) {
+        self.missed = Some(bytes.min(self.footprint));
+    }
+
     /// Prices one legal schedule.
     pub(super) fn times(&self, s: &CubeSchedule) -> Times {
         let task = Task::new(self, s);
@@ -139,7 +152,10 @@ impl Problem {
         // Partial results of a split K are added in memory: each is read and written once more.
         let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
         let results = self.batch * self.m * self.n * 4.0 * partials;
-        let memory = machine.memory_us(self.footprint, results);
+        let memory = match self.missed {
+            None => machine.memory_us(self.footprint, results),
+            Some(bytes) => machine.missed_us(bytes),
+        };
         let steady = us(task.steady);
         let total = norm([steady, memory]) + us(task.fill + task.drain) + machine.start_us(task.active);
         let busy = Pipes {

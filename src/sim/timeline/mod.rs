@@ -16,7 +16,7 @@ pub use lane::{Bar, Lane, Pipe};
 use self::core::Core;
 use super::{Model, Piece, Prediction};
 use crate::status::Result;
-use crate::workload::{Operand, Schedule, Workload};
+use crate::workload::{Schedule, Workload};
 
 /// A part of a kernel's time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -159,12 +159,9 @@ fn assemble(prediction: Prediction, core: Core, seen: cube::Seen, blocks: Blocks
 
 /// Bytes of the largest operand: what tiles are cut from.
 fn largest_bytes(workload: &Workload) -> f64 {
-    let largest = |a: &[Operand], b: &[Operand]| a.iter().chain(b).map(|o| o.bytes() as f64).fold(0.0, f64::max);
-    match workload {
-        Workload::Vector(w) => largest(&w.inputs, &w.outputs),
-        Workload::Reduce(w) => largest(&w.inputs, &w.outputs),
-        Workload::Move(w) => largest(&w.inputs, &w.outputs),
-        Workload::Fused(parts) => parts.first().map_or(0.0, largest_bytes),
-        Workload::MatMul(_) | Workload::Conv(_) | Workload::Collective(_) => 0.0,
+    if let Workload::Fused(parts) = workload {
+        return parts.first().map_or(0.0, largest_bytes);
     }
+    let (inputs, outputs) = workload.operands().unwrap_or_default();
+    inputs.iter().chain(outputs).map(|o| o.bytes() as f64).fold(0.0, f64::max)
 }

@@ -73,7 +73,7 @@ fn bank_with(directory: &std::path::Path, product: &MatMul) -> Schedule {
     let schedule = Schedule::Cube(block);
     check(&workload, &schedule, &soc()).unwrap();
     let mut bank = bank_in(directory);
-    let measured = crate::bank::Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into() };
+    let measured = crate::bank::Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into(), space: 1 };
     bank.record(&workload, &schedule, &measured).unwrap();
     bank.save().unwrap();
     schedule
@@ -140,4 +140,55 @@ fn a_neighbour_found_in_this_tuning_is_none_yet() {
         outcome.cases.iter().map(|c| (c.after.clone(), c.after_us.to_bits(), c.trials)).collect::<Vec<_>>()
     };
     assert_eq!(of(1), of(4));
+}
+
+/// How far 25 trials come with and without a bank that holds the product of half as many rows, on the simulator.
+#[test]
+#[ignore = "tunes thirty products for the figure in docs/search.md; a minute or more"]
+fn a_bank_of_half_the_rows_saves_measurements() {
+    let tuned = |m: i64, (k, n): (i64, i64), bank: &std::path::Path, max_trials: usize, seed: u64| {
+        let (variants, cancel) = ([product(m, k, n)], AtomicBool::new(false));
+        let settings = OpatSettings { seed, max_trials, ..settings() };
+        let (backend, mut bank) = (Simulator::new(soc()), bank_in(bank));
+        let outcome = tune(&variants, &backend, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
+        (outcome.cases[0].before_us, outcome.cases[0].after_us)
+    };
+    let weights = [(1024, 1024), (1024, 4096), (4096, 1024), (768, 3072), (2304, 768), (5120, 1280)];
+    let (mut shapes, mut better, mut worse, mut sums) = (0.0, 0, 0, [0.0; 3]);
+    for m in [128, 256, 384, 1024, 2048] {
+        for weight in weights {
+            for seed in 0..3 {
+                let [known, empty, reference] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+                tuned(m, weight, known.path(), 200, seed);
+                let (before, with) = tuned(2 * m, weight, known.path(), 25, seed);
+                let (_, without) = tuned(2 * m, weight, empty.path(), 25, seed);
+                let (_, best) = tuned(2 * m, weight, reference.path(), 1000, seed);
+                let best = best.min(with).min(without);
+                shapes += 1.0;
+                better += usize::from(with < without * 0.999);
+                worse += usize::from(without < with * 0.999);
+                for (sum, time) in sums.iter_mut().zip([with, without, before]) {
+                    *sum += best / time;
+                }
+            }
+        }
+    }
+    let [with, without, before] = sums.map(|sum| sum / shapes);
+    println!(
+        "default {before:.3}, without {without:.3}, with {with:.3}, better on {better}, worse on {worse} of {shapes}"
+    );
+    assert!(with > without);
+}
+
+/// One product of these extents.
+fn product(m: i64, k: i64, n: i64) -> Variant {
+    let mut g = Graph::new("net");
+    let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+    let x = g.add_input("x", tensor(&[m, k])).unwrap();
+    let w = g.add_const("w", tensor(&[k, n]), crate::graph::Constant::Opaque).unwrap();
+    let product = g.add(Node::new("product", "MatMulV2").with_inputs([x, w])).unwrap();
+    g.add_output(Port::first(product));
+    infer::infer(&mut g).unwrap();
+    let lowered = lower(&g, &soc(), &lower::Settings::default()).unwrap();
+    Variant { label: String::new(), graph: g, lowered }
 }

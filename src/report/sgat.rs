@@ -1,0 +1,179 @@
+//! CANN's result of subgraph tuning, field for field, and the section on subgraphs of our own report.
+
+use super::aoe::{Basic, RepoSummary, Section, basic, to_text};
+use super::figures::{milliseconds, truncated_improvement};
+use super::full::status_name;
+use crate::status::Result;
+use crate::tune::BankStatus;
+use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::path::Path;
+
+/// What became of the subgraphs. The fields stand in the order in which they are written.
+#[derive(Debug, Serialize)]
+pub struct Sgat<'a> {
+    #[serde(rename = "model_baseline_performance(ms)")]
+    baseline_ms: f64,
+    #[serde(rename = "model_performance_improvement", skip_serializing_if = "Option::is_none")]
+    improvement: Option<String>,
+    #[serde(rename = "model_result_performance(ms)", skip_serializing_if = "Option::is_none")]
+    result_ms: Option<f64>,
+    repo_modified_subgraphs: Modified<'a>,
+    repo_summary: RepoSummary,
+}
+
+/// Subgraphs whose record was added or updated.
+#[derive(Debug, Serialize)]
+struct Modified<'a> {
+    add_repo_subgraphs: Vec<ModifiedSubgraph<'a>>,
+    update_repo_subgraphs: Vec<ModifiedSubgraph<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModifiedSubgraph<'a> {
+    #[serde(rename = "performance_after_tune(ms)")]
+    after_ms: f64,
+    #[serde(rename = "performance_before_tune(ms)")]
+    before_ms: f64,
+    performance_improvement: String,
+    repo_key: &'a str,
+}
+
+/// CANN's result as JSON, indented by four as its own writer does.
+pub fn sgat_result(outcome: &SgatOutcome) -> Result<String> {
+    to_text(&sections(outcome))
+}
+
+/// The sections of CANN's result.
+pub fn sections(outcome: &SgatOutcome) -> Vec<Section<'_>> {
+    let basic: Basic<'_> = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
+    let mut sections = vec![Section::Basic { basic }];
+    if !(outcome.finished && outcome.subgraphs.is_empty()) {
+        sections.push(Section::Sgat { sgat: sgat(outcome) });
+    }
+    sections
+}
+
+fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
+    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.after_us()));
+    let with =
+        |status: BankStatus| outcome.subgraphs.iter().filter(move |s| s.status == status).map(modified).collect();
+    Sgat {
+        baseline_ms: before,
+        improvement: outcome.finished.then(|| truncated_improvement(before, after)),
+        result_ms: outcome.finished.then_some(after),
+        repo_modified_subgraphs: Modified {
+            add_repo_subgraphs: with(BankStatus::Added),
+            update_repo_subgraphs: with(BankStatus::Updated),
+        },
+        repo_summary: summary(outcome),
+    }
+}
+
+fn modified(subgraph: &SubgraphOutcome) -> ModifiedSubgraph<'_> {
+    let (before_ms, after_ms) = (milliseconds(subgraph.before.us), milliseconds(subgraph.after.us));
+    let performance_improvement = truncated_improvement(before_ms, after_ms);
+    ModifiedSubgraph { after_ms, before_ms, performance_improvement, repo_key: &subgraph.repo_key }
+}
+
+/// Counts of distinct subgraphs by what became of their records.
+pub fn summary(outcome: &SgatOutcome) -> RepoSummary {
+    RepoSummary::counting(|status| outcome.count(&status))
+}
+
+/// Subgraphs in our own report. Times are microseconds, not rounded.
+#[derive(Debug, Serialize)]
+pub struct Subgraphs<'a> {
+    after_us: f64,
+    /// Where records are written.
+    bank: Option<Cow<'a, str>>,
+    before_us: f64,
+    distinct: Vec<Subgraph<'a>>,
+    finished: bool,
+    improvement: String,
+    /// Who priced the strategies: never a device.
+    priced_by: &'a str,
+    summary: RepoSummary,
+    traffic_after: Moved,
+    traffic_before: Moved,
+}
+
+/// One distinct subgraph: it occurs `count` times.
+#[derive(Debug, Serialize)]
+struct Subgraph<'a> {
+    after: Strategy<'a>,
+    before: Strategy<'a>,
+    count: usize,
+    op_types: &'a [String],
+    /// First node of each occurrence.
+    places: Vec<&'a str>,
+    repo_key: &'a str,
+    status: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Strategy<'a> {
+    groups: Vec<Group<'a>>,
+    #[serde(flatten)]
+    traffic: Moved,
+    us: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Group<'a> {
+    parts: u64,
+    scopes: &'a [Vec<String>],
+}
+
+#[derive(Debug, Serialize)]
+struct Moved {
+    bytes: u64,
+    bytes_from_memory: u64,
+    launches: u64,
+}
+
+impl From<Traffic> for Moved {
+    fn from(traffic: Traffic) -> Moved {
+        // Bytes of one network: no float is negative or as large as 2^63 here.
+        let whole = |bytes: f64| bytes.round() as u64;
+        Moved { bytes: whole(traffic.bytes), bytes_from_memory: whole(traffic.from_memory), launches: traffic.launches }
+    }
+}
+
+impl<'a> Subgraphs<'a> {
+    /// The section of an outcome.
+    pub fn of(outcome: &'a SgatOutcome, bank: Option<&'a Path>) -> Subgraphs<'a> {
+        let (before_us, after_us) = (outcome.before_us(), outcome.after_us());
+        let (before, after) = outcome.traffic();
+        Subgraphs {
+            after_us,
+            bank: bank.map(|path| path.to_string_lossy()),
+            before_us,
+            distinct: outcome.subgraphs.iter().map(subgraph).collect(),
+            finished: outcome.finished,
+            improvement: truncated_improvement(before_us, after_us),
+            priced_by: &outcome.pricer.detail,
+            summary: summary(outcome),
+            traffic_after: after.into(),
+            traffic_before: before.into(),
+        }
+    }
+}
+
+fn subgraph(subgraph: &SubgraphOutcome) -> Subgraph<'_> {
+    Subgraph {
+        after: strategy(&subgraph.after),
+        before: strategy(&subgraph.before),
+        count: subgraph.count(),
+        op_types: &subgraph.op_types,
+        places: subgraph.places.iter().map(|place| place.first.as_str()).collect(),
+        repo_key: &subgraph.repo_key,
+        status: status_name(&subgraph.status),
+    }
+}
+
+fn strategy(plan: &Plan) -> Strategy<'_> {
+    let groups = plan.groups.iter().map(|group| Group { parts: group.parts, scopes: &group.scopes }).collect();
+    Strategy { groups, traffic: plan.traffic.into(), us: plan.us }
+}

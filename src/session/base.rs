@@ -1,0 +1,98 @@
+//! The earlier tuning that `base_result` names: a bank, or a directory with results of a tuning. One that was
+//! named by `output` says in a hidden file of ours where the bank lies; elsewhere we leave nothing but results.
+
+use crate::bank::BankPaths;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The hidden file of an output directory: a JSON object with the bank directory of each SoC tuned for.
+const BANKS: &str = ".aoe_banks.json";
+
+/// The bank of the earlier tuning; `None` for results that do not say where it lies, which is then taken to be
+/// the bank of the present one. Fails with [`Error::Option`] where there is neither.
+pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
+    let named = banks(path).remove(&soc.name);
+    let found = named.and_then(|bank| BankPaths::found_in(&bank, soc)).or_else(|| BankPaths::found_in(path, soc));
+    if found.is_none() && has_results(path) {
+        log::info!("the results in {} do not say where their bank lies; the present one is used", path.display());
+        return Ok(None);
+    }
+    found.map(Some).ok_or_else(|| {
+        let reason =
+            format!("`{}` holds neither results of an earlier tuning nor a bank for {}", path.display(), soc.name);
+        Error::option("base_result", reason)
+    })
+}
+
+/// Whether result files lie in a directory.
+fn has_results(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else { return false };
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("aoe_result_opat_"))
+}
+
+/// Notes in an output directory where the bank lies. Whether that succeeds is of no matter to this tuning.
+pub fn remember(directory: &Path, soc: &Soc, bank: &BankPaths) {
+    let mut banks = banks(directory);
+    if banks.insert(soc.name.clone(), bank.custom.clone()).as_ref() == Some(&bank.custom) {
+        return;
+    }
+    if let Err(error) = write(directory, &banks) {
+        log::warn!("{} cannot serve as base_result: {error}", directory.display());
+    }
+}
+
+fn write(directory: &Path, banks: &BTreeMap<String, PathBuf>) -> std::io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    serde_json::to_writer(&mut file, banks)?;
+    file.write_all(b"\n")?;
+    file.persist(directory.join(BANKS))?;
+    Ok(())
+}
+
+/// What an output directory says; nothing where it says nothing that can be read.
+fn banks(directory: &Path) -> BTreeMap<String, PathBuf> {
+    let path = directory.join(BANKS);
+    // What is no plain file, such as a pipe, is not waited for.
+    let text = if path.is_file() { std::fs::read(path).unwrap_or_default() } else { Vec::new() };
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soc() -> Soc {
+        Soc::find("Ascend910B2").unwrap()
+    }
+
+    #[test]
+    fn a_bank_is_found_by_itself_by_its_root_and_by_the_output_of_its_tuning() {
+        let directory = tempfile::tempdir().unwrap();
+        let [root, output] = ["root", "output"].map(|name| directory.path().join(name));
+        let custom = root.join("Ascend910B2/unified_bank");
+        std::fs::create_dir_all(custom.join(".aoe")).unwrap();
+        std::fs::create_dir(&output).unwrap();
+        let expected = BankPaths { custom: custom.clone(), also_read: Vec::new() };
+        remember(&output, &soc(), &expected);
+        for path in [&custom, &root, &root.join("Ascend910B2"), &output] {
+            assert_eq!(bank(path, &soc()).unwrap().as_ref(), Some(&expected), "{}", path.display());
+        }
+        let other = Soc::find("Ascend910B1").unwrap();
+        for (path, soc) in [(directory.path(), soc()), (&root, other.clone()), (&output, other)] {
+            let error = bank(path, &soc).unwrap_err().to_string();
+            assert!(error.contains("base_result") && error.contains(path.to_str().unwrap()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_note_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(BANKS), "{\"Ascend910B2\":").unwrap();
+        bank(directory.path(), &soc()).unwrap_err();
+        std::fs::write(directory.path().join("aoe_result_opat_1_pid1.json"), "[]").unwrap();
+        assert_eq!(bank(directory.path(), &soc()).unwrap(), None);
+    }
+}

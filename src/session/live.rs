@@ -1,0 +1,115 @@
+//! What is told while a tuning runs: the result file, the session's report, the caller's progress function.
+
+use super::settings::Settings;
+use super::state::{Flow, ProgressFn, Session};
+use super::tuned_model;
+use crate::graph::Graph;
+use crate::report::{Context, ResultFile, Tuned, full_report, opat_result, sgat_result};
+use crate::status::{Error, Result};
+use crate::tune::sgat::SgatOutcome;
+use crate::tune::{Observer, OpatOutcome, Progress};
+
+/// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
+/// to go on.
+pub struct Live<'a> {
+    session: &'a Session,
+    /// What the reports tell besides the outcomes.
+    pub context: Context,
+    file: ResultFile,
+    progress: Option<&'a mut ProgressFn>,
+    failure: Option<Error>,
+    /// What subgraph tuning found, once operators are tuned.
+    subgraphs: Option<SgatOutcome>,
+}
+
+impl<'a> Live<'a> {
+    /// Begins the result file of the first job.
+    pub fn new(
+        session: &'a Session,
+        context: Context,
+        job: &str,
+        progress: Option<&'a mut ProgressFn>,
+    ) -> Result<Live<'a>> {
+        let file = ResultFile::create(&context, job)?;
+        Ok(Live { session, context, file, progress, failure: None, subgraphs: None })
+    }
+
+    /// Ends subgraph tuning and begins the result file of the next job.
+    pub fn go_on(&mut self, subgraphs: Option<SgatOutcome>, job: &str) -> Result<()> {
+        if let Some(outcome) = subgraphs {
+            self.finish_subgraphs(&outcome)?;
+            self.subgraphs = Some(outcome);
+        }
+        self.file = ResultFile::create(&self.context, job)?;
+        Ok(())
+    }
+
+    /// The time stamp that the files of the job at hand share.
+    pub fn timestamp(&self) -> &str {
+        self.file.timestamp()
+    }
+
+    /// Writes the tuned model, of which the reports then tell.
+    pub fn write_model(&mut self, graph: &Graph, settings: &Settings) -> Result<()> {
+        let files = tuned_model::files(settings, &graph.name, self.file.timestamp());
+        tuned_model::write(graph, &files)?;
+        self.context.tuned_model = Some(files);
+        Ok(())
+    }
+
+    /// Publishes the last state of subgraph tuning, finished or not.
+    pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)?;
+        self.file.finish(|| sgat_result(outcome))?;
+        self.tell(Tuned::Subgraphs(outcome))
+    }
+
+    /// Publishes the last state of operator tuning, finished or not.
+    pub fn finish_operators(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)?;
+        self.file.finish(|| opat_result(outcome))?;
+        self.tell(Tuned::Operators(self.subgraphs.as_ref(), outcome))
+    }
+
+    /// Gives the session what the file now says, and more.
+    fn tell(&self, tuned: Tuned<'_>) -> Result<()> {
+        let report = full_report(tuned, &self.context)?;
+        let mut found = self.session.found();
+        found.report = Some(report);
+        found.result_file = Some(self.file.path().to_owned());
+        Ok(())
+    }
+
+    /// What follows each step.
+    fn follow(&mut self, published: Result<()>, progress: &Progress) {
+        // The first failure is the one to report; a tuning whose results cannot be written is stopped.
+        if let Err(error) = published {
+            self.failure.get_or_insert(error);
+            self.session.cancel();
+        }
+        if let Some(function) = self.progress.as_deref_mut()
+            && function(progress) == Flow::Cancel
+        {
+            self.session.cancel();
+        }
+    }
+}
+
+impl Observer for Live<'_> {
+    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
+        let published = self.file.update(|| opat_result(outcome)).and_then(|written| {
+            if written { self.tell(Tuned::Operators(self.subgraphs.as_ref(), outcome)) } else { Ok(()) }
+        });
+        self.follow(published, progress);
+    }
+}
+
+impl Observer<SgatOutcome> for Live<'_> {
+    fn progress(&mut self, progress: &Progress, outcome: &SgatOutcome) {
+        let published = self
+            .file
+            .update(|| sgat_result(outcome))
+            .and_then(|written| if written { self.tell(Tuned::Subgraphs(outcome)) } else { Ok(()) });
+        self.follow(published, progress);
+    }
+}

@@ -1,0 +1,122 @@
+//! The subgraph job of a tuning call: its bank, its state in the workspace, and what it leaves in the graph.
+
+use super::live::Live;
+use super::settings::Settings;
+use super::state::Session;
+use super::tuned_model;
+use crate::bank::subgraph::SubgraphBank;
+use crate::bank::{BankPaths, Reader};
+use crate::graph::{Attr, Graph};
+use crate::lower::{self, Lowered};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::tune::Variant;
+use crate::tune::sgat::{Mark, SgatJob, SgatOutcome, State, sgat, state_file};
+use std::path::PathBuf;
+
+/// Attribute of a node that is fused: the number of its scope, under the name that GE's fusion passes use.
+pub const FUSION_SCOPE: &str = "fusion_scope";
+/// Attribute of a node that runs on parts of the batch: their number.
+pub const CUT: &str = "_aoe_cut";
+/// Attribute of a node that runs on what the node before it left in L2.
+pub const L2_FUSION: &str = "_aoe_l2_fusion";
+/// Attribute of a node that is fused: the pass that fuses it.
+pub const UB_PASS: &str = "_aoe_ub_pass";
+
+impl Session {
+    /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
+    /// graph says what became of each node. The outcome may be unfinished, after a cancel.
+    pub(super) fn tune_subgraphs(
+        &self,
+        settings: &Settings,
+        soc: &Soc,
+        paths: &BankPaths,
+        variants: &mut [Variant],
+        live: &mut Live<'_>,
+    ) -> Result<SgatOutcome> {
+        let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
+        let mut bank = SubgraphBank::open(paths, soc);
+        bank.check_writable()?;
+        let mut state = State::of(&state_directory(settings, &name, live.timestamp())?);
+        let mut job = SgatJob {
+            name: &name,
+            variants,
+            lowering: &lowering(settings),
+            soc,
+            bank: &mut bank,
+            state: &mut state,
+            settings: &settings.sgat,
+            cancel: &self.cancel,
+        };
+        let found = sgat(&mut job, live)?;
+        if found.outcome.finished {
+            if let Some(first) = variants.first_mut() {
+                mark(&mut first.graph, &first.lowered, &found.marks);
+            }
+            for (variant, lowered) in variants.iter_mut().zip(found.lowered) {
+                variant.lowered = lowered;
+            }
+        }
+        Ok(found.outcome)
+    }
+
+    /// The subgraph bank: for it the option beats `TUNE_BANK_PATH`.
+    pub(super) fn subgraph_paths(&self, settings: &Settings, soc: &Soc) -> Result<BankPaths> {
+        let environment = &self.instance.environment;
+        let places = environment.bank_places(None);
+        let paths = BankPaths::subgraph(Reader::Tuner, &places, settings.mdl_bank_path.as_deref(), soc)?;
+        Ok(paths.over(environment.toolkit().graph_banks()))
+    }
+}
+
+/// How the graphs of a tuning are lowered.
+pub fn lowering(settings: &Settings) -> lower::Settings {
+    lower::Settings { precision: settings.precision, ..lower::Settings::default() }
+}
+
+/// The directory of a tuning's state: a new one, or with `reload` that of the interrupted one.
+///
+/// Fails with [`Error::Option`] where there is none to go on from.
+fn state_directory(settings: &Settings, graph: &str, timestamp: &str) -> Result<PathBuf> {
+    let missing = |reason: String| Error::option("reload", reason);
+    match settings.reload.as_deref() {
+        None => Ok(tuned_model::workspace(settings, graph, timestamp)),
+        Some(job) if job.as_os_str() != super::options::NEWEST => {
+            let found = state_file(job).is_file();
+            let reason = format!("`{}` holds no interrupted subgraph tuning", job.display());
+            if found { Ok(job.to_owned()) } else { Err(missing(reason)) }
+        }
+        Some(_) => {
+            let (workspace, prefix) = tuned_model::jobs(settings, graph);
+            let jobs = std::fs::read_dir(&workspace).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+            let is_ours = |job: &PathBuf| {
+                let name = job.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with(&prefix) && state_file(job).is_file()
+            };
+            // Names end in the time.
+            let newest = jobs.filter(is_ours).max();
+            let reason = format!("{} holds no interrupted subgraph tuning of `{graph}`", workspace.display());
+            newest.ok_or_else(|| missing(reason))
+        }
+    }
+}
+
+/// Says of each node of a graph how the strategies found run it.
+fn mark(graph: &mut Graph, lowered: &Lowered, marks: &[Mark]) {
+    for mark in marks {
+        let Some(kernel) = lowered.kernels.get(mark.at as usize) else { continue };
+        let attrs = &mut graph.node_mut(kernel.node).attrs;
+        if mark.scope > 0 {
+            attrs.set(FUSION_SCOPE, Attr::Int(mark.scope));
+        }
+        if mark.cut > 1 {
+            attrs.set(CUT, Attr::Int(mark.cut));
+        }
+        if mark.fused_through_l2 {
+            attrs.set(L2_FUSION, Attr::Bool(true));
+        }
+        if let Some(pass) = mark.pass {
+            attrs.set(UB_PASS, Attr::Str(pass.name().to_owned()));
+        }
+    }
+}

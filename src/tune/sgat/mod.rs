@@ -1,0 +1,36 @@
+//! Subgraph tuning: how a network is cut, fused and kept in cache.
+//!
+//! `network` is the lowered graph with who reads whom; `steps` takes it apart where no fusion is lost;
+//! `scope` says what may be one kernel and what that does; `price` asks the simulator; `default` is what
+//! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch;
+//! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed loop around them, which `outcome` is the result
+//! of: it looks into the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an
+//! interrupted one go on; `apply` hands the fused and cut kernels on.
+
+mod apply;
+mod default;
+mod fusion;
+mod groups;
+mod job;
+mod looks;
+mod network;
+mod outcome;
+mod price;
+mod record;
+mod scope;
+mod state;
+mod steps;
+mod strategy;
+#[cfg(test)]
+mod tests;
+
+pub use apply::tuned;
+pub use groups::Group;
+pub use job::{Sgat, SgatJob, SgatSettings, sgat};
+pub use network::Network;
+pub use outcome::{Place, Plan, PlanGroup, SgatOutcome, SubgraphOutcome};
+pub use price::Traffic;
+pub use record::Mark;
+pub use scope::Pass;
+pub use state::{State, state_file};
+pub use strategy::{Case, Strategy, solve};

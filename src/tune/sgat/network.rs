@@ -1,0 +1,184 @@
+//! A lowered graph as subgraph tuning sees it: kernels with their roles in fusion, and who reads whom.
+
+use crate::graph::op::{self, Kind};
+use crate::graph::{Graph, NodeId};
+use crate::lower::{self, Batch, Lowered, Read, Source, flows};
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::workload::{ConvKind, Operand, Workload};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+/// What a kernel may be in a fused one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A product or convolution: may lead, elementwise work following on its result.
+    Cube,
+    /// Elementwise work: may lead or follow.
+    Elementwise,
+    /// A reduction: may come last behind elementwise work.
+    Reducing,
+    /// A kernel that is fused with nothing: its template is closed, or it moves data.
+    Alone,
+    /// A kernel of another engine (`HCCL`, AI CPU) or of an unknown operator: subgraphs end here.
+    Border,
+}
+
+/// One kernel.
+#[derive(Debug, Clone)]
+pub struct Stage {
+    /// The node it runs.
+    pub node: NodeId,
+    /// What it does.
+    pub workload: Workload,
+    /// What it may be in a fused kernel.
+    pub role: Role,
+    /// Tensors that it reads.
+    pub reads: Vec<Read>,
+    /// Elements of the tensor that its loop walks over: the result's, for a reduction the input's.
+    pub domain: u64,
+    /// Elements of its result.
+    pub elements: u64,
+    /// Bytes of its result.
+    pub written: u64,
+    /// Whether a result leaves the graph.
+    pub leaves: bool,
+    /// Kernels that read its result, ascending, each once.
+    pub users: Vec<u32>,
+}
+
+/// The kernels of a graph in the order in which they run.
+#[derive(Debug)]
+pub struct Network<'a> {
+    graph: &'a Graph,
+    lowered: &'a Lowered,
+    soc: &'a Soc,
+    settings: lower::Settings,
+    batch: Option<Batch>,
+    stages: Vec<Stage>,
+    /// What kernels do on a part of the batch, as far as it was asked.
+    slices: RefCell<FxHashMap<(u32, u64), Option<Workload>>>,
+}
+
+impl<'a> Network<'a> {
+    /// Looks at a lowered graph.
+    pub fn new(
+        graph: &'a Graph,
+        lowered: &'a Lowered,
+        soc: &'a Soc,
+        settings: &lower::Settings,
+    ) -> Result<Network<'a>> {
+        let flows = flows(graph, lowered, settings);
+        let unmapped: rustc_hash::FxHashSet<NodeId> = lowered.unmapped.iter().copied().collect();
+        let mut stages: Vec<Stage> = Vec::with_capacity(lowered.kernels.len());
+        for ((kernel, reads), leaves) in lowered.kernels.iter().zip(flows.reads).zip(flows.leaves) {
+            let at = stages.len() as u32;
+            for read in &reads {
+                if let Source::Kernel(from) = read.source
+                    && let Some(users) = stages.get_mut(from as usize).map(|s| &mut s.users)
+                    && users.last() != Some(&at)
+                {
+                    users.push(at);
+                }
+            }
+            let kind = op::kind(&graph.node(kernel.node).op_type);
+            let role = if unmapped.contains(&kernel.node) { Role::Border } else { role(&kernel.workload, kind) };
+            let elements = elements(&kernel.workload);
+            let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
+            stages.push(Stage {
+                node: kernel.node,
+                workload: kernel.workload.clone(),
+                role,
+                reads,
+                domain: if role == Role::Reducing { widest } else { elements },
+                elements,
+                written: lower::written_bytes(&kernel.workload),
+                leaves,
+                users: Vec::new(),
+            });
+        }
+        Ok(Network {
+            graph,
+            lowered,
+            soc,
+            settings: *settings,
+            batch: Batch::of(graph)?,
+            stages,
+            slices: RefCell::default(),
+        })
+    }
+
+    /// The kernels.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// A kernel.
+    pub fn stage(&self, at: u32) -> &Stage {
+        &self.stages[at as usize]
+    }
+
+    /// Ascend operator type of a kernel's node.
+    pub fn op_type(&self, at: u32) -> &'a str {
+        &self.graph.node(self.stage(at).node).op_type
+    }
+
+    /// Name of a kernel's node.
+    pub fn name(&self, at: u32) -> &'a str {
+        &self.graph.node(self.stage(at).node).name
+    }
+
+    /// The graph it was made from.
+    pub fn graph(&self) -> &'a Graph {
+        self.graph
+    }
+
+    /// What decided how the graph was lowered.
+    pub fn settings(&self) -> &lower::Settings {
+        &self.settings
+    }
+
+    /// Nodes whose operator is not known.
+    pub fn unmapped(&self) -> &'a [NodeId] {
+        &self.lowered.unmapped
+    }
+
+    /// Length of the axis that cuts go along; 1 where there is none.
+    pub fn batch(&self) -> u64 {
+        self.batch.as_ref().map_or(1, Batch::size)
+    }
+
+    /// What a kernel does for one of `parts` equal parts of the batch; `None` where it needs all of it.
+    pub fn slice(&self, at: u32, parts: u64) -> Option<Workload> {
+        let batch = self.batch.as_ref()?;
+        let slice = || batch.slice(self.graph, self.soc, &self.settings, self.stage(at).node, parts);
+        self.slices.borrow_mut().entry((at, parts)).or_insert_with(slice).clone()
+    }
+
+    /// Whether a tensor that a kernel reads is cut with the batch.
+    pub fn carries(&self, source: Source) -> bool {
+        match source {
+            Source::Kernel(at) => self.batch.as_ref().is_some_and(|b| b.carries(self.stage(at).node)),
+            Source::Input => self.batch.is_some(),
+            Source::Constant => false,
+        }
+    }
+}
+
+fn role(workload: &Workload, kind: Kind) -> Role {
+    match (workload, kind) {
+        (Workload::Collective(_), _) => Role::Border,
+        (Workload::MatMul(_), Kind::MatMul) => Role::Cube,
+        (Workload::Conv(conv), _) if conv.kind == ConvKind::Forward => Role::Cube,
+        (Workload::Vector(w), Kind::Elementwise | Kind::PerChannel) if w.outputs.len() == 1 => Role::Elementwise,
+        (Workload::Reduce(w), Kind::ReduceAxes) if w.outputs.len() == 1 => Role::Reducing,
+        _ => Role::Alone,
+    }
+}
+
+fn elements(workload: &Workload) -> u64 {
+    if let Some(cube) = workload.cube() {
+        return cube.results();
+    }
+    workload.operands().and_then(|(_, outputs)| outputs.first()).map_or(0, Operand::elements)
+}

@@ -1,0 +1,116 @@
+//! What subgraph tuning found: the plain data that reports are made from.
+
+use super::price::Traffic;
+use crate::backend::Description;
+use crate::tune::{BankStatus, SkippedKernel};
+use std::time::Duration;
+
+/// Result of subgraph tuning.
+#[derive(Debug, Clone)]
+pub struct SgatOutcome {
+    /// Name of the graph.
+    pub graph: String,
+    /// What priced the strategies: the simulator, whoever measures operators.
+    pub pricer: Description,
+    /// The SoC tuned for.
+    pub soc: String,
+    /// The distinct subgraphs, in the order in which they first occur. While tuning runs: those finished so far.
+    pub subgraphs: Vec<SubgraphOutcome>,
+    /// Operators that have no Ascend type; no subgraph holds them.
+    pub unmapped: Vec<SkippedKernel>,
+    /// Time since the tuning began.
+    pub elapsed: Duration,
+    /// Whether every subgraph was dealt with; false while tuning runs and after a cancel.
+    pub finished: bool,
+}
+
+/// Result for one distinct subgraph: all that are the same problem.
+#[derive(Debug, Clone)]
+pub struct SubgraphOutcome {
+    /// Place among the distinct subgraphs, counted from 0.
+    pub index: usize,
+    /// Where it stands; never empty.
+    pub places: Vec<Place>,
+    /// Ascend operator types of its kernels.
+    pub op_types: Vec<String>,
+    /// What it is called in the bank.
+    pub repo_key: String,
+    /// How it ran before: as the bank has it, else as CANN fuses by default, without cuts.
+    pub before: Plan,
+    /// How it runs now; equal to `before` where nothing better was found.
+    pub after: Plan,
+    /// What this means for the bank.
+    pub status: BankStatus,
+}
+
+/// One occurrence of a subgraph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// Which variant of the graph it belongs to.
+    pub variant: usize,
+    /// Name of its first node, with the variant's label where there are several variants.
+    pub first: String,
+    /// Its kernels, counted in that variant.
+    pub kernels: std::ops::Range<u32>,
+}
+
+/// How a subgraph runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    /// Microseconds for the whole batch.
+    pub us: f64,
+    /// What is launched and moved.
+    pub traffic: Traffic,
+    /// Its groups, in order.
+    pub groups: Vec<PlanGroup>,
+}
+
+/// Scopes that run on one part of the batch after the other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PlanGroup {
+    /// Parts of the batch; 1 for all at once.
+    pub parts: u64,
+    /// Names of the nodes of each scope, in order.
+    pub scopes: Vec<Vec<String>>,
+}
+
+impl SubgraphOutcome {
+    /// Occurrences in one run of the network, over all its variants.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Name of the first node of the first occurrence.
+    pub fn name(&self) -> &str {
+        self.places.first().map_or("", |place| &place.first)
+    }
+}
+
+impl SgatOutcome {
+    /// Time of the whole network before tuning in microseconds.
+    pub fn before_us(&self) -> f64 {
+        self.subgraphs.iter().fold(0.0, |sum, s| sum + s.before.us * s.count() as f64)
+    }
+
+    /// Time of the whole network after tuning in microseconds.
+    pub fn after_us(&self) -> f64 {
+        self.subgraphs.iter().fold(0.0, |sum, s| sum + s.after.us * s.count() as f64)
+    }
+
+    /// Number of distinct subgraphs with this status.
+    pub fn count(&self, wanted: &BankStatus) -> usize {
+        self.subgraphs.iter().filter(|s| &s.status == wanted).count()
+    }
+
+    /// What the network launches and moves before and after.
+    pub fn traffic(&self) -> (Traffic, Traffic) {
+        let mut sums = (Traffic::default(), Traffic::default());
+        for subgraph in &self.subgraphs {
+            for _ in 0..subgraph.count() {
+                sums.0 += subgraph.before.traffic;
+                sums.1 += subgraph.after.traffic;
+            }
+        }
+        sums
+    }
+}

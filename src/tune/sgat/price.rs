@@ -1,0 +1,224 @@
+//! What scopes cost, by the simulator.
+
+use super::network::{Network, Role};
+use super::scope;
+use crate::graph::Port;
+use crate::lower::Source;
+use crate::sim::Model;
+use crate::soc::Soc;
+use crate::space::default_policy;
+use crate::workload::{Schedule, Workload};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// How a scope runs: on how many parts of the batch, and among whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Parts of the batch, one after the other.
+    pub parts: u64,
+    /// First kernel of its group: what the group made for the same part is in L2.
+    pub from: u32,
+    /// First kernel behind its group: what is read there goes through memory.
+    pub to: u32,
+    /// Whether L2 keeps the group's weights from one part to the next.
+    pub keeps_weights: bool,
+}
+
+impl Run {
+    /// On the whole batch, by itself.
+    pub const WHOLE: Run = Run { parts: 1, from: 0, to: 0, keeps_weights: true };
+}
+
+/// What kernels launch and move, where that tells what a strategy gains.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Traffic {
+    /// Kernels launched.
+    pub launches: u64,
+    /// Bytes that pass between kernels, or between them and the caller, weights included.
+    pub bytes: f64,
+    /// Those of them that device memory serves and L2 does not.
+    pub from_memory: f64,
+}
+
+impl std::ops::AddAssign for Traffic {
+    fn add_assign(&mut self, other: Traffic) {
+        self.launches += other.launches;
+        self.bytes += other.bytes;
+        self.from_memory += other.from_memory;
+    }
+}
+
+/// Bytes that one part of a scope exchanges: with its group, with others, and of weights.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moved {
+    hot: f64,
+    cold: f64,
+    weights: f64,
+}
+
+impl Moved {
+    fn all(self) -> f64 {
+        self.hot + self.cold + self.weights
+    }
+
+    /// Those of `cold` and `weights` that one part finds in device memory: its share of what the whole does,
+    /// and the weights again where L2 does not keep them from part to part.
+    fn missed(self, whole: Priced, run: Run) -> f64 {
+        let again = if run.keeps_weights { 0.0 } else { (run.parts - 1) as f64 };
+        self.cold * whole.missed + self.weights * (whole.missed + again) / run.parts as f64
+    }
+}
+
+/// A slice with what decides its cost besides: parts, and bytes in L2 and in memory.
+type Look = (Workload, u64, u64, u64);
+
+/// Prices scopes, each kind once.
+#[derive(Debug)]
+pub struct Pricer<'a> {
+    network: &'a Network<'a>,
+    soc: &'a Soc,
+    prepared: FxHashMap<Workload, Option<Prepared>>,
+    cut: FxHashMap<Look, Option<f64>>,
+}
+
+/// A workload ready to be priced.
+#[derive(Debug)]
+struct Prepared {
+    model: Model,
+    schedule: Schedule,
+    alone: Priced,
+}
+
+/// A kernel as it runs with nothing before it.
+#[derive(Debug, Clone, Copy)]
+struct Priced {
+    us: f64,
+    /// Share of its data that comes from device memory.
+    missed: f64,
+}
+
+impl<'a> Pricer<'a> {
+    /// A pricer of the scopes of a network on a SoC.
+    pub fn new(network: &'a Network<'a>, soc: &'a Soc) -> Pricer<'a> {
+        Pricer { network, soc, prepared: FxHashMap::default(), cut: FxHashMap::default() }
+    }
+
+    /// The network.
+    pub fn network(&self) -> &'a Network<'a> {
+        self.network
+    }
+
+    /// The SoC.
+    pub fn soc(&self) -> &'a Soc {
+        self.soc
+    }
+
+    /// How these kernels run as a group on `parts` parts of the batch.
+    pub fn run(&self, kernels: &Range<u32>, parts: u64) -> Run {
+        if parts == 1 {
+            return Run::WHOLE;
+        }
+        Run { parts, from: kernels.start, to: kernels.end, keeps_weights: self.keeps_weights(kernels, parts) }
+    }
+
+    /// Whether L2 holds the weights of these kernels beside what passes between them for one part.
+    fn keeps_weights(&self, kernels: &Range<u32>, parts: u64) -> bool {
+        let weights = |at: u32| {
+            let constants = self.network.stage(at).reads.iter().filter(|read| read.source == Source::Constant);
+            constants.map(|read| read.bytes).sum::<u64>()
+        };
+        let passing = |at: u32| self.network.stage(at).reads.iter().map(|r| r.bytes).sum::<u64>() - weights(at);
+        let held: u64 = kernels.clone().map(weights).sum();
+        let widest =
+            kernels.clone().map(|at| (passing(at) + self.network.stage(at).written) / parts).max().unwrap_or(0);
+        held.saturating_add(widest) <= self.soc.l2_size
+    }
+
+    /// Microseconds of a scope for the whole batch; `None` where it cannot run so: a member needs the whole
+    /// batch, or no tiling of it fits the buffers.
+    pub fn scope_us(&mut self, members: &[u32], run: Run) -> Option<f64> {
+        let whole = scope::workload(self.network, members, 1)?;
+        let priced = self.whole(&whole)?;
+        if run.parts == 1 {
+            return Some(priced.us);
+        }
+        let slice = scope::workload(self.network, members, run.parts)?;
+        let moved = self.moved(members, run);
+        let missed = moved.missed(priced, run);
+        let look = (slice, run.parts, moved.hot.to_bits(), missed.to_bits());
+        if let Some(&known) = self.cut.get(&look) {
+            return known;
+        }
+        let us = self.slice_us(&look.0, moved.hot, missed).map(|us| us * run.parts as f64);
+        self.cut.insert(look, us);
+        us
+    }
+
+    /// What a scope launches and moves for the whole batch; `None` where it cannot run so.
+    pub fn traffic(&mut self, members: &[u32], run: Run) -> Option<Traffic> {
+        let priced = self.whole(&scope::workload(self.network, members, 1)?)?;
+        let moved = self.moved(members, run);
+        let missed = if run.parts == 1 {
+            moved.all() * priced.missed
+        } else {
+            let slice = self.whole(&scope::workload(self.network, members, run.parts)?)?;
+            moved.missed(priced, run) + moved.hot * slice.missed
+        };
+        let parts = run.parts as f64;
+        Some(Traffic { launches: run.parts, bytes: moved.all() * parts, from_memory: missed * parts })
+    }
+
+    /// What one part of a scope exchanges with others, each tensor once.
+    fn moved(&self, members: &[u32], run: Run) -> Moved {
+        let mut moved = Moved::default();
+        let mut seen: Vec<Port> = Vec::new();
+        let part = |bytes: u64, carries: bool| bytes as f64 / if carries { run.parts as f64 } else { 1.0 };
+        for &at in members {
+            let stage = self.network.stage(at);
+            for read in stage.reads.iter().filter(|read| !seen.contains(&read.origin)) {
+                let bytes = part(read.bytes, self.network.carries(read.source));
+                match read.source {
+                    Source::Constant => moved.weights += bytes,
+                    Source::Kernel(from) if members.contains(&from) => {}
+                    Source::Kernel(from) if from >= run.from => moved.hot += bytes,
+                    Source::Kernel(_) | Source::Input => moved.cold += bytes,
+                }
+            }
+            // What a cube reads goes to L1: a follower has to fetch it again.
+            if stage.role != Role::Cube {
+                seen.extend(stage.reads.iter().map(|read| read.origin));
+            }
+            if scope::is_result(self.network, members, at) {
+                let bytes = part(stage.written, true);
+                let leaves = stage.leaves || stage.users.iter().any(|&user| user >= run.to);
+                *(if leaves { &mut moved.cold } else { &mut moved.hot }) += bytes;
+            }
+        }
+        moved
+    }
+
+    fn whole(&mut self, workload: &Workload) -> Option<Priced> {
+        self.prepared(workload).map(|prepared| prepared.alone)
+    }
+
+    fn slice_us(&mut self, slice: &Workload, hot: f64, missed: f64) -> Option<f64> {
+        let Prepared { model, schedule, alone } = self.prepared(slice)?;
+        let missed = missed + hot * alone.missed;
+        Some(model.clone().with_missed(missed).predict(schedule).ok()?.time_us)
+    }
+
+    /// A workload with CANN's default tiling: what takes the time is made once, whatever L2 then holds.
+    fn prepared(&mut self, workload: &Workload) -> Option<&Prepared> {
+        if !self.prepared.contains_key(workload) {
+            let prepare = || {
+                let model = Model::new(workload, self.soc).ok()?;
+                let schedule = default_policy(workload, self.soc).ok()?;
+                let us = model.predict(&schedule).ok()?.time_us;
+                let alone = Priced { us, missed: model.missed_share() };
+                Some(Prepared { model, schedule, alone })
+            };
+            self.prepared.insert(workload.clone(), prepare());
+        }
+        self.prepared.get(workload)?.as_ref()
+    }
+}

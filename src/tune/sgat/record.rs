@@ -1,0 +1,180 @@
+//! Subgraphs and strategies in the terms of the subgraph bank, and back.
+//!
+//! A record is for one subgraph: its feature has one part, whose nodes are the kernels in their order. CANN's
+//! fields do not tell how nodes hang together, so each node has three more of ours: `from`, `out` and `work`.
+//! Of a strategy CANN's four lists say all: kernels with one positive `scopeId` are one kernel; `cut` is the
+//! number of parts of the batch; `fusionType` is true for each kernel of a cut group but its first, so that
+//! neighbouring groups with equal cuts stay apart.
+
+use super::network::Network;
+use super::price::Pricer;
+use super::scope::{self, Pass};
+use super::steps::Subgraph;
+use super::{Group, Strategy, default};
+use crate::bank::subgraph::{self as bank, Feature, Node, Part};
+use crate::graph::Port;
+use crate::lower::Source;
+use crate::soc::Arch;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What a subgraph is to the bank. `in` has the shapes of the graph at hand: those of a network as its
+/// framework states them, the device's where GE wrote the graph.
+pub fn feature(network: &Network<'_>, subgraph: &Subgraph) -> Feature {
+    let mut outside = FxHashMap::default();
+    let nodes = subgraph.kernels.clone().map(|at| node(network, &subgraph.kernels, at, &mut outside));
+    Feature { parts: vec![Part { nodes: nodes.collect(), other: Map::new() }], other: Map::new() }
+}
+
+fn node(network: &Network<'_>, kernels: &Range<u32>, at: u32, outside: &mut FxHashMap<Port, i64>) -> Node {
+    let (stage, graph, precision) = (network.stage(at), network.graph(), network.settings().precision);
+    let mut inputs = Vec::new();
+    let mut element_bytes = Vec::new();
+    for port in &graph.node(stage.node).inputs {
+        let desc = port.map(|port| graph.desc(port));
+        inputs.push(desc.and_then(|d| d.shape.known()).map_or_else(|| vec![-1], <[i64]>::to_vec));
+        element_bytes.push(desc.map_or(0, |d| u64::from(precision.stored(d.dtype).bits()).div_ceil(8)));
+    }
+    let from = stage.reads.iter().map(|read| match read.source {
+        Source::Kernel(from) if kernels.contains(&from) => i64::from(from - kernels.start),
+        _ => {
+            let next = -1 - outside.len() as i64;
+            *outside.entry(read.origin).or_insert(next)
+        }
+    });
+    let from: Vec<i64> = from.collect();
+    let is_read_outside = stage.leaves || stage.users.last().is_none_or(|&user| user >= kernels.end);
+    let other = Map::from_iter([
+        ("from".to_owned(), Value::from(from)),
+        ("out".to_owned(), Value::from(is_read_outside)),
+        ("work".to_owned(), Value::from(stage.workload.to_string())),
+    ]);
+    Node { op: network.op_type(at).to_owned(), inputs, element_bytes, other }
+}
+
+/// What a strategy says of one kernel, in the bank's terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Place of the kernel.
+    pub at: u32,
+    /// Parts of the batch that it runs on.
+    pub cut: i64,
+    /// Whether it runs on what the kernel before it left in L2.
+    pub fused_through_l2: bool,
+    /// The scope that it belongs to, counted from 1; negative for a kernel on its own.
+    pub scope: i64,
+    /// The pass that fuses its scope.
+    pub pass: Option<Pass>,
+}
+
+/// What a strategy says of each kernel of its subgraph, in the kernels' order.
+pub fn marks(network: &Network<'_>, arch: Arch, strategy: &Strategy) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    let mut scopes = 0;
+    for group in &strategy.groups {
+        let first = group.scopes.iter().flatten().min().copied();
+        for members in &group.scopes {
+            scopes += 1;
+            let pass = if members.len() > 1 { scope::pass(network, arch, members) } else { None };
+            marks.extend(members.iter().map(|&at| Mark {
+                at,
+                cut: group.parts as i64,
+                fused_through_l2: group.parts > 1 && Some(at) != first,
+                scope: if members.len() > 1 { scopes } else { -scopes },
+                pass,
+            }));
+        }
+    }
+    marks.sort_unstable_by_key(|mark| mark.at);
+    marks
+}
+
+/// A strategy as the bank has it.
+pub fn to_bank(network: &Network<'_>, arch: Arch, model: &str, strategy: &Strategy) -> bank::Strategy {
+    let marks = marks(network, arch, strategy);
+    let mut passes: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for mark in &marks {
+        let Some(pass) = mark.pass else { continue };
+        let scopes = passes.entry(pass.name().to_owned()).or_default();
+        if !scopes.contains(&mark.scope) {
+            scopes.push(mark.scope);
+        }
+    }
+    let group = bank::Group {
+        cut: marks.iter().map(|mark| mark.cut).collect(),
+        fusion_type: marks.iter().map(|mark| mark.fused_through_l2).collect(),
+        scope_id: marks.iter().map(|mark| mark.scope).collect(),
+        ub_pass: passes,
+        other: Map::new(),
+    };
+    bank::Strategy {
+        model_name: Some(model.to_owned()),
+        end2_end_time: (strategy.us * 1e3).round() as u64,
+        groups: vec![group],
+        other: Map::new(),
+    }
+}
+
+/// A recorded strategy for a subgraph, priced. `None` where it does not fit the subgraph: scopes that may not
+/// be one kernel, cuts that the batch does not allow, a kernel that cannot run so.
+pub fn from_bank(pricer: &mut Pricer<'_>, subgraph: &Subgraph, recorded: &bank::Strategy) -> Option<Strategy> {
+    let [group] = recorded.groups.as_slice() else { return None };
+    let count = subgraph.kernels.len();
+    if [group.cut.len(), group.fusion_type.len(), group.scope_id.len()] != [count; 3] {
+        return None;
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut taken = FxHashSet::default();
+    for (index, step) in subgraph.steps.iter().enumerate() {
+        let places = (step.start - subgraph.kernels.start) as usize..(step.end - subgraph.kernels.start) as usize;
+        let (cuts, fused) = (&group.cut[places.clone()], &group.fusion_type[places.clone()]);
+        let parts = u64::try_from(cuts[0]).ok().filter(|&parts| parts > 0)?;
+        let alike = cuts.iter().all(|&cut| cut == cuts[0]) && fused[1..].iter().all(|&fused| fused == (parts > 1));
+        if !alike || (parts == 1 && fused[0]) {
+            return None;
+        }
+        let ids = &group.scope_id[places];
+        if ids.iter().any(|id| taken.contains(id)) {
+            return None;
+        }
+        taken.extend(ids.iter().copied().filter(|&id| id > 0));
+        let scopes = step_scopes(pricer, step, ids)?;
+        match groups.last_mut().filter(|_| fused[0]) {
+            Some(open) if open.parts == parts => {
+                open.steps.end = index + 1;
+                open.scopes.extend(scopes);
+            }
+            Some(_) => return None,
+            None if fused[0] => return None,
+            None => groups.push(Group { steps: index..index + 1, parts, scopes, us: 0.0 }),
+        }
+    }
+    for group in &mut groups {
+        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
+        let run = pricer.run(&kernels, group.parts);
+        group.us = group.scopes.iter().map(|members| pricer.scope_us(members, run)).sum::<Option<f64>>()?;
+    }
+    let us = groups.iter().map(|group| group.us).sum();
+    Some(Strategy { groups, us })
+}
+
+/// The scopes of a step by the numbers of its kernels, in an order in which they can run.
+fn step_scopes(pricer: &Pricer<'_>, step: &Range<u32>, ids: &[i64]) -> Option<Vec<Vec<u32>>> {
+    let network = pricer.network();
+    let mut scopes: Vec<Vec<u32>> = Vec::new();
+    let mut homes: FxHashMap<i64, usize> = FxHashMap::default();
+    for (at, &id) in step.clone().zip(ids) {
+        let home = *homes.entry(id).or_insert(scopes.len());
+        match scopes.get_mut(home).filter(|_| id > 0) {
+            Some(scope) => scope.push(at),
+            None => scopes.push(vec![at]),
+        }
+    }
+    let legal = |members: &Vec<u32>| members.len() == 1 || scope::pass(network, pricer.soc().arch, members).is_some();
+    if !scopes.iter().all(legal) {
+        return None;
+    }
+    default::ordered(network, step, scopes)
+}

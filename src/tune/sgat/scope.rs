@@ -1,0 +1,209 @@
+//! Fusion scopes: which kernels may run as one, and what that one does.
+
+use super::network::{Network, Role};
+use crate::graph::Port;
+use crate::lower::Source;
+use crate::soc::Arch;
+use crate::workload::{Operand, Reduce, Vector, Workload};
+
+/// Most kernels in one scope. The unified buffer ends most scopes earlier.
+pub const MOST_MEMBERS: usize = 16;
+
+/// The pass of CANN that fuses a scope, under the name that subgraph banks know it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pass {
+    /// Elementwise chains, with a reduction at the end, or behind a cube kernel whose result passes UB.
+    AutomaticUbFusion,
+    /// What fixpipe does on the way out of a convolution.
+    TbeConvFixPipeFusionPass,
+    /// What fixpipe does on the way out of a product.
+    TbeMatmulFixPipeFusionPass,
+}
+
+impl Pass {
+    /// CANN's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::AutomaticUbFusion => "AutomaticUbFusion",
+            Pass::TbeConvFixPipeFusionPass => "TbeConvFixPipeFusionPass",
+            Pass::TbeMatmulFixPipeFusionPass => "TbeMatmulFixPipeFusionPass",
+        }
+    }
+}
+
+/// Whether a kernel could follow another within a scope, as far as the two of them tell.
+pub fn may_follow(network: &Network<'_>, arch: Arch, first: u32, second: u32) -> bool {
+    let (a, b) = (network.stage(first), network.stage(second));
+    if a.elements != b.domain {
+        return false;
+    }
+    match (a.role, b.role) {
+        (Role::Cube, Role::Elementwise) => {
+            !a.leaves && (!needs_fixpipe(arch) || is_fixpipe_function(network.op_type(second)) && a.users.len() == 1)
+        }
+        (Role::Elementwise, Role::Elementwise | Role::Reducing) => true,
+        _ => false,
+    }
+}
+
+/// Whether a cube kernel's result can only pass fixpipe on its way out: cube and vector cores are apart and
+/// have no path between them but memory.
+const fn needs_fixpipe(arch: Arch) -> bool {
+    matches!(arch, Arch::C220)
+}
+
+/// What fixpipe computes (ascend-hardware: the activations and type changes of the output path).
+fn is_fixpipe_function(op_type: &str) -> bool {
+    matches!(op_type, "Relu" | "LeakyRelu" | "PRelu" | "Cast" | "AscendQuant" | "AscendDequant" | "AscendRequant")
+}
+
+/// The pass that fuses these kernels, ascending; `None` where they may not be one kernel. That no path
+/// leaves the set and comes back is for the caller to see to.
+pub fn pass(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> {
+    let (&leader, rest) = members.split_first()?;
+    if members.len() > MOST_MEMBERS {
+        return None;
+    }
+    let led_by_cube = network.stage(leader).role == Role::Cube;
+    // Side branches may join a vector scope; whatever is behind a cube kernel hangs on its result.
+    let heads = members.iter().filter(|&&at| made_inside(network, members, at).next().is_none()).count();
+    let follows = |&at: &u32| made_inside(network, members, at).all(|from| may_follow(network, arch, from, at));
+    let connected = is_connected(network, members) && rest.iter().all(follows) && (!led_by_cube || heads == 1);
+    let reductions = rest.iter().filter(|&&at| network.stage(at).role == Role::Reducing).count();
+    let last_reduces = rest.last().is_some_and(|&at| network.stage(at).role == Role::Reducing);
+    if !connected || reductions > usize::from(last_reduces) {
+        return None;
+    }
+    if !led_by_cube {
+        let domain = network.stage(leader).domain;
+        let same = rest.iter().all(|&at| network.stage(at).domain == domain);
+        let roles = members.iter().all(|&at| matches!(network.stage(at).role, Role::Elementwise | Role::Reducing));
+        return (same && roles && network.stage(leader).role == Role::Elementwise).then_some(Pass::AutomaticUbFusion);
+    }
+    let results = members.iter().filter(|&&at| is_result(network, members, at)).count();
+    // The cube's own result must not be needed elsewhere, and one result goes out.
+    if reductions > 0 || results != 1 || is_result(network, members, leader) {
+        return None;
+    }
+    if !needs_fixpipe(arch) {
+        return Some(Pass::AutomaticUbFusion);
+    }
+    let product = matches!(network.stage(leader).workload, Workload::MatMul(_));
+    let pass = if product { Pass::TbeMatmulFixPipeFusionPass } else { Pass::TbeConvFixPipeFusionPass };
+    (rest.len() == 1).then_some(pass)
+}
+
+/// Members whose results a member reads.
+fn made_inside<'n>(network: &'n Network<'_>, members: &'n [u32], at: u32) -> impl Iterator<Item = u32> + use<'n> {
+    network.stage(at).reads.iter().filter_map(|read| match read.source {
+        Source::Kernel(from) if members.contains(&from) => Some(from),
+        _ => None,
+    })
+}
+
+/// Whether the members hang together by the tensors between them.
+fn is_connected(network: &Network<'_>, members: &[u32]) -> bool {
+    let mut reached = vec![members[0]];
+    let mut next = 0;
+    while let Some(&at) = reached.get(next) {
+        next += 1;
+        let users = network.stage(at).users.iter().copied().filter(|user| members.contains(user));
+        for other in users.chain(made_inside(network, members, at)) {
+            if !reached.contains(&other) {
+                reached.push(other);
+            }
+        }
+    }
+    reached.len() == members.len()
+}
+
+/// Whether a member's result is needed outside the scope.
+pub fn is_result(network: &Network<'_>, members: &[u32], at: u32) -> bool {
+    let stage = network.stage(at);
+    stage.leaves || stage.users.is_empty() || stage.users.iter().any(|user| !members.contains(user))
+}
+
+/// What a scope does as one kernel, on one of `parts` parts of the batch. `None` where a member needs the
+/// whole batch.
+///
+/// The first piece moves everything that crosses the scope's border, each tensor once; of the others only
+/// what they compute counts, and behind a cube kernel the operands that they fetch themselves.
+pub fn workload(network: &Network<'_>, members: &[u32], parts: u64) -> Option<Workload> {
+    let piece = |at: u32| if parts == 1 { Some(network.stage(at).workload.clone()) } else { network.slice(at, parts) };
+    let (&leader, rest) = members.split_first()?;
+    let first = piece(leader)?;
+    if rest.is_empty() {
+        return Some(first);
+    }
+    let rest: Vec<(u32, Workload)> = rest.iter().map(|&at| Some((at, piece(at)?))).collect::<Option<_>>()?;
+    let mut border = Border { network, members, parts, seen: Vec::new() };
+    let mut fused = Vec::with_capacity(members.len());
+    if first.is_cube() {
+        // What the cube reads goes to L1: a follower has to fetch it again.
+        fused.push(first);
+        for (at, work) in rest {
+            fused.push(inner(&work, border.foreign(at, &work))?);
+        }
+    } else {
+        let inputs = border.foreign(leader, &first);
+        let Workload::Vector(mut head) = first else { return None };
+        head.inputs = inputs;
+        if !is_result(network, members, leader) {
+            head.outputs.clear();
+        }
+        for (at, work) in &rest {
+            head.inputs.extend(border.foreign(*at, work));
+            if is_result(network, members, *at) {
+                head.outputs.extend(work.operands()?.1.iter().cloned());
+            }
+        }
+        fused.push(Workload::Vector(head));
+        for (_, work) in rest {
+            fused.push(inner(&work, Vec::new())?);
+        }
+    }
+    Some(Workload::Fused(fused))
+}
+
+/// A follower: works on a tensor that is there already, and reads these others.
+fn inner(work: &Workload, others: Vec<Operand>) -> Option<Workload> {
+    let (inputs, outputs) = work.operands()?;
+    let walked = inputs.iter().chain(outputs).max_by_key(|o| o.bytes())?.clone();
+    let inputs = std::iter::once(walked.clone()).chain(others).collect();
+    Some(match work {
+        Workload::Reduce(w) => Workload::Reduce(Reduce { inputs, outputs: vec![walked], ..w.clone() }),
+        _ => Workload::Vector(Vector { op_type: work.op_type().to_owned(), inputs, outputs: vec![walked] }),
+    })
+}
+
+/// What comes into a scope from outside.
+struct Border<'a> {
+    network: &'a Network<'a>,
+    members: &'a [u32],
+    parts: u64,
+    /// Tensors that a member has fetched already.
+    seen: Vec<Port>,
+}
+
+impl Border<'_> {
+    /// The operands of a member that no other member makes or has fetched.
+    fn foreign(&mut self, at: u32, work: &Workload) -> Vec<Operand> {
+        let mut inputs = work.operands().map_or_else(Vec::new, |(inputs, _)| inputs.to_vec());
+        let reads = &self.network.stage(at).reads;
+        for read in reads {
+            let inside = matches!(read.source, Source::Kernel(from) if self.members.contains(&from));
+            if inside || self.seen.contains(&read.origin) {
+                // Operands may stand in another order than inputs: a tensor is known by its size, of two of
+                // one size by its type.
+                let share = if self.network.carries(read.source) { self.parts } else { 1 };
+                let size = |o: &Operand| o.elements() == read.elements / share;
+                let exact = inputs.iter().position(|o| size(o) && o.bytes() == read.bytes / share);
+                if let Some(index) = exact.or_else(|| inputs.iter().position(size)) {
+                    inputs.remove(index);
+                }
+            }
+        }
+        self.seen.extend(reads.iter().map(|read| read.origin));
+        inputs
+    }
+}

@@ -1,0 +1,109 @@
+//! The strategies of all subgraphs of a network: CANN's default and the best found.
+
+use super::default;
+use super::groups::{Group, Solver};
+use super::looks::Looks;
+use super::network::Network;
+use super::price::{Pricer, Run};
+use super::steps::{Subgraph, partition};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
+
+/// How a subgraph runs: groups of scopes, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Strategy {
+    /// The groups; they cover every kernel of the subgraph once.
+    pub groups: Vec<Group>,
+    /// Microseconds for the whole batch.
+    pub us: f64,
+}
+
+/// Subgraphs that are the same problem, with their strategies.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The subgraphs, in graph order; never empty. Strategies speak of the kernels of the first.
+    pub subgraphs: Vec<Subgraph>,
+    /// What CANN does by default: its fusion, no cuts.
+    pub before: Strategy,
+    /// The best found.
+    pub after: Strategy,
+}
+
+/// Takes a network apart and finds the best strategy for each distinct subgraph, in the order in which they
+/// first occur.
+///
+/// Fails with [`Error::Workload`] for a kernel that cannot run on the part at all.
+pub fn solve(network: &Network<'_>, soc: &Soc, mixed: bool) -> Result<Vec<Case>> {
+    let mut solver = Solver::new(Pricer::new(network, soc));
+    let solve = |subgraphs: Vec<Subgraph>| {
+        let before = default_strategy(&mut solver, &subgraphs[0])?;
+        let after = best(&mut solver, &subgraphs[0], mixed, &before);
+        Ok(Case { subgraphs, before, after })
+    };
+    alike(network, soc).into_iter().map(solve).collect()
+}
+
+/// The subgraphs of a network, those together that are the same problem, in the order in which they first
+/// occur.
+pub fn alike(network: &Network<'_>, soc: &Soc) -> Vec<Vec<Subgraph>> {
+    let mut looks = Looks::default();
+    let mut known: FxHashMap<Vec<u64>, usize> = FxHashMap::default();
+    let mut alike: Vec<Vec<Subgraph>> = Vec::new();
+    for subgraph in partition(network, soc.arch) {
+        let next = alike.len();
+        match *known.entry(looks.of(network, &subgraph.kernels, &Run::WHOLE)).or_insert(next) {
+            index if index < next => alike[index].push(subgraph),
+            _ => alike.push(vec![subgraph]),
+        }
+    }
+    alike
+}
+
+/// The best strategy for a subgraph that is better than this one, else this one.
+pub fn best(solver: &mut Solver<'_>, subgraph: &Subgraph, mixed: bool, known: &Strategy) -> Strategy {
+    let Some(groups) = solver.groups(subgraph, mixed) else { return known.clone() };
+    let network = solver.pricer().network();
+    let in_order = |group: Group| {
+        let scopes = subgraph.steps[group.steps.clone()].iter().filter_map(|step| {
+            let mut scopes: Vec<_> = group.scopes.iter().filter(|s| step.contains(&s[0])).cloned().collect();
+            scopes.sort_unstable();
+            default::ordered(network, step, scopes)
+        });
+        Group { scopes: scopes.flatten().collect(), ..group }
+    };
+    let groups: Vec<Group> = groups.into_iter().map(in_order).collect();
+    let us = groups.iter().map(|g| g.us).sum();
+    // The default is among what was weighed; sums in another order may differ in the last digit.
+    if us < known.us { Strategy { groups, us } } else { known.clone() }
+}
+
+/// CANN's default for a subgraph.
+pub fn default_strategy(solver: &mut Solver<'_>, subgraph: &Subgraph) -> Result<Strategy> {
+    let pricer = solver.pricer();
+    let (network, arch) = (pricer.network(), pricer.soc().arch);
+    let mut groups = Vec::with_capacity(subgraph.steps.len());
+    for (index, step) in subgraph.steps.iter().enumerate() {
+        let mut scopes = Vec::new();
+        let mut us = 0.0;
+        for scope in default::scopes(network, arch, step) {
+            if let Some(price) = pricer.scope_us(&scope, Run::WHOLE) {
+                us += price;
+                scopes.push(scope);
+                continue;
+            }
+            // What does not fit the buffers as one runs kernel by kernel.
+            for at in scope {
+                us += pricer.scope_us(&[at], Run::WHOLE).ok_or_else(|| Error::Workload {
+                    workload: network.stage(at).workload.to_string(),
+                    reason: format!("node `{}` cannot run on {}", network.name(at), pricer.soc().name),
+                })?;
+                scopes.push(vec![at]);
+            }
+        }
+        let scopes = default::ordered(network, step, scopes).unwrap_or_default();
+        groups.push(Group { steps: index..index + 1, parts: 1, scopes, us });
+    }
+    let us = groups.iter().map(|g| g.us).sum();
+    Ok(Strategy { groups, us })
+}
