@@ -5,7 +5,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fmt lint bench accuracy search-bench nightly install clean
+.PHONY: help demo build test fmt lint bench accuracy search-bench bank-bench nightly install clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
@@ -35,6 +35,9 @@ accuracy: ## errors of the simulator against measured kernels, with plots; DATA=
 
 search-bench: ## how much of the optimum each search algorithm finds; DATA=folder of recorded spaces
 	@DATA='$(DATA)' scripts/bench $@
+
+bank-bench: ## what a bank of a million records costs, beside a loader in C++ as CANN's; needs 3 GB in TMPDIR
+	@scripts/bench bank
 
 nightly: ## lint, all tests with many more cases, and those too long for every change
 	@scripts/nightly

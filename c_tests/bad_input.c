@@ -97,7 +97,7 @@ TEST(missing_file_directory_and_wrong_framework) {
     CHECK_ERROR(AOE_ERROR_IO, "bank", AoeGraphLoadFile("bank", onnx, 1, &graph));
     CHECK_STATUS(AOE_ERROR_IO, AoeGraphLoadFile("", onnx, 1, &graph));
     check_write_file("net.prototxt", "name: \"net\"\n", 12);
-    CHECK_STATUS(AOE_ERROR_UNSUPPORTED, AoeGraphLoadFile("net.prototxt", caffe, 1, &graph));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "no layer", AoeGraphLoadFile("net.prototxt", caffe, 1, &graph));
     CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "framework", AoeGraphLoadFile("net.onnx", unknown, 1, &graph));
     CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "x:1,a", AoeGraphLoadFile("net.onnx", shape, 1, &graph));
     CHECK(graph == NULL);
@@ -185,9 +185,9 @@ TEST(a_backend_that_cannot_be_loaded_is_an_error_never_a_fallback) {
 }
 
 TEST(a_job_that_is_not_built_says_so) {
-    const AoeOption sgat[] = {{"job_type", "1"}};
+    const AoeOption gdat[] = {{"job_type", "4"}};
     CHECK_OK(AoeInitialize(QUICK));
     AoeSessionId session = small_session();
-    CHECK_STATUS(AOE_ERROR_UNSUPPORTED, AoeTuningGraph(session, sgat, 1));
+    CHECK_STATUS(AOE_ERROR_UNSUPPORTED, AoeTuningGraph(session, gdat, 1));
     CHECK_OK(AoeFinalize());
 }

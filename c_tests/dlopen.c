@@ -177,5 +177,9 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(SearchBest);
     SAME(SearchGetReport);
     SAME(SearchDestroy);
+    SAME(BankOpen);
+    SAME(BankQuery);
+    SAME(BankMerge);
+    SAME(BankClose);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

@@ -68,11 +68,11 @@ TEST(unknown_data_types_and_formats) {
     desc.data_type = 5;
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "5 is no data type", AoeGraphAddInput(graph, "x", &desc, &node));
     desc.data_type = AOE_DT_FLOAT;
-    desc.format = 5;
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "5 is no format", AoeGraphAddInput(graph, "x", &desc, &node));
+    desc.format = 55;
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "55 is no format", AoeGraphAddInput(graph, "x", &desc, &node));
     desc.format = AOE_FORMAT_NCHW;
     CHECK_OK(AoeGraphAddInput(graph, "x", &desc, &node));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "38", AoeGraphSetAttrDataType(graph, node, "dst_type", 38));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "43", AoeGraphSetAttrDataType(graph, node, "dst_type", 43));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "2", AoeGraphSetAttrBool(graph, node, "keep_dims", 2));
     AoeGraphDestroy(graph);
 }
@@ -117,10 +117,23 @@ TEST(a_graph_without_operators_has_nothing_to_tune) {
     CHECK_OK(AoeFinalize());
 }
 
-TEST(saving_says_that_it_is_not_built_and_touches_nothing) {
+TEST(a_saved_graph_is_read_back_and_other_names_are_refused) {
     AoeGraph *graph = small_network();
-    CHECK_ERROR(AOE_ERROR_UNSUPPORTED, "out.air", AoeGraphSaveFile(graph, "out.air"));
-    CHECK(access("out.air", F_OK) != 0);
+    size_t nodes = 0;
+    CHECK_OK(AoeGraphGetNodeCount(graph, &nodes));
+    const char *const names[] = {"out.air", "out.om"};
+    for (size_t i = 0; i < 2; i++) {
+        AoeGraph *again = NULL;
+        size_t count = 0;
+        CHECK_OK(AoeGraphSaveFile(graph, names[i]));
+        CHECK_OK(AoeGraphLoadFile(names[i], NULL, 0, &again));
+        CHECK_OK(AoeGraphGetNodeCount(again, &count));
+        CHECK(count == nodes);
+        AoeGraphDestroy(again);
+        CHECK(remove(names[i]) == 0);
+    }
+    CHECK_ERROR(AOE_ERROR_IO, "out.txt", AoeGraphSaveFile(graph, "out.txt"));
+    CHECK(access("out.txt", F_OK) != 0);
     AoeGraphDestroy(graph);
 }
 

@@ -43,7 +43,7 @@
  *            needed, terminating NUL included, on return. buffer NULL asks for the size alone and
  *            succeeds. A buffer too small is AOE_ERROR_BUFFER_TOO_SMALL and stays untouched.
  * MEMORY     What an Aoe function creates, only an Aoe function destroys; never free() it. Using a
- *            destroyed AoeGraph is undefined, as with free(); using a destroyed session or search is an
+ *            destroyed AoeGraph or closed AoeBank is undefined, as with free(); using a destroyed session or search is an
  *            error.
  * THREADS    Any thread may call any function. Different sessions are independent. A session that is
  *            in one call answers AOE_ERROR_BUSY to others, except AoeCancel, AoeGetReport,
@@ -52,7 +52,7 @@
  * CALLBACKS  run on a thread inside libaoe, without any of its locks held. They may call every Aoe
  *            function, must return normally, and must neither throw nor longjmp.
  * FORK       A child of a process that has initialised the library gets AOE_ERROR_FORKED until it
- *            execs. Initialise after forking instead.
+ *            execs. Initialise after forking instead. AoeBankQuery alone works there.
  * VERSIONS   Numbers and structures only ever grow at their end within one major version, which is
  *            also the number in the library's SONAME.
  *
@@ -216,6 +216,8 @@ enum {
     AOE_DT_DOUBLE = 11,
     AOE_DT_BOOL = 12,
     AOE_DT_STRING = 13,
+    AOE_DT_DUAL_SUB_INT8 = 14,
+    AOE_DT_DUAL_SUB_UINT8 = 15,
     AOE_DT_COMPLEX64 = 16,
     AOE_DT_COMPLEX128 = 17,
     AOE_DT_QINT8 = 18,
@@ -224,6 +226,8 @@ enum {
     AOE_DT_QUINT8 = 21,
     AOE_DT_QUINT16 = 22,
     AOE_DT_RESOURCE = 23,
+    AOE_DT_STRING_REF = 24,
+    AOE_DT_DUAL = 25,
     AOE_DT_VARIANT = 26,
     AOE_DT_BF16 = 27,
     AOE_DT_UNDEFINED = 28,
@@ -235,7 +239,12 @@ enum {
     AOE_DT_HIFLOAT8 = 34,
     AOE_DT_FLOAT8_E5M2 = 35,
     AOE_DT_FLOAT8_E4M3FN = 36,
-    AOE_DT_FLOAT8_E8M0 = 37
+    AOE_DT_FLOAT8_E8M0 = 37,
+    AOE_DT_FLOAT6_E3M2 = 38,
+    AOE_DT_FLOAT6_E2M3 = 39,
+    AOE_DT_FLOAT4_E2M1 = 40,
+    AOE_DT_FLOAT4_E1M2 = 41,
+    AOE_DT_HIFLOAT4 = 42
 };
 
 /* Memory layout of a tensor; numbers and names are those of ge::Format. */
@@ -247,14 +256,30 @@ enum {
     AOE_FORMAT_ND = 2,
     AOE_FORMAT_NC1HWC0 = 3,
     AOE_FORMAT_FRACTAL_Z = 4,
+    AOE_FORMAT_NC1C0HWPAD = 5,
     AOE_FORMAT_NHWC1C0 = 6,
+    AOE_FORMAT_FSR_NCHW = 7,
+    AOE_FORMAT_FRACTAL_DECONV = 8,
     AOE_FORMAT_C1HWNC0 = 9,
+    AOE_FORMAT_FRACTAL_DECONV_TRANSPOSE = 10,
+    AOE_FORMAT_FRACTAL_DECONV_SP_STRIDE_TRANS = 11,
     AOE_FORMAT_NC1HWC0_C04 = 12,
     AOE_FORMAT_FRACTAL_Z_C04 = 13,
     AOE_FORMAT_CHWN = 14,
+    AOE_FORMAT_FRACTAL_DECONV_SP_STRIDE8_TRANS = 15,
     AOE_FORMAT_HWCN = 16,
+    AOE_FORMAT_NC1KHKWHWC0 = 17,
+    AOE_FORMAT_BN_WEIGHT = 18,
+    AOE_FORMAT_FILTER_HWCK = 19,
+    AOE_FORMAT_HASHTABLE_LOOKUP_LOOKUPS = 20,
+    AOE_FORMAT_HASHTABLE_LOOKUP_KEYS = 21,
+    AOE_FORMAT_HASHTABLE_LOOKUP_VALUE = 22,
+    AOE_FORMAT_HASHTABLE_LOOKUP_OUTPUT = 23,
+    AOE_FORMAT_HASHTABLE_LOOKUP_HITS = 24,
     AOE_FORMAT_C1HWNCoC0 = 25,
+    AOE_FORMAT_MD = 26,
     AOE_FORMAT_NDHWC = 27,
+    AOE_FORMAT_FRACTAL_ZZ = 28,
     AOE_FORMAT_FRACTAL_NZ = 29,
     AOE_FORMAT_NCDHW = 30,
     AOE_FORMAT_DHWCN = 31,
@@ -263,12 +288,24 @@ enum {
     AOE_FORMAT_CN = 34,
     AOE_FORMAT_NC = 35,
     AOE_FORMAT_DHWNC = 36,
+    AOE_FORMAT_FRACTAL_Z_3D_TRANSPOSE = 37,
     AOE_FORMAT_FRACTAL_ZN_LSTM = 38,
     AOE_FORMAT_FRACTAL_Z_G = 39,
     AOE_FORMAT_RESERVED = 40,
+    AOE_FORMAT_ALL = 41,
+    AOE_FORMAT_NULL = 42,
     AOE_FORMAT_ND_RNN_BIAS = 43,
     AOE_FORMAT_FRACTAL_ZN_RNN = 44,
-    AOE_FORMAT_NCL = 47
+    AOE_FORMAT_NYUV = 45,
+    AOE_FORMAT_NYUV_A = 46,
+    AOE_FORMAT_NCL = 47,
+    AOE_FORMAT_FRACTAL_Z_WINO = 48,
+    AOE_FORMAT_C1HWC0 = 49,
+    AOE_FORMAT_FRACTAL_NZ_C0_16 = 50,
+    AOE_FORMAT_FRACTAL_NZ_C0_32 = 51,
+    AOE_FORMAT_FRACTAL_NZ_C0_2 = 52,
+    AOE_FORMAT_FRACTAL_NZ_C0_4 = 53,
+    AOE_FORMAT_FRACTAL_NZ_C0_8 = 54
 };
 
 /*
@@ -305,7 +342,9 @@ typedef struct AoeTensor {
 AoeStatus AoeGraphCreate(const char *name, AoeGraph **graph);
 
 /*
- * Reads a graph from a model file. Weights kept in separate files need not be there.
+ * Reads a graph from a model file: ONNX, GE's IR (.air), an om file that AoeGraphSaveFile or a tuning
+ * wrote, or ATC's description of single operators in JSON. Weights kept in separate files need not be
+ * there.
  *
  * path: the file.
  * options: `framework` ("0" Caffe, "1" AIR, "3" TensorFlow, "5" ONNX; else told by suffix and
@@ -332,12 +371,15 @@ AoeStatus AoeGraphLoadMemory(const void *data, size_t size, const AoeOption *opt
                              AoeGraph **graph);
 
 /*
- * Writes a graph to a file in GE's AIR form.
+ * Writes a graph to a file: a name that ends in .air gets GE's IR (ge.proto.ModelDef), one that ends in
+ * .om the same in an om container. Neither holds compiled kernels. Values of constants that the graph
+ * does not keep (weights, where they were not read from AIR) are not in the file.
  *
  * graph: the graph.
- * path: the file, replaced when it exists.
- * Returns: AOE_ERROR_UNSUPPORTED: this version does not write AIR yet, and no file is touched;
- *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * path: the file, replaced whole when it exists.
+ * Returns: AOE_SUCCESS; AOE_ERROR_IO when the file cannot be written or ends otherwise, and what was
+ *   there before is untouched; AOE_ERROR_INVALID_GRAPH when the graph has a cycle or an edge to nowhere,
+ *   or is larger than protobuf can be; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
  * Threads: several at once may use the same graph.
  */
 AoeStatus AoeGraphSaveFile(const AoeGraph *graph, const char *path);
@@ -766,6 +808,122 @@ AoeStatus AoeSearchGetReport(const AoeSearch *search, char *buffer, size_t *size
  */
 void AoeSearchDestroy(AoeSearch *search);
 
+/* ---- Knowledge banks ------------------------------------------------------------------------- */
+
+/*
+ * Operator banks in memory, for a compiler that asks for a tiling before it computes one. It needs no
+ * AoeInitialize and no session:
+ *
+ *     const char *layers[] = {"/home/me/bank/Ascend910B2/unified_bank", "/opt/ascend/built-in/unified_bank"};
+ *     AoeBank *bank = NULL;
+ *     char knowledge[1024];
+ *     size_t size = sizeof knowledge;
+ *     AoeBankOpen(layers, 2, NULL, 0, &bank);
+ *     if (AoeBankQuery(bank, "MatMulV3", AOE_BANK_KEY_PACKED, &key, sizeof key, knowledge, &size) == AOE_SUCCESS)
+ *         use(knowledge);
+ *     AoeBankClose(bank);
+ *
+ * A bank is a snapshot of its files at the moment it was opened; it never changes. To see what was written
+ * since, open another and close this one. It takes about 310 bytes of memory for a MatMulV3 record.
+ */
+typedef struct AoeBank AoeBank;
+
+/* What the key of a query is. */
+#define AOE_BANK_KEY_PACKED 0    /* the operator's key structure, as CANN packs it (docs/banks.md) */
+#define AOE_BANK_KEY_INFO_DICT 1 /* the text of a record's info_dict, a JSON object; need not end in NUL */
+#define AOE_BANK_KEY_CASE 2      /* the text of a case as AoeSimulate reads it; need not end in NUL */
+
+/*
+ * Reads banks into memory.
+ *
+ * paths: the layers, each a bank file or a directory of bank files (.../<soc>/unified_bank); of a key that
+ *   several have, the first one's record counts, so the custom bank comes before the built-in one. Files of
+ *   a directory that are no operator banks are passed over.
+ * path_count: entries in paths. 0 opens the bank that tuning would write and read for `soc_version`: where
+ *   TUNE_BANK_PATH, `op_bank_path`, ASCEND_CACHE_PATH or HOME say, over the built-in one of the toolkit; it
+ *   may be empty.
+ * options: `soc_version`, `aicore_num`: which of the files in a directory are meant, needed where those of
+ *   several parts lie in it; `op_bank_path`.
+ * option_count: entries in options.
+ * bank: receives the bank.
+ * Returns: AOE_SUCCESS, also where lines are damaged: they cost themselves only and are told to the log
+ *   callback; AOE_ERROR_IO for a path that does not exist or cannot be read; AOE_ERROR_BANK for a file whose
+ *   name does not say what it holds, and for several that would answer for one operator;
+ *   AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Ownership: the caller's, until AoeBankClose; AoeFinalize does not touch it.
+ * Threads: any. It uses several of its own, and all have ended when it returns.
+ */
+AoeStatus AoeBankOpen(const char *const *paths, size_t path_count, const AoeOption *options, size_t option_count,
+                      AoeBank **bank);
+
+/*
+ * What a bank holds for a key. The whole key is compared, not its hash alone.
+ *
+ * bank: the bank.
+ * op_type: the operator type, as in the bank file's name, for example "MatMulV3"; not read, and may be NULL, for
+ *   AOE_BANK_KEY_CASE.
+ * kind: one of AOE_BANK_KEY_...
+ * key: the key; any alignment.
+ * key_size: its bytes.
+ * buffer: receives the record's `knowledge` as it stands in the file: a JSON object. See BUFFERS.
+ * size: see BUFFERS.
+ * Returns: AOE_SUCCESS; AOE_ERROR_NOT_FOUND where nothing is recorded, which is no failure; AOE_ERROR_BUFFER_TOO_SMALL;
+ *   AOE_ERROR_INVALID_PARAM for a text that is no key or no case; for a case also what AoeSimulate returns, and
+ *   AOE_ERROR_INVALID_OPTION_ATTR where the bank's SoC is not known.
+ * Threads: any number at once; none waits for another. Works in a forked child too.
+ */
+AoeStatus AoeBankQuery(const AoeBank *bank, const char *op_type, int32_t kind, const void *key, size_t key_size,
+                       char *buffer, size_t *size);
+
+/*
+ * What AoeBankMerge did. Each usable record of each source counts once, as added, updated, kept or refused.
+ *
+ *   struct_size  set by the caller to sizeof(AoeBankMerged).
+ *   added        records that `into` did not have.
+ *   updated      records that took the place of another one.
+ *   kept         records that `into` has already, or has better.
+ *   refused      records that the built-in bank has already, or has better.
+ *   foreign      lines taken over without being understood.
+ *   files        bank files written.
+ *   warnings     what was found wrong in the files; each was told to the log callback.
+ */
+typedef struct AoeBankMerged {
+    size_t struct_size;
+    uint64_t added;
+    uint64_t updated;
+    uint64_t kept;
+    uint64_t refused;
+    uint64_t foreign;
+    uint64_t files;
+    uint64_t warnings;
+} AoeBankMerged;
+
+/*
+ * Merges bank files, or directories of them, into one of the same kind. Of two records with one key the better
+ * measured one stays; docs/banks.md, "Merging", has the rules. What lies in `into` is replaced as a whole, or
+ * stays as it was. Banks that are open do not change.
+ *
+ * sources: files or directories; they are only read. source_count: entries in sources.
+ * into: a file or directory; made where it does not exist.
+ * built_in: banks that CANN ships; what they have as good or better is not taken. May be NULL when
+ *   built_in_count is 0. built_in_count: entries in built_in.
+ * merged: receives what was done; may be NULL.
+ * Returns: AOE_SUCCESS; AOE_ERROR_BANK for banks of different SoCs, for a file of another number of cores than the
+ *   file named by `into`, for a source that is where it would go, and for a file whose name does not say what it
+ *   holds; AOE_ERROR_IO; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any; several calls, and tuning in any process, may write one bank at the same time and lose nothing.
+ */
+AoeStatus AoeBankMerge(const char *const *sources, size_t source_count, const char *into,
+                       const char *const *built_in, size_t built_in_count, AoeBankMerged *merged);
+
+/*
+ * Frees a bank. No query on it may be under way or follow.
+ *
+ * bank: the bank, or NULL.
+ * Threads: any.
+ */
+void AoeBankClose(AoeBank *bank);
+
 /* ---- Progress and log ---------------------------------------------------------------------- */
 
 /*
@@ -909,6 +1067,13 @@ typedef struct AoeApi {
     AoeStatus (*SearchBest)(const AoeSearch *search, uint32_t *value_indices, size_t parameter_count, double *cost);
     AoeStatus (*SearchGetReport)(const AoeSearch *search, char *buffer, size_t *size);
     void (*SearchDestroy)(AoeSearch *search);
+    AoeStatus (*BankOpen)(const char *const *paths, size_t path_count, const AoeOption *options, size_t option_count,
+                          AoeBank **bank);
+    AoeStatus (*BankQuery)(const AoeBank *bank, const char *op_type, int32_t kind, const void *key, size_t key_size,
+                           char *buffer, size_t *size);
+    AoeStatus (*BankMerge)(const char *const *sources, size_t source_count, const char *into,
+                           const char *const *built_in, size_t built_in_count, AoeBankMerged *merged);
+    void (*BankClose)(AoeBank *bank);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

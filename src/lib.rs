@@ -15,7 +15,7 @@
 //! | 2 | [`search`] | ask/tell optimisers over indices |
 //! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
 //! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
-//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`spelling`], [`status`] | plain data, and the error type |
+//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`lines`], [`output_file`], [`spelling`], [`status`] | plain data, and the error type |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod backend;
@@ -25,7 +25,9 @@ pub mod frontend;
 pub mod graph;
 pub mod ini;
 pub mod input_file;
+pub mod lines;
 pub mod lower;
+pub mod output_file;
 pub mod report;
 pub mod search;
 pub mod session;

@@ -1,12 +1,15 @@
 //! The command line as its users meet it: what it prints, where, and with which exit status.
 
+use answer::Answer;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
+#[path = "cli/answer.rs"]
+mod answer;
 #[path = "cli/search.rs"]
 mod search;
 
@@ -46,29 +49,30 @@ impl Place {
         self.run(&[&quick, arguments].concat())
     }
 
+    /// The tuned model of a network in the workspace.
+    fn air_of(&self, network: &str) -> Vec<u8> {
+        let jobs = std::fs::read_dir(self.path("work/aoe_workspace")).unwrap().map(|entry| entry.unwrap());
+        let name = |job: &std::fs::DirEntry| job.file_name().into_string().unwrap();
+        let job = jobs.map(|job| (name(&job), job.path())).find(|(name, _)| name.starts_with(network)).unwrap();
+        std::fs::read(job.1.join("tunespace/result").join(format!("{}_tune.air", job.0))).unwrap()
+    }
+
     /// The result files written so far.
     fn results(&self) -> Vec<Value> {
-        let files = std::fs::read_dir(self.path("work")).unwrap().map(|entry| entry.unwrap().path());
-        files.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
+        self.results_in("work")
     }
-}
 
-#[derive(Debug)]
-struct Answer {
-    status: Option<i32>,
-    stdout: String,
-    stderr: String,
+    /// The result files in a directory.
+    fn results_in(&self, directory: &str) -> Vec<Value> {
+        let files = std::fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap().path());
+        let is_result =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("aoe_result"));
+        let results = files.filter(is_result);
+        results.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
+    }
 }
 
 impl Answer {
-    #[track_caller]
-    fn of(output: Output) -> Answer {
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        let answer = Answer { status: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
-        assert!(!answer.stderr.contains("panicked"), "{answer:#?}");
-        answer
-    }
-
     /// Fails unless the exit status is this one and stderr says all of these.
     #[track_caller]
     fn expect(self, status: i32, said: &[&str]) -> Answer {
@@ -102,6 +106,112 @@ fn tuning_a_model_prints_canns_lines_and_where_the_files_lie() {
     assert!(named("Bank ").is_dir() && named("Bank ").starts_with(place.path("bank")), "{answer:#?}");
 }
 
+/// A result file without what the clock and the network's name have put into it.
+fn timeless(mut result: Value) -> Value {
+    result[0]["basic"].as_object_mut().unwrap().retain(|key, _| key != "tuning_time(s)" && key != "tuning_name");
+    result
+}
+
+#[test]
+fn a_tuned_model_is_written_where_it_is_asked_for_and_tunes_to_the_same_result() {
+    let place = Place::new();
+    std::fs::copy(model("resnet50.onnx"), place.path("net.onnx")).unwrap();
+    let answer = place.tune(&["-m", "net.onnx", "--output=out/net.om"]).expect(0, &[]);
+    for file in ["out/net.air", "out/net.om"] {
+        let path = place.path(file);
+        assert!(path.is_file() && answer.stdout.contains(path.to_str().unwrap()), "{answer:#?}");
+    }
+    assert!(answer.stdout.contains("no compiled kernels"), "{answer:#?}");
+    assert!(!place.path("work/aoe_workspace").exists());
+    let expected = timeless(place.results().remove(0));
+    for arguments in [["--framework=1", "out/net.air"], ["--progress_bar=off", "out/net.om"]] {
+        let again = Place::new();
+        let file = place.path(arguments[1]);
+        again.tune(&[arguments[0], "-m", file.to_str().unwrap()]).expect(0, &[]);
+        assert_eq!(timeless(again.results().remove(0)), expected, "{arguments:?}");
+        // What was tuned once more lies where CANN puts it, the same byte for byte.
+        let workspace = again.path("work/aoe_workspace");
+        let run = std::fs::read_dir(&workspace).unwrap().next().unwrap().unwrap().file_name().into_string().unwrap();
+        assert!(run.starts_with("net_20"), "{run}");
+        let stem = workspace.join(&run).join("tunespace/result").join(format!("{run}_tune"));
+        for suffix in ["air", "om"] {
+            let [first, second] =
+                [place.path("out/net"), stem.clone()].map(|stem| std::fs::read(stem.with_extension(suffix)).unwrap());
+            assert!(first == second, "{suffix} after {arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn single_operators_are_tuned_from_their_description() {
+    let place = Place::new();
+    let tensor = |dims: &str| format!(r#"{{"format": "ND", "shape": [{dims}], "type": "float16"}}"#);
+    let op = |name: &str, inputs: &[&str], output: &str| {
+        let inputs: Vec<_> = inputs.iter().map(|dims| tensor(dims)).collect();
+        format!(r#"{{"op": "{name}", "input_desc": [{}], "output_desc": [{}]}}"#, inputs.join(","), tensor(output))
+    };
+    let text = format!("[{}, {}]", op("MatMulV2", &["512,256", "256,1024"], "512,1024"), op("Relu", &["4096"], "4096"));
+    std::fs::write(place.path("ops.json"), text).unwrap();
+    let answer = place.tune(&["--singleop=ops.json", "--output=out/"]).expect(0, &[]);
+    assert!(answer.stdout.starts_with("ops process finished."), "{answer:#?}");
+    let summary = &place.results_in("out")[0][1]["OPAT"];
+    let names: Vec<_> =
+        summary["repo_modified_operators"].as_array().unwrap().iter().map(|op| &op["op_name"]).collect();
+    assert_eq!(names, ["0_MatMulV2_1_2_512_256_1_2_256_1024_1_2_512_1024", "1_Relu_1_2_4096_1_2_4096"]);
+    std::fs::write(place.path("bad.json"), "[{\"op\": \"Add\"}]").unwrap();
+    place.tune(&["--singleop=bad.json"]).expect(1, &["bad", "input_desc"]);
+    place.tune(&["--singleop=ops.json", "-m", "x"]).expect(2, &["exclude"]);
+}
+
+#[test]
+fn graphs_that_cann_dumped_are_tuned_from_their_directory_whatever_their_names() {
+    let place = Place::new();
+    let resnet = model("resnet50.onnx");
+    place.tune(&["-m", &resnet, "--output=net"]).expect(0, &[]);
+    std::fs::create_dir(place.path("dumps")).unwrap();
+    std::fs::rename(place.path("net.air"), place.path("dumps/Conv2D_0")).unwrap();
+    std::fs::write(place.path("dumps/notes"), "").unwrap();
+    let answer = place.tune(&["--model_path=dumps"]).expect(0, &["notes"]);
+    assert!(answer.stdout.starts_with("[Aoe]Conv2D_0 Tuning process finished."), "{answer:#?}");
+    place.tune(&["--model_path=dumps", "--output=one"]).expect(2, &["--output must be a directory"]);
+}
+
+#[test]
+fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
+    let place = Place::new();
+    let model = model("resnet50.onnx");
+    place.tune(&["-m", &model, "--output=first/"]).expect(0, &[]);
+    // Files of trials: one for each operator of which something was measured anew.
+    let kept = |bank: &str| {
+        let own = place.path(bank).join("Ascend910B2/unified_bank/.aoe");
+        let kinds = std::fs::read_dir(own).unwrap().map(|entry| entry.unwrap().path());
+        let trials = kinds.filter(|path| path.extension().is_some_and(|e| e == "trials"));
+        trials.map(|path| std::fs::read_dir(path).unwrap().count()).sum::<usize>()
+    };
+    let first = kept("bank");
+    assert!(first > 10, "{first}");
+    std::fs::rename(place.path("bank"), place.path("old")).unwrap();
+    for (index, base) in ["old", "old/Ascend910B2/unified_bank"].into_iter().enumerate() {
+        std::fs::create_dir(place.path("bank")).unwrap();
+        place.tune(&["-m", &model, "--base_result", base]).expect(0, &[]);
+        // What the old bank added the new one adds, and nothing was measured that would be kept.
+        assert_eq!(place.results().len(), index + 1);
+        let summary = |directory: &str| {
+            let mut files = std::fs::read_dir(place.path(directory)).unwrap().map(|entry| entry.unwrap().path());
+            let file = files.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("aoe_result_opat_"));
+            let result: Value = serde_json::from_slice(&std::fs::read(file.unwrap()).unwrap()).unwrap();
+            result[1]["OPAT"]["repo_summary"].clone()
+        };
+        assert_eq!(summary("work"), summary("first"));
+        assert_eq!(kept("bank"), 0);
+        std::fs::remove_dir_all(place.path("bank")).unwrap();
+    }
+    std::fs::rename(place.path("old"), place.path("bank")).unwrap();
+    place.tune(&["-m", &model, "--base_result=first"]).expect(0, &[]);
+    assert_eq!(kept("bank"), first);
+    place.tune(&["-m", &model, "--base_result=home"]).expect(2, &["base_result", "home"]);
+}
+
 #[test]
 fn the_improvement_printed_is_that_of_the_result_file() {
     let place = Place::new();
@@ -122,6 +232,39 @@ fn a_second_run_reads_what_the_first_wrote_into_the_bank() {
     let summary = &place.results()[0][1]["OPAT"]["repo_summary"];
     // What the first run left at CANN's default may profit from what it kept for others.
     assert_eq!(summary["repo_hit_num"], added);
+}
+
+#[test]
+fn the_bank_of_an_installed_cann_is_read_below_the_users_and_never_written() {
+    let place = Place::new();
+    place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
+    let added = place.results()[0][1]["OPAT"]["repo_summary"]["repo_add_num"].clone();
+    // What was found becomes what an installation ships: its bank files, without what lies beside them.
+    let built_in = place.path("cann/opp/built-in/data/op/Ascend910B2/unified_bank");
+    std::fs::create_dir_all(&built_in).unwrap();
+    let bank_files = |directory: &Path| -> Vec<(PathBuf, Vec<u8>)> {
+        let files = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).filter(|p| p.is_file());
+        let mut files: Vec<_> = files.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
+        files.sort();
+        files
+    };
+    for (path, content) in bank_files(&place.path("bank/Ascend910B2/unified_bank")) {
+        std::fs::write(built_in.join(path.file_name().unwrap()), content).unwrap();
+    }
+    let shipped = bank_files(&built_in);
+    assert!(!shipped.is_empty());
+    for folder in ["bank", "work"] {
+        std::fs::remove_dir_all(place.path(folder)).unwrap();
+        std::fs::create_dir(place.path(folder)).unwrap();
+    }
+    let arguments = ["--job_type=2", "--backend=simulator", "--max_tuning_count=8", "-m", &model("resnet50.onnx")];
+    let mut command = place.command(&arguments);
+    command.env("ASCEND_HOME_PATH", place.path("cann"));
+    Answer::of(command.output().unwrap()).expect(0, &[]);
+    let summary = &place.results()[0][1]["OPAT"]["repo_summary"];
+    assert_eq!(summary["repo_hit_num"], added);
+    assert_eq!(bank_files(&built_in), shipped);
+    assert!(!built_in.join(".aoe").exists());
 }
 
 #[test]
@@ -162,16 +305,15 @@ fn what_cannot_be_tuned_is_named_and_nothing_is_called_finished() {
         (&["--model=empty.onnx", "-j", "2"], 1, &["empty.onnx"]),
         (&["--model=work", "-j", "2"], 1, &["work"]),
         (&["--model_path=none", "-j", "2"], 1, &["EG0010", "none"]),
-        (&["--model", &resnet], 2, &["EG0000", "--job_type is mandatory"]),
         (&["-j", "2"], 2, &["EG0000", "--model=FILE"]),
         (&[], 2, &["EG0000", "aoe -h"]),
         (&["--model", &resnet, "--job_type=9"], 2, &["EG0003", "job_type", "`9`"]),
         (&["--model", &resnet, "--job-tpye=2"], 2, &["EG0000", "--job-tpye", "--job_type"]),
         (&["--model", &resnet, "-j", "2", "--input_shape=nosuch:1,2"], 2, &["EG0003", "nosuch"]),
         (&["--model", &resnet, "-j", "2", "--soc_version=Ascend1"], 2, &["EG0003", "Ascend1"]),
-        (&["--model", &resnet, "-j", "1"], 1, &["not supported"]),
+        (&["--model", &resnet, "-j", "1", "--reload"], 2, &["EG0003", "reload", "aoe_workspace"]),
         (&["--model", &resnet, "-j", "gdat"], 1, &["not supported"]),
-        (&["--singleop=op.json", "-j", "2"], 1, &["singleop", "not supported"]),
+        (&["--singleop=op.json", "-j", "2"], 1, &["EG0011", "op.json"]),
         (&["--model", &resnet, "-j", "2", "--backend=ascend"], 1, &["EG0012", "ascend"]),
         (&["--model", &resnet, "-j", "2", "--config=none.json"], 1, &["EG0011", "none.json"]),
     ] {
@@ -188,7 +330,8 @@ fn a_configuration_file_gives_options_and_its_mistakes_are_named() {
     let resnet = model("resnet50.onnx");
     let good = r#"{"job_type": "subgraph", "max_tuning_count": 8, "target_metric": "throughput"}"#;
     std::fs::write(&config, good).unwrap();
-    place.run(&["--config=options.json", "--model", &resnet]).expect(1, &["not supported"]);
+    let answer = place.run(&["--config=options.json", "--model", &resnet]).expect(0, &[]);
+    assert!(answer.stdout.contains("Subgraphs") && !answer.stdout.contains("operators"), "{answer:#?}");
     place.run(&["--config=options.json", "--model", &resnet, "-j", "operator"]).expect(0, &[]);
     std::fs::write(&config, r#"{"job_tpye": 2}"#).unwrap();
     place.run(&["--config=options.json", "--model", &resnet]).expect(2, &["EG0001", "options.json", "`job_tpye`"]);
@@ -265,4 +408,27 @@ fn an_interrupt_saves_what_was_found_and_says_so() {
     assert!(said.contains("cancelled") && !stdout.contains("Aoe process finished"), "{said}\n{stdout}");
     let results = place.results();
     assert_eq!(results[0][1]["OPAT"]["opat_tuning_result"], "tuning incomplete");
+}
+
+#[test]
+fn without_a_job_type_subgraphs_are_tuned_and_then_the_operators_that_they_leave() {
+    let place = Place::new();
+    let bert = model("bert_base.onnx");
+    let common = ["--backend=simulator", "--soc_version=Ascend310P3", "--max_tuning_count=4", "-m", &bert];
+    let answer = place.run(&common).expect(0, &[]);
+    assert!(answer.stdout.contains("Subgraphs") && answer.stdout.contains("Slowest operators"), "{answer:#?}");
+    let sections = |name: &str| place.results().into_iter().filter(|r| r[1].get(name).is_some()).count();
+    assert_eq!([sections("SGAT"), sections("OPAT")], [1, 1]);
+    let bank = std::fs::read_to_string(place.path("bank/ascend310p3_l2cache_aoe.json")).unwrap();
+    assert!(bank.starts_with("{\"version\": \"2.1\"}\n{\"feature\""), "{}", &bank[..80]);
+    let air = place.air_of("bert_base");
+    for attribute in ["fusion_scope", "_aoe_ub_pass", "_aoe_tiling"] {
+        assert!(air.windows(attribute.len()).any(|window| window == attribute.as_bytes()), "{attribute}");
+    }
+    // Known now; the option names another bank, which knows nothing.
+    let again = place.run(&[&["-j", "1"], &common[..]].concat()).expect(0, &[]);
+    assert!(again.stdout.contains(" 0 added to the bank"), "{again:#?}");
+    let option = format!("--ge.mdl_bank_path={}", place.path("other").display());
+    let other = place.run(&[&["-j", "1", &option], &common[..]].concat()).expect(0, &[]);
+    assert!(!other.stdout.contains(" 0 added to the bank") && place.path("other").is_dir(), "{other:#?}");
 }

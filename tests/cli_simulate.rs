@@ -193,7 +193,7 @@ fn explanations_are_text_or_a_trace() {
     expect(&trace, 0, &[]);
     let trace: Value = serde_json::from_slice(&std::fs::read(place.path("trace.json")).unwrap()).unwrap();
     assert!(trace["traceEvents"].as_array().unwrap().len() > 20);
-    expect(&place.feed(&["--explain=picture"], CASE), 2, &["picture"]);
+    expect(&place.run(&["--explain=picture"]), 2, &["picture"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Real networks through the ONNX reader: the bundled ones, and with `LIBAOE_MODELS` set to a
-//! directory every `.onnx` file below it.
+//! Real networks through the readers: the bundled ones, and with `LIBAOE_MODELS` set to a directory
+//! every `.onnx` file below it and what its index lists in other formats.
 
-use aoe::frontend::{Framework, InputOptions, bind_inputs, load_file, load_memory, onnx};
+use aoe::frontend::{Framework, InputOptions, air, bind_inputs, load_file, load_memory, om, onnx};
 use aoe::graph::{CONST, DATA, DataType, Graph, NodeId, TensorDesc, infer};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
@@ -117,6 +117,30 @@ fn every_model_at_hand_loads_with_all_operators_mapped_and_all_shapes_known() {
     }
 }
 
+/// The kernels of a graph, with the names of their nodes.
+fn kernels(graph: &Graph) -> Vec<(String, String)> {
+    let lowered = lower(graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
+    lowered.kernels.iter().map(|k| (graph.node(k.node).name.clone(), format!("{:?}", k.workload))).collect()
+}
+
+#[test]
+fn every_model_at_hand_is_the_same_network_as_an_air_file_and_in_an_om_file() {
+    for path in models_at_hand() {
+        let graph = load_file(&path, None, &options(&path)).unwrap();
+        let (expected, written) = (kernels(&graph), air::encode_model(&graph).unwrap());
+        for (bytes, framework) in
+            [(written.clone(), Framework::Air), (om::encode_graph(&graph).unwrap(), Framework::Om)]
+        {
+            let again = load_memory(&bytes, "file", None, &InputOptions::default()).unwrap();
+            let forced = load_memory(&bytes, "file", Some(framework), &InputOptions::default()).unwrap();
+            assert_eq!(kernels(&again), expected, "{} {framework:?}", path.display());
+            for read in [again, forced] {
+                assert!(air::encode_model(&read).unwrap() == written, "{} {framework:?}", path.display());
+            }
+        }
+    }
+}
+
 /// A graph without what its file says of the tensors inside it.
 fn without_hints(graph: &Graph) -> Graph {
     let mut bare = graph.clone();
@@ -172,7 +196,7 @@ fn models_at_hand_cost_the_multiplications_their_index_states() {
     for line in index.lines().skip(1) {
         let fields = csv_fields(line);
         let path = root.join(&fields[0]);
-        if path.extension().is_some_and(|suffix| suffix == "onnx") {
+        if path.extension().is_some_and(|suffix| ["onnx", "prototxt", "pb"].iter().any(|s| suffix == *s)) {
             let graph = load_file(&path, None, &options(&path)).unwrap();
             assert_eq!(macs(&graph).to_string(), fields[9], "{}", fields[0]);
         }

@@ -120,7 +120,7 @@ impl Tiling {
             l2: L2Tiling::default(),
             split_k: SplitK::None,
             output: OutputPath::Direct,
-            tiling_digits: 0,
+            unmodelled: std::collections::BTreeMap::new(),
         })
     }
 }

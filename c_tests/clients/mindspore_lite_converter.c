@@ -32,8 +32,13 @@ TEST(mindspore_lite_converter_sees_a_failure_by_the_missing_line) {
     CHECK(strstr(output_of(command), "Aoe process finished") == NULL);
 }
 
-TEST(mindspore_lite_converter_writes_air_first_which_is_not_built) {
+TEST(mindspore_lite_converter_writes_air_first_and_has_it_tuned) {
+    char command[2048];
     AoeGraph *graph = small_network();
-    CHECK_STATUS(AOE_ERROR_UNSUPPORTED, AoeGraphSaveFile(graph, "net.air"));
+    CHECK_OK(AoeGraphSaveFile(graph, "net.air"));
     AoeGraphDestroy(graph);
+    snprintf(command, sizeof command, "'%s' --framework=1 --model=net.air --job_type=2 --max_tuning_count=8 2>&1", AOE_COMMAND);
+    const char *printed = output_of(command);
+    if (strstr(printed, "Aoe process finished") == NULL) CHECK_FAIL("%s", printed);
+    CHECK(remove("net.air") == 0);
 }

@@ -1,5 +1,6 @@
 //! All exports in one table, for programs that look up one symbol only.
 
+use super::bank::{AoeBank, AoeBankClose, AoeBankMerge, AoeBankMerged, AoeBankOpen, AoeBankQuery};
 use super::callback::{AoeLogCallback, AoeProgressCallback, AoeSetLogCallback, AoeSetProgressCallback};
 use super::error::{AoeGetLastError, AoeGetStatusName, AoeStatus};
 use super::graph::{
@@ -177,6 +178,31 @@ pub struct AoeApi {
     pub SearchGetReport:
         unsafe extern "C" fn(search: *const AoeSearch, buffer: *mut c_char, size: *mut usize) -> AoeStatus,
     pub SearchDestroy: unsafe extern "C" fn(search: *mut AoeSearch),
+    pub BankOpen: unsafe extern "C" fn(
+        paths: *const *const c_char,
+        path_count: usize,
+        options: *const AoeOption,
+        option_count: usize,
+        bank: *mut *mut AoeBank,
+    ) -> AoeStatus,
+    pub BankQuery: unsafe extern "C" fn(
+        bank: *const AoeBank,
+        op_type: *const c_char,
+        kind: i32,
+        key: *const c_void,
+        key_size: usize,
+        buffer: *mut c_char,
+        size: *mut usize,
+    ) -> AoeStatus,
+    pub BankMerge: unsafe extern "C" fn(
+        sources: *const *const c_char,
+        source_count: usize,
+        into: *const c_char,
+        built_in: *const *const c_char,
+        built_in_count: usize,
+        merged: *mut AoeBankMerged,
+    ) -> AoeStatus,
+    pub BankClose: unsafe extern "C" fn(bank: *mut AoeBank),
 }
 
 static API: AoeApi = AoeApi {
@@ -228,6 +254,10 @@ static API: AoeApi = AoeApi {
     SearchBest: AoeSearchBest,
     SearchGetReport: AoeSearchGetReport,
     SearchDestroy: AoeSearchDestroy,
+    BankOpen: AoeBankOpen,
+    BankQuery: AoeBankQuery,
+    BankMerge: AoeBankMerge,
+    BankClose: AoeBankClose,
 };
 
 /// See `include/aoe.h`.

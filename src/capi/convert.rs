@@ -91,6 +91,21 @@ unsafe fn text_at<'a>(pointer: *const c_char, name: &'static str, place: &str) -
     })
 }
 
+/// An array of strings, none of which is NULL.
+///
+/// # Safety
+/// As [`array()`] for the array, as [`text`] for each.
+pub(super) unsafe fn texts<'a>(
+    pointer: *const *const c_char,
+    count: usize,
+    name: &'static str,
+) -> Result<Vec<&'a str>> {
+    // SAFETY: passed on.
+    let pointers = unsafe { array(pointer, count, name) }?;
+    // SAFETY: passed on.
+    pointers.iter().enumerate().map(|(i, text)| unsafe { text_at(*text, name, &format!("entry {i} ")) }).collect()
+}
+
 /// Options, copied.
 ///
 /// # Safety
@@ -195,7 +210,11 @@ impl TextOut<'_> {
 
     /// Writes the text and its size, or the size alone where there is no buffer or too small a one.
     pub(super) fn write(self, text: &str) -> Result<()> {
-        let text = without_nul(text);
+        self.write_bytes(without_nul(text).as_bytes())
+    }
+
+    /// As [`TextOut::write`], for a text that holds no NUL.
+    pub(super) fn write_bytes(self, text: &[u8]) -> Result<()> {
         let given = std::mem::replace(self.size, text.len() + 1);
         if self.buffer.is_null() {
             return Ok(());

@@ -89,9 +89,8 @@ pub unsafe extern "C" fn AoeGraphLoadMemory(
 pub unsafe extern "C" fn AoeGraphSaveFile(graph: *const AoeGraph, path: *const c_char) -> AoeStatus {
     guard("AoeGraphSaveFile", || {
         // SAFETY: the header's contract.
-        let (_, path) = unsafe { (reference(graph, "graph")?, text(path, "path")?) };
-        let reason = "no version writes AIR yet".to_owned();
-        Err(Error::Unsupported { what: format!("writing {path}"), reason })
+        let (graph, path) = unsafe { (reference(graph, "graph")?, text(path, "path")?) };
+        frontend::save_file(&graph.0, Path::new(path))
     })
 }
 

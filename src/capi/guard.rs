@@ -15,9 +15,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// tables that the lower floors keep valid at every step; a caller's own graph may be half changed,
 /// which no function mistakes for memory it may not touch.
 pub(super) fn guard(function: &str, body: impl FnOnce() -> Result<()>) -> AoeStatus {
+    guard_reader(function, || crate::session::check_process().and_then(|()| body()))
+}
+
+/// Runs the body of an export that only reads what its arguments point to, takes no lock and starts no thread:
+/// a forked child may do that, and the system call that would tell it apart costs more than such a body.
+pub(super) fn guard_reader(function: &str, body: impl FnOnce() -> Result<()>) -> AoeStatus {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // The text is made inside the guard as well: it runs our code too.
-        crate::session::check_process().and_then(|()| body()).map_err(|e| (e.status(), e.to_string()))
+        body().map_err(|e| (e.status(), e.to_string()))
     }));
     let (status, message) = match outcome {
         Ok(Ok(())) => {

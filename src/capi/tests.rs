@@ -229,7 +229,7 @@ fn malformed_descriptions_are_refused() {
     refuse(&tensor(&[1, 0], 1), "[1,0]");
     refuse(&tensor(&[1], 5), "5 is no data type");
     refuse(&tensor(&[1], -1), "-1 is no data type");
-    refuse(&AoeTensor { format: 5, ..tensor(&[1], 1) }, "5 is no format");
+    refuse(&AoeTensor { format: 55, ..tensor(&[1], 1) }, "55 is no format");
     refuse(&AoeTensor { format: 0x102, ..tensor(&[1], 1) }, "258 is no format");
     refuse(&tensor(&[1; AOE_MAX_RANK + 1], 1), "65");
     refuse(&AoeTensor { data_size: 2, ..tensor(&[1], 1) }, "data_size");

@@ -3,13 +3,15 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{search, simulate, soc};
+use crate::{bank, search, simulate, soc};
+use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
+use aoe::spelling;
 use aoe::status::{Error, Result};
 use clap::builder::{Arg, ArgAction, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, error};
+use clap::{ArgMatches, error, value_parser};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,12 +20,12 @@ use std::sync::Arc;
 pub struct Subcommand {
     /// Its name and arguments.
     pub arguments: fn() -> Command,
-    /// Does its work.
-    pub run: fn(&ArgMatches, &Arc<Console>) -> Result<()>,
+    /// Does its work and answers the exit status.
+    pub run: fn(&ArgMatches, &Arc<Console>) -> Result<u8>,
 }
 
 /// Every sub-command.
-const COMMANDS: &[Subcommand] = &[search::COMMAND, simulate::COMMAND, soc::COMMAND];
+const COMMANDS: &[Subcommand] = &[bank::COMMAND, search::COMMAND, simulate::COMMAND, soc::COMMAND];
 
 /// What a command line asks for.
 pub enum Request {
@@ -40,9 +42,10 @@ pub enum Request {
 /// Fails with [`Error::CommandLine`] for what is not an option, with [`Error::Option`] for a malformed value and
 /// as [`config::read`] does.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
-    let matches = match command().try_get_matches_from(utf8(arguments)?) {
+    let arguments = utf8(arguments)?;
+    let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
-        Err(error) => return translate(&error),
+        Err(error) => return translate(&error, &arguments),
     };
     if let Some((name, matches)) = matches.subcommand()
         && let Some(command) = COMMANDS.iter().find(|c| (c.arguments)().get_name() == name)
@@ -88,8 +91,8 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")
         .override_usage(
-            "aoe --model=FILE --job_type=2 [OPTIONS]\n       \
-             aoe --model_path=DIR --job_type=2 [OPTIONS]\n       \
+            "aoe --model=FILE [--job_type=1|2] [OPTIONS]\n       \
+             aoe --model_path=DIR [--job_type=1|2] [OPTIONS]\n       \
              aoe COMMAND",
         )
         .after_help(
@@ -126,7 +129,24 @@ pub fn argument(spec: &'static OptionSpec) -> Arg {
         Kind::Shapes => argument.value_name("SHAPES"),
         Kind::IntegerList => argument.value_name("NUMBERS"),
         Kind::Text => argument.value_name("TEXT"),
+        Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST).value_name("DIR"),
     }
+}
+
+/// The arguments of a sub-command that searches: the seed, with a help of its own, and the algorithm.
+pub fn search_arguments(help_of_seed: &'static str) -> [Arg; 2] {
+    let argument = |name: &'static str, value: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).default_value(default).help(help)
+    };
+    [
+        argument("seed", "NUMBER", "0", help_of_seed).value_parser(value_parser!(u64)),
+        argument("algorithm", "WORD", "auto", "Search algorithm").value_parser(Algorithm::NAMES.to_vec()),
+    ]
+}
+
+/// The algorithm that [`search_arguments`] was given.
+pub fn algorithm(matches: &ArgMatches) -> Algorithm {
+    matches.get_one::<String>("algorithm").and_then(|name| Algorithm::named(name)).unwrap_or_default()
 }
 
 /// The groups of options in the help, in its order.
@@ -157,7 +177,7 @@ fn help(spec: &OptionSpec) -> String {
 }
 
 /// What clap has to say, as a text to print or as an error of ours.
-fn translate(error: &error::Error) -> Result<Request> {
+fn translate(error: &error::Error, arguments: &[String]) -> Result<Request> {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
         _ => "",
@@ -169,7 +189,7 @@ fn translate(error: &error::Error) -> Result<Request> {
                 "" => context(ContextKind::InvalidSubcommand),
                 word => word,
             };
-            unknown(word)
+            unknown(word, arguments)
         }
         ErrorKind::MissingRequiredArgument => {
             let missing = match error.get(ContextKind::InvalidArg) {
@@ -187,7 +207,15 @@ fn translate(error: &error::Error) -> Result<Request> {
 }
 
 /// What to say about a word that is neither an option nor a sub-command.
-fn unknown(word: &str) -> String {
+fn unknown(word: &str, arguments: &[String]) -> String {
+    if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name)) {
+        let verbs: Vec<_> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        if !word.starts_with('-') && !arguments.get(2).is_some_and(|verb| verbs.contains(verb)) {
+            let hint = spelling::nearest(word, verbs.iter().map(String::as_str));
+            let hint = hint.map(|verb| format!("; did you mean `{verb}`?")).unwrap_or_default();
+            return format!("`aoe {}` has no command `{word}`{hint} It has: {}", command.get_name(), verbs.join(", "));
+        }
+    }
     if options::find(word.trim_start_matches('-')).is_some_and(|_| word.starts_with("--")) {
         return format!("option `{word}` does not belong to this command");
     }
@@ -197,6 +225,11 @@ fn unknown(word: &str) -> String {
     }
     let names: Vec<_> = COMMANDS.iter().map(|command| (command.arguments)().get_name().to_owned()).collect();
     format!("`{word}` is not a command (there is: {}); a model is given with --model={word}", names.join(", "))
+}
+
+/// The sub-command of this name, where it has commands of its own.
+fn with_verbs(name: &str) -> Option<Command> {
+    COMMANDS.iter().map(|command| (command.arguments)()).find(|c| c.get_name() == name && c.has_subcommands())
 }
 
 #[cfg(test)]

@@ -74,6 +74,11 @@ impl Console {
         self.streams().bar = bar;
     }
 
+    /// Whether nobody reads on, or stdout takes no more for another reason.
+    pub fn is_closed(&self) -> bool {
+        self.streams().closed.is_some()
+    }
+
     /// Fails when results could not be printed, unless the reader just went away.
     pub fn finish(&self) -> Result<()> {
         match self.streams().closed.take() {

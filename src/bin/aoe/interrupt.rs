@@ -1,8 +1,9 @@
-//! Ctrl-C and `kill`: the first asks the work to stop and save, the second ends the process at once.
+//! Ctrl-C, `kill` and a terminal that goes away: the first asks the work to stop and save, the second Ctrl-C or
+//! `kill` ends the process at once.
 
 use crate::console::Console;
 use aoe::status::{Error, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,6 +11,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Exit status after an interrupt, as shells expect it of SIGINT.
 pub const EXIT_STATUS: u8 = 130;
+
+/// The signals that ask for an end. SIGHUP is not listened to where it is ignored: `nohup` means that the work
+/// goes on.
+fn signals() -> std::io::Result<Signals> {
+    let asked: &[i32] = if is_ignored(SIGHUP) { &[SIGINT, SIGTERM] } else { &[SIGINT, SIGTERM, SIGHUP] };
+    Signals::new(asked)
+}
+
+/// Whether this process was started with a signal ignored; so taken where the system does not tell.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_none_or(|mask| mask >> (signal - 1) & 1 == 1)
+}
 
 /// Whether the user interrupted, and what is to stop then.
 #[derive(Default)]
@@ -24,15 +40,19 @@ impl Interrupt {
     pub fn listen(console: &Arc<Console>) -> Result<Arc<Interrupt>> {
         let interrupt = Arc::new(Interrupt::default());
         let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let mut signals = signals().map_err(failed)?;
         let (listener, console) = (Arc::clone(&interrupt), Arc::clone(console));
-        let listen = move || signals.forever().for_each(|_| listener.arrived(&console));
+        let listen = move || signals.forever().for_each(|signal| listener.arrived(signal, &console));
         std::thread::Builder::new().name("signals".to_owned()).spawn(listen).map_err(failed)?;
         Ok(interrupt)
     }
 
-    fn arrived(&self, console: &Console) {
+    fn arrived(&self, signal: i32, console: &Console) {
         if self.came.swap(true, Ordering::AcqRel) {
+            if signal == SIGHUP {
+                // The shell and the system both send one when a terminal goes away.
+                return;
+            }
             std::process::exit(EXIT_STATUS.into());
         }
         if let Some(stop) = self.stop.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
@@ -68,12 +88,12 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Begins to listen: SIGINT and SIGTERM then remove the file and end the process, which may be waiting
+    /// Begins to listen: SIGINT, SIGTERM and SIGHUP then remove the file and end the process, which may be waiting
     /// for input. Fails when the system gives no thread or pipe for it.
     pub fn listen() -> Result<Arc<Unfinished>> {
         let unfinished = Arc::new(Unfinished::default());
         let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
+        let mut signals = signals().map_err(failed)?;
         let listener = Arc::clone(&unfinished);
         let listen = move || {
             if signals.forever().next().is_some() {

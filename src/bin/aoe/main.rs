@@ -11,9 +11,11 @@
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
 //! | `soc` | the sub-command `aoe soc` |
+//! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod bank;
 mod config;
 mod console;
 mod interrupt;
@@ -34,6 +36,8 @@ use console::Console;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Exit status when all is well.
+const DONE: u8 = 0;
 /// Exit status of a failure while working.
 const FAILED: u8 = 1;
 /// Exit status of a mistake in the command line, in an option or in a configuration file.
@@ -41,9 +45,11 @@ const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
     let console = Arc::new(Console::default());
-    let outcome = run(&console).and_then(|()| console.finish());
+    // A limit of file sizes fails the write, which says so; unheard, the signal would end the process on the spot.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+    let outcome = run(&console).and_then(|status| console.finish().map(|()| status));
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => ExitCode::from(status),
         Err(error) => {
             console.error(&error);
             ExitCode::from(match error.status() {
@@ -55,13 +61,14 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(console: &Arc<Console>) -> Result<()> {
+/// Does what the command line asks for and answers the exit status.
+fn run(console: &Arc<Console>) -> Result<u8> {
     match arguments::parse(std::env::args_os())? {
         Request::Print(text) => {
             console.text(&text);
-            Ok(())
+            Ok(DONE)
         }
         Request::Command(command, matches) => (command.run)(&matches, console),
-        Request::Tune(settings) => tune::run(&settings, console),
+        Request::Tune(settings) => tune::run(&settings, console).map(|()| DONE),
     }
 }

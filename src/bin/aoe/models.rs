@@ -1,22 +1,23 @@
 //! Which model files a command line asks to tune.
 
 use crate::settings::Settings;
+use aoe::frontend;
+use aoe::session;
 use aoe::status::{Error, Result};
 use std::path::{Path, PathBuf};
-
-/// Suffixes of the model files that `--model_path` picks out of a directory.
-const SUFFIXES: [&str; 4] = ["onnx", "air", "pb", "prototxt"];
 
 /// The models to tune.
 #[derive(Debug, PartialEq)]
 pub enum Models {
     /// The one of `--model`.
     One(PathBuf),
+    /// The operators of `--singleop`.
+    SingleOps(PathBuf),
     /// Those of `--model_path`, by name, and the other files that lie there.
     Directory {
         /// Never empty.
         models: Vec<PathBuf>,
-        /// Files that no suffix names a model.
+        /// Files that neither suffix nor content makes a model.
         others: Vec<PathBuf>,
     },
 }
@@ -24,22 +25,28 @@ pub enum Models {
 impl Models {
     /// The models that the options name.
     ///
-    /// Fails with [`Error::CommandLine`] when they name none or both forms, and with [`Error::Directory`] when
+    /// Fails with [`Error::CommandLine`] when they name none or several forms, or one file for the results of a
+    /// directory, and with [`Error::Directory`] when
     /// the directory cannot be read or holds no model.
     pub fn of(settings: &Settings) -> Result<Models> {
-        if let Some(option) = ["singleop", "om"].into_iter().find(|name| settings.get(name).is_some()) {
+        if settings.get("om").is_some() {
             let reason = "give a model with --model=FILE".to_owned();
-            return Err(Error::UnsupportedOption { option: option.to_owned(), reason });
+            return Err(Error::UnsupportedOption { option: "om".to_owned(), reason });
         }
-        match (settings.get("model"), settings.get("model_path")) {
-            (Some(model), None) => Ok(Models::One(model.into())),
-            (None, Some(directory)) => read_directory(Path::new(directory)),
-            (None, None) => {
-                Err(Error::CommandLine { reason: "no model: give --model=FILE or --model_path=DIR".to_owned() })
+        let misused = |reason: &str| Err(Error::CommandLine { reason: reason.to_owned() });
+        match (settings.get("model"), settings.get("model_path"), settings.get("singleop")) {
+            (Some(model), None, None) => Ok(Models::One(model.into())),
+            (None, None, Some(file)) => Ok(Models::SingleOps(file.into())),
+            (None, Some(directory), None) => {
+                // Each model would overwrite the one before.
+                let one_file = |output: &str| !session::is_directory(output, Path::new(output));
+                if settings.get("output").is_some_and(one_file) {
+                    return misused("with --model_path, --output must be a directory; end it in /");
+                }
+                read_directory(Path::new(directory))
             }
-            (Some(_), Some(_)) => {
-                Err(Error::CommandLine { reason: "--model and --model_path exclude each other".to_owned() })
-            }
+            (None, None, None) => misused("no model: give --model=FILE, --model_path=DIR or --singleop=FILE"),
+            _ => misused("--model, --model_path and --singleop exclude each other"),
         }
     }
 }
@@ -53,13 +60,10 @@ fn read_directory(directory: &Path) -> Result<Models> {
         if hidden || path.is_dir() {
             continue;
         }
-        let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
-        let is_model = suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix.as_str()));
-        if is_model { &mut models } else { &mut others }.push(path);
+        if frontend::is_model_file(&path) { &mut models } else { &mut others }.push(path);
     }
     if models.is_empty() {
-        let reason = format!("it holds no file that ends in .{}", SUFFIXES.join(", ."));
-        return Err(Error::directory("tune", directory, reason));
+        return Err(Error::directory("tune", directory, "no file in it is a model, by its suffix or its content"));
     }
     models.sort();
     others.sort();

@@ -46,12 +46,12 @@ impl Meter {
     }
 
     fn tell(&mut self, progress: &Progress, network: &str) {
-        let Progress { done, total, .. } = *progress;
+        let Progress { done, total, unit, .. } = *progress;
         let quarters = (done * 4).checked_div(total).unwrap_or(0);
         if done == 0 {
-            self.console.notice("INFO", &format!("{}: {total} distinct operators", self.model));
+            self.console.notice("INFO", &format!("{}: {total} distinct {unit}", self.model));
         } else if quarters > self.quarters && done < total {
-            self.console.notice("INFO", &format!("{}: {done} of {total} operators, {network}", self.model));
+            self.console.notice("INFO", &format!("{}: {done} of {total} {unit}, {network}", self.model));
         }
         self.quarters = quarters;
     }

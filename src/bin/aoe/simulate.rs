@@ -1,5 +1,6 @@
 //! `aoe simulate`: cases in, predictions out.
 
+use crate::DONE;
 use crate::arguments::{self, Subcommand};
 use crate::console::Console;
 use crate::settings::Settings;
@@ -13,7 +14,7 @@ use std::io::{self, BufRead, ErrorKind, Read};
 use std::sync::Arc;
 
 /// `aoe simulate`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
 
 fn arguments() -> Command {
     let file = |name: &'static str, help: &'static str| {

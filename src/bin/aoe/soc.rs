@@ -1,5 +1,6 @@
 //! `aoe soc`: the SoCs that can be tuned for.
 
+use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
 use crate::table::{Align, table};
@@ -9,7 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe soc [NAME]`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
 
 fn arguments() -> Command {
     Command::new("soc")

@@ -1,6 +1,7 @@
 //! Where cases come from and answers go to: files, pipes, the standard streams.
 
 use crate::interrupt::Unfinished;
+use aoe::output_file::directory_of;
 use aoe::status::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
@@ -82,7 +83,7 @@ impl Output {
             Err(e) if e.kind() == ErrorKind::NotFound => 0o666,
             Err(e) => return Err(failed(e)),
         };
-        let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let directory = directory_of(&path);
         let permissions = std::fs::Permissions::from_mode(mode);
         // Bits that the umask takes away from a new file are given to one that replaces another.
         let mut builder = tempfile::Builder::new();

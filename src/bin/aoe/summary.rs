@@ -26,11 +26,21 @@ pub struct Summary {
     pub after_us: f64,
     kernels: Vec<Kernel>,
     finished: bool,
+    subgraphs: Option<Subgraphs>,
     #[serde(rename = "summary")]
     counts: Counts,
     #[serde(rename = "tuning_time(s)")]
     seconds: f64,
+    tuned_model: Option<TunedModel>,
     unmapped: Vec<Unmapped>,
+}
+
+/// The files of the tuned model.
+#[derive(Debug, Deserialize)]
+struct TunedModel {
+    air: PathBuf,
+    om: PathBuf,
+    content: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -56,6 +66,49 @@ struct Counts {
     unsatisfied: usize,
     #[serde(rename = "total_num")]
     total: usize,
+}
+
+/// What became of the subgraphs, where these were tuned.
+#[derive(Debug, Default, Deserialize)]
+struct Subgraphs {
+    bank: Option<PathBuf>,
+    before_us: f64,
+    after_us: f64,
+    #[serde(rename = "summary")]
+    counts: Counts,
+    traffic_before: Traffic,
+    traffic_after: Traffic,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Traffic {
+    launches: u64,
+}
+
+impl Subgraphs {
+    fn lines(&self) -> Vec<String> {
+        let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
+        let launches = (self.traffic_before.launches, self.traffic_after.launches);
+        let told = format!(
+            "{}; {before:.3} ms before, {after:.3} ms after by the simulator; {} launches before, {} after",
+            self.counts.text("distinct"),
+            launches.0,
+            launches.1
+        );
+        let mut lines = vec![labelled("Subgraphs", &told)];
+        lines.extend(self.bank.as_ref().map(|bank| labelled("", &format!("recorded in {}", bank.display()))));
+        lines
+    }
+}
+
+impl Counts {
+    fn text(&self, what: &str) -> String {
+        let Counts { added, updated, reserved, unsatisfied, total } = self;
+        format!(
+            "{total} {what}: {added} added to the bank, {updated} updated there, \
+             {reserved} kept from it, {unsatisfied} left at CANN's default"
+        )
+    }
 }
 
 /// One distinct operator of the network.
@@ -120,14 +173,21 @@ impl Summary {
         let mut lines = vec![
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
             labelled("Network", &self.network()),
-            labelled("Tuned", &self.tuned()),
         ];
-        lines.push(String::new());
-        lines.extend(self.operators());
-        lines.push(String::new());
+        lines.extend(self.subgraphs.iter().flat_map(Subgraphs::lines));
+        if !self.kernels.is_empty() {
+            lines.push(labelled("Tuned", &self.tuned()));
+            lines.push(String::new());
+            lines.extend(self.operators());
+            lines.push(String::new());
+        }
         lines.extend(self.unmapped_line());
         lines.extend(self.failed_line());
         lines.push(self.bank_line());
+        if let Some(TunedModel { air, om, content }) = &self.tuned_model {
+            lines.push(labelled("Model", &format!("{} ({content})", air.display())));
+            lines.push(labelled("", &om.display().to_string()));
+        }
         lines
     }
 
@@ -136,16 +196,14 @@ impl Summary {
         let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
         let distinct = self.kernels.len();
         let part = if self.finished { "" } else { ", as far as it was tuned" };
+        if distinct == 0 {
+            return format!("{before:.3} ms before, {after:.3} ms after{part}");
+        }
         format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
     }
 
     fn tuned(&self) -> String {
-        let Counts { added, updated, reserved, unsatisfied, total } = self.counts;
-        format!(
-            "{total} operators in {:.1} s: {added} added to the bank, {updated} updated there, \
-             {reserved} kept from it, {unsatisfied} left at CANN's default",
-            self.seconds
-        )
+        self.counts.text(&format!("operators in {:.1} s", self.seconds))
     }
 
     /// Where the bank lies.

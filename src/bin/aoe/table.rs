@@ -18,11 +18,9 @@ pub fn table<const N: usize>(columns: [(&str, Align); N], rows: &[[String; N]]) 
         return Vec::new();
     }
     let titles = columns.map(|(title, _)| title.to_owned());
-    let mut widths = titles.each_ref().map(|title| measure_text_width(title));
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = measure_text_width(cell).max(*width);
-        }
+    let mut widths = widths(rows);
+    for (width, title) in widths.iter_mut().zip(&titles) {
+        *width = measure_text_width(title).max(*width);
     }
     let line = |row: &[String; N]| {
         let cells = row.iter().zip(columns).zip(widths).map(|((cell, (_, align)), width)| pad(cell, align, width));
@@ -37,6 +35,28 @@ fn pad(cell: &str, align: Align, width: usize) -> String {
         Align::Left => format!("{cell}{blanks}"),
         Align::Right => format!("{blanks}{cell}"),
     }
+}
+
+/// Columns of the widest cell of each column.
+pub fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = measure_text_width(cell).max(*width);
+        }
+    }
+    widths
+}
+
+/// What cells may be as wide as, so that a row with two blanks between columns has room in `whole`: the widest
+/// give way first, and none below `least`.
+pub fn fitting<const N: usize>(mut widths: [usize; N], whole: usize, least: usize) -> [usize; N] {
+    let room = whole.saturating_sub(2 * N.saturating_sub(1));
+    while widths.iter().sum::<usize>() > room {
+        let Some(widest) = widths.iter_mut().max().filter(|width| **width > least) else { break };
+        *widest -= 1;
+    }
+    widths
 }
 
 /// A name that takes this many letters at most, its control characters written as escapes. Exporters
@@ -69,6 +89,13 @@ mod tests {
         assert_eq!(cut, "/encoder/xxxxx..ttention/MatMul");
         assert_eq!(middle_cut("conv1", 5), "conv1");
         assert_eq!(middle_cut("a\n", 9), "a\\n");
+    }
+
+    #[test]
+    fn the_widest_columns_give_way_to_a_narrow_terminal() {
+        assert_eq!(fitting([10, 40, 30], 100, 12), [10, 40, 30]);
+        assert_eq!(fitting([10, 40, 30], 64, 12), [10, 25, 25]);
+        assert_eq!(fitting([10, 40, 30], 20, 12), [10, 12, 12], "no narrower than that");
     }
 
     #[test]

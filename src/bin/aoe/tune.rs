@@ -7,7 +7,7 @@ use crate::progress::Meter;
 use crate::settings::Settings;
 use crate::summary::{Summary, labelled};
 use crate::table::{Align, table};
-use aoe::frontend;
+use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;
 use aoe::session::inputs::model_options;
 use aoe::session::{self, Flow, Session};
@@ -21,17 +21,16 @@ use std::time::Instant;
 /// Fails with [`Error::Cancelled`] after an interrupt, and with whatever stopped the tuning. Of several models
 /// each is tried; those that fail are named at once, and the error counts them.
 pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
-    if settings.get("job_type").is_none() {
-        let reason = "--job_type is mandatory: 1 tunes subgraphs, 2 operators, 4 gradients".to_owned();
-        return Err(Error::CommandLine { reason });
-    }
     let models = Models::of(settings)?;
     let interrupt = Interrupt::listen(console)?;
     session::logging::set_sink(Some(console::log_sink(console)));
-    session::initialize(settings.for_library())?;
+    // CANN's command line wants a job type; without one there is no reason to leave a job out.
+    let both = settings.get("job_type").is_none().then_some(("job_type", "1,2"));
+    session::initialize(settings.for_library().chain(both))?;
     let job = Job { settings, console, interrupt };
     let outcome = match &models {
-        Models::One(model) => job.tune_one(model),
+        Models::One(model) => job.tune_one(model, None),
+        Models::SingleOps(file) => job.tune_one(file, Some(Framework::SingleOp)),
         Models::Directory { models, others } => job.tune_all(models, others),
     };
     outcome.and(session::finalize())
@@ -52,9 +51,9 @@ struct Tuned {
 }
 
 impl Job<'_> {
-    /// `--model`: CANN's two lines, then the summary.
-    fn tune_one(&self, model: &Path) -> Result<()> {
-        let Tuned { summary, result_file, cancelled } = self.tune(model)?;
+    /// `--model` and `--singleop`: CANN's two lines, then the summary.
+    fn tune_one(&self, model: &Path, framework: Option<Framework>) -> Result<()> {
+        let Tuned { summary, result_file, cancelled } = self.tune(model, framework)?;
         if !cancelled {
             let (task, gain) = (&summary.graph, summary.improvement());
             self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
@@ -69,12 +68,13 @@ impl Job<'_> {
     fn tune_all(&self, models: &[PathBuf], others: &[PathBuf]) -> Result<()> {
         let started = Instant::now();
         for other in others {
-            self.console.notice("INFO", &format!("{}: not a model by its suffix, left out", other.display()));
+            self.console
+                .notice("INFO", &format!("{}: not a model by its suffix or content, left out", other.display()));
         }
         let mut tuned = Vec::new();
         let mut failed = 0;
         for model in models {
-            match self.tune(model) {
+            match self.tune(model, None) {
                 Ok(one) => {
                     if !one.cancelled {
                         self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph));
@@ -106,11 +106,11 @@ impl Job<'_> {
         }
     }
 
-    /// Loads and tunes one model.
-    fn tune(&self, model: &Path) -> Result<Tuned> {
+    /// Loads and tunes one model, of this framework or the one that the options tell.
+    fn tune(&self, model: &Path, framework: Option<Framework>) -> Result<Tuned> {
         self.interrupt.check()?;
-        let (framework, inputs) = model_options(self.settings.options())?;
-        let mut graph = frontend::load_file(model, framework, &inputs)?;
+        let (stated, inputs) = model_options(self.settings.options())?;
+        let mut graph = frontend::load_file(model, framework.or(stated), &inputs)?;
         // Exporters call every graph the same; the file's name tells a user which one it is.
         if let Some(stem) = model.file_stem() {
             graph.name = stem.to_string_lossy().into_owned();

@@ -37,7 +37,7 @@ fn sample(spec: &OptionSpec) -> &'static str {
         Kind::Shapes => "x:1,3",
         Kind::IntegerList => "1,2",
         Kind::Assignments => "k=v",
-        Kind::File | Kind::Path | Kind::Text => "a b/c.d",
+        Kind::File | Kind::Path | Kind::Job | Kind::Text => "a b/c.d",
     }
 }
 
@@ -119,6 +119,7 @@ fn documented() -> String {
                 Kind::Flag => "none".to_owned(),
                 Kind::File => "file".to_owned(),
                 Kind::Path => "path".to_owned(),
+                Kind::Job => "directory, or none".to_owned(),
                 Kind::Shapes => "`name:1,3,224,224;...`".to_owned(),
                 Kind::IntegerList => "`1,2,4`".to_owned(),
                 Kind::Assignments => "`key=value`".to_owned(),
