@@ -5,13 +5,16 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test fmt lint bench accuracy search-bench bank-bench nightly install clean
+.PHONY: help demo demo-host build test fmt lint bench accuracy search-bench bank-bench nightly install clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
 
 demo:    ## tune the bundled ResNet-50 on the simulator and show what was gained
 	@scripts/demo
+
+demo-host: ## tune a matrix product and a softmax that really run, on this machine's CPU
+	@scripts/demo-host
 
 build:   ## library and command line, release build, in target/release
 	@scripts/need cargo cc

@@ -25,10 +25,14 @@ fn link_arguments() {
     }
 }
 
+/// Files of lower floors that declare what C sees.
+const BELOW: [&str; 2] = ["src/backend/plugin/table.rs", "src/status.rs"];
+
 /// Writes `aoe_generated.h` into `OUT_DIR`; the source tree is never written to.
 fn generate_header() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let sources = rust_files(&root.join("src/capi"));
+    let mut sources = rust_files(&root.join("src/capi"));
+    sources.extend(BELOW.iter().map(|file| root.join(file)));
     let config = cbindgen::Config::from_file(root.join("cbindgen.toml")).expect("cbindgen.toml is readable");
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in &sources {
@@ -38,6 +42,7 @@ fn generate_header() {
     let header = builder.generate().expect("src/capi holds declarations that C can express");
     header.write_to_file(out.join("aoe_generated.h"));
     println!("cargo:rerun-if-changed=src/capi");
+    BELOW.iter().for_each(|file| println!("cargo:rerun-if-changed={file}"));
     println!("cargo:rerun-if-changed=cbindgen.toml");
 }
 

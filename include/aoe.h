@@ -924,6 +924,110 @@ AoeStatus AoeBankMerge(const char *const *sources, size_t source_count, const ch
  */
 void AoeBankClose(AoeBank *bank);
 
+/* ---- Backends of your own ------------------------------------------------------------------ */
+
+/*
+ * One value of a workload or of a schedule. Its name is the way to it in the JSON form, joined by points:
+ * "m", "dtype", "inputs.0.0.1" (second dimension of the first input), "l0.k_a". A value that JSON calls null
+ * has no field.
+ *
+ *   name    the name.
+ *   text    the text; NULL for a number.
+ *   number  the number; truth values are 0 and 1. 0 for a text.
+ */
+typedef struct AoeField {
+    const char *name;
+    const char *text;
+    double number;
+} AoeField;
+
+/*
+ * A kernel to be measured under one schedule. Valid during the call only. docs/backends.md lists the names.
+ *
+ *   struct_size   bytes of this structure as the library knows it; read only fields within it.
+ *   op_type       operator type, for example "MatMulV3".
+ *   workload      what has to be done: sizes in elements, types, layouts. workload_count: how many values.
+ *   schedule      how it is to be done: the tiling. schedule_count: how many values.
+ *   json          all of it as one JSON object: op, workload, schedule.
+ */
+typedef struct AoeCandidate {
+    size_t struct_size;
+    const char *op_type;
+    const AoeField *workload;
+    size_t workload_count;
+    const AoeField *schedule;
+    size_t schedule_count;
+    const char *json;
+} AoeCandidate;
+
+/*
+ * What a backend says of itself. The texts are the backend's and must stay as long as it may be used.
+ *
+ *   struct_size   bytes of this structure as the library knows it; write only fields within it.
+ *   name          1 to 64 letters, digits, '-', '_' and '.': its name in reports, in side files of banks, and for
+ *                 option `backend` where it is registered. Not auto, simulator or ascend.
+ *   detail        version, device and whatever else a reader of the report needs to judge its times.
+ *   soc           the part that is measured, which decides what tilings are legal: a name of `aoe soc`, or
+ *                 a description of it in JSON, which may name a `base` (docs/simulate.md). Option `soc_version`
+ *                 decides over it.
+ *   noisy         not 0: repeated measurements differ, and the leaders are measured again.
+ *   parallel      calls of `measure` at a time; 0 for any number.
+ *   measuring_us  about how long one measurement takes, in microseconds; 0 where that is not known.
+ *
+ * All but name, detail and soc are 0 on entry.
+ */
+typedef struct AoeBackendDescription {
+    size_t struct_size;
+    const char *name;
+    const char *detail;
+    const char *soc;
+    int32_t noisy;
+    uint32_t parallel;
+    double measuring_us;
+} AoeBackendDescription;
+
+/*
+ * A backend: who measures candidates in place of the simulator or a device. Set all fields.
+ *
+ *   struct_size  sizeof(AoeBackend).
+ *   context      handed back with each call; not touched.
+ *   describe     says what the backend is; called once, when it is registered or loaded. Returns AOE_SUCCESS, or
+ *                any other status when it cannot be used.
+ *   measure      runs or prices one candidate and writes the kernel's time in microseconds, finite and above 0.
+ *                Returns AOE_SUCCESS, or any other status: that candidate has failed then, and the tuning goes
+ *                on. An operator whose present tiling fails is not tuned.
+ *   last_error   why the calling thread's last `describe` or `measure` failed: a text that stays until its next
+ *                call; NULL or "" for no more than the status.
+ *
+ * The functions may be called from any thread, `measure` from several at once unless `parallel` says otherwise;
+ * they must return normally, and must neither throw nor longjmp.
+ *
+ * A backend can be a library of its own, which option `backend` names by its path; it exports
+ *
+ *     const AoeBackend *AoeGetBackend(void);
+ *
+ * whose answer and what it points to stay valid for good: such a library is never unloaded.
+ */
+typedef struct AoeBackend {
+    size_t struct_size;
+    void *context;
+    AoeStatus (*describe)(void *context, AoeBackendDescription *description);
+    AoeStatus (*measure)(void *context, const AoeCandidate *candidate, double *time_us);
+    const char *(*last_error)(void *context);
+} AoeBackend;
+
+/*
+ * Makes a backend known under the name that it gives itself, for option `backend` of later calls; in place of an
+ * earlier one of that name, with which a tuning that is under way goes on.
+ *
+ * backend: the table; copied. Its functions, its context and its texts must stay valid for the life of the
+ *   process.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM for a table that is too small or has a NULL function;
+ *   AOE_ERROR_BACKEND for a description that cannot be; AOE_ERROR_FORKED.
+ * Threads: any; may precede AoeInitialize.
+ */
+AoeStatus AoeRegisterBackend(const AoeBackend *backend);
+
 /* ---- Progress and log ---------------------------------------------------------------------- */
 
 /*
@@ -1074,6 +1178,7 @@ typedef struct AoeApi {
     AoeStatus (*BankMerge)(const char *const *sources, size_t source_count, const char *into,
                            const char *const *built_in, size_t built_in_count, AoeBankMerged *merged);
     void (*BankClose)(AoeBank *bank);
+    AoeStatus (*RegisterBackend)(const AoeBackend *backend);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

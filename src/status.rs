@@ -6,6 +6,9 @@
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
+/// Result of a call as C passes it; the numbers are those of [`Status`].
+pub type AoeStatus = i32;
+
 /// A text that ends in its only NUL; anything else fails to compile where this is evaluated.
 const fn with_nul(text: &'static str) -> &'static CStr {
     match CStr::from_bytes_with_nul(text.as_bytes()) {

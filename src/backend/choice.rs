@@ -1,6 +1,7 @@
 //! The option `backend`: which one is opened, and why.
 
 use super::ascend::{self, Probe};
+use super::plugin::{self, Plugin, PluginBackend};
 use super::simulator::Simulator;
 use super::{Backend, RuntimeEnv};
 use crate::soc::Soc;
@@ -8,6 +9,7 @@ use crate::status::{Error, Result};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// SoC that is simulated where neither an option nor a device names one.
 pub const DEFAULT_SOC: &str = "Ascend910B2";
@@ -24,24 +26,31 @@ pub enum Choice {
     Ascend,
     /// A plug-in library.
     Plugin(PathBuf),
+    /// A backend that the program has registered, by its name.
+    Registered(String),
 }
 
 impl FromStr for Choice {
     type Err = Error;
 
-    /// Fails with [`Error::Option`] for anything but the three words and a path of a library.
+    /// Fails with [`Error::Option`] for anything but the three words, the name of a registered backend, and a path
+    /// of a library.
     fn from_str(value: &str) -> Result<Choice> {
         match value {
             "auto" => Ok(Choice::Auto),
             "simulator" => Ok(Choice::Simulator),
             "ascend" => Ok(Choice::Ascend),
             path if path.contains('/') || path.contains(".so") => Ok(Choice::Plugin(path.into())),
-            other => Err(Error::option(
-                "backend",
-                format!("`{other}` is none of auto, simulator, ascend, or the path of a plug-in library"),
-            )),
+            name if plugin::is_registered(name) => Ok(Choice::Registered(name.to_owned())),
+            other => Err(Error::option("backend", not_a_backend(other))),
         }
     }
+}
+
+fn not_a_backend(name: &str) -> String {
+    let mut names: Vec<_> = ["auto", "simulator", "ascend"].map(str::to_owned).into();
+    names.extend(plugin::registered_names());
+    format!("`{name}` is none of {}, and no path of a plug-in library", names.join(", "))
 }
 
 /// What is asked of [`open`]; the default asks for nothing in particular.
@@ -92,14 +101,16 @@ pub struct Opened {
 /// Fails with [`Error::Backend`] where `ascend` cannot measure, naming every path tried and every
 /// symbol missing; [`Error::UnknownSoc`], and whatever [`Soc::load`] and [`Soc::set`] fail with;
 /// [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or, like [`Error::Option`] for `device`,
-/// for a device that the machine does not have; [`Error::UnsupportedOption`] for a plug-in.
+/// for a device that the machine does not have; [`Error::Backend`] too for a plug-in that cannot be used.
 pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     let device = Device::of(request, env)?;
-    if let Choice::Plugin(path) = &request.choice {
-        return Err(Error::UnsupportedOption {
-            option: format!("backend={}", path.display()),
-            reason: "plug-in backends cannot be loaded yet; use backend=simulator".to_owned(),
-        });
+    match &request.choice {
+        Choice::Plugin(path) => return open_plugin(plugin::loaded(path)?, &path.display().to_string(), request),
+        Choice::Registered(name) => {
+            let plugin = plugin::registered(name).ok_or_else(|| Error::option("backend", not_a_backend(name)))?;
+            return open_plugin(plugin, "registered", request);
+        }
+        Choice::Auto | Choice::Simulator | Choice::Ascend => {}
     }
     let named = request.soc_version.map(Soc::named).transpose()?;
     let (why, mut soc, origin) = match (&request.choice, named) {
@@ -120,15 +131,30 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
             (format!("chosen by auto: {}", what_was_found(&probe)), soc, origin)
         }
     };
+    let changed = change(&mut soc, request)?;
+    let note = format!("backend simulator ({why}), SoC {} ({origin}{changed})", soc.name);
+    Ok(Opened { backend: Box::new(Simulator::new(soc)), note })
+}
+
+/// Opens a plug-in for `soc_version`, or else for the part that it says it measures.
+fn open_plugin(plugin: Arc<Plugin>, from: &str, request: &Request<'_>) -> Result<Opened> {
+    let named = request.soc_version.map(Soc::named).transpose()?;
+    let origin = if named.is_some() { "soc_version" } else { "the plug-in's" };
+    let mut soc = named.unwrap_or_else(|| plugin.soc().clone());
+    let changed = change(&mut soc, request)?;
+    let note = format!("backend {} ({from}), SoC {} ({origin}{changed})", plugin.name(), soc.name);
+    Ok(Opened { backend: Box::new(PluginBackend::new(plugin, soc)), note })
+}
+
+/// Changes a SoC as asked, and says so for the note.
+fn change(soc: &mut Soc, request: &Request<'_>) -> Result<&'static str> {
     for (field, value) in request.soc_set {
         soc.set(field, value)?;
     }
     if let Some(cores) = request.aicore_num {
         soc.limit_cores(cores)?;
     }
-    let changed = if request.soc_set.is_empty() { "" } else { ", changed by soc_set" };
-    let note = format!("backend simulator ({why}), SoC {} ({origin}{changed})", soc.name);
-    Ok(Opened { backend: Box::new(Simulator::new(soc)), note })
+    Ok(if request.soc_set.is_empty() { "" } else { ", changed by soc_set" })
 }
 
 /// The device's SoC where there is a device, else the default; and who named it.
@@ -255,9 +281,15 @@ mod tests {
     }
 
     #[test]
-    fn a_plug_in_is_refused_by_name() {
+    fn a_plug_in_that_cannot_be_loaded_is_an_error_by_its_path() {
         let request = Request { choice: Choice::Plugin("/x/y.so".into()), ..Request::default() };
         let error = open(&request, &RuntimeEnv::default()).err().unwrap();
-        assert!(matches!(error, Error::UnsupportedOption { .. }) && error.to_string().contains("/x/y.so"), "{error}");
+        assert!(matches!(error, Error::Backend { .. }) && error.to_string().contains("/x/y.so"), "{error}");
+    }
+
+    #[test]
+    fn a_word_that_is_no_backend_is_told_what_there_is() {
+        let error = "gpu".parse::<Choice>().unwrap_err().to_string();
+        assert!(["`gpu`", "auto", "simulator", "ascend"].iter().all(|word| error.contains(word)), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 pub mod ascend;
 mod choice;
 mod env;
+pub mod plugin;
 pub mod simulator;
 
 pub use choice::{Choice, DEFAULT_SOC, Measuring, Opened, Request, open};
@@ -10,6 +11,7 @@ pub use env::RuntimeEnv;
 
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// What a backend is, for the report.
@@ -48,6 +50,11 @@ pub trait Backend: Send + Sync {
 
     /// About how long one measurement takes, where that is known: what a search weighs its own time against.
     fn measuring_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Measurements that may run at a time, where more would disturb each other.
+    fn parallel(&self) -> Option<NonZeroUsize> {
         None
     }
 

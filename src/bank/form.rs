@@ -6,10 +6,10 @@
 
 use super::key::{Key, Unusable};
 use super::layout::Layout;
-use super::{conv2d, hash, json, matmul, quant, workload_key};
+use super::{conv2d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
 /// Longest operator type that is spelled out in a file name; a name may have 255 bytes.
@@ -122,7 +122,7 @@ impl Form {
             (Terms::MatMul, Workload::MatMul(w)) => Value::Object(matmul::info_dict(w)),
             (Terms::Quant, Workload::MatMul(w)) => Value::Object(quant::info_dict(w)),
             (Terms::Conv2d, Workload::Conv(w)) => Value::Object(conv2d::info_dict(w)),
-            _ => workload_key::info_dict(workload),
+            _ => canonical_json(workload),
         }
     }
 

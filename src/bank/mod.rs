@@ -1,7 +1,7 @@
 //! CANN's knowledge banks: formats, keys, paths, durable writes.
 //!
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
-//! expects; `layout` packs CANN's keys; `matmul` and `workload_key` make keys; `form` tells CANN's record
+//! expects; `layout` packs CANN's keys; `matmul` makes keys; `form` tells CANN's record
 //! form from ours; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
 //! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
 //! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
@@ -39,7 +39,6 @@ mod transaction;
 mod trials;
 pub mod unified;
 mod whole;
-mod workload_key;
 
 #[cfg(test)]
 mod tests;

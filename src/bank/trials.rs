@@ -7,11 +7,11 @@
 use super::form::Form;
 use super::storage::Storage;
 use super::transaction::{OWN_DIRECTORY, Transaction};
-use super::{hash, json, workload_key};
+use super::{hash, json};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{Schedule, Workload, canonical_json};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -120,14 +120,14 @@ impl TrialStore {
             soc: self.soc.name.clone(),
             soc_fields: format!("{:016x}", self.soc_fields),
             trials: 0,
-            workload: workload_key::info_dict(workload),
+            workload: canonical_json(workload),
         }
     }
 
     fn path(&self, workload: &Workload, backend: &str) -> PathBuf {
         let form = Form::of(workload, &self.soc);
         let name = form.file_name(form.op_type(workload), &self.soc);
-        let text = json::to_sorted_text(&workload_key::info_dict(workload));
+        let text = json::to_sorted_text(&canonical_json(workload));
         let digest = hash::digest(format!("{backend} {text}").as_bytes());
         self.directory.join(OWN_DIRECTORY).join(format!("{name}.trials")).join(format!("{digest:016x}.jsonl.gz"))
     }

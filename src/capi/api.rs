@@ -1,5 +1,6 @@
 //! All exports in one table, for programs that look up one symbol only.
 
+use super::backend::{AoeBackend, AoeRegisterBackend};
 use super::bank::{AoeBank, AoeBankClose, AoeBankMerge, AoeBankMerged, AoeBankOpen, AoeBankQuery};
 use super::callback::{AoeLogCallback, AoeProgressCallback, AoeSetLogCallback, AoeSetProgressCallback};
 use super::error::{AoeGetLastError, AoeGetStatusName, AoeStatus};
@@ -203,6 +204,7 @@ pub struct AoeApi {
         merged: *mut AoeBankMerged,
     ) -> AoeStatus,
     pub BankClose: unsafe extern "C" fn(bank: *mut AoeBank),
+    pub RegisterBackend: unsafe extern "C" fn(backend: *const AoeBackend) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -258,6 +260,7 @@ static API: AoeApi = AoeApi {
     BankQuery: AoeBankQuery,
     BankMerge: AoeBankMerge,
     BankClose: AoeBankClose,
+    RegisterBackend: AoeRegisterBackend,
 };
 
 /// See `include/aoe.h`.

@@ -1,12 +1,10 @@
 //! Status numbers, and the text of each thread's last error.
 
 use super::convert::without_nul;
+pub use crate::status::AoeStatus;
 use crate::status::Status;
 use std::cell::RefCell;
 use std::ffi::c_char;
-
-/// Result of a call; the numbers are those of [`Status`].
-pub type AoeStatus = i32;
 
 thread_local! {
     /// Why this thread's last call failed, NUL-terminated; empty after a success.

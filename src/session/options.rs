@@ -272,7 +272,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; it wins over TUNE_BANK_PATH."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
-    option("backend", Text, Tuning, "Who measures: auto, simulator, ascend.").default("auto").ours(),
+    option("backend", Text, Tuning, "Who measures: auto, simulator, ascend, the name of a registered backend, or the path of a plug-in library.").default("auto").ours(),
     option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file.").ours(),
     option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500.").ours(),
     option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0").ours(),

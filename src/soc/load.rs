@@ -33,8 +33,12 @@ impl Soc {
     /// Reads a description from a file: JSON (this structure; with `"base": "<known SoC>"` fields may be
     /// left out), or the `platform_config` .ini of an installed toolkit.
     pub fn load(path: &Path) -> Result<Soc> {
-        let text = read_text(path)?;
-        if text.trim_start().starts_with('{') { from_json(&text, path) } else { from_ini(&text, path) }
+        Soc::described(&read_text(path)?, path)
+    }
+
+    /// Reads a description of either kind; `path` names it in errors.
+    pub fn described(text: &str, path: &Path) -> Result<Soc> {
+        if text.trim_start().starts_with('{') { from_json(text, path) } else { from_ini(text, path) }
     }
 
     fn fields(&self) -> Map<String, Value> {

@@ -11,6 +11,7 @@ use crate::space::{self, carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use crossbeam::channel;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -210,7 +211,8 @@ fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) ->
     };
     let (sender, receiver) = channel::unbounded();
     std::thread::scope(|scope| {
-        let threads = tuner.settings.parallel.clamp(1, problems.len());
+        let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
+        let threads = tuner.settings.parallel.min(most).clamp(1, problems.len());
         let spawn = |_| {
             let (sender, work) = (sender.clone(), &work);
             let body = move || work(&mut |index, case| drop(sender.send((index, case))));

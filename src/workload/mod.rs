@@ -3,6 +3,7 @@
 //! A workload is a graph node reduced to what decides its cost: sizes, types, formats. Two nodes with
 //! equal workloads are the same tuning problem. Sizes are elements unless a name says otherwise.
 
+mod canonical;
 mod conv;
 mod cube;
 mod legality;
@@ -11,6 +12,7 @@ mod schedule;
 pub mod tbe;
 mod vector;
 
+pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind};
 pub use cube::CubeShape;
 pub use legality::check;

@@ -88,7 +88,7 @@ const TABLE: &str = "struct_size GetVersion GetLastError GetStatusName Initializ
     CreateSession DestroySession SetGeSession SetDependGraphs SetDependGraphsInputs SetTuningGraph \
     SetTuningGraphInput TuningGraph Cancel GetReport GetTunedGraph GetSessionError SetProgressCallback \
     SetLogCallback GraphGetNodeAttrString Simulate SearchCreate SearchAsk SearchTell \
-    SearchBest SearchGetReport SearchDestroy BankOpen BankQuery BankMerge BankClose";
+    SearchBest SearchGetReport SearchDestroy BankOpen BankQuery BankMerge BankClose RegisterBackend";
 
 #[test]
 fn fields_of_the_table_stay_where_they_are() {

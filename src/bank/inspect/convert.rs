@@ -4,10 +4,10 @@ use super::items::Item;
 use super::record::{COST_FIELD, PART_FIELD};
 use crate::bank::form::Form;
 use crate::bank::side::{Side, Stamp, soc_digest};
-use crate::bank::{Measured, json, unified, workload_key};
+use crate::bank::{Measured, json, unified};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{CubeSchedule, L2Tiling, LoopOrder, Schedule, Workload};
+use crate::workload::{CubeSchedule, L2Tiling, LoopOrder, Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
 /// A form to convert to.
@@ -174,7 +174,7 @@ fn schedule_fields(schedule: &Schedule) -> Value {
 }
 
 fn workload_fields(workload: &Workload) -> Value {
-    workload_key::info_dict(workload)
+    canonical_json(workload)
 }
 
 /// Notes the fields that the other form says differently.

@@ -128,7 +128,7 @@ fn input_gradient(f: Fields<'_>) -> Result<Conv, String> {
     })
 }
 
-/// Reads our own form, see `workload_key`.
+/// Reads our own form, see [`canonical_json`](crate::workload::canonical_json).
 fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
     let f = Fields(info);
     let op_type = || f.text("op_type").map(str::to_owned);

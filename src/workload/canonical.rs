@@ -1,13 +1,13 @@
-//! The `info_dict` of our own record form: the canonical workload as JSON, every field that makes two
-//! workloads different problems and nothing else.
+//! A workload as JSON: every field that makes two workloads different problems and nothing else. It is the
+//! `info_dict` of our own bank records and what plug-in backends are told.
 //!
 //! Each structure is taken apart completely, so that a field added to one cannot be forgotten here.
 
-use crate::workload::{Collective, CollectiveKind, Conv, ConvKind, MatMul, Move, Operand, Reduce, Vector, Workload};
+use super::{Collective, CollectiveKind, Conv, ConvKind, MatMul, Move, Operand, Reduce, Vector, Workload};
 use serde_json::{Value, json};
 
-/// The canonical JSON of a workload. Equal workloads give equal JSON, different ones different JSON.
-pub fn info_dict(workload: &Workload) -> Value {
+/// The JSON of a workload. Equal workloads give equal JSON, different ones different JSON.
+pub fn canonical_json(workload: &Workload) -> Value {
     match workload {
         Workload::MatMul(w) => mat_mul(w),
         Workload::Conv(w) => conv(w),
@@ -16,7 +16,7 @@ pub fn info_dict(workload: &Workload) -> Value {
         Workload::Move(w) => movement(w),
         Workload::Collective(w) => collective(w),
         Workload::Fused(parts) => {
-            json!({"kind": "fused", "parts": parts.iter().map(info_dict).collect::<Vec<_>>()})
+            json!({"kind": "fused", "parts": parts.iter().map(canonical_json).collect::<Vec<_>>()})
         }
     }
 }
