@@ -885,7 +885,7 @@ AoeStatus AoeBankQuery(const AoeBank *bank, const char *op_type, int32_t kind, c
  *   refused      records that the built-in bank has already, or has better.
  *   foreign      lines taken over without being understood.
  *   files        bank files written.
- *   warnings     what was found wrong in the files; each was told to the log callback.
+ *   warnings     what was found wrong in the files, and banks that were not merged; each was told to the log callback.
  */
 typedef struct AoeBankMerged {
     size_t struct_size;
@@ -899,9 +899,10 @@ typedef struct AoeBankMerged {
 } AoeBankMerged;
 
 /*
- * Merges bank files, or directories of them, into one of the same kind. Of two records with one key the better
- * measured one stays; docs/banks.md, "Merging", has the rules. What lies in `into` is replaced as a whole, or
- * stays as it was. Banks that are open do not change.
+ * Merges bank files, or directories of them, into one of the same kind: banks of operators, unified, subgraph and
+ * gradient banks. Of two records with one key the better measured one stays; docs/banks.md, "Merging", has the rules.
+ * What lies in `into` is replaced as a whole, or stays as it was. Banks of other forms in a directory are warnings.
+ * Banks that are open do not change.
  *
  * sources: files or directories; they are only read. source_count: entries in sources.
  * into: a file or directory; made where it does not exist.
@@ -909,8 +910,8 @@ typedef struct AoeBankMerged {
  *   built_in_count is 0. built_in_count: entries in built_in.
  * merged: receives what was done; may be NULL.
  * Returns: AOE_SUCCESS; AOE_ERROR_BANK for banks of different SoCs, for a file of another number of cores than the
- *   file named by `into`, for a source that is where it would go, and for a file whose name does not say what it
- *   holds; AOE_ERROR_IO; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ *   file named by `into`, for a source that is where it would go, for one of another form than the file it would go
+ *   into, and for a file that is no bank, that is not merged, or whose name does not say what it holds; AOE_ERROR_IO; AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
  * Threads: any; several calls, and tuning in any process, may write one bank at the same time and lose nothing.
  */
 AoeStatus AoeBankMerge(const char *const *sources, size_t source_count, const char *into,

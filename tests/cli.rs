@@ -235,6 +235,25 @@ fn a_second_run_reads_what_the_first_wrote_into_the_bank() {
 }
 
 #[test]
+fn a_bank_file_that_cannot_be_opened_stops_the_tuning_before_it_measures() {
+    // What no user may open for writing, whatever the rights: a directory.
+    for (job, file) in [
+        ("1", "bank/ascend910b2_l2cache_aoe.json"),
+        ("2", "bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json"),
+        ("1,2", "bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json"),
+    ] {
+        let place = Place::new();
+        std::fs::create_dir_all(place.path(file)).unwrap();
+        let (job, model) = (format!("--job_type={job}"), format!("--model={}", model("bert_base.onnx")));
+        let answer = place.run(&["--backend=simulator", "--framework=5", "--soc_version=Ascend910B2", &job, &model]);
+        let name = file.rsplit('/').next().unwrap();
+        answer.expect(1, &["EC0011: custom_file_dir: cannot be opened to read and write", name]);
+        let measured = place.results().iter().any(|result| result.to_string().contains("before"));
+        assert!(!measured, "{:?}", place.results());
+    }
+}
+
+#[test]
 fn the_bank_of_an_installed_cann_is_read_below_the_users_and_never_written() {
     let place = Place::new();
     place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);

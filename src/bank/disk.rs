@@ -74,6 +74,16 @@ impl Storage for Disk {
         rustix::fs::access(nearest, Access::WRITE_OK | Access::EXEC_OK).map_err(refused)
     }
 
+    fn check_file(&self, path: &Path) -> io::Result<()> {
+        match std::fs::metadata(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(e),
+            // What is no regular file is not opened: that alone may have effects.
+            Ok(data) if !data.is_file() => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+            Ok(_) => OpenOptions::new().read(true).write(true).open(path).map(drop),
+        }
+    }
+
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
         loop {
             // What is no regular file is not opened: that alone may have effects.

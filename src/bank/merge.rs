@@ -5,8 +5,9 @@ use super::document::{Document, Record};
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::form::Knowledge;
-use super::inspect::{PART_FIELD, Part};
+use super::inspect::{Fate, PART_FIELD, Part, Told};
 use super::key::Key;
+use super::merge_whole::{Split, split};
 use super::side::{Measurement, Side, Verdict};
 use super::transaction::Transaction;
 use crate::output_file::directory_of;
@@ -38,6 +39,22 @@ pub struct MergeOutcome {
     pub changed: Vec<PathBuf>,
     /// What was found wrong in the files, each with file and line.
     pub warnings: Vec<String>,
+    /// Bank files of the sources that were not merged, or directories without any; `warnings` say why.
+    pub unmerged: Vec<PathBuf>,
+    /// What became of each record of the banks that are one file each: unified, subgraph, gradient.
+    pub told: Vec<Told>,
+}
+
+impl MergeOutcome {
+    /// Counts a record.
+    pub(super) fn count(&mut self, fate: Fate) {
+        *(match fate {
+            Fate::Added => &mut self.added,
+            Fate::Updated => &mut self.updated,
+            Fate::Kept => &mut self.kept,
+            Fate::Refused => &mut self.refused,
+        }) += 1;
+    }
 }
 
 /// Merges bank files, or directories of them, into one of the same kind; `into` is made when it is not there.
@@ -49,14 +66,26 @@ pub struct MergeOutcome {
 /// that CANN ships) has as well, or has with a better time, is not taken. Fields that libaoe does not know
 /// stay, and so do foreign records.
 ///
+/// So for banks of operators. Of unified banks the record with the lower `cost_time` stays, of subgraph banks the one with
+/// the lower `end2EndTime`, of gradient banks the one of `into` unless that was not profiled; other forms are not merged, and
+/// neither is what lies in directories below.
+///
 /// The sources are only read. All files of `into` are replaced together, or none. Fails as [`check`] does, and
 /// with [`Error::Bank`] for a source with records of another part.
 pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<MergeOutcome> {
-    let jobs = jobs(sources, into, built_in)?;
+    let (jobs, others) = prepared(sources, into, built_in)?;
     let mut outcome = MergeOutcome::default();
-    let Some(directory) = jobs.first().map(|job| directory_of(&job.target)) else { return Ok(outcome) };
+    for (path, reason) in others.unmerged {
+        outcome.warnings.push(refused(&path, reason).to_string());
+        outcome.unmerged.push(path);
+    }
+    let targets = jobs.iter().map(|job| &job.target).chain(others.jobs.iter().map(|job| &job.target));
+    let Some(directory) = targets.map(|target| directory_of(target)).next() else { return Ok(outcome) };
     let mut transaction = Transaction::begin(&Disk, directory)?;
     for job in &jobs {
+        job.run(&mut transaction, &mut outcome)?;
+    }
+    for job in &others.jobs {
         job.run(&mut transaction, &mut outcome)?;
     }
     outcome.warnings.extend(transaction.warning());
@@ -68,7 +97,24 @@ pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<M
 /// for one of another number of cores than the file it would go into, for a file whose name does not say what it
 /// holds, and for a source that is the file it would go into, by whatever path.
 pub fn check(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<()> {
-    jobs(sources, into, built_in).map(drop)
+    prepared(sources, into, built_in).map(drop)
+}
+
+/// The jobs of operator banks, and what else there is to do.
+fn prepared(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<(Vec<Job>, Split)> {
+    if into.as_os_str().is_empty() {
+        return Err(Error::param("into", "is empty; the present directory is `.`"));
+    }
+    let others = split(sources, into, is_one_file(into), built_in)?;
+    // A built-in file of another form is no operator's.
+    let built_in: Vec<_> =
+        built_in.iter().filter(|path| !path.is_file() || FileName::of(path).is_ok()).cloned().collect();
+    Ok((jobs(&others.operators, into, &built_in)?, others))
+}
+
+/// Whether all sources are merged into one file.
+pub(super) fn is_one_file(into: &Path) -> bool {
+    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"))
 }
 
 /// What becomes one file.
@@ -82,10 +128,7 @@ struct Job {
 
 /// Pairs the files of the sources with those of the target.
 fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Job>> {
-    if into.as_os_str().is_empty() {
-        return Err(Error::param("into", "is empty; the present directory is `.`"));
-    }
-    let is_file = into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"));
+    let is_file = is_one_file(into);
     let mut jobs: Vec<Job> = Vec::new();
     let built_in = bank_files(built_in)?;
     for source in bank_files(sources)? {
@@ -119,7 +162,7 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
 }
 
 /// Whether two paths lead to one file, be it over links; one that is not there is no other's.
-fn is_same(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
     identity(a).is_some_and(|a| Some(a) == identity(b))
 }

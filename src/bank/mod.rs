@@ -7,7 +7,7 @@
 //! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
-//! `file_name` says of each file; `inspect` looks at files from outside. The banks of the older operator
+//! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
 //! generations (`unified`), of subgraphs and of gradients stand beside these.
 
 mod conv2d;
@@ -26,6 +26,7 @@ mod layout;
 mod lines;
 mod matmul;
 mod merge;
+mod merge_whole;
 mod neighbours;
 mod operator;
 mod paths;

@@ -9,13 +9,13 @@ use super::neighbours::Index;
 use super::paths::BankPaths;
 use super::side;
 use super::storage::Storage;
-use super::transaction::Transaction;
+use super::transaction::{self, Transaction};
 use super::trials::TrialStore;
 use crate::soc::Soc;
-use crate::status::{Error, Result};
+use crate::status::Result;
 use crate::workload::{Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -125,10 +125,18 @@ impl OperatorBank {
         TrialStore::new(storage, directory, self.soc.clone(), self.soc_fields, self.date.clone())
     }
 
-    /// Fails when the bank could not be written as things stand: a tuning should know before it begins,
-    /// not when it ends. Writes nothing.
-    pub fn check_writable(&self) -> Result<()> {
-        self.storage.check_writable(&self.paths.custom).map_err(|e| Error::directory("write to", &self.paths.custom, e))
+    /// Fails when what is found for these workloads could not be written as things stand: a tuning should know before it
+    /// begins, not when it ends. Writes nothing.
+    ///
+    /// The errors are [`crate::status::Error::Directory`] and, for a bank file that CANN could not open either, [`crate::status::Error::Bank`].
+    pub fn check_writable<'w>(&self, workloads: impl IntoIterator<Item = &'w Workload>) -> Result<()> {
+        let name = |workload| {
+            let form = Form::of(workload, &self.soc);
+            form.file_name(form.op_type(workload), &self.soc)
+        };
+        let names: BTreeSet<_> = workloads.into_iter().map(name).collect();
+        let files = names.into_iter().map(|name| self.paths.custom.join(name));
+        transaction::check_writable(&*self.storage, &self.paths.custom, files)
     }
 
     /// What was found wrong in the files read so far, each with file and line.
@@ -201,7 +209,7 @@ impl OperatorBank {
 
     /// Notes a better tiling, to be written by [`OperatorBank::save`]. Where workloads share a record
     /// (see [`OperatorBank::record_name`]), the one that gains more time keeps it. Fails with
-    /// [`Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, or at which
+    /// [`crate::status::Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, or at which
     /// CANN would stop with an error.
     pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
         let form = Form::of(workload, &self.soc);

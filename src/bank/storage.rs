@@ -64,6 +64,9 @@ pub trait Storage: Send + Sync {
     /// permissions tell.
     fn check_writable(&self, directory: &Path) -> io::Result<()>;
 
+    /// Whether a file could be opened for reading and writing, as CANN opens a bank; one that does not exist is well.
+    fn check_file(&self, path: &Path) -> io::Result<()>;
+
     /// Waits for an exclusive lock on a file, which is created when `create` is set. `None` where the
     /// file does not exist. Fails with [`ErrorKind::Unsupported`] where the file system has no locks.
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>>;
@@ -150,6 +153,11 @@ pub fn replace_unsynced(storage: &dyn Storage, path: &Path, temporary: &Path, co
         let _ = storage.remove(temporary);
     }
     written
+}
+
+/// What CANN says, by its error id, of a bank file that it cannot open.
+pub fn not_opened(error: &io::Error) -> String {
+    format!("EC0011: custom_file_dir: cannot be opened to read and write: {error}")
 }
 
 /// The path of a file beside another one: its name between a prefix and a suffix.

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// Hidden directory of our own files beside a bank; nothing of CANN's looks into it.
 pub const OWN_DIRECTORY: &str = ".aoe";
 
+/// The file in it whose lock a writer of the bank holds.
+const LOCK_FILE: &str = "lock";
+
 /// Files to be replaced under the lock of their bank.
 ///
 /// New contents are written and synced under temporary names first, which is where a full disk shows;
@@ -90,7 +93,7 @@ impl<'a> Transaction<'a> {
             banks: Replacements::default(),
         };
         let own = directory.join(OWN_DIRECTORY);
-        let lock = own.join("lock");
+        let lock = own.join(LOCK_FILE);
         // The lock file is made last: where it is, the directories are durable.
         if !transaction.lock(&lock, false)? {
             storage::create_directories(storage, &own).map_err(|e| Error::directory("create", &own, e))?;
@@ -207,6 +210,28 @@ impl Replacements {
         }
         Ok(())
     }
+}
+
+/// Whether a bank directory and these files in it could be written as things stand. Writes nothing.
+///
+/// Fails with [`Error::Directory`] and, for a file that CANN could not open either, with [`Error::Bank`] in CANN's terms.
+pub fn check_writable(storage: &dyn Storage, directory: &Path, files: impl IntoIterator<Item = PathBuf>) -> Result<()> {
+    let own = directory.join(OWN_DIRECTORY);
+    for place in [directory, &own] {
+        storage.check_writable(place).map_err(|e| Error::directory("write to", place, e))?;
+    }
+    let lock = own.join(LOCK_FILE);
+    storage.check_file(&lock).map_err(|e| Error::file("lock", &lock, e))?;
+    for file in files {
+        let refused =
+            |e: &std::io::Error| Error::Bank { path: file.clone(), line: None, reason: storage::not_opened(e) };
+        storage.check_file(&file).map_err(|e| refused(&e))?;
+        // What a link leads to is replaced where it lies.
+        let target = storage.target(&file).map_err(|e| refused(&e))?;
+        let place = directory_of(&target);
+        storage.check_writable(place).map_err(|e| Error::directory("write to", place, e))?;
+    }
+    Ok(())
 }
 
 /// Whether pieces, one behind the other, are this content.

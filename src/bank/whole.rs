@@ -52,14 +52,28 @@ pub fn update<B: Content>(
     parse: impl FnOnce(&[u8]) -> B,
     edit: impl FnOnce(&mut B) -> Result<()>,
 ) -> Result<Updated> {
-    let directory = directory_of(path);
-    let mut transaction = Transaction::begin(storage, directory)?;
+    let mut transaction = Transaction::begin(storage, directory_of(path))?;
+    let mut updated = update_in(&mut transaction, storage, path, parse, edit)?;
+    updated.warnings.extend(transaction.warning());
+    if updated.changed {
+        transaction.commit()?;
+    }
+    Ok(updated)
+}
+
+/// [`update`] as a part of a transaction, whose commit puts the new content in place.
+pub fn update_in<B: Content>(
+    transaction: &mut Transaction<'_>,
+    storage: &dyn Storage,
+    path: &Path,
+    parse: impl FnOnce(&[u8]) -> B,
+    edit: impl FnOnce(&mut B) -> Result<()>,
+) -> Result<Updated> {
     transaction.lock_file(path)?;
     let old = storage.read(path).map_err(|e| Error::file("read", path, e))?;
     let old = Old::from(old.map(Bytes::from));
     let mut bank = parse(old.content());
     let mut warnings = warnings(path, &bank);
-    warnings.extend(transaction.warning());
     let before = bank.render();
     edit(&mut bank)?;
     let after = bank.render();
@@ -67,14 +81,14 @@ pub fn update<B: Content>(
         return Ok(Updated { changed: false, warnings });
     }
     if bank.is_damaged() {
-        warnings.push(set_aside(storage, path, old.content(), &mut transaction)?);
+        warnings.push(set_aside(storage, path, old.content(), transaction)?);
     }
     transaction.stage(Role::Bank, path, &[&after], old)?;
-    transaction.commit()?;
     Ok(Updated { changed: true, warnings })
 }
 
-fn warnings(path: &Path, bank: &impl Content) -> Vec<String> {
+/// What there is to tell of a bank file, with file and line.
+pub fn warnings(path: &Path, bank: &impl Content) -> Vec<String> {
     let text = |f: &Finding| Error::Bank { path: path.to_owned(), line: Some(f.line), reason: f.reason.clone() };
     bank.findings().iter().map(|f| text(f).to_string()).collect()
 }

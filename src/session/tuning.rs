@@ -16,6 +16,7 @@ use crate::report::Context;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::{OpatJob, OpatOutcome, Variant, opat};
+use crate::workload::Workload;
 use std::sync::atomic::Ordering;
 
 /// Attribute of the tuned graph: the SoC that it was tuned for.
@@ -76,6 +77,9 @@ impl Session {
             let mut live = Live::new(self, context, "opat", progress)?;
             return self.tune_operators(&settings, &*backend, &paths, variants, &mut live);
         }
+        if operators {
+            OperatorBank::open(paths.clone(), &soc).check_writable(workloads(&variants))?;
+        }
         let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
         context.subgraph_bank = Some(subgraph_paths.custom.clone());
         let mut live = Live::new(self, context, "sgat", progress)?;
@@ -104,7 +108,7 @@ impl Session {
     ) -> Result<()> {
         let soc = backend.soc();
         let mut bank = OperatorBank::open(paths.clone(), soc);
-        bank.check_writable()?;
+        bank.check_writable(workloads(&variants))?;
         let base = settings.base_result.as_deref().map(|path| base::bank(path, soc)).transpose()?.flatten();
         let base = base.map(|paths| OperatorBank::open(paths, soc));
         if settings.has_output {
@@ -195,6 +199,11 @@ impl Session {
         };
         backend::open(&request, &runtime)
     }
+}
+
+/// What the kernels of the variants do.
+fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
+    variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
 }
 
 /// The graph with every input bound, once for every batch size asked for.

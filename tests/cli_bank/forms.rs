@@ -63,8 +63,9 @@ fn every_form_is_told_by_its_content_and_judged() {
         (unified(1.5), "unified bank", "1 judged: 1 ok"),
         (lines(&[row()]).into_bytes(), "tiling repository", "1 judged: 1 ok"),
         (SUBGRAPH.into(), "subgraph bank", "1 judged: 1 ok"),
-        (GRADIENT.into(), "gradient bank", "judged: "),
-        (br#"{"cost_time":"12","hash_str":"34"}"#.to_vec(), "operator cost bank", "1 judged: 1 ok"),
+        (GRADIENT.into(), "gradient bank", "2 judged: 2 ok"),
+        (b"{}".to_vec(), "unified bank", "0 judged: 0 ok"),
+        (b"[]".to_vec(), "gradient bank", "0 judged: 0 ok"),
     ] {
         place.file("any name", content);
         place.run(&["verify", "any name", "--soc_version=Ascend910B1"]).expect(0, &[kind, count]);
@@ -109,4 +110,103 @@ fn every_form_is_shown() {
         place.file("bank", content);
         place.run(&["show", "bank"]).expect(0, said);
     }
+}
+
+const RL: &str = r#"{"[[1, [8], [], 0, []]]": "[[0, 1, 2]]", "[[2, [8], [], 0, []]]": "[[0, 1, 2]]"}"#;
+const OP_COST: &str = "{\"cost_time\":\"12\",\"hash_str\":\"34\"}\n";
+
+#[test]
+fn records_that_nobody_outside_cann_can_read_are_not_called_well() {
+    let place = Place::new();
+    for (content, kind, count) in [(RL, "RL bank", 2), (OP_COST, "operator cost bank", 1)] {
+        place.file("bank", content);
+        let said = format!("{kind}, {count} judged: 0 ok, {count} not judged");
+        place.run(&["verify", "bank"]).expect(0, &[&said, "is not public"]);
+        place.run(&["verify", "bank", "--strict"]).expect(1, &[&said]);
+        let shown = place.run(&["show", "bank", "--json"]).expect(0, &[]).json();
+        assert_eq!((shown.len(), &shown[0]["op"]), (count, &json!(kind)));
+    }
+    for (content, said) in [
+        (RL.replacen("\"[[0, 1, 2]]\"", "7", 1), "1: damaged: "),
+        (OP_COST.replace("\"12\"", "12"), "`cost_time` is no whole number in a text"),
+        (OP_COST.replace("34", "x"), "`hash_str` is no whole number in a text"),
+        (format!("{OP_COST}{{\"cost_time\":\"1\"}}\n"), "2: damaged: without hash_str"),
+        (format!("{OP_COST}half"), "2: damaged: no record"),
+    ] {
+        place.file("bank", content);
+        place.run(&["verify", "bank"]).expect(1, &[said]);
+    }
+}
+
+#[test]
+fn a_time_that_is_none_is_damage() {
+    let place = Place::new();
+    let with = |time: &str| String::from_utf8(unified(1.5)).unwrap().replace("\"cost_time\": 1.5", time);
+    for time in ["-1", "\"a\"", "null", "[1]"] {
+        place.file("bank", with(&format!("\"cost_time\": {time}")));
+        let said = format!("2: damaged: `{UNIFIED_KEY}`: `cost_time` cannot be {time}");
+        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(1, &[&said, "1 judged: 0 ok"]);
+    }
+    place.file("bank", with("\"note\": 1"));
+    place.run(&["verify", "bank"]).expect(0, &["missing fields", "`cost_time` is missing"]);
+}
+
+#[test]
+fn entries_on_one_line_are_judged_each_for_itself() {
+    let place = Place::new();
+    let bad = r#"{"modelhash":"9","modelvalue":{"gradientTime":[1]}}"#;
+    place.file("bank", GRADIENT.replace("},{", &format!("}},{bad},{{")));
+    let said = "1: damaged: entry 2 (modelhash \"9\"): `gradientSize` is missing";
+    place.run(&["verify", "bank"]).expect(1, &[said, "3 judged: 2 ok, 1 damaged"]);
+    let entry = String::from_utf8(unified(1.5)).unwrap();
+    let entry = entry.trim_start_matches("{\n").trim_end_matches("\n}");
+    let other = entry.replace(UNIFIED_KEY, &"0".repeat(32));
+    place.file("bank", format!("{{{entry}, {other}, \"{}\": []}}", "1".repeat(32)));
+    let said = ["3 judged: 1 ok, 2 foreign", "its info_dict has the key", "holds nothing"];
+    place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(0, &said);
+}
+
+#[test]
+fn a_file_that_is_no_bank_is_an_error_that_says_what_it_looks_like() {
+    let place = Place::new();
+    for (content, said) in [
+        (&b"{\"model\":\"net\",\"batch\":4}"[..], "it looks like JSON with the fields `batch`, `model`"),
+        (b"m,k,n\n1,2,3\n", "text that begins with \"m,k,n\""),
+        (b"\x7fELF\x02\x01\x01\0", "ELF"),
+        (b"\x01\x02\xff", "binary data"),
+        (b"[1, 2]", "a JSON list"),
+    ] {
+        place.file("file", content);
+        for arguments in [
+            &["show", "file"][..],
+            &["evaluate", "file"],
+            &["evaluate", "file", "--soc_version=Ascend910B2"],
+            &["export", "file", "--to=canonical"],
+            &["import", "file", "--into=bank"],
+            &["diff", "file", "file"],
+            &["merge", "file", "--into=bank"],
+        ] {
+            place.run(arguments).expect(2, &["file", "is no bank of any known form", said]);
+        }
+        place.run(&["verify", "file"]).expect(1, &["no known bank", "damaged"]);
+    }
+    // In a directory may lie what it likes.
+    place.file("note.json", "{\"a\":1}");
+    place.file(NAME, lines(&[record()]));
+    place.run(&["show", "."]).expect(0, &["note.json", "is no bank", "128x1024x4096"]);
+    place.file("empty.json", "");
+    place.run(&["show", "empty.json"]).expect(0, &["holds nothing"]);
+}
+
+#[test]
+fn an_empty_object_is_an_empty_bank_but_no_operator_record() {
+    let place = Place::new();
+    for content in ["{}", "\u{feff}{\n}\n"] {
+        place.file("Ascend910B1_25_AiCore_matmul.json", content);
+        for verb in ["verify", "show", "evaluate"] {
+            place.run(&[verb, "Ascend910B1_25_AiCore_matmul.json"]).expect(0, &[]);
+        }
+    }
+    place.file(NAME, "{}");
+    place.run(&["verify", NAME]).expect(1, &["1: damaged: `id` is missing"]);
 }

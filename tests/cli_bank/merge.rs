@@ -136,3 +136,54 @@ fn where_nothing_is_taken_no_file_is_made() {
     assert!(!place.path(&format!("new/{NAME}")).exists());
     place.run(&["merge", NAME, "--into", ""]).expect(2, &["empty"]);
 }
+
+#[test]
+fn banks_of_other_forms_are_merged_and_what_is_not_is_named() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        std::fs::create_dir(place.path(name)).unwrap();
+    }
+    let (unified, gradient) = ("Ascend910B1_25_AiCore_matmul.json", "Ascend910B1_gradient_fusion.json");
+    place.file(&format!("one/{unified}"), forms::unified(1.5));
+    place.file(&format!("two/{unified}"), forms::unified(2.5));
+    place.file(
+        &format!("one/{gradient}"),
+        r#"[{"modelhash":"7","modelvalue":{"gradientSize":[2],"gradientTime":[1]}}]"#,
+    );
+    let before = contents(place.0.path());
+    place.run(&["merge", "one", "--into", "two", "--dry-run"]).expect(0, &["1 would be added, 1 would be updated"]);
+    assert_eq!(contents(place.0.path()), before);
+    let answer = place.run(&["merge", "one", "--into", "two"]).expect(0, &["1 added, 1 updated, 0 kept"]);
+    assert!(
+        answer.stdout.contains(&format!("updated {}: 1.50 us stay, 2.50 us go (one/{unified}:2)", forms::UNIFIED_KEY))
+    );
+    assert!(answer.stdout.contains("added   modelhash 7: the bank had none"), "{answer:#?}");
+    assert_eq!(std::fs::read(place.path(&format!("two/{unified}"))).unwrap(), forms::unified(1.5));
+    place.file("one/mdat_knowledge_bank.json", "{\"cost_time\":\"12\",\"hash_str\":\"34\"}\n");
+    let said = ["0 added, 0 updated, 2 kept", "mdat_knowledge_bank.json", "not merged"];
+    place.run(&["merge", "one", "--into", "two"]).expect(1, &said);
+    let answer = place.run(&["merge", "one", "--into", "two", "--json"]).expect(1, &[]).json();
+    assert_eq!(answer.last().unwrap()["unmerged"], json!(["one/mdat_knowledge_bank.json"]));
+    std::fs::create_dir(place.path("nothing")).unwrap();
+    place.run(&["merge", "nothing", "--into", "two"]).expect(1, &["no bank lies there", "0 added"]);
+    place.run(&["merge", "one/mdat_knowledge_bank.json", "--into", "two"]).expect(2, &["not merged"]);
+}
+
+#[test]
+fn operator_banks_and_others_come_along_together() {
+    let place = place_with_two_banks();
+    let gradient = "one/Ascend910B2_gradient_fusion.json";
+    place.file(gradient, r#"[{"modelhash":"7","modelvalue":{"gradientSize":[2],"gradientTime":[1]}}]"#);
+    place
+        .run(&["merge", "one", "--into", "two"])
+        .expect(0, &["2 added, 1 updated, 0 kept", "gradient_fusion.json: written"]);
+    place.run(&["merge", ".", "--into", "new"]).expect(1, &["lies in a directory below", "0 added"]);
+    // Where one cannot be merged, none is.
+    let before = contents(&place.path("two"));
+    place.file("two/Ascend910B2_gradient_fusion.json", "{\"version\": \"2.1\"}\n");
+    place.file(&format!("one/{NAME}"), lines(&[of_m(2048)]));
+    place.run(&["merge", "one", "--into", "two"]).expect(2, &["is a gradient bank", "subgraph bank"]);
+    let target = format!("two/{NAME}");
+    let old = &before.iter().find(|(path, _)| path.ends_with(&target)).unwrap().1;
+    assert_eq!(&std::fs::read(place.path(&target)).unwrap(), old);
+}

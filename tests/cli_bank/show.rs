@@ -90,7 +90,7 @@ fn an_empty_directory_and_other_files_are_told() {
     let place = Place::new();
     place.run(&["show", "."]).expect(0, &["no bank file"]);
     place.file("other.json", "\u{1}\u{2}");
-    place.run(&["show", "."]).expect(0, &["other.json: no known bank", "1 lines hold no record"]);
+    place.run(&["show", "."]).expect(0, &["other.json: is no bank", "it looks like binary data"]);
     place.file("other.json", "");
     assert_eq!(place.run(&["show", "."]).expect(0, &[]).stdout, "");
 }

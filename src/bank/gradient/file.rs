@@ -36,15 +36,16 @@ impl Gradients {
 #[derive(Debug, Clone)]
 struct Entry {
     hash: u64,
+    /// Line of the file that it begins on, counted from 1; 0 for one that was not read.
+    line: usize,
     gradients: Gradients,
     /// The whole entry, with the fields that are not known here.
     fields: Map<String, Value>,
 }
 
 impl Entry {
-    fn new(text: &str) -> Result<Entry, String> {
-        let value: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        let fields = json::object(&value, "the entry")?;
+    fn new(line: usize, value: &Value) -> Result<Entry, String> {
+        let fields = json::object(value, "the entry")?;
         let hash = json::field(fields, "modelhash")?;
         let number = hash.as_str().and_then(json::decimal).ok_or_else(|| format!("`modelhash` cannot be {hash}"))?;
         let lists = json::object(json::field(fields, "modelvalue")?, "`modelvalue`")?;
@@ -57,7 +58,7 @@ impl Entry {
         if !gradients.is_placeholder() && gradients.time.len() != gradients.size.len() {
             return Err(format!("{} times, but {} sizes", gradients.time.len(), gradients.size.len()));
         }
-        Ok(Entry { hash: number, gradients, fields: fields.clone() })
+        Ok(Entry { hash: number, line, gradients, fields: fields.clone() })
     }
 
     fn with(mut self, hash: u64, gradients: Gradients) -> Entry {
@@ -81,6 +82,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Bank {
     lines: Lines<Entry>,
+    /// Entries read so far, with what was none.
+    read: usize,
 }
 
 impl Bank {
@@ -121,12 +124,18 @@ impl Bank {
     }
 
     fn take(&mut self, line: usize, text: &[u8]) {
-        let judged = match std::str::from_utf8(text).map_err(|e| e.to_string()).and_then(Entry::new) {
+        self.read += 1;
+        let value: Result<Value, String> = serde_json::from_slice(text).map_err(|e| e.to_string());
+        // A file has one line more often than not: the entry's place says more.
+        let hash = value.as_ref().ok().and_then(|value| value.get("modelhash")?.as_str().map(json::cut));
+        let hash = hash.map(|hash| format!(" (modelhash {hash:?})")).unwrap_or_default();
+        let named = |reason: String| format!("entry {}{hash}: {reason}", self.read);
+        let judged = match value.and_then(|value| Entry::new(line, &value)) {
             Ok(entry) if self.place(entry.hash).is_some() => {
-                Err(Unusable::Foreign(format!("an earlier entry has the modelhash {}; the first is used", entry.hash)))
+                Err(Unusable::Foreign(named("an earlier entry has this modelhash; the first is used".into())))
             }
             Ok(entry) => Ok(Judged::from(entry)),
-            Err(reason) => Err(Unusable::Damaged(reason)),
+            Err(reason) => Err(Unusable::Damaged(named(reason))),
         };
         self.lines.take(line, Bytes::copy_from_slice(text), judged);
     }
@@ -144,6 +153,11 @@ impl Bank {
         self.lines.records().map(|entry| (entry.hash, &entry.gradients))
     }
 
+    /// The lines that the entries begin on, in their order; 0 for one that was not read.
+    pub fn lines(&self) -> impl Iterator<Item = usize> {
+        self.lines.records().map(|entry| entry.line)
+    }
+
     /// The gradients of a network, where it has been profiled.
     pub fn get(&self, hash: u64) -> Option<&Gradients> {
         self.entries().find(|(h, _)| *h == hash).map(|(_, gradients)| gradients).filter(|g| !g.is_placeholder())
@@ -154,6 +168,15 @@ impl Bank {
         let place = self.place(hash);
         let old = place.and_then(|place| self.lines.record(place)).cloned();
         self.write(place, old, hash, gradients);
+    }
+
+    /// Takes in the entry of a network from another bank, with all its fields, in place of what there is of it.
+    pub fn adopt(&mut self, source: &Bank, hash: u64) {
+        let Some(new) = source.place(hash).and_then(|place| source.lines.record(place)) else { return };
+        let place = self.place(hash);
+        let mut old = place.and_then(|place| self.lines.record(place)).cloned().unwrap_or_else(|| new.clone());
+        old.fields.extend(new.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.write(place, Some(old), hash, new.gradients.clone());
     }
 
     /// Announces a network that is to be profiled, as CANN's graph compiler does: one that is known stays, a
@@ -183,7 +206,7 @@ impl Bank {
     }
 
     fn write(&mut self, place: Option<usize>, old: Option<Entry>, hash: u64, gradients: Gradients) {
-        let empty = || Entry { hash, gradients: Gradients::default(), fields: Map::new() };
+        let empty = || Entry { hash, line: 0, gradients: Gradients::default(), fields: Map::new() };
         let entry = old.unwrap_or_else(empty).with(hash, gradients);
         self.lines.put(place, entry.text(), entry);
     }

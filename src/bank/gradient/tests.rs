@@ -135,3 +135,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_bad_entry_is_named_by_its_place_and_its_network() {
+    let bad = r#"{"modelhash":"9","modelvalue":{"gradientTime":[1]}}"#;
+    let text = TEXT.replace("},{", &format!("}},{bad},5,{{"));
+    let bank = Bank::parse(text.as_bytes());
+    let [two, three] = bank.findings() else { panic!("{:?}", bank.findings()) };
+    assert!(two.reason.contains("entry 2 (modelhash \"9\"): `gradientSize` is missing"), "{two:?}");
+    assert!(three.reason.contains("entry 3: the entry is no JSON object"), "{three:?}");
+    assert_eq!(bank.lines().collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn an_entry_is_taken_over_with_fields_that_are_not_known() {
+    let entry = |fields: &str, time: u64| {
+        let lists = format!(r#""modelvalue":{{"gradientSize":[4],"gradientTime":[{time}]}}"#);
+        Bank::parse(format!(r#"[{{"modelhash":"7",{lists},{fields}}}]"#).as_bytes())
+    };
+    let mut bank = entry(r#""own":1,"both":2"#, 5);
+    bank.adopt(&entry(r#""both":3,"theirs":4"#, 6), 7);
+    bank.adopt(&entry(r#""x":1"#, 6), 8);
+    let said =
+        r#"[{"both":3,"modelhash":"7","modelvalue":{"gradientSize":[4],"gradientTime":[6]},"own":1,"theirs":4}]"#;
+    assert_eq!(String::from_utf8(bank.render()).unwrap(), said);
+}

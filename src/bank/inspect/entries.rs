@@ -25,8 +25,9 @@ pub struct Entry {
 /// Reads every entry of a file. A line that is none is an entry too, which is itself and says nothing.
 ///
 /// Fails with [`Error::File`] where the file cannot be read, and with [`Error::Bank`] where one that is a single
-/// JSON value cannot be parsed.
+/// JSON value cannot be parsed, and for one that is no bank.
 pub fn entries(source: &mut Source, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
+    source.check_known()?;
     let kind = source.kind();
     if matches!(kind, Kind::Unified | Kind::Rl | Kind::Gradient) {
         for (index, entry) in whole(source)?.into_iter().enumerate() {

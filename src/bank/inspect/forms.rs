@@ -1,13 +1,13 @@
 //! Banks of the other forms judged: the findings of their own readers, and whether tilings are legal.
 
 use super::entries::entries;
-use super::items::{Item, items, kind_of};
+use super::items::{Item, items, of_element, unread_fault};
 use super::kind::Kind;
 use super::part::Socs;
 use super::source::Source;
 use super::verify::{Judgement, Remark, Status};
-use crate::bank::lines::{Finding, Lines, trim};
-use crate::bank::{Content, gradient, subgraph, unified};
+use crate::bank::lines::Finding;
+use crate::bank::{Content, gradient, json, subgraph, unified};
 use crate::status::Result;
 use std::collections::BTreeMap;
 
@@ -16,49 +16,92 @@ const KEPT: &str = "kept but not used: ";
 /// How it begins when the line is lost.
 const LOST: &str = "damaged record, not used: ";
 
-/// What there is to say of each line.
-type Remarks = BTreeMap<usize, Vec<Remark>>;
-
 /// Judges every entry of a bank that is no operator bank.
 pub(super) fn verify(
     source: &mut Source,
     socs: &mut Socs,
     tell: &mut dyn FnMut(Judgement) -> Result<()>,
 ) -> Result<()> {
-    let mut remarks = Remarks::new();
-    match source.kind() {
-        Kind::Unified => note(unified::Bank::parse(&source.content()?).findings(), &mut remarks),
-        Kind::Gradient => note(gradient::Bank::parse(&source.content()?).findings(), &mut remarks),
+    let mut judgements = match source.kind() {
+        Kind::Unified => unified(source, socs)?,
+        Kind::Gradient => {
+            let bank = gradient::Bank::parse(&source.content()?);
+            let good = bank.lines().map(|line| Judgement { line, remarks: Vec::new() });
+            good.chain(bank.findings().iter().map(alone)).collect()
+        }
         Kind::Subgraph => {
             let content = source.content()?;
-            note(subgraph::Bank::parse(whose(&content), &content).findings(), &mut remarks);
+            let kind = subgraph::Kind::of(source.path(), &content);
+            by_line(subgraph::Bank::parse(kind, &content).findings(), source, socs)?
         }
-        Kind::Repository => note(unified::Repository::parse(&source.content()?).findings(), &mut remarks),
-        _ => return opaque(source, tell),
+        Kind::Repository => {
+            let content = source.content()?;
+            by_line(unified::Repository::parse(&content).findings(), source, socs)?
+        }
+        _ => return unread(source, tell),
+    };
+    judgements.sort_by_key(|judgement| judgement.line);
+    judgements.into_iter().try_for_each(tell)
+}
+
+/// Judges the entries of a unified bank, of which several may stand on one line.
+fn unified(source: &Source, socs: &mut Socs) -> Result<Vec<Judgement>> {
+    let (bank, part) = (unified::Bank::parse(&source.content()?), source.part());
+    let mut findings: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
+    bank.findings().iter().for_each(|finding| findings.entry(finding.line).or_default().push(finding));
+    let mut judgements = Vec::new();
+    for (line, entry) in bank.lines().zip(bank.entries()) {
+        let mut remarks = Vec::new();
+        if let Some(here) = findings.get_mut(&line) {
+            let of_it = format!("`{}`, element", entry.key());
+            remarks.extend(here.extract_if(.., |finding| finding.reason.contains(&of_it)).map(remark));
+        }
+        for element in entry.elements() {
+            remarks.extend(cost_fault(entry, element));
+            remarks.extend(illegal(&of_element(line, entry.key(), element, part.as_ref()), socs));
+        }
+        judgements.push(Judgement { line, remarks });
+    }
+    judgements.extend(findings.into_values().flatten().map(alone));
+    Ok(judgements)
+}
+
+/// What is wrong with the time that an element states.
+fn cost_fault(entry: &unified::Entry, element: unified::Element<'_>) -> Option<Remark> {
+    let (status, reason) = match (element.cost(), element.cost_us()) {
+        (_, Some(_)) => return None,
+        (Some(cost), None) => (Status::Damaged, format!("`cost_time` cannot be {}", json::cut(&cost.to_string()))),
+        (None, None) => (Status::MissingFields, "`cost_time` is missing".to_owned()),
+    };
+    Some(Remark { status, reason: format!("`{}`: {reason}, so that it counts as not measured", entry.key()) })
+}
+
+/// Judges a form with a record a line, by the findings of its reader.
+fn by_line(findings: &[Finding], source: &mut Source, socs: &mut Socs) -> Result<Vec<Judgement>> {
+    let mut remarks: BTreeMap<usize, Vec<Remark>> = BTreeMap::new();
+    for finding in findings {
+        remarks.entry(finding.line).or_default().push(remark(finding));
     }
     items(source, &mut |item| {
         let said = remarks.entry(item.line).or_default();
         said.extend(illegal(&item, socs));
         Ok(true)
     })?;
-    remarks.into_iter().try_for_each(|(line, remarks)| tell(Judgement { line, remarks }))
+    Ok(remarks.into_iter().map(|(line, remarks)| Judgement { line, remarks }).collect())
 }
 
-/// Whose numbers a subgraph bank's records are kept under, by the first record that can be read.
-fn whose(content: &[u8]) -> subgraph::Kind {
-    let mut records = Lines::<()>::split(content).skip(1).filter_map(|line| serde_json::from_slice(trim(line)).ok());
-    records.next().map_or(subgraph::Kind::Cann, |fields| kind_of(&fields))
+/// A finding that concerns nothing that can be used.
+fn alone(finding: &Finding) -> Judgement {
+    Judgement { line: finding.line, remarks: vec![remark(finding)] }
 }
 
-fn note(findings: &[Finding], remarks: &mut Remarks) {
-    for Finding { line, reason } in findings {
-        let (status, reason) = match (reason.strip_prefix(KEPT), reason.strip_prefix(LOST)) {
-            (Some(reason), _) => (Status::Foreign, reason),
-            (None, Some(reason)) => (Status::Damaged, reason),
-            (None, None) => (Status::Damaged, reason.as_str()),
-        };
-        remarks.entry(*line).or_default().push(Remark { status, reason: reason.to_owned() });
-    }
+fn remark(Finding { reason, .. }: &Finding) -> Remark {
+    let (status, reason) = match (reason.strip_prefix(KEPT), reason.strip_prefix(LOST)) {
+        (Some(reason), _) => (Status::Foreign, reason),
+        (None, Some(reason)) => (Status::Damaged, reason),
+        (None, None) => (Status::Damaged, reason.as_str()),
+    };
+    Remark { status, reason: reason.to_owned() }
 }
 
 /// What is wrong with an item's tiling; a whole network has none.
@@ -81,10 +124,17 @@ fn illegal(item: &Item, socs: &mut Socs) -> Option<Remark> {
     }
 }
 
-/// Forms whose records are carried through unread: an entry without identity is damaged.
-fn opaque(source: &mut Source, tell: &mut dyn FnMut(Judgement) -> Result<()>) -> Result<()> {
+/// Forms whose records nobody outside CANN can read: each is judged by its outer form, and said to be no more than that.
+fn unread(source: &mut Source, tell: &mut dyn FnMut(Judgement) -> Result<()>) -> Result<()> {
+    let kind = source.kind();
     entries(source, &mut |entry| {
-        let broken = entry.content.is_empty().then(|| Remark { status: Status::Damaged, reason: entry.label.clone() });
-        tell(Judgement { line: entry.number, remarks: broken.into_iter().collect() })
+        let remark = match unread_fault(kind, &entry) {
+            Some(reason) => Remark { status: Status::Damaged, reason },
+            None => Remark {
+                status: Status::NotJudged,
+                reason: format!("what the records of an {} say is not public", kind.name()),
+            },
+        };
+        tell(Judgement { line: entry.number, remarks: vec![remark] })
     })
 }

@@ -1,6 +1,7 @@
 //! What any bank file records, in this library's terms: work, tiling, time.
 
 use super::describe;
+use super::entries::{Entry, entries};
 use super::gains::{Gains, Times};
 use super::kind::Kind;
 use super::part::Part;
@@ -8,12 +9,12 @@ use super::record::Record;
 use super::source::{Line, Source};
 use crate::bank::form::{Form, Knowledge};
 use crate::bank::lines::trim;
-use crate::bank::{gradient, subgraph, unified};
+use crate::bank::{gradient, json, subgraph, unified};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, check};
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// One recorded thing.
 #[derive(Debug, Clone)]
@@ -101,17 +102,17 @@ pub(super) fn rule(error: Error) -> String {
 }
 
 /// Reads the records of a file one after the other until `take` answers false; answers how many lines or entries
-/// hold none that is understood. Fails where the file cannot be read.
+/// hold none that is understood. Fails where the file cannot be read or is no bank.
 pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) -> Result<usize> {
+    source.check_known()?;
     let (part, kind) = (source.part(), source.kind());
-    let mut bad = 0;
+    let (mut bad, mut is_wanted) = (0, true);
     match kind {
         Kind::Unified => {
-            let content = source.content()?;
-            let bank = unified::Bank::parse(&content);
-            let places = places_of_keys(&content);
-            for element in bank.entries().filter_map(unified::Entry::best) {
-                if !take(of_element(element, part.as_ref(), &places))? {
+            let bank = unified::Bank::parse(&source.content()?);
+            for (line, entry) in bank.lines().zip(bank.entries()) {
+                let Some(element) = entry.best() else { continue };
+                if !take(of_element(line, entry.key(), element, part.as_ref()))? {
                     break;
                 }
             }
@@ -119,14 +120,21 @@ pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) ->
         }
         Kind::Gradient => {
             let bank = gradient::Bank::parse(&source.content()?);
-            for (index, (hash, gradients)) in bank.entries().enumerate() {
-                if !take(of_gradients(index + 1, hash, gradients))? {
+            for (line, (hash, gradients)) in bank.lines().zip(bank.entries()) {
+                if !take(of_gradients(line, hash, gradients))? {
                     break;
                 }
             }
             bad += crate::bank::Content::findings(&bank).len();
         }
-        Kind::Rl => bad += super::entries::whole_value(source)?.as_object().map_or(1, Map::len),
+        Kind::Rl | Kind::OpCost => entries(source, &mut |entry| {
+            match of_unread(kind, entry) {
+                Some(_) if !is_wanted => {}
+                Some(item) => is_wanted = take(item)?,
+                None => bad += 1,
+            }
+            Ok(())
+        })?,
         _ => {
             let mut gains = Gains::of(source);
             while let Some((number, line)) = source.next_line()? {
@@ -184,8 +192,8 @@ fn to_json(value: &unified::Value) -> Value {
     serde_json::from_str(&value.dumps()).unwrap_or_else(|_| value.dumps().into())
 }
 
-fn of_element(element: unified::Element<'_>, part: Option<&Part>, places: &FxHashMap<String, usize>) -> Item {
-    let key = unified::key(element.info_dict());
+/// The item of one element of the entry of a key.
+pub(super) fn of_element(line: usize, key: &str, element: unified::Element<'_>, part: Option<&Part>) -> Item {
     let workload = unified::workload(element.info_dict());
     let schedule = match &workload {
         Ok(product) => unified::schedule(element.knowledge(), product).map(Schedule::Cube).map_err(rule),
@@ -200,24 +208,8 @@ fn of_element(element: unified::Element<'_>, part: Option<&Part>, places: &FxHas
     if let Some(origin) = element.origin() {
         fields.insert("origin".into(), to_json(origin));
     }
-    let line = places.get(&key).copied().unwrap_or(1);
     let item = Item::new(op, key.into(), workload, schedule, fields);
     Item { line, part: part.cloned(), cost_us: element.cost_us(), ..item }
-}
-
-/// The lines on which the keys of a unified bank stand; a key that follows another on its line is left out.
-pub(super) fn places_of_keys(content: &[u8]) -> FxHashMap<String, usize> {
-    let mut places = FxHashMap::default();
-    for (index, line) in content.split(|&b| b == b'\n').enumerate() {
-        let line = trim(line);
-        let line = line.strip_prefix(b"{").unwrap_or(line).trim_ascii_start();
-        let key =
-            line.strip_prefix(b"\"").and_then(|rest| rest.get(..32)).filter(|k| k.iter().all(u8::is_ascii_hexdigit));
-        if let Some(key) = key {
-            places.insert(String::from_utf8_lossy(key).into_owned(), index + 1);
-        }
-    }
-    places
 }
 
 fn of_row(line: &[u8]) -> Option<Item> {
@@ -258,7 +250,7 @@ fn of_subgraph(line: &[u8]) -> Option<Item> {
 }
 
 /// Our own records have a sum.
-pub(super) fn kind_of(fields: &Map<String, Value>) -> subgraph::Kind {
+fn kind_of(fields: &Map<String, Value>) -> subgraph::Kind {
     if fields.contains_key("sum") { subgraph::Kind::Ours } else { subgraph::Kind::Cann }
 }
 
@@ -269,6 +261,35 @@ fn fused_scopes(group: &subgraph::Group) -> usize {
     sizes.values().filter(|size| **size > 1).count()
 }
 
+/// An item of a form whose records nobody outside CANN can read; `None` for what is none.
+fn of_unread(kind: Kind, entry: Entry) -> Option<Item> {
+    if unread_fault(kind, &entry).is_some() {
+        return None;
+    }
+    let reason = format!("what the records of an {} say is not public", kind.name());
+    let (workload, schedule) = (Err(reason.clone()), Err(reason));
+    let id = String::from_utf8_lossy(&entry.identity).into_owned().into();
+    Some(Item { line: entry.number, ..Item::new(kind.name().to_owned(), id, workload, schedule, entry.content) })
+}
+
+/// What is wrong with a record of a form that nobody outside CANN can read, as far as can be told.
+pub(super) fn unread_fault(kind: Kind, entry: &Entry) -> Option<String> {
+    if entry.content.is_empty() || entry.identity.is_empty() {
+        return Some(entry.label.clone());
+    }
+    let text = |name: &str| entry.content.get(name).and_then(Value::as_str);
+    match kind {
+        Kind::OpCost => {
+            let is_number = |text: &str| text.parse::<u64>().is_ok();
+            let hash = std::str::from_utf8(&entry.identity).is_ok_and(is_number);
+            let wrong = if hash { "cost_time" } else { "hash_str" };
+            (!hash || !text(wrong).is_some_and(is_number))
+                .then(|| format!("{}: `{wrong}` is no whole number in a text", entry.label))
+        }
+        _ => text("value").is_none().then(|| format!("{}: its schedule is no text", json::cut(&entry.label))),
+    }
+}
+
 fn of_gradients(line: usize, hash: u64, gradients: &gradient::Gradients) -> Item {
     let bytes = gradients.size.iter().fold(0u64, |sum, size| sum.saturating_add(*size));
     let (shapes, tiling) = if gradients.is_placeholder() {
@@ -277,7 +298,7 @@ fn of_gradients(line: usize, hash: u64, gradients: &gradient::Gradients) -> Item
         let time = gradients.time.iter().fold(0u64, |sum, time| sum.saturating_add(*time));
         (format!("{} gradients, {bytes} bytes", gradients.size.len()), format!("{:.1} us in all", time as f64 / 1e3))
     };
-    let fields = json!({"gradientTime": gradients.time, "gradientSize": gradients.size});
+    let fields = serde_json::json!({"gradientTime": gradients.time, "gradientSize": gradients.size});
     let fields = fields.as_object().cloned().unwrap_or_default();
     Item { line, ..of_network("network".into(), hash, shapes, tiling, fields) }
 }

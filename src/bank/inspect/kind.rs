@@ -1,6 +1,7 @@
 //! What a file is, told by how it begins and never by its name.
 
 use super::record::FIELDS;
+use crate::bank::json;
 use crate::bank::lines::trim;
 use serde_json::{Map, Value};
 
@@ -52,6 +53,7 @@ impl Kind {
         match text.first() {
             None => Kind::Empty,
             Some(b'[') => Kind::of_list(text),
+            Some(b'{') if is_empty_object(text) => Kind::Unified,
             // A damaged line or two must not hide what the others are.
             Some(_) => Kind::of_object(text)
                 .or_else(|| text.split(|&b| b == b'\n').find_map(|line| Kind::of_line(trim(line))))
@@ -85,9 +87,6 @@ impl Kind {
     /// The kind of one object that may have many lines, by its first key.
     fn of_object(text: &[u8]) -> Option<Kind> {
         let rest = trim(text.strip_prefix(b"{")?);
-        if rest.first() == Some(&b'}') {
-            return None;
-        }
         let end = 1 + rest.get(1..)?.iter().position(|&b| b == b'"')?;
         let key: String = serde_json::from_slice(rest.get(..=end)?).ok()?;
         if is_md5(&key) {
@@ -96,6 +95,48 @@ impl Kind {
         key.trim_start().starts_with("[[").then_some(Kind::Rl)
     }
 }
+
+/// Whether a text is an object without entries, which is a unified bank without records; a line of operator records that
+/// is none has more behind it, or a name that says what the file holds.
+pub fn is_empty_object(text: &[u8]) -> bool {
+    text.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start() == b"}")
+}
+
+/// What a file that is no bank looks like, for a message: what it is by its first bytes, or what its JSON has.
+pub fn look(beginning: &[u8]) -> String {
+    let text = trim(beginning);
+    let magic = SIGNATURES.iter().find(|(signature, _)| beginning.starts_with(signature));
+    if let Some((_, name)) = magic {
+        return (*name).to_owned();
+    }
+    // The last line may go on behind what was looked at.
+    let first = text.split(|&b| b == b'\n').next().unwrap_or_default();
+    match serde_json::from_slice(text).or_else(|_| serde_json::from_slice(trim(first))) {
+        Ok(Value::Object(fields)) => {
+            let names: Vec<_> = fields.keys().take(4).map(|name| format!("`{}`", json::cut(name))).collect();
+            let more = if fields.len() > names.len() { ", .." } else { "" };
+            format!("JSON with the fields {}{more}", names.join(", "))
+        }
+        Ok(Value::Array(_)) => "a JSON list without `modelhash`".to_owned(),
+        Ok(value) => format!("the JSON value {}", json::cut(&value.to_string())),
+        Err(_)
+            if std::str::from_utf8(first).is_ok_and(|line| !line.contains(|c: char| c.is_control() && c != '\t')) =>
+        {
+            format!("text that begins with {:?}", json::cut(&String::from_utf8_lossy(first)))
+        }
+        Err(_) => "binary data".to_owned(),
+    }
+}
+
+/// How other files that lie about begin.
+const SIGNATURES: [(&[u8], &str); 6] = [
+    (b"\x1f\x8b", "data packed by gzip"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x7fELF", "a program or library (ELF)"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"IMOD", "an om model"),
+    (b"\x08", "a model in protobuf"),
+];
 
 /// The kind that an entry of an object tells.
 fn of_entry(key: &str, value: &Value) -> Option<Kind> {
@@ -120,7 +161,23 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Kind;
+    use super::{Kind, look};
+
+    #[test]
+    fn what_is_no_bank_is_told_by_what_it_looks_like() {
+        for (content, said) in [
+            (&b"{\"a\":1,\"b\":2}"[..], "JSON with the fields `a`, `b`"),
+            (b"{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5}\n{\"a\":", "`d`, .."),
+            (b"[1,2]", "a JSON list without `modelhash`"),
+            (b"17", "the JSON value 17"),
+            (b"m,k,n\n1,2,3\n", "text that begins with \"m,k,n\""),
+            (b"\x1f\x8b\x08\0", "gzip"),
+            (b"\x01\x02binary", "binary data"),
+            (b"\xff\xfe", "binary data"),
+        ] {
+            assert!(look(content).contains(said), "{}", look(content));
+        }
+    }
 
     #[test]
     fn every_form_is_told_by_its_beginning() {
@@ -141,7 +198,10 @@ mod tests {
             ("[ {\"modelhash\":\"1\",\"modelvalue\":{}}]", Kind::Gradient),
             ("[]", Kind::Gradient),
             ("{\"cost_time\":\"12\",\"hash_str\":\"34\"}\n", Kind::OpCost),
-            ("{}", Kind::Unknown),
+            ("{}", Kind::Unified),
+            ("\u{feff}{ \r\n}\n", Kind::Unified),
+            ("{}\n{}\n", Kind::Unknown),
+            ("{\"a\":1}", Kind::Unknown),
             ("[1,2]", Kind::Unknown),
             ("\u{1}\u{2}binary", Kind::Unknown),
             ("{\"soc_cores\":\"A_8\",\"id\":1,\"info_dict\":{}}", Kind::Records),

@@ -2,11 +2,11 @@
 
 use super::gains::{Gains, Times};
 use super::record::Record;
-use super::source::{Line, Source};
+use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
 use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
-use crate::bank::merge::{MergeOutcome, check, merge};
+use crate::bank::merge::{MergeOutcome, check, is_one_file, merge};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -31,7 +31,7 @@ pub enum Fate {
 }
 
 /// A record of a source and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Told {
     /// What became of it.
     pub fate: Fate,
@@ -73,17 +73,14 @@ pub fn merge_and_tell(
     let mut outcome = merge(sources, target, built_in)?;
     let told =
         before.zip(State::of(target)?).map(|(before, after)| tell(sources, into, &before, &after)).transpose()?;
+    let others = std::mem::take(&mut outcome.told);
+    let told = told.flatten().map(|told| told.into_iter().chain(others).collect());
     if copy.is_some() {
         for path in &mut outcome.changed {
-            *path = if is_file(into) { into.to_owned() } else { into.join(path.file_name().unwrap_or_default()) };
+            *path = if is_one_file(into) { into.to_owned() } else { into.join(path.file_name().unwrap_or_default()) };
         }
     }
-    Ok(Merged { outcome, told: told.flatten() })
-}
-
-/// Whether a merge into this path makes one file, as [`merge`] decides it.
-fn is_file(into: &Path) -> bool {
-    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|suffix| suffix == "json"))
+    Ok(Merged { outcome, told })
 }
 
 /// A copy of a bank that lives as long as the value.
@@ -97,11 +94,11 @@ impl Copy {
         let failed = |e: std::io::Error| Error::directory("copy to", directory, e);
         let directory = tempfile::Builder::new().prefix("aoe-merge-").tempdir_in(directory).map_err(failed)?;
         let path = directory.path().join(into.file_name().unwrap_or("bank".as_ref()));
-        if !is_file(into) {
+        if !is_one_file(into) {
             std::fs::create_dir(&path).map_err(failed)?;
         }
-        for file in bank_files(into)? {
-            let to = if is_file(into) { path.clone() } else { path.join(file.file_name().unwrap_or_default()) };
+        for file in files_of(into)? {
+            let to = if is_one_file(into) { path.clone() } else { path.join(file.file_name().unwrap_or_default()) };
             std::fs::copy(&file, &to).map_err(failed)?;
             let (side, copied) = (side_file(&file), side_file(&to));
             if side.is_file() {
@@ -117,6 +114,14 @@ impl Copy {
 fn side_file(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"))
+}
+
+/// The files that a path names and that a merge may replace; none where there is nothing yet.
+fn files_of(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return bank_files(path);
+    }
+    Ok(files(path)?.into_iter().filter(|file| file.parent() == Some(path)).collect())
 }
 
 /// The operator banks that a path names; none where there is nothing yet.
@@ -153,7 +158,7 @@ impl State {
     /// Reads a bank; `None` where it has too many records to tell them.
     fn of(path: &Path) -> Result<Option<State>> {
         let mut state = State(FxHashMap::default());
-        let single = is_file(path);
+        let single = is_one_file(path);
         for file in bank_files(path)? {
             let name = (!single).then(|| name_of(&file));
             let finished = each(&file, &mut |_, record, known| {
@@ -190,7 +195,7 @@ fn each(path: &Path, take: &mut dyn FnMut(usize, Record, Known) -> Result<bool>)
 
 /// What became of each record of the sources.
 fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Result<Option<Vec<Told>>> {
-    let single = is_file(into);
+    let single = is_one_file(into);
     let mut told = Vec::new();
     for source in sources {
         for file in bank_files(source)? {

@@ -1,8 +1,9 @@
 //! Bank files as streams: opened once, told apart by how they begin, read line by line.
 
-use super::kind::{Kind, PEEKED};
+use super::kind::{Kind, PEEKED, is_empty_object, look};
 use super::part::Part;
 use crate::bank::FileName;
+use crate::bank::lines::trim;
 use crate::input_file;
 use crate::lines;
 use crate::status::{Error, Result};
@@ -25,6 +26,8 @@ const DEPTH: usize = 4;
 pub struct Source {
     path: PathBuf,
     kind: Kind,
+    /// What it looks like where it is no bank.
+    look: String,
     reader: BufReader<File>,
     line: Vec<u8>,
     number: usize,
@@ -47,7 +50,18 @@ impl Source {
         let mut reader = BufReader::with_capacity(PEEKED, file);
         let beginning = reader.fill_buf().map_err(|e| Error::file("read", path, e))?;
         let kind = Kind::of(beginning);
-        Ok(Source { path: path.to_owned(), kind, reader, line: Vec::new(), number: 0 })
+        let look = if kind == Kind::Unknown { look(beginning) } else { String::new() };
+        // The name of an operator bank tells one line without fields from an empty object.
+        let is_operators = path.file_name().and_then(|name| name.to_str()).and_then(FileName::parse).is_some();
+        let kind = if is_operators && is_empty_object(trim(beginning)) { Kind::Records } else { kind };
+        Ok(Source { path: path.to_owned(), kind, look, reader, line: Vec::new(), number: 0 })
+    }
+
+    /// Fails with [`Error::Bank`], which says what it looks like, for a file that is no bank.
+    pub fn check_known(&self) -> Result<()> {
+        let reason = || format!("is no bank of any known form; it looks like {}", self.look);
+        let known = self.kind != Kind::Unknown;
+        if known { Ok(()) } else { Err(Error::Bank { path: self.path.clone(), line: None, reason: reason() }) }
     }
 
     /// What the file is.

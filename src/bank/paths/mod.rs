@@ -10,6 +10,7 @@ mod tests;
 pub use toolkit::Toolkit;
 
 use super::form;
+use super::storage::not_opened;
 use super::transaction::OWN_DIRECTORY;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -146,7 +147,7 @@ impl BankEnvironment {
     }
 
     /// What keeps CANN's operators from using the bank files that lie in `paths`: they open each for reading
-    /// and writing, though they only read. The texts begin with CANN's error id.
+    /// and writing, though they only read. The texts name the file and hold CANN's error id.
     pub fn hindrances(&self, paths: &BankPaths) -> Vec<String> {
         let is_set = |path: &Option<PathBuf>| set(path.as_deref()).is_some();
         let what_then = if is_set(&self.tune_bank_path) || is_set(&self.ascend_cache_path) {
@@ -163,10 +164,7 @@ impl BankEnvironment {
         files.sort_unstable();
         let text = |path: PathBuf| {
             let error = OpenOptions::new().read(true).write(true).open(&path).err()?;
-            Some(format!(
-                "EC0011: custom_file_dir {}: cannot be opened to read and write: {error}; {what_then}",
-                path.display()
-            ))
+            Some(format!("bank {}: {}; {what_then}", path.display(), not_opened(&error)))
         };
         files.into_iter().filter_map(text).collect()
     }

@@ -118,7 +118,7 @@ fn files_that_cann_cannot_open_for_writing_are_named_with_its_error_id() {
     fs::create_dir(custom.join(name)).unwrap();
     let told = environment.hindrances(&bank);
     assert!(
-        matches!(&told[..], [one] if one.starts_with("EC0011: custom_file_dir") && one.contains(name) && one.contains("no bank at all")),
+        matches!(&told[..], [one] if one.contains("EC0011: custom_file_dir: cannot be opened to read and write") && one.contains(name) && one.contains("no bank at all")),
         "{told:?}"
     );
     let default = BankEnvironment { home: Some("/home/me".into()), ..BankEnvironment::default() };

@@ -9,6 +9,7 @@ use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// The version of the format that is understood.
 const VERSION: &str = "2.1";
@@ -24,6 +25,24 @@ pub enum Kind {
     Ours,
 }
 
+impl Kind {
+    /// Whose numbers a file's records are kept under: its name tells, or that a record has a sum.
+    pub fn of(path: &Path, content: &[u8]) -> Kind {
+        let has_sum = |line: &[u8]| {
+            serde_json::from_slice::<Map<String, Value>>(line).is_ok_and(|fields| fields.contains_key(SUM))
+        };
+        let by_content = || if Lines::<Record>::split(content).skip(1).any(has_sum) { Kind::Ours } else { Kind::Cann };
+        Kind::named(path).unwrap_or_else(by_content)
+    }
+
+    /// Whose numbers the name of a file says it holds.
+    pub fn named(path: &Path) -> Option<Kind> {
+        let name = path.file_name()?.to_str()?;
+        let ends = [("_l2cache.json", Kind::Cann), ("_l2cache_aoe.json", Kind::Ours)];
+        ends.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, kind)| kind)
+    }
+}
+
 /// A subgraph bank file.
 #[derive(Debug)]
 pub struct Bank {
@@ -32,6 +51,8 @@ pub struct Bank {
     version_line: Option<String>,
     is_understood: bool,
     lines: Lines<Record>,
+    /// The line that each record was read from, 0 for one that was not read.
+    numbers: Vec<usize>,
     by_id: FxHashMap<u64, Vec<usize>>,
 }
 
@@ -43,6 +64,7 @@ impl Bank {
             version_line: None,
             is_understood: true,
             lines: Lines::default(),
+            numbers: Vec::new(),
             by_id: FxHashMap::default(),
         };
         for (index, line) in Lines::<Record>::split(content).enumerate() {
@@ -76,6 +98,7 @@ impl Bank {
         let id = judged.as_ref().ok().map(|record| record.graph_id);
         let place = self.lines.take(number, Bytes::copy_from_slice(line), judged.map(Judged::from));
         if let Some((id, place)) = id.zip(place) {
+            self.numbers.push(number);
             self.by_id.entry(id).or_default().push(place);
         }
     }
@@ -122,6 +145,11 @@ impl Bank {
         self.lines.records()
     }
 
+    /// The lines that the records begin on, in their order and counted from 1; 0 for one that was not read.
+    pub fn lines(&self) -> impl Iterator<Item = usize> {
+        self.numbers.iter().copied()
+    }
+
     /// Writes a record: in place of the one with its number and feature, else at the end.
     ///
     /// Fails with [`Error::Param`] for a record whose lists do not fit each other, or that is kept under another
@@ -146,6 +174,7 @@ impl Bank {
         let id = record.graph_id;
         let at = self.lines.put(place, text, record);
         if place.is_none() {
+            self.numbers.push(0);
             self.by_id.entry(id).or_default().push(at);
         }
         Ok(())

@@ -2,10 +2,11 @@
 
 use super::file_name;
 use super::{Bank, Feature, Kind, Record, Strategy};
-use crate::bank::{BankPaths, Disk, Storage, load, update};
+use crate::bank::transaction::check_writable;
+use crate::bank::{BankPaths, Disk, load, update};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
-use crate::status::{Error, Result};
+use crate::status::Result;
 use std::path::{Path, PathBuf};
 
 /// The subgraph banks of one SoC.
@@ -36,10 +37,9 @@ impl SubgraphBank {
         &self.file
     }
 
-    /// Fails with [`Error::Directory`] where records could not be written.
+    /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where records could not be written.
     pub fn check_writable(&self) -> Result<()> {
-        let directory = directory_of(&self.file);
-        Disk.check_writable(directory).map_err(|e| Error::directory("write bank", directory, e))
+        check_writable(&Disk, directory_of(&self.file), [self.file.clone()])
     }
 
     /// What is recorded for a network. Records of CANN's have nothing but operators and shapes in their

@@ -1,6 +1,6 @@
 //! Tests of the subgraph bank.
 
-use super::{Bank, Feature, Group, Kind, Node, Part, Record, Strategy};
+use super::{Bank, Feature, Group, Kind, Node, Part, Record, Strategy, SubgraphBank};
 use crate::bank::tests::memory::Memory;
 use crate::bank::tests::mutate::{damage, damaged};
 use crate::bank::{Content, load, update};
@@ -250,4 +250,27 @@ proptest! {
             prop_assert_eq!(read.records().collect::<Vec<_>>(), [&record]);
         }
     }
+}
+
+#[test]
+fn a_bank_that_could_not_be_written_is_known_before_it_is_needed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ascend910b2_l2cache_aoe.json");
+    SubgraphBank::of_file(&file).check_writable().unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let error = SubgraphBank::of_file(&file).check_writable().unwrap_err();
+    assert!(error.to_string().contains("EC0011: custom_file_dir"), "{error}");
+    assert!(error.to_string().contains("_l2cache_aoe.json"), "{error}");
+}
+
+#[test]
+fn whose_numbers_a_file_holds_is_told_by_its_name_and_by_its_records() {
+    let [cann, ours] = [Kind::Cann, Kind::Ours].map(|kind| bank(kind).render());
+    let of = |name: &str, content: &[u8]| Kind::of(Path::new(name), content);
+    assert_eq!((of("x", &cann), of("x", &ours)), (Kind::Cann, Kind::Ours));
+    assert_eq!(of("a_l2cache_aoe.json", b""), Kind::Ours);
+    assert_eq!(of("a_l2cache.json", &ours), Kind::Cann);
+    // The first record has lost its sum: it is damaged, and the others are still ours.
+    let damaged = String::from_utf8(ours).unwrap().replacen("\"sum\"", "\"sun\"", 1);
+    assert_eq!(of("x", damaged.as_bytes()), Kind::Ours);
 }

@@ -101,6 +101,43 @@ fn something_that_is_no_file_is_an_error_that_names_it() {
     assert!(error.to_string().contains(FILE) && error.to_string().contains("not a regular file"), "{error}");
 }
 
+#[test]
+fn a_bank_file_that_could_not_be_written_is_known_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path();
+    let check = |workload: &Workload| OperatorBank::open(paths_in(place), &soc()).check_writable([workload]);
+    check(&product_of(128)).unwrap();
+    assert_eq!(fs::read_dir(place).unwrap().count(), 0, "nothing is written");
+    // What no user may open for writing, whatever the rights: a directory.
+    fs::create_dir(place.join(FILE)).unwrap();
+    let error = check(&product_of(128)).unwrap_err();
+    assert!(matches!(&error, Error::Bank { path, .. } if path.ends_with(FILE)), "{error}");
+    assert!(error.to_string().contains("EC0011: custom_file_dir"), "{error}");
+    check(&gelu()).expect("it goes into another file");
+    fs::remove_dir(place.join(FILE)).unwrap();
+    fs::write(place.join("no directory"), "").unwrap();
+    std::os::unix::fs::symlink(place.join("no directory/bank.json"), place.join(FILE)).unwrap();
+    assert!(check(&product_of(128)).unwrap_err().to_string().contains(FILE));
+    fs::create_dir_all(place.join(".aoe/lock")).unwrap();
+    let error = check(&gelu()).unwrap_err().to_string();
+    assert!(error.contains("lock") && error.contains("not a regular file"), "{error}");
+}
+
+#[test]
+fn whatever_hinders_a_save_from_its_start_is_named_by_the_check() {
+    let storage = Arc::new(memory::Memory::default());
+    for n in 0.. {
+        storage.fail_at(n, libc::EROFS);
+        let checked = bank(&storage).check_writable([&product_of(128), &gelu()]);
+        if !storage.has_failed() {
+            assert!(n >= 7, "only {n} operations");
+            return checked.unwrap();
+        }
+        let error = checked.unwrap_err();
+        assert!(error.to_string().contains(DIRECTORY) && error.to_string().contains("ead-only"), "{error}");
+    }
+}
+
 fn paths_in(directory: &Path) -> BankPaths {
     BankPaths { custom: directory.to_owned(), also_read: vec![] }
 }

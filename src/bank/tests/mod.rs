@@ -9,6 +9,7 @@ mod foreign;
 mod format;
 pub mod memory;
 mod merge;
+mod merge_whole;
 pub mod mutate;
 mod near;
 mod quant;

@@ -51,7 +51,12 @@ impl<'a> Element<'a> {
 
     /// Microseconds it was measured to take, where it says so.
     pub fn cost_us(self) -> Option<f64> {
-        self.0.get("cost_time").and_then(Value::as_f64).filter(|us| us.is_finite() && *us >= 0.0)
+        self.cost().and_then(Value::as_f64).filter(|us| us.is_finite() && *us >= 0.0)
+    }
+
+    /// What it says of its time, be it a time or not.
+    pub fn cost(self) -> Option<&'a Value> {
+        self.0.get("cost_time")
     }
 
     /// Who recorded it, where it says so.
@@ -87,7 +92,13 @@ impl Entry {
             return Err(Unusable::Foreign(if list.is_empty() { nothing() } else { reasons.join("; ") }));
         }
         let remark = (!reasons.is_empty()).then(|| format!("kept but not used: {}", reasons.join("; ")));
-        Ok(Judged { record: Entry { key: key.to_owned(), list: list.to_vec(), usable }, remark, mended: None })
+        let record = Entry { key: key.to_owned(), list: list.to_vec(), usable };
+        Ok(Judged { record, remark, mended: None })
+    }
+
+    /// What it is kept under.
+    pub fn key(&self) -> &str {
+        &self.key
     }
 
     /// The usable elements, in order.
@@ -119,6 +130,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Bank {
     lines: Lines<Entry>,
+    /// The line that each usable entry was read from, 0 for one that was not read.
+    numbers: Vec<usize>,
     by_key: FxHashMap<String, usize>,
 }
 
@@ -158,6 +171,7 @@ impl Bank {
                 Err(reason) => Err(Unusable::Foreign(format!("`{key}`: {reason}"))),
             };
             let place = bank.lines.take(line, text.into(), judged);
+            bank.numbers.extend(place.map(|_| line));
             bank.by_key.extend(place.map(|place| (key, place)));
         }
         bank
@@ -183,6 +197,11 @@ impl Bank {
         self.lines.records()
     }
 
+    /// The lines that the entries begin on, in their order and counted from 1; 0 for one that was not read.
+    pub fn lines(&self) -> impl Iterator<Item = usize> {
+        self.numbers.iter().copied()
+    }
+
     /// What is recorded for an `info_dict`: the fastest, where there are several.
     pub fn get(&self, info: &Dict) -> Option<Element<'_>> {
         self.lines.record(*self.by_key.get(&key(info))?)?.best()
@@ -195,8 +214,21 @@ impl Bank {
         if !cost_us.is_finite() || cost_us < 0.0 {
             return Err(Error::param("cost_us", format!("{cost_us} microseconds cannot be")));
         }
-        let key = key(info);
-        let place = self.by_key.get(&key).copied();
+        let mut fields = Dict::default();
+        fields.set("knowledge", Value::Dict(knowledge.clone()));
+        fields.set("info_dict", Value::Dict(info.clone()));
+        fields.set("cost_time", Value::Float(cost_us));
+        self.put_fields(&key(info), &fields);
+        Ok(())
+    }
+
+    /// Takes in an element of another bank as [`Bank::put`] does, with all its fields.
+    pub fn adopt(&mut self, element: Element<'_>) {
+        self.put_fields(&key(element.info_dict()), element.0);
+    }
+
+    fn put_fields(&mut self, key: &str, new: &Dict) {
+        let place = self.by_key.get(key).copied();
         let old = place.and_then(|place| self.lines.record(place));
         let (mut list, mut fields) = (Vec::new(), Dict::default());
         if let Some(entry) = old {
@@ -206,15 +238,17 @@ impl Bank {
                 list.remove(index);
             }
         }
-        fields.set("knowledge", Value::Dict(knowledge.clone()));
-        fields.set("info_dict", Value::Dict(info.clone()));
-        fields.set("cost_time", Value::Float(cost_us));
+        for (name, value) in new.iter() {
+            fields.set(name, value.clone());
+        }
         list.insert(0, Value::Dict(fields));
-        let usable = list.iter().enumerate().filter(|(_, value)| Element::new(value, &key).is_ok());
-        let entry = Entry { usable: usable.map(|(i, _)| i).collect(), key: key.clone(), list };
+        let usable = list.iter().enumerate().filter(|(_, value)| Element::new(value, key).is_ok());
+        let entry = Entry { usable: usable.map(|(i, _)| i).collect(), key: key.to_owned(), list };
+        if place.is_none() {
+            self.numbers.push(0);
+        }
         let place = self.lines.put(place, entry.text(), entry);
-        self.by_key.insert(key, place);
-        Ok(())
+        self.by_key.insert(key.to_owned(), place);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::table::{Align, middle_cut, table};
 use aoe::report::improvement;
 use aoe::status::{Error, Result};
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Operators listed: the slowest before and the slowest after, so many of each.
 const SLOWEST: usize = 8;
@@ -96,8 +96,16 @@ impl Subgraphs {
             launches.1
         );
         let mut lines = vec![labelled("Subgraphs", &told)];
-        lines.extend(self.bank.as_ref().map(|bank| labelled("", &format!("recorded in {}", bank.display()))));
+        lines.extend(self.bank.as_ref().map(|bank| labelled("", &self.recorded(bank))));
         lines
+    }
+
+    /// What was written into the subgraph bank.
+    fn recorded(&self, bank: &Path) -> String {
+        match self.counts.added + self.counts.updated {
+            0 => format!("nothing recorded in {}", bank.display()),
+            count => format!("{count} recorded in {}", bank.display()),
+        }
     }
 }
 
@@ -296,6 +304,16 @@ mod tests {
         let summary = Summary { kernels, ..Summary::default() };
         assert_eq!(summary.slowest()[0].label(), "many (x30)");
         assert!(summary.operators()[1].contains("30.00"), "{:#?}", summary.operators());
+    }
+
+    #[test]
+    fn what_was_recorded_of_the_subgraphs_is_counted_and_nothing_is_said_to_be_nothing() {
+        let said = |added, updated| {
+            let counts = Counts { added, updated, reserved: 3, unsatisfied: 4, total: 7 + added + updated };
+            Subgraphs { bank: Some("/bank".into()), counts, ..Subgraphs::default() }.lines().pop().unwrap()
+        };
+        assert!(said(2, 1).ends_with(" 3 recorded in /bank"), "{}", said(2, 1));
+        assert!(said(0, 0).ends_with(" nothing recorded in /bank"), "{}", said(0, 0));
     }
 
     #[test]

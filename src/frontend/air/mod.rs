@@ -39,6 +39,13 @@ const END: &str = "End";
 /// Calls of one graph that are the same as the graph in their place.
 const CALLS: [&str; 2] = ["PartitionedCall", "StatefulPartitionedCall"];
 
+/// Whether an operator type is part of the frame of a graph, and nothing that a device runs: an input, a constant, an end,
+/// a call.
+pub fn is_frame(op_type: &str) -> bool {
+    let groups: [&[&str]; 3] = [&INPUTS, &CONSTANTS, &CALLS];
+    groups.concat().contains(&op_type) || [FILE_CONSTANT, NET_OUTPUT, END].contains(&op_type)
+}
+
 /// Attribute of an input: its place among the inputs.
 const INDEX: &str = "index";
 /// Attribute of a node: names of the nodes it waits for without reading them.

@@ -7,6 +7,7 @@ mod json;
 #[cfg(test)]
 mod tests;
 
+use crate::frontend::air::is_frame;
 use crate::graph::{CONST, DATA, Graph, Node, Port};
 use crate::status::{Error, Result};
 use json::{Op, Reason, Tensor};
@@ -56,6 +57,9 @@ impl Builder {
         let place = || format!("operator {index} ({})", op.op);
         let wrong = |reason: Reason| Error::graph(place(), reason);
         op.check().map_err(wrong)?;
+        if is_frame(&op.op) {
+            return Err(wrong("is part of the frame of a graph, no operator that could be tuned".to_owned()));
+        }
         let name = self.claim(op, index).map_err(wrong)?;
         let mut node = Node::new(&name, &op.op);
         for (at, attr) in op.attr.iter().enumerate() {

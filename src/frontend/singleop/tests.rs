@@ -183,6 +183,14 @@ fn what_breaks_a_rule_is_named_with_its_place() {
 }
 
 #[test]
+fn what_makes_up_the_frame_of_a_graph_is_no_single_operator() {
+    for op in ["AippData", "Const", "FileConstant", "NetOutput", "End", "PartitionedCall"] {
+        let message = parse(&one(op, &[&tensor("")], "", &tensor(""))).expect_err(op).to_string();
+        assert!(message.contains(op) && message.contains("frame of a graph"), "{message}");
+    }
+}
+
+#[test]
 fn integers_out_of_range_of_their_type_are_refused() {
     for (kind, value) in [("int8", "128"), ("uint8", "-1"), ("int32", "2147483648"), ("int64", "1.5"), ("uint64", "-1")]
     {

@@ -1,6 +1,6 @@
 //! `aoe bank merge`: one bank out of several.
 
-use super::{json_argument, json_line, text};
+use super::{FOUND, json_argument, json_line, text};
 use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
@@ -20,7 +20,7 @@ const LISTED: usize = 100;
 
 fn arguments() -> Command {
     Command::new("merge")
-        .about("Merge operator banks into one: of two records for the same, the better measured stays")
+        .about("Merge banks into one: of two records for the same, the better measured stays")
         .arg(
             Arg::new("source")
                 .value_name("SRC")
@@ -33,7 +33,8 @@ fn arguments() -> Command {
         .args(options())
         .arg(json_argument())
         .after_help(
-            "Exit status: 0 merged, 2 a wrong command line, or a file that cannot be read or written; nothing has changed then.",
+            "Exit status: 0 merged, 1 some banks of the sources were not (each is named), 2 a wrong command line, or a file\n\
+             that cannot be read or written; nothing has changed then.",
         )
 }
 
@@ -55,6 +56,7 @@ struct SummaryOut<'a> {
     refused: usize,
     foreign: usize,
     changed: &'a [PathBuf],
+    unmerged: &'a [PathBuf],
     dry_run: bool,
 }
 
@@ -66,7 +68,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let rehearsal = dry_run.then(std::env::temp_dir);
     let merged = merge_and_tell(&paths("source"), into, &paths("built_in"), rehearsal.as_deref())?;
     report(&merged, true, matches.get_flag("json"), dry_run, console)?;
-    Ok(DONE)
+    Ok(if merged.outcome.unmerged.is_empty() { DONE } else { FOUND })
 }
 
 /// Prints what a merge did; each record where `listed`.
@@ -87,6 +89,7 @@ pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console:
             refused: outcome.refused,
             foreign: outcome.foreign,
             changed: &outcome.changed,
+            unmerged: &outcome.unmerged,
             dry_run,
         })?);
         return Ok(());

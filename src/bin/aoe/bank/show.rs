@@ -43,6 +43,7 @@ struct Shower<'a> {
     console: &'a Console,
     json: bool,
     op: Option<&'a str>,
+    is_directory: bool,
     /// Records that may still be shown.
     left: u64,
     rows: Vec<[String; 6]>,
@@ -60,6 +61,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         console,
         json: matches.get_flag("json"),
         op: matches.get_one::<String>("op").map(String::as_str),
+        is_directory: path.is_dir(),
         left: matches.get_one("limit").copied().unwrap_or(u64::MAX),
         rows: Vec::new(),
         titled: false,
@@ -89,8 +91,13 @@ impl Shower<'_> {
             return Ok(());
         }
         let mut source = Source::open(path)?;
-        if source.kind() == Kind::Unknown {
-            self.console.notice("WARNING", &format!("{}: {}", path.display(), source.kind().name()));
+        // In a directory may lie what it likes; a file that was named must be a bank.
+        if let (true, Err(error)) = (self.is_directory, source.check_known()) {
+            self.console.notice("WARNING", &error.to_string());
+            return Ok(());
+        }
+        if source.kind() == Kind::Empty {
+            self.console.notice("WARNING", &format!("{}: holds nothing", path.display()));
         }
         self.bad += items(&mut source, &mut |item| {
             self.item(path, item)?;

@@ -1,0 +1,263 @@
+//! Merging of the banks that are one file each: unified, subgraph, gradient.
+
+use crate::bank::unified::{self, Dict, Value};
+use crate::bank::{Content, MergeOutcome, gradient, merge, subgraph};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const UNIFIED: &str = "Ascend910B1_25_AiCore_matmul.json";
+const SUBGRAPH: &str = "ascend910b1_l2cache_aoe.json";
+const GRADIENT: &str = "Ascend910B1_gradient_fusion.json";
+
+/// Directories with banks.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.at(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn merge(&self, sources: &[&str], built_in: &[&str]) -> MergeOutcome {
+        let paths = |names: &[&str]| names.iter().map(|name| self.at(name)).collect::<Vec<_>>();
+        merge(&paths(sources), &self.at("into"), &paths(built_in)).unwrap()
+    }
+}
+
+/// Added, updated, kept, refused.
+fn counts(outcome: &MergeOutcome) -> [usize; 4] {
+    [outcome.added, outcome.updated, outcome.kept, outcome.refused]
+}
+
+fn info(m: i64) -> Dict {
+    Dict::from_iter([("op_type", Value::from("matmul")), ("m", Value::parse(&m.to_string()).unwrap())])
+}
+
+fn knowledge(tile: i64) -> Dict {
+    Dict::from_iter([("tile", Value::parse(&tile.to_string()).unwrap())])
+}
+
+/// A unified bank of records of `(m, tile, microseconds)`.
+fn unified_bank(records: &[(i64, i64, f64)]) -> Vec<u8> {
+    let mut bank = unified::Bank::default();
+    for &(m, tile, us) in records {
+        bank.put(&info(m), &knowledge(tile), us).unwrap();
+    }
+    bank.render()
+}
+
+fn unified_at(path: &Path) -> Vec<(i64, Dict, Option<f64>)> {
+    let bank = unified::Bank::parse(&std::fs::read(path).unwrap());
+    assert_eq!(bank.findings(), []);
+    let of = |m: i64| bank.get(&info(m)).map(|found| (m, found.knowledge().clone(), found.cost_us()));
+    (1..10).filter_map(of).collect()
+}
+
+#[test]
+fn of_unified_records_the_faster_stays_and_the_built_in_bank_is_respected() {
+    let place = Place::new();
+    place.file(&format!("into/{UNIFIED}"), unified_bank(&[(1, 10, 5.0), (2, 20, 5.0), (3, 30, 5.0)]));
+    place.file(
+        &format!("source/{UNIFIED}"),
+        unified_bank(&[(1, 11, 4.0), (2, 21, 6.0), (3, 30, 5.0), (4, 41, 1.0), (5, 51, 9.0), (6, 60, 2.0)]),
+    );
+    place.file(&format!("shipped/{UNIFIED}"), unified_bank(&[(4, 40, 2.0), (5, 50, 9.0), (6, 60, 3.0)]));
+    let outcome = place.merge(&["source"], &["shipped"]);
+    assert_eq!(counts(&outcome), [1, 1, 2, 2], "{outcome:#?}");
+    assert_eq!((outcome.warnings.as_slice(), outcome.unmerged.as_slice()), (&[][..], &[][..]));
+    let path = place.at("into").join(UNIFIED);
+    assert_eq!(outcome.changed, std::slice::from_ref(&path));
+    let found: Vec<_> = unified_at(&path).into_iter().map(|(m, knowledge, us)| (m, knowledge, us.unwrap())).collect();
+    let expected = [(1, 11, 4.0), (2, 20, 5.0), (3, 30, 5.0), (4, 41, 1.0)];
+    assert_eq!(found, expected.map(|(m, tile, us)| (m, knowledge(tile), us)));
+    let told: Vec<_> = outcome.told.iter().map(|told| (told.line, told.reason.as_str())).collect();
+    assert_eq!(told[0], (2, "4.00 us stay, 5.00 us go"));
+    assert_eq!(told[1], (3, "5.00 us stay, 6.00 us go"));
+    // What was merged gains nothing a second time.
+    let again = place.merge(&["source"], &["shipped"]);
+    assert_eq!((counts(&again), again.changed.as_slice()), ([0, 0, 4, 2], &[][..]));
+}
+
+#[test]
+fn a_unified_record_brings_its_fields_and_keeps_those_that_it_has_not() {
+    let place = Place::new();
+    let with = |field: &str, content: Vec<u8>| {
+        String::from_utf8(content).unwrap().replace("\"cost_time\"", &format!("{field}, \"cost_time\""))
+    };
+    place.file(&format!("into/{UNIFIED}"), with("\"origin\": \"a\", \"own\": 1", unified_bank(&[(1, 10, 5.0)])));
+    place.file(&format!("source/{UNIFIED}"), with("\"origin\": \"b\", \"new\": 2", unified_bank(&[(1, 11, 4.0)])));
+    assert_eq!(counts(&place.merge(&["source"], &[])), [0, 1, 0, 0]);
+    let text = std::fs::read_to_string(place.at("into").join(UNIFIED)).unwrap();
+    for said in ["\"origin\": \"b\"", "\"own\": 1", "\"new\": 2", "\"cost_time\": 4.0"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+}
+
+fn feature(batch: i64) -> subgraph::Feature {
+    let node = |op: &str| subgraph::Node {
+        op: op.into(),
+        inputs: vec![vec![batch, 4, 56, 56, 16]],
+        element_bytes: vec![2],
+        ..subgraph::Node::default()
+    };
+    let part = subgraph::Part { nodes: vec![node("Relu"), node("Sigmoid")], ..subgraph::Part::default() };
+    subgraph::Feature { parts: vec![part], ..subgraph::Feature::default() }
+}
+
+/// A subgraph bank of ours of records of `(batch, nanoseconds)`.
+fn subgraph_bank(kind: subgraph::Kind, records: &[(i64, u64)]) -> Vec<u8> {
+    let mut bank = subgraph::Bank::parse(kind, b"");
+    for &(batch, time) in records {
+        let group = subgraph::Group {
+            cut: vec![1, 1],
+            fusion_type: vec![false, false],
+            scope_id: vec![1, 1],
+            ..subgraph::Group::default()
+        };
+        let strategy = subgraph::Strategy { end2_end_time: time, groups: vec![group], ..subgraph::Strategy::default() };
+        bank.put(subgraph::Record::new(feature(batch), strategy).unwrap()).unwrap();
+    }
+    bank.render()
+}
+
+#[test]
+fn of_subgraph_records_the_faster_stays() {
+    let place = Place::new();
+    let ours = |records: &[(i64, u64)]| subgraph_bank(subgraph::Kind::Ours, records);
+    place.file(&format!("into/{SUBGRAPH}"), ours(&[(1, 5000), (2, 5000), (3, 0), (4, 5000)]));
+    place.file(&format!("one/{SUBGRAPH}"), ours(&[(1, 4000), (2, 6000), (3, 7000), (4, 0)]));
+    place.file(&format!("two/{SUBGRAPH}"), ours(&[(1, 3000), (9, 1000)]));
+    let outcome = place.merge(&["one", "two"], &[]);
+    assert_eq!(counts(&outcome), [1, 3, 2, 0], "{outcome:#?}");
+    let content = std::fs::read(place.at("into").join(SUBGRAPH)).unwrap();
+    let bank = subgraph::Bank::parse(subgraph::Kind::Ours, &content);
+    assert_eq!(bank.findings(), []);
+    let time = |batch| {
+        let feature = feature(batch);
+        bank.get(feature.graph_id().unwrap(), &feature).map(|strategy| strategy.end2_end_time)
+    };
+    assert_eq!([1, 2, 3, 4, 9].map(time), [3000, 5000, 7000, 5000, 1000].map(Some));
+    assert_eq!(outcome.told[5].line, 3, "{:#?}", outcome.told);
+}
+
+#[test]
+fn records_under_cann_s_numbers_and_ours_do_not_mix() {
+    let place = Place::new();
+    let name = "ascend910b1_l2cache.json";
+    let content = subgraph_bank(subgraph::Kind::Cann, &[(1, 5000)]);
+    place.file(&format!("source/{name}"), &content);
+    assert_eq!(counts(&place.merge(&["source"], &[])), [1, 0, 0, 0]);
+    assert_eq!(std::fs::read(place.at("into").join(name)).unwrap(), content, "no sum comes in");
+    let target = place.file(&format!("other/{SUBGRAPH}"), subgraph_bank(subgraph::Kind::Ours, &[(2, 5000)]));
+    let before = std::fs::read(&target).unwrap();
+    let error = merge(&[place.at("source").join(name)], &target, &[]).unwrap_err().to_string();
+    assert!(error.contains("l2cache.json") && error.contains("CANN's numbers"), "{error}");
+    assert_eq!(std::fs::read(&target).unwrap(), before);
+}
+
+#[test]
+fn of_gradient_records_the_bank_s_stay_unless_it_has_only_the_placeholder() {
+    let place = Place::new();
+    let bank = |records: &[(u64, u64)]| {
+        let mut bank = gradient::Bank::default();
+        for &(hash, time) in records {
+            let gradients = gradient::Gradients { time: vec![time], size: vec![4] };
+            bank.put(hash, if time == 0 { gradient::Gradients::placeholder() } else { gradients });
+        }
+        bank.render()
+    };
+    place.file(&format!("into/{GRADIENT}"), bank(&[(1, 5), (2, 5), (3, 0), (4, 5)]));
+    place.file(&format!("source/{GRADIENT}"), bank(&[(1, 5), (2, 6), (3, 7), (4, 0), (5, 8)]));
+    let outcome = place.merge(&["source"], &[]);
+    assert_eq!(counts(&outcome), [1, 1, 3, 0], "{outcome:#?}");
+    assert_eq!(
+        std::fs::read(place.at("into").join(GRADIENT)).unwrap(),
+        bank(&[(1, 5), (2, 5), (3, 7), (4, 5), (5, 8)])
+    );
+}
+
+#[test]
+fn all_files_of_a_merge_are_replaced_together_or_none() {
+    let place = Place::new();
+    place.file(&format!("source/{UNIFIED}"), unified_bank(&[(1, 10, 5.0)]));
+    place.file(&format!("source/{SUBGRAPH}"), subgraph_bank(subgraph::Kind::Ours, &[(1, 4000)]));
+    let first = place.file(&format!("into/{UNIFIED}"), unified_bank(&[(2, 10, 5.0)]));
+    let before = std::fs::read(&first).unwrap();
+    let later = place.file(&format!("into/{SUBGRAPH}"), "{\"version\": \"9.9\"}\n");
+    let error = merge(&[place.at("source")], &place.at("into"), &[]).unwrap_err().to_string();
+    assert!(error.contains("9.9"), "{error}");
+    assert_eq!(std::fs::read(&first).unwrap(), before);
+    std::fs::remove_file(later).unwrap();
+    let outcome = place.merge(&["source"], &[]);
+    assert_eq!((counts(&outcome), outcome.changed.len()), ([2, 0, 0, 0], 2));
+}
+
+#[test]
+fn a_damaged_target_is_set_aside_and_its_whole_records_stay() {
+    let place = Place::new();
+    let whole = String::from_utf8(unified_bank(&[(1, 10, 5.0), (2, 20, 5.0)])).unwrap();
+    let damaged = whole.replace("\n}", ",\n\"half");
+    place.file(&format!("into/{UNIFIED}"), &damaged);
+    place.file(&format!("source/{UNIFIED}"), unified_bank(&[(3, 30, 5.0)]));
+    let outcome = place.merge(&["source"], &[]);
+    assert_eq!(counts(&outcome), [1, 0, 0, 0]);
+    assert!(outcome.warnings.iter().any(|text| text.contains("set aside")), "{:?}", outcome.warnings);
+    let path = place.at("into").join(UNIFIED);
+    assert_eq!(unified_at(&path).len(), 3);
+    let copy = place.at("into").join(format!("{UNIFIED}.damaged-1"));
+    assert_eq!(std::fs::read_to_string(copy).unwrap(), damaged);
+}
+
+#[test]
+fn what_is_not_merged_is_named_and_does_not_hinder_the_rest() {
+    let place = Place::new();
+    place.file(&format!("source/{UNIFIED}"), unified_bank(&[(1, 10, 5.0)]));
+    place.file("source/Ascend910B1_AiCore_25_v001.json", r#"{"[[1, [8], [], 0, []]]": "[[0, 1, 2]]"}"#);
+    place.file("source/mdat_knowledge_bank.json", "{\"cost_time\":\"12\",\"hash_str\":\"34\"}\n");
+    place.file("source/notes.json", "{\"a\":1}");
+    place.file(
+        &format!("source/Ascend910B1/{GRADIENT}"),
+        "[{\"modelhash\":\"1\",\"modelvalue\":{\"gradientTime\":[1],\"gradientSize\":[1]}}]",
+    );
+    std::fs::create_dir(place.at("empty")).unwrap();
+    let outcome = place.merge(&["source", "empty"], &[]);
+    assert_eq!(counts(&outcome), [1, 0, 0, 0]);
+    let names: Vec<_> = outcome.unmerged.iter().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, [GRADIENT, "Ascend910B1_AiCore_25_v001.json", "mdat_knowledge_bank.json", "empty"]);
+    for said in ["directory below", "RL bank", "operator cost bank", "no bank lies there"] {
+        assert!(outcome.warnings.iter().any(|text| text.contains(said)), "{said}: {:?}", outcome.warnings);
+    }
+}
+
+#[test]
+fn files_that_do_not_belong_together_are_refused() {
+    let place = Place::new();
+    let source = place.file(&format!("source/{UNIFIED}"), unified_bank(&[(1, 10, 5.0)]));
+    let refused = |sources: &[&Path], into: &Path, said: &str| {
+        let sources: Vec<_> = sources.iter().map(|path| path.to_path_buf()).collect();
+        let error = merge(&sources, into, &[]).unwrap_err().to_string();
+        assert!(error.contains(said), "{said}: {error}");
+    };
+    refused(&[&source], &source, "would be merged into");
+    refused(&[&source], &place.at("source"), "would be merged into");
+    refused(&[&source], &place.at(&UNIFIED.replace("_25_", "_24_")), "ascend910b1_24");
+    refused(&[&source], &place.file("g.json", "[]"), "another form, gradient bank");
+    refused(&[&source], &place.at("Ascend910B1_25_AiCore_MatMulV3_runtime_kb.json"), "operator bank");
+    refused(&[&place.file("note.json", "{\"a\":1}")], &place.at("into"), "JSON with the fields `a`");
+    refused(&[&place.file("cost.json", "{\"cost_time\":\"1\",\"hash_str\":\"2\"}")], &place.at("into"), "not merged");
+    let other = place.file("Ascend910B2_24_AiCore_matmul.json", unified_bank(&[(1, 10, 5.0)]));
+    refused(&[&source, &other], &place.at("into"), "different SoCs");
+    place.file("with/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json", "");
+    refused(&[&source], &place.at("with"), "different SoCs");
+    assert!(!place.at("into").exists());
+}
