@@ -5,7 +5,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-host build test fmt lint bench accuracy search-bench bank-bench nightly install clean
+.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench nightly install clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
@@ -19,6 +19,11 @@ demo-host: ## tune a matrix product and a softmax that really run, on this machi
 build:   ## library and command line, release build, in target/release
 	@scripts/need cargo cc
 	cargo build --release --locked
+
+drop-in: ## the library that CANN's clients load, libaoe_tuning.so, in target/release
+	@scripts/need cargo cc
+	cargo build --release --locked
+	@scripts/drop-in
 
 test:    ## all tests: Rust, documentation, C; sums at the end
 	@scripts/test
@@ -45,7 +50,7 @@ bank-bench: ## what a bank of a million records costs, beside a loader in C++ as
 nightly: ## lint, all tests with many more cases, and those too long for every change
 	@scripts/nightly
 
-install: ## library, header, command line, CMake and pkg-config files; PREFIX=/usr/local DESTDIR= LIBDIR=lib
+install: ## libraries, header, command line, CMake and pkg-config files; PREFIX=/usr/local DESTDIR= LIBDIR=lib DROP_IN=yes
 	@scripts/install
 
 clean:   ## remove everything that was built

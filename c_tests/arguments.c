@@ -138,6 +138,17 @@ TEST(null_option_value_and_empty_option_value) {
     CHECK_OK(AoeFinalize());
 }
 
+TEST(an_option_without_meaning_is_told_from_a_malformed_value) {
+    CHECK_OK(AoeCheckOption("job_type", NULL));
+    CHECK_OK(AoeCheckOption("job_type", "2"));
+    CHECK_OK(AoeCheckOption("ge.whatever", "x"));
+    CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "job_type", AoeCheckOption("job_type", "7"));
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`job_type`", AoeCheckOption("job_typ", "2"));
+    CHECK_ERROR(AOE_ERROR_NOT_FOUND, "`model_path`", AoeCheckOption("model_path", NULL));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "key", AoeCheckOption(NULL, "2"));
+    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "value", AoeCheckOption("job_type", "\xff"));
+}
+
 TEST(status_names) {
     CHECK(strcmp(AoeGetStatusName(AOE_ERROR_BUSY), "AOE_ERROR_BUSY") == 0);
     CHECK(strcmp(AoeGetStatusName(AOE_FAILURE), "AOE_FAILURE") == 0);

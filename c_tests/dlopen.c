@@ -181,5 +181,7 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(BankQuery);
     SAME(BankMerge);
     SAME(BankClose);
+    SAME(RegisterBackend);
+    SAME(CheckOption);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

@@ -15,7 +15,7 @@ function(install library features)
   file(REMOVE_RECURSE "${WORK}/prefix")
   file(WRITE "${WORK}/release/libaoe.so" "${library}")
   execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=DESTDIR "CARGO_TARGET_DIR=${WORK}" "PREFIX=${WORK}/prefix"
-      LIBDIR=lib PROFILE=release "FEATURES=${features}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/install" ${ARGN}
+      LIBDIR=lib PROFILE=release DROP_IN=no "FEATURES=${features}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/install" ${ARGN}
     RESULT_VARIABLE status ERROR_VARIABLE error)
   set(status "${status}" PARENT_SCOPE)
   set(error "${error}" PARENT_SCOPE)

@@ -156,6 +156,18 @@ typedef struct AoeOption {
 
 #define AOE_MAX_OPTIONS 4096
 
+/*
+ * Whether an option means something, for callers that pass on options of others, not all of which are for libaoe.
+ *
+ * key: the option.
+ * value: its value; NULL leaves it out.
+ * Returns: AOE_SUCCESS, also for any key that begins with "ge."; AOE_ERROR_NOT_FOUND when there is no such option,
+ *   or only on the command line; AOE_ERROR_INVALID_OPTION_ATTR when the value is malformed;
+ *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
+ * Threads: any; needs no AoeInitialize.
+ */
+AoeStatus AoeCheckOption(const char *key, const char *value);
+
 /* ---- Life of the library ------------------------------------------------------------------- */
 
 /*
@@ -1180,6 +1192,7 @@ typedef struct AoeApi {
                            const char *const *built_in, size_t built_in_count, AoeBankMerged *merged);
     void (*BankClose)(AoeBank *bank);
     AoeStatus (*RegisterBackend)(const AoeBackend *backend);
+    AoeStatus (*CheckOption)(const char *key, const char *value);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

@@ -19,6 +19,17 @@ export PATH
 VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 RUST_VERSION=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
+# Libraries that a program linked with libaoe.a needs too (rustc --print native-static-libs).
+STATIC_LIBS="gcc_s;util;rt;pthread;m;dl;c"
+
+# built PROFILE: cargo's output folder for a profile.
+built() {
+    case $1 in
+        dev) printf '%s\n' "$TARGET/debug" ;;
+        *) printf '%s\n' "$TARGET/$1" ;;
+    esac
+}
+
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 1; }
 has() { command -v "$1" >/dev/null 2>&1; }

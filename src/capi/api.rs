@@ -11,7 +11,7 @@ use super::graph::{
     AoeGraphSetAttrFloats, AoeGraphSetAttrInt, AoeGraphSetAttrInts, AoeGraphSetAttrString, AoeGraphSetOutputDesc,
     AoeNodeId,
 };
-use super::option::AoeOption;
+use super::option::{AoeCheckOption, AoeOption};
 use super::search::{
     AoeSearch, AoeSearchAsk, AoeSearchBest, AoeSearchCreate, AoeSearchDestroy, AoeSearchGetReport, AoeSearchTell,
 };
@@ -205,6 +205,7 @@ pub struct AoeApi {
     ) -> AoeStatus,
     pub BankClose: unsafe extern "C" fn(bank: *mut AoeBank),
     pub RegisterBackend: unsafe extern "C" fn(backend: *const AoeBackend) -> AoeStatus,
+    pub CheckOption: unsafe extern "C" fn(key: *const c_char, value: *const c_char) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -261,6 +262,7 @@ static API: AoeApi = AoeApi {
     BankMerge: AoeBankMerge,
     BankClose: AoeBankClose,
     RegisterBackend: AoeRegisterBackend,
+    CheckOption: AoeCheckOption,
 };
 
 /// See `include/aoe.h`.

@@ -154,6 +154,24 @@ pub fn check(key: &str, value: &str) -> Result<Option<&'static OptionSpec>> {
     }
 }
 
+/// Judges an option on behalf of a caller who passes on what others have sent it: its name, and its value where
+/// there is one.
+///
+/// Fails with [`Error::NotFound`] for a name that has no meaning to a caller of the library, be it unknown or one of the
+/// command line's; with [`Error::Option`] for a malformed value.
+pub fn judge(key: &str, value: Option<&str>) -> Result<()> {
+    match check(key, value.unwrap_or_default()) {
+        Ok(Some(spec)) if spec.effect == CommandLine => {
+            Err(Error::NotFound { what: format!("option `{key}` (which only the command line has)") })
+        }
+        Err(_) if find(key).is_none() => {
+            let hint = nearest(key).map(|n| format!(" (the nearest is `{n}`)")).unwrap_or_default();
+            Err(Error::NotFound { what: format!("option `{key}`{hint}") })
+        }
+        judged => judged.map(drop),
+    }
+}
+
 /// Options by name, as a caller gave them.
 pub type OptionMap = BTreeMap<String, String>;
 
@@ -310,6 +328,17 @@ mod tests {
         assert!(message.contains("job-tpye") && message.contains("`job_type`"), "{message}");
         assert!(check("ge.exec.whatever", "x").unwrap().is_none());
         assert!(check("zzzzzz", "").is_err());
+    }
+
+    #[test]
+    fn a_name_without_meaning_is_told_from_a_malformed_value() {
+        assert!(judge("job_type", None).is_ok() && judge("job_type", Some("2")).is_ok());
+        assert!(judge("ge.whatever", Some("x")).is_ok());
+        assert!(matches!(judge("job_type", Some("9")), Err(Error::Option { .. })));
+        for key in ["job-type", "config", "zzzzzz", ""] {
+            let error = judge(key, Some("x")).unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. }) && error.to_string().contains(key), "{error}");
+        }
     }
 
     #[test]

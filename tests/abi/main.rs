@@ -88,7 +88,8 @@ const TABLE: &str = "struct_size GetVersion GetLastError GetStatusName Initializ
     CreateSession DestroySession SetGeSession SetDependGraphs SetDependGraphsInputs SetTuningGraph \
     SetTuningGraphInput TuningGraph Cancel GetReport GetTunedGraph GetSessionError SetProgressCallback \
     SetLogCallback GraphGetNodeAttrString Simulate SearchCreate SearchAsk SearchTell \
-    SearchBest SearchGetReport SearchDestroy BankOpen BankQuery BankMerge BankClose RegisterBackend";
+    SearchBest SearchGetReport SearchDestroy BankOpen BankQuery BankMerge BankClose RegisterBackend \
+    CheckOption";
 
 #[test]
 fn fields_of_the_table_stay_where_they_are() {

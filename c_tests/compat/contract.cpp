@@ -1,0 +1,349 @@
+// What every client relies on, whichever it is: the life cycle, options, what GE may do, and what goes wrong.
+#include "older_client.h"
+
+#include <atomic>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <thread>
+
+static ge::Session ge_session;
+
+static const Functions &tuner() {
+    static Functions aoe;
+    static const Library library(RTLD_NOW);
+    if (aoe.initialize == nullptr) aoe.find_all(library);
+    return aoe;
+}
+
+static const Options operators = {{"job_type", "2"}};
+
+static uint64_t new_session() {
+    uint64_t session = 0;
+    EXPECT(AOE_SUCCESS, tuner().create_session(session));
+    return session;
+}
+
+// Most cases leave their session to finalise, which reclaims it and says so.
+#define FINALIZE_WITH_SESSIONS(functions) EXPECT_NAMED(AOE_SUCCESS, "reclaimed", (functions).finalize())
+
+// Life cycle
+
+TEST(finalise_twice_and_before_initialise_is_harmless) {
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    CHECK(printed().empty());
+}
+
+TEST(calls_before_initialise_say_so_and_write_nothing) {
+    uint64_t session = 4711;
+    EXPECT_NAMED(AOE_ERROR_UNINITIALIZED, "AoeCreateSession: AoeInitialize", tuner().create_session(session));
+    CHECK(session == 4711);
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().destroy_session(session));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().set_ge_session(session, &ge_session));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().set_tuning_graph_input(session, first_step()));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().tuning_graph(session, {}));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().set_depend_graphs(session, {}));
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().set_depend_graphs_inputs(session, {}));
+    CHECK(ge::SavedGraphs() == 0);
+}
+
+TEST(full_cycles_repeat) {
+    for (int cycle = 0; cycle < 20; cycle++) {
+        EXPECT(AOE_SUCCESS, tuner().initialize(cycle % 2 == 0 ? operators : Options({{"job_type", "2"}, {"device", "0"}})));
+        const uint64_t session = new_session(), leaked = new_session();
+        CHECK(session != leaked);
+        EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, cycle % 4 == 0 ? product() : nothing()));
+        EXPECT(cycle % 4 == 0 ? AOE_SUCCESS : AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(session, {}));
+        EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+        FINALIZE_WITH_SESSIONS(tuner());
+        EXPECT(AOE_ERROR_UNINITIALIZED, tuner().destroy_session(leaked));
+    }
+}
+
+TEST(a_session_tunes_again_and_with_another_graph) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(session, {}));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, nothing()));
+    EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(session, {}));
+    EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+    EXPECT(AOE_ERROR_INVALID_SESSION, tuner().destroy_session(session));
+    EXPECT(AOE_ERROR_INVALID_SESSION, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+// Finalises when its module's objects are destroyed, after main.
+struct FinalizesLate {
+    ~FinalizesLate() {
+        if (armed && tuner().finalize() != AOE_SUCCESS) _exit(1);
+    }
+    bool armed = false;
+};
+static FinalizesLate late;
+
+TEST(finalise_from_a_destructor_of_a_static_object) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    EXPECT(AOE_SUCCESS, tuner().destroy_session(new_session()));
+    late.armed = true;
+}
+
+TEST(a_forked_child_is_told_so_and_may_finalise) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    const pid_t child = fork();
+    if (child == 0) {
+        uint64_t own = 0;
+        const bool told = tuner().create_session(own) == AOE_ERROR_FORKED &&
+                          tuner().tuning_graph(session, {}) == AOE_ERROR_FORKED &&
+                          tuner().initialize(operators) == AOE_ERROR_FORKED && tuner().finalize() == AOE_SUCCESS;
+        _exit(told ? 0 : 1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+TEST(threads_initialise_create_tune_and_destroy_at_once) {
+    enum { kThreads = 6, kRounds = 10 };
+    std::vector<std::thread> threads;
+    std::atomic<int> tuned{0};
+    for (int i = 0; i < kThreads; i++) {
+        threads.emplace_back([&, i] {
+            for (int round = 0; round < kRounds; round++) {
+                EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+                const uint64_t session = new_session();
+                EXPECT(AOE_SUCCESS, tuner().set_ge_session(session, &ge_session));
+                EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, i == 0 ? product() : nothing()));
+                EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, i == 0 ? first_step() : Tensors()));
+                EXPECT(i == 0 ? AOE_SUCCESS : AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(session, {}));
+                EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+                tuned++;
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    CHECK(tuned == kThreads * kRounds);
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+// Options
+
+TEST(every_option_is_read_whatever_its_length) {
+    Options many = operators;
+    std::vector<std::string> keys;
+    for (int i = 0; i < 200; i++) {
+        keys.push_back("key" + std::to_string(i) + std::string(static_cast<size_t>(i % 40), 'x') + "_");
+        many[keys.back().c_str()] = std::string(static_cast<size_t>(i % 50) + 1, 'v').c_str();
+    }
+    many["ge.not_set"] = ge::AscendString();
+    many["not_set_either"] = "";
+    EXPECT(AOE_SUCCESS, tuner().initialize(many));
+    const std::string text = printed();
+    for (const std::string &key : keys) {
+        if (text.find("`" + key + "`") == std::string::npos) CHECK_FAIL("%s: %s", key.c_str(), text.c_str());
+    }
+    CHECK(text.find("not_set") == std::string::npos);
+    EXPECT(AOE_SUCCESS, tuner().initialize(many));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+TEST(a_malformed_value_is_refused_and_named) {
+    EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "device", tuner().initialize({{"job_type", "2"}, {"device", "first"}}));
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "precision_mode", tuner().tuning_graph(session, {{"precision_mode", "best"}}));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(options_of_a_session_count_for_it_alone_and_those_of_a_tuning_win) {
+    OlderFunctions<Aoe::AscendString> older;
+    const Library library(RTLD_NOW);
+    older.find_all(library);
+    EXPECT(AOE_SUCCESS, older.initialize({{"work_path", "./"}}));
+    uint64_t strange = 0, plain = 0;
+    ge::Graph graph = product();
+    EXPECT(AOE_SUCCESS, older.create_session({{"job_type", "2"}, {"soc_version", "NoSuchSoc"}}, strange));
+    EXPECT(AOE_SUCCESS, older.create_session({{"job_type", "2"}}, plain));
+    EXPECT(AOE_SUCCESS, older.set_tuning_graph(strange, graph));
+    EXPECT(AOE_SUCCESS, older.set_tuning_graph(plain, graph));
+    const int32_t status = older.tuning_graph(strange, {});
+    CHECK(status != AOE_SUCCESS && printed().find("NoSuchSoc") != std::string::npos);
+    EXPECT(AOE_SUCCESS, older.tuning_graph(strange, {{"soc_version", "Ascend910B2"}}));
+    EXPECT(AOE_SUCCESS, older.tuning_graph(plain, {}));
+    FINALIZE_WITH_SESSIONS(older);
+}
+
+TEST(the_environment_says_how_many_arguments_a_session_takes) {
+    OlderFunctions<Aoe::AscendString> older;
+    const Library library(RTLD_NOW);
+    older.find_all(library);
+    uint64_t session = 0;
+    setenv("AOE_CREATE_SESSION_ARGUMENTS", "2", 1);
+    EXPECT(AOE_SUCCESS, older.initialize({{"job_type", "2"}}));
+    EXPECT(AOE_SUCCESS, older.create_session({}, session));
+    EXPECT(AOE_ERROR_NON_OPTIMIZABLE_OBJECT, older.tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(older);
+    setenv("AOE_CREATE_SESSION_ARGUMENTS", "1", 1);
+    EXPECT(AOE_SUCCESS, tuner().initialize({}));
+    EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(new_session(), operators));
+    FINALIZE_WITH_SESSIONS(tuner());
+    setenv("AOE_CREATE_SESSION_ARGUMENTS", "3", 1);
+    EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "AOE_CREATE_SESSION_ARGUMENTS: `3`", tuner().initialize(operators));
+}
+
+TEST(options_of_the_environment_stand_behind_the_clients) {
+    setenv("AOE_TUNING_OPTIONS", "soc_version=NoSuchSoc||seed=1", 1);
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    CHECK(tuner().tuning_graph(session, {}) != AOE_SUCCESS && printed().find("NoSuchSoc") != std::string::npos);
+    FINALIZE_WITH_SESSIONS(tuner());
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "2"}, {"soc_version", "Ascend910B4"}}));
+    session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+    setenv("AOE_TUNING_OPTIONS", "seed", 1);
+    EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "AOE_TUNING_OPTIONS: `seed`", tuner().initialize(operators));
+    setenv("AOE_TUNING_OPTIONS", "sead=1", 1);
+    EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "`seed`", tuner().initialize(operators));
+}
+
+TEST(messages_go_where_cann_sends_them) {
+    setenv("ASCEND_GLOBAL_LOG_LEVEL", "4", 1);
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().destroy_session(1));
+    CHECK(printed().empty());
+    setenv("ASCEND_GLOBAL_LOG_LEVEL", "3", 1);
+    setenv("ASCEND_SLOG_PRINT_TO_STDOUT", "1", 1);
+    EXPECT(AOE_ERROR_UNINITIALIZED, tuner().destroy_session(1));
+    CHECK(printed().empty());
+    char *text = check_read_file("stdout.caught", nullptr);
+    CHECK(text != nullptr && strstr(text, "AoeDestroySession") != nullptr);
+    free(text);
+}
+
+// GE
+
+TEST(a_saved_graph_is_released_at_once) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    CHECK(ge::SavedGraphs() == 1 && ge::LivingBuffers() == 0);
+    CHECK(ge::LastPath().empty() || access(ge::LastPath().c_str(), F_OK) != 0);
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(a_graph_too_large_for_memory_goes_through_a_private_file) {
+    char root[] = "files";
+    CHECK(mkdir(root, 0700) == 0);
+    setenv("TMPDIR", root, 1);
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    const ge::Graph graph("product", AOE_NETWORKS "/product.air", ge::Saving::kFailsInMemory);
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, graph));
+    CHECK(ge::LastPath().find("files/") == 0 && rmdir(root) == 0);
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    EXPECT_NAMED(1004, "files/", tuner().set_tuning_graph(session, graph));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(what_ge_cannot_save_is_an_invalid_graph_and_what_it_throws_stays_inside) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    const auto set = [&](ge::Saving saving) {
+        return tuner().set_tuning_graph(session, ge::Graph("product", AOE_NETWORKS "/product.air", saving));
+    };
+    EXPECT_NAMED(AOE_ERROR_INVALID_GRAPH, "ge::Graph::SaveToFile(const char *) const answers 4294967295", set(ge::Saving::kFails));
+    EXPECT(AOE_ERROR_INVALID_GRAPH, set(ge::Saving::kWritesNoAir));
+    EXPECT_NAMED(AOE_FAILURE, "the graph is too long", set(ge::Saving::kThrows));
+    EXPECT_NAMED(AOE_FAILURE, "no std::exception", set(ge::Saving::kThrowsNoException));
+    EXPECT(AOE_SUCCESS, set(ge::Saving::kWell));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+static void *set_a_graph_that_waits(void *session) {
+    const ge::Graph graph("product", AOE_NETWORKS "/product.air", ge::Saving::kWaits);
+    tuner().set_tuning_graph(*static_cast<uint64_t *>(session), graph);
+    return nullptr;
+}
+
+TEST(a_thread_cancelled_inside_ge_leaves_no_lock) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    uint64_t session = new_session();
+    pthread_t thread;
+    void *result = nullptr;
+    CHECK(pthread_create(&thread, nullptr, set_a_graph_that_waits, &session) == 0);
+    while (ge::WaitingGraphs() == 0) sched_yield();
+    CHECK(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED);
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(inputs_must_fit_the_graph) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, first_step(255)));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "[255,512]", tuner().tuning_graph(session, {}));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, open_batch()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(a_type_of_a_later_ge_is_no_obstacle) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const ge::TensorDesc desc(ge::Shape({256, 512}), static_cast<ge::DataType>(99));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(new_session(), {ge::Tensor(desc, nullptr, 0)}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(depend_graphs_and_their_inputs_are_read) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_depend_graphs(session, {nothing(), product()}));
+    CHECK(ge::SavedGraphs() == 2);
+    EXPECT(AOE_SUCCESS, tuner().set_depend_graphs_inputs(session, {{}, first_step()}));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "2 graphs", tuner().set_depend_graphs_inputs(session, {first_step()}));
+    EXPECT(AOE_ERROR_INVALID_GRAPH, tuner().set_depend_graphs(session, {nothing(), ge::Graph()}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+// The functions as a client in another language may call them.
+template <typename... Arguments>
+static int32_t call(const char *name, Arguments... arguments) {
+    static const Library library(RTLD_NOW);
+    int32_t (*function)(Arguments...) = nullptr;
+    library.find(name, function);
+    return function(arguments...);
+}
+
+TEST(null_is_refused_wherever_it_is_passed) {
+    void *const null = nullptr;
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "globalOptions", call("AoeInitialize", null));
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", call("AoeCreateSession", null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "ge_session", call("AoeSetGeSession", session, null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "tuningGraph", call("AoeSetTuningGraph", session, null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "inputs", call("AoeSetTuningGraphInput", session, null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "tuningOptions", call("AoeTuningGraph", session, null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "dependGraphs", call("AoeSetDependGraphs", session, null));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "dependGraphsInputs", call("AoeSetDependGraphsInputs", session, null));
+    FINALIZE_WITH_SESSIONS(tuner());
+    const OlderFunctions<Aoe::AscendString>::Options older;
+    EXPECT(AOE_SUCCESS, call("AoeInitialize", &older));
+    uint64_t created = 0;
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionOptions", call("AoeCreateSession", null, &created));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", call("AoeCreateSession", &older, null));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}

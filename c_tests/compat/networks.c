@@ -1,0 +1,49 @@
+/* Writes the networks that the tests' GE hands over, as AIR, into the working directory. */
+#include <aoe.h>
+
+#include <stdio.h>
+
+#define OK(call)                                                                                                      \
+    do {                                                                                                              \
+        if ((call) != AOE_SUCCESS) return fprintf(stderr, "%s: %s\n", #call, AoeGetLastError()), 1;                  \
+    } while (0)
+
+/* x[rows,512] -> MatMulV2 -> Relu -> y */
+static int write_product(const char *name, int64_t rows, const char *file) {
+    const int64_t x_dims[] = {rows, 512}, w_dims[] = {512, 384};
+    const AoeTensor x = {x_dims, 2, AOE_DT_FLOAT16, AOE_FORMAT_ND, NULL, 0, NULL};
+    const AoeTensor w = {w_dims, 2, AOE_DT_FLOAT16, AOE_FORMAT_ND, NULL, 0, NULL};
+    AoeGraph *graph = NULL;
+    AoeNodeId input, weight, product, relu;
+    OK(AoeGraphCreate(name, &graph));
+    OK(AoeGraphAddInput(graph, "x", &x, &input));
+    OK(AoeGraphAddConst(graph, "w", &w, &weight));
+    OK(AoeGraphAddNode(graph, "fc", "MatMulV2", 1, &product));
+    OK(AoeGraphAddNode(graph, "relu", "Relu", 1, &relu));
+    OK(AoeGraphAddEdge(graph, input, 0, product, 0));
+    OK(AoeGraphAddEdge(graph, weight, 0, product, 1));
+    OK(AoeGraphAddEdge(graph, product, 0, relu, 0));
+    OK(AoeGraphAddOutput(graph, relu, 0));
+    OK(AoeGraphSaveFile(graph, file));
+    AoeGraphDestroy(graph);
+    return 0;
+}
+
+/* An input that is the output: nothing in it to tune. */
+static int write_nothing(const char *file) {
+    const int64_t dims[] = {4};
+    const AoeTensor x = {dims, 1, AOE_DT_FLOAT16, AOE_FORMAT_ND, NULL, 0, NULL};
+    AoeGraph *graph = NULL;
+    AoeNodeId input;
+    OK(AoeGraphCreate("nothing", &graph));
+    OK(AoeGraphAddInput(graph, "x", &x, &input));
+    OK(AoeGraphAddOutput(graph, input, 0));
+    OK(AoeGraphSaveFile(graph, file));
+    AoeGraphDestroy(graph);
+    return 0;
+}
+
+int main(void) {
+    return write_product("product", 256, "product.air") || write_product("scope/step:1/net", 128, "slashes.air") ||
+           write_product("open", AOE_DIM_UNKNOWN, "open.air") || write_nothing("nothing.air");
+}

@@ -1,0 +1,62 @@
+#include "options.h"
+
+#include "engine.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace drop_in {
+
+Options read(const cann::Options &options) {
+    Options read;
+    for (const auto &option : options) {
+        if (option.second.text()[0] != '\0') read.emplace_back(option.first.text(), option.second.text());
+    }
+    return read;
+}
+
+bool has_key(const cann::Options &options, const char *key) {
+    for (const auto &option : options) {
+        if (std::strcmp(option.first.text(), key) == 0) return true;
+    }
+    return false;
+}
+
+Options read_environment() {
+    Options read;
+    const char *value = std::getenv("AOE_TUNING_OPTIONS");
+    std::string text(value == nullptr ? "" : value);
+    while (!text.empty()) {
+        const std::string::size_type bars = text.find("||");
+        const std::string option = text.substr(0, bars);
+        const std::string::size_type equals = option.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            throw Failure{AOE_ERROR_INVALID_OPTION_ATTR,
+                          "AOE_TUNING_OPTIONS: `" + option + "` is not of the form key=value"};
+        }
+        read.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+        text.erase(0, bars == std::string::npos ? bars : bars + 2);
+    }
+    return read;
+}
+
+Options known(const Options &options) {
+    Options known;
+    for (const auto &option : options) {
+        if (engine().CheckOption(option.first.c_str(), nullptr) == AOE_ERROR_NOT_FOUND) {
+            message(AOE_LOG_WARNING, "%s; passed over", engine().GetLastError());
+        } else {
+            known.push_back(option);
+        }
+    }
+    return known;
+}
+
+std::vector<AoeOption> view(const Options &options) {
+    std::vector<AoeOption> view;
+    view.reserve(options.size());
+    for (const auto &option : options) view.push_back({option.first.c_str(), option.second.c_str()});
+    return view;
+}
+
+}  // namespace drop_in
