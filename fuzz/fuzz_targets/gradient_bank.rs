@@ -12,6 +12,10 @@ fuzz_target!(|data: &[u8]| {
     let again = Bank::parse(&bank.render());
     assert!(!again.is_damaged(), "{:?}", again.findings());
     assert!(again.entries().eq(bank.entries()));
+    let mut merged = Bank::default();
+    bank.entries().for_each(|(hash, _)| merged.adopt(&bank, hash));
+    let again = Bank::parse(&merged.render());
+    assert!(again.findings().is_empty() && again.entries().eq(bank.entries()), "{:?}", again.findings());
     bank.announce(1);
     assert!(bank.entries().any(|(hash, _)| hash == 1));
 });

@@ -21,6 +21,11 @@ fuzz_target!(|data: &[u8]| {
     let again = Bank::parse(&written);
     assert!(!again.is_damaged(), "{:?}", again.findings());
     assert_eq!(again.entries().count(), bank.entries().count());
+    let mut merged = Bank::default();
+    bank.entries().filter_map(|entry| entry.best()).for_each(|element| merged.adopt(element));
+    let again = Bank::parse(&merged.render());
+    assert!(again.findings().is_empty(), "{:?}", again.findings());
+    assert_eq!(again.entries().count(), bank.entries().count());
     for row in Repository::parse(data).rows() {
         assert!(row.cost_us.is_none_or(|us| us >= 0.0));
     }

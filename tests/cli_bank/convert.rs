@@ -133,3 +133,28 @@ fn records_of_several_parts_go_into_a_file_of_one() {
     let into = format!("bank/{NAME}");
     place.run(&["import", "mixed.jsonl", "--into", &into]).expect(1, &["1 records offered, 1 left out", "1 added"]);
 }
+
+#[test]
+fn no_file_but_a_bank_of_its_form_is_taken_for_the_bank_to_import_into() {
+    let place = Place::new();
+    place.file("source.json", forms::unified(1.5));
+    for (content, said) in [
+        ("[]", "holds a gradient bank"),
+        ("{\"version\": \"2.1\"}\n", "holds a subgraph bank"),
+        ("{\"a\": 1}", "JSON with the fields `a`"),
+        ("some notes\n", "text that begins with \"some notes\""),
+    ] {
+        for more in [&[][..], &["--dry-run"]] {
+            place.file("into.json", content);
+            let arguments =
+                [&["import", "source.json", "--into=into.json", "--soc_version=Ascend910B1"], more].concat();
+            place.run(&arguments).expect(2, &["into.json", said]);
+            assert_eq!(std::fs::read_to_string(place.path("into.json")).unwrap(), content);
+        }
+    }
+    for content in ["", "{}"] {
+        place.file("into.json", content);
+        place.run(&["import", "source.json", "--into=into.json", "--soc_version=Ascend910B1"]).expect(0, &["1 added"]);
+        assert_eq!(std::fs::read(place.path("into.json")).unwrap(), forms::unified(1.5));
+    }
+}

@@ -5,6 +5,7 @@ use crate::bank::key::Unusable;
 use crate::bank::lines::{Finding, Judged, LineCounter, Lines};
 use crate::bank::whole::Content;
 use prost::bytes::Bytes;
+use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -82,6 +83,8 @@ impl Entry {
 #[derive(Debug, Default)]
 pub struct Bank {
     lines: Lines<Entry>,
+    /// Where the entry of a hash stands.
+    by_hash: FxHashMap<u64, usize>,
     /// Entries read so far, with what was none.
     read: usize,
 }
@@ -137,11 +140,13 @@ impl Bank {
             Ok(entry) => Ok(Judged::from(entry)),
             Err(reason) => Err(Unusable::Damaged(named(reason))),
         };
-        self.lines.take(line, Bytes::copy_from_slice(text), judged);
+        let hash = judged.as_ref().ok().map(|judged| judged.record.hash);
+        let place = self.lines.take(line, Bytes::copy_from_slice(text), judged);
+        self.by_hash.extend(hash.zip(place));
     }
 
     fn place(&self, hash: u64) -> Option<usize> {
-        self.places().find(|(_, entry)| entry.hash == hash).map(|(place, _)| place)
+        self.by_hash.get(&hash).copied()
     }
 
     fn places(&self) -> impl Iterator<Item = (usize, &Entry)> {
@@ -160,7 +165,12 @@ impl Bank {
 
     /// The gradients of a network, where it has been profiled.
     pub fn get(&self, hash: u64) -> Option<&Gradients> {
-        self.entries().find(|(h, _)| *h == hash).map(|(_, gradients)| gradients).filter(|g| !g.is_placeholder())
+        self.recorded(hash).filter(|gradients| !gradients.is_placeholder())
+    }
+
+    /// What is recorded for a network, be it the placeholder.
+    pub fn recorded(&self, hash: u64) -> Option<&Gradients> {
+        self.lines.record(self.place(hash)?).map(|entry| &entry.gradients)
     }
 
     /// Records the gradients of a network, in place of what there is of it.
@@ -182,9 +192,11 @@ impl Bank {
     /// Announces a network that is to be profiled, as CANN's graph compiler does: one that is known stays, a
     /// placeholder is taken over, else one is added.
     pub fn announce(&mut self, hash: u64) {
-        let known = self.places().find(|(_, entry)| entry.hash == hash || entry.gradients.time == PLACEHOLDER);
+        if self.place(hash).is_some() {
+            return;
+        }
+        let known = self.places().find(|(_, entry)| entry.gradients.time == PLACEHOLDER);
         match known.map(|(place, entry)| (place, entry.clone())) {
-            Some((_, entry)) if entry.hash == hash => {}
             Some((place, entry)) => {
                 let gradients = entry.gradients.clone();
                 self.write(Some(place), Some(entry), hash, gradients);
@@ -206,9 +218,13 @@ impl Bank {
     }
 
     fn write(&mut self, place: Option<usize>, old: Option<Entry>, hash: u64, gradients: Gradients) {
+        if let Some(old) = &old {
+            self.by_hash.remove(&old.hash);
+        }
         let empty = || Entry { hash, line: 0, gradients: Gradients::default(), fields: Map::new() };
         let entry = old.unwrap_or_else(empty).with(hash, gradients);
-        self.lines.put(place, entry.text(), entry);
+        let place = self.lines.put(place, entry.text(), entry);
+        self.by_hash.insert(hash, place);
     }
 }
 

@@ -148,6 +148,17 @@ fn a_bad_entry_is_named_by_its_place_and_its_network() {
 }
 
 #[test]
+fn a_known_network_is_not_announced_a_second_time_whatever_stands_before_it() {
+    let mut bank = Bank::default();
+    bank.announce(1);
+    bank.put(2, gradients(&[3]));
+    bank.announce(2);
+    assert_eq!(bank.entries().map(|(hash, _)| hash).collect::<Vec<_>>(), [1, 2]);
+    bank.announce(4);
+    assert_eq!((bank.recorded(1), bank.recorded(4)), (None, Some(&Gradients::placeholder())));
+}
+
+#[test]
 fn an_entry_is_taken_over_with_fields_that_are_not_known() {
     let entry = |fields: &str, time: u64| {
         let lists = format!(r#""modelvalue":{{"gradientSize":[4],"gradientTime":[{time}]}}"#);

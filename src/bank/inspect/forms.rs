@@ -47,12 +47,16 @@ pub(super) fn verify(
 /// Judges the entries of a unified bank, of which several may stand on one line.
 fn unified(source: &Source, socs: &mut Socs) -> Result<Vec<Judgement>> {
     let (bank, part) = (unified::Bank::parse(&source.content()?), source.part());
-    let mut findings: BTreeMap<usize, Vec<&Finding>> = BTreeMap::new();
-    bank.findings().iter().for_each(|finding| findings.entry(finding.line).or_default().push(finding));
+    // Many entries may stand on one line: those of an element begin with its key.
+    let key_of = |finding: &Finding| finding.reason.split('`').nth(1).unwrap_or_default().to_owned();
+    let mut findings: BTreeMap<(usize, String), Vec<&Finding>> = BTreeMap::new();
+    for finding in bank.findings() {
+        findings.entry((finding.line, key_of(finding))).or_default().push(finding);
+    }
     let mut judgements = Vec::new();
     for (line, entry) in bank.lines().zip(bank.entries()) {
         let mut remarks = Vec::new();
-        if let Some(here) = findings.get_mut(&line) {
+        if let Some(here) = findings.get_mut(&(line, entry.key().to_owned())) {
             let of_it = format!("`{}`, element", entry.key());
             remarks.extend(here.extract_if(.., |finding| finding.reason.contains(&of_it)).map(remark));
         }

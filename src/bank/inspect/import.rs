@@ -2,11 +2,12 @@
 
 use super::convert::{Content, Converted, Target, convert};
 use super::items::{Item, items};
+use super::kind::Kind;
 use super::merging::{Merged, merge_and_tell};
 use super::part::{Part, Socs};
 use super::source::Source;
 use crate::bank::disk::Disk;
-use crate::bank::file_name::FileName;
+use crate::bank::file_name::{FileName, refused};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
 use crate::bank::{json, unified, update};
@@ -240,8 +241,22 @@ fn stage(
     Ok(converted.lost)
 }
 
+/// Fails for a file that is there and holds anything but a unified bank: its name alone does not say what it is to hold.
+fn check_unified(into: &Path) -> Result<()> {
+    if !into.exists() {
+        return Ok(());
+    }
+    let source = Source::open(into)?;
+    source.check_known()?;
+    if matches!(source.kind(), Kind::Unified | Kind::Empty) {
+        return Ok(());
+    }
+    Err(refused(into, format!("holds a {}, into which no records of operators go", source.kind().name())))
+}
+
 /// Takes the records of files into a unified bank, where they are faster than what it has.
 fn import_unified(sources: &[PathBuf], into: &Path, socs: &mut Socs, rehearse: bool) -> Result<Import> {
+    check_unified(into)?;
     let (mut left, mut bad, mut elements) = (Vec::new(), 0, Vec::new());
     for path in sources {
         bad += items(&mut Source::open(path)?, &mut |item| {

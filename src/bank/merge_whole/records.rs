@@ -94,8 +94,7 @@ impl Merge for subgraph::Bank {
 impl Merge for gradient::Bank {
     fn take_in(&mut self, source: &Self, _built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
         for (line, (hash, new)) in source.lines().zip(source.entries()) {
-            let old = self.entries().find(|(known, _)| *known == hash).map(|(_, gradients)| gradients);
-            let (fate, reason) = match old {
+            let (fate, reason) = match self.recorded(hash) {
                 None => (Fate::Added, "the bank had none"),
                 Some(old) if old == new => (Fate::Kept, "the bank has the same"),
                 Some(old) if old.is_placeholder() => (Fate::Updated, "the bank had it not profiled"),

@@ -53,7 +53,8 @@ pub struct Bank {
     lines: Lines<Record>,
     /// The line that each record was read from, 0 for one that was not read.
     numbers: Vec<usize>,
-    by_id: FxHashMap<u64, Vec<usize>>,
+    /// Where the records of a number and a feature stand, the latter by its digest.
+    by_id: FxHashMap<(u64, u64), Vec<usize>>,
 }
 
 impl Bank {
@@ -95,11 +96,11 @@ impl Bank {
 
     fn take(&mut self, number: usize, line: &[u8]) {
         let judged = self.judge(line);
-        let id = judged.as_ref().ok().map(|record| record.graph_id);
+        let key = judged.as_ref().ok().map(|record| (record.graph_id, digest(&record.feature)));
         let place = self.lines.take(number, Bytes::copy_from_slice(line), judged.map(Judged::from));
-        if let Some((id, place)) = id.zip(place) {
+        if let Some((key, place)) = key.zip(place) {
             self.numbers.push(number);
-            self.by_id.entry(id).or_default().push(place);
+            self.by_id.entry(key).or_default().push(place);
         }
     }
 
@@ -131,7 +132,7 @@ impl Bank {
     }
 
     fn place(&self, graph_id: u64, feature: &Feature) -> Option<usize> {
-        let places = self.by_id.get(&graph_id)?;
+        let places = self.by_id.get(&(graph_id, digest(feature)))?;
         places.iter().copied().find(|&place| self.lines.record(place).is_some_and(|r| r.feature == *feature))
     }
 
@@ -171,14 +172,19 @@ impl Bank {
         }
         let text = json::to_sorted_text(&Value::Object(fields)).into_bytes();
         let place = self.place(record.graph_id, &record.feature);
-        let id = record.graph_id;
+        let key = (record.graph_id, digest(&record.feature));
         let at = self.lines.put(place, text, record);
         if place.is_none() {
             self.numbers.push(0);
-            self.by_id.entry(id).or_default().push(at);
+            self.by_id.entry(key).or_default().push(at);
         }
         Ok(())
     }
+}
+
+/// Tells features apart, so that records of one number need not be looked through.
+fn digest(feature: &Feature) -> u64 {
+    feature.graph_id().unwrap_or_default()
 }
 
 fn sum_of(fields: &Map<String, Value>) -> String {

@@ -261,3 +261,26 @@ fn files_that_do_not_belong_together_are_refused() {
     refused(&[&source], &place.at("with"), "different SoCs");
     assert!(!place.at("into").exists());
 }
+
+#[test]
+fn banks_of_many_records_on_one_line_or_under_one_number_come_along_whole() {
+    const MANY: u64 = 20_000;
+    let place = Place::new();
+    let entries = |text: &dyn Fn(u64) -> String| (0..MANY).map(text).collect::<Vec<_>>().join(",");
+    let lists = r#""modelvalue":{"gradientTime":[1],"gradientSize":[1]}"#;
+    place.file(
+        &format!("source/{GRADIENT}"),
+        format!("[{}]", entries(&|i| format!(r#"{{"modelhash":"{i}",{lists}}}"#))),
+    );
+    let records: Vec<_> = (0..MANY as i64).map(|m| (m, m, 1.0)).collect();
+    // All on one line.
+    let unified = String::from_utf8(unified_bank(&records)).unwrap().replace('\n', "");
+    place.file(&format!("source/{UNIFIED}"), unified);
+    // All under one number, as a program may write them that makes no number.
+    let records = subgraph_bank(subgraph::Kind::Cann, &[(7, 1000)]);
+    let record = std::str::from_utf8(&records).unwrap().lines().nth(1).unwrap();
+    let lines: Vec<_> = (0..MANY).map(|i| record.replace("[7,4,", &format!("[{i},4,"))).collect();
+    place.file("source/ascend910b1_l2cache.json", format!("{{\"version\": \"2.1\"}}\n{}\n", lines.join("\n")));
+    let outcome = place.merge(&["source"], &[]);
+    assert_eq!((counts(&outcome), outcome.warnings.as_slice()), ([3 * MANY as usize, 0, 0, 0], &[][..]));
+}
