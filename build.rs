@@ -45,7 +45,9 @@ fn generate_header() {
     let header = builder.generate().expect("src/capi holds declarations that C can express");
     header.write_to_file(out.join("aoe_generated.h"));
     println!("cargo:rerun-if-changed=src/capi");
-    BELOW.iter().for_each(|file| println!("cargo:rerun-if-changed={file}"));
+    for file in BELOW {
+        println!("cargo:rerun-if-changed={file}");
+    }
     println!("cargo:rerun-if-changed=cbindgen.toml");
 }
 

@@ -361,3 +361,31 @@ fn a_full_disk_keeps_what_it_held_and_is_written_again_once_there_is_room() {
     let text = fill(directory.path(), Some(&ballast), &format!("{limits} && exec \"$0\" \"$@\"' \"$0\" \"$@\""));
     assert!(text.contains("filled after") && text.contains("No space left"), "{text}");
 }
+
+/// A container may have a single bank file mounted: no writer can put another in its place.
+#[test]
+fn a_bank_file_that_is_a_mount_point_is_named_before_anything_is_measured() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("Ascend910B2/unified_bank");
+    std::fs::create_dir_all(&place).unwrap();
+    let file = place.join("Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json");
+    std::fs::write(&file, "").unwrap();
+    let inside = |then: &str| {
+        let script = format!("mount --bind '{0}' '{0}' && {then}", file.display());
+        Command::new("unshare").args(["-rm", "sh", "-c", &script]).arg(env!("CARGO_BIN_EXE_aoe")).output()
+    };
+    if !inside("true").is_ok_and(|output| output.status.success()) {
+        eprintln!("not run: this system does not let a process mount a file");
+        return;
+    }
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models/bert_base.onnx");
+    let tune = format!(
+        "TUNE_BANK_PATH='{}' ASCEND_WORK_PATH='{0}' exec \"$0\" --job_type=2 --backend=simulator --model='{}'",
+        directory.path().display(),
+        model.display()
+    );
+    let output = inside(&tune).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("EC0011") && said.contains("mount point") && said.contains("MatMulV3_runtime_kb"), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use super::storage::{Guard, NewFile, Storage};
 use crate::output_file::directory_of;
-use rustix::fs::Access;
+use rustix::fs::{Access, AtFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -80,7 +80,14 @@ impl Storage for Disk {
             Err(e) => Err(e),
             // What is no regular file is not opened: that alone may have effects.
             Ok(data) if !data.is_file() => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
-            Ok(_) => OpenOptions::new().read(true).write(true).open(path).map(drop),
+            Ok(_) => {
+                let file = OpenOptions::new().read(true).write(true).open(path)?;
+                if is_mount_point(&file) {
+                    let reason = "it is a mount point and cannot be replaced: mount its directory in its place";
+                    return Err(io::Error::new(ErrorKind::ResourceBusy, reason));
+                }
+                Ok(())
+            }
         }
     }
 
@@ -125,6 +132,12 @@ impl Storage for Disk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
+}
+
+/// Whether a file is itself mounted, as containers do with single files; `false` where the kernel does not say.
+fn is_mount_point(file: &File) -> bool {
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)
+        .is_ok_and(|data| data.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 /// Whether a path still names the file that is open.
