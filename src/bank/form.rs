@@ -230,6 +230,11 @@ impl<'a> Sayable<'a> {
         Sayable { form: Form::of(workload, soc), workload, soc }
     }
 
+    /// Whether CANN reads the records, so that a recorded tiling is one that it runs.
+    pub fn is_read_by_cann(&self) -> bool {
+        matches!(self.form, Form::Runtime(_))
+    }
+
     /// Whether every legal schedule can be recorded, so that none need be asked about.
     pub fn is_everything(&self) -> bool {
         match self.form {
@@ -237,6 +242,14 @@ impl<'a> Sayable<'a> {
             Form::Unknown => false,
             Form::Canonical => true,
         }
+    }
+
+    /// The schedule that a record's `knowledge` says. Fails with [`Error::IllegalSchedule`] for one that says none.
+    pub fn read(&self, knowledge: &Value) -> Result<Schedule> {
+        let unusable = |why: Unusable| Error::IllegalSchedule { rule: format!("bank record: {why}") };
+        let knowledge = self.form.knowledge(knowledge).map_err(unusable)?;
+        knowledge.check_accepted(self.workload, self.soc)?;
+        knowledge.schedule(self.workload)
     }
 
     /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say or at which CANN

@@ -1,5 +1,7 @@
-//! The two written forms of a schedule: the canonical one, and TBE's as the banks hold it.
+//! The written forms of a schedule: the canonical one, TBE's as measured records hold it, and that of CANN's
+//! runtime bank.
 
+use crate::bank::Sayable;
 use crate::soc::Soc;
 use crate::workload::tbe::{self, TbeTiling};
 use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, Schedule, Workload};
@@ -40,12 +42,16 @@ enum Full {
     Full,
 }
 
-/// Reads a schedule: the canonical form where `single` or a vector schedule's fields are given, else
-/// TBE's.
+/// Reads a schedule: the canonical form where `single` or a vector schedule's fields are given, TBE's where
+/// `cores` are, else the `knowledge` of the workload's bank record.
 pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Schedule, String> {
     let Some(shape) = workload.cube() else { return typed(written).map(Schedule::Vector) };
     if written.get("single").is_some() {
         return typed(written).map(Schedule::Cube);
+    }
+    let sayable = Sayable::of(workload, soc);
+    if written.get("cores").is_none() && written.is_object() && sayable.is_read_by_cann() {
+        return sayable.read(written).map_err(|error| format!("`schedule`: {error}"));
     }
     let tbe: Tbe = typed(written)?;
     canonical(&tbe, &shape, soc).map(Schedule::Cube).map_err(|reason| format!("`schedule`: {reason}"))
