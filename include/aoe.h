@@ -633,8 +633,8 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
 AoeStatus AoeTuningGraph(AoeSessionId session, const AoeOption *options, size_t option_count);
 
 /*
- * Makes the tuning that runs in a session stop after the candidates it is measuring; AoeTuningGraph
- * then returns AOE_ERROR_CANCELLED. Without a running tuning there is nothing to cancel, and a later
+ * Makes the tuning that runs in a session stop after the candidates it is measuring, on a device at once;
+ * AoeTuningGraph then returns AOE_ERROR_CANCELLED. Without a running tuning there is nothing to cancel, and a later
  * one is not affected.
  *
  * session: the session.

@@ -1,15 +1,19 @@
 //! The option `backend`: which one is opened, and why.
 
 use super::ascend::{self, Probe};
+use super::opening::open_devices;
 use super::plugin::{self, Plugin, PluginBackend};
 use super::simulator::Simulator;
 use super::{Backend, RuntimeEnv};
+use crate::bank::Toolkit;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// SoC that is simulated where neither an option nor a device names one.
 pub const DEFAULT_SOC: &str = "Ascend910B2";
@@ -17,12 +21,12 @@ pub const DEFAULT_SOC: &str = "Ascend910B2";
 /// Value of the option `backend`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The best that can measure here; at present always the simulator.
+    /// The devices of this machine for what they can measure, the simulator for everything else.
     #[default]
     Auto,
     /// The built-in simulator.
     Simulator,
-    /// The Ascend runtime; an error where it cannot be used.
+    /// The devices of this machine and nothing else; an error where they cannot be used.
     Ascend,
     /// A plug-in library.
     Plugin(PathBuf),
@@ -64,25 +68,33 @@ pub struct Request<'a> {
     pub soc_set: &'a [(String, String)],
     /// Option `aicore_num`: AI Cores to use, not more than the SoC has.
     pub aicore_num: Option<u32>,
-    /// Option `device`; decides over `ASCEND_DEVICE_ID`.
-    pub device: Option<u32>,
+    /// Option `device`, logical devices; decides over `ASCEND_DEVICE_ID`. Empty where it was not given.
+    pub devices: &'a [u32],
     /// How a device measures; the simulator needs none of it.
     pub measuring: Measuring,
+    /// The installed CANN, whose own banks tell how many cores it counts.
+    pub toolkit: Toolkit,
+    /// Set from any thread to stop: no measurement is waited for any longer.
+    pub cancel: Arc<AtomicBool>,
 }
 
 /// How a device measures one candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measuring {
     /// Runs averaged (`RUN_LOOP` of `aoe.ini`).
     pub run_loop: u32,
     /// Compile processes at a time (`TE_PARALLEL_COMPILER`).
     pub parallel_compiler: u32,
+    /// Time that one candidate may take to get ready, and then to be measured.
+    pub timeout: Duration,
+    /// The program that measures, where it is not beside the library.
+    pub program: Option<PathBuf>,
 }
 
 impl Default for Measuring {
-    /// CANN's defaults.
+    /// CANN's defaults, and five minutes.
     fn default() -> Self {
-        Measuring { run_loop: 10, parallel_compiler: 8 }
+        Measuring { run_loop: 10, parallel_compiler: 8, timeout: Duration::from_secs(300), program: None }
     }
 }
 
@@ -103,7 +115,7 @@ pub struct Opened {
 /// [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or, like [`Error::Option`] for `device`,
 /// for a device that the machine does not have; [`Error::Backend`] too for a plug-in that cannot be used.
 pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
-    let device = Device::of(request, env)?;
+    let wanted = Wanted::of(request, env)?;
     match &request.choice {
         Choice::Plugin(path) => return open_plugin(plugin::loaded(path)?, &path.display().to_string(), request),
         Choice::Registered(name) => {
@@ -113,24 +125,41 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
         Choice::Auto | Choice::Simulator | Choice::Ascend => {}
     }
     let named = request.soc_version.map(Soc::named).transpose()?;
-    let (why, mut soc, origin) = match (&request.choice, named) {
-        (Choice::Simulator, Some(soc)) => ("asked for".to_owned(), soc, "soc_version".to_owned()),
+    match (&request.choice, named) {
+        (Choice::Simulator, Some(soc)) => simulator(request, "asked for", soc, "soc_version"),
         (Choice::Simulator, None) => {
             let probe = ascend::probe(env);
             let (soc, origin) = default_soc(&probe)?;
             let why = probe.runtime.as_ref().map_or("asked for".to_owned(), |runtime| format!("asked for; {runtime}"));
-            (why, soc, origin)
+            simulator(request, &why, soc, &origin)
         }
-        (choice, named) => {
+        (Choice::Ascend, _) => {
             let probe = ascend::probe(env);
-            device.check(&probe)?;
-            if *choice == Choice::Ascend {
-                return Err(Error::Backend { backend: "ascend".to_owned(), reason: why_not_ascend(&probe) });
-            }
-            let (soc, origin) = named.map_or_else(|| default_soc(&probe), |soc| Ok((soc, "soc_version".to_owned())))?;
-            (format!("chosen by auto: {}", what_was_found(&probe)), soc, origin)
+            wanted.check(&probe)?;
+            open_devices(request, &wanted.devices, &probe, env, false)
         }
+        (_, named) => automatic(request, &wanted, named, env),
+    }
+}
+
+/// The devices where they can measure, else the simulator.
+fn automatic(request: &Request<'_>, wanted: &Wanted, named: Option<Soc>, env: &RuntimeEnv) -> Result<Opened> {
+    let probe = ascend::probe(env);
+    wanted.check(&probe)?;
+    let why = match open_devices(request, &wanted.devices, &probe, env, true) {
+        Ok(opened) => return Ok(opened),
+        Err(Error::Cancelled) => return Err(Error::Cancelled),
+        Err(error) if probe.has_device() => {
+            format!("chosen by auto: {}; not measured there: {error}", probe.summary())
+        }
+        Err(_) => format!("chosen by auto: {}", probe.summary()),
     };
+    let (soc, origin) = named.map_or_else(|| default_soc(&probe), |soc| Ok((soc, "soc_version".to_owned())))?;
+    simulator(request, &why, soc, &origin)
+}
+
+/// The simulator of a SoC, changed as asked; `origin` says who named it.
+fn simulator(request: &Request<'_>, why: &str, mut soc: Soc, origin: &str) -> Result<Opened> {
     let changed = change(&mut soc, request)?;
     let note = format!("backend simulator ({why}), SoC {} ({origin}{changed})", soc.name);
     Ok(Opened { backend: Box::new(Simulator::new(soc)), note })
@@ -176,37 +205,25 @@ fn default_soc(probe: &Probe) -> Result<(Soc, String)> {
     }
 }
 
-fn what_was_found(probe: &Probe) -> String {
-    let reason = if probe.has_device() { "; measuring on a device is not in this version" } else { "" };
-    format!("{}{reason}", probe.summary())
-}
-
-fn why_not_ascend(probe: &Probe) -> String {
-    if probe.has_device() {
-        format!("{}; use backend=simulator", what_was_found(probe))
-    } else if let Some(runtime) = &probe.runtime {
-        format!("{runtime}; tried: {}", probe.attempts_text())
-    } else {
-        format!("no usable Ascend runtime; tried: {}", probe.attempts_text())
-    }
-}
-
-/// The logical device asked for, and by which means.
-struct Device {
-    id: u32,
+/// The logical devices asked for, and by which means.
+struct Wanted {
+    devices: Vec<u32>,
     by_option: bool,
 }
 
-impl Device {
-    fn of(request: &Request<'_>, env: &RuntimeEnv) -> Result<Device> {
+impl Wanted {
+    fn of(request: &Request<'_>, env: &RuntimeEnv) -> Result<Wanted> {
         let from_variable = env.device_id.as_deref().map_or(Ok(0), parse_device_id)?;
-        Ok(Device { id: request.device.unwrap_or(from_variable), by_option: request.device.is_some() })
+        let by_option = !request.devices.is_empty();
+        let devices = if by_option { request.devices.to_vec() } else { vec![from_variable] };
+        Ok(Wanted { devices, by_option })
     }
 
-    /// A machine that has devices must have the one asked for.
+    /// A machine that has devices must have those asked for.
     fn check(&self, probe: &Probe) -> Result<()> {
-        let Some(count) = probe.device_count().filter(|&count| count > 0 && self.id >= count) else { return Ok(()) };
-        let reason = format!("device {} does not exist, the machine has 0 to {}", self.id, count - 1);
+        let Some(count) = probe.device_count().filter(|&count| count > 0) else { return Ok(()) };
+        let Some(id) = self.devices.iter().find(|&&id| id >= count) else { return Ok(()) };
+        let reason = format!("device {id} does not exist, the machine has 0 to {}", count - 1);
         Err(if self.by_option { Error::option("device", reason) } else { variable_error(reason) })
     }
 }

@@ -21,6 +21,8 @@ pub struct RuntimeEnv {
     pub install_roots: Vec<PathBuf>,
     /// `ASCEND_DEVICE_ID` as given; checked by [`super::open`].
     pub device_id: Option<OsString>,
+    /// `TMPDIR`: the folder for temporary files; `/tmp` where it is not set.
+    pub temporary: Option<PathBuf>,
 }
 
 impl RuntimeEnv {
@@ -41,6 +43,7 @@ impl RuntimeEnv {
                 .flatten()
                 .collect(),
             device_id: value("ASCEND_DEVICE_ID"),
+            temporary: path("TMPDIR"),
         }
     }
 }

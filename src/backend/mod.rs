@@ -3,6 +3,7 @@
 pub mod ascend;
 mod choice;
 mod env;
+mod opening;
 pub mod plugin;
 pub mod simulator;
 
@@ -38,12 +39,23 @@ pub enum Measurement {
         /// Why, with the backend's own code where there is one.
         reason: String,
     },
+    /// The candidate was not measured and no other can be: the machine cannot measure any more, or the caller
+    /// cancelled.
+    Ended {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// Measures schedules of workloads. One backend serves many threads at once.
 pub trait Backend: Send + Sync {
     /// What the backend is.
     fn describe(&self) -> Description;
+
+    /// What measures one workload; another than [`Backend::describe`] where the backend leaves it to another.
+    fn describe_for(&self, _workload: &Workload) -> Description {
+        self.describe()
+    }
 
     /// The SoC that is measured.
     fn soc(&self) -> &Soc;
@@ -64,6 +76,17 @@ pub trait Backend: Send + Sync {
 
 /// One workload made ready for measuring many schedules.
 pub trait Measure {
+    /// Why no schedule of this workload can be measured; `None` where they can.
+    fn unmeasurable(&self) -> Option<&str> {
+        None
+    }
+
     /// Measures one schedule.
     fn measure(&mut self, schedule: &Schedule) -> Measurement;
+
+    /// Measures what runs without any schedule of ours: what the installed CANN chooses. `None` where there is no
+    /// such thing to measure.
+    fn untuned(&mut self) -> Option<Measurement> {
+        None
+    }
 }

@@ -83,6 +83,8 @@ enum SocPart<'a> {
 struct Kernel<'a> {
     after: &'a Schedule,
     after_us: f64,
+    /// Who measured it.
+    backend: &'a str,
     before: &'a Schedule,
     before_us: f64,
     /// What bounds the kernel after tuning, by the performance model.
@@ -210,13 +212,17 @@ fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     Kernel {
         after: &case.after,
         after_us: case.after_us,
+        backend: &case.backend,
         before: &case.before,
         before_us: case.before_us,
         bound: bound(&case.after),
         bound_before: bound(&case.before),
         count: case.count(),
         failed_trials: case.failed_trials,
-        failure: if let BankStatus::Failed(reason) = &case.status { Some(reason) } else { None },
+        failure: match &case.status {
+            BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),
+            _ => None,
+        },
         known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
@@ -235,6 +241,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Reserved => "reserved",
         BankStatus::Unsatisfied => "unsatisfied",
         BankStatus::NotTuned => "not_tuned",
+        BankStatus::NotMeasured(_) => "not_measured",
         BankStatus::Failed(_) => "failed",
     }
 }

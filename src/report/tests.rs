@@ -34,6 +34,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         before: schedule(1),
         after: schedule(2),
         status,
+        backend: "simulator".into(),
         trials: 10,
         known_trials: 0,
         failed_trials: 1,

@@ -29,6 +29,7 @@ pub const VARIABLES: &[&str] = &[
     "LD_LIBRARY_PATH",
     "REPEAT_TUNE",
     "TE_PARALLEL_COMPILER",
+    "TMPDIR",
     "TUNE_BANK_PATH",
 ];
 

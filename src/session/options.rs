@@ -29,6 +29,8 @@ pub enum Kind {
     Shapes,
     /// `1,2,4`
     IntegerList,
+    /// `0,1`: logical devices.
+    Devices,
     /// `key=value`, may be given several times; through the API separated by `;`.
     Assignments,
     /// Any text.
@@ -109,6 +111,9 @@ impl OptionSpec {
             IntegerList => integers(value).map(|_| ()).or_else(|item| {
                 bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,2,4"))
             }),
+            Devices => devices(value).map(|_| ()).or_else(|item| {
+                bad(format!("`{item}` in `{value}` is no device from 0 to {LAST_DEVICE}; write for example 0,1"))
+            }),
             Shapes => super::shapes::parse(self.name, value).map(|_| ()),
             Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
                 Some(item) => bad(format!("`{item}` is not of the form key=value")),
@@ -132,6 +137,19 @@ pub fn flag(value: &str) -> Option<bool> {
 pub fn integers(value: &str) -> Result<Vec<i64>, String> {
     let number = |item: &str| item.trim().parse().ok().filter(|&v: &i64| v > 0).ok_or_else(|| item.trim().to_owned());
     value.split(',').map(number).collect()
+}
+
+/// The largest number of a logical device.
+const LAST_DEVICE: u32 = 1023;
+
+/// Reads `0,1`, each device once; the error is the item at fault.
+pub fn devices(value: &str) -> Result<Vec<u32>, String> {
+    let mut found: Vec<u32> = Vec::new();
+    for item in value.split(',').map(str::trim) {
+        let device = item.parse().ok().filter(|device| *device <= LAST_DEVICE && !found.contains(device));
+        found.push(device.ok_or_else(|| item.to_owned())?);
+    }
+    Ok(found)
 }
 
 /// The option of this name.
@@ -224,7 +242,7 @@ const PRECISION_MODES: &[&str] = &[
 ];
 
 use Effect::{Accepted, CommandLine, Compiler, NotBuilt, Tuning};
-use Kind::{Assignments, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, Text};
+use Kind::{Assignments, Devices, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, Text};
 
 /// The options, grouped as CANN's manual groups them; ours follow.
 #[rustfmt::skip]
@@ -243,7 +261,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
     option("out_nodes", Text, NotBuilt, "Outputs of the network: \"node:0;node2:1\"."),
-    option("device", Integer(0, 1023), Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0)."),
+    option("device", Devices, Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0); several of one kind, as 0,1, share the operators."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
     option("reload", Kind::Job, Tuning, "Go on with an interrupted subgraph tuning: its directory below aoe_workspace, or newest."),
@@ -291,12 +309,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend, the name of a registered backend, or the path of a plug-in library.").default("auto").ours(),
+    option("measure_program", File, Tuning, "The program aoe that measures candidates on a device (default: this program, else the one beside the library).").ours(),
+    option("measuring_timeout", Integer(1, 86_400), Tuning, "Seconds that one candidate may take to get ready on a device, and then to be measured.").default("300").ours(),
     option("soc_version", Text, Tuning, "SoC to tune for (default: the device's, else Ascend910B2); a name of `aoe soc`, or a JSON or platform_config file.").ours(),
     option("soc_set", Assignments, Tuning, "Change a field of the SoC, for example cube_freq_mhz=1500.").ours(),
     option("seed", Integer(0, u64::MAX), Tuning, "Seed of the search.").default("0").ours(),
     option("algorithm", OneOf(Algorithm::NAMES), Tuning, "Search algorithm.").default("auto").ours(),
     option("search_algorithm", OneOf(Algorithm::NAMES), Tuning, "As algorithm.").ours(),
-    option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most.").ours(),
+    option("max_tuning_count", Integer(1, 1_000_000), Tuning, "Measurements for each distinct operator at most (default: 2000 on the simulator, 64 where one takes its time; `O1` and `Fdeeper_opat` allow more).").ours(),
     option("tuning_time_limit", Integer(1, 604_800), Tuning, "Seconds after which no new measurement is begun.").ours(),
     option("target_metric", OneOf(&["latency", "throughput"]), Tuning, "What to optimise; both mean the model's time here.").default("latency").ours(),
     option("loss_name", Text, Accepted, "Name of the loss node of a training graph.").ours(),
@@ -351,6 +371,9 @@ mod tests {
             ("input_shape", "x:1,a"),
             ("soc_set", "=3"),
             ("Fdeeper_opat", "perhaps"),
+            ("device", "0,0"),
+            ("device", "1024"),
+            ("device", "0,,1"),
         ] {
             let message = check(key, value).unwrap_err().to_string();
             assert!(message.contains(key), "{message}");

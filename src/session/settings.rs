@@ -68,6 +68,8 @@ pub struct Settings {
     pub batches: Vec<i64>,
     /// Settings of the operator tuning.
     pub opat: OpatSettings,
+    /// Measurements for each operator where one takes its time.
+    pub dear_trials: usize,
     /// Settings of the subgraph tuning.
     pub sgat: SgatSettings,
     /// The directory of an interrupted subgraph tuning to go on from, or `newest`.
@@ -78,8 +80,8 @@ pub struct Settings {
     pub work_path: PathBuf,
     /// The tuned model's files without their suffix, where `output` names them.
     pub output: Option<PathBuf>,
-    /// Logical device asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
-    pub device: Option<u32>,
+    /// Logical devices asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
+    pub devices: Vec<u32>,
     /// AI Cores to use.
     pub aicore_num: Option<u32>,
     /// How a device measures.
@@ -163,19 +165,23 @@ impl Settings {
                 deadline: opat.deadline,
             },
             opat,
+            dear_trials: trials(&layers, &ops)[1] as usize,
             reload: layers.get("reload").map(|job| match job {
                 options::NEWEST => job.into(),
                 path => environment.current_dir.join(path),
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
-            device: layers.number("device").map(|d| d as u32),
+            // The form was checked when the option was given.
+            devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
             aicore_num: layers.number("aicore_num").map(|n| n as u32),
             measuring: Measuring {
                 run_loop: ini.run_loop.unwrap_or(Measuring::default().run_loop),
                 parallel_compiler: environment
                     .integer("TE_PARALLEL_COMPILER", 1, 32)?
                     .map_or(Measuring::default().parallel_compiler, |n| n as u32),
+                timeout: layers.number("measuring_timeout").map_or(Measuring::default().timeout, Duration::from_secs),
+                program: path("measure_program"),
             },
             op_bank_path: path("ge.op_bank_path"),
             base_result: path("base_result"),
@@ -226,20 +232,26 @@ fn tune_ops(layers: &Layers<'_>, environment: &Environment) -> Result<TuneOps> {
     })
 }
 
-/// Measurements for each operator. The simulator takes about a microsecond for one, so that even the
-/// deepest level is a matter of seconds for a network.
-const TRIALS_O2: u64 = 2_000;
-const TRIALS_O1: u64 = 10_000;
-const TRIALS_DEEPER: u64 = 50_000;
+/// Measurements for each operator at one level: on the simulator, which takes about a microsecond for one, so that
+/// even the deepest level is a matter of seconds for a network; and where one takes a second or more.
+type Trials = [u64; 2];
+const TRIALS_O2: Trials = [2_000, 64];
+const TRIALS_O1: Trials = [10_000, 256];
+const TRIALS_DEEPER: Trials = [50_000, 1024];
 
-fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: &Environment) -> Result<OpatSettings> {
+/// Measurements for each operator, on the simulator and on a device.
+fn trials(layers: &Layers<'_>, ops: &TuneOps) -> Trials {
     let deeper = layers.flag("Fdeeper_opat") || ops.feature.iter().any(|f| f == "deeper_opat");
     let level = layers.get("tune_optimization_level").or(ops.tune_optimization_level.as_deref());
-    let trials = match level {
+    match level {
         _ if deeper => TRIALS_DEEPER,
         Some("O1") => TRIALS_O1,
         _ => TRIALS_O2,
-    };
+    }
+    .map(|trials| layers.number("max_tuning_count").unwrap_or(trials))
+}
+
+fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: &Environment) -> Result<OpatSettings> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let limit = layers.number("tuning_time_limit").map(Duration::from_secs);
     Ok(OpatSettings {
@@ -249,7 +261,7 @@ fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: 
             .or_else(|| layers.get("search_algorithm"))
             .and_then(Algorithm::named)
             .unwrap_or_default(),
-        max_trials: layers.number("max_tuning_count").unwrap_or(trials) as usize,
+        max_trials: trials(layers, ops)[0] as usize,
         parallel: match layers.number("tuning_parallel_num") {
             Some(n) => n as usize,
             None => ini.tuning_parallel_num.unwrap_or(cores),

@@ -28,7 +28,7 @@ pub struct Session {
     pub(super) instance: Arc<Instance>,
     inside: AtomicBool,
     /// Set to stop the running tuning.
-    pub(super) cancel: AtomicBool,
+    pub(super) cancel: Arc<AtomicBool>,
     given: Mutex<Given>,
     found: Mutex<Found>,
     last_error: Mutex<String>,
@@ -67,7 +67,7 @@ impl Session {
             handle,
             instance,
             inside: AtomicBool::new(false),
-            cancel: AtomicBool::new(false),
+            cancel: Arc::default(),
             given: Mutex::default(),
             found: Mutex::default(),
             last_error: Mutex::default(),

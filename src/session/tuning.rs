@@ -17,6 +17,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::{OpatJob, OpatOutcome, Variant, opat};
 use crate::workload::Workload;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Attribute of the tuned graph: the SoC that it was tuned for.
@@ -48,7 +49,7 @@ impl Session {
 
     fn tune_inside(&self, call: &OptionMap, progress: Option<&mut ProgressFn>) -> Result<()> {
         let environment = &self.instance.environment;
-        let settings = Settings::resolve(&self.instance.options, call, environment)?;
+        let mut settings = Settings::resolve(&self.instance.options, call, environment)?;
         if let Some(level) = &settings.log {
             logging::set_level(Some(level));
         }
@@ -64,6 +65,9 @@ impl Session {
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         log::info!("{note}");
+        if backend.measuring_time().is_none() {
+            settings.opat.max_trials = settings.dear_trials;
+        }
         let mut variants = variants(&graph, &inputs, &settings, backend.soc())?;
         let soc = backend.soc().clone();
         let [subgraphs, operators] = settings.job.parts();
@@ -194,8 +198,10 @@ impl Session {
             soc_version: settings.soc.as_deref(),
             soc_set: &settings.soc_set,
             aicore_num: settings.aicore_num,
-            device: settings.device,
-            measuring: settings.measuring,
+            devices: &settings.devices,
+            measuring: settings.measuring.clone(),
+            toolkit: environment.toolkit(),
+            cancel: Arc::clone(&self.cancel),
         };
         backend::open(&request, &runtime)
     }

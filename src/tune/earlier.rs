@@ -2,12 +2,12 @@
 
 use super::outcome::CaseOutcome;
 use super::recordable::Recordable;
-use super::settings::Interrupt;
-use super::trials::{Tuner, measured_as};
+use super::trials::{Tuner, ended, measured_as};
 use crate::backend::{Measure, Measurement};
 use crate::bank::{KnownTrial, KnownTrials};
 use crate::search::Outcome;
 use crate::space;
+use crate::status::Result;
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashSet;
 
@@ -60,17 +60,17 @@ impl Earlier {
         measure: &mut dyn Measure,
         space: &Recordable<'_>,
         noisy: bool,
-        interrupt: Interrupt<'_>,
-    ) {
+        tuner: &Tuner<'_>,
+    ) -> Result<()> {
         let cost = |outcome: &Outcome| if let Outcome::Cost(us) = outcome { *us } else { f64::INFINITY };
         let best = self.known.iter_mut().min_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1)));
-        let Some((configuration, told)) = best.filter(|_| interrupt.reason().is_none()) else { return };
+        let Some((configuration, told)) = best.filter(|_| tuner.interrupt.reason().is_none()) else { return Ok(()) };
         let schedule = space.schedule(configuration);
-        let now = if schedule.as_ref() == Some(&outcome.before) {
+        let now = if !noisy && schedule.as_ref() == Some(&outcome.before) {
             Outcome::Cost(outcome.before_us)
         } else {
             outcome.trials += 1;
-            measured_as(measure, space, configuration)
+            measured_as(measure, space, configuration, tuner)?
         };
         if !noisy && now != *told {
             log::info!("{}: measured otherwise than before; earlier trials do not count", outcome.workload);
@@ -81,6 +81,7 @@ impl Earlier {
             self.confirmed = schedule;
         }
         outcome.known_trials = self.known.len();
+        Ok(())
     }
 
     /// The time of the best schedule found, measured by this tuning; `None` where it fails now.
@@ -91,14 +92,16 @@ impl Earlier {
         is_old: bool,
         outcome: &mut CaseOutcome,
         measure: &mut dyn Measure,
-    ) -> Option<f64> {
+        tuner: &Tuner<'_>,
+    ) -> Result<Option<f64>> {
         if !is_old || self.confirmed.as_ref() == Some(schedule) {
-            return Some(us);
+            return Ok(Some(us));
         }
         outcome.trials += 1;
         match measure.measure(schedule) {
-            Measurement::Time { us } if us.is_finite() => Some(us),
-            _ => None,
+            Measurement::Time { us } if us.is_finite() => Ok(Some(us)),
+            Measurement::Ended { reason } => Err(ended(reason, tuner)),
+            _ => Ok(None),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What recorded tilings are worth: each priced beside CANN's default and the best that the search finds.
 
+use super::baseline::Reference;
 use super::outcome::{BankStatus, CaseOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
@@ -160,6 +161,7 @@ impl Problem<'_> {
             before: default.clone(),
             after: default,
             status: BankStatus::NotTuned,
+            backend: self.simulator.describe().name,
             trials: 0,
             known_trials: 0,
             failed_trials: 0,
@@ -177,7 +179,8 @@ impl Problem<'_> {
         let interrupt = Interrupt { cancel, deadline: None };
         let mut measure = self.simulator.prepare(self.workload)?;
         let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
-        trials::search(&mut outcome, &[], &mut *measure, &tuner)?;
+        let reference = Reference::Tiling(outcome.before.clone());
+        trials::search(&mut outcome, &reference, &[], &mut *measure, &tuner)?;
         let solved = Solved { default_us, ours_us: outcome.after_us, ours: outcome.after };
         Ok((!interrupt.cancelled()).then_some(solved))
     }
@@ -195,7 +198,7 @@ impl Problem<'_> {
         Ok(match self.simulator.prepare(self.workload)?.measure(schedule) {
             Measurement::Time { us } if us.is_finite() && us > 0.0 => Ok(us),
             Measurement::Time { us } => Err(format!("its time would be {us}")),
-            Measurement::Failed { reason } => Err(reason),
+            Measurement::Failed { reason } | Measurement::Ended { reason } => Err(reason),
         })
     }
 }

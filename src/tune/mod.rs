@@ -1,6 +1,8 @@
 //! The closed loops: ask the search, measure on the backend, keep the best in the bank.
 
+mod baseline;
 mod cases;
+mod confirm;
 mod earlier;
 pub mod evaluate;
 mod opat;

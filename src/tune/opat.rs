@@ -1,11 +1,12 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
+use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct, unmapped};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
 use super::{Observer, Progress};
-use crate::backend::{Backend, Measure, Measurement};
+use crate::backend::Backend;
 use crate::bank::OperatorBank;
 use crate::space::{self, carried_over, default_policy};
 use crate::status::{Error, Result};
@@ -124,16 +125,16 @@ impl Keeper<'_> {
     fn save(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
         let new = outcome.cases.iter().filter(|c| (self.saved..end).contains(&c.index));
         for case in new.filter(|c| matches!(c.status, BankStatus::Added | BankStatus::Updated)) {
-            self.bank.record(&case.workload, &case.after, &measured(case, &outcome.backend.name))?;
+            self.bank.record(&case.workload, &case.after, &measured(case))?;
         }
         self.saved = end;
         self.bank.save().map(|_| ())
     }
 }
 
-fn measured(case: &CaseOutcome, backend: &str) -> crate::bank::Measured {
-    let space = space::version(&case.workload);
-    crate::bank::Measured { before_us: case.before_us, after_us: case.after_us, backend: backend.to_owned(), space }
+fn measured(case: &CaseOutcome) -> crate::bank::Measured {
+    let (before_us, after_us, backend) = (case.before_us, case.after_us, case.backend.clone());
+    crate::bank::Measured { before_us, after_us, backend, space: space::version(&case.workload) }
 }
 
 fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
@@ -202,6 +203,9 @@ fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) ->
     };
     let mut result = Ok(());
     let mut take = |index: usize, case: Result<CaseOutcome>| {
+        if matches!(case, Err(Error::Cancelled)) {
+            return;
+        }
         let told = case.and_then(|case| on_case(problems[index].case, case));
         if told.is_err() && result.is_ok() {
             // Nothing more is worth starting; the first error is the one to report.
@@ -237,11 +241,16 @@ fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) ->
 }
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
-/// workload.
+/// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
 fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<CaseOutcome> {
     let (case, in_bank) = (problem.case, problem.known.is_some());
     let mut measure = tuner.backend.prepare(&case.workload)?;
-    let (before, before_us, failure) = baseline(&mut *measure, problem.known.clone(), problem.default.clone());
+    let unmeasurable = measure.unmeasurable().map(str::to_owned);
+    let baseline = match unmeasurable {
+        Some(_) => Baseline::unknown(problem.default.clone()),
+        None => baseline(&mut *measure, problem.known.as_ref(), &problem.default, tuner)?,
+    };
+    let Baseline { schedule: before, us: before_us, reference, failure } = baseline;
     let mut outcome = CaseOutcome {
         index,
         nodes: case.nodes.clone(),
@@ -251,17 +260,20 @@ fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<C
         after: before.clone(),
         before,
         status: if in_bank { BankStatus::Reserved } else { BankStatus::Unsatisfied },
+        backend: tuner.backend.describe_for(&case.workload).name,
         trials: 0,
         known_trials: 0,
         failed_trials: 0,
         stop: None,
     };
-    if let Some(reason) = failure {
+    if let Some(reason) = unmeasurable {
+        outcome.status = BankStatus::NotMeasured(reason);
+    } else if let Some(reason) = failure {
         outcome.status = BankStatus::Failed(reason);
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || tuner.settings.repeat_tune {
-        trials::search(&mut outcome, &problem.near, &mut *measure, tuner)?;
+        trials::search(&mut outcome, &reference, &problem.near, &mut *measure, tuner)?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {
@@ -270,17 +282,4 @@ fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<C
         }
     }
     Ok(outcome)
-}
-
-/// What CANN would run today and its time: the bank's tiling where there is one that runs, else the
-/// default's. Where neither runs, the time is 0 and the reason is given.
-fn baseline(measure: &mut dyn Measure, known: Option<Schedule>, default: Schedule) -> (Schedule, f64, Option<String>) {
-    let mut why = String::new();
-    for schedule in known.into_iter().chain([default.clone()]) {
-        match measure.measure(&schedule) {
-            Measurement::Time { us } => return (schedule, us, None),
-            Measurement::Failed { reason } => why = reason,
-        }
-    }
-    (default, 0.0, Some(format!("the baseline cannot be measured: {why}")))
 }

@@ -62,7 +62,8 @@ pub struct CaseOutcome {
     /// What they do.
     pub workload: Workload,
     /// Time of one run before tuning, in microseconds: with the bank's tiling where the bank has
-    /// one, else with CANN's default; 0 where it could not be measured (then `status` is `Failed`).
+    /// one, else with CANN's default; 0 where it could not be measured (then `status` is `Failed` or
+    /// `NotMeasured`).
     pub before_us: f64,
     /// Time of one run after tuning.
     pub after_us: f64,
@@ -72,6 +73,8 @@ pub struct CaseOutcome {
     pub after: Schedule,
     /// What this means for the bank.
     pub status: BankStatus,
+    /// Name of the backend that measured it.
+    pub backend: String,
     /// Candidates measured.
     pub trials: usize,
     /// Candidates that earlier tunings had measured.
@@ -95,6 +98,8 @@ pub enum BankStatus {
     Unsatisfied,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
     NotTuned,
+    /// What measures cannot measure such operators; the case counts 0 in the network's times.
+    NotMeasured(String),
     /// Its baseline could not be measured; the case counts 0 in the network's times.
     Failed(String),
 }
@@ -102,7 +107,7 @@ pub enum BankStatus {
 impl BankStatus {
     /// Whether the case counts in `repo_summary`.
     pub fn is_tuned(&self) -> bool {
-        !matches!(self, BankStatus::NotTuned | BankStatus::Failed(_))
+        !matches!(self, BankStatus::NotTuned | BankStatus::NotMeasured(_) | BankStatus::Failed(_))
     }
 }
 

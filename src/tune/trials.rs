@@ -1,5 +1,7 @@
 //! The search for one operator's best tiling.
 
+use super::baseline::Reference;
+use super::confirm::confirm;
 use super::earlier::Earlier;
 use super::outcome::CaseOutcome;
 use super::recordable::Recordable;
@@ -7,9 +9,8 @@ use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::TrialStore;
-use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings};
-use crate::soc::Soc;
-use crate::status::Result;
+use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason};
+use crate::status::{Error, Result};
 use crate::workload::Schedule;
 
 /// Trials on the simulator before measuring on a device.
@@ -24,11 +25,14 @@ pub(super) struct Tuner<'a> {
     pub interrupt: Interrupt<'a>,
 }
 
-/// Searches the space of the case's workload; leaves the best in `outcome.after`. The first to be tried are
-/// the tiling before and those `near`, legal ones. What earlier tunings measured is not measured again, but
-/// for the best of it; what this one measures is kept for the next.
+/// Searches the space of the case's workload; leaves the best in `outcome.after`, where it is faster than the
+/// `reference`. The first to be tried are the tiling before and those `near`, legal ones. What earlier tunings
+/// measured is not measured again, but for the best of it; what this one measures is kept for the next.
+///
+/// Fails where the backend can measure nothing more.
 pub(super) fn search(
     outcome: &mut CaseOutcome,
+    reference: &Reference,
     near: &[Schedule],
     measure: &mut dyn Measure,
     tuner: &Tuner<'_>,
@@ -41,14 +45,14 @@ pub(super) fn search(
     let initial: Vec<Vec<u32>> = first.iter().filter_map(|schedule| space.configuration(schedule)).collect();
     // Each case its own stream, so that the order in which cases are tuned cannot matter.
     let seed = tuner.settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let description = tuner.backend.describe();
+    let description = tuner.backend.describe_for(&workload);
     let prior = if tuner.backend.measuring_time().is_none() && guided {
-        simulated(&space, &initial, outcome, soc, seed)?
+        simulated(&space, &initial, outcome, seed, tuner)?
     } else {
         Vec::new()
     };
     let mut earlier = Earlier::read(tuner, &outcome.workload, &description.name, &space);
-    earlier.confirm(outcome, measure, &space, description.noisy, tuner.interrupt);
+    earlier.confirm(outcome, measure, &space, description.noisy, tuner)?;
     let settings = SearchSettings {
         algorithm: tuner.settings.algorithm,
         seed,
@@ -68,7 +72,13 @@ pub(super) fn search(
         if outcome.stop.is_some() {
             break;
         }
-        let told = measured_as(measure, search.domain(), &trial.configuration);
+        let told = match measured_as(measure, search.domain(), &trial.configuration, tuner) {
+            Err(Error::Cancelled) => {
+                outcome.stop = Some(StopReason::Cancelled);
+                break;
+            }
+            told => told?,
+        };
         outcome.trials += 1;
         outcome.failed_trials += usize::from(told == Outcome::Failed);
         search.tell(trial.id, told)?;
@@ -81,25 +91,64 @@ pub(super) fn search(
         let is_old = !made.iter().any(|(made, _)| made == configuration);
         Some((search.domain().schedule(configuration)?, us, is_old))
     });
-    if let Some((schedule, us, is_old)) =
-        best.filter(|(schedule, us, _)| *us < outcome.after_us && *schedule != outcome.before)
-    {
-        // What goes into the bank has a time of today.
-        match earlier.time_of_today(&schedule, us, is_old, outcome, measure) {
-            Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
-            _ => {}
+    let best = best.filter(|(schedule, us, _)| {
+        *us < outcome.after_us && (*schedule != outcome.before || matches!(reference, Reference::Untuned))
+    });
+    if let Some((schedule, us, is_old)) = best {
+        if description.noisy {
+            // A lucky measurement is no gain. What is not confirmed any more when it is cancelled is kept as a trial.
+            if let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? {
+                (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
+            }
+        } else {
+            // What goes into the bank has a time of today.
+            match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
+                Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
+                _ => {}
+            }
         }
     }
-    earlier.keep(tuner, &outcome.workload, &description.name, search.domain(), &made);
+    if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {
+        log::warn!(
+            "{workload}: no tiling made a difference; CANN may not read the bank that a candidate is measured with"
+        );
+    }
+    earlier.keep(tuner, &workload, &description.name, search.domain(), &made);
     Ok(())
+}
+
+/// Whether many tilings all took the time that is taken without one.
+fn makes_no_difference(made: &[(Vec<u32>, Outcome)], untuned_us: f64) -> bool {
+    const MANY: usize = 16;
+    const EQUAL: f64 = 0.02;
+    let costs = || made.iter().filter_map(|(_, told)| if let Outcome::Cost(us) = told { Some(*us) } else { None });
+    costs().count() >= MANY && costs().all(|us| (us - untuned_us).abs() <= EQUAL * untuned_us)
+}
+
+/// The error for a backend that can measure nothing more: its own reason, or that the caller wished it.
+pub(super) fn ended(reason: String, tuner: &Tuner<'_>) -> Error {
+    if tuner.interrupt.cancelled() {
+        return Error::Cancelled;
+    }
+    Error::Backend { backend: tuner.backend.describe().name, reason }
 }
 
 /// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
 /// tuning.
-pub(super) fn measured_as(measure: &mut dyn Measure, space: &Recordable<'_>, configuration: &[u32]) -> Outcome {
+pub(super) fn measured_as(
+    measure: &mut dyn Measure,
+    space: &Recordable<'_>,
+    configuration: &[u32],
+    tuner: &Tuner<'_>,
+) -> Result<Outcome> {
     match space.schedule(configuration).map(|schedule| measure.measure(&schedule)) {
-        Some(Measurement::Time { us }) if us.is_finite() => Outcome::Cost(us),
-        _ => Outcome::Failed,
+        Some(Measurement::Time { us }) if us.is_finite() => Ok(Outcome::Cost(us)),
+        Some(Measurement::Ended { reason }) => Err(ended(reason, tuner)),
+        Some(Measurement::Failed { reason }) => {
+            log::debug!("a candidate failed: {reason}");
+            Ok(Outcome::Failed)
+        }
+        _ => Ok(Outcome::Failed),
     }
 }
 
@@ -109,10 +158,10 @@ fn simulated(
     space: &Recordable<'_>,
     initial: &[Vec<u32>],
     outcome: &CaseOutcome,
-    soc: &Soc,
     seed: u64,
+    tuner: &Tuner<'_>,
 ) -> Result<Vec<(Vec<u32>, f64)>> {
-    let simulator = Simulator::new(soc.clone());
+    let simulator = Simulator::new(tuner.backend.soc().clone());
     let mut measure = simulator.prepare(&outcome.workload)?;
     let settings = SearchSettings {
         seed,
@@ -124,7 +173,7 @@ fn simulated(
     let mut search = Search::new(space, settings)?;
     let mut trials = Vec::new();
     while let Some(trial) = search.ask() {
-        let told = measured_as(&mut *measure, space, &trial.configuration);
+        let told = measured_as(&mut *measure, space, &trial.configuration, tuner)?;
         search.tell(trial.id, told)?;
         let cost = if let Outcome::Cost(us) = told { us } else { f64::INFINITY };
         trials.push((trial.configuration, cost));

@@ -9,24 +9,57 @@ pub const REPEAT_INITIALIZE: i32 = 100_002;
 /// The library is one of the stubs that toolkits ship for linking, not a runtime.
 pub const COMPILING_STUB_MODE: i32 = 100_039;
 
-/// What a code means, for those that finding and asking a runtime can meet.
+/// Whether a code says that this machine cannot measure at all, whatever the candidate.
+pub fn is_machine(code: i32) -> bool {
+    matches!(code, COMPILING_STUB_MODE | 148_049 | 200_002 | 107_001 | 507_008)
+}
+
+/// Whether a code says that memory, the host's or the device's, does not suffice.
+pub fn is_memory(code: i32) -> bool {
+    matches!(code, 200_000 | 207_001 | 207_018)
+}
+
+/// What a code means; `None` for codes that no document of CANN's lists.
 pub fn meaning(code: i32) -> Option<&'static str> {
     Some(match code {
-        100_000 => "invalid parameter",
+        100_000 | 107_000 => "invalid parameter",
         UNINITIALIZED => "not initialised",
         REPEAT_INITIALIZE => "initialised twice",
         100_003 => "invalid configuration file",
+        100_011 => "invalid model",
+        100_017 | 100_018 => "the model does not match its data",
+        100_021..=100_023 => "the operator does not match its description",
+        100_024 => "operator not found",
+        100_025 => "operator not loaded",
+        100_026 => "data type not supported",
+        100_029 => "kernel not found",
         100_037 => "finalised twice",
         COMPILING_STUB_MODE => "a stub library for linking, not a runtime",
         148_049 => "invalid path of the operator package",
+        148_050 => "the operator does not support dynamic shapes",
         200_000 | 207_001 => "out of memory",
+        207_018 => "out of device memory",
         200_001 | 200_006 | 207_000 => "not supported here",
         200_002 | 107_001 => "invalid device",
+        200_003 => "memory is not aligned",
+        107_002 | 107_003 => "wrong context",
+        107_019 | 507_046 | 507_047 => "waiting took too long",
+        107_020 => "the task took too long",
+        207_005 => "out of resources",
+        300_000 => "a limit of storage is reached",
         500_000 | 507_000 => "internal error of the runtime",
         500_001 => "failure",
+        500_002 => "error of the graph engine",
         500_003 => "error of the runtime layer",
         500_004 => "error of the driver",
+        500_005 => "error of the profiler",
         507_008 => "the SoC version cannot be told",
+        507_011 => "the model failed",
+        507_014 => "an AI Core took too long",
+        507_015 => "an AI Core met an exception",
+        507_034 => "a vector core took too long",
+        507_035 => "a vector core met an exception",
+        507_042..=507_045 => "a core read or wrote beyond memory",
         _ => return None,
     })
 }

@@ -1,12 +1,13 @@
-//! Loading a runtime and calling it. All of this module's `unsafe` code is here.
+//! Loading a runtime and asking it what it is.
 
 use super::codes;
 use super::report::CallFailure;
 use super::symbols::ASKING;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 type InitFn = unsafe extern "C" fn(*const c_char) -> c_int;
 type FinalizeFn = unsafe extern "C" fn() -> c_int;
@@ -42,13 +43,18 @@ impl Loaded {
         })
     }
 
+    /// The file that the library was loaded from, where the system tells.
+    pub fn file(&self) -> Option<PathBuf> {
+        file_of(self.function::<InitFn>("aclInit")? as *const c_void)
+    }
+
     /// Whether the library, or one that it depends on, has this function.
     pub fn has(&self, name: &str) -> bool {
         self.function::<FinalizeFn>(name).is_some()
     }
 
-    /// The function of this name. `F` must be its prototype.
-    fn function<F: Copy>(&self, name: &str) -> Option<F> {
+    /// The function of this name. `F` must be the function pointer type of its prototype.
+    pub fn function<F: Copy>(&self, name: &str) -> Option<F> {
         // SAFETY: callers below pair each name with the function pointer type of its documented
         // prototype, and never call one through another type.
         unsafe { self.0.get::<F>(name) }.ok().map(|symbol| *symbol)
@@ -147,12 +153,38 @@ impl Api {
     }
 }
 
-/// Copies a text of the runtime; empty for NULL.
-fn text(pointer: *const c_char) -> String {
+/// Copies a text that the runtime has just returned; empty for NULL.
+pub fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
     // SAFETY: the runtime's texts are NUL-terminated and stay valid until its next call on this
     // thread; it is copied at once.
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+/// The file that holds this library's own code: `libaoe.so`, or a program that it is linked into.
+pub fn own_path() -> Option<PathBuf> {
+    file_of(own_path as *const c_void)
+}
+
+/// The file that a function was loaded from.
+fn file_of(function: *const c_void) -> Option<PathBuf> {
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: `dladdr` takes any address and fills the structure when it finds it in a library; zeroed, the
+    // structure is a valid one.
+    let found = unsafe {
+        if libc::dladdr(function, found.as_mut_ptr()) == 0 {
+            return None;
+        }
+        found.assume_init()
+    };
+    if found.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: a NUL-terminated name that lives as long as the library is loaded.
+    let name = unsafe { CStr::from_ptr(found.dli_fname) };
+    // A program is named as it was called, which may be a name to be looked up.
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    std::fs::canonicalize(path).ok().or_else(|| std::env::current_exe().ok())
 }

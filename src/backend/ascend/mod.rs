@@ -4,19 +4,35 @@
 //! may have put it, resolves what measuring needs ([`MEASURING`]), and asks for version, device count
 //! and SoC name. It leaves the host as it found it: see [`probe`].
 
+mod backend;
 mod codes;
+mod device;
+mod job;
+mod kernel;
+mod libraries;
 mod library;
+mod measure;
+mod operator;
 mod places;
+mod process;
+mod program;
 mod report;
 mod symbols;
+mod timing;
+mod worker;
+mod workshop;
 
+pub use backend::{Ascend, Devices, Setting};
+pub use job::Described;
+pub use program::COMMAND;
 pub use report::{Attempt, CallFailure, Origin, Outcome, Probe, Runtime};
-pub use symbols::{MEASURING, Symbol};
+pub use symbols::{ACLNN, MEASURING, Symbol};
+pub use worker::work;
 
 use super::RuntimeEnv;
+use libraries::Libraries;
 use library::{Api, Loaded};
 use places::Place;
-use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -90,6 +106,7 @@ fn examine(main: &Loaded, place: &Place, path: PathBuf, attempts: &mut Vec<Attem
     let missing = missing_symbols(main, place, attempts);
     let (answers, cleanup) = ask(&api);
     Some(Runtime {
+        file: main.file().unwrap_or_else(|| path.clone()),
         path,
         version: api.version(),
         devices: answers.devices,
@@ -101,20 +118,10 @@ fn examine(main: &Loaded, place: &Place, path: PathBuf, attempts: &mut Vec<Attem
 
 /// Names of the functions that neither the main library nor its companions of the split have.
 fn missing_symbols(main: &Loaded, place: &Place, attempts: &mut Vec<Attempt>) -> Vec<&'static str> {
-    let mut companions: HashMap<&'static str, Option<Loaded>> = HashMap::new();
-    MEASURING
-        .iter()
-        .filter(|symbol| !main.has(symbol.name))
-        .filter(|symbol| {
-            let companion = companions.entry(symbol.library).or_insert_with(|| {
-                let path = place.path_of(symbol.library);
-                let library = place.load(&path);
-                library.map_err(|outcome| attempts.push(Attempt { origin: place.origin, path, outcome })).ok()
-            });
-            !companion.as_ref().is_some_and(|library| library.has(symbol.name))
-        })
-        .map(|symbol| symbol.name)
-        .collect()
+    let mut libraries = Libraries::of(main, place);
+    let missing = MEASURING.iter().filter(|symbol| !libraries.has(symbol)).map(|symbol| symbol.name).collect();
+    attempts.append(&mut libraries.attempts);
+    missing
 }
 
 struct Answers {

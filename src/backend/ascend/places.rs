@@ -63,7 +63,7 @@ mod tests {
             library_path: vec!["/path".into()],
             system_loader: true,
             install_roots: vec!["/usr/local/Ascend".into()],
-            device_id: None,
+            ..RuntimeEnv::default()
         };
         let origins: Vec<Origin> = places(&env).iter().map(|place| place.origin).collect();
         let expected = [

@@ -57,8 +57,10 @@ pub enum Outcome {
 /// A runtime that was loaded and asked.
 #[derive(Debug, Clone)]
 pub struct Runtime {
-    /// The library.
+    /// The library, as it was found: a path, or a plain name that the system's loader knows.
     pub path: PathBuf,
+    /// The file that it was loaded from; where the system does not tell, as [`Runtime::path`].
+    pub file: PathBuf,
     /// ACL version (major, minor, patch), where the runtime tells it.
     pub version: Option<(i32, i32, i32)>,
     /// Number of devices.

@@ -1,14 +1,22 @@
-//! The functions that measuring on a device needs, and where CANN keeps them.
+//! The functions that measuring on a device needs, with their prototypes, and where CANN keeps them.
 //!
-//! Up to CANN 8.1 most are in `libascendcl.so`; later releases split it, and each symbol is looked up
-//! in `libascendcl.so` first and then in the library of the split.
+//! Up to CANN 8.1 most are in `libascendcl.so`; later releases split it. Each symbol is looked up in
+//! `libascendcl.so` first and then in the libraries of the split.
+
+use std::ffi::{c_char, c_int, c_void};
 
 /// The library of every CANN generation.
 pub const ASCENDCL: &str = "libascendcl.so";
 /// Runtime library of the split generations.
 pub const ACL_RT: &str = "libacl_rt.so";
-const MDL: &str = "libacl_mdl.so";
-const COMPILER: &str = "libacl_op_compiler.so";
+
+const RT: &[&str] = &[ACL_RT];
+const MDL: &[&str] = &["libacl_mdl.so"];
+const EXECUTOR: &[&str] = &["libacl_op_executor.so"];
+const COMPILER: &[&str] = &["libacl_op_compiler.so"];
+const NNOPBASE: &[&str] = &["libnnopbase.so"];
+/// One library up to CANN 8.1, then one for each repository of operators.
+const OPAPI: &[&str] = &["libopapi.so", "libopapi_nn.so"];
 
 /// Without these a library cannot even be asked what it is.
 pub const ASKING: [&str; 4] = ["aclInit", "aclFinalize", "aclrtGetDeviceCount", "aclrtGetSocName"];
@@ -18,92 +26,165 @@ pub const ASKING: [&str; 4] = ["aclInit", "aclFinalize", "aclrtGetDeviceCount", 
 pub struct Symbol {
     /// C name.
     pub name: &'static str,
-    /// Library that holds it where `libascendcl.so` does not.
-    pub library: &'static str,
+    /// Libraries of which one holds it where `libascendcl.so` does not.
+    pub libraries: &'static [&'static str],
 }
 
-const fn rt(name: &'static str) -> Symbol {
-    Symbol { name, library: ACL_RT }
+/// Declares a table of symbols and the structure of their resolved functions.
+macro_rules! functions {
+    (
+        $(#[$table_doc:meta])* $table:ident;
+        $(#[$doc:meta])* $functions:ident;
+        $($libraries:ident { $($name:ident($($parameter:ty),*) -> $result:ty;)* })*
+    ) => {
+        $(#[$table_doc])*
+        pub const $table: &[Symbol] =
+            &[$($(Symbol { name: stringify!($name), libraries: $libraries },)*)*];
+
+        $(#[$doc])*
+        #[allow(non_snake_case)]
+        pub struct $functions {
+            $($(pub $name: unsafe extern "C" fn($($parameter),*) -> $result,)*)*
+        }
+
+        impl $functions {
+            /// Resolves every function; the names of those missing where one is.
+            #[allow(non_snake_case)]
+            pub fn resolve(libraries: &mut super::libraries::Libraries) -> Result<$functions, Vec<&'static str>> {
+                let mut missing = Vec::new();
+                $($(
+                    let $name = libraries.function::<unsafe extern "C" fn($($parameter),*) -> $result>(
+                        &Symbol { name: stringify!($name), libraries: $libraries },
+                    );
+                    if $name.is_none() {
+                        missing.push(stringify!($name));
+                    }
+                )*)*
+                $($(let Some($name) = $name else { return Err(missing) };)*)*
+                Ok($functions { $($($name,)*)* })
+            }
+        }
+    };
 }
 
-const fn mdl(name: &'static str) -> Symbol {
-    Symbol { name, library: MDL }
+functions! {
+    /// Every function that measuring calls, whatever the operator.
+    MEASURING;
+    /// The functions of [`MEASURING`].
+    Functions;
+    RT {
+        // Process and device.
+        aclInit(*const c_char) -> c_int;
+        aclFinalize() -> c_int;
+        aclGetRecentErrMsg() -> *const c_char;
+        aclrtGetSocName() -> *const c_char;
+        aclrtSetDevice(i32) -> c_int;
+        aclrtResetDevice(i32) -> c_int;
+        // Memory.
+        aclrtMalloc(*mut *mut c_void, usize, c_int) -> c_int;
+        aclrtFree(*mut c_void) -> c_int;
+        aclrtMemcpy(*mut c_void, usize, *const c_void, usize, c_int) -> c_int;
+        aclrtMemset(*mut c_void, usize, i32, usize) -> c_int;
+        aclrtMemsetAsync(*mut c_void, usize, i32, usize, *mut c_void) -> c_int;
+        aclrtGetMemInfo(c_int, *mut usize, *mut usize) -> c_int;
+        aclCreateDataBuffer(*mut c_void, usize) -> *mut c_void;
+        aclDestroyDataBuffer(*const c_void) -> c_int;
+        // Streams and events.
+        aclrtCreateStream(*mut *mut c_void) -> c_int;
+        aclrtDestroyStream(*mut c_void) -> c_int;
+        aclrtSynchronizeStreamWithTimeout(*mut c_void, i32) -> c_int;
+        aclrtCreateEventWithFlag(*mut *mut c_void, u32) -> c_int;
+        aclrtDestroyEvent(*mut c_void) -> c_int;
+        aclrtRecordEvent(*mut c_void, *mut c_void) -> c_int;
+        aclrtEventElapsedTime(*mut f32, *mut c_void, *mut c_void) -> c_int;
+    }
+    // One operator of any type, compiled and run in the environment that names a candidate's bank.
+    MDL {
+        aclCreateTensorDesc(c_int, c_int, *const i64, c_int) -> *mut c_void;
+        aclDestroyTensorDesc(*const c_void) -> ();
+        aclSetTensorFormat(*mut c_void, c_int) -> c_int;
+        aclSetTensorShape(*mut c_void, c_int, *const i64) -> c_int;
+    }
+    EXECUTOR {
+        aclopCreateAttr() -> *mut c_void;
+        aclopDestroyAttr(*const c_void) -> ();
+        aclopSetAttrBool(*mut c_void, *const c_char, u8) -> c_int;
+        aclopExecuteV2(
+            *const c_char,
+            c_int,
+            *const *mut c_void,
+            *const *mut c_void,
+            c_int,
+            *const *mut c_void,
+            *const *mut c_void,
+            *mut c_void,
+            *mut c_void
+        ) -> c_int;
+    }
+    COMPILER {
+        aclSetCompileopt(c_int, *const c_char) -> c_int;
+        aclopCompile(
+            *const c_char,
+            c_int,
+            *const *mut c_void,
+            c_int,
+            *const *mut c_void,
+            *const c_void,
+            c_int,
+            c_int,
+            *const c_char
+        ) -> c_int;
+    }
 }
 
-const fn compiler(name: &'static str) -> Symbol {
-    Symbol { name, library: COMPILER }
+functions! {
+    /// What running an operator through its `aclnn` entry needs besides; looked for in the measuring
+    /// process alone, for these libraries are large.
+    ACLNN;
+    /// The functions of [`ACLNN`].
+    AclnnFunctions;
+    NNOPBASE {
+        aclCreateTensor(
+            *const i64,
+            u64,
+            c_int,
+            *const i64,
+            i64,
+            c_int,
+            *const i64,
+            u64,
+            *mut c_void
+        ) -> *mut c_void;
+        aclDestroyTensor(*const c_void) -> c_int;
+        aclSetAclOpExecutorRepeatable(*mut c_void) -> c_int;
+        aclDestroyAclOpExecutor(*mut c_void) -> c_int;
+    }
+    OPAPI {
+        aclnnMatmulGetWorkspaceSize(
+            *const c_void,
+            *const c_void,
+            *mut c_void,
+            i8,
+            *mut u64,
+            *mut *mut c_void
+        ) -> c_int;
+        aclnnMatmul(*mut c_void, u64, *mut c_void, *mut c_void) -> c_int;
+    }
 }
 
-/// Every function that measuring calls: a kernel compiled with a candidate's bank is run between two
-/// events of one stream; a whole model is loaded and run likewise.
-pub const MEASURING: &[Symbol] = &[
-    // Process and device.
-    rt("aclInit"),
-    rt("aclFinalize"),
-    rt("aclGetRecentErrMsg"),
-    rt("aclrtGetSocName"),
-    rt("aclrtGetVersion"),
-    rt("aclrtGetDeviceCount"),
-    rt("aclrtSetDevice"),
-    rt("aclrtResetDevice"),
-    rt("aclrtSynchronizeDevice"),
-    // Memory.
-    rt("aclrtMalloc"),
-    rt("aclrtFree"),
-    rt("aclrtMemcpy"),
-    rt("aclrtMemset"),
-    rt("aclrtGetMemInfo"),
-    rt("aclCreateDataBuffer"),
-    rt("aclDestroyDataBuffer"),
-    rt("aclDataTypeSize"),
-    // Streams and events.
-    rt("aclrtCreateStream"),
-    rt("aclrtDestroyStream"),
-    rt("aclrtSynchronizeStreamWithTimeout"),
-    rt("aclrtCreateEventWithFlag"),
-    rt("aclrtDestroyEvent"),
-    rt("aclrtRecordEvent"),
-    rt("aclrtSynchronizeEvent"),
-    rt("aclrtEventElapsedTime"),
-    // One operator, compiled with the bank that the environment names.
-    mdl("aclCreateTensorDesc"),
-    mdl("aclDestroyTensorDesc"),
-    mdl("aclSetTensorFormat"),
-    mdl("aclSetTensorShape"),
-    compiler("aclopCreateAttr"),
-    compiler("aclopDestroyAttr"),
-    compiler("aclopSetAttrInt"),
-    compiler("aclopSetAttrBool"),
-    compiler("aclopSetAttrFloat"),
-    compiler("aclopSetAttrString"),
-    compiler("aclopSetAttrListInt"),
-    compiler("aclSetCompileopt"),
-    compiler("aclopCompileAndExecute"),
-    // A whole model.
-    mdl("aclmdlLoadFromFile"),
-    mdl("aclmdlUnload"),
-    mdl("aclmdlExecuteAsync"),
-    mdl("aclmdlCreateDesc"),
-    mdl("aclmdlDestroyDesc"),
-    mdl("aclmdlGetDesc"),
-    mdl("aclmdlGetNumInputs"),
-    mdl("aclmdlGetNumOutputs"),
-    mdl("aclmdlGetInputSizeByIndex"),
-    mdl("aclmdlGetOutputSizeByIndex"),
-    mdl("aclmdlCreateDataset"),
-    mdl("aclmdlDestroyDataset"),
-    mdl("aclmdlAddDatasetBuffer"),
-];
+/// Tells the number of cores; current releases only.
+pub const DEVICE_INFO: Symbol = Symbol { name: "aclrtGetDeviceInfo", libraries: RT };
+/// Prototype of [`DEVICE_INFO`].
+pub type DeviceInfoFn = unsafe extern "C" fn(u32, c_int, *mut i64) -> c_int;
 
 #[cfg(test)]
 mod tests {
-    use super::{ASKING, MEASURING};
+    use super::{ACLNN, MEASURING};
     use std::collections::HashSet;
 
     #[test]
-    fn the_table_names_each_function_once_and_all_that_asking_needs() {
-        let names: HashSet<_> = MEASURING.iter().map(|s| s.name).collect();
-        assert_eq!(names.len(), MEASURING.len());
-        assert!(ASKING.iter().all(|name| names.contains(name)));
+    fn the_tables_name_each_function_once() {
+        let names: HashSet<_> = MEASURING.iter().chain(ACLNN).map(|s| s.name).collect();
+        assert_eq!(names.len(), MEASURING.len() + ACLNN.len());
     }
 }

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, search, simulate, soc};
+use crate::{bank, measure, search, simulate, soc};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -25,7 +25,7 @@ pub struct Subcommand {
 }
 
 /// Every sub-command.
-const COMMANDS: &[Subcommand] = &[bank::COMMAND, search::COMMAND, simulate::COMMAND, soc::COMMAND];
+const COMMANDS: &[Subcommand] = &[bank::COMMAND, measure::COMMAND, search::COMMAND, simulate::COMMAND, soc::COMMAND];
 
 /// What a command line asks for.
 pub enum Request {
@@ -127,7 +127,7 @@ pub fn argument(spec: &'static OptionSpec) -> Arg {
         Kind::File => argument.value_name("FILE"),
         Kind::Path => argument.value_name("PATH"),
         Kind::Shapes => argument.value_name("SHAPES"),
-        Kind::IntegerList => argument.value_name("NUMBERS"),
+        Kind::IntegerList | Kind::Devices => argument.value_name("NUMBERS"),
         Kind::Text => argument.value_name("TEXT"),
         Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST).value_name("DIR"),
     }
@@ -223,7 +223,8 @@ fn unknown(word: &str, arguments: &[String]) -> String {
         let hint = options::nearest(word).map(|name| format!("; did you mean `--{name}`?")).unwrap_or_default();
         return format!("there is no option `{word}`{hint}");
     }
-    let names: Vec<_> = COMMANDS.iter().map(|command| (command.arguments)().get_name().to_owned()).collect();
+    let shown = COMMANDS.iter().map(|command| (command.arguments)()).filter(|command| !command.is_hide_set());
+    let names: Vec<_> = shown.map(|command| command.get_name().to_owned()).collect();
     format!("`{word}` is not a command (there is: {}); a model is given with --model={word}", names.join(", "))
 }
 

@@ -10,6 +10,7 @@
 //! | `summary`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
+//! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `soc` | the sub-command `aoe soc` |
 //! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ mod bank;
 mod config;
 mod console;
 mod interrupt;
+mod measure;
 mod models;
 mod progress;
 mod search;

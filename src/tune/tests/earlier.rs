@@ -57,7 +57,7 @@ impl Measure for ListingMeasure<'_> {
         self.backend.measured.lock().unwrap().push((self.workload.clone(), text));
         match self.inner.measure(schedule) {
             Measurement::Time { us } => Measurement::Time { us: us * self.backend.factor },
-            failed @ Measurement::Failed { .. } => failed,
+            other => other,
         }
     }
 }

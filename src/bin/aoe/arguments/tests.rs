@@ -35,7 +35,7 @@ fn sample(spec: &OptionSpec) -> &'static str {
         Kind::Integer(..) => "1",
         Kind::Flag => "true",
         Kind::Shapes => "x:1,3",
-        Kind::IntegerList => "1,2",
+        Kind::IntegerList | Kind::Devices => "1,2",
         Kind::Assignments => "k=v",
         Kind::File | Kind::Path | Kind::Job | Kind::Text => "a b/c.d",
     }
@@ -122,6 +122,7 @@ fn documented() -> String {
                 Kind::Job => "directory, or none".to_owned(),
                 Kind::Shapes => "`name:1,3,224,224;...`".to_owned(),
                 Kind::IntegerList => "`1,2,4`".to_owned(),
+                Kind::Devices => "`0,1`".to_owned(),
                 Kind::Assignments => "`key=value`".to_owned(),
                 Kind::Text => "text".to_owned(),
             };

@@ -1,0 +1,264 @@
+//! A device as a backend: every candidate in a process of its own, with a bank that holds nothing else.
+
+use super::job::{Answer, Blame, Described, Job, Task, VERSION};
+use super::operator::Operator;
+use super::process::{self, Circumstances, End};
+use super::program;
+use super::report::Runtime;
+use super::timing::Timing;
+use super::workshop::{Bench, Workshop};
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Description, Measure, Measurement, Measuring};
+use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::workload::{Schedule, Workload};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Name of the backend.
+pub const NAME: &str = "ascend";
+/// Runs before the first that counts, and pairs of events.
+const WARM_UP: u32 = 3;
+const SAMPLES: u32 = 5;
+/// Times that a process is started for one measurement while the device fails before the operator is met.
+const ATTEMPTS: usize = 3;
+
+/// What opening devices needs to know.
+pub struct Setting<'a> {
+    /// The runtime that was found.
+    pub runtime: &'a Runtime,
+    /// Logical devices to measure on; not empty.
+    pub devices: &'a [u32],
+    /// How they measure.
+    pub measuring: &'a Measuring,
+    /// Folder for temporary files.
+    pub temporary: &'a Path,
+    /// Set from any thread to stop.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// Devices of one kind, reached through measuring processes.
+pub struct Devices {
+    program: PathBuf,
+    runtime: PathBuf,
+    workshop: Workshop,
+    all: Vec<Device>,
+    next: AtomicUsize,
+    timing: Timing,
+    timeout: Duration,
+    parallel_compiler: u32,
+    cancel: Arc<AtomicBool>,
+}
+
+struct Device {
+    id: u32,
+    /// Held by who measures on it.
+    turn: Mutex<()>,
+}
+
+impl Devices {
+    /// Readies the measuring of candidates. Nothing is measured yet.
+    ///
+    /// Fails with [`Error::Backend`] where there is no program that measures, and with [`Error::Directory`] where
+    /// there is no place for what it needs.
+    pub fn open(setting: &Setting<'_>) -> Result<Devices> {
+        let Measuring { run_loop, parallel_compiler, timeout, .. } = *setting.measuring;
+        Ok(Devices {
+            program: program::find(setting.measuring.program.as_deref()).map_err(unusable)?,
+            runtime: setting.runtime.file.clone(),
+            workshop: Workshop::open(setting.temporary)?,
+            all: setting.devices.iter().map(|&id| Device { id, turn: Mutex::new(()) }).collect(),
+            next: AtomicUsize::new(0),
+            timing: Timing { warm_up: WARM_UP, repeats: run_loop, samples: SAMPLES },
+            timeout,
+            parallel_compiler,
+            cancel: Arc::clone(&setting.cancel),
+        })
+    }
+
+    /// What the devices are; all must be of one kind.
+    pub fn describe(&self) -> Result<Described> {
+        let mut first: Option<(u32, Described)> = None;
+        for device in &self.all {
+            let bench = self.workshop.bench()?;
+            let described = match self.run(device, Task::Describe, &bench) {
+                End::Answered(Answer::Described(described)) => described,
+                End::Cancelled => return Err(Error::Cancelled),
+                End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
+                    return Err(unusable(format!("device {}: {reason}", device.id)));
+                }
+                End::Answered(Answer::Timed(_)) => {
+                    return Err(unusable(format!("device {}: a wrong answer", device.id)));
+                }
+            };
+            match &first {
+                None => first = Some((device.id, described)),
+                Some((id, other)) if (&other.soc_name, other.ai_cores) != (&described.soc_name, described.ai_cores) => {
+                    return Err(unusable(format!(
+                        "devices {id} and {} are not of one kind: {} and {}",
+                        device.id, other.soc_name, described.soc_name
+                    )));
+                }
+                Some(_) => {}
+            }
+        }
+        first.map(|(_, described)| described).ok_or_else(|| unusable("no device was named".to_owned()))
+    }
+
+    fn run(&self, device: &Device, task: Task, bench: &Bench) -> End {
+        let job = Job {
+            version: VERSION.to_owned(),
+            runtime: self.runtime.clone(),
+            device: device.id,
+            device_timeout_ms: i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX),
+            task,
+            answer: bench.answer(),
+        };
+        let circumstances = Circumstances {
+            program: &self.program,
+            turn: &device.turn,
+            cancel: &self.cancel,
+            timeout: self.timeout,
+            parallel_compiler: self.parallel_compiler,
+        };
+        process::run(&job, bench, &circumstances)
+    }
+
+    /// The device for the next operator: all measurements of one are made on one.
+    fn assign(&self) -> &Device {
+        &self.all[self.next.fetch_add(1, Ordering::Relaxed) % self.all.len()]
+    }
+}
+
+/// The error where devices cannot be used.
+fn unusable(reason: String) -> Error {
+    Error::Backend { backend: NAME.to_owned(), reason }
+}
+
+/// The backend.
+pub struct Ascend {
+    devices: Devices,
+    soc: Soc,
+    detail: String,
+    /// Who prices what the devices cannot measure; nobody where only they were asked for.
+    simulator: Option<Simulator>,
+}
+
+impl Ascend {
+    /// A backend of devices that are of this SoC; `simulated` has the simulator price what they cannot measure.
+    pub fn new(devices: Devices, soc: Soc, detail: String, simulated: bool) -> Ascend {
+        let simulator = simulated.then(|| Simulator::new(soc.clone()));
+        Ascend { devices, soc, detail, simulator }
+    }
+}
+
+impl Backend for Ascend {
+    fn describe(&self) -> Description {
+        Description { name: NAME.to_owned(), detail: self.detail.clone(), noisy: true }
+    }
+
+    fn describe_for(&self, workload: &Workload) -> Description {
+        match &self.simulator {
+            Some(simulator) if Operator::of(workload, &self.soc).is_err() => simulator.describe(),
+            _ => self.describe(),
+        }
+    }
+
+    fn soc(&self) -> &Soc {
+        &self.soc
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        Ok(match (Operator::of(workload, &self.soc), &self.simulator) {
+            (Ok(operator), _) => Box::new(Prepared {
+                backend: self,
+                device: self.devices.assign(),
+                workload: workload.clone(),
+                operator,
+            }),
+            (Err(_), Some(simulator)) => simulator.prepare(workload)?,
+            (Err(reason), None) => Box::new(Unmeasurable { reason }),
+        })
+    }
+}
+
+/// An operator that a device cannot measure.
+struct Unmeasurable {
+    reason: String,
+}
+
+impl Measure for Unmeasurable {
+    fn unmeasurable(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn measure(&mut self, _: &Schedule) -> Measurement {
+        Measurement::Failed { reason: self.reason.clone() }
+    }
+}
+
+/// An operator on its device.
+struct Prepared<'a> {
+    backend: &'a Ascend,
+    device: &'a Device,
+    workload: Workload,
+    operator: Operator,
+}
+
+impl Measure for Prepared<'_> {
+    fn measure(&mut self, schedule: &Schedule) -> Measurement {
+        self.measure_with(Some(schedule))
+    }
+
+    fn untuned(&mut self) -> Option<Measurement> {
+        Some(self.measure_with(None))
+    }
+}
+
+impl Prepared<'_> {
+    /// Measures with a bank that holds this tiling and nothing else, or nothing.
+    fn measure_with(&self, schedule: Option<&Schedule>) -> Measurement {
+        let devices = &self.backend.devices;
+        let ended = |reason: String| Measurement::Ended { reason: format!("device {}: {reason}", self.device.id) };
+        let mut attempts = 1..=ATTEMPTS;
+        loop {
+            let is_last = attempts.next() == Some(ATTEMPTS);
+            let bench = match devices.workshop.bench() {
+                Ok(bench) => bench,
+                Err(error) => return ended(error.to_string()),
+            };
+            match schedule.map_or(Ok(()), |schedule| self.record(schedule, &bench.bank())) {
+                Ok(()) => {}
+                Err(Error::IllegalSchedule { rule }) => return Measurement::Failed { reason: rule },
+                Err(error) => return ended(error.to_string()),
+            }
+            let task = Task::Measure { operator: self.operator.clone(), timing: devices.timing };
+            match devices.run(self.device, task, &bench) {
+                End::Answered(Answer::Timed(times)) => return Measurement::Time { us: times.median },
+                End::Answered(Answer::Failed { blame: Blame::Candidate, reason }) | End::Lost(reason) => {
+                    return Measurement::Failed { reason };
+                }
+                End::Answered(Answer::Failed { blame: Blame::Device, reason }) if !is_last => {
+                    log::warn!("device {}: {reason}; trying again", self.device.id);
+                }
+                End::Answered(Answer::Failed { reason, .. }) | End::Unstarted(reason) => return ended(reason),
+                End::Answered(Answer::Described(_)) => return ended("a wrong answer".to_owned()),
+                End::Cancelled => return ended("cancelled".to_owned()),
+            }
+        }
+    }
+
+    /// Writes the one record where CANN looks for it.
+    fn record(&self, schedule: &Schedule, root: &Path) -> Result<()> {
+        let soc = &self.backend.soc;
+        let environment = BankEnvironment { tune_bank_path: Some(root.to_owned()), ..BankEnvironment::default() };
+        let mut bank = OperatorBank::open(BankPaths::operator(&environment, soc)?, soc);
+        // What it will be measured to cost is not known yet, and nobody asks.
+        let measured = Measured { before_us: 0.0, after_us: 0.0, backend: NAME.to_owned(), space: 0 };
+        bank.record(&self.workload, schedule, &measured)?;
+        bank.save().map(drop)
+    }
+}

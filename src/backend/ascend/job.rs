@@ -1,0 +1,118 @@
+//! What the tuning process and a measuring process tell each other: a job in a file, its answer in another.
+
+use super::codes;
+use super::operator::Operator;
+use super::report::CallFailure;
+use super::timing::{Times, Timing};
+use crate::status::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Whoever reads a job must be of the version that wrote it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What a measuring process is to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// [`VERSION`] of the writer.
+    pub version: String,
+    /// The runtime's library: a path, or a plain name for the system's loader.
+    pub runtime: PathBuf,
+    /// Logical device.
+    pub device: u32,
+    /// Milliseconds that the device may take for what it is given at a time.
+    pub device_timeout_ms: i32,
+    /// What to do there.
+    pub task: Task,
+    /// Where the answer goes.
+    pub answer: PathBuf,
+}
+
+/// What to do on a device.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// Say what it is.
+    Describe,
+    /// Run an operator in the environment of the process, which says where its bank lies.
+    Measure {
+        /// The operator.
+        operator: Operator,
+        /// How often.
+        timing: Timing,
+    },
+}
+
+/// What came of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// What the device is.
+    Described(Described),
+    /// The operator's times.
+    Timed(Times),
+    /// It could not be done.
+    Failed {
+        /// Whose fault it is.
+        blame: Blame,
+        /// Function, code and meaning, or what else went wrong.
+        reason: String,
+    },
+}
+
+/// Whose fault a failure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    /// The candidate's: others may do better.
+    Candidate,
+    /// The machine's, and trying again will not help.
+    Machine,
+    /// The device's, before the operator was met: it may be recovering from an earlier fault.
+    Device,
+}
+
+/// What a device is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Described {
+    /// SoC name.
+    pub soc_name: String,
+    /// AI Cores, where the runtime tells.
+    pub ai_cores: Option<u32>,
+    /// Device memory in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Answer {
+    /// The answer to a call that failed; `before` says whether the operator was not met yet.
+    pub fn failure(failure: &CallFailure, before: bool) -> Answer {
+        let blame = match failure.code {
+            Some(code) if codes::is_machine(code) => Blame::Machine,
+            Some(code) if before && !codes::is_memory(code) => Blame::Device,
+            None if before => Blame::Device,
+            _ => Blame::Candidate,
+        };
+        Answer::Failed { blame, reason: failure.to_string() }
+    }
+
+    /// The answer where the machine lacks something.
+    pub fn unusable(reason: impl Into<String>) -> Answer {
+        Answer::Failed { blame: Blame::Machine, reason: reason.into() }
+    }
+}
+
+/// Reads a file of JSON.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = crate::input_file::read_text(path)?;
+    serde_json::from_str(&text).map_err(|e| Error::file("read", path, e))
+}
+
+/// Writes a file of JSON; whoever reads it finds all of it or none.
+pub fn write(path: &Path, value: &impl Serialize) -> Result<()> {
+    let failed = |e: &dyn std::fmt::Display| Error::file("write", path, e);
+    let text = serde_json::to_vec(value).map_err(|e| failed(&e))?;
+    let unfinished = path.with_extension("tmp");
+    std::fs::write(&unfinished, text).map_err(|e| failed(&e))?;
+    std::fs::rename(&unfinished, path).map_err(|e| failed(&e))
+}

@@ -1,0 +1,156 @@
+//! What a measuring process does: one job, on one device, in the environment that it was started with.
+
+use super::device::{Called, Device};
+use super::job::{Answer, Described, Job, Task, VERSION};
+use super::kernel::{Kernel, Operands, Unready};
+use super::libraries::Libraries;
+use super::library::Loaded;
+use super::operator::Operator;
+use super::places::Place;
+use super::report::{CallFailure, Origin};
+use super::symbols::Functions;
+use super::timing::{Times, Timing};
+use std::path::Path;
+
+/// Bytes that the device fills before each sample: long enough for the host to hand over all launches
+/// meanwhile, so that none waits for the host.
+const LEAD_BYTES: usize = 256 << 20;
+/// Part of the free memory that this takes at most.
+const LEAD_SHARE: usize = 4;
+
+/// What keeps the turns on a device: called when everything is ready, returns when it is this process's turn.
+pub type Turn<'a> = dyn FnMut() -> Result<(), String> + 'a;
+
+/// Does a job.
+pub fn answer(job: &Job, turn: &mut Turn<'_>) -> Answer {
+    if job.version != VERSION {
+        return Answer::unusable(format!(
+            "the measuring program is of version {VERSION}, the library of {}",
+            job.version
+        ));
+    }
+    let place = place_of(&job.runtime);
+    let main = match Loaded::open(&job.runtime) {
+        Ok(main) => main,
+        Err(message) => return Answer::unusable(format!("{}: {message}", job.runtime.display())),
+    };
+    let mut libraries = Libraries::of(&main, &place);
+    let functions = match Functions::resolve(&mut libraries) {
+        Ok(functions) => functions,
+        Err(missing) => return Answer::unusable(format!("the Ascend runtime lacks {}", missing.join(", "))),
+    };
+    let device = match Device::open(functions, &mut libraries, job.device, job.device_timeout_ms) {
+        Ok(device) => device,
+        Err(failure) => return Answer::failure(&failure, true),
+    };
+    let done = match &job.task {
+        Task::Describe => describe(&device).map_err(|failure| Answer::failure(&failure, true)),
+        Task::Measure { operator, timing } => {
+            measure(operator, *timing, &device, &mut libraries, turn).map_err(Failed::answer)
+        }
+    };
+    match (done, device.close()) {
+        (Ok(_), Err(failure)) => Answer::failure(&failure, false),
+        (Ok(answer) | Err(answer), _) => answer,
+    }
+}
+
+/// Where the companions of a runtime lie: beside it, or where the system's loader finds it.
+fn place_of(runtime: &Path) -> Place {
+    let folder = runtime.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Place { origin: Origin::Process, folder: folder.map(Path::to_owned) }
+}
+
+fn describe(device: &Device) -> Called<Answer> {
+    let (_, memory_bytes) = device.memory()?;
+    Ok(Answer::Described(Described {
+        soc_name: device.soc_name()?,
+        ai_cores: device.ai_cores()?,
+        memory_bytes: memory_bytes as u64,
+    }))
+}
+
+/// Why there is no time.
+enum Failed {
+    /// A call failed before the operator was met.
+    Before(CallFailure),
+    /// A call failed.
+    Call(CallFailure),
+    /// The machine lacks something.
+    Lacking(String),
+    /// The result or the times are none.
+    Wrong(String),
+}
+
+impl Failed {
+    fn answer(self) -> Answer {
+        match self {
+            Failed::Before(failure) => Answer::failure(&failure, true),
+            Failed::Call(failure) => Answer::failure(&failure, false),
+            Failed::Lacking(reason) => Answer::unusable(reason),
+            Failed::Wrong(reason) => Answer::Failed { blame: super::job::Blame::Candidate, reason },
+        }
+    }
+}
+
+impl From<CallFailure> for Failed {
+    fn from(failure: CallFailure) -> Failed {
+        Failed::Call(failure)
+    }
+}
+
+impl From<Unready> for Failed {
+    fn from(unready: Unready) -> Failed {
+        match unready {
+            Unready::Call(failure) => Failed::Call(failure),
+            Unready::Lacking(reason) => Failed::Lacking(reason),
+        }
+    }
+}
+
+fn measure(
+    operator: &Operator,
+    timing: Timing,
+    device: &Device,
+    libraries: &mut Libraries<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<Answer, Failed> {
+    let stream = device.stream().map_err(Failed::Before)?;
+    let (start, end) = (device.event().map_err(Failed::Before)?, device.event().map_err(Failed::Before)?);
+    let operands = Operands::of(operator, device)?;
+    let kernel = Kernel::prepare(operator, &operands, device, libraries)?;
+    let (free, _) = device.memory()?;
+    let lead = device.allocate(LEAD_BYTES.min(free / LEAD_SHARE))?;
+    turn().map_err(Failed::Lacking)?;
+    kernel.launch(&stream)?;
+    stream.wait()?;
+    check(operator, &operands)?;
+    for _ in 0..timing.warm_up {
+        kernel.launch(&stream)?;
+    }
+    stream.wait()?;
+    let mut samples = Vec::new();
+    for _ in 0..timing.samples {
+        stream.fill(&lead)?;
+        stream.record(&start)?;
+        for _ in 0..timing.repeats {
+            kernel.launch(&stream)?;
+        }
+        stream.record(&end)?;
+        stream.wait()?;
+        samples.push(start.until(&end)? / f64::from(timing.repeats.max(1)));
+    }
+    let times = Times::of(&samples).ok_or_else(|| Failed::Wrong(format!("its times are {samples:?} us")))?;
+    Ok(Answer::Timed(times))
+}
+
+/// Compares some rows of the result with what they must be.
+fn check(operator: &Operator, operands: &Operands<'_>) -> Result<(), Failed> {
+    let (product, output) = (&operator.product, &operator.output);
+    let row_bytes = (product.n * output.dtype.bytes()) as usize;
+    for row in product.rows() {
+        let content = operands.output.read(row as usize * row_bytes, row_bytes)?;
+        product.check_row(row, &output.decode(&content), output.dtype).map_err(Failed::Wrong)?;
+    }
+    Ok(())
+}

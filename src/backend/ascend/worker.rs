@@ -1,0 +1,65 @@
+//! A measuring process from inside: the job it was given, its turn, and its end when nobody waits for it.
+
+use super::job::{self, Job};
+use super::measure;
+use super::process::{GO, READY};
+use crate::status::{Error, Result};
+use crossbeam::channel::{Receiver, bounded};
+use rustix::process::{Signal, kill_current_process_group, set_parent_process_death_signal};
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// Does the job in a file and writes the answer where the job says.
+///
+/// Started by a tuning, standard input is a line to it: this process tells it there when it is ready, and ends
+/// with all that it started when the other end closes. Started by hand, with anything else there, it waits for
+/// nobody.
+pub fn work(path: &Path) -> Result<()> {
+    let line =
+        Line::open().map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
+    let job: Job = job::read(path)?;
+    let mut turn = || line.as_ref().map_or(Ok(()), Line::take_turn);
+    let answer = measure::answer(&job, &mut turn);
+    job::write(&job.answer, &answer)
+}
+
+/// The line to the tuning process.
+struct Line {
+    stream: UnixStream,
+    /// Gets a message when it is this process's turn.
+    turn: Receiver<()>,
+}
+
+impl Line {
+    /// The line, where standard input is one. From now on this process group ends with the other end of it.
+    fn open() -> std::io::Result<Option<Line>> {
+        let stream = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
+        if stream.peer_addr().is_err() {
+            return Ok(None);
+        }
+        // For a parent whose end of the line is kept open by some other child of its own. The signal asks to end,
+        // so that a handler of it can end the whole group.
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        let (sender, turn) = bounded(1);
+        let mut other_end = stream.try_clone()?;
+        let watch = move || {
+            let mut word = [0];
+            while matches!(other_end.read(&mut word), Ok(1..)) {
+                if word[0] == GO {
+                    let _ = sender.try_send(());
+                }
+            }
+            let _ = kill_current_process_group(Signal::KILL);
+        };
+        std::thread::Builder::new().name("line".to_owned()).spawn(watch)?;
+        Ok(Some(Line { stream, turn }))
+    }
+
+    /// Says that all is ready and waits for the turn.
+    fn take_turn(&self) -> Result<(), String> {
+        let ready = (&self.stream).write_all(&[READY]).map_err(|error| format!("the tuning is gone: {error}"));
+        ready.and_then(|()| self.turn.recv().map_err(|_| "the tuning is gone".to_owned()))
+    }
+}

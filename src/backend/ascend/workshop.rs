@@ -1,0 +1,139 @@
+//! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
+
+use crate::status::{Error, Result};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Every such folder's name begins so.
+const PREFIX: &str = "aoe-measure-";
+/// A file in it that its owner keeps locked, as long as it lives.
+const OWNER: &str = "owner";
+
+/// A private folder for measuring.
+#[derive(Debug)]
+pub struct Workshop {
+    folder: TempDir,
+    _owner: File,
+}
+
+impl Workshop {
+    /// Makes one in a folder for temporary files, and removes those whose owner was killed.
+    pub fn open(temporary: &Path) -> Result<Workshop> {
+        sweep(temporary);
+        let failed = |e: std::io::Error| Error::directory("create a folder in", temporary, e);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(temporary).map_err(failed)?;
+        // The name tells others that there is an owner: so the file is locked before it has that name.
+        let (unlocked, locked) = (folder.path().join("new"), folder.path().join(OWNER));
+        let owner = OpenOptions::new().create_new(true).write(true).open(&unlocked).map_err(failed)?;
+        owner.lock().map_err(failed)?;
+        std::fs::rename(&unlocked, &locked).map_err(failed)?;
+        Ok(Workshop { folder, _owner: owner })
+    }
+
+    /// A folder for one measurement.
+    pub fn bench(&self) -> Result<Bench> {
+        let failed = |e: std::io::Error| Error::directory("create a folder in", self.folder.path(), e);
+        let folder = tempfile::Builder::new().prefix("candidate-").tempdir_in(self.folder.path()).map_err(failed)?;
+        let bench = Bench { folder };
+        for inside in [bench.bank(), bench.cache()] {
+            std::fs::create_dir(&inside).map_err(|e| Error::directory("create", &inside, e))?;
+        }
+        Ok(bench)
+    }
+}
+
+/// The folder of one measurement.
+#[derive(Debug)]
+pub struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The measuring process's `TUNE_BANK_PATH`.
+    pub fn bank(&self) -> PathBuf {
+        self.path().join("bank")
+    }
+
+    /// The measuring process's `ASCEND_CACHE_PATH`.
+    pub fn cache(&self) -> PathBuf {
+        self.path().join("cache")
+    }
+
+    /// What the process is to do.
+    pub fn job(&self) -> PathBuf {
+        self.path().join("job.json")
+    }
+
+    /// What came of it.
+    pub fn answer(&self) -> PathBuf {
+        self.path().join("answer.json")
+    }
+
+    /// What the process and its libraries print.
+    pub fn output(&self) -> PathBuf {
+        self.path().join("output.txt")
+    }
+}
+
+/// Removes the folders of owners that live no more. What cannot be looked into is somebody else's.
+fn sweep(temporary: &Path) {
+    let Ok(entries) = std::fs::read_dir(temporary) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        let Ok(owner) = OpenOptions::new().write(true).open(entry.path().join(OWNER)) else { continue };
+        match owner.try_lock() {
+            Ok(()) => {
+                if let Err(error) = std::fs::remove_dir_all(entry.path()) {
+                    log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
+                }
+            }
+            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> usize {
+        std::fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn folders_go_with_what_they_were_for() {
+        let temporary = tempfile::tempdir().unwrap();
+        let workshop = Workshop::open(temporary.path()).unwrap();
+        let bench = workshop.bench().unwrap();
+        assert!(bench.bank().is_dir() && bench.cache().is_dir());
+        drop(bench);
+        assert_eq!(names(workshop.folder.path()), 1, "the owner's file alone");
+        drop(workshop);
+        assert_eq!(names(temporary.path()), 0);
+    }
+
+    #[test]
+    fn a_folder_whose_owner_was_killed_is_removed_and_a_living_ones_is_not() {
+        let temporary = tempfile::tempdir().unwrap();
+        let dead = temporary.path().join(format!("{PREFIX}dead"));
+        std::fs::create_dir(&dead).unwrap();
+        std::fs::write(dead.join(OWNER), "").unwrap();
+        let foreign = temporary.path().join(format!("{PREFIX}foreign"));
+        std::fs::create_dir(&foreign).unwrap();
+        let living = Workshop::open(temporary.path()).unwrap();
+        assert!(!dead.exists() && foreign.exists());
+        let other = Workshop::open(temporary.path()).unwrap();
+        assert!(living.folder.path().exists() && other.folder.path().exists());
+    }
+
+    #[test]
+    fn a_place_that_does_not_exist_is_named() {
+        let error = Workshop::open(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
+    }
+}

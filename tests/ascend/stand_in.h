@@ -1,0 +1,87 @@
+/* A stand-in for CANN's runtime on a machine without devices: the prototypes of libascendcl.so and its
+ * companions, memory of the host, matrix products that are really computed, and kernel times of libaoe's
+ * simulator for the tiling in the bank that TUNE_BANK_PATH names, with noise.
+ *
+ * The environment says what it is:
+ *   STAND_IN_LIBAOE     path of libaoe.so, which reads the bank and predicts the times
+ *   STAND_IN_STATE      a folder in which processes count their runs, so that each has noise of its own
+ *   STAND_IN_SEED       seed of the noise (0)
+ *   STAND_IN_NOISE      relative standard deviation of one process's times (0: none)
+ *   STAND_IN_SOC        SoC name (Ascend910B2)
+ *   STAND_IN_CORES      AI Cores (24)
+ *   STAND_IN_DEVICES    devices (2)
+ *   STAND_IN_MEMORY_MB  device memory (4096)
+ *   STAND_IN_FAULTS     [SCOPE:]FUNCTION=WHAT, separated by commas. WHAT is the code to return, `null` for a
+ *                       function that returns a pointer, `hang`, `orphan` (starts a process that stays, and hangs),
+ *                       `crash`, or for the function `kernel` also `wrong`. SCOPE is `all` (default), `candidate` (processes whose bank holds a record) or
+ *                       `some` (about half of the candidates, by their record). */
+#ifndef STAND_IN_H
+#define STAND_IN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SUCCESS = 0, UNINITIALIZED = 100001, INVALID_PARAM = 100000, OUT_OF_DEVICE_MEMORY = 207018 };
+enum { AICORE_EXCEPTION = 507015, INTERNAL_ERROR = 500000, SYNC_TIMEOUT = 507046 };
+enum { TYPE_FLOAT = 0, TYPE_FLOAT16 = 1, TYPE_BF16 = 27 };
+enum { FORMAT_ND = 2, FORMAT_NZ = 29 };
+
+/* Leaves the calling function as STAND_IN_FAULTS says, if it does. */
+#define FAULT(function)                                       \
+    do {                                                      \
+        int fault_code = planted(function);                   \
+        if (fault_code != SUCCESS) {                          \
+            return fault_code;                                \
+        }                                                     \
+    } while (0)
+#define FAULT_NULL(function)                                  \
+    do {                                                      \
+        if (planted(function) != SUCCESS) {                   \
+            return NULL;                                      \
+        }                                                     \
+    } while (0)
+
+/* faults.c: the code that a function is to return; does not return where it is to hang or to crash. */
+int planted(const char *function);
+/* Whether kernels are to compute wrong results. */
+int computes_wrongly(void);
+/* The text of an environment variable, or of the default where it is not set. */
+const char *setting(const char *name, const char *otherwise);
+
+/* A matrix as an operator sees it. */
+struct matrix {
+    int type;
+    int format;
+    int64_t rows, columns;   /* as stored */
+    int transposed;          /* read with its axes exchanged */
+    void *data;
+};
+
+/* A product that was launched. */
+struct product {
+    struct matrix a, b, c;
+    int has_bias, hf32;
+    int bias_type;
+    const void *bias;
+    int64_t m, k, n;
+};
+
+/* clock.c: what a stream and the host have spent, in microseconds of a virtual clock. */
+struct stream {
+    double busy_until;
+    int fault;               /* of a kernel, told when the stream is waited for */
+};
+void launch(struct stream *stream, double kernel_us);
+
+/* pricing.c: the time of a product with the tiling that the bank holds; negative where the kernel faults. */
+double price(const struct product *product);
+/* The record that the bank of this process holds, "" for none. Read once, as CANN does. */
+const char *record(void);
+
+/* product.c: notes that a product was launched, so that its result can be read. */
+void compute(const struct product *product);
+/* Computes what of the range of memory is the result of a product and was not computed yet. */
+void settle(const void *from, size_t bytes);
+size_t size_of_type(int type);
+
+#endif

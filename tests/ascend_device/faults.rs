@@ -1,0 +1,174 @@
+//! What goes wrong on a device: a candidate's fault costs that candidate, the machine's ends the tuning.
+
+use crate::stand_in::{Machine, SMALL};
+use aoe::backend::ascend::{ACLNN, MEASURING};
+use std::sync::Mutex;
+
+/// Options of a short tuning that spends no time on choosing.
+const QUICK: [(&str, &str); 3] = [("backend", "ascend"), ("algorithm", "random"), ("max_tuning_count", "8")];
+
+fn machine(faults: &str) -> Option<Machine> {
+    let machine = Machine::new()?.with("STAND_IN_FAULTS", faults);
+    machine.products(&[SMALL]);
+    Some(machine)
+}
+
+#[test]
+fn what_a_candidate_does_wrong_is_its_own_outcome() {
+    for faults in [
+        "some:aclrtSynchronizeStreamWithTimeout=507015",
+        "some:aclrtSynchronizeStreamWithTimeout=507014",
+        "some:aclrtMalloc=207018",
+        "some:aclrtMalloc=207001",
+        "some:aclnnMatmulGetWorkspaceSize=500002",
+        "some:aclCreateTensor=null",
+        "some:kernel=wrong",
+        "some:aclnnMatmul=crash",
+    ] {
+        let Some(machine) = machine(faults) else { return };
+        machine.tune(&QUICK).expect(0, &[]);
+        let kernel = &machine.kernels()[0];
+        let failed = kernel["failed_trials"].as_u64().unwrap();
+        assert!((1..8).contains(&failed), "{faults}: {failed} failed");
+        assert!(machine.left_behind().is_empty(), "{faults}");
+    }
+}
+
+#[test]
+fn a_candidate_that_hangs_is_given_up_after_its_time() {
+    let Some(machine) = machine("some:aclnnMatmul=hang") else { return };
+    let tuned = machine.tune(&[&QUICK[..], &[("measuring_timeout", "1"), ("log", "debug")]].concat());
+    tuned.expect(0, &["timeout: measuring took longer than 1 s"]);
+    assert!(machine.kernels()[0]["failed_trials"].as_u64().unwrap() > 0);
+    assert!(machine.processes().is_empty());
+}
+
+#[test]
+fn a_baseline_that_fails_is_that_operators_failure_with_function_and_code() {
+    for (faults, parts) in [
+        ("aclrtMalloc=207018", &["aclrtMalloc returned 207018 (out of device memory)", "told to fail"]),
+        ("kernel=wrong", &["wrong result: element [0, ", "instead of"]),
+        ("aclnnMatmul=crash", &["killed by signal 6", "aclnnMatmul crashes as planted"]),
+    ] {
+        let Some(machine) = machine(faults) else { return };
+        machine.tune(&QUICK).expect(0, parts);
+        assert_eq!(machine.kernels()[0]["status"], "failed", "{faults}");
+        assert!(machine.records().is_empty());
+    }
+}
+
+#[test]
+fn a_device_without_memory_for_the_operands_is_named() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_MEMORY_MB", "1");
+    machine.products(&[SMALL]);
+    machine.tune(&QUICK).expect(0, &["aclrtMalloc returned 207018"]);
+}
+
+#[test]
+fn what_is_wrong_with_the_machine_ends_the_tuning_by_name() {
+    for (faults, parts) in [
+        ("aclInit=507008", &["device 0: aclInit returned 507008 (the SoC version cannot be told)"]),
+        ("aclInit=148049", &["aclInit returned 148049 (invalid path of the operator package)"]),
+        ("aclrtSetDevice=200002", &["aclrtSetDevice returned 200002 (invalid device)"]),
+        // Met only when an operator is to run.
+        ("aclrtMalloc=100039", &["aclrtMalloc returned 100039 (a stub library for linking, not a runtime)"]),
+        ("candidate:aclnnMatmul=507008", &["aclnnMatmul returned 507008"]),
+        // Before the operator is met nothing is its fault.
+        ("aclrtCreateStream=500003", &["aclrtCreateStream returned 500003"]),
+        ("aclrtGetSocName=null", &["aclrtGetSocName returned nothing"]),
+    ] {
+        let Some(machine) = machine(faults) else { return };
+        machine.tune(&QUICK).expect(1, parts).expect(1, &["EG0012"]);
+        assert!(machine.left_behind().is_empty(), "{faults}");
+    }
+}
+
+#[test]
+fn auto_turns_to_the_simulator_where_the_device_fails_from_the_start() {
+    let Some(machine) = machine("aclInit=507008") else { return };
+    let tuned = machine.tune(&[("max_tuning_count", "4")]);
+    tuned.expect(0, &["backend simulator", "not measured there", "aclInit returned 507008"]);
+}
+
+#[test]
+fn a_device_that_hangs_from_the_start_is_given_up() {
+    let Some(machine) = machine("aclInit=hang") else { return };
+    let tuned = machine.tune(&[("backend", "ascend"), ("measuring_timeout", "1")]);
+    tuned.expect(1, &["timeout: getting ready took longer than 1 s"]);
+    assert!(machine.processes().is_empty());
+}
+
+#[test]
+fn every_missing_function_of_the_operator_libraries_is_named() {
+    let names: Vec<_> = ACLNN.iter().map(|symbol| symbol.name).collect();
+    let Some(machine) = Machine::without(&names) else { return };
+    machine.products(&[SMALL]);
+    machine.tune(&QUICK).expect(1, &names).expect(1, &["libopapi.so"]);
+}
+
+/// Whatever function fails with whatever code, the tuning ends and says which, or does without.
+fn fails_well(function: &str, code: i32) {
+    let Some(machine) = machine(&format!("{function}={code}")) else { return };
+    let tuned = machine.tune(&[&QUICK[..], &[("max_tuning_count", "1")]].concat());
+    let status = tuned.output.status.code();
+    assert!(matches!(status, Some(0 | 1)), "{function} = {code}: {status:?}\n{}", tuned.said);
+    let codes = [code.to_string(), "returned nothing".to_owned()];
+    let is_told = tuned.said.contains(function) && codes.iter().any(|code| tuned.said.contains(code));
+    let is_cleaning = ["Free", "Destroy"].iter().any(|word| function.contains(word));
+    let is_other_entry = function.starts_with("aclop") || function.contains("TensorDesc");
+    // Nothing depends on what cleans up, and this operator does not go through the other entry.
+    let may_be_silent = is_cleaning || is_other_entry || OTHER_ENTRY.contains(&function);
+    assert!(is_told || may_be_silent, "{function} = {code}:\n{}", tuned.said);
+    assert!(machine.left_behind().is_empty() && machine.processes().is_empty(), "{function} = {code}");
+}
+
+/// Functions that a plain product does not need, or that only report.
+const OTHER_ENTRY: [&str; 6] = [
+    "aclSetCompileopt",
+    "aclSetTensorFormat",
+    "aclSetTensorShape",
+    "aclCreateDataBuffer",
+    "aclGetRecentErrMsg",
+    "aclrtGetSocName",
+];
+
+/// Codes that CANN documents.
+const CODES: [i32; 24] = [
+    100_000, 100_001, 100_002, 100_003, 100_021, 100_024, 100_025, 100_029, 100_039, 148_049, 200_000, 200_001,
+    200_002, 500_000, 500_002, 500_003, 500_004, 107_001, 107_019, 107_020, 207_001, 207_018, 507_008, 507_015,
+];
+
+/// Tries many at a time.
+fn each(cases: Vec<(&'static str, i32)>) {
+    let cases = Mutex::new(cases.into_iter());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some((function, code)) = { cases.lock().unwrap().next() } {
+                    fails_well(function, code);
+                }
+            });
+        }
+    });
+}
+
+fn functions() -> impl Iterator<Item = &'static str> {
+    MEASURING.iter().chain(ACLNN).map(|symbol| symbol.name)
+}
+
+#[test]
+fn each_function_fails_well() {
+    each(functions().map(|function| (function, 500_001)).collect());
+}
+
+#[test]
+fn each_code_is_told() {
+    each(CODES.map(|code| ("aclrtRecordEvent", code)).to_vec());
+}
+
+#[test]
+#[ignore = "long: a thousand tunings"]
+fn each_function_fails_well_with_each_code() {
+    each(functions().flat_map(|function| CODES.map(|code| (function, code))).collect());
+}

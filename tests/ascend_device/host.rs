@@ -1,0 +1,41 @@
+//! A program that hosts the library: what an unchanged client of CANN is.
+
+use aoe::frontend::{self, Framework, InputOptions};
+use aoe::session;
+use aoe::status::{Result, Status};
+use std::path::Path;
+
+/// The variable that makes a process of this test the host: the options, one a line.
+pub const OPTIONS: &str = "AOE_TEST_OPTIONS";
+/// Where the host leaves its report.
+pub const REPORT: &str = "report.json";
+
+/// In a process of its own: tunes the operators in `ops.json` of the current folder.
+#[test]
+fn host() {
+    let Ok(options) = std::env::var(OPTIONS) else { return };
+    let options: Vec<_> = options.lines().filter_map(|line| line.split_once('=')).collect();
+    session::logging::set_sink(Some(std::sync::Arc::new(|level, text: &str| eprintln!("[{level}] {text}"))));
+    let status = match tuned(&options) {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("{} {error}", error.id().unwrap_or_default());
+            if error.status() == Status::InvalidOptionAttr { 2 } else { 1 }
+        }
+    };
+    std::process::exit(status);
+}
+
+fn tuned(options: &[(&str, &str)]) -> Result<()> {
+    session::initialize(options.iter().copied())?;
+    let graph = frontend::load_file(Path::new("ops.json"), Some(Framework::SingleOp), &InputOptions::default())?;
+    let session = session::session(session::create()?)?;
+    session.set_graph(Some(graph))?;
+    let outcome = session.tune([]);
+    // Without a backend there is none.
+    if let Ok(report) = session.report() {
+        println!("{report}");
+        std::fs::write(REPORT, report).unwrap();
+    }
+    outcome
+}

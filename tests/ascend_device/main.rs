@@ -1,0 +1,7 @@
+//! Tuning on devices, played by a stand-in for CANN's runtime.
+
+mod faults;
+mod host;
+mod processes;
+mod stand_in;
+mod tuning;

@@ -1,0 +1,142 @@
+//! Measuring processes and their tuning, killed at any moment: no orphan, no lock, no broken bank.
+
+use crate::stand_in::{Machine, Product, SMALL, Tuned};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How many tunings are killed; the nightly run sets more.
+const KILLS: &str = "LIBAOE_TEST_KILLED_TUNINGS";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for something to become so.
+#[track_caller]
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "still not so: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Measuring processes that the machine has started so far and that got as far as their kernel.
+fn runs(machine: &Machine) -> u64 {
+    std::fs::read_to_string(machine.path("state/runs")).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Begins a tuning of one product.
+fn begin(machine: &Machine, arguments: &[&str]) -> Child {
+    machine.products(&[SMALL, Product::new(256, 512, 512)]);
+    let usual = ["--singleop=ops.json", "--job_type=2", "--progress_bar=off", "--backend=ascend", "--algorithm=random"];
+    machine.aoe(&[&usual, arguments].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(signal: &str, process: u32) {
+    let status = Command::new("kill").args([signal, &process.to_string()]).status().unwrap();
+    assert!(status.success(), "{signal} {process}");
+}
+
+/// Every line of the bank is a whole record.
+fn assert_bank_is_whole(machine: &Machine) {
+    for line in machine.records() {
+        let record: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert!(record["knowledge"]["usedCoreNum"].is_u64(), "{line}");
+    }
+}
+
+#[test]
+fn a_tuning_killed_at_any_moment_leaves_no_process_and_no_lock_and_the_next_one_cleans_up() {
+    let kills: u64 = std::env::var(KILLS).ok().and_then(|count| count.parse().ok()).unwrap_or(4);
+    let Some(machine) = Machine::new() else { return };
+    for kill in 0..kills {
+        let before = runs(&machine);
+        let mut tuning = begin(&machine, &["--max_tuning_count=40", "--tuning_parallel_num=2"]);
+        // At some moment of a later measurement each time.
+        wait_until("it measures", || runs(&machine) > before + kill % 5);
+        std::thread::sleep(Duration::from_millis(kill * 7 % 40));
+        tuning.kill().unwrap();
+        tuning.wait().unwrap();
+        wait_until("no process of it lives", || machine.processes().is_empty());
+        assert_bank_is_whole(&machine);
+        // Its folder is there, and is the next tuning's to remove.
+        assert_eq!(machine.left_behind().len(), 1);
+    }
+    machine.tune(&[("backend", "ascend"), ("max_tuning_count", "2")]).expect(0, &[]);
+    assert!(machine.left_behind().is_empty(), "{:?}", machine.left_behind());
+}
+
+/// The numbers of the measuring processes of a machine.
+fn measuring(machine: &Machine) -> Vec<u32> {
+    let is_measuring = |process: &u32| {
+        let line = std::fs::read(Path::new("/proc").join(process.to_string()).join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("measure-candidate")
+    };
+    machine.processes().into_iter().filter(is_measuring).collect()
+}
+
+#[test]
+fn a_measuring_process_that_is_killed_costs_its_candidate() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "some:aclrtRecordEvent=hang");
+    let mut tuning = begin(&machine, &["--max_tuning_count=8", "--tuning_parallel_num=1"]);
+    // Only those hang; they are killed one by one until the tuning is done.
+    let deadline = Instant::now() + PATIENCE;
+    let (mut seen, mut killed): (Vec<u32>, u32) = (Vec::new(), 0);
+    while tuning.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(300));
+        let now = measuring(&machine);
+        for process in now.iter().filter(|process| seen.contains(process)) {
+            let _ = Command::new("kill").args(["-KILL", &process.to_string()]).status();
+            killed += 1;
+        }
+        seen = now;
+    }
+    Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
+    assert!(killed > 0, "none hung");
+}
+
+#[test]
+fn an_interrupt_ends_even_what_hangs_and_saves_what_was_found() {
+    let Some(machine) = Machine::new() else { return };
+    // The first operator is small enough to be done; then every candidate hangs for an hour.
+    let machine = machine.with("STAND_IN_FAULTS", "some:aclnnMatmul=hang");
+    let tuning = begin(&machine, &["--max_tuning_count=30", "--tuning_parallel_num=1", "--measuring_timeout=3600"]);
+    wait_until("a candidate hangs", || {
+        let now = measuring(&machine);
+        std::thread::sleep(Duration::from_millis(400));
+        !now.is_empty() && measuring(&machine) == now
+    });
+    let started = Instant::now();
+    signal("-INT", tuning.id());
+    Tuned::of(tuning.wait_with_output().unwrap()).expect(130, &["saving what was found"]);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(machine.processes().is_empty() && machine.left_behind().is_empty());
+    assert_bank_is_whole(&machine);
+}
+
+#[test]
+fn what_a_measuring_process_starts_ends_with_it() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "candidate:aclnnMatmul=orphan");
+    let tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=1"]);
+    Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
+    wait_until("nothing lives", || machine.processes().is_empty());
+    // Also where the tuning is killed first.
+    let mut tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=3600"]);
+    wait_until("a helper was started", || machine.processes().len() >= 3);
+    tuning.kill().unwrap();
+    tuning.wait().unwrap();
+    wait_until("nothing lives", || machine.processes().is_empty());
+}
+
+#[test]
+fn two_tunings_at_once_share_a_machine() {
+    let Some(machine) = Machine::new() else { return };
+    let tunings = [0, 1].map(|_| begin(&machine, &["--max_tuning_count=6"]));
+    for tuning in tunings {
+        Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
+    }
+    assert_bank_is_whole(&machine);
+    assert!(machine.left_behind().is_empty());
+}
