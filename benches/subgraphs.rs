@@ -5,7 +5,7 @@
 //! that for 1,000,000.
 
 use aoe::graph::{Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, infer};
-use aoe::lower::{Settings, lower};
+use aoe::lower::{Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::tune::sgat::{Network, solve};
 use rustc_hash::FxHashMap;
@@ -24,7 +24,7 @@ fn main() {
     }
     if let Some(data) = std::env::var_os("DATA").filter(|data| !data.is_empty()) {
         let model = Path::new(&data).join("torch/llama7b_2layers_s128_b1.onnx");
-        let graph = aoe::frontend::load_file(&model, None, &aoe::frontend::InputOptions::default());
+        let graph = aoe::frontend::load_file(&model, None, &aoe::frontend::ModelOptions::default());
         measure("Llama 7B, 32 layers", repeated(&graph.expect("the model loads"), 32));
     }
 }
@@ -38,6 +38,7 @@ fn measure(name: &str, mut graph: Graph) {
     let mut lap = || std::mem::replace(&mut begun, Instant::now()).elapsed().as_secs_f64();
     infer::infer(&mut graph).expect("the network is sound");
     let inferred = lap();
+    let graph = graph_fusion(graph).expect("the network is sound");
     let lowered = lower(&graph, &soc, &settings).expect("the network can be lowered");
     let lowering = lap();
     let network = Network::new(&graph, &lowered, &soc, &settings).expect("the network has an order");

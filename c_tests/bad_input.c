@@ -31,6 +31,46 @@ TEST(a_good_model_loads_from_file_and_from_memory) {
     AoeGraphDestroy(again);
 }
 
+TEST(options_say_of_a_model_what_is_open_and_where_it_ends) {
+    static const char net[] = "input: 'x' input_dim: [-1, 8, -1, -1]\n"
+        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 16 kernel_size: 3 } }\n"
+        "layer { name: 'odd' type: 'Odd' bottom: 'c' top: 'odd' }\n"
+        "layer { name: 'r' type: 'ReLU' bottom: 'odd' top: 'r' }\n";
+    const AoeOption good[] = {{"out_nodes", "c:0"}, {"dynamic_dims", "4,16,24"}};
+    const AoeOption image[] = {{"out_nodes", "c:0"}, {"input_shape", "x:4,8,-1,-1"}, {"dynamic_image_size", "16,24"}};
+    const AoeOption several[] = {{"dynamic_dims", "4,16,24;8,32,32"}}, absent[] = {{"out_nodes", "d:0"}};
+    const AoeOption two[] = {{"dynamic_dims", "4,16,24"}, {"dynamic_batch_size", "4"}}, few[] = {{"dynamic_dims", "4"}};
+    const AoeOption weights[] = {{"weight", "nowhere.caffemodel"}};
+    AoeGraph *graph = NULL;
+    AoeNodeId node = 0;
+    CHECK_OK(AoeGraphLoadMemory(net, sizeof net - 1, good, 2, &graph));
+    CHECK_OK(AoeGraphFindNode(graph, "c", &node));
+    CHECK_STATUS(AOE_ERROR_NOT_FOUND, AoeGraphFindNode(graph, "r", &node));
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeSessionId session = 0;
+    CHECK_OK(AoeCreateSession(&session));
+    CHECK_OK(AoeSetTuningGraph(session, graph));
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    CHECK_OK(AoeTuningGraph(session, good, 2));
+    AoeGraphDestroy(graph);
+    /* What is left open at loading is tuned for each set of values. */
+    CHECK_OK(AoeGraphLoadMemory(net, sizeof net - 1, several, 1, &graph));
+    CHECK_OK(AoeSetTuningGraph(session, graph));
+    CHECK_ERROR(AOE_ERROR_DYNAMIC_GRAPH, "`odd`", AoeTuningGraph(session, several, 1));
+    const AoeOption both[] = {several[0], good[0]};
+    CHECK_OK(AoeTuningGraph(session, both, 2));
+    CHECK_OK(AoeDestroySession(session));
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeGraphLoadMemory(net, sizeof net - 1, image, 3, &graph));
+    AoeGraphDestroy(graph);
+    graph = NULL;
+    CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "`d`", AoeGraphLoadMemory(net, sizeof net - 1, absent, 1, &graph));
+    CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "excludes", AoeGraphLoadMemory(net, sizeof net - 1, two, 2, &graph));
+    CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "1 values", AoeGraphLoadMemory(net, sizeof net - 1, few, 1, &graph));
+    CHECK_ERROR(AOE_ERROR_IO, "nowhere", AoeGraphLoadMemory(net, sizeof net - 1, weights, 1, &graph));
+    CHECK(graph == NULL);
+}
+
 TEST(a_truncated_model_never_crashes_and_mostly_is_refused) {
     size_t size, refused = 0;
     char *bytes = model(&size);

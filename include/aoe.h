@@ -354,14 +354,15 @@ typedef struct AoeTensor {
 AoeStatus AoeGraphCreate(const char *name, AoeGraph **graph);
 
 /*
- * Reads a graph from a model file: ONNX, GE's IR (.air), an om file that AoeGraphSaveFile or a tuning
- * wrote, or ATC's description of single operators in JSON. Weights kept in separate files need not be
- * there.
+ * Reads a graph from a model file: ONNX; GE's IR (.air); a frozen TensorFlow graph, binary (.pb) or text
+ * (.pbtxt); a Caffe net (.prototxt); an om file that AoeGraphSaveFile or a tuning wrote; ATC's
+ * description of single operators in JSON. Weights kept in separate files need not be there.
  *
  * path: the file.
  * options: `framework` ("0" Caffe, "1" AIR, "3" TensorFlow, "5" ONNX; else told by suffix and
- *   content), `input_shape`, `dynamic_batch_size` (its first value); others are checked, then left
- *   for AoeTuningGraph.
+ *   content), `weight` (a Caffe net's .caffemodel), `out_nodes` ("node:0;node2:1"), `input_shape`,
+ *   `input_format`, and one of `dynamic_batch_size`, `dynamic_image_size`, `dynamic_dims` where it has
+ *   one set of values; several sets and other options are checked, then left for AoeTuningGraph.
  * option_count: entries in options.
  * graph: receives the graph.
  * Returns: AOE_SUCCESS; AOE_ERROR_IO when the file cannot be read; AOE_ERROR_INVALID_GRAPH when it is

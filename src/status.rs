@@ -152,12 +152,14 @@ pub enum Error {
         reason: String,
     },
     /// A shape is not known.
-    #[error("tensor `{tensor}` has no static shape ({reason}); give its value with input_shape or dynamic_batch_size")]
+    #[error("tensor `{tensor}` has no static shape ({reason}); {advice}")]
     Dynamic {
         /// The first tensor whose shape is unknown.
         tensor: String,
         /// Its shape as far as known, or why it cannot be inferred.
         reason: String,
+        /// What a caller can do about it.
+        advice: &'static str,
     },
     /// Nothing to tune.
     #[error("nothing to tune: {reason}")]

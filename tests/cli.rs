@@ -10,6 +10,10 @@ use tempfile::TempDir;
 
 #[path = "cli/answer.rs"]
 mod answer;
+#[path = "cli/formats.rs"]
+mod formats;
+#[path = "cli/resnet50.rs"]
+mod resnet50;
 #[path = "cli/search.rs"]
 mod search;
 

@@ -1,16 +1,19 @@
 //! What the bundled networks become: their kernels, and how many of them differ.
 
-use aoe::frontend::{InputOptions, load_file};
+use aoe::frontend::{Framework, ModelOptions, load_file, load_memory};
 use aoe::graph::{Graph, infer};
-use aoe::lower::{Lowered, Settings, lower};
+use aoe::lower::{Lowered, Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::workload::Workload;
 use std::collections::HashSet;
 use std::path::Path;
 
+#[path = "cli/resnet50.rs"]
+mod resnet50;
+
 fn lowered(file: &str) -> (Graph, Lowered) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models").join(file);
-    let graph = load_file(&path, None, &InputOptions::default()).unwrap();
+    let graph = load_file(&path, None, &ModelOptions::default()).unwrap();
     let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
     (graph, lowered)
 }
@@ -48,4 +51,26 @@ fn twelve_equal_layers_are_the_workloads_of_one() {
     assert_eq!(products.len(), 6, "{products:?}");
     let distinct: HashSet<_> = lowered.kernels.iter().map(|k| &k.workload).collect();
     assert!(distinct.len() * 10 < lowered.kernels.len(), "{} of {}", distinct.len(), lowered.kernels.len());
+}
+
+#[test]
+fn caffe_tensorflow_and_onnx_give_one_network_the_same_workloads_in_the_same_order() {
+    let read = |framework: Framework, text: String| {
+        load_memory(text.as_bytes(), "resnet50", Some(framework), &ModelOptions::default()).unwrap()
+    };
+    let caffe = read(Framework::Caffe, resnet50::resnet50(resnet50::Caffe::new()));
+    let tensorflow = read(Framework::TensorFlow, resnet50::resnet50(resnet50::TensorFlow::new()));
+    let (onnx, _) = lowered("resnet50.onnx");
+    for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
+        let soc = Soc::find(soc).unwrap();
+        let workloads = |graph: &Graph| {
+            let fused = graph_fusion(graph.clone()).unwrap();
+            let kernels = lower(&fused, &soc, &Settings::default()).unwrap().kernels;
+            kernels.into_iter().map(|kernel| kernel.workload).collect::<Vec<_>>()
+        };
+        let expected = workloads(&onnx);
+        assert_eq!(expected.len(), 121);
+        assert_eq!(workloads(&caffe), expected, "Caffe on {}", soc.name);
+        assert_eq!(workloads(&tensorflow), expected, "TensorFlow on {}", soc.name);
+    }
 }

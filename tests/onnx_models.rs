@@ -1,7 +1,7 @@
 //! Real networks through the readers: the bundled ones, and with `LIBAOE_MODELS` set to a directory
 //! every `.onnx` file below it and what its index lists in other formats.
 
-use aoe::frontend::{Framework, InputOptions, air, bind_inputs, load_file, load_memory, om, onnx};
+use aoe::frontend::{Framework, Gear, ModelOptions, air, bind_inputs, load_file, load_memory, om, onnx};
 use aoe::graph::{CONST, DATA, DataType, Graph, NodeId, TensorDesc, infer};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
@@ -13,7 +13,7 @@ fn bundled(file: &str) -> PathBuf {
 }
 
 fn load(file: &str) -> Graph {
-    load_file(&bundled(file), None, &InputOptions::default()).unwrap()
+    load_file(&bundled(file), None, &ModelOptions::default()).unwrap()
 }
 
 /// Number of nodes by operator type, inputs and constants left out.
@@ -79,7 +79,7 @@ fn memory_and_file_give_the_same_graph() {
     let path = bundled("resnet50.onnx");
     let bytes = std::fs::read(&path).unwrap();
     for framework in [None, Some(Framework::Onnx)] {
-        let graph = load_memory(&bytes, "resnet50", framework, &InputOptions::default()).unwrap();
+        let graph = load_memory(&bytes, "resnet50", framework, &ModelOptions::default()).unwrap();
         assert_eq!(format!("{graph:?}"), format!("{:?}", load("resnet50.onnx")));
     }
 }
@@ -104,8 +104,8 @@ fn models_at_hand() -> Vec<PathBuf> {
 }
 
 /// What a caller would say of a model's inputs: its batch where that is open.
-fn options(path: &Path) -> InputOptions {
-    InputOptions { batch: path.to_string_lossy().contains("dyn").then_some(1), ..InputOptions::default() }
+fn options(path: &Path) -> ModelOptions {
+    ModelOptions { gear: path.to_string_lossy().contains("dyn").then_some(Gear::Batch(1)), ..ModelOptions::default() }
 }
 
 #[test]
@@ -131,8 +131,8 @@ fn every_model_at_hand_is_the_same_network_as_an_air_file_and_in_an_om_file() {
         for (bytes, framework) in
             [(written.clone(), Framework::Air), (om::encode_graph(&graph).unwrap(), Framework::Om)]
         {
-            let again = load_memory(&bytes, "file", None, &InputOptions::default()).unwrap();
-            let forced = load_memory(&bytes, "file", Some(framework), &InputOptions::default()).unwrap();
+            let again = load_memory(&bytes, "file", None, &ModelOptions::default()).unwrap();
+            let forced = load_memory(&bytes, "file", Some(framework), &ModelOptions::default()).unwrap();
             assert_eq!(kernels(&again), expected, "{} {framework:?}", path.display());
             for read in [again, forced] {
                 assert!(air::encode_model(&read).unwrap() == written, "{} {framework:?}", path.display());

@@ -1,9 +1,9 @@
 //! Subgraph tuning of real networks: the bundled ones, and with `LIBAOE_MODELS` set to a directory every model
 //! below it that can be read.
 
-use aoe::frontend::{InputOptions, bind_inputs, is_model_file, load_file};
+use aoe::frontend::{Gear, ModelOptions, bind_inputs, is_model_file, load_file};
 use aoe::graph::{Graph, infer};
-use aoe::lower::{Batch, Settings, lower};
+use aoe::lower::{Batch, Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::Error;
 use aoe::tune::sgat::{Network, solve, tuned};
@@ -28,16 +28,16 @@ fn models() -> Vec<PathBuf> {
     found
 }
 
-/// A model with its open batch bound; `None` where its format cannot be read.
+/// A model with its open batch bound, fused as it is tuned; `None` where its format cannot be read.
 fn load(path: &Path, batch: Option<i64>) -> Option<Graph> {
-    let options = InputOptions { batch, ..InputOptions::default() };
-    let mut graph = match load_file(path, None, &InputOptions::default()) {
+    let options = ModelOptions { gear: batch.map(Gear::Batch), ..ModelOptions::default() };
+    let mut graph = match load_file(path, None, &ModelOptions::default()) {
         Err(Error::Unsupported { .. }) => return None,
         graph => graph.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
     };
     bind_inputs(&mut graph, &options).unwrap();
     infer::infer(&mut graph).unwrap();
-    Some(graph)
+    Some(graph_fusion(graph).unwrap())
 }
 
 fn is_open(path: &Path) -> bool {

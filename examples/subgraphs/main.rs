@@ -5,9 +5,9 @@
 
 use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
-use aoe::frontend::{self, InputOptions};
+use aoe::frontend::{self, Gear, ModelOptions};
 use aoe::graph::infer;
-use aoe::lower::{Settings, lower};
+use aoe::lower::{Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use aoe::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -66,11 +66,12 @@ impl Observer<SgatOutcome> for Silent {
 /// The row of one model.
 fn gain(model: &Path, soc: &Soc) -> Result<String> {
     let batch = std::env::var("BATCH").ok().and_then(|text| text.parse().ok());
-    let mut graph = frontend::load_file(model, None, &InputOptions::default())?;
+    let mut graph = frontend::load_file(model, None, &ModelOptions::default())?;
     let open = infer::require_static(&graph).is_err();
-    let inputs = InputOptions { batch: open.then(|| batch.unwrap_or(1)), ..InputOptions::default() };
+    let inputs = ModelOptions { gear: open.then(|| Gear::Batch(batch.unwrap_or(1))), ..ModelOptions::default() };
     frontend::bind_inputs(&mut graph, &inputs)?;
     infer::infer(&mut graph)?;
+    let graph = graph_fusion(graph)?;
     let lowering = Settings::default();
     let lowered = lower(&graph, soc, &lowering)?;
     // An empty bank: what is gained is gained by the search.

@@ -4,7 +4,7 @@
 //! Run with `cargo +nightly fuzz run load_memory fuzz/corpus/load_memory examples/models`.
 #![no_main]
 
-use aoe::frontend::{InputOptions, load_memory};
+use aoe::frontend::{Gear, ModelOptions, load_memory};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
 use libfuzzer_sys::fuzz_target;
@@ -13,8 +13,8 @@ use std::sync::LazyLock;
 static SOC: LazyLock<Soc> = LazyLock::new(|| Soc::find("Ascend910B2").expect("the default part is known"));
 
 fuzz_target!(|data: &[u8]| {
-    let batch = InputOptions { batch: data.first().map(|&b| i64::from(b)), ..InputOptions::default() };
-    for options in [InputOptions::default(), batch] {
+    let batch = ModelOptions { gear: data.first().map(|&b| Gear::Batch(i64::from(b))), ..ModelOptions::default() };
+    for options in [ModelOptions::default(), batch] {
         if let Ok(graph) = load_memory(data, "fuzz", None, &options) {
             graph.validate().expect("a graph that was loaded is one");
             let _ = lower(&graph, &SOC, &Settings::default());

@@ -4,7 +4,7 @@
 //! Run with `cargo +nightly fuzz run load_singleop`.
 #![no_main]
 
-use aoe::frontend::{Framework, InputOptions, air, load_memory};
+use aoe::frontend::{Framework, ModelOptions, air, load_memory};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +14,7 @@ static SOC: LazyLock<Soc> = LazyLock::new(|| Soc::find("Ascend910B2").expect("th
 
 fuzz_target!(|data: &[u8]| {
     for framework in [Framework::SingleOp] {
-        let Ok(graph) = load_memory(data, "fuzz", Some(framework), &InputOptions::default()) else { continue };
+        let Ok(graph) = load_memory(data, "fuzz", Some(framework), &ModelOptions::default()) else { continue };
         graph.validate().expect("a graph that was loaded is one");
         let _ = lower(&graph, &SOC, &Settings::default());
         let written = air::encode_model(&graph).expect("a graph that was loaded can be written");

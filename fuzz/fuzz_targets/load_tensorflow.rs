@@ -3,7 +3,7 @@
 //! Run with `cargo +nightly fuzz run load_tensorflow`.
 #![no_main]
 
-use aoe::frontend::{Framework, InputOptions, load_memory};
+use aoe::frontend::{Framework, ModelOptions, load_memory};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 static SOC: LazyLock<Soc> = LazyLock::new(|| Soc::find("Ascend910B2").expect("the default part is known"));
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(graph) = load_memory(data, "fuzz", Some(Framework::TensorFlow), &InputOptions::default()) else { return };
+    let Ok(graph) = load_memory(data, "fuzz", Some(Framework::TensorFlow), &ModelOptions::default()) else { return };
     graph.validate().expect("a graph that was loaded is one");
     let _ = lower(&graph, &SOC, &Settings::default());
 });

@@ -1,15 +1,15 @@
 //! Giving the open dimensions of a graph's inputs their values.
 
 use super::onnx::MAX_DIM;
-use super::{DIM_NAMES, InputOptions};
+use super::{DIM_NAMES, Gear, ModelOptions};
 use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 
 /// Option that gives the shapes of inputs by name.
 pub const SHAPE_OPTION: &str = "input_shape";
-/// Option that gives the size of open first dimensions.
-pub const BATCH_OPTION: &str = "dynamic_batch_size";
+/// Attribute of an input: the dimensions that the model leaves open, also once they are bound.
+pub const OPEN_DIMS: &str = "_aoe_open_dims";
 
 /// Binds the inputs of a graph to what the caller says of them, and checks that they are sane.
 ///
@@ -17,7 +17,7 @@ pub const BATCH_OPTION: &str = "dynamic_batch_size";
 /// infer them afterwards. Fails with [`Error::Option`] where the options contradict the graph, each
 /// other or reason, and with [`Error::Graph`] where an input's own shape makes no sense; the graph
 /// is then as it was.
-pub fn bind_inputs(graph: &mut Graph, options: &InputOptions) -> Result<()> {
+pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     let mut inputs = Inputs::of(graph);
     for (index, (name, dims)) in options.shapes.iter().enumerate() {
         if options.shapes[..index].iter().any(|(other, _)| other == name) {
@@ -25,46 +25,59 @@ pub fn bind_inputs(graph: &mut Graph, options: &InputOptions) -> Result<()> {
         }
         inputs.bind_shape(name, dims)?;
     }
-    inputs.spread_symbols();
-    if let Some(batch) = options.batch {
-        inputs.bind_batch(batch)?;
+    if let Some(gear) = &options.gear {
+        if matches!(gear, Gear::Batch(_)) {
+            inputs.spread_symbols();
+        }
+        let slots = inputs.slots(gear, options)?;
+        // Before the gear, so that one that contradicts a symbol is found.
         inputs.spread_symbols();
+        inputs.bind_gear(gear, &slots)?;
     }
+    inputs.spread_symbols();
     inputs.check(graph)?;
     inputs.spread_to_unmapped(graph);
     for input in inputs.list {
-        if let (Some(dims), Some(output)) = (input.dims, graph.node_mut(input.id).outputs.first_mut()) {
+        let node = graph.node_mut(input.id);
+        if let (Some(dims), Some(output)) = (input.dims, node.outputs.first_mut()) {
             output.shape = Shape::new(dims);
+        }
+        if !input.open.is_empty() {
+            node.attrs.set(OPEN_DIMS, Attr::Ints(input.open.iter().map(|&axis| axis as i64).collect()));
         }
     }
     Ok(())
 }
 
 /// One input while it is bound.
-struct Input {
+pub(super) struct Input {
     id: NodeId,
-    name: String,
-    dims: Option<Vec<i64>>,
+    pub name: String,
+    pub dims: Option<Vec<i64>>,
     symbols: Vec<String>,
+    /// Dimensions that the model leaves open, whatever binds them.
+    pub open: Vec<usize>,
 }
 
 /// All inputs, and what is known of their symbols.
-struct Inputs {
-    list: Vec<Input>,
+pub(super) struct Inputs {
+    pub list: Vec<Input>,
     /// Value of a symbol and the option that gave it.
     symbols: FxHashMap<String, (i64, String)>,
 }
 
 impl Inputs {
     fn of(graph: &Graph) -> Self {
-        let list = graph.inputs().map(|(id, node)| Input {
-            id,
-            name: node.name.clone(),
-            dims: node.outputs.first().and_then(|o| o.shape.dims()).map(<[i64]>::to_vec),
-            symbols: match node.attrs.get(DIM_NAMES) {
+        let list = graph.inputs().map(|(id, node)| {
+            let dims = node.outputs.first().and_then(|o| o.shape.dims()).map(<[i64]>::to_vec);
+            let were = node.attrs.ints(OPEN_DIMS).unwrap_or_default();
+            let is_open = |axis: usize, dim: i64| dim == UNKNOWN_DIM || were.contains(&(axis as i64));
+            let open = dims.iter().flatten().enumerate().filter(|&(axis, &dim)| is_open(axis, dim));
+            let symbols = match node.attrs.get(DIM_NAMES) {
                 Some(Attr::Strs(names)) => names.clone(),
                 _ => Vec::new(),
-            },
+            };
+            Input { id, name: node.name.clone(), open: open.map(|(axis, _)| axis).collect(), dims, symbols }
         });
         Inputs { list: list.collect(), symbols: FxHashMap::default() }
     }
@@ -84,6 +97,9 @@ impl Inputs {
             }
         }
         let shape = Shape::new(given);
+        if self.list[at].dims.is_none() {
+            self.list[at].open = (0..given.len()).collect();
+        }
         let dims = self.list[at].dims.clone().unwrap_or_else(|| given.to_vec());
         if dims.len() != given.len() {
             let model = Shape::new(dims);
@@ -107,23 +123,16 @@ impl Inputs {
         Ok(())
     }
 
-    /// Gives every open first dimension this size. One that was open in the model and has this size by
-    /// now, because it was bound when the model was loaded, counts as given.
-    fn bind_batch(&mut self, batch: i64) -> Result<()> {
-        check_dim(BATCH_OPTION, "the batch size", batch)?;
-        let mut any = false;
-        for at in 0..self.list.len() {
-            let input = &self.list[at];
-            let was_open = input.symbols.first().is_some_and(|symbol| !symbol.is_empty());
-            any |= was_open && input.dims.as_ref().and_then(|d| d.first()) == Some(&batch);
-            if let Some(first) = self.list[at].dims.as_mut().and_then(|d| d.first_mut()).filter(|d| **d == UNKNOWN_DIM)
-            {
-                *first = batch;
-                any = true;
-                self.bind_symbol(at, 0, batch, BATCH_OPTION)?;
-            }
+    /// Gives an open dimension this size, or accepts that it has it.
+    pub fn bind_open(&mut self, at: usize, axis: usize, size: i64, option: &'static str) -> Result<()> {
+        let input = &mut self.list[at];
+        let Some(dim) = input.dims.as_mut().and_then(|dims| dims.get_mut(axis)) else { return Ok(()) };
+        if *dim != UNKNOWN_DIM && *dim != size {
+            let reason = format!("input `{}`, dimension {axis}: {size} is given, but it is {dim} already", input.name);
+            return Err(Error::option(option, reason));
         }
-        if any { Ok(()) } else { Err(Error::option(BATCH_OPTION, "no input has an open first dimension")) }
+        *dim = size;
+        self.bind_symbol(at, axis, size, option)
     }
 
     /// Records the value of a dimension's symbol.
@@ -200,7 +209,7 @@ impl Inputs {
     }
 }
 
-fn check_dim(option: &'static str, what: &str, dim: i64) -> Result<()> {
+pub(super) fn check_dim(option: &'static str, what: &str, dim: i64) -> Result<()> {
     if (1..=MAX_DIM).contains(&dim) {
         return Ok(());
     }

@@ -1,7 +1,8 @@
 //! Model files to a [`Graph`], by framework, and graphs to files.
 //!
-//! [`load_file`] and [`load_memory`] tell the framework, read the model, bind the inputs to what the
-//! caller says of them ([`bind_inputs`]) and infer the shapes; `registry` is the table of the readers.
+//! [`load_file`] and [`load_memory`] tell the framework, read the model, cut it at the outputs asked for
+//! ([`cut`]), bind the inputs to what the caller says of them ([`bind_inputs`]) and infer the shapes;
+//! `registry` is the table of the readers.
 //! [`save_file`] writes what [`air`] and [`om`] make of a graph.
 
 pub mod air;
@@ -9,9 +10,12 @@ mod bind;
 mod caffe;
 mod device_view;
 mod file;
+mod gear;
 mod names;
 pub mod om;
 pub mod onnx;
+mod out_nodes;
+mod prototext;
 mod registry;
 mod save;
 pub mod singleop;
@@ -20,24 +24,34 @@ mod tensorflow;
 mod tests;
 
 pub use crate::graph::infer::DIM_NAMES;
-pub use bind::{BATCH_OPTION, SHAPE_OPTION, bind_inputs};
+pub use bind::{OPEN_DIMS, SHAPE_OPTION, bind_inputs};
 pub use file::is_model_file;
+pub use gear::Gear;
+pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::save_file;
 
-use crate::graph::{Graph, infer};
+use crate::graph::{Format, Graph, infer};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// What a caller says about the inputs of a model.
+/// Option that names the file of a Caffe net's weights.
+const WEIGHT_OPTION: &str = "weight";
+
+/// What a caller says about a model.
 #[derive(Debug, Clone, Default)]
-pub struct InputOptions {
-    /// Shapes by input name (`input_shape`); -1 keeps a dimension open.
+pub struct ModelOptions {
+    /// Shapes of inputs by name, in the order given (`input_shape`); -1 keeps a dimension open.
     pub shapes: Vec<(String, Vec<i64>)>,
-    /// Value for the batch dimension of every input whose first dimension is open
-    /// (`dynamic_batch_size`).
-    pub batch: Option<i64>,
+    /// Values for the dimensions that are open (`dynamic_batch_size`, `dynamic_image_size`, `dynamic_dims`).
+    pub gear: Option<Gear>,
+    /// Layout of the inputs (`input_format`), where the caller names it.
+    pub format: Option<Format>,
+    /// Outputs of the network (`out_nodes`); empty for those of the model.
+    pub out_nodes: Vec<OutNode>,
+    /// File of a Caffe net's weights (`weight`).
+    pub weights: Option<PathBuf>,
 }
 
 /// Reads a model file; the framework is told by the option or else by the suffix and the content.
@@ -45,8 +59,8 @@ pub struct InputOptions {
 ///
 /// Fails with [`Error::File`] when the file cannot be read, [`Error::Unsupported`] for a version of a
 /// format that is not read, [`Error::Graph`] when the model is malformed and [`Error::Option`] when
-/// `inputs` does not fit it.
-pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOptions) -> Result<Graph> {
+/// `options` do not fit it.
+pub fn load_file(path: &Path, framework: Option<Framework>, options: &ModelOptions) -> Result<Graph> {
     let data = file::read(path)?;
     let framework = match framework {
         Some(framework) => framework,
@@ -54,7 +68,7 @@ pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOption
     };
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let base = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    load(data, &name, base, framework, inputs).map_err(|error| match error {
+    load(data, &name, base, framework, options).map_err(|error| match error {
         Error::Graph { location, reason } => Error::graph(format!("{}: {location}", path.display()), reason),
         other => other,
     })
@@ -62,7 +76,7 @@ pub fn load_file(path: &Path, framework: Option<Framework>, inputs: &InputOption
 
 /// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none. Without
 /// a suffix to go by, what is not recognised is taken for ONNX.
-pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, inputs: &InputOptions) -> Result<Graph> {
+pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, options: &ModelOptions) -> Result<Graph> {
     if data.is_empty() {
         return Err(Error::graph(format!("model `{name}`"), "the model is empty"));
     }
@@ -74,13 +88,18 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, inputs
         Some(framework) => framework,
         None => registry::by_content(&data).unwrap_or(Framework::Onnx),
     };
-    load(data, name, None, framework, inputs)
+    load(data, name, None, framework, options)
 }
 
 /// `base` is the directory of the model file, where there is one.
-fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, inputs: &InputOptions) -> Result<Graph> {
-    let mut graph = framework.read(registry::Source { data, name, base })?;
-    bind_inputs(&mut graph, inputs)?;
+fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, options: &ModelOptions) -> Result<Graph> {
+    if options.weights.is_some() && framework != Framework::Caffe {
+        let reason = format!("belongs to a Caffe net, and `{name}` is read as {}", framework.name());
+        return Err(Error::option(WEIGHT_OPTION, reason));
+    }
+    let mut graph = framework.read(registry::Source { data, name, base, weights: options.weights.as_deref() })?;
+    cut(&mut graph, &options.out_nodes)?;
+    bind_inputs(&mut graph, options)?;
     infer::infer(&mut graph)?;
     framework.settle(&mut graph)?;
     Ok(graph)

@@ -1,8 +1,8 @@
 //! Files, frameworks and the binding of inputs.
 
 use super::onnx::tests::{Dim, Model, node};
-use super::{Framework, InputOptions, bind_inputs, load_file, load_memory};
-use crate::graph::{DataType, Graph, Node, Shape, TensorDesc};
+use super::{Framework, Gear, ModelOptions, OutNode, bind_inputs, load_file, load_memory};
+use crate::graph::{Attr, DataType, Graph, Node, Shape, TensorDesc};
 use crate::status::{Error, Status};
 use std::path::Path;
 
@@ -16,11 +16,12 @@ fn shared() -> Vec<u8> {
     pair(&["batch".into(), 4.into()], &["batch".into(), "length".into()])
 }
 
-fn given(shapes: &[(&str, &[i64])], batch: Option<i64>) -> InputOptions {
-    InputOptions { shapes: shapes.iter().map(|(n, d)| ((*n).to_owned(), d.to_vec())).collect(), batch }
+fn given(shapes: &[(&str, &[i64])], batch: Option<i64>) -> ModelOptions {
+    let shapes = shapes.iter().map(|(n, d)| ((*n).to_owned(), d.to_vec())).collect();
+    ModelOptions { shapes, gear: batch.map(Gear::Batch), ..ModelOptions::default() }
 }
 
-fn load(bytes: &[u8], options: &InputOptions) -> Result<Graph, Error> {
+fn load(bytes: &[u8], options: &ModelOptions) -> Result<Graph, Error> {
     load_memory(bytes, "test", None, options)
 }
 
@@ -45,6 +46,134 @@ fn the_batch_binds_open_first_dimensions_only() {
     let error = load(&pair(&[2.into()], &[3.into()]), &given(&[], Some(16))).unwrap_err();
     assert_eq!(error.status(), Status::InvalidOptionAttr);
     assert!(error.to_string().contains("dynamic_batch_size"), "{error}");
+}
+
+fn with_gear(shapes: &[(&str, &[i64])], gear: Gear) -> ModelOptions {
+    ModelOptions { gear: Some(gear), ..given(shapes, None) }
+}
+
+#[test]
+fn a_gear_gives_all_open_dimensions_their_values_in_the_order_of_the_shapes() {
+    let two = pair(&["n".into(), 4.into()], &["m".into(), "length".into()]);
+    let graph = load(&two, &with_gear(&[], Gear::Dims(vec![2, 3, 5]))).unwrap();
+    assert_eq!(shapes(&graph), ["[2,4]", "[3,5]"]);
+    let order: &[(&str, &[i64])] = &[("b", &[-1, -1]), ("a", &[-1, 4])];
+    assert_eq!(shapes(&load(&two, &with_gear(order, Gear::Dims(vec![2, 3, 5]))).unwrap()), ["[5,4]", "[2,3]"]);
+    let fixed: &[(&str, &[i64])] = &[("b", &[7, -1])];
+    assert_eq!(shapes(&load(&two, &with_gear(fixed, Gear::Dims(vec![2, 3]))).unwrap()), ["[3,4]", "[7,2]"]);
+    // CANN knows no symbols: a dimension that shares one is counted, and must agree.
+    assert_eq!(shapes(&load(&shared(), &with_gear(&[], Gear::Dims(vec![2, 2, 5]))).unwrap()), ["[2,4]", "[2,5]"]);
+    for (values, part) in
+        [(vec![2, 3, 5], "`batch` would be"), (vec![2, 5], "2 values for 3"), (vec![2, 0, 5], "0 is not a size")]
+    {
+        let error = load(&shared(), &with_gear(&[], Gear::Dims(values))).unwrap_err();
+        assert_eq!(error.status(), Status::InvalidOptionAttr);
+        assert!(error.to_string().contains("dynamic_dims") && error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_gear_gives_images_their_height_and_width_in_either_layout() {
+    let image = |dims: &[Dim]| {
+        let model = Model::new(17).input("a", dims).node(&node("Relu", &["a"], &["y"], &[])).output("y");
+        model.bytes().to_vec()
+    };
+    let first = image(&[1.into(), 3.into(), "h".into(), "w".into()]);
+    let size = || Gear::Image([24, 32]);
+    assert_eq!(shapes(&load(&first, &with_gear(&[], size())).unwrap()), ["[1,3,24,32]"]);
+    let last = image(&[1.into(), "h".into(), "w".into(), 3.into()]);
+    assert_eq!(shapes(&load(&last, &with_gear(&[], size())).unwrap()), ["[1,24,32,3]"]);
+    let batched = image(&["n".into(), 3.into(), "h".into(), "w".into()]);
+    let message = load(&batched, &with_gear(&[], size())).unwrap_err().to_string();
+    assert!(message.contains("`a`") && message.contains("0, 2, 3") && message.contains("input_shape"), "{message}");
+    let shape: &[(&str, &[i64])] = &[("a", &[8, 3, -1, -1])];
+    assert_eq!(shapes(&load(&batched, &with_gear(shape, size())).unwrap()), ["[8,3,24,32]"]);
+    let nhwc = ModelOptions { format: Some(crate::graph::Format::Nhwc), ..with_gear(&[], size()) };
+    assert!(load(&first, &nhwc).unwrap_err().to_string().contains("2, 3"));
+    let none = load(&image(&[1.into(), 3.into(), 8.into(), 8.into()]), &with_gear(&[], size())).unwrap_err();
+    assert!(none.to_string().contains("dynamic_image_size"), "{none}");
+    assert!(load(&image(&["h".into(), "w".into()]), &with_gear(&[], size())).is_err(), "not an image");
+}
+
+#[test]
+fn a_gear_that_was_bound_at_loading_may_be_given_again_and_no_other() {
+    let two = pair(&["n".into(), 4.into()], &["m".into(), "length".into()]);
+    for (gear, other) in [(Gear::Batch(6), Gear::Batch(7)), (Gear::Dims(vec![6, 7, 8]), Gear::Dims(vec![6, 7, 9]))] {
+        let mut graph = load(&two, &with_gear(&[], gear.clone())).unwrap();
+        let before = shapes(&graph);
+        bind_inputs(&mut graph, &with_gear(&[], gear)).unwrap();
+        assert_eq!(shapes(&graph), before);
+        bind_inputs(&mut graph, &with_gear(&[], other)).unwrap_err();
+        assert_eq!(shapes(&graph), before);
+    }
+    // Of a format that has no symbols too.
+    let net = "input: 'x' input_dim: [-1, 2, 3, 4] layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }";
+    let options = with_gear(&[], Gear::Batch(5));
+    let mut graph = load_memory(net.as_bytes(), "net", Some(Framework::Caffe), &options).unwrap();
+    bind_inputs(&mut graph, &options).unwrap();
+    assert_eq!(shapes(&graph), ["[5,2,3,4]"]);
+}
+
+fn out(name: &str, output: u32) -> OutNode {
+    OutNode { name: name.to_owned(), output }
+}
+
+#[test]
+fn a_network_is_cut_at_the_outputs_asked_for_and_what_they_do_not_need_goes() {
+    let model = || {
+        Model::new(17)
+            .input("a", &[2.into(), 6.into()])
+            .input("b", &["open".into(), 6.into()])
+            .node(&node("Relu", &["a"], &["p"], &[]).named("first"))
+            .node(&node("Split", &["p"], &["u", "v"], &[]).named("parts"))
+            .node(&node("Sigmoid", &["b"], &["q"], &[]).named("other"))
+            .node(&node("Add", &["v", "q"], &["y"], &[]).named("last"))
+            .output("y")
+            .bytes()
+            .to_vec()
+    };
+    let cut_at = |out_nodes: Vec<OutNode>| load(&model(), &ModelOptions { out_nodes, ..ModelOptions::default() });
+    let graph = cut_at(vec![out("parts", 1), out("first", 0)]).unwrap();
+    let names: Vec<_> = graph.outputs().iter().map(|&port| graph.tensor_name(port)).collect();
+    assert_eq!(names, ["parts:1", "first"]);
+    assert_eq!((graph.find("last"), graph.find("other"), graph.find("b")), (None, None, None));
+    crate::graph::infer::require_static(&graph).unwrap();
+    graph.validate().unwrap();
+    for (out_nodes, parts) in [
+        (vec![out("fist", 0)], ["`fist`", "`first`"]),
+        (vec![out("first", 1)], ["`first`", "none of index 1"]),
+        (vec![out("first", 0), out("first", 0)], ["`first:0`", "twice"]),
+    ] {
+        let error = cut_at(out_nodes).unwrap_err();
+        assert_eq!(error.status(), Status::InvalidOptionAttr);
+        assert!(parts.iter().all(|part| error.to_string().contains(part)), "{parts:?}: {error}");
+    }
+}
+
+#[test]
+fn cutting_before_a_layer_whose_shape_nothing_tells_makes_the_rest_static() {
+    let net = "input: 'x' input_dim: [1, 2, 3, 4] layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }
+        layer { name: 'odd' type: 'Odd' bottom: 'y' top: 'z' } layer { name: 's' type: 'Sigmoid' bottom: 'z' top: 's' }";
+    let read = |out_nodes| {
+        let options = ModelOptions { out_nodes, ..ModelOptions::default() };
+        let graph = load_memory(net.as_bytes(), "net", Some(Framework::Caffe), &options).unwrap();
+        crate::graph::infer::require_static(&graph)
+    };
+    let message = read(vec![]).unwrap_err().to_string();
+    assert!(["`odd`", "`Odd`", "out_nodes"].iter().all(|part| message.contains(part)), "{message}");
+    read(vec![out("r", 0)]).unwrap();
+}
+
+#[test]
+fn nobody_waits_for_what_was_cut_off() {
+    let mut graph = load(&shared(), &ModelOptions::default()).unwrap();
+    let relu = graph.iter().find(|(_, n)| n.op_type == "Relu").map(|(_, n)| n.name.clone()).unwrap();
+    let id = graph.find(&relu).unwrap();
+    let names = Attr::Strs(vec!["b".into(), "a".into()]);
+    graph.node_mut(id).attrs.set(super::air::CONTROL_INPUTS, names);
+    super::cut(&mut graph, &[out(&relu, 0)]).unwrap();
+    let id = graph.find(&relu).unwrap();
+    assert_eq!(graph.node(id).attrs.get(super::air::CONTROL_INPUTS), Some(&Attr::Strs(vec!["a".into()])));
 }
 
 #[test]
@@ -99,22 +228,22 @@ fn inputs_of_a_graph_built_by_hand_are_bound_alike() {
     graph.add(Node::new("r", "Relu").with_inputs([port])).unwrap();
     bind_inputs(&mut graph, &given(&[("x", &[2, 3])], None)).unwrap();
     assert_eq!(shapes(&graph), ["[2,3]"]);
-    bind_inputs(&mut graph, &InputOptions::default()).unwrap();
+    bind_inputs(&mut graph, &ModelOptions::default()).unwrap();
     graph.node_mut(port.node).outputs[0].shape = Shape::new([2, 0]);
-    let error = bind_inputs(&mut graph, &InputOptions::default()).unwrap_err();
+    let error = bind_inputs(&mut graph, &ModelOptions::default()).unwrap_err();
     assert_eq!(error.status(), Status::InvalidGraph);
     assert!(error.to_string().contains("input `x`"), "{error}");
 }
 
 #[test]
 fn a_refused_binding_leaves_the_graph_as_it_was() {
-    let mut graph = load(&shared(), &InputOptions::default()).unwrap();
+    let mut graph = load(&shared(), &ModelOptions::default()).unwrap();
     bind_inputs(&mut graph, &given(&[("a", &[8, 4]), ("b", &[9, 1])], None)).unwrap_err();
     assert_eq!(shapes(&graph), ["[?,4]", "[?,?]"]);
 }
 
 fn file_error(path: &Path) -> String {
-    let error = load_file(path, None, &InputOptions::default()).unwrap_err();
+    let error = load_file(path, None, &ModelOptions::default()).unwrap_err();
     assert!(matches!(error, Error::File { .. }), "{error}");
     let message = error.to_string();
     assert!(message.contains(path.to_str().unwrap()), "{message}");
@@ -161,20 +290,20 @@ fn the_suffix_or_else_the_content_tells_the_framework() {
         path
     };
     for name in ["model.onnx", "model.ONNX", "model.pb", "model", "model.bin"] {
-        load_file(&write(name, &shared()), None, &InputOptions::default()).unwrap();
+        load_file(&write(name, &shared()), None, &ModelOptions::default()).unwrap();
     }
-    let error = load_file(&write("frozen.pb", b"\x0a\x03abc"), None, &InputOptions::default()).unwrap_err();
+    let error = load_file(&write("frozen.pb", b"\x0a\x03abc"), None, &ModelOptions::default()).unwrap_err();
     assert!(error.to_string().contains("frozen GraphDef"), "{error}");
     for name in ["deploy.prototxt", "net.caffemodel"] {
-        let error = load_file(&write(name, b"\x0a\x03\xffbc"), None, &InputOptions::default()).unwrap_err();
+        let error = load_file(&write(name, b"\x0a\x03\xffbc"), None, &ModelOptions::default()).unwrap_err();
         assert!(error.to_string().contains("give the .prototxt"), "{error}");
     }
     let net = "input: 'x' input_dim: [1, 2, 3, 4] layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }";
-    let graph = load_file(&write("net.prototxt", net.as_bytes()), None, &InputOptions::default()).unwrap();
+    let graph = load_file(&write("net.prototxt", net.as_bytes()), None, &ModelOptions::default()).unwrap();
     assert_eq!((graph.name.as_str(), shapes(&graph)), ("net", vec!["[1,2,3,4]".to_owned()]));
-    let error = load_file(&write("net.om", b"IMOD...."), None, &InputOptions::default()).unwrap_err();
+    let error = load_file(&write("net.om", b"IMOD...."), None, &ModelOptions::default()).unwrap_err();
     assert!(error.to_string().contains("om file `net`"), "{error}");
-    let graph = load_file(&write("again.onnx", &shared()), None, &InputOptions::default()).unwrap();
+    let graph = load_file(&write("again.onnx", &shared()), None, &ModelOptions::default()).unwrap();
     // CANN's adapters give their dumps any name.
     for (name, saved) in
         [("net.air", "net.air"), ("dump_0_Relu.bin", "net.air"), ("dumped", "net.air"), ("x", "net.om")]
@@ -185,10 +314,10 @@ fn the_suffix_or_else_the_content_tells_the_framework() {
         if copy != saved {
             std::fs::copy(&saved, &copy).unwrap();
         }
-        let read = load_file(&copy, None, &InputOptions::default()).unwrap();
+        let read = load_file(&copy, None, &ModelOptions::default()).unwrap();
         assert_eq!((read.len(), shapes(&read)), (graph.len(), shapes(&graph)), "{name}");
     }
-    let forced = load_file(&write("model.txt", &shared()), Some(Framework::Onnx), &InputOptions::default()).unwrap();
+    let forced = load_file(&write("model.txt", &shared()), Some(Framework::Onnx), &ModelOptions::default()).unwrap();
     assert_eq!(forced.name, "model");
 }
 
@@ -207,10 +336,10 @@ fn values_of_small_constants_are_read_from_beside_the_model() {
         .output("y");
     std::fs::write(&path, model.bytes()).unwrap();
     let value = |graph: &Graph| graph.node(graph.find("shape").unwrap()).value.clone().unwrap();
-    let graph = load_file(&path, None, &InputOptions::default()).unwrap();
+    let graph = load_file(&path, None, &ModelOptions::default()).unwrap();
     assert_eq!(value(&graph).ints(), None, "no file, no value, no error");
     std::fs::write(dir.path().join("weights.bin"), [3i64, 4].map(i64::to_le_bytes).concat()).unwrap();
-    let graph = load_file(&path, None, &InputOptions::default()).unwrap();
+    let graph = load_file(&path, None, &ModelOptions::default()).unwrap();
     assert_eq!(value(&graph).ints(), Some(&[3, 4][..]));
 }
 
@@ -220,14 +349,14 @@ fn an_error_in_a_file_names_the_file_and_the_node() {
     let path = dir.path().join("net.onnx");
     let model = Model::new(17).node(&node("Relu", &["gone"], &["y"], &[])).output("y");
     std::fs::write(&path, model.bytes()).unwrap();
-    let message = load_file(&path, None, &InputOptions::default()).unwrap_err().to_string();
+    let message = load_file(&path, None, &ModelOptions::default()).unwrap_err().to_string();
     assert!(message.contains(path.to_str().unwrap()) && message.contains("Relu"), "{message}");
 }
 
 #[test]
 fn a_graph_is_written_under_names_that_tell_the_form() {
     let dir = tempfile::tempdir().unwrap();
-    let graph = load(&shared(), &InputOptions::default()).unwrap();
+    let graph = load(&shared(), &ModelOptions::default()).unwrap();
     for name in ["net", "net.onnx", "net.air.txt"] {
         let path = dir.path().join(name);
         let message = super::save_file(&graph, &path).unwrap_err().to_string();
@@ -240,20 +369,30 @@ fn a_graph_is_written_under_names_that_tell_the_form() {
 #[test]
 fn models_of_a_directory_are_told_by_suffix_or_content() {
     let dir = tempfile::tempdir().unwrap();
-    let graph = load(&shared(), &InputOptions::default()).unwrap();
+    let graph = load(&shared(), &ModelOptions::default()).unwrap();
     super::save_file(&graph, &dir.path().join("net.air")).unwrap();
     super::save_file(&graph, &dir.path().join("net.om")).unwrap();
     std::fs::copy(dir.path().join("net.air"), dir.path().join("op_graph_0")).unwrap();
-    for (name, content) in
-        [("a.onnx", ""), ("w.caffemodel", ""), ("notes.txt", "notes"), ("result.json", "[{\"basic\": {}}]")]
-    {
+    let net = "name: 'n' layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'y' }";
+    let text_graph = "node { name: 'x' op: 'Placeholder' }";
+    for (name, content) in [
+        ("a.onnx", ""),
+        ("w.caffemodel", ""),
+        ("notes.txt", "notes"),
+        ("result.json", "[{\"basic\": {}}]"),
+        ("settings.txt", "name: 'n' solver { type: 'SGD' }"),
+        ("deploy.txt", net),
+        ("graph", text_graph),
+    ] {
         std::fs::write(dir.path().join(name), content).unwrap();
     }
     let is_model = |name: &str| super::is_model_file(&dir.path().join(name));
-    for name in ["net.air", "op_graph_0", "a.onnx"] {
+    // A binary GraphDef: one node with name and operator type.
+    std::fs::write(dir.path().join("frozen"), b"\x0a\x0e\x0a\x01x\x12\x09Placehold").unwrap();
+    for name in ["net.air", "op_graph_0", "a.onnx", "deploy.txt", "graph", "frozen"] {
         assert!(is_model(name), "{name}");
     }
-    for name in ["net.om", "w.caffemodel", "notes.txt", "result.json", "gone"] {
+    for name in ["net.om", "w.caffemodel", "notes.txt", "result.json", "settings.txt", "gone"] {
         assert!(!is_model(name), "{name}");
     }
 }

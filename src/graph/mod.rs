@@ -143,6 +143,29 @@ impl Graph {
         if node.outputs.len() > 1 { format!("{}:{}", node.name, port.output) } else { node.name.clone() }
     }
 
+    /// Takes nodes out: those whose entry in `keep` is false or missing. The others keep their order and get new
+    /// ids. What stays must not read what goes; an input that does is left unconnected.
+    pub(crate) fn retain(&mut self, keep: &[bool]) {
+        let kept = |index: usize| keep.get(index) == Some(&true);
+        let mut moved: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
+        let mut next = 0;
+        for index in 0..self.nodes.len() {
+            moved.push(kept(index).then_some(NodeId(next)));
+            next += u32::from(kept(index));
+        }
+        let at = |port: Port| Some(Port { node: moved.get(port.node.index()).copied().flatten()?, ..port });
+        let mut index = 0;
+        self.nodes.retain(|_| {
+            index += 1;
+            kept(index - 1)
+        });
+        for node in &mut self.nodes {
+            node.inputs.iter_mut().for_each(|input| *input = input.and_then(at));
+        }
+        self.outputs = self.outputs.iter().filter_map(|&port| at(port)).collect();
+        self.by_name = self.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), NodeId(id))).collect();
+    }
+
     /// Graph inputs (`Data` nodes) in the order they were added.
     pub fn inputs(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.iter().filter(|(_, n)| n.op_type == DATA)

@@ -3,11 +3,13 @@
 //! What a node becomes follows from the kind of its operator type ([`crate::graph::op::Kind`]): `cube`
 //! lowers products and convolutions, `vector` elementwise work and reductions, `movement` the rest.
 //! Sizes come from the same readings of a node that shape inference uses, so the two cannot disagree.
+//! Before that, [`graph_fusion`] does to a graph what CANN's graph fusion does at inference.
 
 mod batch;
 mod collapse;
 mod cube;
 mod flow;
+mod graph_fusion;
 mod movement;
 mod precision;
 #[cfg(test)]
@@ -16,6 +18,7 @@ mod vector;
 
 pub use batch::Batch;
 pub use flow::{Flows, Read, Source, flows, written_bytes};
+pub use graph_fusion::{FUSED_NODES, STATED_TYPE, graph_fusion};
 pub use precision::Precision;
 
 use crate::graph::infer::{Call, Values};
@@ -122,7 +125,9 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     fn lower(&self) -> Result<Option<Workload>> {
         self.check_static()?;
-        if self.results()?.iter().all(|o| o.elements() == 0) {
+        // What an unknown operator writes may not be known: then only its reading is priced.
+        let results = self.results()?;
+        if !results.is_empty() && results.iter().all(|o| o.elements() == 0) {
             return Ok(None);
         }
         match self.kind {
@@ -164,15 +169,15 @@ impl<'a> Scene<'a> {
         self.error("its sizes multiply to more than 64 bits can count")
     }
 
-    /// Every input and the first output must have a known shape.
+    /// Every input and the first output must have a known shape; the latter of a known operator only.
     fn check_static(&self) -> Result<()> {
-        let first = Port::first(self.id);
-        for port in self.node().inputs.iter().flatten().copied().chain([first]) {
+        let known = self.node().mapped && op::family(&self.node().op_type).is_some();
+        let first = known.then_some(Port::first(self.id));
+        for port in self.node().inputs.iter().flatten().copied().chain(first) {
             let desc = self.graph.get(port.node).and_then(|n| n.outputs.get(port.output as usize));
             let Some(desc) = desc else { return Err(self.error("it has no output")) };
             if desc.shape.known().is_none() {
-                let reason = format!("{} {}", desc.dtype.name(), desc.shape);
-                return Err(Error::Dynamic { tensor: self.graph.tensor_name(port), reason });
+                return Err(crate::graph::infer::dynamic(self.graph, port));
             }
         }
         Ok(())

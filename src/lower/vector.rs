@@ -99,6 +99,9 @@ impl Scene<'_> {
             Kind::ReduceAll => Ok([1, whole, 1]),
             Kind::ReduceAxes => {
                 let axes = reduce::reduced(&self.call, dims.len()).map_err(|r| self.error(r))?;
+                if axes.as_deref().is_some_and(|axes| self.is_image_space(axes)) {
+                    return self.image_rows(&dims);
+                }
                 self.flagged_rows(&dims, axes)
             }
             Kind::AlongAxis if dims.is_empty() => Ok([1, 1, 1]),
@@ -110,6 +113,32 @@ impl Scene<'_> {
             Kind::Pool => self.pool_rows(&dims),
             _ => self.channel_rows(&dims, whole),
         }
+    }
+
+    /// Whether these axes are the space of an image in the layout that the network says it has.
+    fn is_image_space(&self, axes: &[bool]) -> bool {
+        let format = self.call.get(0).map(|x| x.format);
+        let stated = self.call.str("data_format");
+        let is = |names: [&str; 2], formats: [Format; 2]| match stated {
+            Some(name) => names.contains(&name),
+            None => format.is_some_and(|format| formats.contains(&format)),
+        };
+        let first = if is(["NCHW", "NCDHW"], [Format::Nchw, Format::Ncdhw]) {
+            2
+        } else if is(["NHWC", "NDHWC"], [Format::Nhwc, Format::Ndhwc]) {
+            1
+        } else {
+            return false;
+        };
+        let space = first..first + axes.len().saturating_sub(2);
+        axes.len() >= 4 && axes.iter().enumerate().all(|(axis, &gone)| gone == space.contains(&axis))
+    }
+
+    /// Rows of a reduction over the space of images, whose channels lie innermost on the device.
+    fn image_rows(&self, dims: &[u64]) -> Result<[u64; 3]> {
+        let (batch, channels) = (dims[0], dims[if self.channels_last() { dims.len() - 1 } else { 1 }]);
+        let pixels = self.product_of(&[batch, channels])?;
+        Ok([batch, self.product_of(dims)?.checked_div(pixels).unwrap_or(0), channels])
     }
 
     fn flagged_rows(&self, dims: &[u64], axes: Option<Vec<bool>>) -> Result<[u64; 3]> {

@@ -1,13 +1,15 @@
 //! What options say about reading a model.
 
-use super::options::{OptionMap, integers};
+use super::options::{OptionMap, integer_lists, integers, out_nodes};
 use super::shapes;
-use crate::frontend::{Framework, InputOptions};
+use crate::frontend::{Framework, Gear, ModelOptions};
+use crate::graph::Format;
 use crate::status::{Error, Result};
 
-/// The framework (`framework`) and the shapes of inputs (`input_shape`, and `dynamic_batch_size` where
-/// it names one size; several are left to the tuning, which takes them one after the other).
-pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, InputOptions)> {
+/// The framework (`framework`) and what else is said of a model. Of gears (`dynamic_batch_size`,
+/// `dynamic_image_size`, `dynamic_dims`) a single one counts; several are left to the tuning, which takes
+/// them one after the other.
+pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOptions)> {
     let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let framework = match set("framework") {
         None => None,
@@ -16,39 +18,77 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, InputOpt
             None => return Err(Error::option("framework", format!("`{number}` is not one of 0, 1, 3, 5"))),
         },
     };
-    let shapes = set("input_shape").map_or(Ok(Vec::new()), |text| shapes::parse("input_shape", text))?;
-    let batch = match batch_sizes(options)?.as_slice() {
-        [one] => Some(*one),
+    let gear = match gears(options)?.as_slice() {
+        [one] => Some(one.clone()),
         _ => None,
     };
-    Ok((framework, InputOptions { shapes, batch }))
+    let model = ModelOptions {
+        shapes: set("input_shape").map_or(Ok(Vec::new()), |text| shapes::parse("input_shape", text))?,
+        gear,
+        format: set("input_format").and_then(Format::from_name),
+        out_nodes: set("out_nodes").map_or(Ok(Vec::new()), out_nodes)?,
+        weights: set("weight").map(Into::into),
+    };
+    Ok((framework, model))
 }
 
-/// The batch sizes (`dynamic_batch_size`) that options name; empty where there are none.
-pub fn batch_sizes(options: &OptionMap) -> Result<Vec<i64>> {
-    let text = options.get("dynamic_batch_size").map_or("", String::as_str);
-    if text.is_empty() {
-        return Ok(Vec::new());
+/// The gears that options name; empty where there are none.
+///
+/// Fails with [`Error::Option`] where they name gears of two kinds.
+pub fn gears(options: &OptionMap) -> Result<Vec<Gear>> {
+    let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
+    let kinds = ["dynamic_batch_size", "dynamic_image_size", "dynamic_dims"];
+    let mut named = kinds.into_iter().filter_map(|key| Some((key, set(key)?)));
+    let Some((key, text)) = named.next() else { return Ok(Vec::new()) };
+    if let Some((other, _)) = named.next() {
+        return Err(Error::option(other, format!("excludes {key}: a model has gears of one kind")));
     }
-    integers(text).map_err(|item| Error::option("dynamic_batch_size", format!("`{item}` is no batch size")))
+    let bad = |item: String| Error::option(key, format!("`{item}` is no size"));
+    if key == "dynamic_batch_size" {
+        return Ok(integers(text).map_err(bad)?.into_iter().map(Gear::Batch).collect());
+    }
+    let gear = |values: Vec<i64>| match (key, values.as_slice()) {
+        ("dynamic_image_size", &[height, width]) => Ok(Gear::Image([height, width])),
+        ("dynamic_image_size", _) => Err(Error::option(key, "each gear is a height and a width: 224,224;448,448")),
+        _ => Ok(Gear::Dims(values)),
+    };
+    integer_lists(text).map_err(bad)?.into_iter().map(gear).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{batch_sizes, model_options};
-    use crate::frontend::Framework;
+    use super::{gears, model_options};
+    use crate::frontend::{Framework, Gear};
     use crate::session::options::gather;
 
     #[test]
-    fn framework_shapes_and_a_single_batch_size_are_read_and_empty_is_unset() {
+    fn framework_shapes_and_a_single_gear_are_read_and_empty_is_unset() {
         let pairs = [("framework", "5"), ("input_shape", "x:1,3"), ("dynamic_batch_size", "4")];
-        let (framework, inputs) = model_options(&gather(pairs).unwrap()).unwrap();
+        let (framework, model) = model_options(&gather(pairs).unwrap()).unwrap();
         assert_eq!(framework, Some(Framework::Onnx));
-        assert_eq!((inputs.shapes, inputs.batch), (vec![("x".to_owned(), vec![1, 3])], Some(4)));
+        assert_eq!((model.shapes, model.gear), (vec![("x".to_owned(), vec![1, 3])], Some(Gear::Batch(4))));
         let several = gather([("dynamic_batch_size", "4,8")]).unwrap();
-        assert_eq!((model_options(&several).unwrap().1.batch, batch_sizes(&several).unwrap()), (None, vec![4, 8]));
-        let pairs = [("framework", ""), ("input_shape", ""), ("dynamic_batch_size", "")];
-        let (framework, inputs) = model_options(&gather(pairs).unwrap()).unwrap();
-        assert!(framework.is_none() && inputs.shapes.is_empty() && inputs.batch.is_none());
+        assert_eq!(model_options(&several).unwrap().1.gear, None);
+        assert_eq!(gears(&several).unwrap(), [Gear::Batch(4), Gear::Batch(8)]);
+        let pairs = [("framework", ""), ("input_shape", ""), ("dynamic_batch_size", ""), ("out_nodes", "")];
+        let (framework, model) = model_options(&gather(pairs).unwrap()).unwrap();
+        assert!(framework.is_none() && model.shapes.is_empty() && model.gear.is_none() && model.out_nodes.is_empty());
+    }
+
+    #[test]
+    fn gears_are_of_one_kind_and_of_its_form() {
+        let read = |pairs: &[(&str, &str)]| gears(&gather(pairs.iter().copied()).unwrap());
+        assert_eq!(
+            read(&[("dynamic_image_size", "224,320; 448,448")]).unwrap(),
+            [Gear::Image([224, 320]), Gear::Image([448, 448])]
+        );
+        assert_eq!(
+            read(&[("dynamic_dims", "1,128;8,64")]).unwrap(),
+            [Gear::Dims(vec![1, 128]), Gear::Dims(vec![8, 64])]
+        );
+        let error = read(&[("dynamic_image_size", "224,224,3")]).unwrap_err().to_string();
+        assert!(error.contains("dynamic_image_size") && error.contains("height"), "{error}");
+        let error = read(&[("dynamic_batch_size", "1"), ("dynamic_dims", "1")]).unwrap_err().to_string();
+        assert!(error.contains("dynamic_dims") && error.contains("dynamic_batch_size"), "{error}");
     }
 }

@@ -19,6 +19,7 @@ pub mod shapes;
 pub mod simulation;
 mod state;
 mod subgraphs;
+mod tuned_graph;
 mod tuned_model;
 mod tuning;
 

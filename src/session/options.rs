@@ -5,6 +5,7 @@
 //! accepted and ignored, as CANN's clients expect. Any other unknown key is an error that proposes the
 //! nearest name. An empty value means "not set".
 
+use crate::frontend::OutNode;
 use crate::search::Algorithm;
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -31,6 +32,10 @@ pub enum Kind {
     IntegerList,
     /// `0,1`: logical devices.
     Devices,
+    /// `1,128;8,128`
+    IntegerLists,
+    /// `node:0;node2:1`
+    OutNodes,
     /// `key=value`, may be given several times; through the API separated by `;`.
     Assignments,
     /// Any text.
@@ -114,6 +119,10 @@ impl OptionSpec {
             Devices => devices(value).map(|_| ()).or_else(|item| {
                 bad(format!("`{item}` in `{value}` is no device from 0 to {LAST_DEVICE}; write for example 0,1"))
             }),
+            IntegerLists => integer_lists(value).map(|_| ()).or_else(|item| {
+                bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,128;8,128"))
+            }),
+            OutNodes => out_nodes(value).map(|_| ()),
             Shapes => super::shapes::parse(self.name, value).map(|_| ()),
             Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
                 Some(item) => bad(format!("`{item}` is not of the form key=value")),
@@ -150,6 +159,23 @@ pub fn devices(value: &str) -> Result<Vec<u32>, String> {
         found.push(device.ok_or_else(|| item.to_owned())?);
     }
     Ok(found)
+}
+
+/// Reads `1,128;8,128`; the error is the item at fault.
+pub fn integer_lists(value: &str) -> Result<Vec<Vec<i64>>, String> {
+    value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(integers).collect()
+}
+
+/// Reads `node:0;node2:1`. A name may hold colons; the last one counts.
+pub fn out_nodes(value: &str) -> Result<Vec<OutNode>> {
+    let one = |part: &str| {
+        let named = part.rsplit_once(':').filter(|(name, _)| !name.trim().is_empty());
+        let read = named.and_then(|(name, output)| {
+            Some(OutNode { name: name.trim().to_owned(), output: output.trim().parse().ok()? })
+        });
+        read.ok_or_else(|| Error::option("out_nodes", format!("`{part}` is not of the form node:0")))
+    };
+    value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(one).collect()
 }
 
 /// The option of this name.
@@ -242,25 +268,25 @@ const PRECISION_MODES: &[&str] = &[
 ];
 
 use Effect::{Accepted, CommandLine, Compiler, NotBuilt, Tuning};
-use Kind::{Assignments, Devices, File, Flag, Integer, IntegerList, OneOf, Path, Shapes, Text};
+use Kind::{Assignments, Devices, File, Flag, Integer, IntegerList, IntegerLists, OneOf, OutNodes, Path, Shapes, Text};
 
 /// The options, grouped as CANN's manual groups them; ours follow.
 #[rustfmt::skip]
 pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
     option("model_path", Path, CommandLine, "Directory of models to tune one after the other."),
-    option("weight", File, NotBuilt, "Weights of a Caffe model (.caffemodel).").short('w'),
+    option("weight", File, Tuning, "Weights of a Caffe model (.caffemodel): their shapes are checked against the net's.").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
-    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Accepted, "Layout of the inputs."),
+    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs: \"name:1,3,224,224;name2:1,128\"."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
-    option("dynamic_image_size", Text, NotBuilt, "Height and width pairs for open image dimensions: \"224,224;448,448\"."),
-    option("dynamic_dims", Text, NotBuilt, "Values of the open dimensions in the order of the inputs: \"1,128;8,128\"."),
+    option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),
+    option("dynamic_dims", IntegerLists, Tuning, "Values of the open dimensions, in the order of input_shape: \"1,128;8,128\"; each set is tuned."),
     option("singleop", File, CommandLine, "Descriptions of single operators to tune (ATC's JSON); takes the place of a model."),
     option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
-    option("out_nodes", Text, NotBuilt, "Outputs of the network: \"node:0;node2:1\"."),
+    option("out_nodes", OutNodes, Tuning, "Outputs of the network, by node and index: \"node:0;node2:1\"; what they do not need is cut off."),
     option("device", Devices, Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0); several of one kind, as 0,1, share the operators."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
@@ -369,6 +395,11 @@ mod tests {
             ("seed", "-1"),
             ("dynamic_batch_size", "1,,4"),
             ("input_shape", "x:1,a"),
+            ("dynamic_image_size", "224,0"),
+            ("dynamic_dims", "1,-1"),
+            ("out_nodes", "node"),
+            ("out_nodes", "node:a"),
+            ("out_nodes", ":0"),
             ("soc_set", "=3"),
             ("Fdeeper_opat", "perhaps"),
             ("device", "0,0"),

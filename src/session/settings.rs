@@ -9,7 +9,7 @@ use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
 use super::tuned_model;
 use crate::backend::{Choice, Measuring};
-use crate::frontend::InputOptions;
+use crate::frontend::{Gear, ModelOptions};
 use crate::lower::Precision;
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
@@ -62,10 +62,10 @@ pub struct Settings {
     pub soc_set: Vec<(String, String)>,
     /// How float32 operators run.
     pub precision: Precision,
-    /// Shapes given for the inputs.
-    pub inputs: InputOptions,
-    /// Batch sizes to tune for, one after the other; empty where none were given.
-    pub batches: Vec<i64>,
+    /// What is said of the model: shapes of its inputs, its outputs.
+    pub model: ModelOptions,
+    /// Gears to tune for, one after the other; empty where none were given.
+    pub gears: Vec<Gear>,
     /// Settings of the operator tuning.
     pub opat: OpatSettings,
     /// Measurements for each operator where one takes its time.
@@ -157,8 +157,8 @@ impl Settings {
             soc: layers.get("soc_version").map(str::to_owned),
             soc_set: soc_set.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect(),
             precision: layers.get("precision_mode").and_then(Precision::from_name).unwrap_or_default(),
-            inputs: InputOptions { batch: None, ..inputs::model_options(&merged)?.1 },
-            batches: inputs::batch_sizes(&merged)?,
+            model: inputs::model_options(&merged)?.1,
+            gears: inputs::gears(&merged)?,
             sgat: SgatSettings {
                 mixed: layers.flag("Fnonhomo_split") || ops.feature.iter().any(|f| f == "nonhomo_split"),
                 repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),

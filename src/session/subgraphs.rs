@@ -3,25 +3,16 @@
 use super::live::Live;
 use super::settings::Settings;
 use super::state::Session;
+use super::tuned_graph::set_strategies;
 use super::tuned_model;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
-use crate::graph::{Attr, Graph};
-use crate::lower::{self, Lowered};
+use crate::lower;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
-use crate::tune::sgat::{Mark, SgatJob, SgatOutcome, State, sgat, state_file};
+use crate::tune::sgat::{SgatJob, SgatOutcome, State, sgat, state_file};
 use std::path::PathBuf;
-
-/// Attribute of a node that is fused: the number of its scope, under the name that GE's fusion passes use.
-pub const FUSION_SCOPE: &str = "fusion_scope";
-/// Attribute of a node that runs on parts of the batch: their number.
-pub const CUT: &str = "_aoe_cut";
-/// Attribute of a node that runs on what the node before it left in L2.
-pub const L2_FUSION: &str = "_aoe_l2_fusion";
-/// Attribute of a node that is fused: the pass that fuses it.
-pub const UB_PASS: &str = "_aoe_ub_pass";
 
 impl Session {
     /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
@@ -51,7 +42,7 @@ impl Session {
         let found = sgat(&mut job, live)?;
         if found.outcome.finished {
             if let Some(first) = variants.first_mut() {
-                mark(&mut first.graph, &first.lowered, &found.marks);
+                set_strategies(&mut first.graph, &first.lowered, &found.marks);
             }
             for (variant, lowered) in variants.iter_mut().zip(found.lowered) {
                 variant.lowered = lowered;
@@ -97,26 +88,6 @@ fn state_directory(settings: &Settings, graph: &str, timestamp: &str) -> Result<
             let newest = jobs.filter(is_ours).max();
             let reason = format!("{} holds no interrupted subgraph tuning of `{graph}`", workspace.display());
             newest.ok_or_else(|| missing(reason))
-        }
-    }
-}
-
-/// Says of each node of a graph how the strategies found run it.
-fn mark(graph: &mut Graph, lowered: &Lowered, marks: &[Mark]) {
-    for mark in marks {
-        let Some(kernel) = lowered.kernels.get(mark.at as usize) else { continue };
-        let attrs = &mut graph.node_mut(kernel.node).attrs;
-        if mark.scope > 0 {
-            attrs.set(FUSION_SCOPE, Attr::Int(mark.scope));
-        }
-        if mark.cut > 1 {
-            attrs.set(CUT, Attr::Int(mark.cut));
-        }
-        if mark.fused_through_l2 {
-            attrs.set(L2_FUSION, Attr::Bool(true));
-        }
-        if let Some(pass) = mark.pass {
-            attrs.set(UB_PASS, Attr::Str(pass.name().to_owned()));
         }
     }
 }

@@ -7,25 +7,19 @@ use super::options::{OptionMap, gather};
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
+use super::tuned_graph::{self, TunedGraph};
 use crate::backend::{self, Backend, Opened, Request, RuntimeEnv};
 use crate::bank::{BankPaths, OperatorBank};
-use crate::frontend::{self, InputOptions};
-use crate::graph::{Attr, Graph, infer};
-use crate::lower::lower;
+use crate::frontend::{self, Gear, ModelOptions};
+use crate::graph::{Graph, infer};
+use crate::lower::{graph_fusion, lower};
 use crate::report::Context;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::{OpatJob, OpatOutcome, Variant, opat};
+use crate::tune::{OpatJob, Variant, opat};
 use crate::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Attribute of the tuned graph: the SoC that it was tuned for.
-pub const SOC_VERSION: &str = "_aoe_soc_version";
-
-/// Attribute of a tuned node in the tuned graph: its tiling as JSON, in the form of
-/// [`crate::workload::Schedule`].
-pub const TILING: &str = "_aoe_tiling";
 
 impl Session {
     /// Tunes the session's graph with this call's options.
@@ -59,17 +53,21 @@ impl Session {
                 reason: "subgraphs (job type 1) and operators (2) are what it can tune".into(),
             });
         }
-        let graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
+        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
             reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
         })?;
+        if !settings.model.out_nodes.is_empty() {
+            frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
+        }
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         log::info!("{note}");
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;
         }
-        let mut variants = variants(&graph, &inputs, &settings, backend.soc())?;
+        let (mut variants, stated) = variants(&graph, &inputs, &settings, backend.soc())?;
         let soc = backend.soc().clone();
+        let tuned = TunedGraph::new(stated, &soc);
         let [subgraphs, operators] = settings.job.parts();
         let paths = if operators { self.bank_paths(&settings, &soc)? } else { self.subgraph_paths(&settings, &soc)? };
         let mut context = Context {
@@ -79,7 +77,7 @@ impl Session {
         };
         if !subgraphs {
             let mut live = Live::new(self, context, "opat", progress)?;
-            return self.tune_operators(&settings, &*backend, &paths, variants, &mut live);
+            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live);
         }
         if operators {
             OperatorBank::open(paths.clone(), &soc).check_writable(workloads(&variants))?;
@@ -94,11 +92,12 @@ impl Session {
         };
         if operators && found.as_ref().is_none_or(|outcome| outcome.finished) {
             live.go_on(found, "opat")?;
-            return self.tune_operators(&settings, &*backend, &paths, variants, &mut live);
+            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live);
         }
         let Some(outcome) = found else { return Ok(()) };
-        let tuned = variants.into_iter().next().map(|first| for_soc(first.graph, &soc));
-        self.conclude(tuned, outcome.finished, &settings, &mut live, |live| live.finish_subgraphs(&outcome))
+        self.conclude(tuned.with(&variants), outcome.finished, &settings, &mut live, |live| {
+            live.finish_subgraphs(&outcome)
+        })
     }
 
     /// Tunes the operators of the variants.
@@ -107,7 +106,7 @@ impl Session {
         settings: &Settings,
         backend: &dyn Backend,
         paths: &BankPaths,
-        variants: Vec<Variant>,
+        (mut variants, tuned): (Vec<Variant>, TunedGraph),
         live: &mut Live<'_>,
     ) -> Result<()> {
         let soc = backend.soc();
@@ -128,33 +127,32 @@ impl Session {
             cancel: &self.cancel,
         };
         let outcome = opat(&mut job, live)?;
-        let tuned = variants.into_iter().next().map(|first| annotated(for_soc(first.graph, soc), &outcome));
-        self.conclude(tuned, outcome.finished, settings, live, |live| live.finish_operators(&outcome))
+        if let Some(first) = variants.first_mut() {
+            tuned_graph::set_tilings(&mut first.graph, &outcome);
+        }
+        self.conclude(tuned.with(&variants), outcome.finished, settings, live, |live| live.finish_operators(&outcome))
     }
 
     /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
     /// leaves the bank and the report; a model would look whole.
     fn conclude(
         &self,
-        tuned: Option<Graph>,
+        tuned: Graph,
         finished: bool,
         settings: &Settings,
         live: &mut Live<'_>,
         publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
     ) -> Result<()> {
-        let written = match &tuned {
-            Some(graph) if finished => live.write_model(graph, settings),
-            _ => Ok(()),
-        };
+        let written = if finished { live.write_model(&tuned, settings) } else { Ok(()) };
         publish(live)?;
-        self.found().graph = tuned;
+        self.found().graph = Some(tuned);
         written?;
         if finished { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
-    fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<InputOptions> {
-        let mut options = settings.inputs.clone();
+    fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<ModelOptions> {
+        let mut options = settings.model.clone();
         let given = self.given();
         let names: Vec<_> = graph.inputs().map(|(_, node)| node.name.clone()).collect();
         if given.inputs.len() > names.len() {
@@ -212,37 +210,25 @@ fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
     variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
 }
 
-/// The graph with every input bound, once for every batch size asked for.
-fn variants(graph: &Graph, inputs: &InputOptions, settings: &Settings, soc: &Soc) -> Result<Vec<Variant>> {
-    let batches: Vec<Option<i64>> = match settings.batches.as_slice() {
+/// The graph with every input bound and then fused, once for every gear asked for; and as it was before it was fused,
+/// for the first.
+fn variants(graph: &Graph, inputs: &ModelOptions, settings: &Settings, soc: &Soc) -> Result<(Vec<Variant>, Graph)> {
+    let gears: Vec<Option<Gear>> = match settings.gears.as_slice() {
         [] => vec![None],
-        list => list.iter().copied().map(Some).collect(),
+        list => list.iter().cloned().map(Some).collect(),
     };
-    let one = |&batch: &Option<i64>| {
+    let mut first = None;
+    let mut variants = Vec::with_capacity(gears.len());
+    for gear in &gears {
         let mut graph = graph.clone();
-        frontend::bind_inputs(&mut graph, &InputOptions { batch, ..inputs.clone() })?;
+        let label = gear.as_ref().filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
+        frontend::bind_inputs(&mut graph, &ModelOptions { gear: gear.clone(), ..inputs.clone() })?;
         infer::infer(&mut graph)?;
         infer::require_static(&graph)?;
-        let lowered = lower(&graph, soc, &lowering(settings))?;
-        let label = batch.filter(|_| batches.len() > 1).map(|b| format!("@batch={b}")).unwrap_or_default();
-        Ok(Variant { label, graph, lowered })
-    };
-    batches.iter().map(one).collect()
-}
-
-/// A graph that says what it was tuned for.
-fn for_soc(mut graph: Graph, soc: &Soc) -> Graph {
-    graph.attrs.set(SOC_VERSION, Attr::Str(soc.name.clone()));
-    graph
-}
-
-/// The first variant's graph with the tilings of the tuned operators as attributes of their nodes.
-fn annotated(mut graph: Graph, outcome: &OpatOutcome) -> Graph {
-    for case in outcome.cases.iter().filter(|case| case.status.is_tuned()) {
-        let Ok(tiling) = serde_json::to_string(&case.after) else { continue };
-        for node in case.nodes.iter().filter(|node| node.variant == 0) {
-            graph.node_mut(node.id).attrs.set(TILING, Attr::Str(tiling.clone()));
-        }
+        let fused = graph_fusion(graph.clone())?;
+        first.get_or_insert(graph);
+        let lowered = lower(&fused, soc, &lowering(settings))?;
+        variants.push(Variant { label, graph: fused, lowered });
     }
-    graph
+    Ok((variants, first.unwrap_or_default()))
 }

@@ -3,7 +3,7 @@
 use super::settings::OpFilter;
 use super::{SkippedKernel, TunedNode};
 use crate::graph::{Graph, op};
-use crate::lower::Lowered;
+use crate::lower::{Lowered, STATED_TYPE};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
 
@@ -55,7 +55,8 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
             // A fused kernel is tuned for any of its nodes.
             cases[at].tune |= std::iter::once(&kernel.node).chain(&kernel.fused).any(|&id| {
                 let node = variant.graph.node(id);
-                let types = [node.op_type.as_str(), node.origin_type.as_str(), kernel.workload.op_type()];
+                let stated = node.attrs.str(STATED_TYPE).unwrap_or(&node.op_type);
+                let types = [node.op_type.as_str(), stated, node.origin_type.as_str(), kernel.workload.op_type()];
                 node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types)
             });
             let name = format!("{}{}", node.name, variant.label);

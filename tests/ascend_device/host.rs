@@ -1,6 +1,6 @@
 //! A program that hosts the library: what an unchanged client of CANN is.
 
-use aoe::frontend::{self, Framework, InputOptions};
+use aoe::frontend::{self, Framework, ModelOptions};
 use aoe::session;
 use aoe::status::{Result, Status};
 use std::path::Path;
@@ -28,7 +28,7 @@ fn host() {
 
 fn tuned(options: &[(&str, &str)]) -> Result<()> {
     session::initialize(options.iter().copied())?;
-    let graph = frontend::load_file(Path::new("ops.json"), Some(Framework::SingleOp), &InputOptions::default())?;
+    let graph = frontend::load_file(Path::new("ops.json"), Some(Framework::SingleOp), &ModelOptions::default())?;
     let session = session::session(session::create()?)?;
     session.set_graph(Some(graph))?;
     let outcome = session.tune([]);

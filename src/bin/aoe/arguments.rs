@@ -127,7 +127,8 @@ pub fn argument(spec: &'static OptionSpec) -> Arg {
         Kind::File => argument.value_name("FILE"),
         Kind::Path => argument.value_name("PATH"),
         Kind::Shapes => argument.value_name("SHAPES"),
-        Kind::IntegerList | Kind::Devices => argument.value_name("NUMBERS"),
+        Kind::IntegerList | Kind::IntegerLists | Kind::Devices => argument.value_name("NUMBERS"),
+        Kind::OutNodes => argument.value_name("NODES"),
         Kind::Text => argument.value_name("TEXT"),
         Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST).value_name("DIR"),
     }

@@ -34,6 +34,9 @@ impl Models {
             return Err(Error::UnsupportedOption { option: "om".to_owned(), reason });
         }
         let misused = |reason: &str| Err(Error::CommandLine { reason: reason.to_owned() });
+        if settings.get("weight").is_some() && settings.get("model").is_none() {
+            return misused("--weight belongs to the Caffe net of --model");
+        }
         match (settings.get("model"), settings.get("model_path"), settings.get("singleop")) {
             (Some(model), None, None) => Ok(Models::One(model.into())),
             (None, None, Some(file)) => Ok(Models::SingleOps(file.into())),

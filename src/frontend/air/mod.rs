@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `proto` | the messages |
 //! | `attr`, `tensor` | attributes, descriptions and constants, both ways |
-//! | `names` | the order of an operator's inputs |
+//! | `names`, `prototypes` | the names of an operator's inputs and outputs, and their order |
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
 //! | `write` | the way back, the same bytes each time |
@@ -17,6 +17,7 @@ mod attr;
 mod layout;
 mod names;
 mod proto;
+mod prototypes;
 mod read;
 mod tensor;
 #[cfg(test)]

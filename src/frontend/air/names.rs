@@ -4,6 +4,7 @@
 //! parser may leave out an optional input in the middle, so that the names alone tell which inputs
 //! there are; and GE looks inputs up by name, so that a written file has them.
 
+use super::prototypes::{numbered, prototype};
 use crate::graph::{Attr, Attrs, Node, Port};
 
 const INPUT_KEYS: &str = "_input_name_key";
@@ -18,61 +19,6 @@ const DYNAMIC: i64 = 2;
 
 /// More inputs than a prototype without dynamic ones has.
 const MAX_NAMED: usize = 64;
-
-/// One row: operator types, their inputs in order, their outputs.
-type Row = (&'static [&'static str], &'static [&'static str], &'static [&'static str]);
-
-/// The prototypes that are known here (GE's operator definitions, the main operators).
-const PROTOTYPES: &[Row] = &[
-    (&["Conv2D", "Conv2DV2", "Conv3D", "Conv3DV2", "DepthwiseConv2D"], &["x", "filter", "bias", "offset_w"], &["y"]),
-    (&["Conv2DTranspose", "Conv3DTranspose"], &["input_size", "x", "filter", "bias", "offset_w"], &["y"]),
-    (&["MatMul", "MatMulV2", "MatMulV3"], &["x1", "x2", "bias", "offset_w"], &["y"]),
-    (&["BatchMatMulV2", "BatchMatMulV3"], &["x1", "x2", "bias", "offset_w"], &["y"]),
-    (&["BatchMatMul"], &["x1", "x2"], &["y"]),
-    (&["LayerNorm"], &["x", "gamma", "beta"], &["y", "mean", "variance"]),
-    (&["BatchNorm"], &["x", "scale", "offset", "mean", "variance"], &["y", "batch_mean", "batch_variance"]),
-    (&["GatherV2"], &["x", "indices", "axis"], &["y"]),
-    (&["Transpose"], &["x", "perm"], &["y"]),
-    (&["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd"], &["x", "axes"], &["y"]),
-    (&["StridedSlice"], &["x", "begin", "end", "strides"], &["y"]),
-    (&["PadV3"], &["x", "paddings", "constant_values"], &["y"]),
-    (&["TransData"], &["src"], &["dst"]),
-    (&["Reshape"], &["x", "shape"], &["y"]),
-    (&["Add", "Sub", "Mul", "Div", "RealDiv", "Maximum", "Minimum", "Pow"], &["x1", "x2"], &["y"]),
-    (
-        &[
-            "Relu",
-            "Relu6",
-            "LeakyRelu",
-            "Elu",
-            "Sigmoid",
-            "Tanh",
-            "Gelu",
-            "Erf",
-            "Exp",
-            "Log",
-            "Sqrt",
-            "Rsqrt",
-            "Neg",
-            "Abs",
-            "Cast",
-            "Softplus",
-            "SoftmaxV2",
-            "LogSoftmaxV2",
-            "MaxPoolV3",
-            "AvgPoolV2",
-            "Flatten",
-            "Identity",
-            "GlobalAveragePool",
-        ],
-        &["x"],
-        &["y"],
-    ),
-];
-
-fn prototype(op_type: &str) -> Option<&'static Row> {
-    PROTOTYPES.iter().find(|(types, ..)| types.contains(&op_type))
-}
 
 /// Moves the inputs of an operator to the places that their names have in its prototype: the one the
 /// file states, else the one known here. Nothing moves where a name is not in it.
@@ -99,7 +45,10 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
             names.iter().map(String::as_str).collect()
         }
         (Some(_), _) => return None,
-        (None, _) => prototype(op_type)?.1.to_vec(),
+        (None, _) => {
+            let inputs = prototype(op_type)?.inputs;
+            inputs.iter().all(|name| !name.ends_with('*')).then(|| inputs.to_vec())?
+        }
     };
     if order.len().max(keys.len()).max(count) > MAX_NAMED {
         return None;
@@ -120,14 +69,17 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
 
 /// The attributes that name inputs and outputs, where the operator has none and its prototype is known.
 pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
-    let Some((_, inputs, outputs)) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
+    let Some(prototype) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
     let mut attrs = Vec::new();
     for (keys, values, names, count) in [
-        (INPUT_KEYS, INPUT_VALUES, inputs, node.inputs.len()),
-        (OUTPUT_KEYS, OUTPUT_VALUES, outputs, node.outputs.len()),
+        (INPUT_KEYS, INPUT_VALUES, prototype.inputs, node.inputs.len()),
+        (OUTPUT_KEYS, OUTPUT_VALUES, prototype.outputs, node.outputs.len()),
     ] {
-        if node.attrs.get(keys).is_none() && node.attrs.get(values).is_none() && count <= names.len() {
-            attrs.push((keys, Attr::Strs(names[..count].iter().map(|&n| n.to_owned()).collect())));
+        if node.attrs.get(keys).is_none()
+            && node.attrs.get(values).is_none()
+            && let Some(names) = numbered(names, count)
+        {
+            attrs.push((keys, Attr::Strs(names)));
             attrs.push((values, Attr::Ints((0..count as i64).collect())));
         }
     }

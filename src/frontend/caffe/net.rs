@@ -1,8 +1,8 @@
 //! The net that a prototxt describes: its inputs, and the layers that run at inference.
 
-use super::message::Reason;
-use super::text::Message;
 use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::prototext::Message;
+use crate::frontend::prototext::message::Reason;
 use crate::graph::{Shape, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 

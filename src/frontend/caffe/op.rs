@@ -1,10 +1,12 @@
 //! The graph under construction, and one layer of the net as a mapping rule sees it.
 
-use super::message::Reason;
 use super::net::Layer;
-use super::text::Message;
+use super::weights::{Weights, agreed};
 use crate::frontend::names::Names;
 use crate::frontend::onnx::MAX_DIM;
+use crate::frontend::prototext::Message;
+use crate::frontend::prototext::message::Reason;
+use crate::graph::infer::SHAPES_OF_INPUTS;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -22,12 +24,13 @@ pub struct Builder {
     names: Names,
     blobs: FxHashMap<String, Blob>,
     writes: usize,
+    weights: Option<Weights>,
 }
 
 impl Builder {
-    /// An empty graph of this name.
-    pub fn new(name: &str) -> Self {
-        Builder { graph: Graph::new(name), names: Names::default(), blobs: FxHashMap::default(), writes: 0 }
+    /// An empty graph of this name, for a net with these weights, where they are given.
+    pub fn new(name: &str, weights: Option<Weights>) -> Self {
+        Builder { graph: Graph::new(name), names: Names::default(), blobs: FxHashMap::default(), writes: 0, weights }
     }
 
     /// Adds an input of the net, under this name, that writes this blob.
@@ -64,13 +67,17 @@ pub struct Op<'b> {
     layer: &'b Layer<'b, 'b>,
     name: String,
     bottoms: Vec<Port>,
+    /// Blobs of the layer's weights that have found their place.
+    taken: usize,
+    mapped: bool,
 }
 
 impl<'b> Op<'b> {
     /// Opens a layer; what it reads was written by the layers before it.
     pub fn open(builder: &'b mut Builder, layer: &'b Layer<'b, 'b>) -> Result<Self> {
         let name = builder.names.claim(&layer.name);
-        let mut op = Op { builder, layer, name, bottoms: Vec::with_capacity(layer.bottoms.len()) };
+        let mut op =
+            Op { builder, layer, name, bottoms: Vec::with_capacity(layer.bottoms.len()), taken: 0, mapped: true };
         for blob in &layer.bottoms {
             match op.builder.blobs.get_mut(blob) {
                 Some(found) => {
@@ -146,8 +153,37 @@ impl<'b> Op<'b> {
         node
     }
 
+    /// The next blob of the layer's weights, whose role and shape are these as far as the net tells; the stated shape
+    /// where no weights are given.
+    fn blob(&mut self, role: &str, stated: Shape) -> Result<Shape> {
+        let Some(weights) = &self.builder.weights else { return Ok(stated) };
+        let (file, blobs) = (weights.place(), weights.of(&self.layer.name));
+        let index = self.taken;
+        let Some(blob) = blobs.get(index) else {
+            let reason = format!("{file} has {} blobs for it, none of which is its {role}", blobs.len());
+            return Err(self.error(reason));
+        };
+        let shape = agreed(&stated, blob).ok_or_else(|| {
+            let blob = Shape::new(blob.as_slice());
+            self.error(format!("its {role} has the shape {stated} in the net, but {blob} in {file}"))
+        })?;
+        self.taken += 1;
+        Ok(shape)
+    }
+
+    /// Ends the layer: all blobs of its weights must have found their place.
+    pub fn close(self) -> Result<()> {
+        let Some(weights) = self.builder.weights.as_ref().filter(|_| self.mapped) else { return Ok(()) };
+        let blobs = weights.of(&self.layer.name).len();
+        if blobs == self.taken {
+            return Ok(());
+        }
+        Err(self.error(format!("{} has {blobs} blobs for it, where the net asks for {}", weights.place(), self.taken)))
+    }
+
     /// Adds a weight; -1 stands for a size that follows from what the layer reads.
     pub fn weight(&mut self, role: &str, shape: Shape) -> Result<Port> {
+        let shape = self.blob(role, shape)?;
         let name = self.builder.names.claim(&format!("{}/{role}", self.name));
         self.builder.graph.add_const(name, TensorDesc::new(DataType::Float, shape), Constant::Opaque)
     }
@@ -191,10 +227,18 @@ impl<'b> Op<'b> {
         Ok(())
     }
 
-    /// Keeps a layer that no rule knows.
+    /// Keeps a layer that no rule knows. What it writes in place has the shape of what it reads; of other tops nothing
+    /// is known.
     pub fn keep_unmapped(&mut self) -> Result<()> {
+        self.mapped = false;
         let mut node = self.node(self.kind()).with_inputs(self.bottoms.iter().copied());
         node.mapped = false;
+        let bottoms = &self.layer.bottoms;
+        let read = |top: &String| bottoms.iter().position(|bottom| bottom == top).map_or(-1, |input| input as i64);
+        let like: Vec<i64> = self.tops().iter().map(read).collect();
+        if like.iter().any(|&input| input >= 0) {
+            node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(like));
+        }
         self.finish(node)
     }
 

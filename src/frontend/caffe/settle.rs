@@ -1,17 +1,17 @@
 //! Sizes of weights that follow from what a layer reads.
 
-use crate::graph::{Graph, Node, NodeId, Shape, infer};
+use crate::graph::{Graph, Node, NodeId, Shape, UNKNOWN_DIM, infer};
 use crate::status::{Error, Result};
 
 /// Completes the weights whose sizes follow from shapes that are known by now, and lets the shapes be checked with
-/// them. A weight whose layer reads what is still open stays open.
+/// them. A size of a weight that follows from what is still open stays open.
 ///
 /// Fails with [`Error::Graph`] that names the layer whose input cannot go with its parameters.
 pub fn settle(graph: &mut Graph) -> Result<()> {
     let mut completed = false;
     for index in 0..graph.len() {
         let node = graph.node(NodeId(index as u32));
-        let Some(x) = node.input(0).and_then(|port| graph.desc(port).shape.known().map(<[i64]>::to_vec)) else {
+        let Some(x) = node.input(0).and_then(|port| graph.desc(port).shape.dims().map(<[i64]>::to_vec)) else {
             continue;
         };
         let weights = weights(node, &x).map_err(|reason| {
@@ -23,8 +23,9 @@ pub fn settle(graph: &mut Graph) -> Result<()> {
             let Some(port) = port.filter(|port| graph.node(port.node).op_type == crate::graph::CONST) else { continue };
             let output = &mut graph.node_mut(port.node).outputs[port.output as usize];
             if output.shape.known().is_none() {
-                output.shape = fill(&output.shape, shape);
-                completed = true;
+                let filled = fill(&output.shape, shape);
+                completed |= filled != output.shape;
+                output.shape = filled;
             }
         }
     }
@@ -48,11 +49,11 @@ fn weights(node: &Node, x: &[i64]) -> Result<Vec<(usize, Vec<i64>)>, String> {
     Ok(match node.op_type.as_str() {
         "Conv2D" | "Conv3D" => {
             let (channels, groups) = (channels?, node.attrs.int("groups").unwrap_or(1).max(1));
-            if channels % groups != 0 {
+            if channels > 0 && channels % groups != 0 {
                 return Err(format!("{channels} channels do not divide into {groups} groups"));
             }
             let mut sizes = vec![-1; x.len()];
-            sizes[1] = channels / groups;
+            sizes[1] = if channels > 0 { channels / groups } else { UNKNOWN_DIM };
             vec![(1, sizes)]
         }
         "Deconvolution" => {
@@ -61,7 +62,9 @@ fn weights(node: &Node, x: &[i64]) -> Result<Vec<(usize, Vec<i64>)>, String> {
             vec![(1, sizes)]
         }
         "FullyConnection" => {
-            let inner = x[axis(node, x.len())?..].iter().try_fold(1i64, |n, &d| n.checked_mul(d));
+            let flat = &x[axis(node, x.len())?..];
+            let inner = flat.iter().try_fold(1i64, |n, &d| n.checked_mul(d));
+            let inner = if flat.contains(&UNKNOWN_DIM) { Some(UNKNOWN_DIM) } else { inner };
             let inner = inner.ok_or("the sizes multiply to more than 64 bits can count")?;
             vec![(1, vec![if node.attrs.bool("transpose") == Some(true) { inner } else { -1 }, inner])]
         }

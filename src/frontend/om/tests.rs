@@ -1,7 +1,7 @@
 //! The container: its bytes by offset, the way there and back, damage.
 
 use super::{Header, USER_INFO, encode_graph, read};
-use crate::frontend::{InputOptions, air, load_memory};
+use crate::frontend::{ModelOptions, air, load_memory};
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Shape, TensorDesc};
 use crate::status::Error;
 use prost::bytes::Bytes;
@@ -64,7 +64,7 @@ fn a_tuned_graph_comes_back_with_its_constants() {
     let value = |name: &str| back.node(back.find(name).unwrap()).value.clone();
     assert_eq!(value("w"), Some(Constant::Floats(vec![1.0, 2.0, 3.0])));
     assert_eq!(value("b"), Some(Constant::Floats(vec![4.0])));
-    let loaded = load_memory(&encode_graph(&graph).unwrap(), "file", None, &InputOptions::default()).unwrap();
+    let loaded = load_memory(&encode_graph(&graph).unwrap(), "file", None, &ModelOptions::default()).unwrap();
     assert_eq!(loaded.name, graph.name);
 }
 

@@ -1,7 +1,7 @@
 //! Descriptions as ATC takes them, and what is wrong with others.
 
 use super::{is_description, read};
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, ModelOptions, load_memory};
 use crate::graph::{Attr, Constant, DataType, Format, Graph};
 use crate::lower::{Settings, lower};
 use crate::soc::Soc;
@@ -36,7 +36,7 @@ fn an_operator_is_named_as_atc_names_its_file() {
 #[test]
 fn several_operators_stand_side_by_side_and_are_all_lowered() {
     let text = format!("[{0},{0}]", &ADD[1..ADD.len() - 1]);
-    let graph = load_memory(text.as_bytes(), "ops", None, &InputOptions::default()).unwrap();
+    let graph = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap();
     assert_eq!(graph.outputs().len(), 2);
     let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
     assert_eq!(lowered.kernels.len(), 2);
@@ -56,7 +56,7 @@ fn a_product_and_a_convolution_become_cube_work() {
     let window = r#"{"name": "strides", "type": "list_int", "value": [1, 1, 1, 1]}, {"name": "pads", "type": "list_int", "value": [0, 0, 0, 0]}, {"name": "data_format", "type": "string", "value": "NCHW"}"#;
     let conv = one("Conv2D", &[image, filter], window, image);
     for (text, macs) in [(product, 64 * 32 * 128), (conv, 64 * 3 * 4)] {
-        let graph = load_memory(text.as_bytes(), "ops", None, &InputOptions::default()).unwrap();
+        let graph = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap();
         let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
         let cube: Vec<_> = lowered.kernels.iter().filter_map(|k| k.workload.cube()).map(|c| c.macs()).collect();
         assert_eq!(cube, [macs]);
@@ -68,7 +68,7 @@ fn a_filter_whose_format_hides_its_sizes_is_refused_without_them() {
     let image = r#"{"format": "NCHW", "shape": [1, 3, 8, 8], "type": "float16"}"#;
     let filter = r#"{"format": "FRACTAL_Z", "shape": [1, 1, 16, 16], "type": "float16"}"#;
     let text = one("Conv2D", &[image, filter], "", image);
-    let error = load_memory(text.as_bytes(), "ops", None, &InputOptions::default()).unwrap_err().to_string();
+    let error = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("FRACTAL_Z") && error.contains("origin_shape"), "{error}");
 }
 
@@ -207,7 +207,7 @@ fn a_description_is_told_by_its_content() {
     let is = |text: &str| is_description(&Bytes::copy_from_slice(text.as_bytes()));
     assert!(is(ADD) && is(&format!("\u{feff}\n {ADD}")));
     assert!(!is("[{\"basic\": {}}, {\"OPAT\": {}}]") && !is("") && !is("{\"input_desc\": []}"));
-    let named = load_memory(ADD.as_bytes(), "ops", Some(Framework::SingleOp), &InputOptions::default()).unwrap();
+    let named = load_memory(ADD.as_bytes(), "ops", Some(Framework::SingleOp), &ModelOptions::default()).unwrap();
     assert_eq!(named.name, "ops");
 }
 
@@ -219,7 +219,7 @@ fn no_byte_that_is_cut_or_turned_around_makes_the_reader_panic() {
         for flip in [0x01, 0x10, 0x80] {
             let mut damaged = ADD.as_bytes().to_vec();
             damaged[at] ^= flip;
-            if let Ok(graph) = load_memory(&damaged, "ops", Some(Framework::SingleOp), &InputOptions::default()) {
+            if let Ok(graph) = load_memory(&damaged, "ops", Some(Framework::SingleOp), &ModelOptions::default()) {
                 graph.validate().unwrap();
             }
         }

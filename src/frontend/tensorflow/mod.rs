@@ -1,6 +1,6 @@
-//! TensorFlow's frozen graphs: `GraphDef` bytes to a [`Graph`] of Ascend operator types.
+//! TensorFlow's frozen graphs: a `GraphDef`, in binary form or as text, to a [`Graph`] of Ascend operator types.
 //!
-//! [`proto`] holds the messages, [`tensor`] reads shapes and constants, [`map`] the rules. Nodes come in any order and
+//! [`proto`] holds the messages, [`text`] makes them of a text, [`tensor`] reads shapes and constants, [`map`] the rules. Nodes come in any order and
 //! refer to each other by name; control edges say nothing about speed and are not kept.
 
 mod map;
@@ -8,6 +8,7 @@ mod proto;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use crate::graph::{Attr, CONST, DATA, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
@@ -21,16 +22,40 @@ const MAX_OUTPUTS: i64 = 1 << 16;
 /// Operators that run nothing and give nothing.
 const DROPPED: &[&str] = &["NoOp", "Assert", "ControlTrigger"];
 
-/// Reads a frozen graph, which gets this name.
+/// The bytes as text, where they are: the tag of a node's operator type is a control character.
+fn as_text(data: &Bytes) -> Option<&str> {
+    let text = std::str::from_utf8(data).ok()?;
+    let is_text = |c: char| !c.is_control() || c.is_whitespace();
+    (text.contains('{') && text.chars().all(is_text)).then_some(text)
+}
+
+/// Whether the bytes are a graph: the text of one, or protobuf whose first nodes have a name and an operator type.
+pub fn is_graph(data: &Bytes) -> bool {
+    if let Some(text) = as_text(data) {
+        return text::is_graph(text);
+    }
+    let Ok(file) = decode::<proto::Graph>(data.clone()) else { return false };
+    let is_node = |bytes: &Bytes| {
+        let Ok(node) = decode::<proto::Node>(bytes.clone()) else { return false };
+        let is_type = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '>' | '.');
+        !node.name.is_empty() && !node.op.is_empty() && node.op.chars().all(is_type)
+    };
+    !file.node.is_empty() && file.node.iter().take(8).all(is_node)
+}
+
+/// Reads a frozen graph in either form, which gets this name.
 ///
 /// Inputs are not bound and shapes not inferred; tensors carry what `_output_shapes` says of them. Fails with
 /// [`Error::Graph`] that names the node whose attributes or inputs make no sense.
 pub fn read(data: Bytes, name: &str) -> Result<Graph> {
     let fail = |reason: &str| {
-        let advice = "a frozen GraphDef in binary form is read: freeze a SavedModel first, and convert a text graph";
+        let advice = "a frozen GraphDef is read, in binary form or as text: freeze a SavedModel first";
         Error::graph(format!("graph `{name}`"), format!("{reason}; {advice}"))
     };
-    let file: proto::Graph = decode(data).map_err(|reason| fail(&reason))?;
+    let file = match as_text(&data) {
+        Some(text) => text::read(text, &format!("graph `{name}`"))?,
+        None => decode(data).map_err(|reason| fail(&reason))?,
+    };
     let mut nodes = Vec::with_capacity(file.node.len());
     for (index, bytes) in file.node.into_iter().enumerate() {
         let node: proto::Node = decode(bytes).map_err(|reason| fail(&format!("node {index}: {reason}")))?;

@@ -1,7 +1,7 @@
 //! Graphs of a few nodes, what becomes of them, and graphs that are damaged.
 
 use super::proto::{Dimension, Entry, Graph as File, List, Node as Def, Shape as Dims, Tensor, Value};
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, Gear, ModelOptions, load_memory};
 use crate::graph::{Constant, DataType, Graph, Node, infer};
 use crate::status::Result;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn flag(b: bool) -> Value {
     Value { b: Some(b), ..Value::default() }
 }
 
-fn text(s: &'static str) -> Value {
+fn text_value(s: &'static str) -> Value {
     Value { s: Some(s.into()), ..Value::default() }
 }
 
@@ -74,7 +74,7 @@ fn bytes(nodes: Vec<Bytes>) -> Vec<u8> {
 }
 
 fn load_bytes(bytes: &[u8], batch: Option<i64>) -> Result<Graph> {
-    let options = InputOptions { batch, ..InputOptions::default() };
+    let options = ModelOptions { gear: batch.map(Gear::Batch), ..ModelOptions::default() };
     load_memory(bytes, "test", Some(Framework::TensorFlow), &options)
 }
 
@@ -109,7 +109,7 @@ fn convolutions_keep_their_layout_and_pad_as_told() {
         ("Conv2D", [3, 3, 4, 8], "EXPLICIT", Some([0, 0, 2, 3, 0, 1, 0, 0]), "[2,6,4,8]"),
         ("DepthwiseConv2dNative", [3, 3, 4, 2], "SAME", None, "[2,5,5,8]"),
     ] {
-        let mut attrs = vec![strides(), ("padding", text(padding))];
+        let mut attrs = vec![strides(), ("padding", text_value(padding))];
         attrs.extend(explicit.map(|list| ("explicit_paddings", ints(&list))));
         let loaded = load(conv(op, &filter, &attrs));
         if expected == "grouped" {
@@ -125,7 +125,8 @@ fn convolutions_keep_their_layout_and_pad_as_told() {
 
 #[test]
 fn filters_lie_as_hwcn_for_channels_first_too() {
-    let mut nodes = conv("Conv2D", &[3, 3, 4, 8], &[("padding", text("SAME")), ("data_format", text("NCHW"))]);
+    let mut nodes =
+        conv("Conv2D", &[3, 3, 4, 8], &[("padding", text_value("SAME")), ("data_format", text_value("NCHW"))]);
     nodes[0] = placeholder(&[2, 4, 9, 9]);
     assert_eq!(shape(&load(nodes).unwrap(), "y"), "[2,8,9,9]");
 }
@@ -139,8 +140,8 @@ fn shapes_and_operator_types_of_single_operators() {
     #[rustfmt::skip]
     let cases: Vec<Case<'_>> = vec![
         ("Relu6", &[2, 3], None, vec![], "Relu6", "[2,3]"),
-        ("MaxPool", &[1, 9, 9, 4], None, vec![("ksize", ints(&[1, 3, 3, 1])), ("strides", ints(&[1, 2, 2, 1])), ("padding", text("SAME"))], "MaxPool", "[1,5,5,4]"),
-        ("AvgPool", &[1, 9, 9, 4], None, vec![("ksize", ints(&[1, 3, 3, 1])), ("strides", ints(&[1, 2, 2, 1])), ("padding", text("VALID"))], "AvgPool", "[1,4,4,4]"),
+        ("MaxPool", &[1, 9, 9, 4], None, vec![("ksize", ints(&[1, 3, 3, 1])), ("strides", ints(&[1, 2, 2, 1])), ("padding", text_value("SAME"))], "MaxPool", "[1,5,5,4]"),
+        ("AvgPool", &[1, 9, 9, 4], None, vec![("ksize", ints(&[1, 3, 3, 1])), ("strides", ints(&[1, 2, 2, 1])), ("padding", text_value("VALID"))], "AvgPool", "[1,4,4,4]"),
         ("MatMul", &[2, 3], Some(weight("k", &[5, 3])), vec![("transpose_b", flag(true))], "MatMulV2", "[2,5]"),
         ("BatchMatMulV2", &[7, 2, 3], Some(weight("k", &[7, 5, 3])), vec![("adj_y", flag(true))], "BatchMatMulV2", "[7,2,5]"),
         ("AddV2", &[2, 3], Some(weight("k", &[3])), vec![], "Add", "[2,3]"),
@@ -267,7 +268,7 @@ fn graphs_that_contradict_themselves_are_refused_by_name() {
 
 #[test]
 fn a_graph_with_any_byte_changed_or_cut_off_never_panics() {
-    let mut nodes = conv("Conv2D", &[3, 3, 4, 8], &[("strides", ints(&[1, 2, 2, 1])), ("padding", text("SAME"))]);
+    let mut nodes = conv("Conv2D", &[3, 3, 4, 8], &[("strides", ints(&[1, 2, 2, 1])), ("padding", text_value("SAME"))]);
     nodes.extend([list("k", &[1, 2]), def("z", "Mean", &["y", "k"], &[("keep_dims", flag(false))])]);
     let whole = bytes(nodes);
     load_bytes(&whole, None).unwrap();
@@ -289,5 +290,44 @@ proptest! {
         if let Ok(graph) = load_bytes(&noise, None) {
             graph.validate().unwrap();
         }
+    }
+}
+
+#[test]
+fn a_graph_in_text_is_the_same_as_in_binary_form() {
+    let text = r#"
+        node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+               attr { key: "shape" value { shape { dim { size: 2 } dim { size: 9 } dim { size: 9 } dim { size: 4 } } } } }
+        node { name: "w" op: "Const" attr { key: "value" value { tensor { dtype: DT_FLOAT
+               tensor_shape { dim { size: 3 } dim { size: 3 } dim { size: 4 } dim { size: 8 } } } } } }
+        node { name: "w/read" op: "Identity" input: "w" }
+        node { name: "y" op: "Conv2D" input: "x" input: "w/read"
+               attr { key: "strides" value { list { i: 1 i: 2 i: 2 i: 1 } } } attr { key: "padding" value { s: "SAME" } } }
+        node { name: "k" op: "Const" attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } }
+               tensor_content: "\001\000\000\000\002\000\000\000" } } } }
+        node { name: "z" op: "Mean" input: "y" input: "k" attr { key: "keep_dims" value { b: false } } }
+    "#;
+    let mut nodes = conv("Conv2D", &[3, 3, 4, 8], &[("strides", ints(&[1, 2, 2, 1])), ("padding", text_value("SAME"))]);
+    nodes.extend([list("k", &[1, 2]), def("z", "Mean", &["y", "k"], &[("keep_dims", flag(false))])]);
+    let read = load_bytes(text.as_bytes(), None).unwrap();
+    assert_eq!(format!("{read:?}"), format!("{:?}", load(nodes).unwrap()));
+    assert!(super::is_graph(&text.into()));
+}
+
+#[test]
+fn a_text_that_is_no_graph_is_refused_with_its_place() {
+    for (text, parts) in [
+        ("node { name: 'x' op: 'Relu'", vec!["line 1", "end of the file"]),
+        ("node {\n name: 'x' op: 7 }", vec!["node `x`", "line 2", "string in quotes"]),
+        ("node { name: 'x' op: 'P' attr { key: 'dtype' value { type: DT_ODD } } }", vec!["`x`", "`dtype`", "DT_ODD"]),
+        (
+            "node { name: 'k' op: 'Const' attr { key: 'value' value { tensor { dtype: DT_INT32 int_val: 3000000000 } } } }",
+            vec!["`k`", "3000000000"],
+        ),
+        ("node { name: '' op: 'Relu' }", vec!["node 0", "no name"]),
+        ("versions { producer: 1 }", vec!["no operator"]),
+    ] {
+        let message = load_bytes(text.as_bytes(), None).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| message.contains(part)), "{parts:?}: {message}");
     }
 }

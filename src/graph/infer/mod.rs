@@ -27,7 +27,7 @@ pub(crate) mod slice;
 mod tests;
 pub(crate) mod training;
 mod value;
-mod window;
+pub(crate) mod window;
 
 pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
 pub(crate) use value::Values;
@@ -42,6 +42,10 @@ use value::Value;
 /// Attribute of a `Data` node: the symbols of its dimensions ([`super::Attr::Strs`], one for each
 /// dimension, empty where the dimension has none).
 pub const DIM_NAMES: &str = "_dim_names";
+
+/// Attribute of a node of an unknown operator: for each output the input whose shape it has, -1 where that is not known
+/// ([`super::Attr::Ints`]).
+pub const SHAPES_OF_INPUTS: &str = "_aoe_shapes_of_inputs";
 
 /// More dimensions than any tensor on the device may have.
 const MAX_RANK: usize = 64;
@@ -70,21 +74,38 @@ pub fn infer(graph: &mut Graph) -> Result<()> {
 }
 
 /// Fails with [`Error::Dynamic`] that names the first tensor (in topological order) whose shape is not
-/// fully known. Outputs that nothing reads do not count, except a node's first.
+/// fully known. Outputs that nothing reads do not count, except the first of a node whose operator is known.
 pub fn require_static(graph: &Graph) -> Result<()> {
     let order = graph.validated_order()?;
-    let mut used: FxHashSet<Port> = graph.outputs().iter().copied().collect();
-    used.extend(graph.iter().flat_map(|(_, node)| node.inputs.iter().flatten()));
+    let read: FxHashSet<Port> = graph.iter().flat_map(|(_, node)| node.inputs.iter().flatten()).copied().collect();
+    let leaves: FxHashSet<Port> = graph.outputs().iter().copied().collect();
     for id in order {
         let node = graph.node(id);
         for (index, desc) in node.outputs.iter().enumerate() {
             let port = Port { node: id, output: index as u32 };
-            if desc.shape.known().is_none() && (index == 0 || used.contains(&port)) && node.op_type != "NetOutput" {
-                return Err(Error::Dynamic { tensor: graph.tensor_name(port), reason: why_unknown(node, desc) });
+            let counts = read.contains(&port) || is_known(node) && (index == 0 || leaves.contains(&port));
+            if desc.shape.known().is_none() && counts && node.op_type != "NetOutput" {
+                return Err(dynamic(graph, port));
             }
         }
     }
     Ok(())
+}
+
+/// Whether there is a rule for a node's operator.
+fn is_known(node: &Node) -> bool {
+    node.mapped && op::family(&node.op_type).is_some()
+}
+
+/// The error that a tensor has no static shape.
+pub(crate) fn dynamic(graph: &Graph, port: Port) -> Error {
+    let advice = if is_known(graph.node(port.node)) {
+        "give its value with input_shape, or the option for dynamic dimensions that fits"
+    } else {
+        "state the shape in the model, if its format can, or cut the network before the node with out_nodes"
+    };
+    let reason = why_unknown(graph.node(port.node), graph.desc(port));
+    Error::Dynamic { tensor: graph.tensor_name(port), reason, advice }
 }
 
 fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
@@ -94,8 +115,11 @@ fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
         let symbols = open.map(|(axis, (name, _))| format!(", dimension {axis} is `{name}`"));
         return symbols.fold(known, |text, symbol| text + &symbol);
     }
-    if op::family(&node.op_type).is_none() || !node.mapped {
-        return format!("{known}; operator type `{}` has no shape rule", node.op_type);
+    if !is_known(node) {
+        return format!(
+            "{known}; node `{}` is of type `{}`, for which there is no shape rule",
+            node.name, node.op_type
+        );
     }
     known
 }
@@ -112,7 +136,7 @@ impl Step {
         let node = graph.node(id);
         let call = Call::new(graph, node, values);
         let Some(family) = op::family(&node.op_type).filter(|_| node.mapped) else {
-            return Ok(Step { inferred: Inferred::default(), values: Vec::new(), constant: None });
+            return Ok(Step { inferred: stated(&call), values: Vec::new(), constant: None });
         };
         let inferred = (family.rule)(&call)?;
         let values = fold::fold(&call, &inferred.outputs, values);
@@ -134,6 +158,16 @@ impl Step {
         for (output, value) in self.values {
             values.insert(Port { node: id, output }, value);
         }
+    }
+}
+
+/// What a node of an unknown operator says of its outputs ([`SHAPES_OF_INPUTS`]).
+fn stated(call: &Call<'_>) -> Inferred {
+    let inputs = call.node.attrs.ints(SHAPES_OF_INPUTS).unwrap_or_default();
+    let like = |&input: &i64| usize::try_from(input).ok().and_then(|input| call.get(input)).cloned();
+    Inferred {
+        outputs: inputs.iter().map(|input| like(input).unwrap_or_else(TensorDesc::unknown)).collect(),
+        attrs: Vec::new(),
     }
 }
 

@@ -249,7 +249,7 @@ pub(crate) fn tile_with_axis(call: &Call<'_>) -> Inference {
 }
 
 /// Padding before and after each axis; `None` when it is not known.
-fn paddings(call: &Call<'_>, rank: usize) -> Result<Option<Vec<[i64; 2]>>, Reason> {
+pub(crate) fn paddings(call: &Call<'_>, rank: usize) -> Result<Option<Vec<[i64; 2]>>, Reason> {
     let from_input = call.get(1).is_some();
     let list = match call.node.attrs.get("paddings") {
         Some(crate::graph::Attr::IntLists(pairs)) if !from_input => pairs.concat(),

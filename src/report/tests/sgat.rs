@@ -136,9 +136,10 @@ fn the_full_report_tells_of_both_jobs_and_of_who_priced_what() {
         .collect();
     assert_eq!(sections, ["basic", "SGAT", "basic", "OPAT"]);
     let (before, after) = (both["before_us"].as_f64().unwrap(), both["after_us"].as_f64().unwrap());
-    assert!((before - subgraphs.before_us()).abs() < 1e-9);
+    // Times are reported to the nanosecond.
+    assert!((before - subgraphs.before_us()).abs() < 6e-4);
     let share = operators.after_us() / operators.before_us();
-    assert!((after - subgraphs.after_us() * share).abs() < 1e-9);
+    assert!((after - subgraphs.after_us() * share).abs() < 6e-4);
 
     let mut measured = outcome(true);
     measured.backend.name = "ascend".into();

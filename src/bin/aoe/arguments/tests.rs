@@ -36,6 +36,8 @@ fn sample(spec: &OptionSpec) -> &'static str {
         Kind::Flag => "true",
         Kind::Shapes => "x:1,3",
         Kind::IntegerList | Kind::Devices => "1,2",
+        Kind::IntegerLists => "1,2;3,4",
+        Kind::OutNodes => "node:0",
         Kind::Assignments => "k=v",
         Kind::File | Kind::Path | Kind::Job | Kind::Text => "a b/c.d",
     }
@@ -123,6 +125,8 @@ fn documented() -> String {
                 Kind::Shapes => "`name:1,3,224,224;...`".to_owned(),
                 Kind::IntegerList => "`1,2,4`".to_owned(),
                 Kind::Devices => "`0,1`".to_owned(),
+                Kind::IntegerLists => "`224,224;448,448`".to_owned(),
+                Kind::OutNodes => "`node:0;node2:1`".to_owned(),
                 Kind::Assignments => "`key=value`".to_owned(),
                 Kind::Text => "text".to_owned(),
             };

@@ -1,7 +1,7 @@
 //! Input that is damaged, contradictory or made to do harm.
 
 use super::*;
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, ModelOptions, load_memory};
 use proptest::prelude::*;
 
 fn small() -> Vec<u8> {
@@ -24,7 +24,7 @@ fn small() -> Vec<u8> {
 }
 
 fn load(bytes: &[u8]) -> Result<Graph> {
-    load_memory(bytes, "test", Some(Framework::Air), &InputOptions::default())
+    load_memory(bytes, "test", Some(Framework::Air), &ModelOptions::default())
 }
 
 /// Loads damaged bytes; what loads must be a graph that can be written.

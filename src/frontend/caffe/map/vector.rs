@@ -79,7 +79,9 @@ fn batch_norm(op: &mut Op) -> Result<()> {
     let (x, param) = (op.bottom()?, op.param("batch_norm_param")?);
     let mean = op.weight("mean", Shape::new([UNKNOWN_DIM]))?;
     let variance = op.weight("variance", Shape::new([UNKNOWN_DIM]))?;
-    let mut node = op.node("BNInference").with_inputs([x, mean, variance]);
+    // What the two are to be divided by.
+    let momentum = op.weight("momentum", Shape::new([1]))?;
+    let mut node = op.node("BNInference").with_inputs([x, mean, variance, momentum]);
     node.attrs.set("epsilon", Attr::Float(op.field(param.float("eps"))?.unwrap_or(1e-5)));
     node.attrs.set("use_global_stats", Attr::Bool(op.field(param.bool("use_global_stats"))?.unwrap_or(true)));
     op.finish(node)

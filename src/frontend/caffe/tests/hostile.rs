@@ -1,7 +1,7 @@
 //! Text that is damaged, contradictory or made to do harm.
 
 use super::{layer, load, net, refusal};
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, ModelOptions, load_memory};
 use proptest::prelude::*;
 
 fn small() -> String {
@@ -11,7 +11,7 @@ fn small() -> String {
 }
 
 fn load_bytes(bytes: &[u8]) {
-    if let Ok(graph) = load_memory(bytes, "test", Some(Framework::Caffe), &InputOptions::default()) {
+    if let Ok(graph) = load_memory(bytes, "test", Some(Framework::Caffe), &ModelOptions::default()) {
         graph.validate().unwrap();
     }
 }
@@ -54,7 +54,7 @@ fn text_that_is_no_protobuf_is_refused_with_its_line() {
         };
         assert!(message.contains(part), "{text:?}: {message}");
     }
-    let error = load_memory(&[0x0a, 0xff, 0xfe], "test", Some(Framework::Caffe), &InputOptions::default());
+    let error = load_memory(&[0x0a, 0xff, 0xfe], "test", Some(Framework::Caffe), &ModelOptions::default());
     assert!(error.unwrap_err().to_string().contains(".prototxt"));
 }
 

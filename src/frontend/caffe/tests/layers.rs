@@ -1,8 +1,10 @@
 //! What layers become.
 
 use super::{layer, load, named, net, refusal, shape};
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, Gear, ModelOptions, load_memory};
 use crate::graph::{Attr, infer};
+use crate::lower::{Settings, lower};
+use crate::soc::Soc;
 
 #[test]
 fn shapes_and_operator_types_of_single_layers() {
@@ -84,11 +86,11 @@ fn all_ways_to_declare_an_input_give_the_same_net() {
 #[test]
 fn open_dimensions_take_what_the_caller_gives() {
     let text = net(&[-1, 3, 8, 8], &layer("InnerProduct", "inner_product_param { num_output: 5 }"));
-    let options = InputOptions { batch: Some(4), ..InputOptions::default() };
+    let options = ModelOptions { gear: Some(Gear::Batch(4)), ..ModelOptions::default() };
     let graph = load_memory(text.as_bytes(), "test", Some(Framework::Caffe), &options).unwrap();
     assert_eq!(shape(&graph, "y"), "[4,5]");
     let text = format!("input: 'x' {}", layer("InnerProduct", "inner_product_param { num_output: 5 }"));
-    let options = InputOptions { shapes: vec![("x".into(), vec![2, 7])], ..InputOptions::default() };
+    let options = ModelOptions { shapes: vec![("x".into(), vec![2, 7])], ..ModelOptions::default() };
     let graph = load_memory(text.as_bytes(), "test", Some(Framework::Caffe), &options).unwrap();
     assert_eq!((shape(&graph, "y"), shape(&graph, "y/weights")), ("[2,5]".into(), "[5,7]".into()));
 }
@@ -139,12 +141,32 @@ fn a_crop_keeps_the_axes_before_its_own() {
 }
 
 #[test]
-fn unknown_layers_stay_under_their_own_type() {
-    let graph = load(&net(&[1, 3], &layer("MyLayer", "my_param { a: 1 }"))).unwrap();
+fn unknown_layers_stay_under_their_own_type_and_what_hangs_on_their_shape_is_named() {
+    let reader = "layer { name: 'z' type: 'ReLU' bottom: 'y' top: 'z' }";
+    let graph = load(&net(&[1, 3], &(layer("MyLayer", "my_param { a: 1 }") + reader))).unwrap();
     let node = named(&graph, "y");
     assert_eq!((node.op_type.as_str(), node.mapped), ("MyLayer", false));
     let message = infer::require_static(&graph).unwrap_err().to_string();
-    assert!(message.contains("MyLayer") && message.contains('y'), "{message}");
+    assert!(["MyLayer", "`y`", "out_nodes"].iter().all(|part| message.contains(part)), "{message}");
+}
+
+#[test]
+fn an_unknown_layer_in_place_has_the_shape_of_what_it_reads() {
+    let text = "layer { name: 'odd' type: 'Odd' bottom: 'x' top: 'x' } layer { name: 'odder' type: 'Odd' bottom: 'x' top: 'x' }
+        layer { name: 'z' type: 'ReLU' bottom: 'x' top: 'z' }";
+    let graph = load(&net(&[1, 3, 5, 7], text)).unwrap();
+    infer::require_static(&graph).unwrap();
+    assert_eq!([shape(&graph, "odd"), shape(&graph, "odder"), shape(&graph, "z")], ["[1,3,5,7]"; 3]);
+}
+
+#[test]
+fn an_unknown_layer_at_the_end_of_a_net_is_priced_by_what_it_reads() {
+    let graph = load(&net(&[1, 3, 5, 7], &layer("DetectionOutput", ""))).unwrap();
+    infer::require_static(&graph).unwrap();
+    let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
+    let read: Vec<_> = lowered.kernels.iter().filter_map(|kernel| kernel.workload.operands()).collect();
+    let [(inputs, [])] = read[..] else { panic!("one kernel that writes nothing known is expected") };
+    assert_eq!((inputs.len(), inputs[0].elements(), lowered.unmapped.len()), (1, 105, 1));
 }
 
 #[test]

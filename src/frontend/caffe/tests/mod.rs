@@ -2,13 +2,14 @@
 
 mod hostile;
 mod layers;
+mod weights;
 
-use crate::frontend::{Framework, InputOptions, load_memory};
+use crate::frontend::{Framework, ModelOptions, load_memory};
 use crate::graph::{Graph, Node};
 use crate::status::Result;
 
 pub fn load(text: &str) -> Result<Graph> {
-    load_memory(text.as_bytes(), "test", Some(Framework::Caffe), &InputOptions::default())
+    load_memory(text.as_bytes(), "test", Some(Framework::Caffe), &ModelOptions::default())
 }
 
 pub fn refusal(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use super::{Dim, Model, Value, encode, ints, node, single, value_info, weight};
 use crate::frontend::onnx::proto;
-use crate::frontend::{InputOptions, load_memory};
+use crate::frontend::{ModelOptions, load_memory};
 use proptest::prelude::*;
 use prost::bytes::Bytes;
 
@@ -29,7 +29,7 @@ fn resnet50() -> Vec<u8> {
 }
 
 fn load(bytes: &[u8]) -> crate::status::Result<crate::graph::Graph> {
-    load_memory(bytes, "test", None, &InputOptions::default())
+    load_memory(bytes, "test", None, &ModelOptions::default())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Model, Value, fed, ints, node, only, scalar, single, weight};
 use crate::frontend::onnx::proto;
-use crate::frontend::{InputOptions, load_memory};
+use crate::frontend::{ModelOptions, load_memory};
 use crate::graph::{Attr, Constant, DataType, Graph};
 
 fn read(opset: i64, op: &proto::Node, initializers: &[proto::Tensor]) -> Graph {
@@ -47,7 +47,7 @@ fn a_reduction_without_axes_covers_all_unless_it_says_otherwise() {
 fn softmax_before_opset_13_covers_all_axes_from_its_own_on() {
     let axes = |opset, attrs: &[(&str, Value)]| {
         let bytes = single(opset, &node("Softmax", &["x"], &["r"], attrs), &[]).bytes();
-        let graph = load_memory(&bytes, "test", None, &InputOptions::default()).unwrap();
+        let graph = load_memory(&bytes, "test", None, &ModelOptions::default()).unwrap();
         only(&graph, "SoftmaxV2").attrs.ints("axes").unwrap().to_vec()
     };
     assert_eq!(axes(11, &[]), [1, 2, 3]);
@@ -264,7 +264,7 @@ fn resizing_has_region_scales_and_sizes_where_they_are_meant() {
 #[test]
 fn a_global_maximum_is_a_reduction_over_space() {
     let bytes = single(17, &node("GlobalMaxPool", &["x"], &["r"], &[]), &[]).bytes();
-    let graph = load_memory(&bytes, "test", None, &InputOptions::default()).unwrap();
+    let graph = load_memory(&bytes, "test", None, &ModelOptions::default()).unwrap();
     let reduce = only(&graph, "ReduceMaxD");
     assert_eq!(reduce.attrs.ints("axes"), Some(&[2, 3][..]));
     assert_eq!(reduce.attrs.bool("keep_dims"), Some(true));

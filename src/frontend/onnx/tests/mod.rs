@@ -121,6 +121,14 @@ pub fn node(op_type: &str, inputs: &[&str], outputs: &[&str], attrs: &[(&str, Va
     }
 }
 
+impl proto::Node {
+    /// The same node under this name.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
+}
+
 impl Model {
     pub fn new(opset: i64) -> Self {
         Model { opset, graph: proto::Graph::default() }

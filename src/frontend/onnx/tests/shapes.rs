@@ -2,7 +2,7 @@
 
 use super::{Model, Value, ints, node, scalar, weight};
 use crate::frontend::onnx::proto;
-use crate::frontend::{InputOptions, load_memory};
+use crate::frontend::{ModelOptions, load_memory};
 use crate::graph::{infer, op};
 
 /// One operator over the inputs and constants below; the shapes of its results.
@@ -46,7 +46,7 @@ fn shapes(opset: i64, op: &proto::Node) -> String {
     for output in op.output.iter().filter(|o| !o.is_empty()) {
         model = model.output(output);
     }
-    let graph = load_memory(&model.bytes(), "test", None, &InputOptions::default())
+    let graph = load_memory(&model.bytes(), "test", None, &ModelOptions::default())
         .unwrap_or_else(|e| panic!("{} in opset {opset}: {e}", op.op_type));
     infer::require_static(&graph).unwrap_or_else(|e| panic!("{} in opset {opset}: {e}", op.op_type));
     for (_, node) in graph.iter() {

@@ -136,6 +136,9 @@ fn an_operator_without_a_rule_keeps_what_the_file_says_and_is_named_where_that_i
     let op = graph.find("op").unwrap();
     graph.node_mut(op).mapped = false;
     infer(&mut graph).unwrap();
+    require_static(&graph).unwrap();
+    graph.add(Node::new("reader", "Relu").with_inputs([Port::first(op)])).unwrap();
+    infer(&mut graph).unwrap();
     let message = require_static(&graph).unwrap_err().to_string();
     assert!(message.contains("`op`") && message.contains("MyOwnOperator"), "{message}");
     graph.node_mut(op).outputs[0] = TensorDesc::new(DataType::Float, Shape::new([9]));

@@ -1,15 +1,17 @@
-//! Protobuf's text format, as far as prototxt files use it: fields, nested messages, lists.
+//! Protobuf's text format, as Caffe's nets and TensorFlow's text graphs use it: fields, nested messages, lists.
 //!
 //! No schema is needed: a field is what its name and value say, and a reader asks a [`Message`] for the
-//! fields that it knows. Values are slices of the text, so a hostile file cannot grow by more than the
+//! fields that it knows ([`message`]). Values are slices of the text, so a hostile file cannot grow by more than the
 //! size of a [`Field`] for every two of its bytes; depth and size are bounded.
+
+pub mod message;
 
 use crate::status::{Error, Result};
 use std::borrow::Cow;
 
 /// Messages inside messages; a net's own nest four deep.
 const MAX_DEPTH: usize = 32;
-/// Largest text; prototxt files of known networks stay below one megabyte.
+/// Largest text; nets and graphs without their weights stay below one megabyte.
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// The fields of a message, in the order of the file.
@@ -32,8 +34,8 @@ pub struct Field<'a> {
 pub enum Value<'a> {
     /// A number, a truth value or the name of an enumeration's value, as written.
     Word(Cow<'a, str>),
-    /// A quoted string.
-    Text(String),
+    /// A quoted string; only a reader knows whether it is text or bytes.
+    Text(Vec<u8>),
     /// A message.
     Message(Message<'a>),
 }
@@ -41,7 +43,10 @@ pub enum Value<'a> {
 /// Reads a text; `place` names it in errors, which give the line too.
 pub fn parse<'a>(text: &'a str, place: &str) -> Result<Message<'a>> {
     if text.len() > MAX_BYTES {
-        return Err(Error::graph(place, format!("is larger than {} MiB, too large for a prototxt", MAX_BYTES >> 20)));
+        return Err(Error::graph(
+            place,
+            format!("is larger than {} MiB, too large for a network in text", MAX_BYTES >> 20),
+        ));
     }
     let mut parser = Parser { text, at: 0, line: 1, place };
     parser.message(None, 0)
@@ -165,7 +170,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Quoted strings; several in a row are one.
-    fn string(&mut self) -> Result<String> {
+    fn string(&mut self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         while let Some(quote @ ('"' | '\'')) = self.peek() {
             self.at += 1;
@@ -181,7 +186,7 @@ impl<'a> Parser<'a, '_> {
                 }
             }
         }
-        String::from_utf8(bytes).map_err(|_| self.error("a string is not UTF-8"))
+        Ok(bytes)
     }
 
     /// What follows a backslash.

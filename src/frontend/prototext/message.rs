@@ -1,6 +1,6 @@
 //! Asking a message for the fields that a reader knows.
 
-use super::text::{Field, Message, Value};
+use super::{Field, Message, Value};
 
 /// Why a field cannot be used; the caller knows where it stands.
 pub type Reason = String;
@@ -39,9 +39,19 @@ impl<'a> Message<'a> {
         self.one(name)?.map(Field::text).transpose()
     }
 
+    /// A string that need not be text.
+    pub fn bytes(&self, name: &str) -> Result<Option<&[u8]>, Reason> {
+        self.one(name)?.map(Field::bytes).transpose()
+    }
+
     /// Every string of this name.
     pub fn texts(&self, name: &str) -> Result<Vec<String>, Reason> {
         self.all(name).map(|field| field.text().map(str::to_owned)).collect()
+    }
+
+    /// Every truth value of this name.
+    pub fn bools(&self, name: &str) -> Result<Vec<bool>, Reason> {
+        self.all(name).map(Field::bool).collect()
     }
 
     /// The word of an enumeration, or its number.
@@ -79,7 +89,7 @@ impl<'a> Field<'a> {
     fn wrong(&self, wanted: &str) -> Reason {
         let found = match &self.value {
             Value::Word(word) => format!("`{}`", clipped(word)),
-            Value::Text(text) => format!("\"{}\"", clipped(text)),
+            Value::Text(text) => format!("\"{}\"", clipped(&String::from_utf8_lossy(text))),
             Value::Message(_) => "a message".to_owned(),
         };
         format!("`{}` is {found}, not {wanted} (line {})", self.name, self.line)
@@ -90,6 +100,10 @@ impl<'a> Field<'a> {
     }
 
     fn text(&self) -> Result<&str, Reason> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| format!("`{}` is not UTF-8 (line {})", self.name, self.line))
+    }
+
+    fn bytes(&self) -> Result<&[u8], Reason> {
         if let Value::Text(text) = &self.value { Ok(text) } else { Err(self.wrong("a string in quotes")) }
     }
 

@@ -1,0 +1,156 @@
+//! Models of every format, from the command line.
+
+use super::resnet50::{Caffe, TensorFlow, resnet50};
+use super::{Place, model, timeless};
+use serde_json::Value;
+
+/// A value without these fields, wherever they are.
+fn without(mut value: Value, names: &[&str]) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !names.contains(&key.as_str()));
+            fields.values_mut().for_each(|field| *field = without(field.take(), names));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without(item.take(), names)),
+        _ => {}
+    }
+    value
+}
+
+/// Results of tuning both subgraphs and operators, by the kind of job; where the tuned models lie is told.
+fn tuned(place: &Place, arguments: &[&str]) -> Vec<Value> {
+    let quick = ["--job_type=1,2", "--backend=simulator", "--max_tuning_count=8"];
+    place.run(&[&quick, arguments].concat()).expect(0, &[]);
+    let mut results = place.results();
+    results.sort_by_key(|result| result[1].get("OPAT").is_some());
+    results
+}
+
+#[test]
+fn one_network_is_one_result_in_caffe_tensorflow_and_onnx() {
+    for soc in ["--soc_version=Ascend910B2", "--soc_version=Ascend310P3"] {
+        let results = |file: &str, content: Option<String>| {
+            let place = Place::new();
+            let path = content.map_or_else(
+                || model(file),
+                |content| {
+                    std::fs::write(place.path(file), content).unwrap();
+                    file.to_owned()
+                },
+            );
+            let found = tuned(&place, &["-m", &path, soc]);
+            assert_eq!(found.len(), 2, "{file}: {found:#?}");
+            // Each format has names of its own.
+            found.into_iter().map(|result| without(timeless(result), &["op_name"])).collect::<Vec<_>>()
+        };
+        let expected = results("resnet50.onnx", None);
+        assert!(!expected[1][1]["OPAT"]["repo_modified_operators"].as_array().unwrap().is_empty(), "{expected:#?}");
+        assert_eq!(results("resnet50.prototxt", Some(resnet50(Caffe::new()))), expected, "Caffe {soc}");
+        // The bank knows a subgraph by the shapes that its framework states.
+        let keyless = |results: Vec<Value>| results.into_iter().map(|r| without(r, &["repo_key"])).collect::<Vec<_>>();
+        let found = results("resnet50.pbtxt", Some(resnet50(TensorFlow::new())));
+        assert_eq!(keyless(found), keyless(expected), "TensorFlow {soc}");
+    }
+}
+
+#[test]
+fn a_model_of_any_format_written_as_air_tunes_to_the_same_result() {
+    let tensor = |dims: &str| format!(r#"{{"format": "ND", "shape": [{dims}], "type": "float16"}}"#);
+    let (a, b, c) = (tensor("512,256"), tensor("256,1024"), tensor("512,1024"));
+    let ops = format!(
+        r#"[{{"op": "MatMulV2", "input_desc": [{a}, {b}], "output_desc": [{c}]}}, {{"op": "Relu", "input_desc": [{c}], "output_desc": [{c}]}}]"#
+    );
+    let unknown = "input: 'x' input_dim: [1, 8, 16, 16]
+        layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 16 kernel_size: 3 } }
+        layer { name: 'odd' type: 'Odd' bottom: 'c' top: 'c' }
+        layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'r' }
+        layer { name: 'boxes' type: 'DetectionOutput' bottom: 'r' top: 'boxes' }";
+    for (option, file, content) in [
+        ("-m", "net.prototxt", resnet50(Caffe::new())),
+        ("-m", "net.pbtxt", resnet50(TensorFlow::new())),
+        ("-m", "odd.prototxt", unknown.to_owned()),
+        ("--singleop", "ops.json", ops),
+        ("-m", "net.onnx", String::new()),
+    ] {
+        let first = Place::new();
+        match content.as_str() {
+            "" => drop(std::fs::copy(model("resnet50.onnx"), first.path(file)).unwrap()),
+            content => std::fs::write(first.path(file), content).unwrap(),
+        }
+        let stem = file.split('.').next().unwrap();
+        let output = format!("--output=out/{stem}");
+        let expected: Vec<_> = tuned(&first, &[option, file, &output]).into_iter().map(timeless).collect();
+        let written = first.path(&format!("out/{stem}.air"));
+        let again = Place::new();
+        let results: Vec<_> =
+            tuned(&again, &["-m", written.to_str().unwrap(), "--output=out/again"]).into_iter().map(timeless).collect();
+        assert_eq!(results, expected, "{file}");
+        let bytes = |path| std::fs::read(path).unwrap();
+        assert!(bytes(written) == bytes(again.path("out/again.air")), "{file} is written otherwise");
+    }
+}
+
+#[test]
+fn a_layer_that_is_not_known_is_named_and_the_others_are_tuned() {
+    let place = Place::new();
+    let net = "input: 'x' input_dim: [1, 8, 16, 16]
+        layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 16 kernel_size: 3 } }
+        layer { name: 'boxes' type: 'DetectionOutput' bottom: 'c' top: 'boxes' }";
+    std::fs::write(place.path("net.prototxt"), net).unwrap();
+    let answer = place.tune(&["-m", "net.prototxt"]).expect(0, &[]);
+    assert!(answer.stdout.contains("boxes") && answer.stdout.contains("DetectionOutput"), "{answer:#?}");
+    let reader = format!("{net} layer {{ name: 'r' type: 'ReLU' bottom: 'boxes' top: 'r' }}");
+    std::fs::write(place.path("read.prototxt"), reader).unwrap();
+    place.tune(&["-m", "read.prototxt"]).expect(1, &["`boxes`", "DetectionOutput", "out_nodes"]);
+    place.tune(&["-m", "read.prototxt", "--out_nodes=c:0"]).expect(0, &[]);
+    place.tune(&["-m", "read.prototxt", "--out_nodes=d:0"]).expect(2, &["EG0003", "out_nodes", "`d`"]);
+}
+
+#[test]
+fn every_gear_is_tuned_and_told_apart_by_name() {
+    let net = |dims: &str| {
+        format!(
+            "input: 'x' input_dim: [{dims}]
+            layer {{ name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param {{ num_output: 16 kernel_size: 3 }} }}"
+        )
+    };
+    for (dims, option, labels) in [
+        ("-1, 8, 16, 16", "--dynamic_batch_size=1,4", ["@batch=1", "@batch=4"]),
+        ("1, 8, -1, -1", "--dynamic_image_size=16,24;32,32", ["@image=16,24", "@image=32,32"]),
+        ("-1, 8, -1, 16", "--dynamic_dims=1,16;2,32", ["@dims=1,16", "@dims=2,32"]),
+    ] {
+        let place = Place::new();
+        std::fs::write(place.path("net.prototxt"), net(dims)).unwrap();
+        place.tune(&["-m", "net.prototxt", option]).expect(0, &[]);
+        let found = place.results().remove(0).to_string();
+        assert!(labels.iter().all(|label| found.contains(&format!("c{label}"))), "{option}: {found}");
+        // A single one binds the dimensions when the model is read, and once more when it is tuned.
+        let single = option.split_once(';').map_or_else(|| option.split_once(',').unwrap().0, |(first, _)| first);
+        place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
+    }
+    let place = Place::new();
+    std::fs::write(place.path("net.prototxt"), net("-1, 8, 16, 16")).unwrap();
+    place.tune(&["-m", "net.prototxt", "--dynamic_dims=1,2"]).expect(2, &["EG0003", "dynamic_dims", "2 values for 1"]);
+    let both = ["-m", "net.prototxt", "--dynamic_dims=1", "--dynamic_batch_size=1"];
+    place.tune(&both).expect(2, &["dynamic_dims", "dynamic_batch_size"]);
+}
+
+#[test]
+fn weights_that_contradict_the_net_are_named() {
+    let place = Place::new();
+    let net = "input: 'x' input_dim: [1, 8, 16, 16] layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c'
+        convolution_param { num_output: 16 kernel_size: 3 bias_term: false } }";
+    std::fs::write(place.path("net.prototxt"), net).unwrap();
+    // A NetParameter with one layer `c` and one blob of four sizes.
+    let weights = |cin: u8| {
+        let layer = [0x0a, 0x01, b'c', 0x3a, 0x08, 0x3a, 0x06, 0x0a, 0x04, 16, cin, 3, 3];
+        [&[0xa2, 0x06, layer.len() as u8][..], &layer].concat()
+    };
+    for (cin, status, said) in [(8, 0, &[][..]), (9, 1, &["`c`", "channels"])] {
+        std::fs::write(place.path("net.caffemodel"), weights(cin)).unwrap();
+        place.tune(&["-m", "net.prototxt", "--weight=net.caffemodel"]).expect(status, said);
+    }
+    place.tune(&["-m", "net.prototxt", "-w", "none.caffemodel"]).expect(1, &["EG0011", "none.caffemodel"]);
+    place.tune(&["-m", &model("resnet50.onnx"), "-w", "net.caffemodel"]).expect(2, &["weight", "Caffe"]);
+    place.tune(&["--model_path=.", "-w", "net.caffemodel"]).expect(2, &["--weight"]);
+}
