@@ -2,14 +2,16 @@
 
 use super::form::{Form, Knowledge};
 use super::json;
-use super::key::{Key, Unusable};
+use super::key::{Key, KeyMaker, Unusable};
 use super::lines::{Judged, Lines, by_parts};
 use super::reader::{Judge, LineReader, Mended, Notes, repeated, written_line};
 use super::side::Side;
 use crate::status::Result;
+use hashbrown::HashTable;
 use prost::bytes::Bytes;
-use rustc_hash::FxHashMap;
+use rustc_hash::FxBuildHasher;
 use serde_json::{Map, Value};
+use std::hash::BuildHasher;
 
 /// A usable record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +29,31 @@ pub struct Document {
     op_type: String,
     /// Its lines, with what there is to tell of them.
     pub lines: Lines<Record>,
-    by_key: FxHashMap<Key, usize>,
+    places: Places,
     /// For each line that stays, its shape or 0, see [`Reading::shape`](super::reader::Reading::shape).
     shapes: Vec<u64>,
+}
+
+/// Where the records of a file stand, by their keys, which stay with the records: in a million lines a table of those
+/// too is more memory than a processor's cache has.
+#[derive(Debug, Default)]
+struct Places(HashTable<usize>);
+
+impl Places {
+    fn of(&self, key: &Key, lines: &Lines<Record>) -> Option<usize> {
+        let is_it = |place: &usize| lines.record(*place).is_some_and(|record| record.key == *key);
+        self.0.find(hash(key), is_it).copied()
+    }
+
+    /// Adds the place of a record whose key has none.
+    fn insert(&mut self, place: usize, lines: &Lines<Record>) {
+        let hash_at = |place: &usize| lines.record(*place).map_or(0, |record| hash(&record.key));
+        self.0.insert_unique(hash_at(&place), place, hash_at);
+    }
+}
+
+fn hash(key: &Key) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 /// A record with what else matters when it is judged.
@@ -45,28 +69,25 @@ struct Parsed {
 impl Document {
     /// Reads a file. Never fails: what cannot be used is left out and named in the lines' findings.
     pub fn parse(form: Form, op_type: &str, content: &Bytes, side: &Side) -> Document {
+        let lines: Vec<_> = Lines::<Record>::split(content).collect();
         let mut document = Document {
             form,
             op_type: op_type.to_owned(),
             lines: Lines::default(),
-            by_key: FxHashMap::default(),
+            places: Places(HashTable::with_capacity(lines.len())),
             shapes: Vec::new(),
         };
-        let lines: Vec<_> = Lines::<Record>::split(content).collect();
         let parsed = by_parts(&lines, |lines| {
-            let mut reader = LineReader::new(form, op_type);
-            lines.iter().map(|line| parse_line(&mut reader, line, side)).collect::<Vec<_>>()
+            let (mut reader, mut maker) = (LineReader::new(form, op_type), KeyMaker::default());
+            lines.iter().map(|line| parse_line(&mut reader, &mut maker, line, side)).collect::<Vec<_>>()
         });
         let keys = parsed.iter().flatten().flatten().map(|parsed| parsed.record.key.bytes());
         let judge = Judge::new(form, side, keys);
-        document.by_key.reserve(lines.len());
         for (index, (line, parsed)) in lines.into_iter().zip(parsed.into_iter().flatten()).enumerate() {
             let shape = parsed.as_ref().map_or(0, |parsed| parsed.shape);
             let judged = parsed.and_then(|parsed| document.judge(parsed, &judge));
-            let key = judged.as_ref().ok().map(|j| j.record.key.clone());
-            let place = document.lines.take(index + 1, content.slice_ref(line), judged);
-            if let Some((key, place)) = key.zip(place) {
-                document.by_key.insert(key, place);
+            if let Some(place) = document.lines.take(index + 1, content.slice_ref(line), judged) {
+                document.places.insert(place, &document.lines);
                 document.set_shape(place, shape);
             }
         }
@@ -75,7 +96,7 @@ impl Document {
 
     fn judge(&self, parsed: Parsed, judge: &Judge<'_>) -> Result<Judged<Record>, Unusable> {
         let Parsed { record, notes, mended, .. } = parsed;
-        if self.by_key.contains_key(&record.key) {
+        if self.place(&record.key).is_some() {
             return Err(repeated());
         }
         let remark = judge.judge(&notes)?.map(str::to_owned);
@@ -84,7 +105,11 @@ impl Document {
 
     /// The knowledge recorded for a key.
     pub fn get(&self, key: &Key) -> Option<&Knowledge> {
-        self.lines.record(*self.by_key.get(key)?).map(|r| &r.knowledge)
+        self.lines.record(self.place(key)?).map(|r| &r.knowledge)
+    }
+
+    fn place(&self, key: &Key) -> Option<usize> {
+        self.places.of(key, &self.lines)
     }
 
     /// All usable records, in file order.
@@ -111,13 +136,13 @@ impl Document {
     pub fn adopt(&mut self, other: &Document, place: usize) {
         let (Some(text), Some(record)) = (other.lines.text(place), other.lines.record(place)) else { return };
         let shape = other.shape(place);
-        let old = self.by_key.get(&record.key).copied();
+        let old = self.place(&record.key);
         // Lines of one shape have the same fields; of a line whose shape is known the id is right.
         let is_whole = shape != 0 && old.is_none_or(|old| self.shape(old) == shape);
         let text = if is_whole { text.clone() } else { self.combined(text, old, &record.key).into() };
         let place = self.lines.put(old, text, record.clone());
         if old.is_none() {
-            self.by_key.insert(record.key.clone(), place);
+            self.places.insert(place, &self.lines);
         }
         self.set_shape(place, if is_whole { shape } else { 0 });
     }
@@ -135,21 +160,23 @@ impl Document {
 
     /// Writes a record: in place of the one with its key, whose unknown fields stay, else at the end.
     pub fn put(&mut self, key: &Key, info: &Value, knowledge: Knowledge) -> Result<()> {
-        let index = self.by_key.get(key).copied();
+        let index = self.place(key);
         let old = index.and_then(|i| self.lines.text(i)).and_then(|text| serde_json::from_slice(text).ok());
         let mut fields: Map<String, Value> = old.unwrap_or_default();
         fields.entry("info_dict").or_insert_with(|| info.clone());
         let text = written_line(self.form, &self.op_type, key, &knowledge, fields)?;
         let place = self.lines.put(index, text, Record { key: key.clone(), knowledge });
-        self.by_key.insert(key.clone(), place);
+        if index.is_none() {
+            self.places.insert(place, &self.lines);
+        }
         self.set_shape(place, 0);
         Ok(())
     }
 }
 
-fn parse_line(reader: &mut LineReader<'_>, line: &[u8], side: &Side) -> Result<Parsed, Unusable> {
+fn parse_line(reader: &mut LineReader<'_>, maker: &mut KeyMaker, line: &[u8], side: &Side) -> Result<Parsed, Unusable> {
     let reading = reader.read(line)?;
-    let key = reading.key();
+    let key = maker.key(reading.key);
     let (notes, mended) = reading.notes(side)?;
     let (knowledge, mended, shape) = match mended {
         Some(Mended { knowledge, text }) => (knowledge, Some(text), 0),

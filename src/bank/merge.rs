@@ -184,29 +184,39 @@ fn check_target(into: &Path, job: Option<&Job>) -> Result<()> {
 struct Given {
     document: Document,
     side: Side,
+    /// What was found wrong in it.
+    warnings: Vec<String>,
 }
 
 impl Job {
     fn run(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
-        let read = |paths: &[PathBuf], warnings: &mut Vec<String>| -> Result<Vec<Given>> {
-            paths.iter().map(|path| self.read(path, warnings)).collect()
-        };
-        let built_in = read(&self.built_in, &mut outcome.warnings)?;
-        let sources = read(&self.sources, &mut outcome.warnings)?;
+        std::thread::scope(|scope| {
+            // Meanwhile the target is locked and read.
+            let given = scope.spawn(|| self.read_given());
+            let merged = self.file(&self.target).rewrite(transaction, |document, side| {
+                let (built_in, sources) = given.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                let given = built_in.iter().chain(&sources);
+                outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
+                let mut merging = Merging { document, side, built_in: &built_in, outcome };
+                for source in &sources {
+                    merging.take_in(source);
+                }
+                Ok(())
+            })?;
+            outcome.warnings.extend(merged.warnings);
+            outcome.changed.extend(merged.changed.then(|| self.target.clone()));
+            Ok(())
+        })
+    }
+
+    /// Reads what the built-in bank and the sources have.
+    fn read_given(&self) -> Result<(Vec<Given>, Vec<Given>)> {
+        let read = |paths: &[PathBuf]| paths.iter().map(|path| self.read(path)).collect::<Result<Vec<_>>>();
+        let (built_in, sources) = (read(&self.built_in)?, read(&self.sources)?);
         for (path, source) in self.sources.iter().zip(&sources) {
             self.check_parts(path, &source.document)?;
         }
-        let target = self.file(&self.target);
-        let merged = target.rewrite(transaction, |document, side| {
-            let mut merging = Merging { document, side, built_in: &built_in, outcome };
-            for source in &sources {
-                merging.take_in(source);
-            }
-            Ok(())
-        })?;
-        outcome.warnings.extend(merged.warnings);
-        outcome.changed.extend(merged.changed.then(|| self.target.clone()));
-        Ok(())
+        Ok((built_in, sources))
     }
 
     /// A record that says which part it is for belongs into a bank of that part.
@@ -232,12 +242,12 @@ impl Job {
         BankFile::at(&Disk, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
     }
 
-    fn read(&self, path: &Path, warnings: &mut Vec<String>) -> Result<Given> {
+    fn read(&self, path: &Path) -> Result<Given> {
         let file = self.file(path);
         let (document, side) =
             file.read()?.ok_or_else(|| Error::file("read", path, "there is no such file".to_owned()))?;
-        warnings.extend(file.findings(&document));
-        Ok(Given { document, side })
+        let warnings = file.findings(&document);
+        Ok(Given { document, side, warnings })
     }
 }
 

@@ -1,6 +1,8 @@
 //! Reading a bank file of any size: several threads, each a piece of the file at a time.
 
-use super::table::{Packed, Table, Template};
+use super::packed::{Kept, Packed};
+use super::table::Table;
+use super::template::Template;
 use crate::bank::form::Form;
 use crate::bank::json::to_sorted_text;
 use crate::bank::key::Unusable;
@@ -53,10 +55,8 @@ pub fn load_by(piece: u64, file: &File, form: Form, op_type: &str, side: &Side) 
     let bytes = file.metadata()?.len();
     let templates = Templates::default();
     let pieces = read_pieces(piece, file, bytes, || Worker::new(form, op_type, side, &templates))?;
-    let records = pieces.iter().map(|piece| piece.notes.len()).sum();
-    let packed = Table::bytes_of(pieces.iter().map(|piece| &piece.packed));
     let templates = templates.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut table = Table::with_capacity(records, packed, templates);
+    let mut table = Table::with_room(pieces.iter().map(|piece| &piece.packed), templates)?;
     let keys = pieces.iter().flat_map(|piece| piece.packed.iter().map(|record| record.key));
     let judge = Judge::new(form, side, keys);
     let mut findings = Vec::new();
@@ -188,7 +188,7 @@ struct Templates(Mutex<Vec<Template>>);
 
 impl Templates {
     /// The number of a template; `None` where there are too many for it to be worth one.
-    fn number(&self, template: Template) -> Option<u16> {
+    fn number(&self, template: Template) -> Option<Kept> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let place = known.iter().position(|other| *other == template).unwrap_or(known.len());
         if place == known.len() {
@@ -197,7 +197,7 @@ impl Templates {
             }
             known.push(template);
         }
-        u16::try_from(place).ok()
+        u16::try_from(place).ok().map(Kept)
     }
 }
 
@@ -207,7 +207,7 @@ struct Worker<'w> {
     side: &'w Side,
     templates: &'w Templates,
     /// The template of the last skeleton.
-    last: (u64, Option<u16>),
+    last: (u64, Option<Kept>),
 }
 
 impl<'w> Worker<'w> {
@@ -245,7 +245,7 @@ impl<'w> Worker<'w> {
             if skeleton.number != self.last.0 {
                 self.last = (skeleton.number, self.templates.number(Template::new(&skeleton.knowledge_texts())));
             }
-            if self.last.1.is_some_and(|template| packed.push(reading.key, template, tokens)) {
+            if self.last.1.is_some_and(|template| packed.push_tokens(reading.key, template, tokens)) {
                 return Ok(notes);
             }
         }

@@ -4,13 +4,16 @@
 //! seen by opening another. In return nothing in it ever changes, so that any number of threads look up
 //! without a lock, and whoever holds an answer keeps it.
 
+mod keys;
 mod load;
+mod packed;
 mod table;
+mod template;
 
 #[cfg(test)]
 mod tests;
 
-pub use table::Found;
+pub use template::Found;
 
 use super::disk::Disk;
 use super::file::BankFile;

@@ -2,10 +2,11 @@
 
 use super::describe;
 use super::kind::Kind;
-use super::record::{FIELDS, PART_FIELD, Record};
+use super::record::{PART_FIELD, Record};
 use super::source::{Line, Source};
 use crate::bank::json;
 use crate::bank::lines::trim;
+use crate::bank::reader::FIELDS;
 use crate::status::{Error, Result};
 use serde_json::{Map, Value};
 

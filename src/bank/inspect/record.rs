@@ -6,12 +6,10 @@ use crate::bank::form::{Form, Knowledge};
 use crate::bank::json;
 use crate::bank::key::{Key, Unusable};
 use crate::bank::lines::trim;
+use crate::bank::reader::{Fields, short};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use serde_json::{Map, Value};
-
-/// The fields of a record.
-pub const FIELDS: [&str; 5] = ["id", "info_dict", "knowledge", "op", "version"];
 
 /// Field of ours beside CANN's five: the part that a record is for, in a file that holds those of several.
 pub const PART_FIELD: &str = "soc_cores";
@@ -76,20 +74,11 @@ impl Record {
     /// Reads a line.
     pub fn parse(line: &[u8]) -> Result<Record, Fault> {
         let damaged = |reason: String| Fault::Damaged(reason);
-        let value: Value = serde_json::from_slice(trim(line)).map_err(|e| damaged(e.to_string()))?;
-        let Value::Object(mut fields) = value else { return Err(damaged("the line is no JSON object".into())) };
-        let mut take = |name: &str| fields.remove(name).ok_or_else(|| damaged(format!("`{name}` is missing")));
-        let [id, info, knowledge, op, version] = FIELDS.map(&mut take);
-        let (id, info, knowledge, op, version) = (id?, info?, knowledge?, op?, version?);
-        let number = |name: &str, value: &Value| {
-            value.as_u64().ok_or_else(|| damaged(format!("`{name}` cannot be {}", short(value))))
-        };
+        let Fields { id, info, knowledge, op, version, others } = Fields::parse(trim(line)).map_err(damaged)?;
         let object = |name: &str, value: Value| match value {
             Value::Object(fields) => Ok(fields),
             other => Err(damaged(format!("`{name}` is no JSON object but {}", short(&other)))),
         };
-        let (id, version) = (number("id", &id)?, number("version", &version)?);
-        let op = op.as_str().ok_or_else(|| damaged(format!("`op` cannot be {}", short(&op))))?.to_owned();
         let (info, knowledge) = (object("info_dict", info)?, object("knowledge", knowledge)?);
         let form = form_of(&op, &info);
         if form == Form::Unknown {
@@ -98,7 +87,7 @@ impl Record {
         let info = Value::Object(info);
         let key = key_of(form, &info)?;
         let Value::Object(info) = info else { return Err(damaged("`info_dict` is no JSON object".into())) };
-        Ok(Record { op, id, version, info, knowledge, others: fields, form, key })
+        Ok(Record { op, id, version, info, knowledge, others, form, key })
     }
 
     /// Microseconds that the record itself states, as exported ones do.
@@ -168,9 +157,4 @@ pub fn id_of(line: &[u8], op: Option<&str>) -> Result<u32, String> {
         });
     }
     key_of(form, info).map(|key| key.id()).map_err(|why| why.to_string())
-}
-
-/// A value in a message, which may be of any length.
-fn short(value: &Value) -> String {
-    json::cut(&value.to_string())
 }

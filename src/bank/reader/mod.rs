@@ -3,12 +3,14 @@
 //! A line is read by way of a JSON value, or, where one like it was read before, by its skeleton: the same
 //! texts with other numbers between them. Both ways give the same, but for the time they take.
 
+mod fields;
 mod mend;
 mod skeleton;
 
 #[cfg(test)]
 mod tests;
 
+pub use fields::{FIELDS, Fields, short};
 pub use mend::{Mended, written_line};
 pub use skeleton::{Skeleton, Token};
 
@@ -98,25 +100,17 @@ impl<'a> LineReader<'a> {
     }
 
     fn read_value(&self, line: &[u8]) -> Result<General, Unusable> {
-        let damaged = |reason: String| Unusable::Damaged(reason);
-        let mut value: Value = serde_json::from_slice(line).map_err(|e| damaged(e.to_string()))?;
-        let fields = json::object(&value, "the line").map_err(damaged)?;
-        let field = |name: &str| json::field(fields, name).map_err(damaged);
-        let (id, info, knowledge) = (field("id")?, field("info_dict")?, field("knowledge")?);
-        let op = field("op")?.as_str().ok_or_else(|| damaged("`op` is no string".into()))?;
-        let id = id.as_u64().ok_or_else(|| damaged(format!("`id` cannot be {id}")))?;
-        let version = field("version")?;
-        let version = version.as_u64().ok_or_else(|| damaged(format!("`version` cannot be {version}")))?;
+        let Fields { id, info, knowledge, op, version, .. } = Fields::parse(line).map_err(Unusable::Damaged)?;
         if op != self.op_type {
             return Err(Unusable::Foreign(format!("`op` is {op:?}, the file is one of {}", self.op_type)));
         }
         if !self.form.reads_version(version) {
             return Err(Unusable::Foreign(format!("version {version} is later than this library")));
         }
-        let key = self.form.key(info)?.bytes().to_vec();
-        self.form.knowledge(knowledge)?;
+        let key = self.form.key(&info)?.bytes().to_vec();
+        self.form.knowledge(&knowledge)?;
         let is_complete = self.form.knowledge_fields().iter().all(|name| knowledge.get(name).is_some());
-        Ok(General { key, id, is_complete, knowledge: value["knowledge"].take() })
+        Ok(General { key, id, is_complete, knowledge })
     }
 }
 

@@ -1,5 +1,7 @@
 //! An index says what the files say.
 
+mod table;
+
 use super::load::load_by;
 use super::{Index, Part};
 use crate::bank::Disk;
