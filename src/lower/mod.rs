@@ -3,7 +3,7 @@
 //! What a node becomes follows from the kind of its operator type ([`crate::graph::op::Kind`]): `cube`
 //! lowers products and convolutions, `vector` elementwise work and reductions, `movement` the rest.
 //! Sizes come from the same readings of a node that shape inference uses, so the two cannot disagree.
-//! Before that, [`graph_fusion`] does to a graph what CANN's graph fusion does at inference.
+//! Before that, [`graph_fusion()`] does to a graph what CANN's graph fusion does at inference.
 
 mod batch;
 mod collapse;
