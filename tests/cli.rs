@@ -334,7 +334,11 @@ fn what_cannot_be_tuned_is_named_and_nothing_is_called_finished() {
         (&["--model", &resnet, "--job-tpye=2"], 2, &["EG0000", "--job-tpye", "--job_type"]),
         (&["--model", &resnet, "-j", "2", "--input_shape=nosuch:1,2"], 2, &["EG0003", "nosuch"]),
         (&["--model", &resnet, "-j", "2", "--soc_version=Ascend1"], 2, &["EG0003", "Ascend1"]),
-        (&["--model", &resnet, "-j", "1", "--reload"], 2, &["EG0003", "reload", "aoe_workspace"]),
+        (
+            &["--model", &resnet, "-j", "1", "--reload", "--backend=simulator"],
+            2,
+            &["EG0003", "reload", "aoe_workspace"],
+        ),
         (&["--model", &resnet, "-j", "gdat"], 1, &["not supported"]),
         (&["--singleop=op.json", "-j", "2"], 1, &["EG0011", "op.json"]),
         (&["--model", &resnet, "-j", "2", "--backend=ascend"], 1, &["EG0012", "ascend"]),

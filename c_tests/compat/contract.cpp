@@ -50,7 +50,17 @@ TEST(calls_before_initialise_say_so_and_write_nothing) {
     CHECK(ge::SavedGraphs() == 0);
 }
 
-TEST(full_cycles_repeat) {
+static int entries_of(const char *path) {
+    int count = 0;
+    DIR *directory = opendir(path);
+    CHECK(directory != nullptr);
+    while (readdir(directory) != nullptr) count++;
+    closedir(directory);
+    return count;
+}
+
+TEST(full_cycles_repeat_and_leave_neither_threads_nor_open_files) {
+    int threads = 0, files = 0;
     for (int cycle = 0; cycle < 20; cycle++) {
         EXPECT(AOE_SUCCESS, tuner().initialize(cycle % 2 == 0 ? operators : Options({{"job_type", "2"}, {"device", "0"}})));
         const uint64_t session = new_session(), leaked = new_session();
@@ -60,7 +70,9 @@ TEST(full_cycles_repeat) {
         EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
         FINALIZE_WITH_SESSIONS(tuner());
         EXPECT(AOE_ERROR_UNINITIALIZED, tuner().destroy_session(leaked));
+        if (cycle == 4) threads = entries_of("/proc/self/task"), files = entries_of("/proc/self/fd");
     }
+    CHECK(entries_of("/proc/self/task") == threads && entries_of("/proc/self/fd") == files);
 }
 
 TEST(a_session_tunes_again_and_with_another_graph) {
@@ -215,6 +227,28 @@ TEST(options_of_the_environment_stand_behind_the_clients) {
     EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "AOE_TUNING_OPTIONS: `seed`", tuner().initialize(operators));
     setenv("AOE_TUNING_OPTIONS", "sead=1", 1);
     EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "`seed`", tuner().initialize(operators));
+}
+
+TEST(a_simulator_that_nobody_asked_for_is_told) {
+    unsetenv("AOE_TUNING_OPTIONS");
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "2"}, {"max_tuning_count", "8"}}));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    EXPECT_NAMED(AOE_SUCCESS, "warning: backend simulator (chosen by auto", tuner().tuning_graph(session, {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(a_tuned_model_is_written_for_who_says_where_to) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, slashes()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    CHECK(access("aoe_workspace", F_OK) != 0);
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {{"output", "tuned"}}));
+    CHECK(access("tuned.air", F_OK) == 0 && access("tuned.om", F_OK) == 0);
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {{"tuned_model", "on"}}));
+    CHECK(access("aoe_workspace", F_OK) == 0);
+    FINALIZE_WITH_SESSIONS(tuner());
 }
 
 TEST(messages_go_where_cann_sends_them) {

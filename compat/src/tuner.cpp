@@ -104,7 +104,8 @@ int32_t initialize(const cann::Options *options) {
         const auto lock = locked();
         if (life().initialized) return repeat_initialize(client_options);
         const bool older_generation = comes_from_older_generation(client);
-        Options all = {{"log", message_level_name()}};
+        // The client compiles its graph itself, with the bank; a tuned model at every step would only fill the disk.
+        Options all = {{"log", message_level_name()}, {"tuned_model", "off"}};
         append(all, read_environment());
         append(all, known(client_options));
         const auto view = drop_in::view(all);

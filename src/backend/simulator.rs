@@ -14,6 +14,9 @@ pub struct Simulator {
 }
 
 impl Simulator {
+    /// Its name in reports, and as a value of the option `backend`.
+    pub const NAME: &str = "simulator";
+
     /// A simulator of one SoC.
     pub fn new(soc: Soc) -> Simulator {
         Simulator { soc }
@@ -23,7 +26,7 @@ impl Simulator {
 impl Backend for Simulator {
     fn describe(&self) -> Description {
         Description {
-            name: "simulator".to_owned(),
+            name: Self::NAME.to_owned(),
             detail: format!("built-in performance model of {}, libaoe {}", self.soc.name, env!("CARGO_PKG_VERSION")),
             noisy: false,
         }

@@ -334,6 +334,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; it wins over TUNE_BANK_PATH."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
+    option("tuned_model", OneOf(&["on", "off"]), Tuning, "Write the tuned model (off: only where output says where to).").default("on").ours(),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend, the name of a registered backend, or the path of a plug-in library.").default("auto").ours(),
     option("measure_program", File, Tuning, "The program aoe that measures candidates on a device (default: this program, else the one beside the library).").ours(),
     option("measuring_timeout", Integer(1, 86_400), Tuning, "Seconds that one candidate may take to get ready on a device, and then to be measured.").default("300").ours(),

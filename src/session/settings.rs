@@ -80,6 +80,8 @@ pub struct Settings {
     pub work_path: PathBuf,
     /// The tuned model's files without their suffix, where `output` names them.
     pub output: Option<PathBuf>,
+    /// Whether the tuned model is written.
+    pub tuned_model: bool,
     /// Logical devices asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
     pub devices: Vec<u32>,
     /// AI Cores to use.
@@ -172,6 +174,7 @@ impl Settings {
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
+            tuned_model: layers.get("tuned_model") != Some("off") || layers.is_set("output"),
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
             aicore_num: layers.number("aicore_num").map(|n| n as u32),

@@ -8,7 +8,8 @@ use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
 use super::tuned_graph::{self, TunedGraph};
-use crate::backend::{self, Backend, Opened, Request, RuntimeEnv};
+use crate::backend::simulator::Simulator;
+use crate::backend::{self, Backend, Choice, Opened, Request, RuntimeEnv};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::{Graph, infer};
@@ -61,7 +62,9 @@ impl Session {
         }
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
-        log::info!("{note}");
+        // Who did not ask for the simulator hears that it stands in for a device.
+        let stands_in = settings.backend == Choice::Auto && backend.describe().name == Simulator::NAME;
+        log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;
         }
@@ -143,7 +146,7 @@ impl Session {
         live: &mut Live<'_>,
         publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
     ) -> Result<()> {
-        let written = if finished { live.write_model(&tuned, settings) } else { Ok(()) };
+        let written = if finished && settings.tuned_model { live.write_model(&tuned, settings) } else { Ok(()) };
         publish(live)?;
         self.found().graph = Some(tuned);
         written?;
