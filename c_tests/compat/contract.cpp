@@ -9,9 +9,12 @@
 static ge::Session ge_session;
 
 static const Functions &tuner() {
-    static Functions aoe;
     static const Library library(RTLD_NOW);
-    if (aoe.initialize == nullptr) aoe.find_all(library);
+    static const Functions aoe = [] {
+        Functions found;
+        found.find_all(library);
+        return found;
+    }();
     return aoe;
 }
 
