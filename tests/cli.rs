@@ -12,6 +12,8 @@ use tempfile::TempDir;
 mod answer;
 #[path = "cli/formats.rs"]
 mod formats;
+#[path = "cli/reload.rs"]
+mod reload;
 #[path = "cli/resnet50.rs"]
 mod resnet50;
 #[path = "cli/search.rs"]

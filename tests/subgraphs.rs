@@ -58,7 +58,7 @@ fn no_network_gets_slower_and_each_kernel_runs_once() {
                 for case in &cases {
                     assert!(case.after.us <= case.before.us && case.before.us > 0.0, "{place}");
                 }
-                let left = tuned(&network, &cases);
+                let left = tuned(&network, &soc, &cases);
                 let mut nodes: Vec<_> =
                     left.kernels.iter().flat_map(|k| std::iter::once(k.node).chain(k.fused.iter().copied())).collect();
                 nodes.sort_unstable();

@@ -72,6 +72,26 @@ pub trait Backend: Send + Sync {
 
     /// Prepares measuring one workload; the result is used by one thread.
     fn prepare<'a>(&'a self, workload: &Workload) -> crate::status::Result<Box<dyn Measure + 'a>>;
+
+    /// Prepares measuring one workload as it stands in a network: the time is the mean over its launches. What
+    /// cannot lay out L2 as the network would measures the workload by itself.
+    fn prepare_within<'a>(
+        &'a self,
+        workload: &Workload,
+        standings: &[Standing],
+    ) -> crate::status::Result<Box<dyn Measure + 'a>> {
+        let _ = standings;
+        self.prepare(workload)
+    }
+}
+
+/// Launches of a workload that find the same of their data in L2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Bytes that each finds in device memory; `None` where nothing but the workload's own size decides that.
+    pub missed: Option<f64>,
+    /// How many they are.
+    pub launches: u64,
 }
 
 /// One workload made ready for measuring many schedules.

@@ -1,6 +1,6 @@
 //! The built-in simulator as a backend.
 
-use super::{Backend, Description, Measure, Measurement};
+use super::{Backend, Description, Measure, Measurement, Standing};
 use crate::sim::Model;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -44,10 +44,41 @@ impl Backend for Simulator {
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
         Ok(Box::new(Prepared { model: Model::new(workload, &self.soc)? }))
     }
+
+    fn prepare_within<'a>(&'a self, workload: &Workload, standings: &[Standing]) -> Result<Box<dyn Measure + 'a>> {
+        let alone = Model::new(workload, &self.soc)?;
+        let model =
+            |missed: Option<f64>| missed.map_or_else(|| alone.clone(), |bytes| alone.clone().with_missed(bytes));
+        let models = standings.iter().map(|standing| (model(standing.missed), standing.launches as f64)).collect();
+        Ok(Box::new(Within { models }))
+    }
 }
 
 struct Prepared {
     model: Model,
+}
+
+/// A workload as it stands in a network, with how often it stands so.
+struct Within {
+    models: Vec<(Model, f64)>,
+}
+
+impl Measure for Within {
+    fn measure(&mut self, schedule: &Schedule) -> Measurement {
+        let (mut us, mut launches) = (0.0, 0.0);
+        for (model, count) in &self.models {
+            match model.predict(schedule) {
+                Ok(prediction) => us += prediction.time_us * count,
+                Err(error) => return Measurement::Failed { reason: error.to_string() },
+            }
+            launches += count;
+        }
+        if launches > 0.0 {
+            Measurement::Time { us: us / launches }
+        } else {
+            Measurement::Failed { reason: "it is never launched".to_owned() }
+        }
+    }
 }
 
 impl Measure for Prepared {
@@ -86,6 +117,29 @@ mod tests {
         let predicted = Model::new(&addition(), simulator.soc()).unwrap().predict(&tiles_of(8192)).unwrap();
         assert_eq!(measurement, Measurement::Time { us: predicted.time_us });
         assert!(!simulator.describe().noisy);
+    }
+
+    #[test]
+    fn within_a_network_the_time_is_the_mean_of_what_its_launches_find_in_l2() {
+        let simulator = Simulator::new(Soc::find("Ascend310P3").unwrap());
+        let all = 3.0 * 2.0 * f64::from(1 << 20);
+        let time = |missed: &[(Option<f64>, u64)]| {
+            let standings: Vec<_> = missed.iter().map(|&(missed, launches)| Standing { missed, launches }).collect();
+            match simulator.prepare_within(&addition(), &standings).unwrap().measure(&default_of(&simulator)) {
+                Measurement::Time { us } => us,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (near, far) = (time(&[(Some(0.0), 1)]), time(&[(Some(all), 1)]));
+        assert!(near < far, "{near} {far}");
+        let mixed = time(&[(Some(0.0), 3), (Some(all), 1)]);
+        assert!((mixed - (3.0 * near + far) / 4.0).abs() < 1e-9 * far);
+        let alone = simulator.prepare(&addition()).unwrap().measure(&default_of(&simulator));
+        assert_eq!(alone, Measurement::Time { us: time(&[(None, 5)]) });
+    }
+
+    fn default_of(simulator: &Simulator) -> Schedule {
+        crate::space::default_policy(&addition(), simulator.soc()).unwrap()
     }
 
     #[test]

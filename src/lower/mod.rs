@@ -58,12 +58,15 @@ pub struct Kernel {
     pub workload: Workload,
     /// Times that it is launched: once for each part of a batch that is cut.
     pub launches: u32,
+    /// Bytes of its data that each launch finds in device memory, where what ran before it decides that; `None`
+    /// where nothing but its own size does.
+    pub missed: Option<f64>,
 }
 
 impl Kernel {
     /// A kernel of one node that is launched once.
     pub fn new(node: NodeId, workload: Workload) -> Kernel {
-        Kernel { node, fused: Vec::new(), workload, launches: 1 }
+        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None }
     }
 }
 

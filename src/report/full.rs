@@ -4,7 +4,7 @@
 use super::aoe::{RepoSummary, Section, sections, to_text};
 use super::figures::{improvement, microseconds};
 use super::sgat::{self, Subgraphs};
-use super::{Context, TunedModel};
+use super::{Context, OmWriter};
 use crate::search::StopReason;
 use crate::sim::{Bound, Model};
 use crate::soc::Soc;
@@ -66,8 +66,10 @@ struct Bank<'a> {
 #[derive(Debug, Serialize)]
 struct Files<'a> {
     air: Cow<'a, str>,
-    content: &'static str,
+    content: String,
     om: Cow<'a, str>,
+    /// `libaoe`, or the library in which GE was found.
+    om_by: Cow<'a, str>,
 }
 
 /// The SoC's name, or its whole description where the caller gave it.
@@ -141,16 +143,17 @@ impl<'a> Tuned<'a> {
 
     /// Time of the network before and after all of it.
     ///
-    /// Subgraph tuning knows what a cut leaves in L2, operator tuning measures each kernel by itself: of the
-    /// time that the one left, the other saved the share that it saved of its own. A device's times and the
+    /// Operator tuning begins with the kernels that subgraph tuning left, and with the tilings that the bank has
+    /// for them: before both the network took so much, and what subgraph tuning saved. A device's times and the
     /// simulator's have no sum: where a device measured the operators, the times are theirs.
     fn times_us(self) -> (f64, f64) {
         match self {
             Tuned::Subgraphs(subgraphs) => (subgraphs.before_us(), subgraphs.after_us()),
             Tuned::Operators(Some(subgraphs), operators) if operators.backend.name == subgraphs.pricer.name => {
                 let (before, after) = (operators.before_us(), operators.after_us());
-                let left = if before > 0.0 { after / before } else { 1.0 };
-                (subgraphs.before_us(), subgraphs.after_us() * left)
+                // Operators that were not dealt with yet are as subgraph tuning left them.
+                let left = if operators.finished { before } else { subgraphs.after_us() };
+                (left + subgraphs.before_us() - subgraphs.after_us(), left + after - before)
             }
             Tuned::Operators(_, operators) => (operators.before_us(), operators.after_us()),
         }
@@ -199,8 +202,12 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         summary: operators.map(RepoSummary::of).or(subgraphs.map(sgat::summary)).unwrap_or_default(),
         tuned_model: context.tuned_model.as_ref().map(|files| Files {
             air: files.air.to_string_lossy(),
-            content: TunedModel::CONTENT,
+            content: files.content(),
             om: files.om.to_string_lossy(),
+            om_by: match &files.om_by {
+                OmWriter::Libaoe(_) => "libaoe".into(),
+                OmWriter::Ge(library) => library.to_string_lossy(),
+            },
         }),
         tuning_time_s: elapsed.as_secs_f64(),
         unmapped: unmapped.map(|node| Unmapped { name: &node.name, origin_type: &node.origin_type }).collect(),

@@ -47,13 +47,31 @@ pub struct Context {
 pub struct TunedModel {
     /// GE's IR.
     pub air: PathBuf,
-    /// The same in the om container.
+    /// The same compiled by GE, or in the om container.
     pub om: PathBuf,
+    /// Who wrote the om.
+    pub om_by: OmWriter,
+}
+
+/// Who wrote an .om file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OmWriter {
+    /// This library: a container of the IR. Why GE, which is installed, did not; `None` where none is.
+    Libaoe(Option<String>),
+    /// GE, found in this library: a compiled model.
+    Ge(PathBuf),
 }
 
 impl TunedModel {
     /// What the files hold, for those who would load them.
-    pub const CONTENT: &str = "GE IR with scopes and tilings as attributes; no compiled kernels";
+    pub fn content(&self) -> String {
+        let air = "GE IR with scopes and tilings as attributes";
+        match &self.om_by {
+            OmWriter::Libaoe(None) => format!("{air}; no compiled kernels"),
+            OmWriter::Libaoe(Some(reason)) => format!("{air}; no compiled kernels: GE was not used, {reason}"),
+            OmWriter::Ge(library) => format!("{air}; the om compiled by GE, {}", library.display()),
+        }
+    }
 }
 
 impl Context {

@@ -1,6 +1,7 @@
 //! The environment variables that CANN's tuner reads, taken once at initialisation.
 
 use super::options;
+use crate::backend::RuntimeEnv;
 use crate::bank::{BankEnvironment, Toolkit};
 use crate::status::{Error, Result};
 use std::ffi::{OsStr, OsString};
@@ -73,6 +74,11 @@ impl Environment {
     pub fn toolkit(&self) -> Toolkit {
         let home = self.path("ASCEND_HOME_PATH").or_else(|| self.path("ASCEND_TOOLKIT_HOME"));
         Toolkit { opp: self.path("ASCEND_OPP_PATH"), home }
+    }
+
+    /// Where a runtime and a compiler may be.
+    pub fn runtime(&self) -> RuntimeEnv {
+        RuntimeEnv::read(|name| self.get(name).map(ToOwned::to_owned))
     }
 
     /// The variable as a whole number in a range.

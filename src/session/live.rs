@@ -1,8 +1,9 @@
 //! What is told while a tuning runs: the result file, the session's report, the caller's progress function.
 
+use super::environment::Environment;
 use super::settings::Settings;
 use super::state::{Flow, ProgressFn, Session};
-use super::tuned_model;
+use super::tuned_model::{self, Compilation};
 use crate::graph::Graph;
 use crate::report::{Context, ResultFile, Tuned, full_report, opat_result, sgat_result};
 use crate::status::{Error, Result};
@@ -50,10 +51,11 @@ impl<'a> Live<'a> {
     }
 
     /// Writes the tuned model, of which the reports then tell.
-    pub fn write_model(&mut self, graph: &Graph, settings: &Settings) -> Result<()> {
+    pub fn write_model(&mut self, graph: &Graph, settings: &Settings, environment: &Environment) -> Result<()> {
         let files = tuned_model::files(settings, &graph.name, self.file.timestamp());
-        tuned_model::write(graph, &files)?;
-        self.context.tuned_model = Some(files);
+        let soc = self.context.soc.as_ref().map(|soc| soc.name.as_str());
+        let compilation = Compilation::of(settings, environment, soc);
+        self.context.tuned_model = Some(tuned_model::write(graph, files, &compilation)?);
         Ok(())
     }
 

@@ -164,6 +164,7 @@ impl Settings {
             sgat: SgatSettings {
                 mixed: layers.flag("Fnonhomo_split") || ops.feature.iter().any(|f| f == "nonhomo_split"),
                 repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
+                parallel: opat.parallel,
                 deadline: opat.deadline,
             },
             opat,

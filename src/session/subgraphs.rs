@@ -28,7 +28,13 @@ impl Session {
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
         let mut bank = SubgraphBank::open(paths, soc);
         bank.check_writable()?;
-        let mut state = State::of(&state_directory(settings, &name, live.timestamp())?);
+        let directory = state_directory(settings, &name, live.timestamp())?;
+        let mut state = State::of(&directory);
+        if settings.reload.is_some() && state.is_empty() {
+            let reason = format!("`{}` has no record that can be used", state_file(&directory).display());
+            return Err(Error::option("reload", reason));
+        }
+        state.check_writable()?;
         let mut job = SgatJob {
             name: &name,
             variants,

@@ -9,7 +9,7 @@ use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
 use super::tuned_graph::{self, TunedGraph};
 use crate::backend::simulator::Simulator;
-use crate::backend::{self, Backend, Choice, Opened, Request, RuntimeEnv};
+use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::{Graph, infer};
@@ -146,7 +146,11 @@ impl Session {
         live: &mut Live<'_>,
         publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
     ) -> Result<()> {
-        let written = if finished && settings.tuned_model { live.write_model(&tuned, settings) } else { Ok(()) };
+        let written = if finished && settings.tuned_model {
+            live.write_model(&tuned, settings, &self.instance.environment)
+        } else {
+            Ok(())
+        };
         publish(live)?;
         self.found().graph = Some(tuned);
         written?;
@@ -193,7 +197,6 @@ impl Session {
 
     fn open_backend(&self, settings: &Settings) -> Result<Opened> {
         let environment = &self.instance.environment;
-        let runtime = RuntimeEnv::read(|name| environment.get(name).map(ToOwned::to_owned));
         let request = Request {
             choice: settings.backend.clone(),
             soc_version: settings.soc.as_deref(),
@@ -204,7 +207,7 @@ impl Session {
             toolkit: environment.toolkit(),
             cancel: Arc::clone(&self.cancel),
         };
-        backend::open(&request, &runtime)
+        backend::open(&request, &environment.runtime())
     }
 }
 

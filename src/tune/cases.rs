@@ -2,6 +2,7 @@
 
 use super::settings::OpFilter;
 use super::{SkippedKernel, TunedNode};
+use crate::backend::Standing;
 use crate::graph::{Graph, op};
 use crate::lower::{Lowered, STATED_TYPE};
 use crate::workload::Workload;
@@ -16,6 +17,23 @@ pub struct Case {
     pub workload: Workload,
     /// Whether to search for a better tiling.
     pub tune: bool,
+    /// What its launches find in L2, in the order in which they first occur; one entry for each difference.
+    pub standings: Vec<Standing>,
+}
+
+impl Case {
+    /// Whether what runs before it decides what it finds in L2.
+    pub fn is_within(&self) -> bool {
+        self.standings.iter().any(|standing| standing.missed.is_some())
+    }
+
+    fn stand(&mut self, missed: Option<f64>, launches: u32) {
+        let same = |standing: &&mut Standing| standing.missed.map(f64::to_bits) == missed.map(f64::to_bits);
+        match self.standings.iter_mut().find(same) {
+            Some(known) => known.launches += u64::from(launches),
+            None => self.standings.push(Standing { missed, launches: launches.into() }),
+        }
+    }
 }
 
 /// One form of the graph to tune: with several batch sizes there are several.
@@ -49,9 +67,11 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
         for kernel in &variant.lowered.kernels {
             let node = variant.graph.node(kernel.node);
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
-                cases.push(Case { nodes: Vec::new(), workload: kernel.workload.clone(), tune: false });
+                let workload = kernel.workload.clone();
+                cases.push(Case { nodes: Vec::new(), workload, tune: false, standings: Vec::new() });
                 cases.len() - 1
             });
+            cases[at].stand(kernel.missed, kernel.launches);
             // A fused kernel is tuned for any of its nodes.
             cases[at].tune |= std::iter::once(&kernel.node).chain(&kernel.fused).any(|&id| {
                 let node = variant.graph.node(id);

@@ -4,6 +4,7 @@ use super::baseline::Reference;
 use super::outcome::{BankStatus, CaseOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
+use super::workers::Workers;
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measurement};
 use crate::search::Algorithm;
@@ -11,9 +12,9 @@ use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
-use crossbeam::channel;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Times that differ by less are counted as equal.
 const EQUAL: f64 = 1e-4;
@@ -98,37 +99,17 @@ pub fn evaluate(
         problems[place].records.push(index);
     }
     let mut answers: Vec<Option<Result<Evaluation, String>>> = records.iter().map(|_| None).collect();
-    in_parallel(problems.len(), settings.parallel, cancel, |index| {
-        problems[index].solve(index, records, settings, cancel)
-    })
-    .into_iter()
-    .flatten()
-    .for_each(|(record, answer)| answers[record] = Some(answer));
-    answers
-}
-
-/// Works through `count` jobs with a few threads; the results in no particular order.
-fn in_parallel<T: Send>(count: usize, threads: usize, cancel: &AtomicBool, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let (sender, receiver) = channel::unbounded();
-    let work = || {
-        while !cancel.load(Ordering::Acquire) {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count {
-                break;
-            }
-            // The receiver outlives the threads.
-            let _ = sender.send(job(index));
+    let stopped = || cancel.load(Ordering::Acquire);
+    let workers = Workers { name: "aoe-evaluate", threads: settings.parallel, stopped: &stopped };
+    let job = |(): &mut (), index: usize| problems[index].solve(index, records, settings, cancel);
+    let take = |_, solved: Vec<_>| {
+        for (record, answer) in solved {
+            answers[record] = Some(answer);
         }
+        Ok(())
     };
-    std::thread::scope(|scope| {
-        let spawn = |_| std::thread::Builder::new().name("aoe-evaluate".into()).spawn_scoped(scope, work);
-        // This thread works as well; a process that may start no more threads works with those it got.
-        (1..threads.clamp(1, count.max(1))).map_while(|i| spawn(i).ok()).for_each(drop);
-        work();
-    });
-    drop(sender);
-    receiver.into_iter().collect()
+    let Ok(()) = workers.work::<_, _, Infallible>(problems.len(), || (), job, take);
+    answers
 }
 
 impl Problem<'_> {

@@ -13,6 +13,7 @@ pub mod sgat;
 #[cfg(test)]
 mod tests;
 mod trials;
+mod workers;
 
 pub use cases::Variant;
 pub use opat::{OpatJob, opat};

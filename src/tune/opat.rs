@@ -5,15 +5,15 @@ use super::cases::{Case, Variant, distinct, unmapped};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
+use super::workers::Workers;
 use super::{Observer, Progress};
 use crate::backend::Backend;
 use crate::bank::OperatorBank;
 use crate::space::{self, carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
-use crossbeam::channel;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// A candidate counts as better only when the gain shows in a report with two decimals.
@@ -193,58 +193,30 @@ type OnCase<'a> = dyn FnMut(&Case, CaseOutcome) -> Result<()> + 'a;
 /// Works through the problems with a few threads. The first error, from a case or from `on_case`, ends
 /// it early.
 fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let work = |deliver: &mut dyn FnMut(usize, Result<CaseOutcome>)| {
-        while !tuner.interrupt.cancelled() {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(problem) = problems.get(index) else { break };
-            deliver(index, tune_case(index, problem, tuner));
-        }
-    };
-    let mut result = Ok(());
-    let mut take = |index: usize, case: Result<CaseOutcome>| {
-        if matches!(case, Err(Error::Cancelled)) {
-            return;
-        }
-        let told = case.and_then(|case| on_case(problems[index].case, case));
-        if told.is_err() && result.is_ok() {
-            // Nothing more is worth starting; the first error is the one to report.
-            next.store(problems.len(), Ordering::Relaxed);
-            result = told;
-        }
-    };
-    let (sender, receiver) = channel::unbounded();
-    std::thread::scope(|scope| {
-        let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
-        let threads = tuner.settings.parallel.min(most).clamp(1, problems.len());
-        let spawn = |_| {
-            let (sender, work) = (sender.clone(), &work);
-            let body = move || work(&mut |index, case| drop(sender.send((index, case))));
-            std::thread::Builder::new().name("aoe-tune".into()).spawn_scoped(scope, body)
-        };
-        // A process that may start no more threads tunes with those it got, or on this one.
-        let handles: Vec<_> = (0..threads).map_while(|i| spawn(i).ok()).collect();
-        if handles.is_empty() {
-            work(&mut take);
-        }
-        drop(sender);
-        for (index, case) in &receiver {
-            take(index, case);
-        }
-        for handle in handles {
-            if let Err(panic) = handle.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-    });
-    result
+    let stopped = || tuner.interrupt.cancelled();
+    let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
+    let workers = Workers { name: "aoe-tune", threads: tuner.settings.parallel.min(most), stopped: &stopped };
+    let job = |(): &mut (), index: usize| tune_case(index, &problems[index], tuner);
+    workers.work(
+        problems.len(),
+        || (),
+        job,
+        |index, case| match case {
+            Err(Error::Cancelled) => Ok(()),
+            case => on_case(problems[index].case, case?),
+        },
+    )
 }
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
 fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<CaseOutcome> {
     let (case, in_bank) = (problem.case, problem.known.is_some());
-    let mut measure = tuner.backend.prepare(&case.workload)?;
+    let mut measure = if case.is_within() {
+        tuner.backend.prepare_within(&case.workload, &case.standings)?
+    } else {
+        tuner.backend.prepare(&case.workload)?
+    };
     let unmeasurable = measure.unmeasurable().map(str::to_owned);
     let baseline = match unmeasurable {
         Some(_) => Baseline::unknown(problem.default.clone()),
@@ -273,7 +245,9 @@ fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<C
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || tuner.settings.repeat_tune {
-        trials::search(&mut outcome, &reference, &problem.near, &mut *measure, tuner)?;
+        // What is measured within a network says nothing of the workload elsewhere.
+        let trials = if case.is_within() { &[] } else { tuner.trials };
+        trials::search(&mut outcome, &reference, &problem.near, &mut *measure, &Tuner { trials, ..*tuner })?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {

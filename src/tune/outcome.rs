@@ -63,7 +63,8 @@ pub struct CaseOutcome {
     pub workload: Workload,
     /// Time of one run before tuning, in microseconds: with the bank's tiling where the bank has
     /// one, else with CANN's default; 0 where it could not be measured (then `status` is `Failed` or
-    /// `NotMeasured`).
+    /// `NotMeasured`). Where what runs before it decides what it finds in L2, it is the mean over its launches
+    /// in the network.
     pub before_us: f64,
     /// Time of one run after tuning.
     pub after_us: f64,

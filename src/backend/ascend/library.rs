@@ -1,4 +1,4 @@
-//! Loading a runtime and asking it what it is.
+//! Loading libraries, and asking a runtime what it is.
 
 use super::codes;
 use super::report::CallFailure;

@@ -6,7 +6,9 @@
 
 mod backend;
 mod codes;
+mod compiler;
 mod device;
+mod ge;
 mod job;
 mod kernel;
 mod libraries;
@@ -23,6 +25,7 @@ mod worker;
 mod workshop;
 
 pub use backend::{Ascend, Devices, Setting};
+pub use compiler::{COMPILING, CompileOptions, Compiler, Search, compiler};
 pub use job::Described;
 pub use program::COMMAND;
 pub use report::{Attempt, CallFailure, Origin, Outcome, Probe, Runtime};

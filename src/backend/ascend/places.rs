@@ -46,6 +46,18 @@ pub fn places(env: &RuntimeEnv) -> Vec<Place> {
     places
 }
 
+/// Where the Python packages of an installed CANN keep the libraries that GE is reached through.
+pub fn python_folders(env: &RuntimeEnv) -> Vec<Place> {
+    let variables =
+        [(Origin::AscendHomePath, &env.ascend_home_path), (Origin::AscendToolkitHome, &env.ascend_toolkit_home)];
+    let named = variables.into_iter().filter_map(|(origin, root)| root.clone().map(|root| (origin, root)));
+    let packages = env.install_roots.iter().flat_map(|root| PACKAGES.iter().map(|package| root.join(package)));
+    let installed = packages.map(|root| (Origin::InstallRoot, root));
+    let folder =
+        |(origin, root): (Origin, PathBuf)| Place { origin, folder: Some(root.join("python/site-packages/ge/_capi")) };
+    named.chain(installed).map(folder).collect()
+}
+
 /// The library folders of a package: the common one, and the one of this machine's architecture.
 fn library_folders(root: &Path) -> [PathBuf; 2] {
     [root.join("lib64"), root.join(format!("{}-linux", std::env::consts::ARCH)).join("lib64")]

@@ -142,8 +142,13 @@ impl Attempt {
 
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place())?;
-        match &self.outcome {
+        write!(f, "{}: {}", self.place(), self.outcome)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             Outcome::Absent => f.write_str("no such file"),
             Outcome::Refused(message) => f.write_str(message),
             Outcome::Incomplete(symbols) => write!(f, "lacks {}", symbols.join(", ")),

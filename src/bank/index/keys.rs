@@ -129,7 +129,9 @@ mod tests {
 
     fn alike(of: &[Vec<u8>]) -> Option<Alike> {
         let mut differences = Differences::default();
-        of.iter().for_each(|key| differences.add(key));
+        for key in of {
+            differences.add(key);
+        }
         Alike::new(differences)
     }
 
@@ -175,7 +177,9 @@ mod tests {
             let mut all = Differences::default();
             for part in &parts {
                 let mut differences = Differences::default();
-                part.iter().for_each(|key| differences.add(key));
+                for key in part {
+                    differences.add(key);
+                }
                 all.merge(&differences);
             }
             let of: Vec<_> = parts.into_iter().flatten().collect();

@@ -37,6 +37,11 @@ impl SubgraphBank {
         &self.file
     }
 
+    /// Whether no record could be read.
+    pub fn is_empty(&self) -> bool {
+        self.banks.iter().all(|bank| bank.records().next().is_none())
+    }
+
     /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where records could not be written.
     pub fn check_writable(&self) -> Result<()> {
         check_writable(&Disk, directory_of(&self.file), [self.file.clone()])

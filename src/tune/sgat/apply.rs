@@ -1,37 +1,81 @@
-//! A network as a strategy has it run: the kernels that operator tuning then works on.
+//! A network as its strategies have it run: the kernels that operator tuning then works on.
 
+use super::price::Pricer;
+use super::record::{self, Mark};
 use super::scope;
-use super::strategy::{Case, Strategy};
+use super::strategy::Case;
 use super::{Network, steps::Subgraph};
 use crate::lower::{Kernel, Lowered};
+use crate::soc::Soc;
+use crate::workload::Workload;
 
 /// The kernels of the network under the strategies found: each scope is one kernel, launched once for each
 /// part of its group's batch, in an order in which they can run.
-pub fn tuned(network: &Network<'_>, cases: &[Case]) -> Lowered {
-    let mut placed: Vec<(&Subgraph, &Subgraph, &Strategy)> = Vec::new();
-    for case in cases {
-        placed.extend(case.subgraphs.iter().map(|subgraph| (subgraph, &case.subgraphs[0], &case.after)));
+pub fn tuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
+    let mut pricer = Pricer::new(network, soc);
+    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, case)).collect();
+    let mut placed: Vec<(&Subgraph, u32, &[Piece<'_>])> = Vec::new();
+    for (case, pieces) in cases.iter().zip(&pieces) {
+        let solved = case.subgraphs[0].kernels.start;
+        placed.extend(case.subgraphs.iter().map(|subgraph| (subgraph, solved, pieces.as_slice())));
     }
     placed.sort_by_key(|(subgraph, ..)| subgraph.kernels.start);
     let mut kernels = Vec::with_capacity(network.stages().len());
-    for (subgraph, solved, strategy) in placed {
-        for group in &strategy.groups {
-            for members in &group.scopes {
-                let here: Vec<u32> =
-                    members.iter().map(|at| at - solved.kernels.start + subgraph.kernels.start).collect();
-                kernels.extend(kernel(network, &here, group.parts));
-            }
-        }
+    for (subgraph, solved, pieces) in placed {
+        let node = |at: &u32| network.stage(at - solved + subgraph.kernels.start).node;
+        kernels.extend(pieces.iter().map(|piece| Kernel {
+            node: node(&piece.members[0]),
+            fused: piece.members[1..].iter().map(node).collect(),
+            workload: piece.workload.clone(),
+            launches: piece.launches,
+            missed: piece.missed,
+        }));
     }
     Lowered { kernels, unmapped: network.unmapped().to_vec() }
 }
 
-fn kernel(network: &Network<'_>, members: &[u32], parts: u64) -> Option<Kernel> {
-    let nodes = |at: &u32| network.stage(*at).node;
-    Some(Kernel {
-        node: members.first().map(nodes)?,
-        fused: members[1..].iter().map(nodes).collect(),
-        workload: scope::workload(network, members, parts)?,
-        launches: u32::try_from(parts).ok()?,
-    })
+/// A scope of the subgraph that was solved.
+struct Piece<'a> {
+    members: &'a [u32],
+    workload: Workload,
+    launches: u32,
+    missed: Option<f64>,
+}
+
+/// The scopes of a case, in the order in which they run.
+fn pieces<'c>(pricer: &mut Pricer<'_>, case: &'c Case) -> Vec<Piece<'c>> {
+    let (network, subgraph) = (pricer.network(), &case.subgraphs[0]);
+    let mut pieces = Vec::new();
+    for group in &case.after.groups {
+        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
+        let run = pricer.run(&kernels, group.parts);
+        pieces.extend(group.scopes.iter().filter(|members| !members.is_empty()).filter_map(|members| {
+            let workload = scope::workload(network, members, group.parts)?.into_owned();
+            let launches = u32::try_from(group.parts).ok()?;
+            Some(Piece { members, workload, launches, missed: pricer.missed(members, run) })
+        }));
+    }
+    pieces
+}
+
+/// The marks of all kernels of a network, its scopes numbered throughout.
+pub fn marks(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Vec<Mark> {
+    let mut marks = Vec::with_capacity(network.stages().len());
+    let mut numbered = 0;
+    for case in cases {
+        let solved = record::marks(network, soc.arch, &case.after);
+        let scopes = solved.iter().map(|mark| mark.scope.abs()).max().unwrap_or(0);
+        for subgraph in &case.subgraphs {
+            let (from, to) = (case.subgraphs[0].kernels.start, subgraph.kernels.start);
+            let moved = |mark: &Mark| Mark {
+                at: mark.at - from + to,
+                scope: mark.scope + numbered * mark.scope.signum(),
+                ..*mark
+            };
+            marks.extend(solved.iter().map(moved));
+            numbered += scopes;
+        }
+    }
+    marks.sort_unstable_by_key(|mark| mark.at);
+    marks
 }

@@ -3,9 +3,10 @@
 //! `network` is the lowered graph with who reads whom; `steps` takes it apart where no fusion is lost;
 //! `scope` says what may be one kernel and what that does; `price` asks the simulator; `default` is what
 //! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch;
-//! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed loop around them, which `outcome` is the result
-//! of: it looks into the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an
-//! interrupted one go on; `apply` hands the fused and cut kernels on.
+//! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
+//! loop around them, which `outcome` is the result of: its `run` takes every `problem` to a thread, looks into
+//! the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an interrupted one go on;
+//! `apply` hands the fused and cut kernels on.
 
 mod apply;
 mod default;
@@ -16,7 +17,9 @@ mod looks;
 mod network;
 mod outcome;
 mod price;
+mod problem;
 mod record;
+mod run;
 mod scope;
 mod state;
 mod steps;

@@ -6,8 +6,10 @@ use crate::lower::{self, Batch, Lowered, Read, Source, flows};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::sync::OnceLock;
+
+/// Most parts that a batch is cut into.
+const MOST_PARTS: u64 = 64;
 
 /// What a kernel may be in a fused one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,9 +57,11 @@ pub struct Network<'a> {
     soc: &'a Soc,
     settings: lower::Settings,
     batch: Option<Batch>,
+    /// Numbers of parts that the batch may be cut into, ascending.
+    cuts: Vec<u64>,
     stages: Vec<Stage>,
-    /// What kernels do on a part of the batch, as far as it was asked.
-    slices: RefCell<FxHashMap<(u32, u64), Option<Workload>>>,
+    /// What each kernel does on a part of the batch, for each of `cuts`; made when it is first asked.
+    slices: Vec<OnceLock<Box<[Option<Workload>]>>>,
 }
 
 impl<'a> Network<'a> {
@@ -97,15 +101,11 @@ impl<'a> Network<'a> {
                 users: Vec::new(),
             });
         }
-        Ok(Network {
-            graph,
-            lowered,
-            soc,
-            settings: *settings,
-            batch: Batch::of(graph)?,
-            stages,
-            slices: RefCell::default(),
-        })
+        let batch = Batch::of(graph)?;
+        let size = batch.as_ref().map_or(1, Batch::size);
+        let cuts: Vec<u64> = (2..=size.min(MOST_PARTS)).filter(|parts| size.is_multiple_of(*parts)).collect();
+        let slices = if cuts.is_empty() { Vec::new() } else { stages.iter().map(|_| OnceLock::new()).collect() };
+        Ok(Network { graph, lowered, soc, settings: *settings, batch, cuts, stages, slices })
     }
 
     /// The kernels.
@@ -143,16 +143,17 @@ impl<'a> Network<'a> {
         &self.lowered.unmapped
     }
 
-    /// Length of the axis that cuts go along; 1 where there is none.
-    pub fn batch(&self) -> u64 {
-        self.batch.as_ref().map_or(1, Batch::size)
+    /// Numbers of parts that the batch may be cut into, ascending; empty where there is no batch to cut.
+    pub fn cuts(&self) -> &[u64] {
+        &self.cuts
     }
 
-    /// What a kernel does for one of `parts` equal parts of the batch; `None` where it needs all of it.
-    pub fn slice(&self, at: u32, parts: u64) -> Option<Workload> {
-        let batch = self.batch.as_ref()?;
-        let slice = || batch.slice(self.graph, self.soc, &self.settings, self.stage(at).node, parts);
-        self.slices.borrow_mut().entry((at, parts)).or_insert_with(slice).clone()
+    /// What a kernel does for one of `parts` equal parts of the batch; `None` where it needs all of it, or
+    /// `parts` is none of [`Network::cuts`].
+    pub fn slice(&self, at: u32, parts: u64) -> Option<&Workload> {
+        let (batch, which) = (self.batch.as_ref()?, self.cuts.binary_search(&parts).ok()?);
+        let slice = |&parts: &u64| batch.slice(self.graph, self.soc, &self.settings, self.stage(at).node, parts);
+        self.slices[at as usize].get_or_init(|| self.cuts.iter().map(slice).collect())[which].as_ref()
     }
 
     /// Whether a tensor that a kernel reads is cut with the batch.

@@ -1,6 +1,6 @@
 //! What scopes cost, by the simulator.
 
-use super::network::{Network, Role};
+use super::network::{Network, Role, Stage};
 use super::scope;
 use crate::graph::Port;
 use crate::lower::Source;
@@ -69,16 +69,45 @@ impl Moved {
     }
 }
 
-/// A slice with what decides its cost besides: parts, and bytes in L2 and in memory.
-type Look = (Workload, u64, u64, u64);
+/// A slice's workload by number, with what decides its cost besides: parts, and bytes in L2 and in memory.
+type Look = (usize, u64, u64, u64);
 
 /// Prices scopes, each kind once.
 #[derive(Debug)]
 pub struct Pricer<'a> {
     network: &'a Network<'a>,
     soc: &'a Soc,
-    prepared: FxHashMap<Workload, Option<Prepared>>,
+    /// Places in `prepared` of the workloads seen so far.
+    numbers: FxHashMap<Workload, usize>,
+    prepared: Vec<Option<Prepared>>,
     cut: FxHashMap<Look, Option<f64>>,
+}
+
+/// What kernels of a group want of L2.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Demand {
+    /// Bytes of all weights.
+    weights: u64,
+    /// The most bytes that pass one kernel, for the whole batch.
+    widest: u64,
+}
+
+impl Demand {
+    /// With one more kernel in the group.
+    #[must_use]
+    pub fn and(self, stage: &Stage) -> Demand {
+        let of = |weights: bool| {
+            let reads = stage.reads.iter().filter(move |read| (read.source == Source::Constant) == weights);
+            reads.fold(0, |sum: u64, read| sum.saturating_add(read.bytes))
+        };
+        let passing = of(false).saturating_add(stage.written);
+        Demand { weights: self.weights.saturating_add(of(true)), widest: self.widest.max(passing) }
+    }
+
+    /// Whether the weights stay in L2 beside what passes between kernels for one of `parts` parts.
+    fn fits(self, parts: u64, soc: &Soc) -> bool {
+        self.weights.saturating_add(self.widest / parts) <= soc.l2_size
+    }
 }
 
 /// A workload ready to be priced.
@@ -100,7 +129,7 @@ struct Priced {
 impl<'a> Pricer<'a> {
     /// A pricer of the scopes of a network on a SoC.
     pub fn new(network: &'a Network<'a>, soc: &'a Soc) -> Pricer<'a> {
-        Pricer { network, soc, prepared: FxHashMap::default(), cut: FxHashMap::default() }
+        Pricer { network, soc, numbers: FxHashMap::default(), prepared: Vec::new(), cut: FxHashMap::default() }
     }
 
     /// The network.
@@ -115,55 +144,57 @@ impl<'a> Pricer<'a> {
 
     /// How these kernels run as a group on `parts` parts of the batch.
     pub fn run(&self, kernels: &Range<u32>, parts: u64) -> Run {
+        let demand = kernels.clone().fold(Demand::default(), |sum, at| sum.and(self.network.stage(at)));
+        self.run_of(kernels, parts, demand)
+    }
+
+    /// The same, with what the kernels want of L2 known.
+    pub fn run_of(&self, kernels: &Range<u32>, parts: u64, demand: Demand) -> Run {
         if parts == 1 {
             return Run::WHOLE;
         }
-        Run { parts, from: kernels.start, to: kernels.end, keeps_weights: self.keeps_weights(kernels, parts) }
-    }
-
-    /// Whether L2 holds the weights of these kernels beside what passes between them for one part.
-    fn keeps_weights(&self, kernels: &Range<u32>, parts: u64) -> bool {
-        let weights = |at: u32| {
-            let constants = self.network.stage(at).reads.iter().filter(|read| read.source == Source::Constant);
-            constants.map(|read| read.bytes).sum::<u64>()
-        };
-        let passing = |at: u32| self.network.stage(at).reads.iter().map(|r| r.bytes).sum::<u64>() - weights(at);
-        let held: u64 = kernels.clone().map(weights).sum();
-        let widest =
-            kernels.clone().map(|at| (passing(at) + self.network.stage(at).written) / parts).max().unwrap_or(0);
-        held.saturating_add(widest) <= self.soc.l2_size
+        Run { parts, from: kernels.start, to: kernels.end, keeps_weights: demand.fits(parts, self.soc) }
     }
 
     /// Microseconds of a scope for the whole batch; `None` where it cannot run so: a member needs the whole
     /// batch, or no tiling of it fits the buffers.
     pub fn scope_us(&mut self, members: &[u32], run: Run) -> Option<f64> {
-        let whole = scope::workload(self.network, members, 1)?;
-        let priced = self.whole(&whole)?;
+        let network = self.network;
+        let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         if run.parts == 1 {
             return Some(priced.us);
         }
-        let slice = scope::workload(self.network, members, run.parts)?;
+        let slice = self.number(&*scope::workload(network, members, run.parts)?);
         let moved = self.moved(members, run);
         let missed = moved.missed(priced, run);
         let look = (slice, run.parts, moved.hot.to_bits(), missed.to_bits());
         if let Some(&known) = self.cut.get(&look) {
             return known;
         }
-        let us = self.slice_us(&look.0, moved.hot, missed).map(|us| us * run.parts as f64);
+        let us = self.slice_us(slice, moved.hot, missed).map(|us| us * run.parts as f64);
         self.cut.insert(look, us);
         us
     }
 
+    /// Bytes that each launch of a scope finds in device memory, where its group decides that; `None` on the whole
+    /// batch, and where it cannot run so.
+    pub fn missed(&mut self, members: &[u32], run: Run) -> Option<f64> {
+        if run.parts == 1 {
+            return None;
+        }
+        let network = self.network;
+        let priced = self.whole(&*scope::workload(network, members, 1)?)?;
+        let slice = self.whole(&*scope::workload(network, members, run.parts)?)?;
+        let moved = self.moved(members, run);
+        Some(moved.missed(priced, run) + moved.hot * slice.missed)
+    }
+
     /// What a scope launches and moves for the whole batch; `None` where it cannot run so.
     pub fn traffic(&mut self, members: &[u32], run: Run) -> Option<Traffic> {
-        let priced = self.whole(&scope::workload(self.network, members, 1)?)?;
+        let network = self.network;
+        let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         let moved = self.moved(members, run);
-        let missed = if run.parts == 1 {
-            moved.all() * priced.missed
-        } else {
-            let slice = self.whole(&scope::workload(self.network, members, run.parts)?)?;
-            moved.missed(priced, run) + moved.hot * slice.missed
-        };
+        let missed = if run.parts == 1 { moved.all() * priced.missed } else { self.missed(members, run)? };
         let parts = run.parts as f64;
         Some(Traffic { launches: run.parts, bytes: moved.all() * parts, from_memory: missed * parts })
     }
@@ -198,27 +229,31 @@ impl<'a> Pricer<'a> {
     }
 
     fn whole(&mut self, workload: &Workload) -> Option<Priced> {
-        self.prepared(workload).map(|prepared| prepared.alone)
+        let number = self.number(workload);
+        self.prepared[number].as_ref().map(|prepared| prepared.alone)
     }
 
-    fn slice_us(&mut self, slice: &Workload, hot: f64, missed: f64) -> Option<f64> {
-        let Prepared { model, schedule, alone } = self.prepared(slice)?;
+    fn slice_us(&self, slice: usize, hot: f64, missed: f64) -> Option<f64> {
+        let Prepared { model, schedule, alone } = self.prepared[slice].as_ref()?;
         let missed = missed + hot * alone.missed;
         Some(model.clone().with_missed(missed).predict(schedule).ok()?.time_us)
     }
 
-    /// A workload with CANN's default tiling: what takes the time is made once, whatever L2 then holds.
-    fn prepared(&mut self, workload: &Workload) -> Option<&Prepared> {
-        if !self.prepared.contains_key(workload) {
-            let prepare = || {
-                let model = Model::new(workload, self.soc).ok()?;
-                let schedule = default_policy(workload, self.soc).ok()?;
-                let us = model.predict(&schedule).ok()?.time_us;
-                let alone = Priced { us, missed: model.missed_share() };
-                Some(Prepared { model, schedule, alone })
-            };
-            self.prepared.insert(workload.clone(), prepare());
+    /// The place of a workload in `prepared`, with CANN's default tiling: what takes the time is made once,
+    /// whatever L2 then holds.
+    fn number(&mut self, workload: &Workload) -> usize {
+        if let Some(&known) = self.numbers.get(workload) {
+            return known;
         }
-        self.prepared.get(workload)?.as_ref()
+        let prepare = || {
+            let model = Model::new(workload, self.soc).ok()?;
+            let schedule = default_policy(workload, self.soc).ok()?;
+            let us = model.predict(&schedule).ok()?.time_us;
+            let alone = Priced { us, missed: model.missed_share() };
+            Some(Prepared { model, schedule, alone })
+        };
+        self.prepared.push(prepare());
+        self.numbers.insert(workload.clone(), self.prepared.len() - 1);
+        self.prepared.len() - 1
     }
 }

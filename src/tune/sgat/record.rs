@@ -10,6 +10,7 @@ use super::network::Network;
 use super::price::Pricer;
 use super::scope::{self, Pass};
 use super::steps::Subgraph;
+use super::strategy::priced;
 use super::{Group, Strategy, default};
 use crate::bank::subgraph::{self as bank, Feature, Node, Part};
 use crate::graph::Port;
@@ -151,13 +152,7 @@ pub fn from_bank(pricer: &mut Pricer<'_>, subgraph: &Subgraph, recorded: &bank::
             None => groups.push(Group { steps: index..index + 1, parts, scopes, us: 0.0 }),
         }
     }
-    for group in &mut groups {
-        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
-        let run = pricer.run(&kernels, group.parts);
-        group.us = group.scopes.iter().map(|members| pricer.scope_us(members, run)).sum::<Option<f64>>()?;
-    }
-    let us = groups.iter().map(|group| group.us).sum();
-    Some(Strategy { groups, us })
+    priced(pricer, subgraph, groups)
 }
 
 /// The scopes of a step by the numbers of its kernels, in an order in which they can run.

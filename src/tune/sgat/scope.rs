@@ -5,6 +5,7 @@ use crate::graph::Port;
 use crate::lower::Source;
 use crate::soc::Arch;
 use crate::workload::{Operand, Reduce, Vector, Workload};
+use std::borrow::Cow;
 
 /// Most kernels in one scope. The unified buffer ends most scopes earlier.
 pub const MOST_MEMBERS: usize = 16;
@@ -128,41 +129,40 @@ pub fn is_result(network: &Network<'_>, members: &[u32], at: u32) -> bool {
 ///
 /// The first piece moves everything that crosses the scope's border, each tensor once; of the others only
 /// what they compute counts, and behind a cube kernel the operands that they fetch themselves.
-pub fn workload(network: &Network<'_>, members: &[u32], parts: u64) -> Option<Workload> {
-    let piece = |at: u32| if parts == 1 { Some(network.stage(at).workload.clone()) } else { network.slice(at, parts) };
+pub fn workload<'n>(network: &'n Network<'_>, members: &[u32], parts: u64) -> Option<Cow<'n, Workload>> {
+    let piece = |at: u32| if parts == 1 { Some(&network.stage(at).workload) } else { network.slice(at, parts) };
     let (&leader, rest) = members.split_first()?;
     let first = piece(leader)?;
     if rest.is_empty() {
-        return Some(first);
+        return Some(Cow::Borrowed(first));
     }
-    let rest: Vec<(u32, Workload)> = rest.iter().map(|&at| Some((at, piece(at)?))).collect::<Option<_>>()?;
+    let rest: Vec<(u32, &Workload)> = rest.iter().map(|&at| Some((at, piece(at)?))).collect::<Option<_>>()?;
     let mut border = Border { network, members, parts, seen: Vec::new() };
     let mut fused = Vec::with_capacity(members.len());
     if first.is_cube() {
         // What the cube reads goes to L1: a follower has to fetch it again.
-        fused.push(first);
+        fused.push(first.clone());
         for (at, work) in rest {
-            fused.push(inner(&work, border.foreign(at, &work))?);
+            fused.push(inner(work, border.foreign(at, work))?);
         }
     } else {
-        let inputs = border.foreign(leader, &first);
-        let Workload::Vector(mut head) = first else { return None };
-        head.inputs = inputs;
+        let Workload::Vector(head) = first else { return None };
+        let mut head = Vector { inputs: border.foreign(leader, first), ..head.clone() };
         if !is_result(network, members, leader) {
             head.outputs.clear();
         }
-        for (at, work) in &rest {
-            head.inputs.extend(border.foreign(*at, work));
-            if is_result(network, members, *at) {
+        for &(at, work) in &rest {
+            head.inputs.extend(border.foreign(at, work));
+            if is_result(network, members, at) {
                 head.outputs.extend(work.operands()?.1.iter().cloned());
             }
         }
         fused.push(Workload::Vector(head));
         for (_, work) in rest {
-            fused.push(inner(&work, Vec::new())?);
+            fused.push(inner(work, Vec::new())?);
         }
     }
-    Some(Workload::Fused(fused))
+    Some(Cow::Owned(Workload::Fused(fused)))
 }
 
 /// A follower: works on a tensor that is there already, and reads these others.

@@ -30,6 +30,16 @@ impl State {
         State { bank: SubgraphBank::of_file(&state_file(directory)) }
     }
 
+    /// Whether nothing is known of an interrupted tuning, or nothing that can be read.
+    pub fn is_empty(&self) -> bool {
+        self.bank.is_empty()
+    }
+
+    /// Fails with [`Error::Directory`] or [`Error::Bank`] where the state could not be written.
+    pub fn check_writable(&self) -> Result<()> {
+        self.bank.check_writable()
+    }
+
     /// What became of a subgraph before the interruption.
     pub fn finished(&self, feature: &Feature) -> Result<Option<(&Strategy, BankStatus)>> {
         let known = self.bank.lookup(feature)?;

@@ -8,8 +8,12 @@ use std::ops::Range;
 
 /// Most kernels in one step; a longer one is cut where the fewest fusions are lost.
 const MOST_IN_STEP: usize = 48;
-/// Kernels from which on a subgraph ends with the next step.
-const ENOUGH_IN_SUBGRAPH: u32 = 32;
+/// Fewest kernels in a subgraph with another one behind it.
+const FEWEST: u32 = 32;
+/// Kernels within which a subgraph ends, where a step does.
+const MOST: u32 = 96;
+/// Kernels by which places of equal merit are told apart.
+const CONTEXT: usize = 16;
 
 /// One tuning problem: consecutive kernels of one engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,22 +26,60 @@ pub struct Subgraph {
 
 /// Takes a network apart. The parts cover every kernel once, in order; kernels of other engines stand in
 /// subgraphs of their own. Linear in the size of the network.
+///
+/// A subgraph ends where the fewest bytes are waiting to be read further on, among the steps that end 32 to
+/// 96 kernels from its beginning: between blocks, not within them. This looks at nothing but what the kernels
+/// around are, so that the borders within blocks that repeat are the same in each.
 pub fn partition(network: &Network<'_>, arch: Arch) -> Vec<Subgraph> {
-    let mut subgraphs: Vec<Subgraph> = Vec::new();
-    let mut closed = true;
-    for step in steps(network, arch) {
-        let border = network.stage(step.start).role == Role::Border;
-        let full = subgraphs.last().is_some_and(|s| s.kernels.end - s.kernels.start >= ENOUGH_IN_SUBGRAPH);
-        match subgraphs.last_mut().filter(|_| !closed && !border && !full) {
-            Some(open) => {
-                open.kernels.end = step.end;
-                open.steps.push(step);
-            }
-            None => subgraphs.push(Subgraph { kernels: step.clone(), steps: vec![step] }),
+    let steps = steps(network, arch);
+    let waiting = waiting(network);
+    let is_border = |step: &Range<u32>| network.stage(step.start).role == Role::Border;
+    let mut subgraphs = Vec::new();
+    for stretch in steps.chunk_by(|a, b| !is_border(a) && !is_border(b)) {
+        let mut rest = stretch;
+        while !rest.is_empty() {
+            let (steps, behind) = rest.split_at(length(network, &waiting, rest));
+            let kernels = steps.first().map_or(0, |first| first.start)..steps.last().map_or(0, |last| last.end);
+            subgraphs.push(Subgraph { kernels, steps: steps.to_vec() });
+            rest = behind;
         }
-        closed = border;
     }
     subgraphs
+}
+
+/// How many of these steps are the first subgraph.
+fn length(network: &Network<'_>, waiting: &[u128], steps: &[Range<u32>]) -> usize {
+    let begin = steps[0].start;
+    let stages = network.stages();
+    // Of equals the one before the larger kernels: which is the same one in each of several alike blocks.
+    let context = |end: u32| {
+        let behind = (end as usize..stages.len()).zip(end..).take(CONTEXT);
+        behind.map(|(at, kernel)| {
+            let stage = &stages[at];
+            (stage.elements, stage.written, stage.domain, stage.reads.len(), network.op_type(kernel))
+        })
+    };
+    let better =
+        |a: u32, b: u32| waiting[a as usize].cmp(&waiting[b as usize]).then_with(|| context(b).cmp(context(a)));
+    let ends = (1..steps.len()).map(|count| (count, steps[count].start));
+    let within = ends.skip_while(|(_, end)| end - begin < FEWEST).take_while(|(_, end)| end - begin <= MOST);
+    within.min_by(|&(_, a), &(_, b)| better(a, b)).map_or(steps.len(), |(count, _)| count)
+}
+
+/// For the place before each kernel the bytes that were made earlier and are read there or further on.
+fn waiting(network: &Network<'_>) -> Vec<u128> {
+    let mut change = vec![(0u128, 0u128); network.stages().len() + 1];
+    for (at, stage) in network.stages().iter().enumerate() {
+        if let Some(&last) = stage.users.last() {
+            change[at + 1].0 += u128::from(stage.written);
+            change[last as usize + 1].1 += u128::from(stage.written);
+        }
+    }
+    let sums = change.iter().scan(0, |sum: &mut u128, (made, read)| {
+        *sum = *sum + made - read;
+        Some(*sum)
+    });
+    sums.collect()
 }
 
 /// The steps: the network cut wherever no tensor that fusion could keep inside a kernel passes.

@@ -37,7 +37,7 @@ pub struct Case {
 pub fn solve(network: &Network<'_>, soc: &Soc, mixed: bool) -> Result<Vec<Case>> {
     let mut solver = Solver::new(Pricer::new(network, soc));
     let solve = |subgraphs: Vec<Subgraph>| {
-        let before = default_strategy(&mut solver, &subgraphs[0])?;
+        let before = default_strategy(solver.pricer(), &subgraphs[0])?;
         let after = best(&mut solver, &subgraphs[0], mixed, &before);
         Ok(Case { subgraphs, before, after })
     };
@@ -72,15 +72,25 @@ pub fn best(solver: &mut Solver<'_>, subgraph: &Subgraph, mixed: bool, known: &S
         });
         Group { scopes: scopes.flatten().collect(), ..group }
     };
-    let groups: Vec<Group> = groups.into_iter().map(in_order).collect();
-    let us = groups.iter().map(|g| g.us).sum();
+    let found = priced(solver.pricer(), subgraph, groups.into_iter().map(in_order).collect());
     // The default is among what was weighed; sums in another order may differ in the last digit.
-    if us < known.us { Strategy { groups, us } } else { known.clone() }
+    found.filter(|found| found.us < known.us).unwrap_or_else(|| known.clone())
+}
+
+/// These groups as a strategy with their times, which are the same whether they were found or recorded. `None`
+/// where one cannot run.
+pub fn priced(pricer: &mut Pricer<'_>, subgraph: &Subgraph, mut groups: Vec<Group>) -> Option<Strategy> {
+    for group in &mut groups {
+        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
+        let run = pricer.run(&kernels, group.parts);
+        group.us = group.scopes.iter().map(|members| pricer.scope_us(members, run)).sum::<Option<f64>>()?;
+    }
+    let us = groups.iter().map(|group| group.us).sum();
+    Some(Strategy { groups, us })
 }
 
 /// CANN's default for a subgraph.
-pub fn default_strategy(solver: &mut Solver<'_>, subgraph: &Subgraph) -> Result<Strategy> {
-    let pricer = solver.pricer();
+pub fn default_strategy(pricer: &mut Pricer<'_>, subgraph: &Subgraph) -> Result<Strategy> {
     let (network, arch) = (pricer.network(), pricer.soc().arch);
     let mut groups = Vec::with_capacity(subgraph.steps.len());
     for (index, step) in subgraph.steps.iter().enumerate() {

@@ -149,6 +149,21 @@ fn an_interrupted_tuning_goes_on_where_it_was() {
 }
 
 #[test]
+fn the_number_of_threads_changes_nothing() {
+    let told = |parallel: usize| {
+        let directory = tempfile::tempdir().unwrap();
+        let variants = [variant(1 << 16, 40), variant(1 << 15, 40)];
+        let settings = SgatSettings { mixed: true, parallel, ..SgatSettings::default() };
+        let found = tuned(&variants, directory.path(), &settings, None).unwrap();
+        let bank = std::fs::read(directory.path().join("ascend310p3_l2cache_aoe.json")).unwrap();
+        (format!("{:?} {:?} {:?}", found.outcome.subgraphs, found.lowered, found.marks), bank)
+    };
+    let alone = told(1);
+    assert_eq!(told(2), alone);
+    assert_eq!(told(7), alone);
+}
+
+#[test]
 fn every_variant_runs_as_tuned_and_what_they_share_is_tuned_once() {
     let directory = tempfile::tempdir().unwrap();
     let mut variants = [variant(64, 2), variant(64, 2), variant(1 << 16, 2)];

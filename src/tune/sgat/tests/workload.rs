@@ -4,13 +4,14 @@ use super::{Plan, Sketch, with_network};
 use crate::soc::Soc;
 use crate::tune::sgat::scope;
 use crate::workload::{Operand, Workload};
+use std::borrow::Cow;
 
 /// Relu, Sigmoid, Add, Mul, `MatMulV2` by number, on tensors of 8 rows of 64.
 fn fused(plans: &[(usize, [usize; 2])], outputs: &[usize], members: &[u32], parts: u64) -> Option<Workload> {
     let plans = plans.iter().map(|&(op, reads)| Plan { op, reads }).collect();
     let sketch = Sketch { batch: 4, columns: 64, plans, outputs: outputs.to_vec() };
     let soc = Soc::find("Ascend310P3").unwrap();
-    with_network(&sketch, &soc, |_, _, network| scope::workload(network, members, parts))
+    with_network(&sketch, &soc, |_, _, network| scope::workload(network, members, parts).map(Cow::into_owned))
 }
 
 /// Bytes that the first piece reads and writes.

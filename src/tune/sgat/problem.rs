@@ -1,0 +1,149 @@
+//! One distinct subgraph on its way through the tuning: looked up, decided, told.
+
+use super::groups::Solver;
+use super::network::Role;
+use super::outcome::{Plan, PlanGroup};
+use super::price::Pricer;
+use super::record;
+use super::steps::Subgraph;
+use super::strategy::{best, default_strategy};
+use super::{Case, SgatSettings, Strategy};
+use crate::bank::subgraph::{self as bank, Feature};
+use crate::status::Result;
+use crate::tune::{BankStatus, Interrupt};
+
+/// A strategy counts as better only when the gain shows in a report with two decimals.
+const MINIMUM_GAIN: f64 = 1e-4;
+
+/// Subgraphs that are alike, with what was known of them before the tuning began.
+#[derive(Debug)]
+pub struct Problem {
+    /// The subgraphs, in graph order; never empty.
+    pub subgraphs: Vec<Subgraph>,
+    /// What they are to the bank.
+    pub feature: Feature,
+    /// Their number in the bank.
+    pub id: u64,
+    /// What an interrupted tuning made of them.
+    pub earlier: Option<(bank::Strategy, BankStatus)>,
+    /// What the bank says of them.
+    pub recorded: Option<bank::Strategy>,
+    /// Place of another problem that is the same to the bank.
+    pub twin: Option<Twin>,
+}
+
+/// Where a problem that is the same to the bank was met before.
+#[derive(Debug)]
+pub enum Twin {
+    /// In another form of the graph, with what came out for it.
+    Solved(usize, bank::Strategy),
+    /// In this form of the graph: what comes out for it is not known yet.
+    Ahead,
+}
+
+/// What came out for a problem.
+#[derive(Debug)]
+pub enum Found {
+    /// It runs as its twin does, which is the outcome's subgraph of this place.
+    Shared(usize, Strategy),
+    /// A decision of its own.
+    Own(Box<Decision>),
+    /// It has to wait for its twin.
+    Waits,
+}
+
+/// The strategies before and after, and what the latter means for the bank.
+#[derive(Debug)]
+pub struct Decision {
+    /// The subgraphs with their strategies.
+    pub case: Case,
+    /// What becomes of the record.
+    pub status: BankStatus,
+    /// The strategy after, as the bank has it.
+    pub strategy: bank::Strategy,
+    /// The strategies before and after, as reports tell them.
+    pub plans: [Plan; 2],
+}
+
+/// Decides problems; what it says follows from the problem alone.
+#[derive(Clone, Copy)]
+pub struct Decider<'a> {
+    /// Name of the network.
+    pub name: &'a str,
+    /// The caller's settings.
+    pub settings: &'a SgatSettings,
+    /// What may end the search.
+    pub interrupt: Interrupt<'a>,
+}
+
+impl Decider<'_> {
+    /// What comes out for a problem.
+    pub fn find(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Found> {
+        match &problem.twin {
+            Some(Twin::Ahead) => return Ok(Found::Waits),
+            Some(Twin::Solved(index, strategy)) => {
+                if let Some(after) = record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy) {
+                    return Ok(Found::Shared(*index, after));
+                }
+            }
+            None => {}
+        }
+        self.decide(solver, problem).map(|decision| Found::Own(Box::new(decision)))
+    }
+
+    /// A decision that looks at no twin.
+    pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Decision> {
+        let subgraph = &problem.subgraphs[0];
+        let (before, after, status) = self.strategies(solver, problem)?;
+        let (network, arch) = (solver.pricer().network(), solver.pricer().soc().arch);
+        let strategy = record::to_bank(network, arch, self.name, &after);
+        let plans = [plan(solver.pricer(), subgraph, &before), plan(solver.pricer(), subgraph, &after)];
+        let case = Case { subgraphs: problem.subgraphs.clone(), before, after };
+        Ok(Decision { case, status, strategy, plans })
+    }
+
+    fn strategies(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<(Strategy, Strategy, BankStatus)> {
+        let subgraph = &problem.subgraphs[0];
+        let default = default_strategy(solver.pricer(), subgraph)?;
+        if solver.pricer().network().stage(subgraph.kernels.start).role == Role::Border {
+            return Ok((default.clone(), default, BankStatus::NotTuned));
+        }
+        let mut fitting = |recorded| record::from_bank(solver.pricer(), subgraph, recorded);
+        let earlier = problem.earlier.as_ref().and_then(|(recorded, status)| Some((fitting(recorded)?, status)));
+        let known = problem.recorded.as_ref().and_then(&mut fitting);
+        if let Some((after, status)) = earlier {
+            // What the interrupted tuning added to the bank was not there before it.
+            let before = if *status == BankStatus::Reserved { after.clone() } else { default };
+            return Ok((before, after, status.clone()));
+        }
+        let in_bank = known.is_some();
+        let before = known.unwrap_or(default);
+        let searches = (!in_bank || self.settings.repeat_tune) && self.interrupt.reason().is_none();
+        let found = if searches { best(solver, subgraph, self.settings.mixed, &before) } else { before.clone() };
+        let is_better = found.us < before.us * (1.0 - MINIMUM_GAIN);
+        let status = match (in_bank, is_better) {
+            (false, true) => BankStatus::Added,
+            (true, true) => BankStatus::Updated,
+            (true, false) => BankStatus::Reserved,
+            (false, false) => BankStatus::Unsatisfied,
+        };
+        let after = if is_better { found } else { before.clone() };
+        Ok((before, after, status))
+    }
+}
+
+/// A strategy as reports tell it.
+fn plan(pricer: &mut Pricer<'_>, subgraph: &Subgraph, strategy: &Strategy) -> Plan {
+    let network = pricer.network();
+    let mut plan = Plan { us: strategy.us, ..Plan::default() };
+    for group in &strategy.groups {
+        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
+        let run = pricer.run(&kernels, group.parts);
+        for members in &group.scopes {
+            plan.traffic += pricer.traffic(members, run).unwrap_or_default();
+        }
+        let names = |members: &Vec<u32>| members.iter().map(|&at| network.name(at).to_owned()).collect();
+        plan.groups.push(PlanGroup { parts: group.parts, scopes: group.scopes.iter().map(names).collect() });
+    }
+    plan
+}

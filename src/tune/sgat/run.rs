@@ -1,0 +1,270 @@
+//! A subgraph tuning under way: problems go out to threads, what comes back is kept in the order of the graph.
+
+use super::groups::Solver;
+use super::network::Network;
+use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
+use super::price::Pricer;
+use super::problem::{Decider, Decision, Found, Problem, Twin};
+use super::record;
+use super::state::State;
+use super::steps::Subgraph;
+use super::strategy::alike;
+use super::{Case, Sgat, SgatJob, Strategy, apply};
+use crate::backend::Backend;
+use crate::backend::simulator::Simulator;
+use crate::bank::subgraph::{Record, SubgraphBank};
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::tune::cases::unmapped;
+use crate::tune::workers::Workers;
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Variant};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Map;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Subgraphs after which bank and state are written for the first time; then after twice as many, and so on.
+const FIRST_SAVE: usize = 8;
+
+/// A tuning under way.
+pub struct Run<'a, 'n> {
+    networks: &'n [Network<'n>],
+    variants: &'a [Variant],
+    soc: &'a Soc,
+    bank: &'a mut SubgraphBank,
+    state: &'a mut State,
+    decider: Decider<'a>,
+    started: Instant,
+    /// Subgraphs of each variant, alike ones together.
+    alike: Vec<Vec<Vec<Subgraph>>>,
+    /// Of all variants.
+    total: usize,
+    /// Those dealt with, of each variant.
+    cases: Vec<Vec<Case>>,
+    /// What was found so far.
+    pub outcome: SgatOutcome,
+    /// Times of the network before and after, as far as it was dealt with.
+    times_us: [f64; 2],
+    /// Records of the outcome's subgraphs, and which is whose.
+    records: Vec<Record>,
+    places: FxHashMap<u64, usize>,
+    /// Subgraphs recorded so far, and how many must be for the next save.
+    recorded: usize,
+    next_save: usize,
+}
+
+impl<'a, 'n> Run<'a, 'n> {
+    /// A tuning that has not begun.
+    pub fn new(job: &'a mut SgatJob<'_>, networks: &'n [Network<'n>]) -> Run<'a, 'n> {
+        let alike: Vec<_> = networks.iter().map(|network| alike(network, job.soc)).collect();
+        let outcome = SgatOutcome {
+            graph: job.name.to_owned(),
+            pricer: Simulator::new(job.soc.clone()).describe(),
+            soc: job.soc.name.clone(),
+            subgraphs: Vec::new(),
+            unmapped: unmapped(job.variants),
+            elapsed: Duration::ZERO,
+            finished: false,
+        };
+        let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
+        Run {
+            networks,
+            variants: job.variants,
+            soc: job.soc,
+            bank: job.bank,
+            state: job.state,
+            decider: Decider { name: job.name, settings: job.settings, interrupt },
+            started: Instant::now(),
+            total: alike.iter().map(Vec::len).sum(),
+            alike,
+            cases: networks.iter().map(|_| Vec::new()).collect(),
+            outcome,
+            times_us: [0.0; 2],
+            records: Vec::new(),
+            places: FxHashMap::default(),
+            recorded: 0,
+            next_save: FIRST_SAVE,
+        }
+    }
+
+    /// Deals with every subgraph, or as many as there is time for, and keeps what was found.
+    pub fn all(&mut self, observer: &mut dyn Observer<SgatOutcome>) -> Result<()> {
+        let ran = (0..self.networks.len()).try_for_each(|variant| self.variant(variant, observer));
+        let cancelled = self.decider.interrupt.cancelled();
+        // Whatever ended it, what was found is kept.
+        let kept = self.save();
+        ran.and(kept)?;
+        self.outcome.elapsed = self.started.elapsed();
+        self.outcome.finished = !cancelled && self.done() == self.total;
+        if self.outcome.finished { self.state.clear() } else { Ok(()) }
+    }
+
+    fn done(&self) -> usize {
+        self.cases.iter().map(Vec::len).sum()
+    }
+
+    /// Tells how far it is; `last` is the place of the subgraph that was finished last.
+    pub fn tell(&self, observer: &mut dyn Observer<SgatOutcome>, last: Option<usize>) {
+        let outcome = &self.outcome;
+        let [baseline_us, network_us] = self.times_us;
+        let progress = Progress {
+            unit: "subgraphs",
+            done: self.done(),
+            total: self.total,
+            node: last.map(|index| outcome.subgraphs[index].name().to_owned()).unwrap_or_default(),
+            network_us,
+            baseline_us,
+            elapsed_s: outcome.elapsed.as_secs_f64(),
+        };
+        observer.progress(&progress, outcome);
+    }
+
+    /// Deals with the subgraphs of one variant.
+    fn variant(&mut self, variant: usize, observer: &mut dyn Observer<SgatOutcome>) -> Result<()> {
+        let (networks, soc, decider) = (self.networks, self.soc, self.decider);
+        let interrupt = decider.interrupt;
+        let problems = self.problems(variant)?;
+        let solver = || Solver::new(Pricer::new(&networks[variant], soc));
+        // For those that wait for another one.
+        let mut own = solver();
+        // What came before its turn.
+        let mut early: BTreeMap<usize, Result<Found>> = BTreeMap::new();
+        let mut turn = 0;
+        let stopped = || interrupt.cancelled();
+        let workers = Workers { name: "aoe-subgraphs", threads: decider.settings.parallel, stopped: &stopped };
+        let find = |solver: &mut Solver<'_>, index: usize| decider.find(solver, &problems[index]);
+        workers.work(problems.len(), solver, find, |index, found| {
+            early.insert(index, found);
+            while let Some(found) = early.remove(&turn) {
+                if interrupt.cancelled() {
+                    return Ok(());
+                }
+                let index = self.keep(variant, &mut own, &problems[turn], found?)?;
+                turn += 1;
+                self.outcome.elapsed = self.started.elapsed();
+                if self.outcome.subgraphs.len() >= self.next_save {
+                    self.save()?;
+                    self.next_save *= 2;
+                }
+                self.tell(observer, Some(index));
+            }
+            Ok(())
+        })
+    }
+
+    /// The problems of a variant, with what is known of them.
+    fn problems(&mut self, variant: usize) -> Result<Vec<Problem>> {
+        let network = &self.networks[variant];
+        let mut seen = FxHashSet::default();
+        let mut problems = Vec::with_capacity(self.alike[variant].len());
+        for subgraphs in std::mem::take(&mut self.alike[variant]) {
+            let feature = record::feature(network, &subgraphs[0]);
+            let id = feature.graph_id()?;
+            let same = self.places.get(&id).copied().filter(|&index| self.records[index].feature == feature);
+            let solved = same.map(|index| Twin::Solved(index, self.records[index].strategy.clone()));
+            let ahead = (!seen.insert(id)).then_some(Twin::Ahead);
+            let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
+            let recorded = self.bank.lookup(&feature)?.cloned();
+            problems.push(Problem { subgraphs, feature, id, earlier, recorded, twin: solved.or(ahead) });
+        }
+        Ok(problems)
+    }
+
+    /// Keeps what was found for a problem; answers which of the outcome's subgraphs it is.
+    fn keep(&mut self, variant: usize, own: &mut Solver<'_>, problem: &Problem, found: Found) -> Result<usize> {
+        let decision = match found {
+            Found::Own(decision) => *decision,
+            Found::Shared(index, after) => return Ok(self.share(variant, problem, index, after)),
+            Found::Waits => {
+                let same = self.places.get(&problem.id).copied();
+                let same = same.filter(|&index| self.records[index].feature == problem.feature);
+                let after = same.and_then(|index| {
+                    let strategy = &self.records[index].strategy;
+                    Some((index, record::from_bank(own.pricer(), &problem.subgraphs[0], strategy)?))
+                });
+                match after {
+                    Some((index, after)) => return Ok(self.share(variant, problem, index, after)),
+                    None => self.decider.decide(own, problem)?,
+                }
+            }
+        };
+        Ok(self.add(variant, problem, decision))
+    }
+
+    /// A problem that runs as another one does.
+    fn share(&mut self, variant: usize, problem: &Problem, index: usize, after: Strategy) -> usize {
+        let subgraph = &self.outcome.subgraphs[index];
+        let us = [subgraph.before.us, subgraph.after.us];
+        self.count(us, problem);
+        let places = self.places_of(variant, problem);
+        self.outcome.subgraphs[index].places.extend(places);
+        let (subgraphs, before) = (problem.subgraphs.clone(), after.clone());
+        self.cases[variant].push(Case { subgraphs, before, after });
+        index
+    }
+
+    /// A problem with a decision of its own.
+    fn add(&mut self, variant: usize, problem: &Problem, decision: Decision) -> usize {
+        let network = &self.networks[variant];
+        let Decision { case, status, strategy, plans: [before, after] } = decision;
+        let (feature, other) = (problem.feature.clone(), Map::new());
+        let record = Record { graph_id: problem.id, feature, strategy, other };
+        let index = self.outcome.subgraphs.len();
+        self.count([before.us, after.us], problem);
+        self.outcome.subgraphs.push(SubgraphOutcome {
+            index,
+            places: self.places_of(variant, problem),
+            op_types: problem.subgraphs[0].kernels.clone().map(|at| network.op_type(at).to_owned()).collect(),
+            repo_key: record.repo_key(),
+            before,
+            after,
+            status,
+        });
+        self.records.push(record);
+        self.places.insert(problem.id, index);
+        self.cases[variant].push(case);
+        index
+    }
+
+    fn count(&mut self, us: [f64; 2], problem: &Problem) {
+        for (sum, us) in self.times_us.iter_mut().zip(us) {
+            *sum += us * problem.subgraphs.len() as f64;
+        }
+    }
+
+    fn places_of(&self, variant: usize, problem: &Problem) -> Vec<Place> {
+        let (network, label) = (&self.networks[variant], &self.variants[variant].label);
+        let place = |s: &Subgraph| Place {
+            variant,
+            first: format!("{}{label}", network.name(s.kernels.start)),
+            kernels: s.kernels.clone(),
+        };
+        problem.subgraphs.iter().map(place).collect()
+    }
+
+    /// Writes what was found since the last time.
+    fn save(&mut self) -> Result<()> {
+        let new = self.records.iter().zip(&self.outcome.subgraphs).skip(self.recorded);
+        for (record, subgraph) in new {
+            if matches!(subgraph.status, BankStatus::Added | BankStatus::Updated) {
+                self.bank.record(record.clone());
+            }
+            if subgraph.status.is_tuned() {
+                self.state.finish(record.clone(), &subgraph.status);
+            }
+        }
+        self.recorded = self.records.len();
+        self.bank.save()?;
+        // A tuning that has come to its end needs no state.
+        if self.done() == self.total { Ok(()) } else { self.state.save() }
+    }
+
+    /// What it leaves behind.
+    pub fn into_result(self) -> Sgat {
+        let of = |(network, cases): (&Network<'_>, &Vec<Case>)| apply::tuned(network, self.soc, cases);
+        let lowered = self.networks.iter().zip(&self.cases).map(of).collect();
+        let marks = self.networks.first().zip(self.cases.first());
+        let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
+        Sgat { outcome: self.outcome, lowered, marks }
+    }
+}

@@ -1,0 +1,211 @@
+//! Subgraph tuning that was interrupted, by the user or by force, and goes on.
+
+use super::{Answer, Place};
+use aoe::bank::Content;
+use aoe::bank::subgraph::{Bank, Kind, Record};
+use aoe::frontend::save_file;
+use aoe::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
+use serde_json::Value;
+use std::io::{PipeReader, Read, Write, pipe};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Blocks of products and activations on tensors beyond L2, each block of another width: enough for 32 subgraphs, so that the state is
+/// written before a quarter of them is done.
+const BLOCKS: i64 = 500;
+/// Twice a prime number: one way to cut the batch.
+const ROWS: i64 = 2 * 32_771;
+/// What a pipe holds that was not made otherwise.
+const PIPE: usize = 65_536;
+/// Room for one of the lines that tell of the progress, but not for three.
+const ROOM: usize = 600;
+
+/// A network whose subgraphs all differ. The name makes each line that tells of its progress a long one.
+fn network(place: &Place) -> String {
+    let mut graph = Graph::new("net");
+    let desc = |dims: [i64; 2]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+    let mut x = graph.add_input("x", desc([ROWS, 64])).unwrap();
+    for block in 0..BLOCKS {
+        let mut add = |kind: &str, name: &str, inputs: &[Port]| {
+            let node = Node::new(format!("b{block}.{name}"), kind).with_inputs(inputs.iter().copied());
+            Port::first(graph.add(node).unwrap())
+        };
+        let sigmoid = add("Sigmoid", "sigmoid", &[x]);
+        let gated = add("Mul", "mul", &[x, sigmoid]);
+        let width = 64 + 16 * block;
+        let weight = |graph: &mut Graph, name: &str, dims| {
+            graph.add_const(format!("b{block}.{name}"), desc(dims), Constant::Opaque).unwrap()
+        };
+        let down = weight(&mut graph, "down", [64, width]);
+        let up = weight(&mut graph, "up", [width, 64]);
+        let mut add = |kind: &str, name: &str, inputs: &[Port]| {
+            let node = Node::new(format!("b{block}.{name}"), kind).with_inputs(inputs.iter().copied());
+            Port::first(graph.add(node).unwrap())
+        };
+        let narrow = add("MatMulV2", "narrow", &[gated, down]);
+        let relu = add("Relu", "relu", &[narrow]);
+        let wide = add("MatMulV2", "wide", &[relu, up]);
+        let sum = add("Add", "add", &[wide, x]);
+        x = add("SoftmaxV2", "softmax", &[sum]);
+    }
+    graph.add_output(x);
+    let file = place.path(&format!("{}.air", "n".repeat(240)));
+    save_file(&graph, &file).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn arguments(model: &str) -> [String; 4] {
+    ["--job_type=1", "--backend=simulator", "--soc_version=Ascend310P3", &format!("--model={model}")].map(str::to_owned)
+}
+
+fn tune(place: &Place, model: &str, more: &[&str]) -> Answer {
+    let arguments = arguments(model);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    place.run(&arguments)
+}
+
+/// A tuning that stands still between its first quarter and its last: its standard error is full.
+struct Halted {
+    child: Child,
+    stderr: PipeReader,
+    state: PathBuf,
+}
+
+impl Halted {
+    /// Starts a tuning and waits until it has written its state.
+    fn begin(place: &Place, model: &str) -> Halted {
+        let (stderr, mut filled) = pipe().unwrap();
+        filled.write_all(&vec![b'\n'; PIPE - ROOM]).unwrap();
+        let arguments = arguments(model);
+        let mut command = place.command(&arguments.each_ref().map(String::as_str));
+        let mut child = command.stdout(Stdio::piped()).stderr(filled).spawn().unwrap();
+        // The copy that the command holds would keep the pipe open.
+        drop(command);
+        let begun = Instant::now();
+        let state = loop {
+            if let Some(state) = state_file(&place.path("work/aoe_workspace")) {
+                break state;
+            }
+            assert_eq!(child.try_wait().unwrap(), None, "it ended without a state");
+            assert!(begun.elapsed() < Duration::from_secs(300), "it has no state");
+            std::thread::yield_now();
+        };
+        Halted { child, stderr, state }
+    }
+
+    /// Lets it write on; what it wrote and its exit status, `None` after a signal.
+    fn end(mut self) -> (String, Option<i32>) {
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).unwrap();
+        (said, self.child.wait().unwrap().code())
+    }
+}
+
+/// The state of the one tuning in a workspace, once it is there.
+fn state_file(workspace: &Path) -> Option<PathBuf> {
+    let jobs = std::fs::read_dir(workspace).ok()?.flatten();
+    jobs.map(|job| job.path().join("subgraphs.json")).find(|state| state.is_file())
+}
+
+fn bank(place: &Place) -> Vec<u8> {
+    std::fs::read(place.path("bank/ascend310p3_l2cache_aoe.json")).unwrap()
+}
+
+/// The result of subgraph tuning that is complete, without what the clock has put into it.
+fn result(place: &Place) -> Value {
+    let is_whole = |result: &Value| result[0]["basic"].get("tuning_time(s)").is_some();
+    let mut whole = place.results().into_iter().filter(is_whole);
+    let result = whole.next().unwrap()[1]["SGAT"].clone();
+    assert_eq!(whole.next(), None);
+    result
+}
+
+/// Checks that a tuning that was ended goes on to the end of one that was not.
+fn goes_on(place: &Place, model: &str, state: &Path, more: &[&str]) {
+    let whole = Place::new();
+    tune(&whole, model, &[]).expect(0, &[]);
+    let done = std::fs::read_to_string(state).unwrap().lines().count();
+    assert!(done > 8, "{done} lines of state");
+    tune(place, model, more).expect(0, &[]);
+    assert_eq!(result(place), result(&whole));
+    assert!(bank(place) == bank(&whole), "the banks differ");
+    assert!(!state.exists(), "what has ended has no state");
+}
+
+#[test]
+fn a_tuning_that_was_killed_goes_on_with_reload_and_finds_what_it_would_have_found() {
+    let place = Place::new();
+    let model = network(&place);
+    let mut halted = Halted::begin(&place, &model);
+    halted.child.kill().unwrap();
+    let state = halted.state.clone();
+    assert_eq!(halted.end().1, None, "a killed process has no exit status");
+    goes_on(&place, &model, &state, &["--reload"]);
+}
+
+#[test]
+fn a_tuning_that_was_interrupted_goes_on_with_reload_and_finds_what_it_would_have_found() {
+    let place = Place::new();
+    let model = network(&place);
+    let halted = Halted::begin(&place, &model);
+    let asked = Command::new("kill").args(["-INT", &halted.child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let state = halted.state.clone();
+    let (said, status) = halted.end();
+    assert_eq!(status, Some(130), "{}", said.trim());
+    assert!(said.contains("interrupted") && said.contains("cancelled"), "{}", said.trim());
+    let job = format!("--reload={}", state.parent().unwrap().display());
+    goes_on(&place, &model, &state, &[&job]);
+}
+
+#[test]
+fn what_the_interrupted_tuning_found_is_not_searched_again() {
+    let place = Place::new();
+    let model = network(&place);
+    let mut halted = Halted::begin(&place, &model);
+    halted.child.kill().unwrap();
+    let state = halted.state.clone();
+    halted.end();
+    // Its strategies are replaced by ones that no search would find: each kernel by itself.
+    let mut found = Bank::parse(Kind::Ours, &std::fs::read(&state).unwrap());
+    let mut edited = 0;
+    for mut record in found.records().cloned().collect::<Vec<_>>() {
+        let group = &mut record.strategy.groups[0];
+        edited += usize::from(record.strategy.other["status"] == "added");
+        group.cut.fill(1);
+        group.fusion_type.fill(false);
+        (1..).zip(&mut group.scope_id).for_each(|(at, scope)| *scope = -at);
+        group.ub_pass.clear();
+        found.put(record).unwrap();
+    }
+    std::fs::write(&state, found.render()).unwrap();
+    std::fs::remove_dir_all(place.path("bank")).unwrap();
+    std::fs::create_dir(place.path("bank")).unwrap();
+    tune(&place, &model, &["--reload"]).expect(0, &[]);
+    let recorded = Bank::parse(Kind::Ours, &bank(&place));
+    let is_edited = |record: &&Record| record.strategy.groups[0].scope_id.iter().all(|&scope| scope < 0);
+    assert!(edited > 0, "no strategy was found before it was killed");
+    assert_eq!(recorded.records().filter(is_edited).count(), edited);
+}
+
+#[test]
+fn there_must_be_something_to_go_on_with() {
+    let place = Place::new();
+    let model = network(&place);
+    tune(&place, &model, &["--reload"]).expect(2, &["reload", "no interrupted subgraph tuning"]);
+    std::fs::create_dir(place.path("job")).unwrap();
+    tune(&place, &model, &["--reload=job"]).expect(2, &["reload", "job", "no interrupted subgraph tuning"]);
+    std::fs::write(place.path("job/subgraphs.json"), "nothing of the kind").unwrap();
+    tune(&place, &model, &["--reload=job"]).expect(2, &["reload", "subgraphs.json", "no record that can be used"]);
+    assert!(place.path("job/subgraphs.json").exists(), "what cannot be used is left to the user");
+}
+
+#[test]
+fn a_workspace_that_cannot_be_written_is_told_of_before_anything_is_tuned() {
+    let place = Place::new();
+    let model = network(&place);
+    std::fs::write(place.path("work/aoe_workspace"), "").unwrap();
+    tune(&place, &model, &[]).expect(1, &["EG0010", "aoe_workspace"]);
+    assert!(!place.path("bank/ascend310p3_l2cache_aoe.json").exists());
+}
