@@ -13,8 +13,8 @@ use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, Stop
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 
-/// Trials on the simulator before measuring on a device.
-const SIMULATED: usize = 300;
+/// Trials on the simulator before measuring on a device: as many as tune an operator there.
+const SIMULATED: usize = 2000;
 
 /// What the searches of one tuning have in common.
 pub(super) struct Tuner<'a> {

@@ -10,6 +10,7 @@ use super::places::Place;
 use super::report::{CallFailure, Origin};
 use super::symbols::Functions;
 use super::timing::{Times, Timing};
+use crate::status;
 use std::path::Path;
 
 /// Bytes that the device fills before each sample: long enough for the host to hand over all launches
@@ -21,27 +22,37 @@ const LEAD_SHARE: usize = 4;
 /// What keeps the turns on a device: called when everything is ready, returns when it is this process's turn.
 pub type Turn<'a> = dyn FnMut() -> Result<(), String> + 'a;
 
-/// Does a job.
-pub fn answer(job: &Job, turn: &mut Turn<'_>) -> Answer {
+/// Does a job and tells what came of it, before the device is given back: what goes wrong then no longer matters.
+pub fn work(job: &Job, turn: &mut Turn<'_>, tell: impl FnOnce(&Answer) -> status::Result<()>) -> status::Result<()> {
+    let (answer, device) = answer(job, turn);
+    tell(&answer)?;
+    if let Some(Err(failure)) = device.map(Device::close) {
+        log::warn!("device {} was not given back: {failure}", job.device);
+    }
+    Ok(())
+}
+
+/// What came of a job, and the device where it was opened.
+fn answer(job: &Job, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
     if job.version != VERSION {
-        return Answer::unusable(format!(
-            "the measuring program is of version {VERSION}, the library of {}",
-            job.version
-        ));
+        let reason = format!("the measuring program is of version {VERSION}, the library of {}", job.version);
+        return (Answer::unusable(reason), None);
     }
     let place = place_of(&job.runtime);
     let main = match Loaded::open(&job.runtime) {
         Ok(main) => main,
-        Err(message) => return Answer::unusable(format!("{}: {message}", job.runtime.display())),
+        Err(message) => return (Answer::unusable(format!("{}: {message}", job.runtime.display())), None),
     };
     let mut libraries = Libraries::of(&main, &place);
     let functions = match Functions::resolve(&mut libraries) {
         Ok(functions) => functions,
-        Err(missing) => return Answer::unusable(format!("the Ascend runtime lacks {}", missing.join(", "))),
+        Err(missing) => {
+            return (Answer::unusable(format!("the Ascend runtime lacks {}", missing.join(", "))), None);
+        }
     };
     let device = match Device::open(functions, &mut libraries, job.device, job.device_timeout_ms) {
         Ok(device) => device,
-        Err(failure) => return Answer::failure(&failure, true),
+        Err(failure) => return (Answer::failure(&failure, true), None),
     };
     let done = match &job.task {
         Task::Describe => describe(&device).map_err(|failure| Answer::failure(&failure, true)),
@@ -49,10 +60,8 @@ pub fn answer(job: &Job, turn: &mut Turn<'_>) -> Answer {
             measure(operator, *timing, &device, &mut libraries, turn).map_err(Failed::answer)
         }
     };
-    match (done, device.close()) {
-        (Ok(_), Err(failure)) => Answer::failure(&failure, false),
-        (Ok(answer) | Err(answer), _) => answer,
-    }
+    let (Ok(answer) | Err(answer)) = done;
+    (answer, Some(device))
 }
 
 /// Where the companions of a runtime lie: beside it, or where the system's loader finds it.

@@ -71,8 +71,8 @@ pub fn run(job: &Job, bench: &Bench, circumstances: &Circumstances<'_>) -> End {
             let status = process.end(over == Over::Exited);
             match (over, job::read(&bench.answer())) {
                 (Over::Cancelled, _) => End::Cancelled,
-                // An answer that came with the last of the time is one.
-                (_, Ok(answer)) if status.as_ref().is_ok_and(ExitStatus::success) => End::Answered(answer),
+                // Also where the time was over then, or its libraries crashed tidying up.
+                (_, Ok(answer)) => End::Answered(answer),
                 (Over::TimedOut(what), _) => {
                     End::Lost(format!("timeout: {what} took longer than {} s", circumstances.timeout.as_secs_f64()))
                 }
@@ -139,7 +139,7 @@ impl Process {
             let mut word = [0];
             match self.line.read(&mut word) {
                 Ok(1) if word[0] == READY => return None,
-                // It has closed its end and is about to exit.
+                // It has answered, or is about to exit without.
                 Ok(_) => return Some(self.await_exit(deadline.min(Instant::now() + GRACE), what)),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
                 Err(_) => return Some(self.await_exit(deadline, what)),

@@ -21,8 +21,10 @@ pub fn work(path: &Path) -> Result<()> {
         Line::open().map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
     let job: Job = job::read(path)?;
     let mut turn = || line.as_ref().map_or(Ok(()), Line::take_turn);
-    let answer = measure::answer(&job, &mut turn);
-    job::write(&job.answer, &answer)
+    measure::work(&job, &mut turn, |answer| {
+        job::write(&job.answer, answer)?;
+        line.as_ref().map_or(Ok(()), Line::finish)
+    })
 }
 
 /// The line to the tuning process.
@@ -55,6 +57,12 @@ impl Line {
         };
         std::thread::Builder::new().name("line".to_owned()).spawn(watch)?;
         Ok(Some(Line { stream, turn }))
+    }
+
+    /// Says that the answer is there. What comes now, libraries that tidy up, is not waited for long.
+    fn finish(&self) -> Result<()> {
+        let failed = |error| Error::Tuning { reason: format!("the tuning is gone: {error}") };
+        self.stream.shutdown(std::net::Shutdown::Write).map_err(failed)
     }
 
     /// Says that all is ready and waits for the turn.
