@@ -140,3 +140,15 @@ fn two_tunings_at_once_share_a_machine() {
     assert_bank_is_whole(&machine);
     assert!(machine.left_behind().is_empty());
 }
+
+/// Who ignores SIGCHLD never gets to know the status of a child.
+#[test]
+fn a_host_that_ignores_its_children_measures_all_the_same() {
+    let Some(machine) = Machine::new() else { return };
+    machine.products(&[SMALL]);
+    let mut command = machine.on(Path::new("/bin/sh"));
+    command.args(["-c", "trap '' CHLD; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_aoe"), "--singleop=ops.json"]);
+    command.args(["--job_type=2", "--backend=ascend", "--algorithm=random", "--max_tuning_count=2"]);
+    let tuned = Tuned::of(command.output().unwrap()).expect(0, &["Measured by  ascend"]);
+    assert!(!tuned.said.contains("Failed"), "{}", tuned.said);
+}

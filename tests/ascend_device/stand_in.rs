@@ -104,7 +104,8 @@ impl Machine {
         command
     }
 
-    fn on(&self, program: &Path) -> Command {
+    /// A program on this machine.
+    pub fn on(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.folder.path()).env_clear().stdin(Stdio::null());
         for (name, folder) in [("HOME", "home"), ("TUNE_BANK_PATH", "bank"), ("ASCEND_WORK_PATH", "work")] {

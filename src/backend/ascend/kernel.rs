@@ -106,7 +106,8 @@ impl<'a> Aclnn<'a> {
         libraries: &mut Libraries<'_>,
     ) -> Result<Aclnn<'a>, Unready> {
         let functions = AclnnFunctions::resolve(libraries).map_err(|missing| {
-            let failed: Vec<_> = libraries.attempts.iter().map(ToString::to_string).collect();
+            let failed: Vec<_> =
+                libraries.attempts.iter().map(|a| format!("{}: {}", a.path.display(), a.outcome)).collect();
             let why = if failed.is_empty() { String::new() } else { format!("; {}", failed.join("; ")) };
             Unready::Lacking(format!("the installed CANN lacks {}{why}", missing.join(", ")))
         })?;
