@@ -2,6 +2,7 @@
 //! does for one of several equal parts of it.
 
 use super::Settings;
+use super::order::stays_in_order;
 use crate::graph::infer::{Call, Values, movement, norm, reduce};
 use crate::graph::op::{self, ConvPass, Kind};
 use crate::graph::{Graph, Node, NodeId, Port, Shape, TensorDesc};
@@ -124,7 +125,7 @@ fn keeps_first_axis(kind: Kind, call: &Call<'_>, carried: &[usize], result: &Ten
         Kind::PerChannel if call.flag(&["is_training"], false) => false,
         Kind::Elementwise | Kind::PerChannel | Kind::Join | Kind::Split | Kind::Slice | Kind::Move | Kind::Gather => {
             let is_part = |&input: &usize| same_axis(input) || kind == Kind::Gather && is_index(call, input, result);
-            carried.iter().all(is_part) && (kind == Kind::Gather || !meets_whole)
+            carried.iter().all(is_part) && (kind == Kind::Gather || !meets_whole) && stays_in_order(kind, call, carried)
         }
         Kind::Transpose => movement::permutation(call, rank(0)).is_ok_and(|p| p.is_some_and(|p| p.first() == Some(&0))),
         Kind::ReduceAxes => reduce::reduced(call, rank(0)).is_ok_and(stays),

@@ -11,6 +11,7 @@ mod cube;
 mod flow;
 mod graph_fusion;
 mod movement;
+mod order;
 mod precision;
 #[cfg(test)]
 mod tests;

@@ -71,6 +71,12 @@ pub fn lowering(settings: &Settings) -> lower::Settings {
     lower::Settings { precision: settings.precision, ..lower::Settings::default() }
 }
 
+/// Whether a text is the time in a file name, `20261231_235959999`; the name of a network may go on behind another's.
+fn is_timestamp(text: &str) -> bool {
+    let are_digits = |part: &str, count| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('_').is_some_and(|(day, time)| are_digits(day, 8) && are_digits(time, 9))
+}
+
 /// The directory of a tuning's state: a new one, or with `reload` that of the interrupted one.
 ///
 /// Fails with [`Error::Option`] where there is none to go on from.
@@ -88,12 +94,26 @@ fn state_directory(settings: &Settings, graph: &str, timestamp: &str) -> Result<
             let jobs = std::fs::read_dir(&workspace).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
             let is_ours = |job: &PathBuf| {
                 let name = job.file_name().unwrap_or_default().to_string_lossy();
-                name.starts_with(&prefix) && state_file(job).is_file()
+                name.strip_prefix(&prefix).is_some_and(is_timestamp) && state_file(job).is_file()
             };
             // Names end in the time.
             let newest = jobs.filter(is_ours).max();
             let reason = format!("{} holds no interrupted subgraph tuning of `{graph}`", workspace.display());
             newest.ok_or_else(|| missing(reason))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_timestamp;
+
+    #[test]
+    fn a_time_in_a_name_is_not_the_rest_of_a_longer_name() {
+        assert!(is_timestamp("20261122_095450974"));
+        for other in ["b8_20261122_095450974", "20261122", "20261122_", "20261122_09545097x", "2026112_0954509741", ""]
+        {
+            assert!(!is_timestamp(other), "{other}");
         }
     }
 }

@@ -58,6 +58,9 @@ fn an_operator_on_a_part_does_what_it_does_in_a_smaller_network() {
         ("concat of channels", &|b| op("ConcatD").x(&[b, 8]).x(&[b, 16]).set("concat_dim", Attr::Int(1))),
         ("split of channels", &|b| op("SplitD").x(&[b, 10]).set("split_dim", Attr::Int(1)).outputs(2)),
         ("rows of a table", &|b| op("GatherV2").w(&[30522, 768]).typed(DataType::Int64, &[b, 128]).ints(&[0])),
+        ("columns of a matrix", &|b| op("GatherV2").x(&[b, 8, 16]).ints(&[2, 0]).ints(&[1])),
+        ("triangles of matrices", &|b| op("Tril").x(&[b, 12, 12])),
+        ("padded images", &|b| op("PadD").x(&[b, 8]).list("paddings", &[0, 0, 1, 1])),
         ("unknown layout change", &|b| op("TensorMove").x(&[b, 8])),
     ];
     for (name, build) in all {
@@ -79,6 +82,15 @@ fn an_operator_that_needs_the_whole_batch_has_no_slice() {
         ("batch moved away", &|b| op("Transpose").x(&[b, 3]).ints(&[1, 0])),
         ("batches joined", &|b| op("ConcatD").x(&[b, 8]).x(&[b, 8]).set("concat_dim", Attr::Int(0))),
         ("softmax over the batch", &|b| op("SoftmaxV2").x(&[b, 8]).list("axes", &[0])),
+        ("images in reverse order", &|b| op("ReverseV2").x(&[b, 8]).ints(&[0])),
+        ("images shifted", &|b| op("Roll").x(&[b, 8]).list("shifts", &[1]).list("dims", &[0])),
+        ("images taken from behind", &|b| {
+            let op = op("StridedSliceD").x(&[b, 8]).list("begin", &[-1, 0]).list("end", &[i64::MIN, 8]);
+            op.list("strides", &[-1, 1])
+        }),
+        ("images picked by number", &|b| op("GatherV2").x(&[b, 8]).ints(&(0..b).rev().collect::<Vec<_>>()).ints(&[0])),
+        ("images updated by number", &|b| op("ScatterUpdate").x(&[b, 8]).ints(&[1]).x(&[b, 8])),
+        ("triangle of a matrix", &|b| op("Tril").x(&[b, 12])),
         ("gradient of a filter", &|b| op("Conv2DBackpropFilter").x(&[b, 4, 8, 8]).ints(&[8, 4, 3, 3]).x(&[b, 8, 6, 6])),
     ];
     for (name, build) in all {
