@@ -117,8 +117,10 @@ impl Decider<'_> {
             return Ok((before, after, status.clone()));
         }
         let in_bank = known.is_some();
+        // Such a record was made for another number of cores, or by another model.
+        let is_bad = known.as_ref().is_some_and(|known| known.us > default.us * (1.0 + MINIMUM_GAIN));
         let before = known.unwrap_or(default);
-        let searches = (!in_bank || self.settings.repeat_tune) && self.interrupt.reason().is_none();
+        let searches = (!in_bank || is_bad || self.settings.repeat_tune) && self.interrupt.reason().is_none();
         let found = if searches { best(solver, subgraph, self.settings.mixed, &before) } else { before.clone() };
         let is_better = found.us < before.us * (1.0 - MINIMUM_GAIN);
         let status = match (in_bank, is_better) {

@@ -254,9 +254,10 @@ impl<'a, 'n> Run<'a, 'n> {
             }
         }
         self.recorded = self.records.len();
-        self.bank.save()?;
-        // A tuning that has come to its end needs no state.
-        if self.done() == self.total { Ok(()) } else { self.state.save() }
+        let recorded = self.bank.save();
+        // A tuning that has come to its end, and is in the bank, needs no state.
+        let kept = if recorded.is_ok() && self.done() == self.total { Ok(()) } else { self.state.save() };
+        recorded.and(kept)
     }
 
     /// What it leaves behind.
