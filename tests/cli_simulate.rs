@@ -211,6 +211,8 @@ fn a_soc_says_where_its_values_come_from() {
 fn an_interrupt_leaves_no_unfinished_file() {
     let place = Place::new();
     let mut child = place.command(&["--output=pred.jsonl"]).stdin(Stdio::piped()).spawn().unwrap();
+    // Waiting for the child would close its input, whose end is no interrupt.
+    let input = child.stdin.take();
     // It waits for cases that do not come; the file is there once it listens for signals.
     while !place.names().iter().any(|name| name.starts_with(".aoe-")) {
         assert!(child.try_wait().unwrap().is_none());
@@ -219,5 +221,6 @@ fn an_interrupt_leaves_no_unfinished_file() {
     let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
     assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(input);
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
