@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
+#[path = "ascend/cc.rs"]
+mod cc;
+
 /// The stand-in's `struct ge_state`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,22 +37,9 @@ impl Install {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(root.path().join("net.air"), "IR").unwrap();
         for (name, flags) in libraries {
-            let output = Command::new("cc")
-                .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-                .arg(folder.join(name))
-                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ascend/ge.c"))
-                .args(*flags)
-                .output();
-            match output {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    eprintln!("SKIPPED: no C compiler (cc) to build the stand-in with");
-                    return None;
-                }
-                built => {
-                    let built = built.unwrap();
-                    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-                }
-            }
+            let mut compiler = cc::shared_library("c99", &folder.join(name));
+            compiler.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ascend/ge.c")).args(*flags);
+            cc::run(&mut compiler)?;
         }
         let library = folder.join(libraries[0].0);
         Some(Install { root, library })

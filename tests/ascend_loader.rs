@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
+#[path = "ascend/cc.rs"]
+mod cc;
+
 /// The stand-in's `struct stub_state`.
 #[repr(C)]
 struct State {
@@ -51,26 +54,15 @@ impl Install {
         let symbols: Vec<String> = plain.map(|name| format!("STUB({name})\n")).collect();
         std::fs::write(root.path().join("symbols.inc"), symbols.concat()).unwrap();
         let library = folder.join(name);
-        let output = Command::new("cc")
-            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-            .arg(&library)
+        let mut compiler = cc::shared_library("c99", &library);
+        compiler
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ascend/runtime.c"))
             .arg("-I")
             .arg(root.path())
             .args(omit.iter().map(|name| format!("-DOMIT_{name}")))
-            .args(flags)
-            .output();
-        match output {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                eprintln!("SKIPPED: no C compiler (cc) to build the stand-in runtime with");
-                None
-            }
-            result => {
-                let output = result.unwrap();
-                assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-                Some(Install { root, library, handle: OnceCell::new() })
-            }
-        }
+            .args(flags);
+        cc::run(&mut compiler)?;
+        Some(Install { root, library, handle: OnceCell::new() })
     }
 
     fn usual() -> Option<Install> {
@@ -391,12 +383,8 @@ fn the_simulator_with_a_soc_touches_no_runtime() {
     );
     std::fs::create_dir(root.path().join("lib64")).unwrap();
     std::fs::write(root.path().join("marker.c"), code).unwrap();
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([root.path().join("lib64/libascendcl.so"), root.path().join("marker.c")])
-        .status();
-    if built.is_err() {
-        eprintln!("SKIPPED: no C compiler (cc)");
+    let mut compiler = cc::shared_library("c99", &root.path().join("lib64/libascendcl.so"));
+    if cc::run(compiler.arg(root.path().join("marker.c"))).is_none() {
         return;
     }
     let env = RuntimeEnv { ascend_home_path: Some(root.path().to_owned()), ..RuntimeEnv::default() };

@@ -4,6 +4,7 @@
 
 use super::key::Unusable;
 use prost::bytes::Bytes;
+use serde::Deserialize;
 
 /// UTF-8 byte order mark; CANN's parser skips one at the start of a line.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
@@ -207,6 +208,14 @@ impl<'a> LineCounter<'a> {
     pub fn line_of_part(&mut self, part: &str) -> usize {
         self.line_of(part.as_ptr().addr().saturating_sub(self.content.as_ptr().addr()))
     }
+}
+
+/// A content that is one JSON value, and the lines to count in it; the line and the reason where it is none.
+pub fn one_value<'a, T: Deserialize<'a>>(content: &'a [u8]) -> Result<(LineCounter<'a>, T), (usize, String)> {
+    let mut lines = LineCounter::new(content);
+    let text = std::str::from_utf8(content).map_err(|e| (lines.line_of(e.valid_up_to()), e.to_string()))?;
+    let value = serde_json::from_str(text).map_err(|e| (e.line(), e.to_string()))?;
+    Ok((lines, value))
 }
 
 /// A line without byte order mark, carriage return and blanks around it.

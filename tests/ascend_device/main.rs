@@ -1,5 +1,7 @@
 //! Tuning on devices, played by a stand-in for CANN's runtime.
 
+#[path = "../ascend/cc.rs"]
+mod cc;
 mod faults;
 mod host;
 mod processes;

@@ -1,6 +1,6 @@
 //! A machine with devices, played by the stand-in runtime of `tests/ascend`.
 
-use crate::host;
+use crate::{cc, host};
 use serde_json::Value;
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
@@ -42,26 +42,15 @@ fn build(sources: &Path, root: &Path, without: &[&str]) -> Option<()> {
     let local = if hidden.is_empty() { String::new() } else { format!("local: {hidden}; ") };
     fs::write(&script, format!("{{ global: *; {local}}};\n")).unwrap();
     let library = folder.join("libascendcl.so");
-    let output = Command::new("cc")
-        .args(["-std=gnu99", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
-        .arg(&library)
+    let mut compiler = cc::shared_library("gnu99", &library);
+    compiler
+        .arg("-O2")
         .args(C_FILES.map(|name| sources.join(name)))
         .arg("-I")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("include"))
         .arg(format!("-Wl,--version-script={}", script.display()))
-        .args(["-ldl", "-lm"])
-        .output();
-    match output {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("SKIPPED: no C compiler (cc) to build the stand-in runtime with");
-            None
-        }
-        result => {
-            let output = result.unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            Some(())
-        }
-    }
+        .args(["-ldl", "-lm"]);
+    cc::run(&mut compiler)
 }
 
 /// A machine with devices, and a user's folders on it.

@@ -2,7 +2,7 @@
 
 use crate::bank::json;
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, LineCounter, Lines};
+use crate::bank::lines::{Finding, Judged, LineCounter, Lines, one_value};
 use crate::bank::whole::Content;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -246,8 +246,6 @@ impl Content for Bank {
 
 /// The entries of an array with their lines, or the line and the reason why the text is none.
 fn whole(content: &[u8]) -> Result<Vec<(usize, &str)>, (usize, String)> {
-    let mut lines = LineCounter::new(content);
-    let text = std::str::from_utf8(content).map_err(|e| (lines.line_of(e.valid_up_to()), e.to_string()))?;
-    let entries: Vec<&RawValue> = serde_json::from_str(text).map_err(|e| (e.line(), e.to_string()))?;
+    let (mut lines, entries): (_, Vec<&RawValue>) = one_value(content)?;
     Ok(entries.into_iter().map(|raw| (lines.line_of_part(raw.get()), raw.get())).collect())
 }

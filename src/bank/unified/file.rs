@@ -3,7 +3,7 @@
 
 use super::python::{Dict, Fields, Value};
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, LineCounter, Lines};
+use crate::bank::lines::{Finding, Judged, Lines, one_value};
 use crate::bank::whole::Content;
 use crate::status::{Error, Result};
 use md5::{Digest, Md5};
@@ -277,9 +277,7 @@ impl Content for Bank {
 
 /// The entries of an object, or the line and the reason why the text is none.
 fn whole(content: &[u8]) -> Result<Vec<Found>, (usize, String)> {
-    let mut lines = LineCounter::new(content);
-    let text = std::str::from_utf8(content).map_err(|e| (lines.line_of(e.valid_up_to()), e.to_string()))?;
-    let Fields(fields) = serde_json::from_str(text).map_err(|e| (e.line(), e.to_string()))?;
+    let (mut lines, Fields(fields)) = one_value(content)?;
     Ok(fields.into_iter().map(|(key, raw)| Found::new(lines.line_of_part(raw.get()), key, raw)).collect())
 }
 
