@@ -1,8 +1,10 @@
 //! How data flows between kernels: which tensors each reads and who made them, seen through the nodes
 //! that run no kernel.
 
+use super::device::{Layouts, layouts};
 use super::{Lowered, Settings};
 use crate::graph::{Graph, NodeId, Port};
+use crate::soc::Soc;
 use crate::workload::{Operand, Workload};
 use rustc_hash::FxHashMap;
 
@@ -22,12 +24,16 @@ pub enum Source {
 pub struct Read {
     /// Who made it.
     pub source: Source,
+    /// The tensor as the kernel reads it.
+    pub port: Port,
     /// The tensor itself, seen through views: reads of one tensor have one origin.
     pub origin: Port,
     /// Elements of it that the kernel sees.
     pub elements: u64,
     /// Bytes of these in the type that the tensor is stored in.
     pub bytes: u64,
+    /// Whether it lies otherwise than the kernel that made it leaves it: a conversion (`TransData`) is between the two.
+    pub converted: bool,
 }
 
 /// The tensors of each kernel, in the order of the kernels.
@@ -37,10 +43,12 @@ pub struct Flows {
     pub reads: Vec<Vec<Read>>,
     /// Whether a result of the kernel leaves the graph.
     pub leaves: Vec<bool>,
+    /// How the tensors of each kernel lie on the device.
+    pub layouts: Vec<Layouts>,
 }
 
 /// Follows the tensors of a lowered graph.
-pub fn flows(graph: &Graph, lowered: &Lowered, settings: &Settings) -> Flows {
+pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -> Flows {
     let place: FxHashMap<NodeId, u32> = lowered.kernels.iter().zip(0u32..).map(|(k, at)| (k.node, at)).collect();
     let source = |mut port: Port| loop {
         if let Some(&at) = place.get(&port.node) {
@@ -56,7 +64,7 @@ pub fn flows(graph: &Graph, lowered: &Lowered, settings: &Settings) -> Flows {
             None => return (Source::Input, port),
         }
     };
-    let mut flows = Flows { reads: Vec::with_capacity(place.len()), leaves: vec![false; place.len()] };
+    let mut flows = Flows { leaves: vec![false; place.len()], ..Flows::default() };
     for kernel in &lowered.kernels {
         let read = |port: &Port| {
             let desc = graph.desc(*port);
@@ -64,13 +72,23 @@ pub fn flows(graph: &Graph, lowered: &Lowered, settings: &Settings) -> Flows {
             let parameter = source == Source::Constant && !desc.dtype.is_float();
             let elements = desc.shape.elements().filter(|&n| n > 0 && !parameter)?;
             let bits = u64::from(settings.precision.stored(desc.dtype).bits());
-            Some(Read { source, origin, elements, bytes: elements.saturating_mul(bits).div_ceil(8) })
+            let bytes = elements.saturating_mul(bits).div_ceil(8);
+            Some(Read { source, port: *port, origin, elements, bytes, converted: false })
         };
         flows.reads.push(graph.node(kernel.node).inputs.iter().flatten().filter_map(read).collect());
     }
     for &port in graph.outputs() {
         if let (Source::Kernel(at), _) = source(port) {
             flows.leaves[at as usize] = true;
+        }
+    }
+    flows.layouts = layouts(graph, lowered, soc, &flows.reads);
+    let sizes = |port| graph.desc(port).shape.known().unwrap_or_default();
+    for (reads, here) in flows.reads.iter_mut().zip(&flows.layouts) {
+        for read in reads {
+            let Source::Kernel(from) = read.source else { continue };
+            let made = flows.layouts[from as usize].result;
+            read.converted = made.viewed(sizes(read.origin), sizes(read.port)) != Some(here.works);
         }
     }
     flows

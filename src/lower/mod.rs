@@ -8,8 +8,10 @@
 mod batch;
 mod collapse;
 mod cube;
+mod device;
 mod flow;
 mod graph_fusion;
+mod layout;
 mod movement;
 mod order;
 mod precision;
@@ -18,8 +20,10 @@ mod tests;
 mod vector;
 
 pub use batch::Batch;
+pub use device::Layouts;
 pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, STATED_TYPE, graph_fusion};
+pub use layout::DeviceLayout;
 pub use precision::Precision;
 
 use crate::graph::infer::{Call, Values};
@@ -91,6 +95,11 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     Ok(lowered)
 }
 
+/// Whether it is known what a node does.
+fn is_known(node: &Node) -> bool {
+    node.mapped && op::family(&node.op_type).is_some()
+}
+
 /// What a node does, and whether it is known how that works; `None` where it runs no kernel.
 fn lower_node(
     graph: &Graph,
@@ -103,7 +112,7 @@ fn lower_node(
     if node.value.is_some() {
         return Ok(None);
     }
-    let known = node.mapped && op::family(&node.op_type).is_some();
+    let known = is_known(node);
     let kind = if known { op::kind(&node.op_type) } else { Kind::Move };
     if kind == Kind::None {
         return Ok(None);
@@ -175,8 +184,7 @@ impl<'a> Scene<'a> {
 
     /// Every input and the first output must have a known shape; the latter of a known operator only.
     fn check_static(&self) -> Result<()> {
-        let known = self.node().mapped && op::family(&self.node().op_type).is_some();
-        let first = known.then_some(Port::first(self.id));
+        let first = is_known(self.node()).then_some(Port::first(self.id));
         for port in self.node().inputs.iter().flatten().copied().chain(first) {
             let desc = self.graph.get(port.node).and_then(|n| n.outputs.get(port.output as usize));
             let Some(desc) = desc else { return Err(self.error("it has no output")) };

@@ -72,7 +72,7 @@ impl<'a> Network<'a> {
         soc: &'a Soc,
         settings: &lower::Settings,
     ) -> Result<Network<'a>> {
-        let flows = flows(graph, lowered, settings);
+        let flows = flows(graph, lowered, soc, settings);
         let unmapped: rustc_hash::FxHashSet<NodeId> = lowered.unmapped.iter().copied().collect();
         let mut stages: Vec<Stage> = Vec::with_capacity(lowered.kernels.len());
         for ((kernel, reads), leaves) in lowered.kernels.iter().zip(flows.reads).zip(flows.leaves) {

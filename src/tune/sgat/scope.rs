@@ -35,7 +35,9 @@ impl Pass {
 /// Whether a kernel could follow another within a scope, as far as the two of them tell.
 pub fn may_follow(network: &Network<'_>, arch: Arch, first: u32, second: u32) -> bool {
     let (a, b) = (network.stage(first), network.stage(second));
-    if a.elements != b.domain {
+    // A conversion of the layout is a kernel between the two.
+    let converted = b.reads.iter().any(|read| read.source == Source::Kernel(first) && read.converted);
+    if a.elements != b.domain || converted {
         return false;
     }
     match (a.role, b.role) {

@@ -1,6 +1,7 @@
 //! What the search for strategies promises, on random networks.
 
 mod job;
+mod layout;
 mod record;
 mod workload;
 

@@ -1,0 +1,253 @@
+//! Layouts on the device: which shapes are free views of one another in each, and which operators can work in it.
+
+use crate::graph::infer::dim::Reason;
+use crate::graph::infer::window::Layout as ImageLayout;
+use crate::graph::infer::{Call, norm, reduce};
+use crate::graph::op::Kind;
+use crate::graph::{DataType, Format, TensorDesc};
+
+/// How a tensor lies on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeviceLayout {
+    /// As the network has it.
+    Plain,
+    /// An image in blocks of C0 channels: NC1HWC0, with a depth NDC1HWC0. The number is the place of the channels in
+    /// the network's view.
+    Channels(usize),
+    /// Matrices in fractals of 16 x C0: FRACTAL_NZ.
+    Fractals,
+}
+
+/// Edge of a fractal, and C0 of the types of two bytes, in elements.
+const EDGE: i64 = 16;
+
+/// Elements in a block: 32 bytes (facts: C0). float32 keeps the blocks of the float16 that the cube works on.
+fn block(dtype: DataType) -> i64 {
+    if dtype.bits() <= 8 { 2 * EDGE } else { EDGE }
+}
+
+impl DeviceLayout {
+    /// CANN's format of a tensor that lies so.
+    pub fn format(self, desc: &TensorDesc) -> Format {
+        match (self, desc.shape.rank()) {
+            (DeviceLayout::Plain, _) => desc.format,
+            (DeviceLayout::Channels(_), Some(5)) => Format::Ndc1hwc0,
+            (DeviceLayout::Channels(_), _) => Format::Nc1hwc0,
+            (DeviceLayout::Fractals, _) => Format::FractalNz,
+        }
+    }
+
+    /// The layout of an image of this rank.
+    pub(super) fn image(call: &Call<'_>, desc: &TensorDesc) -> DeviceLayout {
+        let layout = desc.shape.rank().and_then(|rank| ImageLayout::of(call, desc, rank).ok());
+        layout.map_or(DeviceLayout::Plain, |layout| DeviceLayout::Channels(layout.channel()))
+    }
+
+    /// The layout of a tensor that is made in this one with sizes `from` and read with sizes `to`; `None` where bytes
+    /// have to move.
+    pub(super) fn viewed(self, from: &[i64], to: &[i64]) -> Option<DeviceLayout> {
+        let keeps = |axis: usize| from.get(axis) == to.get(axis);
+        let ends_alike = |count: usize| from.iter().rev().take(count).eq(to.iter().rev().take(count));
+        let free = match self {
+            DeviceLayout::Plain => true,
+            _ if from == to => true,
+            // Stacks may be regrouped.
+            DeviceLayout::Fractals => from.len() > 1 && ends_alike(2),
+            // The space may be; a depth stands before the channels.
+            DeviceLayout::Channels(1) => is_image(from, to) && keeps(0) && keeps(1) && (to.len() < 5 || keeps(2)),
+            DeviceLayout::Channels(_) => is_image(from, to) && keeps(0) && ends_alike(1) && (to.len() < 5 || keeps(1)),
+        };
+        free.then(|| match self {
+            DeviceLayout::Channels(axis) if axis > 1 => DeviceLayout::Channels(to.len() - 1),
+            same => same,
+        })
+    }
+
+    /// The layout of the result of an operator that works in this one; `None` where it cannot.
+    pub(super) fn through(self, call: &Call<'_>, kind: Kind) -> Option<DeviceLayout> {
+        let result = call.node.outputs.first()?;
+        let works = match kind {
+            Kind::Elementwise | Kind::PerChannel => {
+                let whole = result.shape.known()?;
+                let broadcasts = |desc: &TensorDesc| self.broadcasts(kind, desc, whole, block(result.dtype));
+                self.holds(result) && call.connected().all(|(_, desc)| broadcasts(desc))
+            }
+            Kind::ReduceAxes => self.reduces(call, reduce::reduced),
+            Kind::AlongAxis => self.reduces(call, reduce::along),
+            Kind::LayerNorm => self.reduces(call, |call, rank| {
+                let begin = norm::begin_axis(call, rank.max(1))?;
+                Ok(Some((0..rank).map(|axis| axis >= begin).collect()))
+            }),
+            Kind::InstanceNorm | Kind::GroupNorm | Kind::ChannelStats | Kind::ChannelWindow => {
+                matches!(self, DeviceLayout::Channels(_)) && self.holds(result)
+            }
+            Kind::Join | Kind::Split | Kind::Slice | Kind::Move => self.moves(call, result),
+            _ => false,
+        };
+        let same_rank = call.get(0).is_some_and(|x| x.shape.rank() == result.shape.rank());
+        works.then_some(if same_rank || kind == Kind::Elementwise { self } else { DeviceLayout::Plain })
+    }
+
+    /// Whether there is such a tensor in this layout.
+    fn holds(self, desc: &TensorDesc) -> bool {
+        let rank = desc.shape.known().map_or(0, <[i64]>::len);
+        match self {
+            DeviceLayout::Plain => true,
+            DeviceLayout::Channels(axis) => (3..=5).contains(&rank) && axis < rank,
+            DeviceLayout::Fractals => rank > 1,
+        }
+    }
+
+    /// The axes that are cut into blocks, which are padded.
+    fn blocked(self, rank: usize) -> Vec<usize> {
+        match self {
+            DeviceLayout::Plain => Vec::new(),
+            DeviceLayout::Channels(axis) => vec![axis],
+            DeviceLayout::Fractals => (rank.saturating_sub(2)..rank).collect(),
+        }
+    }
+
+    /// Whether an operand can be stretched to the `whole`: what is padded along an axis cannot be repeated along it. A row
+    /// of whole blocks may stay plain beside fractals.
+    fn broadcasts(self, kind: Kind, desc: &TensorDesc, whole: &[i64], block: i64) -> bool {
+        let Some(dims) = desc.shape.known() else { return false };
+        if desc.shape.elements() == Some(1) || matches!((self, kind), (DeviceLayout::Channels(_), Kind::PerChannel)) {
+            return true;
+        }
+        let Some(missing) = whole.len().checked_sub(dims.len()) else { return false };
+        let size = |axis: usize| axis.checked_sub(missing).map_or(1, |axis| dims[axis]);
+        let is_row = self == DeviceLayout::Fractals && dims.last() == whole.last() && size(whole.len() - 2) == 1;
+        let is_whole = |axis: usize| size(axis) == whole[axis];
+        is_row && whole.last().is_some_and(|n| n % block == 0) || self.blocked(whole.len()).into_iter().all(is_whole)
+    }
+
+    /// Whether a reduction takes in no padding.
+    fn reduces(
+        self,
+        call: &Call<'_>,
+        gone: impl FnOnce(&Call<'_>, usize) -> Result<Option<Vec<bool>>, Reason>,
+    ) -> bool {
+        let Some(x) = call.get(0).filter(|x| self.holds(x)) else { return false };
+        let dims = x.shape.known().unwrap_or_default();
+        let Ok(Some(gone)) = gone(call, dims.len()) else { return false };
+        self.blocked(dims.len()).into_iter().all(|axis| !gone[axis] || dims[axis] % block(x.dtype) == 0)
+    }
+
+    /// Whether movement leaves the blocks whole.
+    fn moves(self, call: &Call<'_>, result: &TensorDesc) -> bool {
+        let rank = result.shape.rank();
+        let tensors = || call.connected().map(|(_, desc)| desc).filter(|d| d.shape.rank() == rank).chain([result]);
+        let along = |axis: usize| tensors().filter_map(move |d| d.shape.known()?.get(axis).copied());
+        let stays = |axis: usize| {
+            let first = along(axis).next();
+            along(axis).all(|size| Some(size) == first) || along(axis).all(|size| size % block(result.dtype) == 0)
+        };
+        self.holds(result) && tensors().count() > 1 && self.blocked(rank.unwrap_or(0)).into_iter().all(stays)
+    }
+}
+
+/// Whether both are sizes of images, with or without depth.
+fn is_image(from: &[i64], to: &[i64]) -> bool {
+    [from, to].iter().all(|dims| (3..=5).contains(&dims.len())) && (from.len() == 5) == (to.len() == 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DeviceLayout::{self, Channels, Fractals, Plain};
+    use super::EDGE;
+    use proptest::prelude::*;
+
+    /// The elements of a tensor in the order in which they lie on the device, padding as `None`.
+    fn placed(layout: DeviceLayout, dims: &[i64]) -> Vec<Option<i64>> {
+        let padded = |n: i64| (n + EDGE - 1) / EDGE * EDGE;
+        let element = |at: &[i64]| {
+            let inside = at.iter().zip(dims).all(|(at, size)| at < size);
+            inside.then(|| at.iter().zip(dims).fold(0, |sum, (at, size)| sum * size + at))
+        };
+        let mut elements = Vec::new();
+        match layout {
+            Plain => elements.extend((0..dims.iter().product::<i64>()).map(Some)),
+            Channels(axis) => {
+                // Batch, depth where there is one, blocks of channels, the rest of the space, channels of a block.
+                let space: Vec<usize> = (1..dims.len()).filter(|&a| a != axis).collect();
+                let (depth, rest) = space.split_at(usize::from(dims.len() == 5));
+                let count = |axes: &[usize]| axes.iter().map(|&a| dims[a]).product::<i64>();
+                for place in 0..dims[0] * count(depth) * padded(dims[axis]) * count(rest) {
+                    let mut at = vec![0; dims.len()];
+                    let (mut left, lane) = (place / EDGE, place % EDGE);
+                    let mut take = |size: i64| {
+                        let digit = left % size;
+                        left /= size;
+                        digit
+                    };
+                    rest.iter().rev().for_each(|&a| at[a] = take(dims[a]));
+                    at[axis] = take(padded(dims[axis]) / EDGE) * EDGE + lane;
+                    depth.iter().for_each(|&a| at[a] = take(dims[a]));
+                    at[0] = take(dims[0]);
+                    elements.push(element(&at));
+                }
+            }
+            Fractals => {
+                let [stacks @ .., rows, columns] = dims else { panic!("{dims:?}") };
+                let (tall, wide) = (padded(*rows), padded(*columns));
+                for place in 0..stacks.iter().product::<i64>() * tall * wide {
+                    let (stack, within) = (place / (tall * wide), place % (tall * wide));
+                    let (block, within) = (within / (tall * EDGE), within % (tall * EDGE));
+                    let (row, column) = (within / EDGE, block * EDGE + within % EDGE);
+                    let inside = row < *rows && column < *columns;
+                    elements.push(inside.then(|| (stack * rows + row) * columns + column));
+                }
+            }
+        }
+        elements
+    }
+
+    /// Sizes with the same number of elements: parts of `factors`, in order.
+    fn grouped(factors: &[i64], cuts: u32, most: usize) -> Vec<i64> {
+        let mut dims = vec![1];
+        for (bit, &factor) in factors.iter().enumerate() {
+            if bit > 0 && cuts & 1 << bit != 0 && dims.len() < most {
+                dims.push(1);
+            }
+            *dims.last_mut().unwrap() *= factor;
+        }
+        dims
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_free_moves_no_byte(
+            factors in prop::collection::vec(prop::sample::select(vec![1i64, 2, 3, 16]), 2..7),
+            cuts in any::<[u32; 2]>(), which in 0..4usize,
+        ) {
+            let [from, to] = cuts.map(|cuts| grouped(&factors, cuts, 5));
+            let layout = match which {
+                0 => Plain,
+                1 => Channels(1),
+                2 => Channels(from.len() - 1),
+                _ => Fractals,
+            };
+            let exists = match layout {
+                Plain => true,
+                Channels(_) => from.len() >= 3,
+                Fractals => from.len() >= 2,
+            };
+            if let Some(seen) = layout.viewed(&from, &to).filter(|_| exists) {
+                prop_assert_eq!(placed(layout, &from), placed(seen, &to), "{:?}: {:?} as {:?}", layout, from, to);
+            }
+        }
+    }
+
+    #[test]
+    fn views_are_told_apart() {
+        let free = |layout: DeviceLayout, from: &[i64], to: &[i64]| layout.viewed(from, to).is_some();
+        assert!(free(Channels(1), &[2, 64, 14, 14], &[2, 64, 196, 1]));
+        assert!(!free(Channels(1), &[2, 64, 14, 14], &[2, 64 * 196]));
+        assert!(!free(Channels(1), &[2, 64, 14, 14], &[1, 128, 14, 14]));
+        assert!(!free(Channels(1), &[2, 64, 3, 4, 4], &[2, 64, 12, 4]));
+        assert_eq!(Channels(3).viewed(&[2, 14, 14, 64], &[2, 196, 64]), Some(Channels(2)));
+        assert!(free(Fractals, &[4, 32, 128], &[2, 2, 32, 128]));
+        assert!(!free(Fractals, &[4, 32, 128], &[128, 128]));
+        assert!(free(Plain, &[4, 32, 128], &[7]));
+    }
+}

@@ -1,0 +1,137 @@
+//! A scope ends where what it holds would have to be turned over on the device.
+
+use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, Port, Shape, TensorDesc, infer};
+use crate::lower::{Settings, lower};
+use crate::soc::Soc;
+use crate::tune::sgat::{Network, solve};
+
+/// A chain of operators from one input.
+struct Chain {
+    graph: Graph,
+    last: Port,
+}
+
+impl Chain {
+    fn new(dims: &[i64]) -> Chain {
+        let mut graph = Graph::new("chain");
+        let desc = TensorDesc { format: Format::Nchw, ..TensorDesc::new(DataType::Float16, Shape::new(dims)) };
+        let last = graph.add_input("x", desc).unwrap();
+        Chain { graph, last }
+    }
+
+    fn constant(&mut self, dims: &[i64]) -> Port {
+        let desc = TensorDesc { format: Format::Nchw, ..TensorDesc::new(DataType::Float16, Shape::new(dims)) };
+        self.graph.add_const(format!("c{}", self.graph.len()), desc, Constant::Opaque).unwrap()
+    }
+
+    fn then(mut self, op: &str, more: &[Port], attrs: &[(&str, Attr)]) -> Chain {
+        let name = format!("{op}{}", self.graph.len());
+        let mut node = Node::new(&name, op).with_inputs(std::iter::once(self.last).chain(more.iter().copied()));
+        attrs.iter().for_each(|(name, value)| node.attrs.set(*name, value.clone()));
+        self.last = Port::first(self.graph.add(node).unwrap());
+        self
+    }
+
+    /// A convolution of 1 x 1.
+    fn conv(mut self, cin: i64, cout: i64) -> Chain {
+        let filter = self.constant(&[cout, cin, 1, 1]);
+        let four = |values: [i64; 4]| Attr::Ints(values.to_vec());
+        self.then("Conv2D", &[filter], &[("strides", four([1; 4])), ("pads", four([0; 4]))])
+    }
+
+    fn product(mut self, k: i64, n: i64) -> Chain {
+        let weight = self.constant(&[k, n]);
+        self.then("BatchMatMulV2", &[weight], &[])
+    }
+
+    fn reshape(mut self, dims: &[i64]) -> Chain {
+        let desc = TensorDesc::new(DataType::Int64, Shape::new([dims.len() as i64]));
+        let name = format!("c{}", self.graph.len());
+        let shape = self.graph.add_const(name, desc, Constant::Ints(dims.to_vec())).unwrap();
+        self.then("Reshape", &[shape], &[])
+    }
+
+    fn relu(self) -> Chain {
+        self.then("Relu", &[], &[])
+    }
+
+    /// With an operand of these sizes beside it.
+    fn add(mut self, dims: &[i64]) -> Chain {
+        let operand = self.constant(dims);
+        self.then("Add", &[operand], &[])
+    }
+
+    /// Kernels in each scope that CANN fuses by default, on a part.
+    fn scopes(&self, soc: &str) -> Vec<usize> {
+        let mut graph = self.graph.clone();
+        graph.add_output(self.last);
+        infer::infer(&mut graph).unwrap();
+        let (soc, settings) = (Soc::find(soc).unwrap(), Settings::default());
+        let lowered = lower(&graph, &soc, &settings).unwrap();
+        let network = Network::new(&graph, &lowered, &soc, &settings).unwrap();
+        let cases = solve(&network, &soc, false).unwrap();
+        cases.iter().flat_map(|case| &case.before.groups).flat_map(|group| &group.scopes).map(Vec::len).collect()
+    }
+}
+
+const ALL: [&str; 4] = ["Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR_9589"];
+
+#[test]
+fn a_view_that_turns_blocks_of_channels_over_ends_the_scope_of_a_convolution() {
+    let image = || Chain::new(&[2, 32, 14, 14]).conv(32, 64);
+    let matrix = image().reshape(&[2, 64 * 14 * 14]).relu();
+    // Sizes that differ in the space alone lie alike in blocks of channels.
+    let space = image().reshape(&[2, 64, 196, 1]).relu();
+    let mixed = image().reshape(&[2, 32, 28, 14]).relu();
+    for soc in &ALL[..3] {
+        assert_eq!(image().relu().scopes(soc), [2], "{soc}");
+        assert_eq!(space.scopes(soc), [2], "{soc}");
+        assert_eq!(matrix.scopes(soc), [1, 1], "{soc}");
+        assert_eq!(mixed.scopes(soc), [1, 1], "{soc}");
+    }
+    // The 950 leaves images as the network has them: there each of these views is free.
+    for chain in [image().relu(), space, matrix, mixed] {
+        assert_eq!(chain.scopes(ALL[3]), [2]);
+    }
+}
+
+#[test]
+fn a_view_that_turns_fractals_over_ends_the_scope_of_a_product() {
+    let product = || Chain::new(&[4, 32, 64]).product(64, 128);
+    let rows = product().reshape(&[128, 128]).relu();
+    let stacks = product().reshape(&[2, 2, 32, 128]).relu();
+    let heads = product().reshape(&[4, 32, 8, 16]).relu();
+    for (chain, fractals) in [(product().relu(), 2), (stacks, 2), (rows, 1), (heads, 1)] {
+        for soc in &ALL[..2] {
+            assert_eq!(chain.scopes(soc)[0], fractals, "{soc}");
+        }
+        // The others have matrices as the network has them.
+        for soc in &ALL[2..] {
+            assert_eq!(chain.scopes(soc), [2], "{soc}");
+        }
+    }
+}
+
+#[test]
+fn an_operand_that_blocks_cannot_stretch_ends_the_scope() {
+    let conv = || Chain::new(&[2, 32, 8, 8]).conv(32, 64);
+    let product = || Chain::new(&[64, 48]).product(48, 96);
+    for soc in &ALL[..2] {
+        assert_eq!(conv().add(&[64, 1, 1]).scopes(soc), [2], "{soc}");
+        assert_eq!(conv().add(&[1]).scopes(soc), [2], "{soc}");
+        assert_eq!(conv().add(&[8, 8]).scopes(soc), [1, 1], "{soc}");
+        assert_eq!(product().add(&[96]).scopes(soc), [2], "{soc}");
+        assert_eq!(product().add(&[64, 1]).scopes(soc), [1, 1], "{soc}");
+    }
+}
+
+#[test]
+fn elementwise_work_takes_over_the_blocks_around_it() {
+    // Relu, view, Relu, Conv2D: the view is free for both, but what is before the convolution lies in its blocks.
+    let chain = |dims: &[i64]| Chain::new(&[2, 32, 8, 8]).relu().reshape(dims).relu().conv(32, 16);
+    assert_eq!(chain(&[2, 32, 8, 8]).scopes("Ascend310P3"), [2, 1]);
+    assert_eq!(chain(&[2, 32, 16, 4]).scopes("Ascend310P3"), [2, 1]);
+    let turned = Chain::new(&[2, 16, 16, 8]).relu().reshape(&[2, 32, 8, 8]).relu();
+    assert_eq!(turned.scopes("Ascend310P3"), [2]);
+    assert_eq!(turned.conv(32, 16).scopes("Ascend310P3"), [1, 1, 1]);
+}
