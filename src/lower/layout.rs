@@ -14,7 +14,7 @@ pub enum DeviceLayout {
     /// An image in blocks of C0 channels: NC1HWC0, with a depth NDC1HWC0. The number is the place of the channels in
     /// the network's view.
     Channels(usize),
-    /// Matrices in fractals of 16 x C0: FRACTAL_NZ.
+    /// Matrices in fractals of 16 x C0: `FRACTAL_NZ`.
     Fractals,
 }
 
@@ -180,9 +180,13 @@ mod tests {
                         left /= size;
                         digit
                     };
-                    rest.iter().rev().for_each(|&a| at[a] = take(dims[a]));
+                    for &a in rest.iter().rev() {
+                        at[a] = take(dims[a]);
+                    }
                     at[axis] = take(padded(dims[axis]) / EDGE) * EDGE + lane;
-                    depth.iter().for_each(|&a| at[a] = take(dims[a]));
+                    for &a in depth {
+                        at[a] = take(dims[a]);
+                    }
                     at[0] = take(dims[0]);
                     elements.push(element(&at));
                 }

@@ -27,7 +27,9 @@ impl Chain {
     fn then(mut self, op: &str, more: &[Port], attrs: &[(&str, Attr)]) -> Chain {
         let name = format!("{op}{}", self.graph.len());
         let mut node = Node::new(&name, op).with_inputs(std::iter::once(self.last).chain(more.iter().copied()));
-        attrs.iter().for_each(|(name, value)| node.attrs.set(*name, value.clone()));
+        for (name, value) in attrs {
+            node.attrs.set(*name, value.clone());
+        }
         self.last = Port::first(self.graph.add(node).unwrap());
         self
     }
