@@ -7,6 +7,7 @@
 //! | 7 | [`capi`] (and `bin/aoe`) | the C ABI: one file per C object, one guard for every export |
 //! | 6 | [`session`] | initialise and finalise, session table, options, configuration, environment, cancel |
 //! | 5 | [`report`] | the result files, from the outcome types of `tune` |
+//! | 5 | [`profile`] | runs of the network before and after, as CANN's profiler lays them out |
 //! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
 //! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
@@ -28,6 +29,7 @@ pub mod input_file;
 pub mod lines;
 pub mod lower;
 pub mod output_file;
+pub mod profile;
 pub mod report;
 pub mod search;
 pub mod session;

@@ -103,7 +103,7 @@ impl Machine {
     }
 
     /// Bytes of `footprint` ones, used before and to be used again, that L2 does not hold.
-    fn missed(&self, footprint: f64) -> f64 {
+    pub fn missed(&self, footprint: f64) -> f64 {
         let beyond = (footprint - self.l2_bytes).max(0.0);
         footprint.min(beyond * self.constants.thrash_factor)
     }

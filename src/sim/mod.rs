@@ -6,6 +6,7 @@
 
 mod collective;
 pub mod constants;
+mod counts;
 mod cube;
 mod machine;
 mod recipe;
@@ -15,6 +16,7 @@ pub mod timeline;
 mod vector;
 
 pub use constants::Constants;
+pub use counts::Counts;
 
 use crate::soc::Soc;
 use crate::status::{Error, Result};

@@ -3,7 +3,7 @@
 use super::constants::Constants;
 use super::machine::{Held, Machine, is_first, norm};
 use super::recipe::{COPY, Recipe, recipe};
-use super::{Pipes, Times};
+use super::{Counts, Pipes, Times};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate};
@@ -158,7 +158,7 @@ impl Problem {
     pub(super) fn times(&self, s: &VectorSchedule) -> Times {
         let c = &self.machine.constants;
         let cores = f64::from(s.cores);
-        let again = if s.template == VectorTemplate::Recompute { self.passes } else { 1.0 };
+        let again = self.readings(s);
         let uneven = if self.units > 0.0 { (self.units / cores).ceil() * cores / self.units } else { 1.0 };
         let part = |whole: f64| whole / cores * uneven;
         let tiles = (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(1.0);
@@ -196,13 +196,40 @@ impl Problem {
         Times { busy, shared, total: norm([us(steady), shared]) + start, lead: start, tail: us(store) / tiles }
     }
 
+    /// Times that it reads its data.
+    fn readings(&self, s: &VectorSchedule) -> f64 {
+        if s.template == VectorTemplate::Recompute { self.passes } else { 1.0 }
+    }
+
+    /// What [`Problem::times`] moves.
+    pub(super) fn counts(&self, s: &VectorSchedule) -> Counts {
+        Counts {
+            gm_to_ub: self.read * self.readings(s),
+            ub_to_gm: self.written,
+            from_memory: self.machine.vector_missed(self.read + self.written, self.held),
+            ..Counts::default()
+        }
+    }
+
+    /// What [`Problem::epilogue`] moves.
+    pub(super) fn counts_as_epilogue(&self) -> Counts {
+        let extra = self.beside_the_results();
+        let from_memory = self.machine.vector_missed(extra, self.held);
+        Counts { gm_to_ub: extra, from_memory, ..Counts::default() }
+    }
+
+    /// Bytes that work on another kernel's results moves besides these.
+    fn beside_the_results(&self) -> f64 {
+        (self.read + self.written - 2.0 * self.largest).max(0.0)
+    }
+
     /// Prices the work as the tail of a cube kernel on `cores` cores, on the result's tiles as they come.
     /// Only what the cube kernel does not move anyway is counted as traffic.
     pub(super) fn epilogue(&self, cores: u32, behind_cube: bool) -> Times {
         let cores = f64::from(cores) * self.machine.vectors_per_cube;
         let us = |cycles: f64| cycles / cores / self.mhz;
         // Operands of its own come through the pipe that feeds the cube, and from memory.
-        let extra = (self.read + self.written - 2.0 * self.largest).max(0.0);
+        let extra = self.beside_the_results();
         let memory = self.machine.vector_memory_us(extra, extra, 0.0, self.held, cores);
         let lead = norm([us(extra / self.load_rate), memory]);
         let vec = us(self.cycles + self.rows * self.row_cycles);

@@ -3,6 +3,7 @@
 //! [`Problem`] is the workload reduced to numbers, [`task`] prices one core's work on one product:
 //! transfers GM to L1 (MTE2), L1 to L0 (MTE1), cube steps, and the way of the result out.
 
+mod counts;
 mod side;
 mod task;
 mod walk;

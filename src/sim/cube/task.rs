@@ -166,28 +166,32 @@ impl Task {
     }
 }
 
-/// Cycles of the loads into L0A and L0B. An operand whose L0 tile holds all of k stays there while the
-/// other's tiles pass; the kernel keeps the one that saves more.
+/// Cycles of the loads into L0A and L0B.
 pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let machine = &p.machine;
     let load = |l0_extent: u32, depth: u32, rate: f64| {
         let loads = (t.k / f64::from(depth)).ceil();
-        let cycles = f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles;
-        (cycles, loads <= 1.0)
+        f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles
     };
-    let (a, a_whole) = load(s.l0.m, s.l0.k_a, machine.l0_a_rate);
-    let (b, b_whole) = load(s.l0.n, s.l0.k_b, machine.l0_b_rate);
+    let [a, b] = l0_fills(s, t);
+    [a * load(s.l0.m, s.l0.k_a, machine.l0_a_rate), b * load(s.l0.n, s.l0.k_b, machine.l0_b_rate)]
+}
+
+/// Times that an L0 tile of each operand is brought in for all of k. An operand whose L0 tile holds all of k stays
+/// there while the other's tiles pass; the kernel keeps the one that saves more.
+pub(super) fn l0_fills(s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
+    let is_whole = |depth: u32| (t.k / f64::from(depth)).ceil() <= 1.0;
     let tiles = t.count();
     // Decided by sizes and not by this part's rates, because the kernel's code decides it: a slower path must
     // not change what is kept. L0B's path is half as wide as L0A's on most parts.
-    let saved_a = if a_whole { (tiles - t.along_m) * f64::from(s.l0.m) } else { 0.0 };
-    let saved_b = if b_whole { 2.0 * (tiles - t.along_n) * f64::from(s.l0.n) } else { 0.0 };
-    let loads = match () {
-        () if saved_a > 0.0 && saved_a >= saved_b => [t.along_m * a, tiles * b],
-        () if saved_b > 0.0 => [tiles * a, t.along_n * b],
-        () => [tiles * a, tiles * b],
+    let saved_a = if is_whole(s.l0.k_a) { (tiles - t.along_m) * f64::from(s.l0.m) } else { 0.0 };
+    let saved_b = if is_whole(s.l0.k_b) { 2.0 * (tiles - t.along_n) * f64::from(s.l0.n) } else { 0.0 };
+    let fills = match () {
+        () if saved_a > 0.0 && saved_a >= saved_b => [t.along_m, tiles],
+        () if saved_b > 0.0 => [tiles, t.along_n],
+        () => [tiles, tiles],
     };
-    loads.map(|cycles| cycles * t.products)
+    fills.map(|fills| fills * t.products)
 }
 
 /// The loads into L1. Walking along m first keeps B's panel while A's pass, where it holds all of k.

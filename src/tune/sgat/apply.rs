@@ -3,17 +3,27 @@
 use super::price::Pricer;
 use super::record::{self, Mark};
 use super::scope;
-use super::strategy::Case;
+use super::strategy::{Case, Strategy};
 use super::{Network, steps::Subgraph};
 use crate::lower::{Kernel, Lowered};
 use crate::soc::Soc;
 use crate::workload::Workload;
 
-/// The kernels of the network under the strategies found: each scope is one kernel, launched once for each
-/// part of its group's batch, in an order in which they can run.
+/// The kernels of the network under the strategies found.
 pub fn tuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
+    kernels(network, soc, cases, |case| &case.after)
+}
+
+/// The kernels of the network as it ran before.
+pub fn untuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
+    kernels(network, soc, cases, |case| &case.before)
+}
+
+/// The kernels of the network under one strategy of each case: each scope is one kernel, launched once for each
+/// part of its group's batch, in an order in which they can run.
+fn kernels(network: &Network<'_>, soc: &Soc, cases: &[Case], of: impl Fn(&Case) -> &Strategy) -> Lowered {
     let mut pricer = Pricer::new(network, soc);
-    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, case)).collect();
+    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, case, of(case))).collect();
     let mut placed: Vec<(&Subgraph, u32, &[Piece<'_>])> = Vec::new();
     for (case, pieces) in cases.iter().zip(&pieces) {
         let solved = case.subgraphs[0].kernels.start;
@@ -42,11 +52,11 @@ struct Piece<'a> {
     missed: Option<f64>,
 }
 
-/// The scopes of a case, in the order in which they run.
-fn pieces<'c>(pricer: &mut Pricer<'_>, case: &'c Case) -> Vec<Piece<'c>> {
+/// The scopes of a case under a strategy, in the order in which they run.
+fn pieces<'c>(pricer: &mut Pricer<'_>, case: &Case, strategy: &'c Strategy) -> Vec<Piece<'c>> {
     let (network, subgraph) = (pricer.network(), &case.subgraphs[0]);
     let mut pieces = Vec::new();
-    for group in &case.after.groups {
+    for group in &strategy.groups {
         let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
         let run = pricer.run(&kernels, group.parts);
         pieces.extend(group.scopes.iter().filter(|members| !members.is_empty()).filter_map(|members| {

@@ -54,6 +54,8 @@ pub struct Sgat {
     /// The kernels of each variant as they run now, for operator tuning. Where it was interrupted, what was
     /// not dealt with is missing.
     pub lowered: Vec<Lowered>,
+    /// The kernels of each variant as they ran before, as far as it was dealt with.
+    pub before: Vec<Lowered>,
     /// What the strategies say of each kernel of the first variant, and its kernels as they were.
     pub marks: Vec<Mark>,
 }

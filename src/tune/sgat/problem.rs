@@ -102,24 +102,26 @@ impl Decider<'_> {
         Ok(Decision { case, status, strategy, plans })
     }
 
+    /// How a problem ran before this tuning.
+    pub fn before(solver: &mut Solver<'_>, problem: &Problem) -> Result<Strategy> {
+        let is_border = is_border(solver, problem);
+        Known::of(solver, problem).map(|known| if is_border { known.default } else { known.before().clone() })
+    }
+
     fn strategies(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<(Strategy, Strategy, BankStatus)> {
         let subgraph = &problem.subgraphs[0];
-        let default = default_strategy(solver.pricer(), subgraph)?;
-        if solver.pricer().network().stage(subgraph.kernels.start).role == Role::Border {
-            return Ok((default.clone(), default, BankStatus::NotTuned));
+        let known = Known::of(solver, problem)?;
+        if is_border(solver, problem) {
+            return Ok((known.default.clone(), known.default, BankStatus::NotTuned));
         }
-        let mut fitting = |recorded| record::from_bank(solver.pricer(), subgraph, recorded);
-        let earlier = problem.earlier.as_ref().and_then(|(recorded, status)| Some((fitting(recorded)?, status)));
-        let known = problem.recorded.as_ref().and_then(&mut fitting);
+        let before = known.before().clone();
+        let Known { default, earlier, recorded: known } = known;
         if let Some((after, status)) = earlier {
-            // What the interrupted tuning added to the bank was not there before it.
-            let before = if *status == BankStatus::Reserved { after.clone() } else { default };
-            return Ok((before, after, status.clone()));
+            return Ok((before, after, status));
         }
         let in_bank = known.is_some();
         // Such a record was made for another number of cores, or by another model.
         let is_bad = known.as_ref().is_some_and(|known| known.us > default.us * (1.0 + MINIMUM_GAIN));
-        let before = known.unwrap_or(default);
         let searches = (!in_bank || is_bad || self.settings.repeat_tune) && self.interrupt.reason().is_none();
         let found = if searches { best(solver, subgraph, self.settings.mixed, &before) } else { before.clone() };
         let is_better = found.us < before.us * (1.0 - MINIMUM_GAIN);
@@ -131,6 +133,39 @@ impl Decider<'_> {
         };
         let after = if is_better { found } else { before.clone() };
         Ok((before, after, status))
+    }
+}
+
+/// Whether subgraphs end at a problem's kernels, so that there is nothing to decide.
+fn is_border(solver: &mut Solver<'_>, problem: &Problem) -> bool {
+    solver.pricer().network().stage(problem.subgraphs[0].kernels.start).role == Role::Border
+}
+
+/// The strategies of a problem that are known without a search.
+struct Known {
+    default: Strategy,
+    earlier: Option<(Strategy, BankStatus)>,
+    recorded: Option<Strategy>,
+}
+
+impl Known {
+    fn of(solver: &mut Solver<'_>, problem: &Problem) -> Result<Known> {
+        let subgraph = &problem.subgraphs[0];
+        let default = default_strategy(solver.pricer(), subgraph)?;
+        let mut fitting = |recorded| record::from_bank(solver.pricer(), subgraph, recorded);
+        let earlier =
+            problem.earlier.as_ref().and_then(|(recorded, status)| Some((fitting(recorded)?, status.clone())));
+        let recorded = problem.recorded.as_ref().and_then(fitting);
+        Ok(Known { default, earlier, recorded })
+    }
+
+    /// How the problem ran before.
+    fn before(&self) -> &Strategy {
+        match (&self.earlier, &self.recorded) {
+            // What the interrupted tuning added to the bank was not there before it.
+            (Some((after, BankStatus::Reserved)), _) | (None, Some(after)) => after,
+            _ => &self.default,
+        }
     }
 }
 

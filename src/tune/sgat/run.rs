@@ -13,6 +13,7 @@ use super::{Case, Sgat, SgatJob, Strategy, apply};
 use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
 use crate::bank::subgraph::{Record, SubgraphBank};
+use crate::lower::Lowered;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::cases::unmapped;
@@ -174,7 +175,7 @@ impl<'a, 'n> Run<'a, 'n> {
     fn keep(&mut self, variant: usize, own: &mut Solver<'_>, problem: &Problem, found: Found) -> Result<usize> {
         let decision = match found {
             Found::Own(decision) => *decision,
-            Found::Shared(index, after) => return Ok(self.share(variant, problem, index, after)),
+            Found::Shared(index, after) => return self.share(variant, own, problem, (index, after)),
             Found::Waits => {
                 let same = self.places.get(&problem.id).copied();
                 let same = same.filter(|&index| self.records[index].feature == problem.feature);
@@ -183,7 +184,7 @@ impl<'a, 'n> Run<'a, 'n> {
                     Some((index, record::from_bank(own.pricer(), &problem.subgraphs[0], strategy)?))
                 });
                 match after {
-                    Some((index, after)) => return Ok(self.share(variant, problem, index, after)),
+                    Some(shared) => return self.share(variant, own, problem, shared),
                     None => self.decider.decide(own, problem)?,
                 }
             }
@@ -191,16 +192,22 @@ impl<'a, 'n> Run<'a, 'n> {
         Ok(self.add(variant, problem, decision))
     }
 
-    /// A problem that runs as another one does.
-    fn share(&mut self, variant: usize, problem: &Problem, index: usize, after: Strategy) -> usize {
+    /// A problem that runs as another one does, which is the outcome's subgraph of this place.
+    fn share(
+        &mut self,
+        variant: usize,
+        own: &mut Solver<'_>,
+        problem: &Problem,
+        (index, after): (usize, Strategy),
+    ) -> Result<usize> {
+        let before = Decider::before(own, problem)?;
         let subgraph = &self.outcome.subgraphs[index];
         let us = [subgraph.before.us, subgraph.after.us];
         self.count(us, problem);
         let places = self.places_of(variant, problem);
         self.outcome.subgraphs[index].places.extend(places);
-        let (subgraphs, before) = (problem.subgraphs.clone(), after.clone());
-        self.cases[variant].push(Case { subgraphs, before, after });
-        index
+        self.cases[variant].push(Case { subgraphs: problem.subgraphs.clone(), before, after });
+        Ok(index)
     }
 
     /// A problem with a decision of its own.
@@ -262,10 +269,12 @@ impl<'a, 'n> Run<'a, 'n> {
 
     /// What it leaves behind.
     pub fn into_result(self) -> Sgat {
-        let of = |(network, cases): (&Network<'_>, &Vec<Case>)| apply::tuned(network, self.soc, cases);
-        let lowered = self.networks.iter().zip(&self.cases).map(of).collect();
+        let of = |apply: fn(&Network<'_>, &Soc, &[Case]) -> Lowered| {
+            self.networks.iter().zip(&self.cases).map(|(network, cases)| apply(network, self.soc, cases)).collect()
+        };
+        let (before, lowered) = (of(apply::untuned), of(apply::tuned));
         let marks = self.networks.first().zip(self.cases.first());
         let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
-        Sgat { outcome: self.outcome, lowered, marks }
+        Sgat { outcome: self.outcome, lowered, before, marks }
     }
 }

@@ -168,7 +168,8 @@ fn every_variant_runs_as_tuned_and_what_they_share_is_tuned_once() {
     for (variant, label) in variants.iter_mut().zip(["@batch=64", "@again", "@batch=65536"]) {
         variant.label = label.into();
     }
-    let Sgat { outcome, lowered, marks } = tuned(&variants, directory.path(), &SgatSettings::default(), None).unwrap();
+    let Sgat { outcome, lowered, before, marks } =
+        tuned(&variants, directory.path(), &SgatSettings::default(), None).unwrap();
     let alone = tuned(&variants[..1], tempfile::tempdir().unwrap().path(), &SgatSettings::default(), None).unwrap();
     let half: f64 = alone.outcome.after_us();
     let of = |number: usize| -> f64 {
@@ -180,7 +181,7 @@ fn every_variant_runs_as_tuned_and_what_they_share_is_tuned_once() {
     };
     assert!((of(0) - half).abs() < 1e-6 * half && (of(1) - half).abs() < 1e-6 * half);
     assert!(outcome.subgraphs.iter().any(|s| s.places.iter().any(|p| p.first.ends_with("@again"))));
-    for (variant, lowered) in variants.iter().zip(&lowered) {
+    for (variant, lowered) in variants.iter().zip(&lowered).chain(variants.iter().zip(&before)) {
         let nodes: usize = lowered.kernels.iter().map(|k| 1 + k.fused.len()).sum();
         assert_eq!(nodes, variant.lowered.kernels.len(), "each node runs in one kernel");
     }

@@ -1,0 +1,99 @@
+//! Runs say what the reports say, and can be.
+
+use super::*;
+use crate::profile::{Engine, Kernel};
+use crate::workload::{Collective, CollectiveKind, MatMul, Operand, Vector, Workload};
+
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[test]
+fn durations_sum_up_to_the_times_of_the_reports() {
+    for soc in ["Ascend910B2", "Ascend310P3"].map(soc) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut variants = [variant(1 << 14, &soc), variant(96, &soc)];
+        let plain: Vec<Variant> = variants.to_vec();
+        let Sgat { outcome: subgraphs, lowered, before, .. } = subgraphs(&variants, &soc, directory.path());
+        for (variant, lowered) in variants.iter_mut().zip(lowered) {
+            variant.lowered = lowered;
+        }
+        let forms_before: Vec<Form<'_>> =
+            plain.iter().zip(&before).map(|(variant, lowered)| Form { lowered, ..Form::from(variant) }).collect();
+        let scene = scene(&soc);
+        let first = Run::of_subgraphs(&forms_before, None, scene).unwrap();
+        assert!(is_near(first.total_us(), subgraphs.before_us()), "{} {}", first.total_us(), subgraphs.before_us());
+        let fused = Run::of_subgraphs(&forms(&variants), None, scene).unwrap();
+        assert!(is_near(fused.total_us(), subgraphs.after_us()), "{} {}", fused.total_us(), subgraphs.after_us());
+        let operators = operators(&variants, &soc, directory.path());
+        let last = Run::of_operators(&forms(&variants), &operators, Moment::After, scene);
+        assert!(is_near(last.total_us(), operators.after_us()), "{} {}", last.total_us(), operators.after_us());
+        let between = Run::of_operators(&forms(&variants), &operators, Moment::Before, scene);
+        assert!(is_near(between.total_us(), operators.before_us()));
+    }
+}
+
+#[test]
+fn tasks_follow_each_other_and_each_launch_is_one() {
+    let soc = soc("Ascend310P3");
+    let directory = tempfile::tempdir().unwrap();
+    let mut variants = [variant(1 << 16, &soc)];
+    let found = subgraphs(&variants, &soc, directory.path());
+    let [lowered] = <[_; 1]>::try_from(found.lowered).unwrap();
+    variants[0].lowered = lowered;
+    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+    assert!(run.kernels.iter().any(|kernel| kernel.launches > 1), "the batch was to be cut");
+    let launches: u32 = run.kernels.iter().map(|kernel| kernel.launches).sum();
+    assert_eq!(run.tasks.len(), launches as usize);
+    for pair in run.tasks.windows(2) {
+        assert!((run.span(&pair[0])[1] - pair[1].start_us).abs() < 1e-9);
+    }
+    for (at, kernel) in run.kernels.iter().enumerate() {
+        assert_eq!(run.tasks.iter().filter(|task| task.kernel == at).count(), kernel.launches as usize);
+    }
+    let nodes: Vec<&str> = run.kernels.iter().flat_map(Kernel::nodes).collect();
+    assert_eq!(nodes.len(), 7, "each node runs in one kernel: {nodes:?}");
+}
+
+#[test]
+fn a_kernel_names_its_tensors_in_the_types_that_it_runs_in() {
+    let [before, _] = sample();
+    let product = &before.kernels[0];
+    let shapes = |tensors: &[crate::profile::Tensor]| -> Vec<(String, &'static str, bool)> {
+        tensors.iter().map(|t| (t.desc.shape.to_string(), t.desc.dtype.name(), t.is_weight)).collect()
+    };
+    let expected = [("[512,1024]".to_owned(), "float16", false), ("[1024,1024]".to_owned(), "float16", true)];
+    assert_eq!(shapes(&product.inputs), expected);
+    assert_eq!(shapes(&product.outputs), [("[512,1024]".to_owned(), "float16", false)]);
+    assert_eq!((product.engine, before.kernels[1].engine), (Engine::AiCore, Engine::AiVectorCore));
+    assert!(product.prediction.is_some() && product.is_simulated);
+}
+
+#[test]
+fn a_fused_kernel_reads_from_outside_and_leaves_what_others_read() {
+    let soc = soc("Ascend310P3");
+    let directory = tempfile::tempdir().unwrap();
+    let mut variants = [variant(4096, &soc)];
+    let found = subgraphs(&variants, &soc, directory.path());
+    let [lowered] = <[_; 1]>::try_from(found.lowered).unwrap();
+    variants[0].lowered = lowered;
+    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+    let fused = &run.kernels[0];
+    assert_eq!((fused.name.as_str(), fused.fused.first().map(String::as_str)), ("dense0/MatMul", Some("dense0/Relu")));
+    assert_eq!(fused.inputs.iter().filter(|tensor| tensor.is_weight).count(), 1);
+    assert_eq!(fused.inputs.len() - 1, 1, "what it makes itself it does not read: {:?}", fused.inputs);
+    assert!(!fused.outputs.is_empty() && fused.engine == Engine::AiCore);
+}
+
+#[test]
+fn the_engine_follows_from_the_work_and_the_cores() {
+    let product = || Workload::MatMul(MatMul::new(64, 64, 64));
+    let operand = || Operand::new([64 * 64], DataType::Float16);
+    let relu = Vector { op_type: "Relu".into(), inputs: vec![operand()], outputs: vec![operand()] };
+    let relu = || Workload::Vector(relu.clone());
+    let reduce = Workload::Collective(Collective { kind: CollectiveKind::AllReduce, bytes: 1 << 20 });
+    let fused = Workload::Fused(vec![product(), relu()]);
+    let on = |soc: &str| [&product(), &relu(), &fused, &reduce].map(|work| Engine::of(work, &super::soc(soc)));
+    assert_eq!(on("Ascend910B2"), [Engine::AiCore, Engine::AiVectorCore, Engine::MixAic, Engine::Communication]);
+    assert_eq!(on("Ascend310P3"), [Engine::AiCore, Engine::AiCore, Engine::AiCore, Engine::Communication]);
+}
