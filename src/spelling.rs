@@ -1,4 +1,6 @@
-//! What a mistyped name may have meant.
+//! Names in messages: what a mistyped one may have meant, and long ones cut.
+
+use std::borrow::Cow;
 
 /// Names that a message lists before it gives up.
 const LISTED: usize = 12;
@@ -18,6 +20,31 @@ pub fn listed(names: &[&str]) -> String {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }
+}
+
+/// Letters of the longest name that a message gives whole, and those it gives of a longer one.
+const LONGEST_NAME: usize = 200;
+const HEAD: usize = 100;
+const TAIL: usize = 50;
+
+/// A name for a message, cut in the middle where it is longer than anyone reads: names come out of model files, which
+/// may be made of anything.
+pub fn shortened(name: &str) -> Cow<'_, str> {
+    let count = if name.len() > LONGEST_NAME { name.chars().count() } else { 0 };
+    if count <= LONGEST_NAME {
+        return Cow::Borrowed(name);
+    }
+    let part = |from: usize, letters: usize| name.chars().skip(from).take(letters).collect::<String>();
+    Cow::Owned(format!("{}...{}", part(0, HEAD), part(count - TAIL, TAIL)))
+}
+
+/// A message whose names, which stand between backquotes, are [`shortened`].
+pub fn with_short_names(message: String) -> String {
+    if message.len() <= LONGEST_NAME {
+        return message;
+    }
+    let short = |(at, part)| if at % 2 == 1 { shortened(part) } else { Cow::Borrowed(part) };
+    message.split('`').enumerate().map(short).collect::<Vec<_>>().join("`")
 }
 
 /// Levenshtein distance, by rows.
@@ -55,5 +82,14 @@ mod tests {
     fn a_long_list_is_cut() {
         assert_eq!(listed(&["a", "b"]), "a, b");
         assert!(listed(&["x"; 20]).ends_with(" and 8 more"));
+    }
+
+    #[test]
+    fn names_of_any_length_leave_a_message_readable() {
+        let long = "\u{5377}".repeat(100_000);
+        let message = with_short_names(format!("node `{long}` reads `x`, {}", "and so on ".repeat(30)));
+        assert!(message.len() < 1000 && message.contains("...") && message.contains("reads `x`"), "{message}");
+        assert!(message.ends_with("and so on "), "what is no name stays");
+        assert_eq!(shortened("conv1"), "conv1");
     }
 }

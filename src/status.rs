@@ -3,6 +3,7 @@
 //! Codes -1, 0 to 12 and 100 are CANN's and keep its numbers; ours start at 1000 so that neither an
 //! errno nor a later CANN code can be mistaken for one of them. A number is never reused.
 
+use crate::spelling::with_short_names;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
@@ -332,6 +333,14 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// What went wrong with a model file.
+    #[error("{}: {error}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        error: Box<Error>,
+    },
     /// Something that was asked for by key or name does not exist.
     #[error("{what} not found")]
     NotFound {
@@ -377,6 +386,7 @@ impl Error {
             Error::Memory { .. } => Status::MemoryAlloc,
             Error::Tuning { .. } => Status::TuningError,
             Error::NotFound { .. } => Status::NotFound,
+            Error::Model { error, .. } => error.status(),
             Error::Internal { .. } => Status::Internal,
         }
     }
@@ -393,8 +403,27 @@ impl Error {
             Error::File { .. } | Error::Bank { .. } => "EG0011",
             Error::Backend { .. } => "EG0012",
             Error::Device { .. } => "EG0013",
+            Error::Model { error, .. } => return error.id(),
             _ => return None,
         })
+    }
+
+    /// The same error, which names the model file it is about where it does not yet. What is no fault of a model, a
+    /// mistaken option or an interrupt, names none.
+    #[must_use]
+    pub fn in_model(self, path: &Path) -> Self {
+        let about_model = matches!(
+            self,
+            Error::Graph { .. }
+                | Error::Dynamic { .. }
+                | Error::Unsupported { .. }
+                | Error::Workload { .. }
+                | Error::Internal { .. }
+        );
+        if !about_model || self.to_string().contains(&*path.to_string_lossy()) {
+            return self;
+        }
+        Error::Model { path: path.to_owned(), error: Box::new(self) }
     }
 
     /// A malformed argument named as in the header.
@@ -409,12 +438,13 @@ impl Error {
 
     /// A malformed graph at a file, node or tensor.
     pub fn graph(location: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::Graph { location: location.into(), reason: reason.into() }
+        let [location, reason] = [location.into(), reason.into()].map(with_short_names);
+        Error::Graph { location, reason }
     }
 
     /// An unknown option or a malformed value.
     pub fn option(option: impl Into<String>, reason: impl Into<String>) -> Self {
-        Error::Option { option: option.into(), reason: reason.into() }
+        Error::Option { option: option.into(), reason: with_short_names(reason.into()) }
     }
 
     /// A failed operation on a file, with the system's reason.

@@ -16,8 +16,6 @@ mod formats;
 mod reload;
 #[path = "cli/resnet50.rs"]
 mod resnet50;
-#[path = "cli/results.rs"]
-mod results;
 #[path = "cli/search.rs"]
 mod search;
 
@@ -178,8 +176,9 @@ fn graphs_that_cann_dumped_are_tuned_from_their_directory_whatever_their_names()
     place.tune(&["-m", &resnet, "--output=net"]).expect(0, &[]);
     std::fs::create_dir(place.path("dumps")).unwrap();
     std::fs::rename(place.path("net.air"), place.path("dumps/Conv2D_0")).unwrap();
+    std::fs::rename(place.path("net.om"), place.path("dumps/net.om")).unwrap();
     std::fs::write(place.path("dumps/notes"), "").unwrap();
-    let answer = place.tune(&["--model_path=dumps"]).expect(0, &["notes"]);
+    let answer = place.tune(&["--model_path=dumps"]).expect(0, &["notes: not a model", "net.om: an om file"]);
     assert!(answer.stdout.starts_with("[Aoe]Conv2D_0 Tuning process finished."), "{answer:#?}");
     place.tune(&["--model_path=dumps", "--output=one"]).expect(2, &["--output must be a directory"]);
 }

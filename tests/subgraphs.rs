@@ -2,7 +2,7 @@
 //! below it that can be read.
 
 use aoe::frontend::{Gear, ModelOptions, bind_inputs, is_model_file, load_file};
-use aoe::graph::{Graph, infer};
+use aoe::graph::Graph;
 use aoe::lower::{Batch, Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::Error;
@@ -36,7 +36,6 @@ fn load(path: &Path, batch: Option<i64>) -> Option<Graph> {
         graph => graph.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
     };
     bind_inputs(&mut graph, &options).unwrap();
-    infer::infer(&mut graph).unwrap();
     Some(graph_fusion(graph).unwrap())
 }
 

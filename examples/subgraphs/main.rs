@@ -70,7 +70,6 @@ fn gain(model: &Path, soc: &Soc) -> Result<String> {
     let open = infer::require_static(&graph).is_err();
     let inputs = ModelOptions { gear: open.then(|| Gear::Batch(batch.unwrap_or(1))), ..ModelOptions::default() };
     frontend::bind_inputs(&mut graph, &inputs)?;
-    infer::infer(&mut graph)?;
     let graph = graph_fusion(graph)?;
     let lowering = Settings::default();
     let lowered = lower(&graph, soc, &lowering)?;

@@ -1,8 +1,10 @@
-//! Giving the open dimensions of a graph's inputs their values.
+//! Giving the dimensions of a graph's inputs their values.
 
 use super::onnx::MAX_DIM;
+use super::restate::{Change, Restated};
 use super::{DIM_NAMES, Gear, ModelOptions};
-use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM};
+use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM, infer};
+use crate::spelling;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 
@@ -11,13 +13,26 @@ pub const SHAPE_OPTION: &str = "input_shape";
 /// Attribute of an input: the dimensions that the model leaves open, also once they are bound.
 pub const OPEN_DIMS: &str = "_aoe_open_dims";
 
-/// Binds the inputs of a graph to what the caller says of them, and checks that they are sane.
+/// Binds the inputs of a graph to what the caller says of them, and infers the shapes behind them.
 ///
-/// A symbol that is bound in one input is bound in all. Shapes behind the inputs are not touched:
-/// infer them afterwards. Fails with [`Error::Option`] where the options contradict the graph, each
-/// other or reason, and with [`Error::Graph`] where an input's own shape makes no sense; the graph
-/// is then as it was.
+/// What `input_shape` gives counts, also where the model states another size; -1 opens the dimension. The shapes that
+/// a model states behind such an input give way to what follows from the new sizes. A symbol that is bound in one
+/// input is bound in all.
+///
+/// Fails with [`Error::Option`] where the options contradict the graph, each other or reason, and with
+/// [`Error::Graph`] where an input's own shape makes no sense; the graph is then as it was. Fails with
+/// [`Error::Graph`] that names the node too where the graph cannot take the sizes.
 pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
+    let inputs = bound(graph, options)?;
+    let restated = Restated::forget(graph, &inputs.changes(graph))?;
+    let batches = inputs.batches();
+    inputs.write(graph);
+    let inferred = infer::infer(graph);
+    restated.explain(graph, inferred, &batches)
+}
+
+/// The inputs as the options have them.
+fn bound(graph: &Graph, options: &ModelOptions) -> Result<Inputs> {
     let mut inputs = Inputs::of(graph);
     for (index, (name, dims)) in options.shapes.iter().enumerate() {
         if options.shapes[..index].iter().any(|(other, _)| other == name) {
@@ -36,17 +51,7 @@ pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     }
     inputs.spread_symbols();
     inputs.check(graph)?;
-    inputs.spread_to_unmapped(graph);
-    for input in inputs.list {
-        let node = graph.node_mut(input.id);
-        if let (Some(dims), Some(output)) = (input.dims, node.outputs.first_mut()) {
-            output.shape = Shape::new(dims);
-        }
-        if !input.open.is_empty() {
-            node.attrs.set(OPEN_DIMS, Attr::Ints(input.open.iter().map(|&axis| axis as i64).collect()));
-        }
-    }
-    Ok(())
+    Ok(inputs)
 }
 
 /// One input while it is bound.
@@ -82,14 +87,47 @@ impl Inputs {
         Inputs { list: list.collect(), symbols: FxHashMap::default() }
     }
 
+    /// The inputs that have other sizes now than in the graph.
+    fn changes(&self, graph: &Graph) -> Vec<Change> {
+        let change = |input: &Input| {
+            let was = graph.node(input.id).outputs.first()?.shape.clone();
+            let is = input.dims.as_deref()?;
+            let differ =
+                was.dims()?.iter().zip(is).enumerate().filter(|(_, (was, is))| **was != UNKNOWN_DIM && was != is);
+            let differ: Vec<_> = differ.map(|(axis, _)| axis).collect();
+            let symbolic = differ.iter().all(|&axis| input.symbols.get(axis).is_some_and(|s| !s.is_empty()));
+            (!differ.is_empty()).then(|| Change { input: input.id, was, is: Shape::new(is), symbolic })
+        };
+        self.list.iter().filter_map(change).collect()
+    }
+
+    /// The first sizes of inputs that are open there.
+    fn batches(&self) -> Vec<i64> {
+        let batch = |input: &Input| input.dims.as_ref()?.first().copied().filter(|_| input.open.contains(&0));
+        self.list.iter().filter_map(batch).collect()
+    }
+
+    /// Puts what is bound into the graph.
+    fn write(self, graph: &mut Graph) {
+        self.spread_to_unmapped(graph);
+        for input in self.list {
+            let node = graph.node_mut(input.id);
+            if let (Some(dims), Some(output)) = (input.dims, node.outputs.first_mut()) {
+                output.shape = Shape::new(dims);
+            }
+            if !input.open.is_empty() {
+                node.attrs.set(OPEN_DIMS, Attr::Ints(input.open.iter().map(|&axis| axis as i64).collect()));
+            }
+        }
+    }
+
     /// Binds one input to the dimensions that the caller gives.
     fn bind_shape(&mut self, name: &str, given: &[i64]) -> Result<()> {
         let Some(at) = self.list.iter().position(|input| input.name == name) else {
             let names: Vec<_> = self.list.iter().map(|input| format!("`{}`", input.name)).collect();
-            return Err(Error::option(
-                SHAPE_OPTION,
-                format!("the model has no input `{name}`; its inputs are {}", names.join(", ")),
-            ));
+            let names = spelling::listed(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            let reason = format!("the model has no input `{name}`; its inputs are {names}");
+            return Err(Error::option(SHAPE_OPTION, reason));
         };
         for (axis, &dim) in given.iter().enumerate() {
             if dim != UNKNOWN_DIM {
@@ -106,21 +144,33 @@ impl Inputs {
             let reason = format!("input `{name}` is given as {shape}, but the model has it as {model}");
             return Err(Error::option(SHAPE_OPTION, reason));
         }
-        let mut bound = dims.clone();
+        self.list[at].dims = Some(dims.clone());
         for (axis, (&model, &dim)) in dims.iter().zip(given).enumerate() {
-            if dim == UNKNOWN_DIM {
-                continue;
-            }
             if model != UNKNOWN_DIM && model != dim {
-                let reason =
-                    format!("input `{name}`, dimension {axis}: {dim} is given, but the model fixes it at {model}");
-                return Err(Error::option(SHAPE_OPTION, reason));
+                self.reopen(at, axis);
             }
-            bound[axis] = dim;
-            self.bind_symbol(at, axis, dim, SHAPE_OPTION)?;
+            if dim == UNKNOWN_DIM {
+                let open = &mut self.list[at].open;
+                open.insert(open.partition_point(|&other| other < axis), axis);
+                open.dedup();
+            } else {
+                self.bind_open(at, axis, dim, SHAPE_OPTION)?;
+            }
         }
-        self.list[at].dims = Some(bound);
         Ok(())
+    }
+
+    /// Opens a dimension whose size is stated, and with it those that share its symbol.
+    fn reopen(&mut self, at: usize, axis: usize) {
+        let symbol = self.list[at].symbols.get(axis).filter(|symbol| !symbol.is_empty()).cloned();
+        for (index, input) in self.list.iter_mut().enumerate() {
+            for (other, dim) in input.dims.iter_mut().flatten().enumerate() {
+                let shares = symbol.as_ref().is_some_and(|symbol| input.symbols.get(other) == Some(symbol));
+                if shares || (index, other) == (at, axis) {
+                    *dim = UNKNOWN_DIM;
+                }
+            }
+        }
     }
 
     /// Gives an open dimension this size, or accepts that it has it.

@@ -1,10 +1,13 @@
 //! Getting at a model's bytes, and telling whose they are.
 
 use super::Framework;
+use super::om::is_om;
 use super::registry::{by_content, by_suffix, suffixes};
 use crate::input_file;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// No protobuf message is larger.
@@ -51,4 +54,15 @@ pub fn is_model_file(path: &Path) -> bool {
     }
     let data = input_file::read(path, MAX_DUMP_BYTES, "is too large");
     data.is_ok_and(|data| by_content(&Bytes::from(data)).is_some_and(|framework| framework != Framework::Om))
+}
+
+/// Whether a file is an om file: one that a tuning left behind, or one that was compiled.
+pub fn is_om_file(path: &Path) -> bool {
+    // Only of plain files: opening others may wait.
+    let head = || {
+        let mut head = Vec::new();
+        File::open(path).ok()?.take(4).read_to_end(&mut head).ok()?;
+        Some(Bytes::from(head))
+    };
+    path.is_file() && head().is_some_and(|head| is_om(&head))
 }

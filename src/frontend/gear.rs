@@ -3,6 +3,7 @@
 use super::ModelOptions;
 use super::bind::{Inputs, check_dim};
 use crate::graph::{Format, UNKNOWN_DIM};
+use crate::spelling;
 use crate::status::{Error, Result};
 use std::fmt;
 
@@ -75,7 +76,7 @@ impl Inputs {
                 let first =
                     |(input, axes): (usize, Vec<usize>)| axes.contains(&0).then_some(Slot { input, axis: 0, value: 0 });
                 let slots: Vec<_> = all.into_iter().filter_map(first).filter(|slot| self.takes(slot, gear)).collect();
-                let none = || Error::option(gear.option(), "no input has an open first dimension");
+                let none = || Error::option(gear.option(), self.nothing_open("first dimension", "-1,3,224,224"));
                 if slots.is_empty() { Err(none()) } else { Ok(slots) }
             }
             Gear::Image(_) => self.image_slots(&open, gear, options.format),
@@ -88,11 +89,18 @@ impl Inputs {
                 }
                 let names: Vec<_> =
                     slots.iter().map(|s| format!("`{}`[{}]", self.list[s.input].name, s.axis)).collect();
-                let listed = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                let listed = if names.is_empty() { "none".to_owned() } else { spelling::listed(&names) };
                 let reason = format!("{} values for {} open dimensions: {listed}", values.len(), slots.len());
                 Err(Error::option(gear.option(), reason))
             }
         }
+    }
+
+    /// What to do where the gear finds nothing to give its values to.
+    fn nothing_open(&self, what: &str, form: &str) -> String {
+        let name = self.list.first().map_or("x", |input| &input.name);
+        format!("no input has an open {what}; open it with input_shape, as in \"{name}:{form}\"")
     }
 
     /// Whether a dimension is open, or has the gear's value.
@@ -141,7 +149,7 @@ impl Inputs {
             }
             slots.extend(axes.iter().zip(0..).map(|(&axis, value)| Slot { input: *input, axis, value }));
         }
-        if slots.is_empty() { Err(wrong("no input has an open height and width".to_owned())) } else { Ok(slots) }
+        if slots.is_empty() { Err(wrong(self.nothing_open("height and width", "1,3,-1,-1"))) } else { Ok(slots) }
     }
 
     /// Gives the dimensions the values of the gear.

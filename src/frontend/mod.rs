@@ -1,7 +1,7 @@
 //! Model files to a [`Graph`], by framework, and graphs to files.
 //!
 //! [`load_file`] and [`load_memory`] tell the framework, read the model, cut it at the outputs asked for
-//! ([`cut`]), bind the inputs to what the caller says of them ([`bind_inputs`]) and infer the shapes;
+//! ([`cut`]), bind the inputs to what the caller says of them and infer the shapes ([`bind_inputs`]);
 //! `registry` is the table of the readers.
 //! [`save_file`] writes what [`air`] and [`om`] make of a graph.
 
@@ -17,23 +17,26 @@ pub mod onnx;
 mod out_nodes;
 mod prototext;
 mod registry;
+mod restate;
 mod save;
 pub mod singleop;
+mod stated;
 mod tensorflow;
 #[cfg(test)]
 mod tests;
 
 pub use crate::graph::infer::DIM_NAMES;
 pub use bind::{OPEN_DIMS, SHAPE_OPTION, bind_inputs};
-pub use file::is_model_file;
+pub use file::{is_model_file, is_om_file};
 pub use gear::Gear;
 pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::save_file;
 
-use crate::graph::{Format, Graph, infer};
+use crate::graph::{Format, Graph};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
+use stated::Stated;
 use std::path::{Path, PathBuf};
 
 /// Option that names the file of a Caffe net's weights.
@@ -42,7 +45,8 @@ const WEIGHT_OPTION: &str = "weight";
 /// What a caller says about a model.
 #[derive(Debug, Clone, Default)]
 pub struct ModelOptions {
-    /// Shapes of inputs by name, in the order given (`input_shape`); -1 keeps a dimension open.
+    /// Shapes of inputs by name, in the order given (`input_shape`); they count, whatever the model states; -1 opens a
+    /// dimension.
     pub shapes: Vec<(String, Vec<i64>)>,
     /// Values for the dimensions that are open (`dynamic_batch_size`, `dynamic_image_size`, `dynamic_dims`).
     pub gear: Option<Gear>,
@@ -99,8 +103,11 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
     }
     let mut graph = framework.read(registry::Source { data, name, base, weights: options.weights.as_deref() })?;
     cut(&mut graph, &options.out_nodes)?;
+    let stated = framework.must_agree().then(|| Stated::of(&graph));
     bind_inputs(&mut graph, options)?;
-    infer::infer(&mut graph)?;
+    if let Some(stated) = stated {
+        stated.check(&graph)?;
+    }
     framework.settle(&mut graph)?;
     Ok(graph)
 }

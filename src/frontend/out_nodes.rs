@@ -4,17 +4,27 @@ use super::air::{CONTROL_INPUTS, CONTROL_OUTPUTS};
 use crate::graph::{Attr, Graph, NodeId, Port};
 use crate::spelling;
 use crate::status::{Error, Result};
+use std::fmt;
 
 /// Option that names the outputs of a network.
 const OPTION: &str = "out_nodes";
 
-/// An output asked for: a node of the network by name, and which of its outputs.
+/// An output asked for: a node of the network by name, and which of its outputs; or a tensor by its own name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutNode {
-    /// Name of the node.
+    /// Name of the node or tensor.
     pub name: String,
-    /// Index of its output.
-    pub output: u32,
+    /// Index of the node's output; `None` for a tensor, and for a node that has one output.
+    pub output: Option<u32>,
+}
+
+impl fmt::Display for OutNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.output {
+            Some(output) => write!(f, "{}:{output}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
 }
 
 /// Makes these the outputs of a network, in this order, and takes out what none of them needs, inputs among it. An
@@ -29,7 +39,7 @@ pub fn cut(graph: &mut Graph, out_nodes: &[OutNode]) -> Result<()> {
     for wanted in out_nodes {
         let port = find(graph, wanted)?;
         if outputs.contains(&port) {
-            return Err(Error::option(OPTION, format!("`{}:{}` is given twice", wanted.name, wanted.output)));
+            return Err(Error::option(OPTION, format!("`{wanted}` is given twice")));
         }
         outputs.push(port);
     }
@@ -47,20 +57,38 @@ pub fn cut(graph: &mut Graph, out_nodes: &[OutNode]) -> Result<()> {
     Ok(())
 }
 
+/// The tensor that is asked for: an output of the node of this name, else the tensor that the file calls so.
 fn find(graph: &Graph, wanted: &OutNode) -> Result<Port> {
-    let OutNode { name, output } = wanted;
-    let Some(id) = graph.find(name) else {
-        let hint = spelling::nearest(name, graph.iter().map(|(_, node)| node.name.as_str()));
-        let hint = hint.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(Error::option(OPTION, format!("the model has no node `{name}`{hint}")));
-    };
-    let node = graph.node(id);
-    if *output as usize >= node.outputs.len() {
-        let reason =
-            format!("node `{name}` ({}) has {} outputs, none of index {output}", node.op_type, node.outputs.len());
-        return Err(Error::option(OPTION, reason));
+    let name = &wanted.name;
+    let refused = |reason: String| Error::option(OPTION, reason);
+    let node = graph.find(name).map(|id| (id, graph.node(id)));
+    // A tensor may be called as a node's output is: `conv:0`.
+    let tensor = graph.tensor(&wanted.to_string());
+    match (node, wanted.output, tensor) {
+        (Some((id, node)), Some(output), _) if (output as usize) < node.outputs.len() => Ok(Port { node: id, output }),
+        (Some((id, node)), None, None) if node.outputs.len() == 1 => Ok(Port::first(id)),
+        (Some((id, _)), None, Some(port)) if port.node != id => {
+            let (other, output) = (&graph.node(port.node).name, port.output);
+            let reason =
+                format!("`{name}` is a node, and a tensor of another; say which: `{name}:0` or `{other}:{output}`");
+            Err(refused(reason))
+        }
+        (_, _, Some(port)) => Ok(port),
+        (Some((_, node)), None, None) => {
+            let count = node.outputs.len();
+            Err(refused(format!("node `{name}` ({}) has {count} outputs; say which, as in `{name}:0`", node.op_type)))
+        }
+        (Some((_, node)), Some(output), None) => {
+            let count = node.outputs.len();
+            Err(refused(format!("node `{name}` ({}) has {count} outputs, none of index {output}", node.op_type)))
+        }
+        (None, ..) => {
+            let names = graph.iter().map(|(_, node)| node.name.as_str()).chain(graph.tensors());
+            let hint =
+                spelling::nearest(name, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            Err(refused(format!("the model has no node or tensor `{name}`{hint}")))
+        }
     }
-    Ok(Port { node: id, output: *output })
 }
 
 /// Nobody waits for nodes that are gone.

@@ -49,18 +49,21 @@ struct Frontend {
     read: fn(Source<'_>) -> Result<Graph>,
     /// What is left to do once the shapes are known.
     settle: fn(&mut Graph) -> Result<()>,
+    /// Whether what a file states of shapes inside the network must agree with what its inputs make of them. Dumps
+    /// state tensors as they lie on the device, padding included.
+    agrees: bool,
 }
 
 /// The frontends. Of those that share a suffix, the first that recognises the content reads the file,
 /// else the last.
 #[rustfmt::skip] // one row, one line
 static FRONTENDS: &[Frontend] = &[
-    Frontend { framework: Framework::Onnx, name: "ONNX", number: Some("5"), suffixes: &["onnx", "pb"], recognise: onnx::is_model, read: |s| onnx::read(s.data, s.name, s.base), settle: settle_onnx },
-    Frontend { framework: Framework::TensorFlow, name: "TensorFlow", number: Some("3"), suffixes: &["pb", "pbtxt"], recognise: tensorflow::is_graph, read: |s| tensorflow::read(s.data, s.name), settle: |_| Ok(()) },
-    Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.weights), settle: caffe::settle },
-    Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()) },
-    Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: |_| Ok(()) },
-    Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: |_| Ok(()) },
+    Frontend { framework: Framework::Onnx, name: "ONNX", number: Some("5"), suffixes: &["onnx", "pb"], recognise: onnx::is_model, read: |s| onnx::read(s.data, s.name, s.base), settle: settle_onnx, agrees: true },
+    Frontend { framework: Framework::TensorFlow, name: "TensorFlow", number: Some("3"), suffixes: &["pb", "pbtxt"], recognise: tensorflow::is_graph, read: |s| tensorflow::read(s.data, s.name), settle: |_| Ok(()), agrees: true },
+    Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.weights), settle: caffe::settle, agrees: false },
+    Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()), agrees: false },
+    Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: |_| Ok(()), agrees: false },
+    Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: |_| Ok(()), agrees: false },
 ];
 
 /// Nothing in an ONNX model can turn out to be wrong only here.
@@ -91,6 +94,11 @@ impl Framework {
     /// Fails with what the reader says.
     pub fn read(self, source: Source<'_>) -> Result<Graph> {
         (self.row().read)(source)
+    }
+
+    /// Whether what its files state of shapes inside the network must agree with what their inputs make of them.
+    pub fn must_agree(self) -> bool {
+        self.row().agrees
     }
 
     /// Finishes a graph whose shapes were inferred; fails where that brings a contradiction to light.

@@ -27,6 +27,7 @@ pub use tensor::{Shape, TensorDesc, UNKNOWN_DIM};
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 /// Operator type of a graph input.
 pub const DATA: &str = "Data";
@@ -43,6 +44,8 @@ pub struct Graph {
     nodes: Vec<Node>,
     outputs: Vec<Port>,
     by_name: FxHashMap<String, NodeId>,
+    /// Tensors by the names that the model's file has for them, where it has such. Shared: copies of a graph are many.
+    tensors: Arc<FxHashMap<String, Port>>,
 }
 
 impl Graph {
@@ -143,6 +146,21 @@ impl Graph {
         if node.outputs.len() > 1 { format!("{}:{}", node.name, port.output) } else { node.name.clone() }
     }
 
+    /// Says what the model's file calls the tensors, where it names them apart from the nodes.
+    pub(crate) fn set_tensors(&mut self, tensors: FxHashMap<String, Port>) {
+        self.tensors = Arc::new(tensors);
+    }
+
+    /// The tensor that the model's file calls by this name.
+    pub(crate) fn tensor(&self, name: &str) -> Option<Port> {
+        self.tensors.get(name).copied()
+    }
+
+    /// The names that the model's file has for tensors.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
     /// Takes nodes out: those whose entry in `keep` is false or missing. The others keep their order and get new
     /// ids. What stays must not read what goes; an input that does is left unconnected.
     pub(crate) fn retain(&mut self, keep: &[bool]) {
@@ -163,6 +181,8 @@ impl Graph {
             node.inputs.iter_mut().for_each(|input| *input = input.and_then(at));
         }
         self.outputs = self.outputs.iter().filter_map(|&port| at(port)).collect();
+        let tensors = self.tensors.iter().filter_map(|(name, &port)| Some((name.clone(), at(port)?)));
+        self.tensors = Arc::new(tensors.collect());
         self.by_name = self.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), NodeId(id))).collect();
     }
 

@@ -1,31 +1,25 @@
 //! The result files, from the outcome types of `tune`.
 //!
 //! [`ResultFile`] is CANN's `aoe_result_opat_*.json` or `aoe_result_sgat_*.json`, written live; [`full_report`] is ours and says
-//! everything. [`Folder`] is the results folder that option `output` names. `docs/results.md` describes the fields of all.
+//! everything. `docs/results.md` describes the fields of both.
 
 mod aoe;
 mod figures;
 mod file;
-mod folder;
 mod full;
-mod kernel;
-mod operators;
 mod sgat;
-mod summary;
 #[cfg(test)]
 mod tests;
-mod tuned;
 
 pub use aoe::opat_result;
 pub use figures::improvement;
 pub use file::ResultFile;
-pub use folder::Folder;
-pub use full::full_report;
+pub use full::{Tuned, full_report};
 pub use sgat::sgat_result;
-pub use tuned::Tuned;
 
 use crate::bank::BankPaths;
 use crate::soc::Soc;
+use crate::tune::SkippedKernel;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -43,12 +37,12 @@ pub struct Context {
     pub soc: Option<Soc>,
     /// Where records of subgraphs are kept, where these are tuned.
     pub subgraph_bank: Option<PathBuf>,
+    /// Nodes that were left out because only a run tells the sizes of what they read or write.
+    pub dynamic: Vec<SkippedKernel>,
     /// The files of the tuned model, once they are written.
     pub tuned_model: Option<TunedModel>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
-    /// The results folder, where one was asked for.
-    pub folder: Option<Folder>,
 }
 
 /// The files of a tuned model.
@@ -92,9 +86,9 @@ impl Context {
             bank: bank.clone(),
             soc: None,
             subgraph_bank: None,
+            dynamic: Vec::new(),
             tuned_model: None,
             options: BTreeMap::new(),
-            folder: None,
         }
     }
 }

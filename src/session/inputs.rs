@@ -34,7 +34,7 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOpt
 
 /// The gears that options name; empty where there are none.
 ///
-/// Fails with [`Error::Option`] where they name gears of two kinds.
+/// Fails with [`Error::Option`] where they name gears of two kinds, or one twice.
 pub fn gears(options: &OptionMap) -> Result<Vec<Gear>> {
     let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     let kinds = ["dynamic_batch_size", "dynamic_image_size", "dynamic_dims"];
@@ -43,6 +43,15 @@ pub fn gears(options: &OptionMap) -> Result<Vec<Gear>> {
     if let Some((other, _)) = named.next() {
         return Err(Error::option(other, format!("excludes {key}: a model has gears of one kind")));
     }
+    let gears = read_gears(key, text)?;
+    match (1..gears.len()).find(|&at| gears[..at].contains(&gears[at])) {
+        Some(at) => Err(Error::option(key, format!("gear {} of `{text}` is the same as one before it", at + 1))),
+        None => Ok(gears),
+    }
+}
+
+/// The gears of one kind.
+fn read_gears(key: &'static str, text: &str) -> Result<Vec<Gear>> {
     let bad = |item: String| Error::option(key, format!("`{item}` is no size"));
     if key == "dynamic_batch_size" {
         return Ok(integers(text).map_err(bad)?.into_iter().map(Gear::Batch).collect());
@@ -88,6 +97,8 @@ mod tests {
         );
         let error = read(&[("dynamic_image_size", "224,224,3")]).unwrap_err().to_string();
         assert!(error.contains("dynamic_image_size") && error.contains("height"), "{error}");
+        let error = read(&[("dynamic_batch_size", "1,2,1")]).unwrap_err().to_string();
+        assert!(error.contains("dynamic_batch_size") && error.contains("gear 3"), "{error}");
         let error = read(&[("dynamic_batch_size", "1"), ("dynamic_dims", "1")]).unwrap_err().to_string();
         assert!(error.contains("dynamic_dims") && error.contains("dynamic_batch_size"), "{error}");
     }

@@ -166,16 +166,21 @@ pub fn integer_lists(value: &str) -> Result<Vec<Vec<i64>>, String> {
     value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(integers).collect()
 }
 
-/// Reads `node:0;node2:1`. A name may hold colons; the last one counts.
+/// Reads `node:0;node2:1;tensor`. A name may hold colons; a number behind the last one is the node's output.
 pub fn out_nodes(value: &str) -> Result<Vec<OutNode>> {
     let one = |part: &str| {
-        let named = part.rsplit_once(':').filter(|(name, _)| !name.trim().is_empty());
-        let read = named.and_then(|(name, output)| {
-            Some(OutNode { name: name.trim().to_owned(), output: output.trim().parse().ok()? })
-        });
-        read.ok_or_else(|| Error::option("out_nodes", format!("`{part}` is not of the form node:0")))
+        let indexed = part.rsplit_once(':').and_then(|(name, output)| Some((name.trim(), output.trim().parse().ok()?)));
+        let (name, output) = indexed.map_or((part, None), |(name, output)| (name, Some(output)));
+        let named = !name.trim_matches(':').is_empty();
+        let bad = || Error::option("out_nodes", format!("`{part}` is not of the form node:0"));
+        named.then(|| OutNode { name: name.to_owned(), output }).ok_or_else(bad)
     };
-    value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(one).collect()
+    let nodes: Vec<_> =
+        value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(one).collect::<Result<_>>()?;
+    if nodes.is_empty() {
+        return Err(Error::option("out_nodes", format!("`{value}` names no output; write for example node:0")));
+    }
+    Ok(nodes)
 }
 
 /// The option of this name.
@@ -279,14 +284,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
     option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open."),
-    option("input_shape", Shapes, Tuning, "Shapes of the inputs: \"name:1,3,224,224;name2:1,128\"."),
+    option("input_shape", Shapes, Tuning, "Shapes of the inputs, whatever the model states: \"name:1,3,224,224;name2:1,128\"; -1 opens a dimension."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
     option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),
     option("dynamic_dims", IntegerLists, Tuning, "Values of the open dimensions, in the order of input_shape: \"1,128;8,128\"; each set is tuned."),
     option("singleop", File, CommandLine, "Descriptions of single operators to tune (ATC's JSON); takes the place of a model."),
     option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
-    option("out_nodes", OutNodes, Tuning, "Outputs of the network, by node and index: \"node:0;node2:1\"; what they do not need is cut off."),
+    option("out_nodes", OutNodes, Tuning, "Outputs of the network, by node and index (\"node:0;node2:1\") or by the name of the tensor; what they do not need is cut off."),
     option("device", Devices, Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0); several of one kind, as 0,1, share the operators."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
@@ -398,9 +403,9 @@ mod tests {
             ("input_shape", "x:1,a"),
             ("dynamic_image_size", "224,0"),
             ("dynamic_dims", "1,-1"),
-            ("out_nodes", "node"),
-            ("out_nodes", "node:a"),
+            ("out_nodes", ";;"),
             ("out_nodes", ":0"),
+            ("out_nodes", "node:0;:"),
             ("soc_set", "=3"),
             ("Fdeeper_opat", "perhaps"),
             ("device", "0,0"),

@@ -2,8 +2,8 @@
 
 use crate::status::{Error, Result};
 
-/// Reads `name:1,3,224,224;name2:1,128`. A name may hold colons; the last one counts. -1 keeps a
-/// dimension open.
+/// Reads `name:1,3,224,224;name2:1,128`. A name may hold colons; the last one counts. -1 opens a
+/// dimension.
 pub fn parse(option: &str, text: &str) -> Result<Vec<(String, Vec<i64>)>> {
     text.split(';').filter(|part| !part.trim().is_empty()).map(|part| parse_one(option, part.trim())).collect()
 }
@@ -20,6 +20,9 @@ fn parse_one(option: &str, part: &str) -> Result<(String, Vec<i64>)> {
         .filter(|d| !d.is_empty())
         .map(|d| match d.parse::<i64>() {
             Ok(v) if (v > 0 && v <= i64::from(i32::MAX)) || v == -1 => Ok(v),
+            _ if d.contains('~') => Err(bad(format!(
+                "`{d}` in `{part}` is a range, which is not tuned; give a size, or -1 and gears of dynamic_dims"
+            ))),
             _ => Err(bad(format!("`{d}` in `{part}` is not a dimension (1 to {}, or -1)", i32::MAX))),
         })
         .collect::<Result<Vec<_>>>()?;
@@ -38,7 +41,7 @@ mod tests {
 
     #[test]
     fn zero_and_oversized_dimensions_are_refused() {
-        for text in ["x:0", "x:-2", "x:2147483648", ":1", "x"] {
+        for text in ["x:0", "x:-2", "x:2147483648", ":1", "x", "x:1~10"] {
             assert!(parse("input_shape", text).is_err(), "{text}");
         }
     }

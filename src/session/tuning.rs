@@ -8,17 +8,17 @@ use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
 use super::tuned_graph::{self, TunedGraph};
-use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::frontend::{self, Gear, ModelOptions};
-use crate::graph::{Graph, infer};
+use crate::graph::Graph;
+use crate::graph::infer::{self, Static};
 use crate::lower::{graph_fusion, lower};
-use crate::report::{Context, Folder};
+use crate::report::Context;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::{OpatJob, Variant, opat};
+use crate::tune::{OpatJob, SkippedKernel, Variant, opat};
 use crate::workload::Workload;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -69,16 +69,15 @@ impl Session {
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;
         }
-        let (mut variants, stated) = variants(&graph, &inputs, &settings, backend.soc())?;
+        let (mut variants, stated, dynamic) = variants(&graph, &inputs, &settings, backend.soc())?;
         let soc = backend.soc().clone();
         let tuned = TunedGraph::new(stated, &soc);
         let [subgraphs, operators] = settings.job.parts();
         let paths = if operators { self.bank_paths(&settings, &soc)? } else { self.subgraph_paths(&settings, &soc)? };
-        tuned_model::check_writable(&settings)?;
         let mut context = Context {
             soc: Some(soc.clone()),
             options: settings.given.clone(),
-            folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
+            dynamic,
             ..Context::new(&settings.work_path, note, &paths)
         };
         if !subgraphs {
@@ -219,25 +218,39 @@ fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
     variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
 }
 
-/// The graph with every input bound and then fused, once for every gear asked for; and as it was before it was fused,
-/// for the first.
-fn variants(graph: &Graph, inputs: &ModelOptions, settings: &Settings, soc: &Soc) -> Result<(Vec<Variant>, Graph)> {
+/// The graph with every input bound and then fused, as far as its sizes are known, once for every gear asked for; as
+/// it was before it was fused, for the first; and the nodes that are left out because their sizes are not known.
+fn variants(
+    graph: &Graph,
+    inputs: &ModelOptions,
+    settings: &Settings,
+    soc: &Soc,
+) -> Result<(Vec<Variant>, Graph, Vec<SkippedKernel>)> {
     let gears: Vec<Option<Gear>> = match settings.gears.as_slice() {
         [] => vec![None],
         list => list.iter().cloned().map(Some).collect(),
     };
     let mut first = None;
     let mut variants = Vec::with_capacity(gears.len());
+    let mut left_out = Vec::new();
     for gear in &gears {
         let mut graph = graph.clone();
         let label = gear.as_ref().filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear: gear.clone(), ..inputs.clone() })?;
-        infer::infer(&mut graph)?;
-        infer::require_static(&graph)?;
-        let fused = graph_fusion(graph.clone())?;
-        first.get_or_insert(graph);
+        let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
+        let fused = graph_fusion(known)?;
         let lowered = lower(&fused, soc, &lowering(settings))?;
+        if lowered.kernels.is_empty() && !dynamic.is_empty() {
+            infer::require_static(&graph)?;
+        }
+        first.get_or_insert(graph);
+        let named = |(name, origin_type)| SkippedKernel { name: format!("{name}{label}"), origin_type };
+        left_out.extend(dynamic.into_iter().map(named));
         variants.push(Variant { label, graph: fused, lowered });
     }
-    Ok((variants, first.unwrap_or_default()))
+    if let Some(first) = left_out.first() {
+        let count = left_out.len();
+        log::warn!("{count} nodes are left out, the first of them `{}`: only a run tells their sizes", first.name);
+    }
+    Ok((variants, first.unwrap_or_default(), left_out))
 }

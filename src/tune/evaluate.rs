@@ -146,7 +146,6 @@ impl Problem<'_> {
             trials: 0,
             known_trials: 0,
             failed_trials: 0,
-            improvements: Vec::new(),
             stop: None,
         };
         let settings = OpatSettings {

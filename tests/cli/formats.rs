@@ -101,9 +101,15 @@ fn a_layer_that_is_not_known_is_named_and_the_others_are_tuned() {
     assert!(answer.stdout.contains("boxes") && answer.stdout.contains("DetectionOutput"), "{answer:#?}");
     let reader = format!("{net} layer {{ name: 'r' type: 'ReLU' bottom: 'boxes' top: 'r' }}");
     std::fs::write(place.path("read.prototxt"), reader).unwrap();
-    place.tune(&["-m", "read.prototxt"]).expect(1, &["`boxes`", "DetectionOutput", "out_nodes"]);
-    place.tune(&["-m", "read.prototxt", "--out_nodes=c:0"]).expect(0, &[]);
-    place.tune(&["-m", "read.prototxt", "--out_nodes=d:0"]).expect(2, &["EG0003", "out_nodes", "`d`"]);
+    // What reads it has sizes that nobody knows.
+    let answer = place.tune(&["-m", "read.prototxt"]).expect(0, &["left out", "`r`"]);
+    assert!(answer.stdout.contains("Dynamic      r (ReLU): only a run tells their sizes"), "{answer:#?}");
+    let answer = place.tune(&["-m", "read.prototxt", "--out_nodes=c"]).expect(0, &[]);
+    assert!(!answer.stdout.contains("Dynamic"), "{answer:#?}");
+    for (out_nodes, said) in [("d:0", "`d`"), (";;", "names no output"), ("c:1", "none of index 1")] {
+        let option = format!("--out_nodes={out_nodes}");
+        place.tune(&["-m", "read.prototxt", &option]).expect(2, &["EG0003", "out_nodes", said]);
+    }
 }
 
 #[test]
@@ -129,6 +135,17 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
         place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
     }
     let place = Place::new();
+    std::fs::write(place.path("net.prototxt"), net("1, 8, 16, 16")).unwrap();
+    // ATC's way to open a size that the model states.
+    let gears = "--dynamic_batch_size=1,4";
+    place.tune(&["-m", "net.prototxt", "--input_shape=x:-1,8,16,16", gears]).expect(0, &[]);
+    let found = place.results().remove(0).to_string();
+    assert!(["c@batch=1", "c@batch=4"].iter().all(|label| found.contains(label)), "{found}");
+    place.tune(&["-m", "net.prototxt", gears]).expect(2, &["EG0003", "input_shape, as in", "x:-1"]);
+    place
+        .tune(&["-m", "net.prototxt", "--input_shape=x:-1,8,16,16"])
+        .expect(1, &["net.prototxt", "`x`", "input_shape"]);
+    place.tune(&["-m", "net.prototxt", "--dynamic_batch_size=1,1"]).expect(2, &["EG0003", "gear 2"]);
     std::fs::write(place.path("net.prototxt"), net("-1, 8, 16, 16")).unwrap();
     place.tune(&["-m", "net.prototxt", "--dynamic_dims=1,2"]).expect(2, &["EG0003", "dynamic_dims", "2 values for 1"]);
     let both = ["-m", "net.prototxt", "--dynamic_dims=1", "--dynamic_batch_size=1"];

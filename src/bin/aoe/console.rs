@@ -57,11 +57,6 @@ impl Console {
         self.notice("ERROR", &format!("{}{error}", id(error)));
     }
 
-    /// Reports an error in one of several models.
-    pub fn error_in(&self, model: &str, error: &Error) {
-        self.notice("ERROR", &format!("{}{model}: {error}", id(error)));
-    }
-
     /// One line on stderr; a failure to write it has nowhere to be told.
     pub fn notice(&self, level: &str, text: &str) {
         self.streams().aside(|| {

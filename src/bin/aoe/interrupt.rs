@@ -7,7 +7,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Exit status after an interrupt, as shells expect it of SIGINT.
 pub const EXIT_STATUS: u8 = 130;
@@ -31,8 +31,16 @@ fn is_ignored(signal: i32) -> bool {
 #[derive(Default)]
 pub struct Interrupt {
     came: AtomicBool,
-    /// Stops what is at work.
-    stop: Mutex<Option<Box<dyn Fn() + Send>>>,
+    /// What is at work.
+    work: Mutex<Work>,
+}
+
+#[derive(Default)]
+struct Work {
+    /// Stops it.
+    stop: Option<Box<dyn Fn() + Send>>,
+    /// Whether all is done: an interrupt finds nothing to stop then.
+    over: bool,
 }
 
 impl Interrupt {
@@ -48,6 +56,11 @@ impl Interrupt {
     }
 
     fn arrived(&self, signal: i32, console: &Console) {
+        // Held until the user is told, so that who is told so is answered so.
+        let work = self.work();
+        if work.over {
+            return;
+        }
         if self.came.swap(true, Ordering::AcqRel) {
             if signal == SIGHUP {
                 // The shell and the system both send one when a terminal goes away.
@@ -55,7 +68,7 @@ impl Interrupt {
             }
             std::process::exit(EXIT_STATUS.into());
         }
-        if let Some(stop) = self.stop.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(stop) = &work.stop {
             stop();
         }
         console.notice("WARNING", "interrupted: saving what was found; interrupt again to stop at once");
@@ -73,11 +86,22 @@ impl Interrupt {
 
     /// Says what an interrupt does, on a thread of its own, to stop the work; at once when one came already.
     pub fn on_arrival(&self, stop: Option<Box<dyn Fn() + Send>>) {
-        let mut slot = self.stop.lock().unwrap_or_else(PoisonError::into_inner);
-        *slot = stop;
-        if let (Some(stop), true) = (slot.as_ref(), self.came()) {
+        let mut work = self.work();
+        work.stop = stop;
+        if let (Some(stop), true) = (&work.stop, self.came()) {
             stop();
         }
+    }
+
+    /// Ends the listening: what comes from now on changes nothing. Fails with [`Error::Cancelled`] when the user
+    /// interrupted before.
+    pub fn over(&self) -> Result<()> {
+        self.work().over = true;
+        self.check()
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -33,6 +33,7 @@ pub struct Summary {
     seconds: f64,
     tuned_model: Option<TunedModel>,
     unmapped: Vec<Unmapped>,
+    dynamic: Vec<Unmapped>,
 }
 
 /// The files of the tuned model.
@@ -182,14 +183,19 @@ impl Summary {
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
             labelled("Network", &self.network()),
         ];
-        lines.extend(self.subgraphs.iter().flat_map(Subgraphs::lines));
+        lines.extend(self.subgraphs.iter().filter(|found| found.counts.total > 0).flat_map(Subgraphs::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
             lines.push(String::new());
             lines.extend(self.operators());
             lines.push(String::new());
         }
-        lines.extend(self.unmapped_line());
+        lines.extend(skipped(
+            "Unknown",
+            &self.unmapped,
+            "no Ascend operator is known for them, priced as data movement",
+        ));
+        lines.extend(skipped("Dynamic", &self.dynamic, "only a run tells their sizes, neither tuned nor counted"));
         lines.extend(self.failed_line());
         lines.push(self.bank_line());
         if let Some(TunedModel { air, om, content }) = &self.tuned_model {
@@ -199,10 +205,18 @@ impl Summary {
         lines
     }
 
+    /// Whether an interruption came before anything was tuned.
+    pub fn is_empty(&self) -> bool {
+        !self.finished && self.counts.total == 0
+    }
+
     fn network(&self) -> String {
         let nodes: usize = self.kernels.iter().map(|kernel| kernel.count).sum();
         let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
         let distinct = self.kernels.len();
+        if self.is_empty() {
+            return "interrupted before anything was tuned".to_owned();
+        }
         let part = if self.finished { "" } else { ", as far as it was tuned" };
         if distinct == 0 {
             return format!("{before:.3} ms before, {after:.3} ms after{part}");
@@ -251,18 +265,18 @@ impl Summary {
         listed.map(|(_, &index)| &self.kernels[index]).collect()
     }
 
-    fn unmapped_line(&self) -> Option<String> {
-        let names: Vec<_> = self.unmapped.iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
-        let what = "no Ascend operator is known for them, priced as data movement";
-        (!names.is_empty()).then(|| labelled("Unknown", &format!("{}: {what}", some_of(&names))))
-    }
-
     fn failed_line(&self) -> Option<String> {
         let failures = self.kernels.iter().filter_map(|kernel| Some((kernel, kernel.failure.as_ref()?)));
         let names: Vec<_> = failures.map(|(kernel, reason)| format!("{} ({reason})", kernel.first_node())).collect();
         let what = "not measured, their time counts 0";
         (!names.is_empty()).then(|| labelled("Failed", &format!("{}: {what}", some_of(&names))))
     }
+}
+
+/// The line that names nodes which are not tuned as what they are, and says why.
+fn skipped(label: &str, nodes: &[Unmapped], why: &str) -> Option<String> {
+    let names: Vec<_> = nodes.iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
+    (!names.is_empty()).then(|| labelled(label, &format!("{}: {why}", some_of(&names))))
 }
 
 /// A line with its label.
@@ -319,9 +333,18 @@ mod tests {
     }
 
     #[test]
+    fn an_interruption_that_left_nothing_tells_no_times() {
+        let text = Summary::default().lines().join("\n");
+        assert!(text.contains("before anything was tuned") && !text.contains("0.000"), "{text}");
+        let counts = Counts { total: 1, ..Counts::default() };
+        let text = Summary { counts, ..Summary::default() }.lines().join("\n");
+        assert!(text.contains("as far as it was tuned"), "{text}");
+    }
+
+    #[test]
     fn a_long_list_of_unknown_operators_is_cut() {
         let node = |i| Unmapped { name: format!("n{i}"), origin_type: "Foo".to_owned() };
-        let line = Summary { unmapped: (0..7).map(node).collect(), ..Summary::default() }.unmapped_line().unwrap();
+        let line = skipped("Unknown", &(0..7).map(node).collect::<Vec<_>>(), "why").unwrap();
         assert!(line.contains("n4 (Foo) and 2 more"), "{line}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use crate::models::{self, Models};
+use crate::models::Models;
 use crate::progress::Meter;
 use crate::settings::Settings;
 use crate::summary::{Summary, labelled};
@@ -27,13 +27,13 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     // CANN's command line wants a job type; without one there is no reason to leave a job out.
     let both = settings.get("job_type").is_none().then_some(("job_type", "1,2"));
     session::initialize(settings.for_library().chain(both))?;
-    let job = Job { settings, console, interrupt };
+    let job = Job { settings, console, interrupt: Arc::clone(&interrupt) };
     let outcome = match &models {
         Models::One(model) => job.tune_one(model, None),
         Models::SingleOps(file) => job.tune_one(file, Some(Framework::SingleOp)),
         Models::Directory { models, others } => job.tune_all(models, others),
     };
-    outcome.and(session::finalize())
+    outcome.and(session::finalize()).and_then(|()| interrupt.over())
 }
 
 struct Job<'a> {
@@ -53,7 +53,7 @@ struct Tuned {
 impl Job<'_> {
     /// `--model` and `--singleop`: CANN's two lines, then the summary.
     fn tune_one(&self, model: &Path, framework: Option<Framework>) -> Result<()> {
-        let Tuned { summary, result_file, cancelled } = self.tune(model, framework, None)?;
+        let Tuned { summary, result_file, cancelled } = self.tune(model, framework)?;
         if !cancelled {
             let (task, gain) = (&summary.graph, summary.improvement());
             self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
@@ -68,15 +68,17 @@ impl Job<'_> {
     fn tune_all(&self, models: &[PathBuf], others: &[PathBuf]) -> Result<()> {
         let started = Instant::now();
         for other in others {
-            self.console
-                .notice("INFO", &format!("{}: not a model by its suffix or content, left out", other.display()));
+            let what = if frontend::is_om_file(other) {
+                "an om file, which holds a tuned graph or a compiled one; give it with --model to tune it again"
+            } else {
+                "not a model by its suffix or content"
+            };
+            self.console.notice("INFO", &format!("{}: {what}, left out", other.display()));
         }
         let mut tuned = Vec::new();
         let mut failed = 0;
         for model in models {
-            // Each model has a results folder of its own, or the next would replace what the one before has left.
-            let folder = self.settings.get("output").map(|output| models::folder(output, model, models));
-            match self.tune(model, None, folder.as_deref()) {
+            match self.tune(model, None) {
                 Ok(one) => {
                     if !one.cancelled {
                         self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph));
@@ -89,7 +91,7 @@ impl Job<'_> {
                 }
                 Err(error) => {
                     failed += 1;
-                    self.console.error_in(&model.display().to_string(), &error);
+                    self.console.error(&error.in_model(model));
                 }
             }
             if self.interrupt.came() {
@@ -108,10 +110,13 @@ impl Job<'_> {
         }
     }
 
-    /// Loads and tunes one model, of this framework or the one that the options tell; its results go to a folder
-    /// of its own, or where the options say.
-    fn tune(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
+    /// Loads and tunes one model, of this framework or the one that the options tell.
+    fn tune(&self, model: &Path, framework: Option<Framework>) -> Result<Tuned> {
         self.interrupt.check()?;
+        self.tune_file(model, framework).map_err(|error| error.in_model(model))
+    }
+
+    fn tune_file(&self, model: &Path, framework: Option<Framework>) -> Result<Tuned> {
         let (stated, inputs) = model_options(self.settings.options())?;
         let mut graph = frontend::load_file(model, framework.or(stated), &inputs)?;
         // Exporters call every graph the same; the file's name tells a user which one it is.
@@ -122,13 +127,13 @@ impl Job<'_> {
         let session = session::session(handle)?;
         let stopped = Arc::clone(&session);
         self.interrupt.on_arrival(Some(Box::new(move || stopped.cancel())));
-        let outcome = self.tune_graph(&session, graph, folder);
+        let outcome = self.tune_graph(&session, graph);
         self.interrupt.on_arrival(None);
         session::destroy(handle)?;
         outcome
     }
 
-    fn tune_graph(&self, session: &Session, graph: Graph, folder: Option<&str>) -> Result<Tuned> {
+    fn tune_graph(&self, session: &Session, graph: Graph) -> Result<Tuned> {
         let mut meter = Meter::new(self.console, self.settings, &graph.name);
         let interrupt = Arc::clone(&self.interrupt);
         session.set_progress(Some(Box::new(move |progress| {
@@ -137,7 +142,7 @@ impl Job<'_> {
             if interrupt.came() { Flow::Cancel } else { Flow::Continue }
         })))?;
         session.set_graph(Some(graph))?;
-        let outcome = session.tune(folder.map(|folder| ("output", folder)));
+        let outcome = session.tune([]);
         session.set_progress(None)?;
         let cancelled = matches!(outcome, Err(Error::Cancelled));
         if !cancelled {
@@ -157,11 +162,12 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
         let summary = &one.summary;
         let state = if one.cancelled { " (interrupted)" } else { "" };
         let name = one.result_file.file_name().unwrap_or_default();
+        let told = |text: String| if summary.is_empty() { "-".to_owned() } else { text };
         [
             summary.graph.clone(),
-            format!("{:.3}", summary.before_us / 1e3),
-            format!("{:.3}", summary.after_us / 1e3),
-            summary.improvement(),
+            told(format!("{:.3}", summary.before_us / 1e3)),
+            told(format!("{:.3}", summary.after_us / 1e3)),
+            told(summary.improvement()),
             format!("{}{state}", name.to_string_lossy()),
         ]
     };

@@ -24,6 +24,7 @@ mod tensor;
 mod tests;
 mod write;
 
+pub use prototypes::{numbered, prototype};
 pub use read::{is_model, read, read_with_weights};
 pub use write::{encode_apart, encode_model};
 

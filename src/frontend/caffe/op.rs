@@ -54,6 +54,7 @@ impl Builder {
         let mut open: Vec<_> = self.blobs.values().filter(|blob| !blob.read).collect();
         open.sort_by_key(|blob| blob.written);
         self.graph.set_outputs(open.into_iter().map(|blob| blob.port).collect());
+        self.graph.set_tensors(self.blobs.into_iter().map(|(name, blob)| (name, blob.port)).collect());
         self.graph
     }
 }

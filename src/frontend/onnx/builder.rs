@@ -40,7 +40,8 @@ impl Builder {
     }
 
     /// The finished graph.
-    pub fn into_graph(self) -> Graph {
+    pub fn into_graph(mut self) -> Graph {
+        self.graph.set_tensors(self.tensors);
         self.graph
     }
 

@@ -127,16 +127,19 @@ impl Op {
     }
 
     /// The stem of ATC's om file where no name is given: place and type of the operator, then type,
-    /// format and sizes of every tensor.
+    /// format and sizes of every tensor, cut where ATC cuts it.
     pub fn default_name(&self, index: usize) -> Result<String, Reason> {
         let mut name = format!("{index}_{}", self.op);
         for tensor in self.input_desc.iter().chain(&self.output_desc) {
             let numbers = [tensor.dtype()?.ge_number(), tensor.format()?.ge_number()].map(i64::from);
             for number in numbers.iter().chain(&tensor.shape) {
+                if name.len() >= MAX_NAME {
+                    break;
+                }
                 name.extend(["_".to_owned(), number.to_string()]);
             }
         }
-        Ok(name)
+        Ok(name.chars().take(MAX_NAME).collect())
     }
 }
 

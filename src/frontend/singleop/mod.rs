@@ -7,7 +7,7 @@ mod json;
 #[cfg(test)]
 mod tests;
 
-use crate::frontend::air::is_frame;
+use crate::frontend::air::{is_frame, numbered, prototype};
 use crate::graph::{CONST, DATA, Graph, Node, Port};
 use crate::status::{Error, Result};
 use json::{Op, Reason, Tensor};
@@ -60,6 +60,7 @@ impl Builder {
         if is_frame(&op.op) {
             return Err(wrong("is part of the frame of a graph, no operator that could be tuned".to_owned()));
         }
+        check_inputs(op).map_err(wrong)?;
         let name = self.claim(op, index).map_err(wrong)?;
         let mut node = Node::new(&name, &op.op);
         for (at, attr) in op.attr.iter().enumerate() {
@@ -111,6 +112,18 @@ impl Builder {
         let mut node = Node::new(name, if value.is_some() { CONST } else { DATA }).with_outputs(vec![desc]);
         node.value = value;
         Ok(Some(Port::first(self.graph.add(node)?)))
+    }
+}
+
+/// An operator whose prototype is known has no more inputs than that.
+fn check_inputs(op: &Op) -> Result<(), Reason> {
+    let count = op.input_desc.len();
+    match prototype(&op.op) {
+        Some(prototype) if numbered(prototype.inputs, count).is_none() => {
+            let (takes, names) = (prototype.inputs.len(), prototype.inputs.join(", "));
+            Err(format!("`input_desc` has {count} inputs, the operator has {takes} ({names})"))
+        }
+        _ => Ok(()),
     }
 }
 

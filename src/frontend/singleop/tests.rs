@@ -105,7 +105,7 @@ fn constants_names_and_groups_of_inputs_are_read() {
     let axes =
         r#"{"format": "ND", "shape": [2], "type": "int64", "is_const": true, "const_value": [0, -1], "name": "axes"}"#;
     let part = tensor(r#", "dynamic_input": "x""#);
-    let graph = parse(&one("ReduceSum", &[&part, &part, axes], "", &tensor(""))).unwrap();
+    let graph = parse(&one("ConcatV2", &[&part, &part, axes], "", &tensor(""))).unwrap();
     let names: Vec<_> = graph.iter().filter_map(|(_, n)| n.name.split_once('/')).map(|(_, label)| label).collect();
     assert_eq!(names, ["x0", "x1", "axes"]);
     let (_, axes) = graph.iter().find(|(_, n)| n.name.ends_with("/axes")).unwrap();
@@ -200,6 +200,27 @@ fn integers_out_of_range_of_their_type_are_refused() {
         let message = parse(&one("Relu", &[&t], "", &tensor(""))).expect_err(kind).to_string();
         assert!(message.contains(value) && message.contains(kind), "{message}");
     }
+}
+
+#[test]
+fn names_stay_short_whatever_the_number_of_inputs() {
+    let part = tensor(r#", "dynamic_input": "x""#);
+    let inputs = vec![part.as_str(); 3000];
+    let graph = parse(&one("AddN", &inputs, "", &tensor(""))).unwrap();
+    assert_eq!(graph.len(), 3001);
+    let longest = graph.iter().map(|(_, node)| node.name.len()).max().unwrap();
+    // ATC cuts the stem of the om file at 128.
+    assert_eq!(graph.iter().find(|(_, node)| node.op_type == "AddN").unwrap().1.name.len(), 128);
+    assert!(longest < 140, "{longest}");
+    let text = one(&"\u{e9}".repeat(200), &[&tensor("")], "", &tensor(""));
+    assert!(parse(&text).unwrap().iter().all(|(_, node)| node.name.chars().count() < 140));
+}
+
+#[test]
+fn an_operator_takes_no_more_inputs_than_its_prototype_has() {
+    let message =
+        parse(&one("Add", &[&tensor(""), &tensor(""), &tensor("")], "", &tensor(""))).unwrap_err().to_string();
+    assert!(message.contains("3 inputs") && message.contains("2 (x1, x2)"), "{message}");
 }
 
 #[test]

@@ -13,6 +13,15 @@ pub(crate) enum Label {
     Letter(char),
 }
 
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Label::Ellipsis(from_end) => write!(f, "{} from the end of `...`", from_end + 1),
+            Label::Letter(letter) => write!(f, "`{letter}`"),
+        }
+    }
+}
+
 /// An equation with the ellipsis written out.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Equation {
@@ -46,7 +55,7 @@ impl Equation {
             None => implicit_output(&inputs, dots),
         };
         if let Some(l) = output.iter().find(|l| !inputs.iter().flatten().any(|i| i == *l)) {
-            return Err(format!("equation `{text}` has {l:?} in its result only"));
+            return Err(format!("equation `{text}` has axis {l} in its result only"));
         }
         Ok(Equation { inputs, output })
     }
@@ -58,7 +67,7 @@ impl Equation {
             for (&label, &size) in labels.iter().zip(*dims) {
                 let known = sizes.entry(label).or_insert(1);
                 *known = dim::broadcast(&[*known], &[size])
-                    .map_err(|_| format!("axis {label:?} has sizes {known} and {size}"))?[0];
+                    .map_err(|_| format!("axis {label} has sizes {known} and {size}"))?[0];
             }
         }
         Ok(sizes)
@@ -67,7 +76,10 @@ impl Equation {
 
 /// The axes of one term; `rank` says how many axes an ellipsis fills.
 fn labels(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Reason> {
-    let bad = || format!("`{term}` is no term of an equation for {rank:?} axes");
+    let bad = || {
+        let axes = rank.map(|rank| format!(" for {rank} axes")).unwrap_or_default();
+        format!("`{term}` is no term of an equation{axes}")
+    };
     let (head, tail) = term.split_once("...").unwrap_or((term, ""));
     if !head.chars().chain(tail.chars()).all(char::is_alphabetic) {
         return Err(bad());

@@ -7,6 +7,7 @@
 
 mod arithmetic;
 pub(crate) mod attention;
+mod border;
 mod call;
 pub(crate) mod conv;
 pub(crate) mod dim;
@@ -29,11 +30,13 @@ pub(crate) mod training;
 mod value;
 pub(crate) mod window;
 
+pub use border::{Static, split_static};
 pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
 pub(crate) use value::Values;
 pub(crate) use window::Axis;
 
 use super::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, op};
+use crate::spelling::{shortened, with_short_names};
 use crate::status::{Error, Result};
 use dim::Reason;
 use rustc_hash::FxHashSet;
@@ -58,7 +61,7 @@ const MAX_RANK: usize = 64;
 /// result is the same every time, because its inputs are constants or only their shapes matter, gets
 /// that [`Constant`] as its `value`: it runs no kernel.
 ///
-/// What stays unknown is left unknown; [`require_static`] turns that into an error. Fails with
+/// What stays unknown is left unknown; [`split_static`] cuts it off, [`require_static`] makes it an error. Fails with
 /// [`Error::Graph`] that names a node whose inputs contradict each other.
 pub fn infer(graph: &mut Graph) -> Result<()> {
     let mut values = Values::default();
@@ -99,13 +102,16 @@ fn is_known(node: &Node) -> bool {
 
 /// The error that a tensor has no static shape.
 pub(crate) fn dynamic(graph: &Graph, port: Port) -> Error {
-    let advice = if is_known(graph.node(port.node)) {
+    let node = graph.node(port.node);
+    let advice = if node.op_type == super::DATA {
         "give its value with input_shape, or the option for dynamic dimensions that fits"
+    } else if is_known(node) {
+        "only a run tells it; cut the network before the node with out_nodes"
     } else {
         "state the shape in the model, if its format can, or cut the network before the node with out_nodes"
     };
-    let reason = why_unknown(graph.node(port.node), graph.desc(port));
-    Error::Dynamic { tensor: graph.tensor_name(port), reason, advice }
+    let reason = with_short_names(why_unknown(node, graph.desc(port)));
+    Error::Dynamic { tensor: shortened(&graph.tensor_name(port)).into_owned(), reason, advice }
 }
 
 fn why_unknown(node: &Node, desc: &TensorDesc) -> String {

@@ -16,6 +16,8 @@ const BIAS: usize = 2;
 enum Change {
     /// Adds to it.
     Shift,
+    /// Adds to each column, as `Add` of a vector does.
+    Sum,
     /// Multiplies it, and may add to it.
     Scale,
 }
@@ -35,14 +37,16 @@ fn change(node: &Node) -> Option<Change> {
 impl Fusion<'_> {
     /// Lets the node before this one do its work, where that can; whether it does.
     pub(super) fn absorbed(&mut self, id: NodeId) -> bool {
-        let node = self.graph.node(id);
-        let (Some(change), Some(made)) = (change(node), node.input(0)) else { return false };
-        let Some(parameter) = self.parameter(node).filter(|_| self.only_first_output_read(id)) else { return false };
+        let Some((change, made, parameter)) = self.work(self.graph.node(id)) else { return false };
+        if !self.only_first_output_read(id) {
+            return false;
+        }
         let host = self.graph.node(made.node);
         let of = |types: &[&str]| types.contains(&host.op_type.as_str());
         let has_bias = host.input(BIAS).is_some();
         let takes = match change {
             Change::Shift => (of(CONVOLUTIONS) || of(PRODUCTS)) && !has_bias,
+            Change::Sum => of(PRODUCTS) && !has_bias,
             Change::Scale => {
                 of(CONVOLUTIONS) && self.is_constant(host.input(1)) && (!has_bias || self.is_constant(host.input(BIAS)))
             }
@@ -61,6 +65,19 @@ impl Fusion<'_> {
         self.stands_for.insert(result, made);
         self.take_out(id, made.node);
         true
+    }
+
+    /// What a node does to each channel at inference, the tensor it works on, and its parameter.
+    fn work(&self, node: &Node) -> Option<(Change, Port, Port)> {
+        if node.op_type != "Add" {
+            return Some((change(node)?, node.input(0)?, self.parameter(node)?));
+        }
+        let (a, b) = (node.input(0)?, node.input(1)?);
+        let (made, parameter) = if self.is_constant(Some(a)) { (b, a) } else { (a, b) };
+        let columns = self.graph.desc(made).shape.known()?.last().copied();
+        let vector = self.graph.desc(parameter).shape.known()?;
+        let fits = self.is_constant(Some(parameter)) && vector.len() == 1 && vector.first().copied() == columns;
+        fits.then_some((Change::Sum, made, parameter))
     }
 
     /// A parameter of the node with one value for each channel, all of them being constant and no larger; `None` where

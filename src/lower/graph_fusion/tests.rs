@@ -178,11 +178,32 @@ fn what_is_learned_read_twice_or_not_constant_stays() {
 
 #[test]
 fn a_bias_goes_into_a_product() {
-    let mut line = Line::new(&[4, 32]);
-    let weights = line.weight("w", &[32, 10]);
-    line.then("m", "MatMulV2", &[weights], &[]).norm("b", "BiasAdd", 10, 1, &[]);
-    let [Workload::MatMul(product)] = &kernels(&line.fused())[..] else { panic!("one product is expected") };
-    assert!(product.bias && (product.m, product.k, product.n) == (4, 32, 10));
+    for (op_type, turned) in [("BiasAdd", false), ("Add", false), ("Add", true)] {
+        let mut line = Line::new(&[4, 32]);
+        let weights = line.weight("w", &[32, 10]);
+        line.then("m", "MatMulV2", &[weights], &[]).norm("b", op_type, 10, 1, &[]);
+        if turned {
+            let id = line.graph.find("b").unwrap();
+            line.graph.node_mut(id).inputs.reverse();
+        }
+        let [Workload::MatMul(product)] = &kernels(&line.fused())[..] else { panic!("one product is expected") };
+        assert!(product.bias && (product.m, product.k, product.n) == (4, 32, 10), "{op_type}");
+    }
+}
+
+#[test]
+fn a_sum_that_is_no_bias_stays() {
+    let summed = |dims: &[i64]| {
+        let mut line = Line::new(&[4, 32]);
+        let weights = line.weight("w", &[32, 10]);
+        let summand = line.weight("s", dims);
+        line.then("m", "MatMulV2", &[weights], &[]).then("a", "Add", &[summand], &[]);
+        types(&line.fused()).join(" ")
+    };
+    assert_eq!(summed(&[10]), "MatMulV2");
+    for dims in [&[1][..], &[4, 10], &[1, 10], &[4, 1], &[]] {
+        assert_eq!(summed(dims), "MatMulV2 Add", "{dims:?}");
+    }
 }
 
 #[test]

@@ -6,7 +6,9 @@ use super::looks::Looks;
 use super::network::Network;
 use super::price::{Pricer, Run};
 use super::steps::{Subgraph, partition};
+use crate::sim::Model;
 use crate::soc::Soc;
+use crate::space::default_policy;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 
@@ -104,10 +106,7 @@ pub fn default_strategy(pricer: &mut Pricer<'_>, subgraph: &Subgraph) -> Result<
             }
             // What does not fit the buffers as one runs kernel by kernel.
             for at in scope {
-                us += pricer.scope_us(&[at], Run::WHOLE).ok_or_else(|| Error::Workload {
-                    workload: network.stage(at).workload.to_string(),
-                    reason: format!("node `{}` cannot run on {}", network.name(at), pricer.soc().name),
-                })?;
+                us += pricer.scope_us(&[at], Run::WHOLE).ok_or_else(|| refused(network, at, pricer.soc()))?;
                 scopes.push(vec![at]);
             }
         }
@@ -116,4 +115,13 @@ pub fn default_strategy(pricer: &mut Pricer<'_>, subgraph: &Subgraph) -> Result<
     }
     let us = groups.iter().map(|g| g.us).sum();
     Ok(Strategy { groups, us })
+}
+
+/// Why a kernel cannot run on a part even by itself.
+fn refused(network: &Network<'_>, at: u32, soc: &Soc) -> Error {
+    let workload = &network.stage(at).workload;
+    let tried = Model::new(workload, soc).and_then(|model| model.predict(&default_policy(workload, soc)?));
+    let why = tried.err().map(|error| format!(": {error}")).unwrap_or_default();
+    let reason = format!("node `{}` cannot run on {}{why}", network.name(at), soc.name);
+    Error::Workload { workload: workload.to_string(), reason }
 }

@@ -2,7 +2,7 @@
 
 use super::{Rule, window, with};
 use crate::frontend::onnx::op::Op;
-use crate::graph::{Attr, Node};
+use crate::graph::{Attr, Node, Shape};
 use crate::status::Result;
 
 pub const RULES: &[Rule] = &[with("Conv", conv), with("ConvTranspose", conv_transpose)];
@@ -13,6 +13,7 @@ fn conv(op: &mut Op) -> Result<()> {
     let mut node = op.node(if spatial == 3 { "Conv3D" } else { "Conv2D" });
     node.inputs = vec![Some(op.required(0)?), Some(op.required(1)?)];
     node.inputs.extend(op.input(2).map(Some));
+    check_kernel(op, spatial)?;
     window::set_window(op, &mut node, spatial)?;
     set_groups(op, &mut node)?;
     op.finish(node)
@@ -31,6 +32,7 @@ fn conv_transpose(op: &mut Op) -> Result<()> {
         };
         size[2..].copy_from_slice(&given[start..]);
     }
+    check_kernel(op, spatial)?;
     let size = op.ints_input("input_size", size)?;
     let mut node = op.node(if spatial == 3 { "Conv3DTranspose" } else { "Conv2DTranspose" });
     node.inputs = [size, x, filter].into_iter().chain(bias).map(Some).collect();
@@ -42,6 +44,19 @@ fn conv_transpose(op: &mut Op) -> Result<()> {
     }
     node.attrs.set("output_padding", Attr::Ints(padding));
     op.finish(node)
+}
+
+/// `kernel_shape` only repeats what the filter's own shape says.
+fn check_kernel(op: &Op, spatial: usize) -> Result<()> {
+    let (Some(stated), Some(filter)) = (op.ints("kernel_shape")?, op.input(1)) else { return Ok(()) };
+    let shape = &op.desc(filter).shape;
+    let Some(window) = shape.dims().and_then(|dims| dims.get(dims.len().checked_sub(spatial)?..)) else {
+        return Ok(());
+    };
+    if window.iter().zip(&stated).all(|(&has, &says)| has < 0 || has == says) {
+        return Ok(());
+    }
+    Err(op.error(format!("attribute `kernel_shape` is {}, the filter has shape {shape}", Shape::new(stated))))
 }
 
 fn set_groups(op: &Op, node: &mut Node) -> Result<()> {

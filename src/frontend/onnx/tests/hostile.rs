@@ -236,3 +236,16 @@ fn hints_that_make_no_sense_count_as_unknown() {
     let relu = super::only(&graph, "Relu");
     assert_eq!(relu.outputs[0].shape.dims(), Some(&[-1][..]));
 }
+
+#[test]
+fn a_kernel_shape_that_is_not_the_filters_is_refused_with_both() {
+    for (op, filter) in [("Conv", [9, 4, 3, 3]), ("ConvTranspose", [3, 4, 3, 3])] {
+        let conv = |kernel: &[i64]| {
+            let attrs = [("kernel_shape", Value::Ints(kernel.to_vec()))];
+            single(17, &node(op, &["x", "w"], &["y"], &attrs).named("c"), &[weight("w", &filter)])
+        };
+        conv(&[3, 3]).read().unwrap();
+        let message = conv(&[5, 3]).refusal();
+        assert_names(&message, &["`c`", "[5,3]", "4,3,3]"]);
+    }
+}

@@ -1,5 +1,6 @@
 //! Rules against the shapes that ONNX's and TensorFlow's specifications give.
 
+mod border;
 mod chains;
 mod cube;
 mod images;
