@@ -4,7 +4,7 @@ use aoe::backend::RuntimeEnv;
 use aoe::backend::ascend::{COMPILING, CompileOptions, Compiler, Search, compiler};
 use libloading::Library;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 #[path = "ascend/cc.rs"]
@@ -162,6 +162,10 @@ fn the_hosts_own_ge_is_neither_initialised_nor_finalised() {
 
 /// Tunes the bundled ResNet-50 beside this installation.
 fn tune(install: &Install, arguments: &[&str]) -> Output {
+    tuning(install, arguments).output().unwrap()
+}
+
+fn tuning(install: &Install, arguments: &[&str]) -> Command {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models/resnet50.onnx");
     let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
     command.args([
@@ -173,7 +177,7 @@ fn tune(install: &Install, arguments: &[&str]) -> Output {
     ]);
     command.arg(model).args(arguments).current_dir(install.root.path()).env_clear();
     command.env("HOME", install.root.path()).env("ASCEND_HOME_PATH", install.root.path());
-    command.output().unwrap()
+    command
 }
 
 #[test]
@@ -200,4 +204,29 @@ fn with_a_ge_that_fails_the_om_is_the_container_and_the_user_is_told_why() {
     }
     let om = std::fs::read(install.root.path().join("net.om")).unwrap();
     assert!(om.starts_with(b"IMOD"), "it is a container");
+}
+
+#[test]
+fn a_tuning_that_is_killed_while_ge_compiles_goes_on_with_reload() {
+    let Some(install) = Install::with(&["-DHANGS"]) else { return };
+    let here = |name: &str| install.root.path().join(name);
+    for jobs in ["--job_type=1", "--job_type=1,2"] {
+        let mut child = tuning(&install, &[jobs]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while !here("building").exists() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended without GE");
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let states = || std::fs::read_dir(here("aoe_workspace")).unwrap().flatten().map(|job| job.path());
+        assert_eq!(states().filter(|job| job.join("subgraphs.json").is_file()).count(), 1, "{jobs}");
+        // The next one does without GE.
+        std::fs::rename(&install.library, here("gone")).unwrap();
+        let output = tune(&install, &[jobs, "--reload"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(std::fs::read(here("net.om")).unwrap().starts_with(b"IMOD"), "{jobs}");
+        assert_eq!(states().filter(|job| job.join("subgraphs.json").exists()).count(), 0, "{jobs}");
+        std::fs::rename(here("gone"), &install.library).unwrap();
+        std::fs::remove_file(here("building")).unwrap();
+    }
 }

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 
 impl Session {
     /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
-    /// graph says what became of each node. The outcome may be unfinished, after a cancel.
+    /// graph says what became of each node. The outcome may be unfinished, after a cancel; the state is to be removed
+    /// when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
         &self,
         settings: &Settings,
@@ -24,16 +25,15 @@ impl Session {
         paths: &BankPaths,
         variants: &mut [Variant],
         live: &mut Live<'_>,
-    ) -> Result<SgatOutcome> {
+    ) -> Result<(SgatOutcome, State)> {
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
         let mut bank = SubgraphBank::open(paths, soc);
         bank.check_writable()?;
         let directory = state_directory(settings, &name, live.timestamp())?;
-        let mut state = State::of(&directory);
-        if settings.reload.is_some() && state.is_empty() {
-            let reason = format!("`{}` has no record that can be used", state_file(&directory).display());
-            return Err(Error::option("reload", reason));
-        }
+        let mut state = match settings.reload {
+            Some(_) => State::reload(&directory, soc)?,
+            None => State::new(&directory, soc),
+        };
         state.check_writable()?;
         let mut job = SgatJob {
             name: &name,
@@ -54,7 +54,7 @@ impl Session {
                 variant.lowered = lowered;
             }
         }
-        Ok(found.outcome)
+        Ok((found.outcome, state))
     }
 
     /// The subgraph bank: for it the option beats `TUNE_BANK_PATH`.

@@ -90,19 +90,23 @@ impl Session {
         let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
         context.subgraph_bank = Some(subgraph_paths.custom.clone());
         let mut live = Live::new(self, context, "sgat", progress)?;
-        let found = match self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, &mut live) {
+        let (found, state) = match self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, &mut live) {
             // Operators may be tunable all the same.
-            Err(Error::NothingToTune { .. }) if operators => None,
-            found => Some(found?),
+            Err(Error::NothingToTune { .. }) if operators => (None, None),
+            found => found.map(|(outcome, state)| (Some(outcome), Some(state)))?,
         };
-        if operators && found.as_ref().is_none_or(|outcome| outcome.finished) {
-            live.go_on(found, "opat")?;
-            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live);
+        match found {
+            Some(outcome) if !(operators && outcome.finished) => {
+                let publish = |live: &mut Live<'_>| live.finish_subgraphs(&outcome);
+                self.conclude(tuned.with(&variants), outcome.finished, &settings, &mut live, publish)?;
+            }
+            found => {
+                live.go_on(found, "opat")?;
+                self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live)?;
+            }
         }
-        let Some(outcome) = found else { return Ok(()) };
-        self.conclude(tuned.with(&variants), outcome.finished, &settings, &mut live, |live| {
-            live.finish_subgraphs(&outcome)
-        })
+        // Whatever ends a tuning before this, it can go on from its state.
+        state.map_or(Ok(()), |state| state.clear())
     }
 
     /// Tunes the operators of the variants.

@@ -4,13 +4,15 @@
  *   -DOMIT_<name>        without that function,
  *   -DFAIL_<step>=<code> so that a step returns a code: INITIALIZE, LOAD, BUILD, SAVE,
  *   -DHOSTED             as if the host ran GE,
- *   -DFORGETS            so that saving succeeds without a file.
+ *   -DFORGETS            so that saving succeeds without a file,
+ *   -DHANGS              so that building makes the file `building` and never returns.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef FAIL_INITIALIZE
 #define FAIL_INITIALIZE 0
@@ -100,6 +102,12 @@ uint32_t GeApiWrapper_OfflineCompile_BuildModel(void *graph, char **keys, char *
     if (FAIL_BUILD != 0) {
         return FAIL_BUILD;
     }
+#ifdef HANGS
+    fclose(fopen("building", "wb"));
+    for (;;) {
+        pause();
+    }
+#endif
     Text *made = calloc(1, sizeof(Text));
     ge_append(made->text, sizeof made->text, ((Text *)graph)->text, ge_initialize_options, "");
     for (int i = 0; i < count; i++) {

@@ -6,6 +6,7 @@ use aoe::bank::subgraph::{Bank, Kind, Record};
 use aoe::frontend::save_file;
 use aoe::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{PipeReader, Read, Write, pipe};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,11 +23,11 @@ const PIPE: usize = 65_536;
 const ROOM: usize = 600;
 
 /// A network whose subgraphs all differ. The name makes each line that tells of its progress a long one.
-fn network(place: &Place) -> String {
+fn network(place: &Place, blocks: i64) -> String {
     let mut graph = Graph::new("net");
     let desc = |dims: [i64; 2]| TensorDesc::new(DataType::Float16, Shape::new(dims));
     let mut x = graph.add_input("x", desc([ROWS, 64])).unwrap();
-    for block in 0..BLOCKS {
+    for block in 0..blocks {
         let mut add = |kind: &str, name: &str, inputs: &[Port]| {
             let node = Node::new(format!("b{block}.{name}"), kind).with_inputs(inputs.iter().copied());
             Port::first(graph.add(node).unwrap())
@@ -75,16 +76,22 @@ struct Halted {
 impl Halted {
     /// Starts a tuning and waits until it has written its state.
     fn begin(place: &Place, model: &str) -> Halted {
-        let (stderr, mut filled) = pipe().unwrap();
-        filled.write_all(&vec![b'\n'; PIPE - ROOM]).unwrap();
         let arguments = arguments(model);
-        let mut command = place.command(&arguments.each_ref().map(String::as_str));
+        Halted::amid(place, &arguments.each_ref().map(String::as_str), ROOM, || true)
+    }
+
+    /// Starts a tuning that stands still when it has told so many bytes, and waits until it is where it is wanted and
+    /// has written its state.
+    fn amid(place: &Place, arguments: &[&str], room: usize, is_there: impl Fn() -> bool) -> Halted {
+        let (stderr, mut filled) = pipe().unwrap();
+        filled.write_all(&vec![b'\n'; PIPE - room]).unwrap();
+        let mut command = place.command(arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(filled).spawn().unwrap();
         // The copy that the command holds would keep the pipe open.
         drop(command);
         let begun = Instant::now();
         let state = loop {
-            if let Some(state) = state_file(&place.path("work/aoe_workspace")) {
+            if let Some(state) = state_file(&place.path("work/aoe_workspace")).filter(|_| is_there()) {
                 break state;
             }
             assert_eq!(child.try_wait().unwrap(), None, "it ended without a state");
@@ -112,13 +119,30 @@ fn bank(place: &Place) -> Vec<u8> {
     std::fs::read(place.path("bank/ascend310p3_l2cache_aoe.json")).unwrap()
 }
 
-/// The result of subgraph tuning that is complete, without what the clock has put into it.
-fn result(place: &Place) -> Value {
+/// The files of all banks.
+fn banks(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut open = vec![place.path("bank")];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                // What is in there is no bank: locks, and times of measurements.
+                open.extend((path.file_name() != Some(".aoe".as_ref())).then_some(path));
+            } else {
+                let name = path.strip_prefix(place.path("bank")).unwrap().to_owned();
+                files.insert(name, std::fs::read(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// The results of subgraph tuning that are complete, without what the clock has put into them.
+fn results(place: &Place) -> Vec<Value> {
     let is_whole = |result: &Value| result[0]["basic"].get("tuning_time(s)").is_some();
-    let mut whole = place.results().into_iter().filter(is_whole);
-    let result = whole.next().unwrap()[1]["SGAT"].clone();
-    assert_eq!(whole.next(), None);
-    result
+    let whole = place.results().into_iter().filter(is_whole);
+    whole.filter_map(|result| result[1].get("SGAT").cloned()).collect()
 }
 
 /// Checks that a tuning that was ended goes on to the end of one that was not.
@@ -128,7 +152,7 @@ fn goes_on(place: &Place, model: &str, state: &Path, more: &[&str]) {
     let done = std::fs::read_to_string(state).unwrap().lines().count();
     assert!(done > 8, "{done} lines of state");
     tune(place, model, more).expect(0, &[]);
-    assert_eq!(result(place), result(&whole));
+    assert_eq!(results(place), results(&whole));
     assert!(bank(place) == bank(&whole), "the banks differ");
     assert!(!state.exists(), "what has ended has no state");
 }
@@ -136,7 +160,7 @@ fn goes_on(place: &Place, model: &str, state: &Path, more: &[&str]) {
 #[test]
 fn a_tuning_that_was_killed_goes_on_with_reload_and_finds_what_it_would_have_found() {
     let place = Place::new();
-    let model = network(&place);
+    let model = network(&place, BLOCKS);
     let mut halted = Halted::begin(&place, &model);
     halted.child.kill().unwrap();
     let state = halted.state.clone();
@@ -147,7 +171,7 @@ fn a_tuning_that_was_killed_goes_on_with_reload_and_finds_what_it_would_have_fou
 #[test]
 fn a_tuning_that_was_interrupted_goes_on_with_reload_and_finds_what_it_would_have_found() {
     let place = Place::new();
-    let model = network(&place);
+    let model = network(&place, BLOCKS);
     let halted = Halted::begin(&place, &model);
     let asked = Command::new("kill").args(["-INT", &halted.child.id().to_string()]).status().unwrap();
     assert!(asked.success());
@@ -160,9 +184,35 @@ fn a_tuning_that_was_interrupted_goes_on_with_reload_and_finds_what_it_would_hav
 }
 
 #[test]
+fn a_tuning_that_was_killed_among_its_operators_goes_on_with_the_subgraphs_that_it_had() {
+    let (place, whole) = (Place::new(), Place::new());
+    let model = format!("--model={}", network(&place, 12));
+    let arguments =
+        ["--job_type=1,2", "--backend=simulator", "--soc_version=Ascend310P3", "--max_tuning_count=8", &model];
+    let told = whole.run(&arguments).expect(0, &[]);
+    // Room for what is told of subgraphs and of the beginning of operators, and for no line more.
+    let begun = told.stderr.find(" operators\n").unwrap() + " operators\n".len();
+    let tunes_operators = || {
+        std::fs::read_dir(place.path("work"))
+            .unwrap()
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with("aoe_result_opat_"))
+    };
+    let mut halted = Halted::amid(&place, &arguments, begun + 64, tunes_operators);
+    halted.child.kill().unwrap();
+    let state = halted.state.clone();
+    assert_eq!(halted.end().1, None, "it was killed before its end");
+    place.run(&[&arguments[..], &["--reload"]].concat()).expect(0, &[]);
+    let expected = results(&whole).remove(0);
+    assert_eq!(results(&place), [expected.clone(), expected], "the one that was killed and the one that went on");
+    assert_eq!(banks(&place), banks(&whole));
+    assert!(!state.exists(), "what has ended has no state");
+}
+
+#[test]
 fn what_the_interrupted_tuning_found_is_not_searched_again() {
     let place = Place::new();
-    let model = network(&place);
+    let model = network(&place, BLOCKS);
     let mut halted = Halted::begin(&place, &model);
     halted.child.kill().unwrap();
     let state = halted.state.clone();
@@ -190,9 +240,27 @@ fn what_the_interrupted_tuning_found_is_not_searched_again() {
 }
 
 #[test]
+fn the_state_of_another_model_or_soc_is_refused_and_left_alone() {
+    let place = Place::new();
+    let model = network(&place, BLOCKS);
+    let mut halted = Halted::begin(&place, &model);
+    halted.child.kill().unwrap();
+    let state = halted.state.clone();
+    halted.end();
+    let (before, recorded) = (std::fs::read(&state).unwrap(), banks(&place));
+    let job = format!("--reload={}", state.parent().unwrap().display());
+    place
+        .run(&["--job_type=1", "--backend=simulator", "--soc_version=Ascend910A", &format!("--model={model}"), &job])
+        .expect(2, &["reload", "subgraphs.json", "for Ascend310P3, not for Ascend910A"]);
+    let bert = format!("{}/examples/models/bert_base.onnx", env!("CARGO_MANIFEST_DIR"));
+    tune(&place, &bert, &[&job]).expect(2, &["reload", "subgraphs.json", "another network"]);
+    assert!(std::fs::read(&state).unwrap() == before && banks(&place) == recorded, "they are as they were");
+}
+
+#[test]
 fn there_must_be_something_to_go_on_with() {
     let place = Place::new();
-    let model = network(&place);
+    let model = network(&place, BLOCKS);
     tune(&place, &model, &["--reload"]).expect(2, &["reload", "no interrupted subgraph tuning"]);
     std::fs::create_dir(place.path("job")).unwrap();
     tune(&place, &model, &["--reload=job"]).expect(2, &["reload", "job", "no interrupted subgraph tuning"]);
@@ -204,7 +272,7 @@ fn there_must_be_something_to_go_on_with() {
 #[test]
 fn a_workspace_that_cannot_be_written_is_told_of_before_anything_is_tuned() {
     let place = Place::new();
-    let model = network(&place);
+    let model = network(&place, BLOCKS);
     std::fs::write(place.path("work/aoe_workspace"), "").unwrap();
     tune(&place, &model, &[]).expect(1, &["EG0010", "aoe_workspace"]);
     assert!(!place.path("bank/ascend310p3_l2cache_aoe.json").exists());

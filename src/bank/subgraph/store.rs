@@ -37,9 +37,9 @@ impl SubgraphBank {
         &self.file
     }
 
-    /// Whether no record could be read.
-    pub fn is_empty(&self) -> bool {
-        self.banks.iter().all(|bank| bank.records().next().is_none())
+    /// The records that were read.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.banks.iter().flat_map(Bank::records)
     }
 
     /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where records could not be written.

@@ -62,12 +62,14 @@ pub struct Sgat {
 
 /// Tunes every subgraph of a graph and records what is better in the bank.
 ///
-/// The bank is written when 8, 16, 32, ... subgraphs are done, and at the end, also when it ends early. After a
-/// cancel the outcome says `finished: false`, and the state holds what was found. Prices are the simulator's,
+/// Bank and state are written when 8, 16, 32, ... subgraphs are done, and at the end, also when it ends early. The
+/// state is the caller's to remove, when all that follows is done. After a cancel the outcome says `finished: false`.
+/// Prices are the simulator's,
 /// whatever measures operators: no device is asked.
 ///
 /// Fails with [`Error::NothingToTune`] when there is no kernel that could be fused or cut, with
-/// [`Error::Workload`] for a kernel that cannot run on the part at all, and with the bank's error when it
+/// [`Error::Workload`] for a kernel that cannot run on the part at all, with [`Error::Option`] for a state of another
+/// network, which stays as it is, and with the bank's error when it
 /// cannot be written.
 pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> Result<Sgat> {
     let networks = job
@@ -76,6 +78,7 @@ pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> 
         .map(|v| Network::new(&v.graph, &v.lowered, job.soc, job.lowering))
         .collect::<Result<Vec<_>>>()?;
     let mut run = Run::new(job, &networks);
+    run.check_state()?;
     let is_tunable = |network: &Network<'_>| network.stages().iter().any(|stage| stage.role != Role::Border);
     if !networks.iter().any(is_tunable) {
         run.outcome.finished = true;

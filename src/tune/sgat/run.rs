@@ -97,7 +97,18 @@ impl<'a, 'n> Run<'a, 'n> {
         ran.and(kept)?;
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.finished = !cancelled && self.done() == self.total;
-        if self.outcome.finished { self.state.clear() } else { Ok(()) }
+        Ok(())
+    }
+
+    /// Fails where the state that it goes on from is none of these networks'.
+    pub fn check_state(&self) -> Result<()> {
+        if !self.state.is_reloaded() {
+            return Ok(());
+        }
+        let problems = self.networks.iter().zip(&self.alike).flat_map(|(network, alike)| {
+            alike.iter().map(|subgraphs| record::feature(network, &subgraphs[0]).graph_id())
+        });
+        self.state.check_network(&self.outcome.graph, &problems.collect::<Result<_>>()?)
     }
 
     fn done(&self) -> usize {
@@ -261,10 +272,8 @@ impl<'a, 'n> Run<'a, 'n> {
             }
         }
         self.recorded = self.records.len();
-        let recorded = self.bank.save();
-        // A tuning that has come to its end, and is in the bank, needs no state.
-        let kept = if recorded.is_ok() && self.done() == self.total { Ok(()) } else { self.state.save() };
-        recorded.and(kept)
+        let kept = self.state.save();
+        self.bank.save().and(kept)
     }
 
     /// What it leaves behind.

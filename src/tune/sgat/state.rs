@@ -1,8 +1,10 @@
 //! What an interrupted subgraph tuning had found: a subgraph bank of its own, which a later one goes on from.
 
 use crate::bank::subgraph::{Feature, Record, Strategy, SubgraphBank};
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::BankStatus;
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,10 @@ const FILE: &str = "subgraphs.json";
 const LOCKS: &str = ".aoe";
 /// Field of a strategy: what became of the subgraph.
 const STATUS: &str = "status";
+/// Field of a strategy: the SoC tuned for.
+const SOC: &str = "soc";
+/// Option that names a state, for errors.
+const RELOAD: &str = "reload";
 
 /// Where the state of an unfinished tuning lies in its job's directory.
 pub fn state_file(directory: &Path) -> PathBuf {
@@ -22,17 +28,50 @@ pub fn state_file(directory: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct State {
     bank: SubgraphBank,
+    soc: String,
 }
 
 impl State {
-    /// The state in a job's directory, where there is one; else an empty one, which is written there.
-    pub fn of(directory: &Path) -> State {
-        State { bank: SubgraphBank::of_file(&state_file(directory)) }
+    /// An empty state, which is written into a job's directory.
+    pub fn new(directory: &Path, soc: &Soc) -> State {
+        State { bank: SubgraphBank::of_file(&state_file(directory)), soc: soc.name.clone() }
     }
 
-    /// Whether nothing is known of an interrupted tuning, or nothing that can be read.
-    pub fn is_empty(&self) -> bool {
-        self.bank.is_empty()
+    /// The state in a job's directory.
+    ///
+    /// Fails with [`Error::Option`] where it has no record that can be read, or is of a tuning for another SoC.
+    pub fn reload(directory: &Path, soc: &Soc) -> Result<State> {
+        let state = State::new(directory, soc);
+        if !state.is_reloaded() {
+            return Err(state.unusable("has no record that can be used"));
+        }
+        let soc = |record: &Record| {
+            record.strategy.other.get(SOC).and_then(Value::as_str).unwrap_or("an unnamed SoC").to_owned()
+        };
+        let other = state.bank.records().map(soc).find(|soc| *soc != state.soc);
+        match other {
+            Some(other) => Err(state.unusable(&format!("is of a tuning for {other}, not for {}", state.soc))),
+            None => Ok(state),
+        }
+    }
+
+    /// Fails with [`Error::Option`] where the state has a subgraph that is none of these: it is of another network.
+    pub fn check_network(&self, name: &str, subgraphs: &FxHashSet<u64>) -> Result<()> {
+        match self.bank.records().filter(|record| !subgraphs.contains(&record.graph_id)).count() {
+            0 => Ok(()),
+            count => Err(self.unusable(&format!(
+                "is of a tuning of another network, or of other shapes: `{name}` has not {count} of its subgraphs"
+            ))),
+        }
+    }
+
+    fn unusable(&self, reason: &str) -> Error {
+        Error::option(RELOAD, format!("`{}` {reason}", self.bank.file().display()))
+    }
+
+    /// Whether it is that of an interrupted tuning.
+    pub fn is_reloaded(&self) -> bool {
+        self.bank.records().next().is_some()
     }
 
     /// Fails with [`Error::Directory`] or [`Error::Bank`] where the state could not be written.
@@ -49,6 +88,7 @@ impl State {
     /// Takes in a finished subgraph, to be written by [`State::save`].
     pub fn finish(&mut self, mut record: Record, status: &BankStatus) {
         record.strategy.other.insert(STATUS.to_owned(), Value::from(name(status)));
+        record.strategy.other.insert(SOC.to_owned(), Value::from(self.soc.as_str()));
         self.bank.record(record);
     }
 
@@ -57,7 +97,7 @@ impl State {
         self.bank.save()
     }
 
-    /// Removes the state: the tuning has ended. A directory that held nothing else goes too.
+    /// Removes the state: the tuning has ended, and all that it leaves is written. A directory that held nothing else goes too.
     pub fn clear(&self) -> Result<()> {
         let file = self.bank.file();
         match std::fs::remove_file(file) {

@@ -58,17 +58,24 @@ fn tuned(variants: &[Variant], directory: &Path, settings: &SgatSettings, cancel
     let soc = soc();
     let paths = BankPaths { custom: directory.to_owned(), also_read: Vec::new() };
     let cancel = AtomicBool::new(false);
+    let mut state = State::new(&directory.join("state"), &soc);
     let mut job = SgatJob {
         name: "net",
         variants,
         lowering: &Settings::default(),
         soc: &soc,
         bank: &mut SubgraphBank::open(&paths, &soc),
-        state: &mut State::of(&directory.join("state")),
+        state: &mut state,
         settings,
         cancel: &cancel,
     };
-    sgat(&mut job, &mut Watch { calls: 0, cancel_after: cancel_after.map(|calls| (calls, &cancel)) })
+    let left = sgat(&mut job, &mut Watch { calls: 0, cancel_after: cancel_after.map(|calls| (calls, &cancel)) })?;
+    // As a tuning does that has written all it leaves.
+    if left.outcome.finished {
+        State::reload(&directory.join("state"), &soc).expect("what follows may end early too");
+        state.clear()?;
+    }
+    Ok(left)
 }
 
 fn statuses(outcome: &SgatOutcome) -> Vec<BankStatus> {
@@ -144,6 +151,23 @@ fn an_interrupted_tuning_goes_on_where_it_was() {
     assert!(!state.parent().unwrap().exists(), "a finished tuning leaves no state");
     let files = |directory: &Path| std::fs::read(directory.join("ascend310p3_l2cache_aoe.json")).unwrap();
     assert_eq!(files(whole.path()), files(parted.path()));
+}
+
+#[test]
+fn the_state_of_another_network_or_soc_is_refused_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    tuned(&[variant(1 << 16, 24)], directory.path(), &SgatSettings::default(), Some(3)).unwrap();
+    let state = directory.path().join("state");
+    let before = std::fs::read(state.join("subgraphs.json")).unwrap();
+    let message = |error: Error| error.to_string();
+    for other in [variant(1 << 15, 24), variant(1 << 16, 2)] {
+        let error = message(tuned(&[other], directory.path(), &SgatSettings::default(), None).unwrap_err());
+        assert!(error.contains("reload") && error.contains("subgraphs.json"), "{error}");
+        assert!(error.contains("another network"), "{error}");
+    }
+    let error = message(State::reload(&state, &Soc::find("Ascend910A").unwrap()).unwrap_err());
+    assert!(error.contains("Ascend310P3") && error.contains("Ascend910A"), "{error}");
+    assert_eq!(std::fs::read(state.join("subgraphs.json")).unwrap(), before);
 }
 
 #[test]
