@@ -52,7 +52,7 @@ fn measure(name: &str, mut graph: Graph) {
         lowering: &settings,
         soc: &soc,
         bank: &mut SubgraphBank::open(&paths, &soc),
-        state: &mut State::of(&nowhere.path().join("state")),
+        state: &mut State::new(&nowhere.path().join("state"), &soc),
         settings: &SgatSettings { mixed: true, parallel, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };

@@ -82,7 +82,7 @@ fn gain(model: &Path, soc: &Soc) -> Result<String> {
         lowering: &lowering,
         soc,
         bank: &mut SubgraphBank::open(&paths, soc),
-        state: &mut State::of(nowhere.path()),
+        state: &mut State::new(nowhere.path(), soc),
         settings: &SgatSettings { mixed: true, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };

@@ -101,6 +101,14 @@ impl Halted {
         Halted { child, stderr, state }
     }
 
+    /// Ends it by force; its state.
+    fn kill(mut self) -> PathBuf {
+        self.child.kill().unwrap();
+        let state = self.state.clone();
+        assert_eq!(self.end().1, None, "it was killed before its end");
+        state
+    }
+
     /// Lets it write on; what it wrote and its exit status, `None` after a signal.
     fn end(mut self) -> (String, Option<i32>) {
         let mut said = String::new();
@@ -161,10 +169,7 @@ fn goes_on(place: &Place, model: &str, state: &Path, more: &[&str]) {
 fn a_tuning_that_was_killed_goes_on_with_reload_and_finds_what_it_would_have_found() {
     let place = Place::new();
     let model = network(&place, BLOCKS);
-    let mut halted = Halted::begin(&place, &model);
-    halted.child.kill().unwrap();
-    let state = halted.state.clone();
-    assert_eq!(halted.end().1, None, "a killed process has no exit status");
+    let state = Halted::begin(&place, &model).kill();
     goes_on(&place, &model, &state, &["--reload"]);
 }
 
@@ -198,10 +203,7 @@ fn a_tuning_that_was_killed_among_its_operators_goes_on_with_the_subgraphs_that_
             .flatten()
             .any(|entry| entry.file_name().to_string_lossy().starts_with("aoe_result_opat_"))
     };
-    let mut halted = Halted::amid(&place, &arguments, begun + 64, tunes_operators);
-    halted.child.kill().unwrap();
-    let state = halted.state.clone();
-    assert_eq!(halted.end().1, None, "it was killed before its end");
+    let state = Halted::amid(&place, &arguments, begun + 64, tunes_operators).kill();
     place.run(&[&arguments[..], &["--reload"]].concat()).expect(0, &[]);
     let expected = results(&whole).remove(0);
     assert_eq!(results(&place), [expected.clone(), expected], "the one that was killed and the one that went on");
@@ -213,10 +215,7 @@ fn a_tuning_that_was_killed_among_its_operators_goes_on_with_the_subgraphs_that_
 fn what_the_interrupted_tuning_found_is_not_searched_again() {
     let place = Place::new();
     let model = network(&place, BLOCKS);
-    let mut halted = Halted::begin(&place, &model);
-    halted.child.kill().unwrap();
-    let state = halted.state.clone();
-    halted.end();
+    let state = Halted::begin(&place, &model).kill();
     // Its strategies are replaced by ones that no search would find: each kernel by itself.
     let mut found = Bank::parse(Kind::Ours, &std::fs::read(&state).unwrap());
     let mut edited = 0;
@@ -243,10 +242,7 @@ fn what_the_interrupted_tuning_found_is_not_searched_again() {
 fn the_state_of_another_model_or_soc_is_refused_and_left_alone() {
     let place = Place::new();
     let model = network(&place, BLOCKS);
-    let mut halted = Halted::begin(&place, &model);
-    halted.child.kill().unwrap();
-    let state = halted.state.clone();
-    halted.end();
+    let state = Halted::begin(&place, &model).kill();
     let (before, recorded) = (std::fs::read(&state).unwrap(), banks(&place));
     let job = format!("--reload={}", state.parent().unwrap().display());
     place

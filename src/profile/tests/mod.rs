@@ -87,7 +87,7 @@ pub(super) fn subgraphs(variants: &[Variant], soc: &Soc, directory: &Path) -> Sg
         lowering: &Settings::default(),
         soc,
         bank: &mut SubgraphBank::open(&paths, soc),
-        state: &mut State::of(&directory.join("state")),
+        state: &mut State::new(&directory.join("state"), soc),
         settings: &SgatSettings::default(),
         cancel: &AtomicBool::new(false),
     };
