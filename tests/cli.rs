@@ -16,6 +16,8 @@ mod formats;
 mod reload;
 #[path = "cli/resnet50.rs"]
 mod resnet50;
+#[path = "cli/results.rs"]
+mod results;
 #[path = "cli/search.rs"]
 mod search;
 

@@ -1,8 +1,8 @@
 //! The file system as a [`Storage`].
 
 use super::storage::{Guard, NewFile, Storage};
-use crate::output_file::directory_of;
-use rustix::fs::{Access, AtFlags, StatxAttributes, StatxFlags};
+use crate::output_file::{check_directory, directory_of};
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -63,15 +63,7 @@ impl Storage for Disk {
     }
 
     fn check_writable(&self, directory: &Path) -> io::Result<()> {
-        let is_there = |p: &&Path| p.symlink_metadata().is_ok();
-        let nearest =
-            directory.ancestors().filter(|p| !p.as_os_str().is_empty()).find(is_there).unwrap_or(Path::new("."));
-        if !nearest.is_dir() {
-            let reason = format!("{} is no directory", nearest.display());
-            return Err(io::Error::new(ErrorKind::NotADirectory, reason));
-        }
-        let refused = |e: Errno| io::Error::new(e.kind(), format!("{}: {e}", nearest.display()));
-        rustix::fs::access(nearest, Access::WRITE_OK | Access::EXEC_OK).map_err(refused)
+        check_directory(directory)
     }
 
     fn check_file(&self, path: &Path) -> io::Result<()> {

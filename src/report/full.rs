@@ -3,19 +3,16 @@
 
 use super::aoe::{RepoSummary, Section, sections, to_text};
 use super::figures::{improvement, microseconds};
+use super::kernel::{Kernel, kernel};
 use super::sgat::{self, Subgraphs};
-use super::{Context, OmWriter};
-use crate::search::StopReason;
-use crate::sim::{Bound, Model};
+use super::{Context, OmWriter, Tuned};
+use crate::sim::Roofs;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::sgat::SgatOutcome;
-use crate::tune::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel};
-use crate::workload::Schedule;
+use crate::tune::SkippedKernel;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 /// Number of this layout; raised when a field changes its meaning or goes.
 const LAYOUT: u32 = 1;
@@ -35,6 +32,9 @@ struct Report<'a> {
     kernels: Vec<Kernel<'a>>,
     layout: u32,
     options: &'a BTreeMap<String, String>,
+    /// What no kernel exceeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roofs: Option<Roofs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     soc: SocPart<'a>,
@@ -81,37 +81,6 @@ enum SocPart<'a> {
     Description(&'a Soc),
 }
 
-/// One distinct kernel: it is launched `count` times.
-#[derive(Debug, Serialize)]
-struct Kernel<'a> {
-    after: &'a Schedule,
-    after_us: f64,
-    /// Who measured it.
-    backend: &'a str,
-    before: &'a Schedule,
-    before_us: f64,
-    /// What bounds the kernel after tuning, by the performance model.
-    bound: Option<Bound>,
-    bound_before: Option<Bound>,
-    count: usize,
-    failed_trials: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<&'a str>,
-    known_trials: usize,
-    nodes: Vec<Node<'a>>,
-    op_type: &'a str,
-    status: &'static str,
-    stop: Option<&'static str>,
-    trials: usize,
-    workload: String,
-}
-
-#[derive(Debug, Serialize)]
-struct Node<'a> {
-    name: &'a str,
-    op_type: &'a str,
-}
-
 #[derive(Debug, Serialize)]
 struct Unmapped<'a> {
     name: &'a str,
@@ -124,49 +93,6 @@ impl Unmapped<'_> {
     }
 }
 
-/// What was tuned so far: subgraphs, operators, or first the ones and then the others.
-#[derive(Debug, Clone, Copy)]
-pub enum Tuned<'a> {
-    /// Subgraphs alone.
-    Subgraphs(&'a SgatOutcome),
-    /// Operators; those of the network as subgraph tuning left it, where that ran before.
-    Operators(Option<&'a SgatOutcome>, &'a OpatOutcome),
-}
-
-impl<'a> Tuned<'a> {
-    fn subgraphs(self) -> Option<&'a SgatOutcome> {
-        match self {
-            Tuned::Subgraphs(subgraphs) => Some(subgraphs),
-            Tuned::Operators(subgraphs, _) => subgraphs,
-        }
-    }
-
-    fn operators(self) -> Option<&'a OpatOutcome> {
-        match self {
-            Tuned::Subgraphs(_) => None,
-            Tuned::Operators(_, operators) => Some(operators),
-        }
-    }
-
-    /// Time of the network before and after all of it.
-    ///
-    /// Operator tuning begins with the kernels that subgraph tuning left, and with the tilings that the bank has
-    /// for them: before both the network took so much, and what subgraph tuning saved. A device's times and the
-    /// simulator's have no sum: where a device measured the operators, the times are theirs.
-    fn times_us(self) -> (f64, f64) {
-        match self {
-            Tuned::Subgraphs(subgraphs) => (subgraphs.before_us(), subgraphs.after_us()),
-            Tuned::Operators(Some(subgraphs), operators) if operators.backend.name == subgraphs.pricer.name => {
-                let (before, after) = (operators.before_us(), operators.after_us());
-                // Operators that were not dealt with yet are as subgraph tuning left them.
-                let left = if operators.finished { before } else { subgraphs.after_us() };
-                (left + subgraphs.before_us() - subgraphs.after_us(), left + after - before)
-            }
-            Tuned::Operators(_, operators) => (operators.before_us(), operators.after_us()),
-        }
-    }
-}
-
 /// The report as JSON, indented by four, keys in alphabetical order.
 pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     // To the nanosecond, as in CANN's result: the improvement must be the same in both.
@@ -175,12 +101,9 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
     let mut aoe_result = subgraphs.map_or_else(Vec::new, sgat::sections);
     aoe_result.extend(operators.into_iter().flat_map(sections));
-    let (backend, graph, soc, finished, elapsed) = match tuned {
-        Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished, s.elapsed),
-        Tuned::Operators(s, o) => {
-            let elapsed = o.elapsed + s.map_or(Duration::ZERO, |s| s.elapsed);
-            (&o.backend, &o.graph, &o.soc, o.finished, elapsed)
-        }
+    let (backend, graph, soc, finished) = match tuned {
+        Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished),
+        Tuned::Operators(_, o) => (&o.backend, &o.graph, &o.soc, o.finished),
     };
     let unmapped = operators.map(|o| &o.unmapped).or(subgraphs.map(|s| &s.unmapped)).into_iter().flatten();
     to_text(&Report {
@@ -204,6 +127,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         kernels: operators.into_iter().flat_map(|o| &o.cases).map(|case| kernel(case, context.soc.as_ref())).collect(),
         layout: LAYOUT,
         options: &context.options,
+        roofs: context.soc.as_ref().map(Roofs::of),
         seed: operators.map(|o| o.seed),
         soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),
         subgraphs: subgraphs.map(|s| Subgraphs::of(s, context.subgraph_bank.as_deref())),
@@ -217,48 +141,8 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
                 OmWriter::Ge(library) => library.to_string_lossy(),
             },
         }),
-        tuning_time_s: elapsed.as_secs_f64(),
+        tuning_time_s: tuned.elapsed().as_secs_f64(),
         unmapped: unmapped.map(Unmapped::of).collect(),
         version: env!("CARGO_PKG_VERSION"),
     })
-}
-
-fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
-    let model = soc.and_then(|soc| Model::new(&case.workload, soc).ok());
-    let bound = |schedule| model.as_ref().and_then(|m| m.predict(schedule).ok()).map(|p| p.bound);
-    Kernel {
-        after: &case.after,
-        after_us: case.after_us,
-        backend: &case.backend,
-        before: &case.before,
-        before_us: case.before_us,
-        bound: bound(&case.after),
-        bound_before: bound(&case.before),
-        count: case.count(),
-        failed_trials: case.failed_trials,
-        failure: match &case.status {
-            BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),
-            _ => None,
-        },
-        known_trials: case.known_trials,
-        nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
-        op_type: case.workload.op_type(),
-        status: status_name(&case.status),
-        stop: case.stop.map(StopReason::name),
-        trials: case.trials,
-        workload: case.workload.to_string(),
-    }
-}
-
-/// How reports name a status.
-pub const fn status_name(status: &BankStatus) -> &'static str {
-    match status {
-        BankStatus::Added => "added",
-        BankStatus::Updated => "updated",
-        BankStatus::Reserved => "reserved",
-        BankStatus::Unsatisfied => "unsatisfied",
-        BankStatus::NotTuned => "not_tuned",
-        BankStatus::NotMeasured(_) => "not_measured",
-        BankStatus::Failed(_) => "failed",
-    }
 }

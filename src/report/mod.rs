@@ -1,21 +1,28 @@
 //! The result files, from the outcome types of `tune`.
 //!
 //! [`ResultFile`] is CANN's `aoe_result_opat_*.json` or `aoe_result_sgat_*.json`, written live; [`full_report`] is ours and says
-//! everything. `docs/results.md` describes the fields of both.
+//! everything. [`Folder`] is the results folder that option `output` names. `docs/results.md` describes the fields of all.
 
 mod aoe;
 mod figures;
 mod file;
+mod folder;
 mod full;
+mod kernel;
+mod operators;
 mod sgat;
+mod summary;
 #[cfg(test)]
 mod tests;
+mod tuned;
 
 pub use aoe::opat_result;
 pub use figures::improvement;
 pub use file::ResultFile;
-pub use full::{Tuned, full_report};
+pub use folder::Folder;
+pub use full::full_report;
 pub use sgat::sgat_result;
+pub use tuned::Tuned;
 
 use crate::bank::BankPaths;
 use crate::soc::Soc;
@@ -43,6 +50,8 @@ pub struct Context {
     pub tuned_model: Option<TunedModel>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
+    /// The results folder, where one was asked for.
+    pub folder: Option<Folder>,
 }
 
 /// The files of a tuned model.
@@ -89,6 +98,7 @@ impl Context {
             dynamic: Vec::new(),
             tuned_model: None,
             options: BTreeMap::new(),
+            folder: None,
         }
     }
 }

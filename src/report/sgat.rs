@@ -2,7 +2,7 @@
 
 use super::aoe::{Basic, RepoSummary, Section, basic, to_text};
 use super::figures::{milliseconds, truncated_improvement};
-use super::full::status_name;
+use super::kernel::status_name;
 use crate::status::Result;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
@@ -105,6 +105,10 @@ struct Subgraph<'a> {
     after: Strategy<'a>,
     before: Strategy<'a>,
     count: usize,
+    /// Maker and reader, by their place in `names`.
+    edges: &'a [[u32; 2]],
+    /// The nodes of its kernels at the first place.
+    names: &'a [String],
     op_types: &'a [String],
     /// First node of each occurrence.
     places: Vec<&'a str>,
@@ -166,6 +170,8 @@ fn subgraph(subgraph: &SubgraphOutcome) -> Subgraph<'_> {
         after: strategy(&subgraph.after),
         before: strategy(&subgraph.before),
         count: subgraph.count(),
+        edges: &subgraph.edges,
+        names: &subgraph.names,
         op_types: &subgraph.op_types,
         places: subgraph.places.iter().map(|place| place.first.as_str()).collect(),
         repo_key: &subgraph.repo_key,

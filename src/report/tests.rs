@@ -1,11 +1,12 @@
 //! Reports say what AOE's say, and can be recomputed.
 
+mod folder;
 mod sgat;
 
 use super::*;
 use crate::backend::Description;
 use crate::search::StopReason;
-use crate::tune::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel, TunedNode};
+use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode};
 use crate::workload::{MatMul, Schedule, VectorSchedule, VectorTemplate, Workload};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -38,6 +39,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         trials: 10,
         known_trials: 0,
         failed_trials: 1,
+        improvements: vec![Improvement { trial: 0, us: before_us }, Improvement { trial: 7, us: after_us }],
         stop: Some(StopReason::Budget),
     }
 }

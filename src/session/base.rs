@@ -14,7 +14,7 @@ const BANKS: &str = ".aoe_banks.json";
 /// The bank of the earlier tuning; `None` for results that do not say where it lies, which is then taken to be
 /// the bank of the present one. Fails with [`Error::Option`] where there is neither.
 pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
-    let named = banks(path).remove(&soc.name);
+    let named = banks_below(path).remove(&soc.name);
     let found = named.and_then(|bank| BankPaths::found_in(&bank, soc)).or_else(|| BankPaths::found_in(path, soc));
     if found.is_none() && has_results(path) {
         log::info!("the results in {} do not say where their bank lies; the present one is used", path.display());
@@ -27,10 +27,20 @@ pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
     })
 }
 
-/// Whether result files lie in a directory.
+/// Whether result files lie in a directory, or in those of its models.
 fn has_results(directory: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(directory) else { return false };
-    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("aoe_result_opat_"))
+    std::iter::once(directory.to_owned()).chain(directories(directory)).any(|directory| {
+        let Ok(entries) = std::fs::read_dir(directory) else { return false };
+        entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("aoe_result_opat_"))
+    })
+}
+
+/// The directories in a directory, in order: an output directory of several models has one for each.
+fn directories(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    found.sort_unstable();
+    found
 }
 
 /// Notes in an output directory where the bank lies. Whether that succeeds is of no matter to this tuning.
@@ -50,6 +60,12 @@ fn write(directory: &Path, banks: &BTreeMap<String, PathBuf>) -> std::io::Result
     file.write_all(b"\n")?;
     file.persist(directory.join(BANKS))?;
     Ok(())
+}
+
+/// What an output directory says, else what those of its models say.
+fn banks_below(directory: &Path) -> BTreeMap<String, PathBuf> {
+    let own = banks(directory);
+    if own.is_empty() { directories(directory).iter().flat_map(|model| banks(model)).collect() } else { own }
 }
 
 /// What an output directory says; nothing where it says nothing that can be read.
@@ -77,11 +93,15 @@ mod tests {
         std::fs::create_dir(&output).unwrap();
         let expected = BankPaths { custom: custom.clone(), also_read: Vec::new() };
         remember(&output, &soc(), &expected);
-        for path in [&custom, &root, &root.join("Ascend910B2"), &output] {
+        let models = directory.path().join("models");
+        std::fs::create_dir_all(models.join("net")).unwrap();
+        remember(&models.join("net"), &soc(), &expected);
+        for path in [&custom, &root, &root.join("Ascend910B2"), &output, &models] {
             assert_eq!(bank(path, &soc()).unwrap().as_ref(), Some(&expected), "{}", path.display());
         }
         let other = Soc::find("Ascend910B1").unwrap();
-        for (path, soc) in [(directory.path(), soc()), (&root, other.clone()), (&output, other)] {
+        let nothing = directory.path().join("nothing");
+        for (path, soc) in [(nothing.as_path(), soc()), (&root, other.clone()), (&output, other)] {
             let error = bank(path, &soc).unwrap_err().to_string();
             assert!(error.contains("base_result") && error.contains(path.to_str().unwrap()), "{error}");
         }

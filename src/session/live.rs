@@ -38,7 +38,7 @@ impl<'a> Live<'a> {
     /// Ends subgraph tuning and begins the result file of the next job.
     pub fn go_on(&mut self, subgraphs: Option<SgatOutcome>, job: &str) -> Result<()> {
         if let Some(outcome) = subgraphs {
-            self.finish_subgraphs(&outcome)?;
+            self.end(Tuned::Subgraphs(&outcome), || sgat_result(&outcome))?;
             self.subgraphs = Some(outcome);
         }
         self.file = ResultFile::create(&self.context, job)?;
@@ -59,27 +59,43 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Publishes the last state of subgraph tuning, finished or not.
+    /// Publishes the last state of subgraph tuning, finished or not, where no other job follows.
     pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome) -> Result<()> {
-        self.failure.take().map_or(Ok(()), Err)?;
-        self.file.finish(|| sgat_result(outcome))?;
-        self.tell(Tuned::Subgraphs(outcome))
+        let report = self.end(Tuned::Subgraphs(outcome), || sgat_result(outcome))?;
+        self.write_folder(Tuned::Subgraphs(outcome), &report)
     }
 
     /// Publishes the last state of operator tuning, finished or not.
     pub fn finish_operators(&mut self, outcome: &OpatOutcome) -> Result<()> {
+        let subgraphs = self.subgraphs.take();
+        let tuned = Tuned::Operators(subgraphs.as_ref(), outcome);
+        let report = self.end(tuned, || opat_result(outcome))?;
+        self.write_folder(tuned, &report)
+    }
+
+    /// Publishes the last state of a job; answers the report.
+    fn end(&mut self, tuned: Tuned<'_>, result: impl FnOnce() -> Result<String>) -> Result<String> {
         self.failure.take().map_or(Ok(()), Err)?;
-        self.file.finish(|| opat_result(outcome))?;
-        self.tell(Tuned::Operators(self.subgraphs.as_ref(), outcome))
+        self.file.finish(result)?;
+        let report = full_report(tuned, &self.context)?;
+        self.give(report.clone());
+        Ok(report)
+    }
+
+    fn write_folder(&self, tuned: Tuned<'_>, report: &str) -> Result<()> {
+        self.context.folder.as_ref().map_or(Ok(()), |folder| folder.write(tuned, report, &self.context))
     }
 
     /// Gives the session what the file now says, and more.
     fn tell(&self, tuned: Tuned<'_>) -> Result<()> {
-        let report = full_report(tuned, &self.context)?;
+        self.give(full_report(tuned, &self.context)?);
+        Ok(())
+    }
+
+    fn give(&self, report: String) {
         let mut found = self.session.found();
         found.report = Some(report);
         found.result_file = Some(self.file.path().to_owned());
-        Ok(())
     }
 
     /// What follows each step.

@@ -6,7 +6,7 @@ use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
 use crate::frontend::save_file;
 use crate::graph::Graph;
-use crate::output_file::directory_of;
+use crate::output_file::{check, directory_of};
 use crate::report::{OmWriter, TunedModel};
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -75,6 +75,14 @@ pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Files {
         PathBuf::from(path)
     };
     Files { air: with(".air"), om: with(".om") }
+}
+
+/// Whether the files that option `output` names can be written, asked before the tuning that is to end in them.
+///
+/// Fails with [`Error::File`].
+pub fn check_writable(settings: &Settings) -> Result<()> {
+    let files = settings.output.as_ref().map(|_| files(settings, "", ""));
+    files.map_or(Ok(()), |Files { air, om }| [air, om].iter().try_for_each(|path| check(path)))
 }
 
 /// The directory of one tuning of a network.

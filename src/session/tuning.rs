@@ -8,6 +8,7 @@ use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
 use super::tuned_graph::{self, TunedGraph};
+use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
@@ -15,7 +16,7 @@ use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
 use crate::graph::infer::{self, Static};
 use crate::lower::{graph_fusion, lower};
-use crate::report::Context;
+use crate::report::{Context, Folder};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::{OpatJob, SkippedKernel, Variant, opat};
@@ -74,9 +75,11 @@ impl Session {
         let tuned = TunedGraph::new(stated, &soc);
         let [subgraphs, operators] = settings.job.parts();
         let paths = if operators { self.bank_paths(&settings, &soc)? } else { self.subgraph_paths(&settings, &soc)? };
+        tuned_model::check_writable(&settings)?;
         let mut context = Context {
             soc: Some(soc.clone()),
             options: settings.given.clone(),
+            folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             dynamic,
             ..Context::new(&settings.work_path, note, &paths)
         };

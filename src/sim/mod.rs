@@ -14,9 +14,11 @@ mod recipe;
 mod tests;
 pub mod timeline;
 mod vector;
+mod work;
 
 pub use constants::Constants;
 pub use counts::Counts;
+pub use work::{Roofs, Work};
 
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -215,6 +217,11 @@ impl Model {
             Piece::Vector(p) => p.missed_share(),
             Piece::Collective(_) => 1.0,
         }
+    }
+
+    /// What the kernel computes and moves, whatever its tiling.
+    pub fn work(&self) -> Work {
+        Work::of(std::iter::once(&self.first).chain(&self.rest))
     }
 
     /// The same kernel, with so many bytes of its data in device memory and all else in L2: for who knows

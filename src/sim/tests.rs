@@ -1,4 +1,4 @@
-use super::Model;
+use super::{Model, Roofs, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::*;
@@ -63,4 +63,37 @@ fn sizes_that_cannot_be_are_errors() {
     for (m, k, n) in [(0, 1, 1), (1, 0, 1), (1, 1, 0), (u64::MAX, 1, 1), (1 << 40, 1 << 40, 1)] {
         assert!(Model::new(&Workload::MatMul(MatMul::new(m, k, n)), &soc).is_err(), "{m} {k} {n}");
     }
+}
+
+#[test]
+fn work_counts_each_operation_and_each_byte_once_also_in_a_fused_kernel() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let work = |workload: &Workload| Model::new(workload, &soc).unwrap().work();
+    let product = Workload::MatMul(MatMul::new(100, 208, 300));
+    let of_product = Work {
+        bytes: 2.0 * (100.0 * 208.0 + 208.0 * 300.0 + 100.0 * 300.0),
+        cube_operations: 2.0 * 100.0 * 208.0 * 300.0,
+        vector_operations: 0.0,
+    };
+    assert_eq!(work(&product), of_product);
+    let operand = || Operand::new([100, 300], DataType::Float16);
+    let vector =
+        |op_type: &str, inputs| Workload::Vector(Vector { op_type: op_type.into(), inputs, outputs: vec![operand()] });
+    let add = vector("Add", vec![operand(), operand()]);
+    assert_eq!(work(&add), Work { bytes: 3.0 * 6e4, cube_operations: 0.0, vector_operations: 3e4 });
+    // The sum's other operand is all that it adds to the traffic; a rectifier adds none.
+    let fused = work(&Workload::Fused(vec![product, add, vector("Relu", vec![operand()])]));
+    let expected = Work { bytes: of_product.bytes + 6e4, vector_operations: 6e4, ..of_product };
+    assert_eq!(fused, expected);
+}
+
+#[test]
+fn the_roofs_of_a_part_are_its_data_sheet_s() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let roofs = Roofs::of(&soc);
+    // 24 cores of 4096 multiply-adds at 1.8 GHz: 353.9 TFLOPS, twice as many for int8.
+    assert!((roofs.cube_16_bit / (24.0 * 8192.0 * soc.cube_freq_mhz) - 1.0).abs() < 1e-12);
+    assert!((roofs.cube_8_bit / roofs.cube_16_bit - 2.0).abs() < 1e-12);
+    assert!((roofs.memory / (soc.hbm_gb_s * 1e3) - 1.0).abs() < 1e-12);
+    assert!(roofs.l2 > roofs.memory && roofs.vector_16_bit < roofs.cube_16_bit);
 }

@@ -3,7 +3,7 @@
 use super::constants::Constants;
 use super::machine::{Held, Machine, is_first, norm};
 use super::recipe::{COPY, Recipe, recipe};
-use super::{Counts, Pipes, Times};
+use super::{Counts, Pipes, Times, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate};
@@ -20,6 +20,8 @@ pub(super) struct Problem {
     written: f64,
     /// Bytes of the largest operand: what tiles are cut from.
     largest: f64,
+    /// Instructions for all elements, whatever cycles each takes.
+    operations: f64,
     /// Vector cycles in all, were one core to do it.
     cycles: f64,
     /// Rows that are reduced one by one, each with its fixed cost.
@@ -115,6 +117,7 @@ impl Problem {
             read,
             written,
             largest: inputs.iter().chain(outputs).map(|o| o.bytes() as f64).fold(0.0, f64::max),
+            operations: elements * (r.simple + r.divide + r.root),
             cycles,
             rows: 0.0,
             row_cycles,
@@ -152,6 +155,12 @@ impl Problem {
     /// Has so many bytes come from device memory, all else from L2.
     pub(super) fn miss(&mut self, bytes: f64) {
         self.held = Held::AllBut(bytes);
+    }
+
+    /// What it computes and moves; behind another piece, only operands of its own are moved.
+    pub(super) fn work(&self, follows: bool) -> Work {
+        let bytes = if follows { self.beside_the_results() } else { self.read + self.written };
+        Work { bytes, cube_operations: 0.0, vector_operations: self.operations }
     }
 
     /// Prices one legal schedule.

@@ -146,6 +146,7 @@ impl Problem<'_> {
             trials: 0,
             known_trials: 0,
             failed_trials: 0,
+            improvements: Vec::new(),
             stop: None,
         };
         let settings = OpatSettings {

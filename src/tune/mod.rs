@@ -17,7 +17,7 @@ mod workers;
 
 pub use cases::Variant;
 pub use opat::{OpatJob, opat};
-pub use outcome::{BankStatus, CaseOutcome, OpatOutcome, SkippedKernel, TunedNode};
+pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode};
 pub use settings::{Interrupt, OpFilter, OpatSettings};
 
 /// Told about the progress of a tuning, always from the thread that started it.

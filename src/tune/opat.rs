@@ -236,6 +236,7 @@ fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<C
         trials: 0,
         known_trials: 0,
         failed_trials: 0,
+        improvements: Vec::new(),
         stop: None,
     };
     if let Some(reason) = unmeasurable {

@@ -82,8 +82,20 @@ pub struct CaseOutcome {
     pub known_trials: usize,
     /// Candidates whose measurement failed.
     pub failed_trials: usize,
+    /// The best time known to the search each time that it got better, beginning with the time before.
+    pub improvements: Vec<Improvement>,
     /// Why the search ended; `None` where none was run.
     pub stop: Option<StopReason>,
+}
+
+/// A step of a search towards its best.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Improvement {
+    /// Candidates measured until then; 0 for the time before tuning.
+    pub trial: usize,
+    /// Best time from then on, in microseconds, as the search saw it: on a noisy backend what is confirmed in the
+    /// end may be another.
+    pub us: f64,
 }
 
 /// CANN's status of a case after tuning.

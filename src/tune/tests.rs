@@ -107,6 +107,11 @@ fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
     for case in &outcome.cases {
         assert!(case.after_us <= case.before_us && case.before_us > 0.0);
         assert!(case.stop.is_some() && case.trials > 0, "{case:?}");
+        // The way to the best begins with the time before, falls, and ends with the time after.
+        let steps = &case.improvements;
+        assert!(steps.is_sorted_by(|a, b| a.trial < b.trial && a.us > b.us), "{steps:?}");
+        let ends = (steps.first().map(|first| first.us), steps.last().map(|last| last.us));
+        assert_eq!(ends, (Some(case.before_us), Some(case.after_us)));
     }
     let sum: f64 = outcome.cases.iter().map(|c| c.after_us * c.count() as f64).sum();
     assert!((outcome.after_us() - sum).abs() < 1e-9);

@@ -3,7 +3,7 @@
 use super::baseline::Reference;
 use super::confirm::confirm;
 use super::earlier::Earlier;
-use super::outcome::CaseOutcome;
+use super::outcome::{CaseOutcome, Improvement};
 use super::recordable::Recordable;
 use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
@@ -67,6 +67,7 @@ pub(super) fn search(
     };
     let mut search = Search::new(space, settings)?;
     let mut made = Vec::new();
+    outcome.improvements = vec![Improvement { trial: 0, us: outcome.before_us }];
     while let Some(trial) = search.ask() {
         outcome.stop = tuner.interrupt.reason();
         if outcome.stop.is_some() {
@@ -82,6 +83,7 @@ pub(super) fn search(
         outcome.trials += 1;
         outcome.failed_trials += usize::from(told == Outcome::Failed);
         search.tell(trial.id, told)?;
+        note_improvement(outcome, search.best().map(|(_, us)| us));
         if trial.repeats.is_none() {
             made.push((trial.configuration, told));
         }
@@ -115,6 +117,14 @@ pub(super) fn search(
     }
     earlier.keep(tuner, &workload, &description.name, search.domain(), &made);
     Ok(())
+}
+
+/// Keeps the best time that the search knows of, where it is better than what it knew before.
+fn note_improvement(outcome: &mut CaseOutcome, best: Option<f64>) {
+    let so_far = outcome.improvements.last().map_or(f64::INFINITY, |last| last.us);
+    if let Some(us) = best.filter(|us| *us < so_far) {
+        outcome.improvements.push(Improvement { trial: outcome.trials, us });
+    }
 }
 
 /// Whether many tilings all took the time that is taken without one.

@@ -14,12 +14,14 @@ mod vector;
 
 pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind};
-pub use cube::CubeShape;
+pub use cube::{CubeShape, k0};
 pub use legality::check;
 pub use matmul::MatMul;
 pub use schedule::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath};
 pub use schedule::{Panel, Schedule, SplitK, VectorSchedule, VectorTemplate};
 pub use vector::{Collective, CollectiveKind, Move, Operand, Reduce, Vector};
+
+use crate::graph::DataType;
 
 /// One tuning problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,6 +53,20 @@ impl Workload {
             Workload::Move(w) => &w.op_type,
             Workload::Collective(w) => w.kind.op_type(),
             Workload::Fused(parts) => parts.first().map_or("Fused", Workload::op_type),
+        }
+    }
+
+    /// Element type of what it works on: its first operand's; `None` where it has none.
+    pub fn dtype(&self) -> Option<DataType> {
+        match self {
+            Workload::MatMul(w) => Some(w.dtype),
+            Workload::Conv(w) => Some(w.dtype),
+            Workload::Collective(_) => None,
+            Workload::Fused(parts) => parts.iter().find_map(Workload::dtype),
+            Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) => {
+                let (inputs, outputs) = self.operands()?;
+                inputs.first().or(outputs.first()).map(|operand| operand.dtype)
+            }
         }
     }
 

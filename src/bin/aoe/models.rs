@@ -54,6 +54,14 @@ impl Models {
     }
 }
 
+/// The results folder of one of several models below the one asked for: named after the model, with its suffix where
+/// another would have the same.
+pub fn folder(output: &str, model: &Path, models: &[PathBuf]) -> String {
+    let alike = models.iter().filter(|other| other.file_stem() == model.file_stem()).count();
+    let name = if alike > 1 { model.file_name() } else { model.file_stem() };
+    format!("{}/{}/", output.trim_end_matches('/'), name.unwrap_or_default().to_string_lossy())
+}
+
 fn read_directory(directory: &Path) -> Result<Models> {
     let failed = |error| Error::directory("read", directory, error);
     let (mut models, mut others) = (Vec::new(), Vec::new());

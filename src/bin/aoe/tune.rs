@@ -2,7 +2,7 @@
 
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
-use crate::models::Models;
+use crate::models::{self, Models};
 use crate::progress::Meter;
 use crate::settings::Settings;
 use crate::summary::{Summary, labelled};
@@ -53,7 +53,7 @@ struct Tuned {
 impl Job<'_> {
     /// `--model` and `--singleop`: CANN's two lines, then the summary.
     fn tune_one(&self, model: &Path, framework: Option<Framework>) -> Result<()> {
-        let Tuned { summary, result_file, cancelled } = self.tune(model, framework)?;
+        let Tuned { summary, result_file, cancelled } = self.tune(model, framework, None)?;
         if !cancelled {
             let (task, gain) = (&summary.graph, summary.improvement());
             self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
@@ -78,7 +78,9 @@ impl Job<'_> {
         let mut tuned = Vec::new();
         let mut failed = 0;
         for model in models {
-            match self.tune(model, None) {
+            // Each model has a results folder of its own, or the next would replace what the one before has left.
+            let folder = self.settings.get("output").map(|output| models::folder(output, model, models));
+            match self.tune(model, None, folder.as_deref()) {
                 Ok(one) => {
                     if !one.cancelled {
                         self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph));
@@ -110,13 +112,14 @@ impl Job<'_> {
         }
     }
 
-    /// Loads and tunes one model, of this framework or the one that the options tell.
-    fn tune(&self, model: &Path, framework: Option<Framework>) -> Result<Tuned> {
+    /// Loads and tunes one model, of this framework or the one that the options tell; its results go to a folder
+    /// of its own, or where the options say.
+    fn tune(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         self.interrupt.check()?;
-        self.tune_file(model, framework).map_err(|error| error.in_model(model))
+        self.tune_file(model, framework, folder).map_err(|error| error.in_model(model))
     }
 
-    fn tune_file(&self, model: &Path, framework: Option<Framework>) -> Result<Tuned> {
+    fn tune_file(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         let (stated, inputs) = model_options(self.settings.options())?;
         let mut graph = frontend::load_file(model, framework.or(stated), &inputs)?;
         // Exporters call every graph the same; the file's name tells a user which one it is.
@@ -127,13 +130,13 @@ impl Job<'_> {
         let session = session::session(handle)?;
         let stopped = Arc::clone(&session);
         self.interrupt.on_arrival(Some(Box::new(move || stopped.cancel())));
-        let outcome = self.tune_graph(&session, graph);
+        let outcome = self.tune_graph(&session, graph, folder);
         self.interrupt.on_arrival(None);
         session::destroy(handle)?;
         outcome
     }
 
-    fn tune_graph(&self, session: &Session, graph: Graph) -> Result<Tuned> {
+    fn tune_graph(&self, session: &Session, graph: Graph, folder: Option<&str>) -> Result<Tuned> {
         let mut meter = Meter::new(self.console, self.settings, &graph.name);
         let interrupt = Arc::clone(&self.interrupt);
         session.set_progress(Some(Box::new(move |progress| {
@@ -142,7 +145,7 @@ impl Job<'_> {
             if interrupt.came() { Flow::Cancel } else { Flow::Continue }
         })))?;
         session.set_graph(Some(graph))?;
-        let outcome = session.tune([]);
+        let outcome = session.tune(folder.map(|folder| ("output", folder)));
         session.set_progress(None)?;
         let cancelled = matches!(outcome, Err(Error::Cancelled));
         if !cancelled {

@@ -20,6 +20,8 @@ fn subgraph(index: usize, count: usize, times: [f64; 2], status: BankStatus) -> 
         index,
         places: (0..count).map(place).collect(),
         op_types: vec!["Conv2D".into(), "Relu".into()],
+        names: vec!["a".into(), "b".into()],
+        edges: vec![[0, 1]],
         repo_key: format!("1339278811189941329{index}"),
         before: plan(times[0], 1),
         after: plan(times[1], 2),

@@ -10,7 +10,7 @@ mod walk;
 
 use super::constants::Constants;
 use super::machine::{Machine, norm};
-use super::{Pipes, Times};
+use super::{Pipes, Times, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, SplitK};
@@ -43,8 +43,12 @@ pub(super) struct Problem {
     b_shared: bool,
     /// The result is a plain matrix that fixpipe turns into rows.
     plain_result: bool,
+    /// Multiplications and additions, without padding.
+    operations: f64,
     /// Bytes of all operands and results together: what L2 would have to hold.
     footprint: f64,
+    /// The same, also where they pass through L2 piece by piece.
+    bytes: f64,
     /// Bytes that L2 does not hold, where who prices the kernel knows what ran before it.
     missed: Option<f64>,
     machine: Machine,
@@ -60,7 +64,7 @@ impl Problem {
         let operands = products(w.a_shared) * problem.m * problem.k + products(w.b_shared) * problem.k * problem.n;
         let footprint = operands * problem.in_bytes + problem.batch * problem.m * problem.n * problem.out_bytes;
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
-        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, ..problem })
+        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, bytes: footprint, ..problem })
     }
 
     pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -92,7 +96,8 @@ impl Problem {
         // A tile never spans two images.
         let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
         let padding = up(pixels, FRACTAL) / pixels;
-        Ok(Problem { padding, footprint: (x + y + problem.k.min(taps * w.cin as f64) * w.cout as f64) * es, ..problem })
+        let footprint = (x + y + problem.k.min(taps * w.cin as f64) * w.cout as f64) * es;
+        Ok(Problem { padding, footprint, bytes: footprint, ..problem })
     }
 
     fn new(shape: &CubeShape, a: Side, b: Side, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -122,7 +127,9 @@ impl Problem {
             padding: 1.0,
             b_shared: false,
             plain_result: false,
+            operations: 2.0 * batch * m * k * n,
             footprint: 0.0,
+            bytes: 0.0,
             missed: None,
             machine: Machine::new(soc, constants),
         })
@@ -143,6 +150,11 @@ impl Problem {
     /// Has so many bytes come from device memory, all else from L2.
     pub(super) fn miss(&mut self, bytes: f64) {
         self.missed = Some(bytes.min(self.footprint));
+    }
+
+    /// What it computes and moves.
+    pub(super) fn work(&self) -> Work {
+        Work { bytes: self.bytes, cube_operations: self.operations, vector_operations: 0.0 }
     }
 
     /// Prices one legal schedule.

@@ -6,6 +6,7 @@ use crate::lower::{self, Batch, Lowered, Read, Source, flows};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Most parts that a batch is cut into.
@@ -126,6 +127,13 @@ impl<'a> Network<'a> {
     /// Name of a kernel's node.
     pub fn name(&self, at: u32) -> &'a str {
         &self.graph.node(self.stage(at).node).name
+    }
+
+    /// Which of these kernels reads the result of which: maker and reader, counted from the first of them.
+    pub fn edges(&self, kernels: &Range<u32>) -> Vec<[u32; 2]> {
+        let users = |at: u32| self.stage(at).users.iter().map(move |&user| [at, user]);
+        let inside = kernels.clone().flat_map(users).filter(|[_, user]| kernels.contains(user));
+        inside.map(|edge| edge.map(|at| at - kernels.start)).collect()
     }
 
     /// The graph it was made from.

@@ -33,6 +33,10 @@ pub struct SubgraphOutcome {
     pub places: Vec<Place>,
     /// Ascend operator types of its kernels.
     pub op_types: Vec<String>,
+    /// Names of the nodes of its kernels at the first place.
+    pub names: Vec<String>,
+    /// Which of its kernels reads the result of which: the maker, then the reader, by their place in `names`.
+    pub edges: Vec<[u32; 2]>,
     /// What it is called in the bank.
     pub repo_key: String,
     /// How it ran before: as the bank has it, else as CANN fuses by default, without cuts.

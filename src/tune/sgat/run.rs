@@ -228,11 +228,14 @@ impl<'a, 'n> Run<'a, 'n> {
         let (feature, other) = (problem.feature.clone(), Map::new());
         let record = Record { graph_id: problem.id, feature, strategy, other };
         let index = self.outcome.subgraphs.len();
+        let kernels = problem.subgraphs[0].kernels.clone();
         self.count([before.us, after.us], problem);
         self.outcome.subgraphs.push(SubgraphOutcome {
             index,
             places: self.places_of(variant, problem),
-            op_types: problem.subgraphs[0].kernels.clone().map(|at| network.op_type(at).to_owned()).collect(),
+            op_types: kernels.clone().map(|at| network.op_type(at).to_owned()).collect(),
+            names: kernels.clone().map(|at| network.name(at).to_owned()).collect(),
+            edges: network.edges(&kernels),
             repo_key: record.repo_key(),
             before,
             after,

@@ -1,0 +1,106 @@
+//! `summary.json`: a tuning on one screen.
+
+use super::Tuned;
+use super::aoe::to_text;
+use super::figures::{improvement, microseconds};
+use crate::status::Result;
+use crate::tune::sgat::SubgraphOutcome;
+use crate::tune::{BankStatus, CaseOutcome};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Operators that are named for their improvement.
+const TOP: usize = 10;
+
+/// The fields stand in the order in which they are written.
+#[derive(Debug, Serialize)]
+struct Summary<'a> {
+    performance_improvement: String,
+    top_improved_ops: Vec<Improved<'a>>,
+    total_ops: usize,
+    tuned_ops: usize,
+    tuning_time: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Improved<'a> {
+    improvement: String,
+    op: &'a str,
+}
+
+/// Operators that are alike: a distinct operator, or a distinct subgraph with its kernels.
+struct Item<'a> {
+    name: &'a str,
+    operators: usize,
+    before_us: f64,
+    after_us: f64,
+    is_better: bool,
+}
+
+/// The summary as JSON, indented by four.
+pub fn summary(tuned: Tuned<'_>) -> Result<String> {
+    let items: Vec<Item<'_>> = match tuned {
+        Tuned::Operators(_, outcome) => outcome.cases.iter().map(Item::from).collect(),
+        Tuned::Subgraphs(outcome) => outcome.subgraphs.iter().map(Item::from).collect(),
+    };
+    let mut better: Vec<&Item<'_>> = items.iter().filter(|item| item.is_better).collect();
+    better.sort_by(|a, b| (b.before_us / b.after_us).total_cmp(&(a.before_us / a.after_us)));
+    let gain = |before_us, after_us| improvement(microseconds(before_us), microseconds(after_us));
+    let top = better.iter().take(TOP);
+    let (before_us, after_us) = tuned.times_us();
+    to_text(&Summary {
+        performance_improvement: gain(before_us, after_us),
+        top_improved_ops: top
+            .map(|item| Improved { improvement: gain(item.before_us, item.after_us), op: item.name })
+            .collect(),
+        total_ops: items.iter().map(|item| item.operators).sum(),
+        tuned_ops: better.iter().map(|item| item.operators).sum(),
+        tuning_time: seconds(tuned.elapsed()),
+    })
+}
+
+impl<'a> From<&'a CaseOutcome> for Item<'a> {
+    fn from(case: &'a CaseOutcome) -> Item<'a> {
+        Item {
+            name: case.nodes.first().map_or("", |node| &node.name),
+            operators: case.nodes.len(),
+            before_us: case.before_us,
+            after_us: case.after_us,
+            is_better: is_better(&case.status),
+        }
+    }
+}
+
+impl<'a> From<&'a SubgraphOutcome> for Item<'a> {
+    fn from(subgraph: &'a SubgraphOutcome) -> Item<'a> {
+        Item {
+            name: subgraph.name(),
+            operators: subgraph.count() * subgraph.names.len(),
+            before_us: subgraph.before.us,
+            after_us: subgraph.after.us,
+            is_better: is_better(&subgraph.status),
+        }
+    }
+}
+
+fn is_better(status: &BankStatus) -> bool {
+    matches!(status, BankStatus::Added | BankStatus::Updated)
+}
+
+/// A duration in whole seconds, with a decimal while these are few: `1823s`, `0.4s`.
+fn seconds(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 99.95 { format!("{seconds:.1}s") } else { format!("{seconds:.0}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+    use std::time::Duration;
+
+    #[test]
+    fn short_times_have_a_decimal() {
+        let texts = [0.0, 0.44, 99.94, 99.96, 1823.4].map(|s| seconds(Duration::from_secs_f64(s)));
+        assert_eq!(texts, ["0.0s", "0.4s", "99.9s", "100s", "1823s"]);
+    }
+}

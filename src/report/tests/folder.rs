@@ -1,0 +1,97 @@
+//! The results folder holds what the last tuning found, whole, and nothing of anyone else is lost.
+
+use super::*;
+use crate::status::Error;
+use crate::workload::{Operand, Vector};
+use std::fs;
+
+fn written(path: &Path, outcome: &OpatOutcome) {
+    let context = context(path);
+    let tuned = Tuned::Operators(None, outcome);
+    Folder::at(path).unwrap().write(tuned, &full_report(tuned, &context).unwrap(), &context).unwrap();
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_folder_holds_a_summary_the_report_and_a_file_for_each_type_of_operator() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut outcome = outcome(true);
+    let product = MatMul { batch: 4, dtype: crate::graph::DataType::Bfloat16, ..MatMul::new(64, 64, 64) };
+    outcome.cases[2].workload = Workload::MatMul(product);
+    written(dir.path(), &outcome);
+    assert_eq!(names(dir.path()), ["op_tuning", "report.json", "summary.json"]);
+    let summary = json(&dir.path().join("summary.json"));
+    let expected = json!({
+        "performance_improvement": "43.71%",
+        "top_improved_ops": [{"improvement": "118.71%", "op": "b"}, {"improvement": "35.35%", "op": "a"}],
+        "total_ops": 6,
+        "tuned_ops": 3,
+        "tuning_time": "1.2s",
+    });
+    let report = json(&dir.path().join("report.json"));
+    assert_eq!(summary["performance_improvement"], report["improvement"]);
+    assert_eq!(summary, Value::Object(expected.as_object().unwrap().clone()));
+    let operators = dir.path().join("op_tuning");
+    assert_eq!(names(&operators), ["BatchMatMulV3_bf16.json", "MatMulV3_fp16.json"]);
+    let products = json(&operators.join("MatMulV3_fp16.json"));
+    assert_eq!((&products["op_type"], &products["dtype"]), (&json!("MatMulV3"), &json!("fp16")));
+    assert_eq!(products["kernels"][0], report["kernels"][0]);
+    assert_eq!(products["before_us"], json!(2.0 * 134.0 + 58.781 + 1.25));
+    assert_eq!(report["kernels"][0]["improvements"], json!([[0, 134.0], [7, 99.0]]));
+}
+
+#[test]
+fn a_later_tuning_replaces_its_own_files_and_leaves_those_of_others() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path(), &outcome(true));
+    let operators = dir.path().join("op_tuning");
+    let foreign = [("notes.json", "{}"), ("MatMulV3_fp32.json", r#"{"op_type": "Add"}"#), ("Add_fp16.txt", "")];
+    for (name, text) in foreign {
+        fs::write(operators.join(name), text).unwrap();
+    }
+    let mut other = outcome(true);
+    for case in &mut other.cases {
+        let operand = Operand::new([64], crate::graph::DataType::Float);
+        let (inputs, outputs) = (vec![operand.clone()], vec![operand]);
+        case.workload = Workload::Vector(Vector { op_type: "../Re lu".into(), inputs, outputs });
+    }
+    written(dir.path(), &other);
+    assert_eq!(names(&operators), ["---Re-lu_fp32.json", "Add_fp16.txt", "MatMulV3_fp32.json", "notes.json"]);
+}
+
+#[test]
+fn subgraphs_alone_are_summed_up_by_their_kernels() {
+    let subgraphs = sgat::subgraphs(true);
+    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Subgraphs(&subgraphs)).unwrap()).unwrap();
+    assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(10), &json!(6)));
+    assert_eq!(summary["top_improved_ops"][0]["op"], "s1.0");
+}
+
+#[test]
+fn what_is_in_the_way_is_named_before_anything_is_written() {
+    for way in ["file", "summary.json/x", "report.json/x"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        if way == "file" {
+            fs::write(&path, "").unwrap();
+        } else {
+            fs::create_dir_all(path.join(way)).unwrap();
+        }
+        let error = Folder::at(&path).unwrap_err();
+        assert!(matches!(error, Error::File { .. }) && error.to_string().contains(path.to_str().unwrap()), "{error}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("op_tuning"), "").unwrap();
+    let message = Folder::at(dir.path()).unwrap_err().to_string();
+    assert!(message.contains("op_tuning is no directory"), "{message}");
+}
