@@ -408,19 +408,23 @@ impl Error {
         })
     }
 
-    /// The same error, which names the model file it is about where it does not yet. What is no fault of a model, a
-    /// mistaken option or an interrupt, names none.
-    #[must_use]
-    pub fn in_model(self, path: &Path) -> Self {
-        let about_model = matches!(
+    /// Whether a model is at fault, and no option, environment or interrupt.
+    pub fn is_about_model(&self) -> bool {
+        matches!(
             self,
             Error::Graph { .. }
                 | Error::Dynamic { .. }
                 | Error::Unsupported { .. }
                 | Error::Workload { .. }
+                | Error::IllegalSchedule { .. }
                 | Error::Internal { .. }
-        );
-        if !about_model || self.to_string().contains(&*path.to_string_lossy()) {
+        )
+    }
+
+    /// The same error, which names the model file that brought it where it does not yet.
+    #[must_use]
+    pub fn in_model(self, path: &Path) -> Self {
+        if self.to_string().contains(&*path.to_string_lossy()) {
             return self;
         }
         Error::Model { path: path.to_owned(), error: Box::new(self) }

@@ -87,10 +87,13 @@ impl Inputs {
                 if slots.len() == values.len() {
                     return Ok(slots);
                 }
+                if slots.is_empty() {
+                    return Err(Error::option(gear.option(), self.nothing_open("dimension", "-1,128")));
+                }
                 let names: Vec<_> =
                     slots.iter().map(|s| format!("`{}`[{}]", self.list[s.input].name, s.axis)).collect();
                 let names: Vec<_> = names.iter().map(String::as_str).collect();
-                let listed = if names.is_empty() { "none".to_owned() } else { spelling::listed(&names) };
+                let listed = spelling::listed(&names);
                 let reason = format!("{} values for {} open dimensions: {listed}", values.len(), slots.len());
                 Err(Error::option(gear.option(), reason))
             }

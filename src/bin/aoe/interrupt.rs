@@ -137,3 +137,19 @@ impl Unfinished {
         make(&mut self.path.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_after_the_end_changes_nothing_and_one_before_ends_so() {
+        let late = Interrupt::default();
+        late.over().unwrap();
+        late.arrived(SIGINT, &Console::default());
+        assert!(!late.came());
+        let early = Interrupt::default();
+        early.arrived(SIGINT, &Console::default());
+        assert!(matches!(early.over(), Err(Error::Cancelled)));
+    }
+}

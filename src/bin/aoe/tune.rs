@@ -116,7 +116,8 @@ impl Job<'_> {
     /// of its own, or where the options say.
     fn tune(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         self.interrupt.check()?;
-        self.tune_file(model, framework, folder).map_err(|error| error.in_model(model))
+        let named = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
+        self.tune_file(model, framework, folder).map_err(named)
     }
 
     fn tune_file(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {

@@ -195,8 +195,8 @@ fn einsum_follows_numpy() {
     }
     refused("Einsum", &[t([2, 3]), t([4, 5])], &[("equation", text("ij,jk->ik"))], "3 and 4");
     refused("Einsum", &[t([2, 3])], &[("equation", text("ij,jk->ik"))], "2 operands, the node 1");
-    refused("Einsum", &[t([2, 3])], &[("equation", text("ijk->ik"))], "ijk");
-    refused("Einsum", &[t([2, 3])], &[("equation", text("ij->x"))], "result only");
+    refused("Einsum", &[t([2, 3])], &[("equation", text("ijk->ik"))], "`ijk` is no term of an equation for 2 axes");
+    refused("Einsum", &[t([2, 3])], &[("equation", text("ij->x"))], "has axis `x` in its result only");
     refused("Einsum", &[t([2, 3])], &[], "equation");
 }
 
