@@ -169,7 +169,7 @@ fn launches(kernels: &[Kernel], first: usize) -> Vec<usize> {
 }
 
 /// Nodes that a kernel runs besides its first: fused into its scope, or before that into one of its nodes.
-fn fused(graph: &Graph, kernel: &lower::Kernel) -> Vec<String> {
+pub(super) fn fused(graph: &Graph, kernel: &lower::Kernel) -> Vec<String> {
     let absorbed = |id: NodeId| match graph.node(id).attrs.get(FUSED_NODES) {
         Some(Attr::Strs(names)) => names.clone(),
         _ => Vec::new(),

@@ -1,12 +1,36 @@
-//! Profiles: what a run of the network looks like before and after tuning.
+//! Profiles: what a run of the network looks like before and after tuning, as CANN's profiler lays it out.
 //!
-//! [`Run`] is the list of its kernels.
+//! [`Run`] is the list of the network's kernels and launches, which `build` makes from what a tuning found.
+//! [`files()`] turns it into what [`Options`] ask for, one module for each kind: `op_summary` with the counters of
+//! `pmu`, `op_statistic`, `task_time`, `step_trace`, `memory` (`fusion_op`, `l2_cache`), `timeline` (the Chrome traces,
+//! through `trace`), `rules` (advice) and `info`. [`Folder`] puts them on disk, whole. What a run does not know is
+//! `N/A` or absent; `docs/profiling.md` says what and why.
 
 mod build;
+mod files;
+mod folder;
+mod info;
+mod intervals;
+mod memory;
+mod op_statistic;
+mod op_summary;
+mod options;
+mod pmu;
+mod points;
+mod rules;
 mod run;
-
-pub use build::{Form, Moment, Scene};
-pub use run::{Engine, Kernel, Model, Run, Task, Tensor};
-
+mod step_trace;
+mod table;
+mod task_time;
 #[cfg(test)]
 mod tests;
+mod timeline;
+mod trace;
+
+pub use build::{Form, Moment, Scene};
+pub use files::{File, files};
+pub use folder::Folder;
+pub use options::{Level, Options};
+pub use pmu::Metrics;
+pub use points::check as check_points;
+pub use run::{Engine, Kernel, Model, Run, Task, Tensor};

@@ -32,6 +32,8 @@ struct Report<'a> {
     kernels: Vec<Kernel<'a>>,
     layout: u32,
     options: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profiles: Option<Profiles<'a>>,
     /// What no kernel exceeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     roofs: Option<Roofs>,
@@ -61,6 +63,13 @@ struct Backend<'a> {
 struct Bank<'a> {
     also_read: Vec<Cow<'a, str>>,
     custom: Cow<'a, str>,
+}
+
+/// The folders of the profiles.
+#[derive(Debug, Serialize)]
+struct Profiles<'a> {
+    after: Cow<'a, str>,
+    before: Cow<'a, str>,
 }
 
 /// The files of the tuned model.
@@ -127,6 +136,10 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         kernels: operators.into_iter().flat_map(|o| &o.cases).map(|case| kernel(case, context.soc.as_ref())).collect(),
         layout: LAYOUT,
         options: &context.options,
+        profiles: context
+            .profiles
+            .as_ref()
+            .map(|[before, after]| Profiles { after: after.to_string_lossy(), before: before.to_string_lossy() }),
         roofs: context.soc.as_ref().map(Roofs::of),
         seed: operators.map(|o| o.seed),
         soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),

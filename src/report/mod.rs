@@ -48,6 +48,8 @@ pub struct Context {
     pub dynamic: Vec<SkippedKernel>,
     /// The files of the tuned model, once they are written.
     pub tuned_model: Option<TunedModel>,
+    /// Where the profiles before and after lie, once they are written.
+    pub profiles: Option<[PathBuf; 2]>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
     /// The results folder, where one was asked for.
@@ -97,6 +99,7 @@ impl Context {
             subgraph_bank: None,
             dynamic: Vec::new(),
             tuned_model: None,
+            profiles: None,
             options: BTreeMap::new(),
             folder: None,
         }

@@ -28,6 +28,8 @@ pub const VARIABLES: &[&str] = &[
     "ASCEND_WORK_PATH",
     "HOME",
     "LD_LIBRARY_PATH",
+    "PROFILING_MODE",
+    "PROFILING_OPTIONS",
     "REPEAT_TUNE",
     "TE_PARALLEL_COMPILER",
     "TMPDIR",

@@ -1,6 +1,7 @@
 //! What is told while a tuning runs: the result file, the session's report, the caller's progress function.
 
 use super::environment::Environment;
+use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::{Flow, ProgressFn, Session};
 use super::tuned_model::{self, Compilation};
@@ -8,7 +9,7 @@ use crate::graph::Graph;
 use crate::report::{Context, ResultFile, Tuned, full_report, opat_result, sgat_result};
 use crate::status::{Error, Result};
 use crate::tune::sgat::SgatOutcome;
-use crate::tune::{Observer, OpatOutcome, Progress};
+use crate::tune::{Observer, OpatOutcome, Progress, Variant};
 
 /// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
 /// to go on.
@@ -56,6 +57,20 @@ impl<'a> Live<'a> {
         let soc = self.context.soc.as_ref().map(|soc| soc.name.as_str());
         let compilation = Compilation::of(settings, environment, soc);
         self.context.tuned_model = Some(tuned_model::write(graph, files, &compilation)?);
+        Ok(())
+    }
+
+    /// Writes the profiles that are wanted, of which the reports then tell. `operators` is what operator tuning
+    /// found, where it was run.
+    pub fn write_profiles(
+        &mut self,
+        profiling: Profiling,
+        settings: &Settings,
+        variants: &[Variant],
+        operators: Option<&OpatOutcome>,
+    ) -> Result<()> {
+        let soc = self.context.soc.as_ref().ok_or_else(|| Error::NotFound { what: "the SoC of a profile".into() })?;
+        self.context.profiles = Some(profiling.write(settings, variants, operators, soc)?);
         Ok(())
     }
 

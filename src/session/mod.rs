@@ -13,6 +13,7 @@ mod library;
 mod live;
 pub mod logging;
 pub mod options;
+mod profiling;
 pub mod searches;
 mod settings;
 pub mod shapes;

@@ -38,6 +38,8 @@ pub enum Kind {
     OutNodes,
     /// `key=value`, may be given several times; through the API separated by `;`.
     Assignments,
+    /// CANN's `profiling_options`: a JSON object.
+    Profiling,
     /// Any text.
     Text,
 }
@@ -123,6 +125,7 @@ impl OptionSpec {
                 bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,128;8,128"))
             }),
             OutNodes => out_nodes(value).map(|_| ()),
+            Kind::Profiling => crate::profile::Options::parse(value).map(|_| ()),
             Shapes => super::shapes::parse(self.name, value).map(|_| ()),
             Assignments => match value.split(';').find(|a| a.split_once('=').is_none_or(|(k, _)| k.is_empty())) {
                 Some(item) => bad(format!("`{item}` is not of the form key=value")),
@@ -339,6 +342,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("ge.mdl_bank_path", Path, Tuning, "Subgraph bank directory; it wins over TUNE_BANK_PATH."),
     option("ge.resourceConfigPath", Text, Accepted, "Sent by CANN's clients."),
     option("ge.recompute", Text, Accepted, "Sent by CANN's clients."),
+    option("profiling_mode", Flag, Tuning, "Write profiles of the network before and after tuning, as CANN's profiler lays them out.").ours(),
+    option("profiling_options", Kind::Profiling, Tuning, "What profiles hold, as JSON: {\"output\":\"DIR\",\"task_trace\":\"on\",\"training_trace\":\"on\",\"aic_metrics\":\"PipeUtilization\",..}.").ours(),
     option("tuned_model", OneOf(&["on", "off"]), Tuning, "Write the tuned model (off: only where output says where to).").default("on").ours(),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend, the name of a registered backend, or the path of a plug-in library.").default("auto").ours(),
     option("measure_program", File, Tuning, "The program aoe that measures candidates on a device (default: this program, else the one beside the library).").ours(),
@@ -411,6 +416,8 @@ mod tests {
             ("device", "0,0"),
             ("device", "1024"),
             ("device", "0,,1"),
+            ("profiling_options", "{"),
+            ("profiling_mode", "perhaps"),
         ] {
             let message = check(key, value).unwrap_err().to_string();
             assert!(message.contains(key), "{message}");

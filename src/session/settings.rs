@@ -7,10 +7,12 @@ use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
 use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
+use super::profiling;
 use super::tuned_model;
 use crate::backend::{Choice, Measuring};
 use crate::frontend::{Gear, ModelOptions};
 use crate::lower::Precision;
+use crate::profile;
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
 use crate::tune::sgat::SgatSettings;
@@ -96,6 +98,8 @@ pub struct Settings {
     pub op_bank_path: Option<PathBuf>,
     /// `base_result`: an earlier tuning to start from.
     pub base_result: Option<PathBuf>,
+    /// What profiles of the network hold, where they are wanted; its paths are absolute.
+    pub profiling: Option<profile::Options>,
     /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
     pub has_output: bool,
 }
@@ -189,12 +193,24 @@ impl Settings {
             },
             op_bank_path: path("ge.op_bank_path"),
             base_result: path("base_result"),
+            profiling: profiling(&layers, environment)?,
             has_output: layers.is_set("output") && output.is_none(),
             output,
             log: layers.get("log").map(str::to_owned),
             given: merged,
         })
     }
+}
+
+/// The profiles that are wanted.
+fn profiling(layers: &Layers<'_>, environment: &Environment) -> Result<Option<profile::Options>> {
+    let is_given = layers.layers.iter().any(|layer| layer.contains_key("profiling_mode"));
+    let mode = is_given.then(|| layers.flag("profiling_mode"));
+    let mut options = profiling::wanted(mode, layers.get("profiling_options"), environment)?;
+    if let Some(output) = options.as_mut().and_then(|options| options.output.as_mut()) {
+        *output = environment.current_dir.join(&*output);
+    }
+    Ok(options)
 }
 
 /// Whether a value of option `output` names a directory, for the tuned model and the reports, rather than

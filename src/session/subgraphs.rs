@@ -1,6 +1,7 @@
 //! The subgraph job of a tuning call: its bank, its state in the workspace, and what it leaves in the graph.
 
 use super::live::Live;
+use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::Session;
 use super::tuned_graph::set_strategies;
@@ -16,14 +17,15 @@ use std::path::PathBuf;
 
 impl Session {
     /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
-    /// graph says what became of each node. The outcome may be unfinished, after a cancel; the state is to be removed
-    /// when all that the tuning leaves is written.
+    /// graph says what became of each node. A profile hears how they ran before. The outcome may be unfinished,
+    /// after a cancel; the state is to be removed when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
         &self,
         settings: &Settings,
         soc: &Soc,
         paths: &BankPaths,
         variants: &mut [Variant],
+        profiling: Option<&mut Profiling>,
         live: &mut Live<'_>,
     ) -> Result<(SgatOutcome, State)> {
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
@@ -52,6 +54,9 @@ impl Session {
             }
             for (variant, lowered) in variants.iter_mut().zip(found.lowered) {
                 variant.lowered = lowered;
+            }
+            if let Some(profiling) = profiling {
+                profiling.note_before(found.before);
             }
         }
         Ok((found.outcome, state))

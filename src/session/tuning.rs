@@ -4,6 +4,7 @@ use super::base;
 use super::live::Live;
 use super::logging;
 use super::options::{OptionMap, gather};
+use super::profiling::Profiling;
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::lowering;
@@ -71,6 +72,7 @@ impl Session {
             settings.opat.max_trials = settings.dear_trials;
         }
         let (mut variants, stated, dynamic) = variants(&graph, &inputs, &settings, backend.soc())?;
+        let mut profiling = Profiling::reserve(&settings, &variants)?;
         let soc = backend.soc().clone();
         let tuned = TunedGraph::new(stated, &soc);
         let [subgraphs, operators] = settings.job.parts();
@@ -85,7 +87,7 @@ impl Session {
         };
         if !subgraphs {
             let mut live = Live::new(self, context, "opat", progress)?;
-            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live);
+            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live);
         }
         if operators {
             OperatorBank::open(paths.clone(), &soc).check_writable(workloads(&variants))?;
@@ -93,19 +95,23 @@ impl Session {
         let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
         context.subgraph_bank = Some(subgraph_paths.custom.clone());
         let mut live = Live::new(self, context, "sgat", progress)?;
-        let (found, state) = match self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, &mut live) {
+        let before = profiling.as_mut();
+        let found = self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, before, &mut live);
+        let (found, state) = match found {
             // Operators may be tunable all the same.
             Err(Error::NothingToTune { .. }) if operators => (None, None),
             found => found.map(|(outcome, state)| (Some(outcome), Some(state)))?,
         };
         match found {
             Some(outcome) if !(operators && outcome.finished) => {
+                let profiled = profiling.filter(|_| outcome.finished);
+                let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, None));
                 let publish = |live: &mut Live<'_>| live.finish_subgraphs(&outcome);
-                self.conclude(tuned.with(&variants), outcome.finished, &settings, &mut live, publish)?;
+                self.conclude((tuned.with(&variants), profiled), outcome.finished, &settings, &mut live, publish)?;
             }
             found => {
                 live.go_on(found, "opat")?;
-                self.tune_operators(&settings, &*backend, &paths, (variants, tuned), &mut live)?;
+                self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live)?;
             }
         }
         // Whatever ends a tuning before this, it can go on from its state.
@@ -119,6 +125,7 @@ impl Session {
         backend: &dyn Backend,
         paths: &BankPaths,
         (mut variants, tuned): (Vec<Variant>, TunedGraph),
+        profiling: Option<Profiling>,
         live: &mut Live<'_>,
     ) -> Result<()> {
         let soc = backend.soc();
@@ -142,14 +149,19 @@ impl Session {
         if let Some(first) = variants.first_mut() {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }
-        self.conclude(tuned.with(&variants), outcome.finished, settings, live, |live| live.finish_operators(&outcome))
+        let profiled = profiling.filter(|_| outcome.finished);
+        let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, settings, &variants, Some(&outcome)));
+        self.conclude((tuned.with(&variants), profiled), outcome.finished, settings, live, |live| {
+            live.finish_operators(&outcome)
+        })
     }
 
     /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
-    /// leaves the bank and the report; a model would look whole.
+    /// leaves the bank and the report; a model would look whole. Profiles that could not be written are told of
+    /// last: what was found is worth more.
     fn conclude(
         &self,
-        tuned: Graph,
+        (tuned, profiled): (Graph, Result<()>),
         finished: bool,
         settings: &Settings,
         live: &mut Live<'_>,
@@ -162,7 +174,7 @@ impl Session {
         };
         publish(live)?;
         self.found().graph = Some(tuned);
-        written?;
+        written.and(profiled)?;
         if finished { Ok(()) } else { Err(Error::Cancelled) }
     }
 

@@ -97,7 +97,8 @@ fn command() -> Command {
         )
         .after_help(
             "An option is written --name=value or --name value. The environment variables TUNE_BANK_PATH,\n\
-             ASCEND_CACHE_PATH, ASCEND_WORK_PATH, ASCEND_DEVICE_ID, REPEAT_TUNE and TE_PARALLEL_COMPILER count too.\n\
+             ASCEND_CACHE_PATH, ASCEND_WORK_PATH, ASCEND_DEVICE_ID, REPEAT_TUNE, TE_PARALLEL_COMPILER,\n\
+             PROFILING_MODE and PROFILING_OPTIONS count too.\n\
              Exit status: 0 tuned, 1 failed, 2 a wrong command line or option, 130 interrupted.",
         )
         .args_conflicts_with_subcommands(true)
@@ -129,6 +130,7 @@ pub fn argument(spec: &'static OptionSpec) -> Arg {
         Kind::Shapes => argument.value_name("SHAPES"),
         Kind::IntegerList | Kind::IntegerLists | Kind::Devices => argument.value_name("NUMBERS"),
         Kind::OutNodes => argument.value_name("NODES"),
+        Kind::Profiling => argument.value_name("JSON"),
         Kind::Text => argument.value_name("TEXT"),
         Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST).value_name("DIR"),
     }

@@ -31,9 +31,17 @@ pub struct Summary {
     counts: Counts,
     #[serde(rename = "tuning_time(s)")]
     seconds: f64,
+    profiles: Option<Profiles>,
     tuned_model: Option<TunedModel>,
     unmapped: Vec<Unmapped>,
     dynamic: Vec<Unmapped>,
+}
+
+/// The folders of the profiles.
+#[derive(Debug, Deserialize)]
+struct Profiles {
+    before: PathBuf,
+    after: PathBuf,
 }
 
 /// The files of the tuned model.
@@ -201,6 +209,10 @@ impl Summary {
         if let Some(TunedModel { air, om, content }) = &self.tuned_model {
             lines.push(labelled("Model", &format!("{} ({content})", air.display())));
             lines.push(labelled("", &om.display().to_string()));
+        }
+        if let Some(Profiles { before, after }) = &self.profiles {
+            lines.push(labelled("Profiles", &before.display().to_string()));
+            lines.push(labelled("", &after.display().to_string()));
         }
         lines
     }

@@ -1,6 +1,8 @@
 //! Properties of profiles, on a small network that is tuned for real.
 
 mod runs;
+mod tables;
+mod traces;
 
 use super::{Form, Moment, Run, Scene};
 use crate::backend::simulator::Simulator;

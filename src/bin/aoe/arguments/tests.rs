@@ -39,6 +39,7 @@ fn sample(spec: &OptionSpec) -> &'static str {
         Kind::IntegerLists => "1,2;3,4",
         Kind::OutNodes => "node:0",
         Kind::Assignments => "k=v",
+        Kind::Profiling => r#"{"l2":"on"}"#,
         Kind::File | Kind::Path | Kind::Job | Kind::Text => "a b/c.d",
     }
 }
@@ -128,6 +129,7 @@ fn documented() -> String {
                 Kind::IntegerLists => "`224,224;448,448`".to_owned(),
                 Kind::OutNodes => "`node:0;node2:1`".to_owned(),
                 Kind::Assignments => "`key=value`".to_owned(),
+                Kind::Profiling => "JSON object ([profiling.md](profiling.md))".to_owned(),
                 Kind::Text => "text".to_owned(),
             };
             let (name, default, help) = (spec.name, code(spec.default), spec.help.replace('|', "\\|"));

@@ -1,0 +1,378 @@
+//! The counters of the cores (`aic_metrics`): columns as CANN's profiler has them, values as the performance model
+//! counts them. What it does not count is `N/A`, and so is everything where a device measured the time.
+
+use super::run::{Engine, Kernel};
+use super::table::{UNKNOWN, us};
+use crate::graph::DataType;
+use crate::sim::{Counts, Prediction};
+use crate::soc::{Arch, Soc};
+
+/// A group of counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metrics {
+    /// Time of each pipe.
+    PipeUtilization,
+    /// Arithmetic by type.
+    ArithmeticUtilization,
+    /// Bandwidths of L1, UB, L2 and device memory.
+    Memory,
+    /// Bandwidths of L0.
+    MemoryL0,
+    /// Bandwidths of the unified buffer.
+    MemoryUB,
+    /// Conflicts in the vector unit.
+    ResourceConflictRatio,
+    /// Requests that L2 serves.
+    L2Cache,
+    /// Bytes on each path.
+    MemoryAccess,
+}
+
+use Metrics::{ArithmeticUtilization, L2Cache, Memory, MemoryAccess, MemoryL0, MemoryUB, PipeUtilization};
+
+/// A counter of one kind of core.
+type Counter = &'static str;
+
+const PIPES_OF_CUBES: &[Counter] = &[
+    "mac_time(us)",
+    "mac_ratio",
+    "scalar_time(us)",
+    "scalar_ratio",
+    "mte1_time(us)",
+    "mte1_ratio",
+    "mte2_time(us)",
+    "mte2_ratio",
+    "fixpipe_time(us)",
+    "fixpipe_ratio",
+    "icache_miss_rate",
+];
+const PIPES_OF_VECTORS: &[Counter] = &[
+    "vec_time(us)",
+    "vec_ratio",
+    "scalar_time(us)",
+    "scalar_ratio",
+    "mte2_time(us)",
+    "mte2_ratio",
+    "mte3_time(us)",
+    "mte3_ratio",
+    "icache_miss_rate",
+];
+const PIPES_OF_BOTH: &[Counter] = &[
+    "vec_time(us)",
+    "vec_ratio",
+    "mac_time(us)",
+    "mac_ratio",
+    "scalar_time(us)",
+    "scalar_ratio",
+    "mte1_time(us)",
+    "mte1_ratio",
+    "mte2_time(us)",
+    "mte2_ratio",
+    "mte3_time(us)",
+    "mte3_ratio",
+    "icache_miss_rate",
+    "memory_bound",
+];
+const ARITHMETIC_OF_CUBES: &[Counter] = &["mac_fp16_ratio", "mac_int8_ratio", "cube_fops"];
+const ARITHMETIC_OF_VECTORS: &[Counter] =
+    &["vec_fp32_ratio", "vec_fp16_ratio", "vec_int32_ratio", "vec_misc_ratio", "vector_fops"];
+const MEMORY_OF_CUBES: &[Counter] = &[
+    "l1_read_bw(GB/s)",
+    "l1_write_bw(GB/s)",
+    "main_mem_read_bw(GB/s)",
+    "main_mem_write_bw(GB/s)",
+    "l2_read_bw(GB/s)",
+    "l2_write_bw(GB/s)",
+];
+const MEMORY_OF_VECTORS: &[Counter] = &[
+    "ub_read_bw(GB/s)",
+    "ub_write_bw(GB/s)",
+    "main_mem_read_bw(GB/s)",
+    "main_mem_write_bw(GB/s)",
+    "l2_read_bw(GB/s)",
+    "l2_write_bw(GB/s)",
+];
+const MEMORY_OF_BOTH: &[Counter] = &[
+    "ub_read_bw(GB/s)",
+    "ub_write_bw(GB/s)",
+    "l1_read_bw(GB/s)",
+    "l1_write_bw(GB/s)",
+    "l2_read_bw(GB/s)",
+    "l2_write_bw(GB/s)",
+    "main_mem_read_bw(GB/s)",
+    "main_mem_write_bw(GB/s)",
+];
+const L0_OF_CUBES: &[Counter] = &[
+    "l0a_read_bw(GB/s)",
+    "l0a_write_bw(GB/s)",
+    "l0b_read_bw(GB/s)",
+    "l0b_write_bw(GB/s)",
+    "l0c_read_bw_cube(GB/s)",
+    "l0c_write_bw_cube(GB/s)",
+];
+const L0_OF_VECTORS: &[Counter] = &["l0c_read_bw(GB/s)", "l0c_write_bw(GB/s)"];
+const L0_OF_BOTH: &[Counter] = &[
+    "l0a_read_bw(GB/s)",
+    "l0a_write_bw(GB/s)",
+    "l0b_read_bw(GB/s)",
+    "l0b_write_bw(GB/s)",
+    "l0c_read_bw(GB/s)",
+    "l0c_write_bw(GB/s)",
+    "l0c_read_bw_cube(GB/s)",
+    "l0c_write_bw_cube(GB/s)",
+];
+const UB_OF_CUBES: &[Counter] = &["ub_read_bw_scalar(GB/s)", "ub_write_bw_scalar(GB/s)"];
+const UB_OF_VECTORS: &[Counter] =
+    &["ub_read_bw_vector(GB/s)", "ub_write_bw_vector(GB/s)", "ub_read_bw_scalar(GB/s)", "ub_write_bw_scalar(GB/s)"];
+const CONFLICTS: &[Counter] = &["vec_bankgroup_cflt_ratio", "vec_bank_cflt_ratio", "vec_resc_cflt_ratio"];
+const L2: &[Counter] = &[
+    "write_cache_hit",
+    "write_cache_miss_allocate",
+    "r0_read_cache_hit",
+    "r0_read_cache_miss_allocate",
+    "r1_read_cache_hit",
+    "r1_read_cache_miss_allocate",
+];
+const ACCESS: &[Counter] = &[
+    "read_main_memory_datas(KB)",
+    "write_main_memory_datas(KB)",
+    "GM_to_L1_datas(KB)",
+    "L0C_to_L1_datas(KB)",
+    "L0C_to_GM_datas(KB)",
+    "GM_to_UB_datas(KB)",
+    "UB_to_GM_datas(KB)",
+];
+
+impl Metrics {
+    /// The groups by CANN's names; the last two are short for them.
+    pub const NAMES: &'static [(&'static str, Metrics)] = &[
+        ("PipeUtilization", PipeUtilization),
+        ("ArithmeticUtilization", ArithmeticUtilization),
+        ("Memory", Memory),
+        ("MemoryL0", MemoryL0),
+        ("MemoryUB", MemoryUB),
+        ("ResourceConflictRatio", Metrics::ResourceConflictRatio),
+        ("L2Cache", L2Cache),
+        ("MemoryAccess", MemoryAccess),
+        ("L0", MemoryL0),
+        ("UB", MemoryUB),
+    ];
+
+    /// The group of this name.
+    pub fn from_name(name: &str) -> Option<Metrics> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, metrics)| *metrics)
+    }
+
+    /// Counters of cube cores and of vector cores, where these are separate.
+    const fn split(self) -> [&'static [Counter]; 2] {
+        match self {
+            PipeUtilization => [PIPES_OF_CUBES, PIPES_OF_VECTORS],
+            ArithmeticUtilization => [ARITHMETIC_OF_CUBES, ARITHMETIC_OF_VECTORS],
+            Memory => [MEMORY_OF_CUBES, MEMORY_OF_VECTORS],
+            MemoryL0 => [L0_OF_CUBES, L0_OF_VECTORS],
+            MemoryUB => [UB_OF_CUBES, UB_OF_VECTORS],
+            Metrics::ResourceConflictRatio => [&[], CONFLICTS],
+            L2Cache => [L2, L2],
+            MemoryAccess => [ACCESS, ACCESS],
+        }
+    }
+
+    /// Counters of cores that do both.
+    fn joined(self) -> Vec<Counter> {
+        match self {
+            PipeUtilization => PIPES_OF_BOTH.to_vec(),
+            Memory => MEMORY_OF_BOTH.to_vec(),
+            MemoryL0 => L0_OF_BOTH.to_vec(),
+            MemoryUB => UB_OF_VECTORS.to_vec(),
+            ArithmeticUtilization => [ARITHMETIC_OF_CUBES, ARITHMETIC_OF_VECTORS].concat(),
+            Metrics::ResourceConflictRatio => CONFLICTS.to_vec(),
+            L2Cache => L2.to_vec(),
+            MemoryAccess => ACCESS.to_vec(),
+        }
+    }
+
+    /// The columns of the group on this kind of part.
+    pub fn columns(self, arch: Arch) -> Vec<String> {
+        let mut columns = Vec::new();
+        if arch.is_split() {
+            for (core, counters) in ["aic", "aiv"].into_iter().zip(self.split()) {
+                let time = if core == "aic" { "aicore_time(us)" } else { "aiv_time(us)" };
+                columns.extend([time.to_owned(), format!("{core}_total_cycles")]);
+                columns.extend(counters.iter().map(|counter| format!("{core}_{counter}")));
+            }
+        } else {
+            columns.extend(["aicore_time(us)", "total_cycles"].map(str::to_owned));
+            columns.extend(self.joined().into_iter().map(str::to_owned));
+        }
+        if self == PipeUtilization {
+            columns.push("cube_utilization(%)".to_owned());
+        }
+        columns
+    }
+
+    /// The values of these columns for a kernel.
+    pub fn values(self, kernel: &Kernel, soc: &Soc) -> Vec<String> {
+        let measured = Measured::of(kernel, soc);
+        let value = |side: Side, counter: Counter| -> String {
+            measured.as_ref().and_then(|measured| measured.value(side, counter)).unwrap_or_else(|| UNKNOWN.to_owned())
+        };
+        let frame = |side: Side, counters: &[Counter]| -> Vec<String> {
+            ["time", "cycles"].iter().chain(counters).map(|counter| value(side, counter)).collect()
+        };
+        let mut values = if soc.arch.is_split() {
+            let [cubes, vectors] = self.split();
+            [frame(Side::Cubes, cubes), frame(Side::Vectors, vectors)].concat()
+        } else {
+            frame(Side::Both, &self.joined())
+        };
+        if self == PipeUtilization {
+            values.push(measured.map_or_else(|| UNKNOWN.to_owned(), |measured| measured.cube_utilization()));
+        }
+        values
+    }
+}
+
+/// Which cores a column is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Cubes,
+    Vectors,
+    Both,
+}
+
+/// A kernel as the performance model sees it.
+struct Measured<'a> {
+    kernel: &'a Kernel,
+    soc: &'a Soc,
+    us: f64,
+    prediction: Prediction,
+    counts: Counts,
+}
+
+impl<'a> Measured<'a> {
+    /// `None` where the model did not time the kernel, or knows of no pipes that it uses.
+    fn of(kernel: &'a Kernel, soc: &'a Soc) -> Option<Measured<'a>> {
+        let us = kernel.duration_us.filter(|_| kernel.is_simulated && kernel.engine.computes())?;
+        Some(Measured { kernel, soc, us, prediction: kernel.prediction?, counts: kernel.counts? })
+    }
+
+    /// Whether cores of this kind work on the kernel.
+    fn works(&self, side: Side) -> bool {
+        match side {
+            Side::Both => true,
+            Side::Cubes => self.kernel.engine != Engine::AiVectorCore,
+            Side::Vectors => self.kernel.engine != Engine::AiCore,
+        }
+    }
+
+    /// The value of a counter; `None` where the model does not count it.
+    fn value(&self, side: Side, counter: Counter) -> Option<String> {
+        if !self.works(side) {
+            return Some("0".to_owned());
+        }
+        let name = counter.split('(').next().unwrap_or(counter);
+        if let Some(pipe) = name.strip_suffix("_ratio").or_else(|| name.strip_suffix("_time")) {
+            let share = self.share(pipe)?;
+            return Some(if name.ends_with("_time") { us(share * self.us) } else { us(share) });
+        }
+        let bytes = |bytes: f64| if counter.ends_with("(KB)") { bytes / 1024.0 } else { self.per_second(bytes) };
+        Some(match name {
+            "time" => us(self.us),
+            "cycles" => format!("{:.0}", self.us * self.mhz(side) * f64::from(self.blocks(side))),
+            "memory_bound" => {
+                let busiest = self.prediction.pipes.mac.max(self.prediction.pipes.vec);
+                us(if busiest > 0.0 { self.prediction.pipes.mte2 / busiest } else { return None })
+            }
+            // Multiply-add steps of 16 x 16 x 16 halves, or twice as deep for bytes; no other type is counted.
+            "cube_fops" => match self.cube_type()? {
+                DataType::Int8 => format!("{:.0}", self.counts.mac_cycles * 16384.0),
+                _ => format!("{:.0}", self.counts.mac_cycles * 8192.0),
+            },
+            name => us(bytes(self.bytes(name, side)?)),
+        })
+    }
+
+    /// Share of the time that a pipe works.
+    fn share(&self, pipe: &str) -> Option<f64> {
+        let pipes = &self.prediction.pipes;
+        Some(match pipe {
+            "mac" => pipes.mac,
+            "mte1" => pipes.mte1,
+            // Of a kernel on both kinds of cores the model has the sum of both.
+            "mte2" if self.kernel.engine != Engine::MixAic => pipes.mte2,
+            "fixpipe" => pipes.fixpipe,
+            "vec" => pipes.vec,
+            "mte3" => pipes.mte3,
+            "mac_fp16" | "mac_int8" if self.kernel.workload.cube().is_none() => 0.0,
+            "mac_fp16" => {
+                if self.cube_type()? == DataType::Float16 {
+                    pipes.mac
+                } else {
+                    0.0
+                }
+            }
+            "mac_int8" => {
+                if self.cube_type()? == DataType::Int8 {
+                    pipes.mac
+                } else {
+                    0.0
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The type that the cube multiplies, when it is one that has a counter.
+    fn cube_type(&self) -> Option<DataType> {
+        self.kernel.workload.cube().map(|cube| cube.dtype).filter(|t| matches!(t, DataType::Float16 | DataType::Int8))
+    }
+
+    /// Bytes on a path.
+    fn bytes(&self, path: &str, side: Side) -> Option<f64> {
+        let c = &self.counts;
+        let (read, written) = match side {
+            Side::Cubes => (c.gm_to_l1, c.l0_c_to_gm),
+            Side::Vectors => (c.gm_to_ub, c.ub_to_gm),
+            Side::Both => (c.read(), c.written()),
+        };
+        let missed = 1.0 - c.l2_hit_rate().unwrap_or(1.0);
+        Some(match path {
+            "l1_write_bw" | "GM_to_L1_datas" => c.gm_to_l1,
+            "l1_read_bw" => c.l1_to_l0_a + c.l1_to_l0_b,
+            "l0a_write_bw" => c.l1_to_l0_a,
+            "l0b_write_bw" => c.l1_to_l0_b,
+            "l2_read_bw" => read,
+            "l2_write_bw" => written,
+            "main_mem_read_bw" | "read_main_memory_datas" => read * missed,
+            "main_mem_write_bw" | "write_main_memory_datas" => written * missed,
+            "L0C_to_GM_datas" => c.l0_c_to_gm,
+            "GM_to_UB_datas" => c.gm_to_ub,
+            "UB_to_GM_datas" => c.ub_to_gm,
+            _ => return None,
+        })
+    }
+
+    /// GB (2^30 bytes) per second over the kernel's time.
+    fn per_second(&self, bytes: f64) -> f64 {
+        if self.us > 0.0 { bytes / self.us * 1e6 / f64::from(1 << 30) } else { 0.0 }
+    }
+
+    fn blocks(&self, side: Side) -> u32 {
+        match (side, self.kernel.engine) {
+            (Side::Vectors, Engine::MixAic) => self.kernel.mix_blocks(self.soc),
+            _ => self.kernel.blocks(),
+        }
+    }
+
+    fn mhz(&self, side: Side) -> f64 {
+        if side == Side::Vectors { self.soc.vec_freq_mhz } else { self.soc.cube_freq_mhz }
+    }
+
+    /// Share of the part's cube cores that work while the kernel runs, in percent.
+    fn cube_utilization(&self) -> String {
+        if !self.works(Side::Cubes) || self.soc.ai_core_cnt == 0 {
+            return "0".to_owned();
+        }
+        us(f64::from(self.blocks(Side::Cubes)) / f64::from(self.soc.ai_core_cnt) * 100.0)
+    }
+}

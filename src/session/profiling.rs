@@ -1,0 +1,144 @@
+//! The profiles of a tuning call: who asks for them, where they go, and writing them.
+
+use super::environment::Environment;
+use super::settings::Settings;
+use crate::backend::simulator::Simulator;
+use crate::lower::Lowered;
+use crate::profile::{self, Folder, Form, Moment, Options, Run, Scene};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::tune::{OpatOutcome, Variant};
+use std::path::PathBuf;
+
+/// Profiles of one tuning, which has not ended yet: their places are taken.
+pub struct Profiling {
+    options: Options,
+    /// Goes first, as it came last: the other one may have made the directory around both.
+    after: Folder,
+    before: Folder,
+    /// The kernels of each variant before subgraph tuning; empty where that was not run.
+    earlier: Vec<Lowered>,
+}
+
+/// What is profiled: options first, then the environment, where only `true` counts, as GE has it.
+///
+/// Fails with [`Error::Option`] or [`Error::Environment`] that names what is wrong in the profiling options.
+pub fn wanted(mode: Option<bool>, options: Option<&str>, environment: &Environment) -> Result<Option<Options>> {
+    let given = options.map(Options::parse).transpose()?;
+    match mode {
+        Some(true) => Ok(Some(given.unwrap_or_default())),
+        None if environment.get("PROFILING_MODE").is_some_and(|mode| mode == "true") => {
+            let text = environment.get("PROFILING_OPTIONS").unwrap_or_default().to_string_lossy();
+            let read = Options::parse(&text).map_err(|error| match error {
+                Error::Option { reason, .. } => Error::Environment { name: "PROFILING_OPTIONS".into(), reason },
+                other => other,
+            });
+            read.map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Profiling {
+    /// Takes the places of the profiles that the settings ask for: `before_tuning` and `after_tuning`, in the
+    /// directory that the profiling options name, else in `profiling` beside the results.
+    ///
+    /// Fails with [`Error::Directory`] for a place that cannot be written, and with [`Error::Option`] for a node to
+    /// cut at that runs no kernel.
+    pub fn reserve(settings: &Settings, variants: &[Variant]) -> Result<Option<Profiling>> {
+        let Some(options) = settings.profiling.clone() else { return Ok(None) };
+        if !options.of_devices.is_empty() {
+            let keys = options.of_devices.join(", ");
+            log::info!("profiling_options: {keys}: only a device has what they ask for; no file tells of it");
+        }
+        profile::check_points(&options, &forms(variants, &[]))?;
+        let root = options.output.clone().unwrap_or_else(|| settings.work_path.join("profiling"));
+        let before = Folder::reserve(&root.join("before_tuning"))?;
+        let after = Folder::reserve(&root.join("after_tuning"))?;
+        Ok(Some(Profiling { options, after, before, earlier: Vec::new() }))
+    }
+
+    /// Notes how the variants ran before their subgraphs were tuned.
+    pub fn note_before(&mut self, before: Vec<Lowered>) {
+        self.earlier = before;
+    }
+
+    /// Writes both profiles of a tuning that has come to its end; `operators` is what operator tuning found, where it
+    /// was run. Answers where they lie.
+    ///
+    /// Fails with [`Error::File`] or [`Error::Directory`]; then there is none.
+    pub fn write(
+        self,
+        settings: &Settings,
+        variants: &[Variant],
+        operators: Option<&OpatOutcome>,
+        soc: &Soc,
+    ) -> Result<[PathBuf; 2]> {
+        let network = variants.first().map_or("", |first| first.graph.name.as_str());
+        let scene = Scene { network, soc, precision: settings.precision };
+        let runs = self.runs(variants, operators, scene)?;
+        let moment = jiff::Zoned::now();
+        let stamp = moment.strftime("%Y%m%d%H%M%S").to_string();
+        let [before, after] = runs.map(|run| profile::files(&run, &self.options, &stamp));
+        let (before, after) = (before?, after?);
+        let after = self.after.publish(&after, &moment)?;
+        match self.before.publish(&before, &moment) {
+            Ok(before) => Ok([before, after]),
+            Err(error) => {
+                // One without the other would compare with nothing.
+                let _ = std::fs::remove_dir_all(&after);
+                Err(error)
+            }
+        }
+    }
+
+    /// The network before and after. Where a device measured the operators, only they have its times: before is then
+    /// what subgraph tuning left, as in the report.
+    fn runs(&self, variants: &[Variant], operators: Option<&OpatOutcome>, scene: Scene<'_>) -> Result<[Run; 2]> {
+        let (now, earlier) = (forms(variants, &[]), forms(variants, &self.earlier));
+        let Some(outcome) = operators else {
+            return Ok([Run::of_subgraphs(&earlier, None, scene)?, Run::of_subgraphs(&now, None, scene)?]);
+        };
+        let of = |moment| Run::of_operators(&now, outcome, moment, scene);
+        if self.earlier.is_empty() || outcome.backend.name != Simulator::NAME {
+            return Ok([of(Moment::Before), of(Moment::After)]);
+        }
+        Ok([Run::of_subgraphs(&earlier, Some(outcome), scene)?, of(Moment::After)])
+    }
+}
+
+/// The variants with these kernels, where there are any, else with their own.
+fn forms<'a>(variants: &'a [Variant], kernels: &'a [Lowered]) -> Vec<Form<'a>> {
+    let mut forms: Vec<Form<'a>> = variants.iter().map(Form::from).collect();
+    forms.iter_mut().zip(kernels).for_each(|(form, lowered)| form.lowered = lowered);
+    forms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Environment, wanted};
+
+    fn environment(variables: &[(&'static str, &str)]) -> Environment {
+        Environment::from_variables(variables, "/w")
+    }
+
+    #[test]
+    fn the_option_beats_the_environment_where_only_true_counts() {
+        let on = environment(&[("PROFILING_MODE", "true"), ("PROFILING_OPTIONS", r#"{"output":"/e"}"#)]);
+        let output = |mode, options| wanted(mode, options, &on).unwrap().map(|options| options.output.unwrap());
+        assert_eq!(output(None, None), Some("/e".into()));
+        assert_eq!(output(Some(true), Some(r#"{"output":"/o"}"#)), Some("/o".into()));
+        assert_eq!(output(Some(false), None), None);
+        assert!(wanted(None, None, &environment(&[("PROFILING_MODE", "1")])).unwrap().is_none());
+        assert!(wanted(Some(true), None, &environment(&[])).unwrap().unwrap().training_trace);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_source() {
+        let broken = environment(&[("PROFILING_MODE", "true"), ("PROFILING_OPTIONS", "{")]);
+        let message = wanted(None, None, &broken).unwrap_err().to_string();
+        assert!(message.contains("environment variable PROFILING_OPTIONS"), "{message}");
+        // A malformed option is one although it asks for nothing.
+        assert!(wanted(None, Some("{"), &environment(&[])).is_err());
+    }
+}

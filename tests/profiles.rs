@@ -1,0 +1,192 @@
+//! Profiles as users get them: from the command line, and what CANN's own reader makes of them.
+
+use aoe::frontend::{self, ModelOptions};
+use aoe::session::{self, Flow};
+use aoe::status::Error;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tempfile::TempDir;
+
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/resnet50.onnx");
+
+/// A directory of its own for each test.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::Builder::new().prefix("aoe profiles ").tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Tunes the network with few measurements.
+    fn tune(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+        let model = format!("--model={MODEL}");
+        command.args(["--backend=simulator", "--max_tuning_count=8", "--tuned_model=off", &model]).args(arguments);
+        command.current_dir(self.0.path()).env_clear().stdin(Stdio::null());
+        command.env("HOME", self.0.path()).env("ASCEND_WORK_PATH", self.0.path()).env("TUNE_BANK_PATH", self.0.path());
+        command.output().unwrap()
+    }
+
+    /// Everything in it but the banks.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.map(|name| name.into_string().unwrap()).filter(|name| !name.starts_with("Ascend")).collect()
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The one entry of a directory whose name begins so.
+fn only(directory: &Path, prefix: &str) -> PathBuf {
+    let entries = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let names = entries.map(|entry| entry.unwrap().path());
+    let found: Vec<_> = names.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with(prefix)).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.into_iter().next().unwrap()
+}
+
+fn table(profile: &Path, name: &str) -> Vec<BTreeMap<String, String>> {
+    let path = only(&profile.join("mindstudio_profiler_output"), name);
+    csv::Reader::from_path(path).unwrap().deserialize().map(|row| row.unwrap()).collect()
+}
+
+/// Sum of the durations of all tasks in milliseconds.
+fn milliseconds(profile: &Path) -> f64 {
+    let of = |row: BTreeMap<String, String>| row["Task Duration(us)"].parse::<f64>().unwrap();
+    table(profile, "op_summary").into_iter().map(of).sum::<f64>() / 1e3
+}
+
+#[test]
+fn both_profiles_lie_beside_the_result_and_say_the_same() {
+    for (job, kind) in [("2", "OPAT"), ("1", "SGAT")] {
+        let place = Place::new();
+        let output = place.tune(&["--soc_version=Ascend310P3", "--job_type", job, "--profiling_mode=true"]);
+        assert!(output.status.success(), "{}", said(&output));
+        let result = only(place.0.path(), "aoe_result_");
+        let result: Value = serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap();
+        for (moment, field) in [("before", "model_baseline_performance(ms)"), ("after", "model_result_performance(ms)")]
+        {
+            let directory = place.path("profiling").join(format!("{moment}_tuning"));
+            let profile = only(&directory, "PROF_000001_");
+            assert!(said(&output).contains(profile.to_str().unwrap()), "{}", said(&output));
+            let (told, summed) = (result[1][kind][field].as_f64().unwrap(), milliseconds(&profile));
+            // Each task is rounded to a nanosecond.
+            let tasks = table(&profile, "task_time").len() as f64;
+            assert!((told - summed).abs() < tasks * 1e-6, "{kind} {moment}: {told} {summed}");
+        }
+    }
+}
+
+#[test]
+fn before_subgraph_tuning_more_is_launched_than_after() {
+    let place = Place::new();
+    let output = place.tune(&["--soc_version=Ascend310P3", "--profiling_mode", "--output=results/"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let of = |moment: &str| only(&place.path("results/profiling").join(moment), "PROF_");
+    let (before, after) = (of("before_tuning"), of("after_tuning"));
+    assert!(milliseconds(&before) > milliseconds(&after));
+    let fused = table(&after, "fusion_op");
+    assert!(fused.iter().any(|row| row["Original Ops"].contains(';')));
+    let types = |profile: &Path| table(profile, "op_statistic").len();
+    assert!(types(&before) >= types(&after));
+}
+
+#[test]
+fn wrong_options_are_named_and_nothing_is_tuned() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "mine").unwrap();
+    let blocked = format!(r#"{{"output":"{}"}}"#, place.path("file").display());
+    for (options, status, words) in [
+        ("{", 2, &["profiling_options", "JSON object"][..]),
+        (r#"{"aic_metrics":"Pipes"}"#, 2, &["profiling_options", "aic_metrics", "Pipes"]),
+        (r#"{"fp_point":"/layer1/layer1.0/relu/Rleu"}"#, 2, &["fp_point", "/layer1/layer1.0/relu/Relu"]),
+        (&blocked, 1, &["create directory", "file"]),
+    ] {
+        let output = place.tune(&["--job_type=2", "--profiling_mode=true", "--profiling_options", options]);
+        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        assert!(words.iter().all(|word| said(&output).contains(word)), "{}", said(&output));
+        assert_eq!(place.names(), ["file"], "nothing is begun");
+    }
+    assert_eq!(std::fs::read(place.path("file")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_tuning_that_is_cancelled_leaves_no_profile() {
+    let place = Place::new();
+    let path = |name: &str| place.path(name).to_str().unwrap().to_owned();
+    let options = format!(r#"{{"output":"{}"}}"#, path("prof"));
+    session::initialize([("backend", "simulator"), ("work_path", &path("work")), ("job_type", "2")]).unwrap();
+    let session = session::session(session::create().unwrap()).unwrap();
+    session.set_graph(Some(frontend::load_file(Path::new(MODEL), None, &ModelOptions::default()).unwrap())).unwrap();
+    let (seen, prof) = (Arc::new(AtomicBool::new(false)), place.path("prof"));
+    let was_there = Arc::clone(&seen);
+    let cancel = move |_: &_| {
+        was_there.store(prof.join("before_tuning").is_dir(), Ordering::Relaxed);
+        Flow::Cancel
+    };
+    session.set_progress(Some(Box::new(cancel))).unwrap();
+    let bank = path("bank");
+    let options = [("profiling_mode", "true"), ("profiling_options", &options), ("ge.op_bank_path", &bank)];
+    let outcome = session.tune(options);
+    assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
+    assert!(seen.load(Ordering::Relaxed), "its place was taken before the tuning began");
+    assert!(!place.path("prof").exists());
+}
+
+/// Runs the reader, which `scripts/test` gets from Python's package index.
+fn msprof_analyze(place: &Place, arguments: &[&str]) -> String {
+    let output = Command::new("msprof-analyze").args(arguments).current_dir(place.0.path()).output();
+    let output = output.expect("msprof-analyze is to be on PATH: scripts/need msprof-analyze, or pip install it");
+    let text = said(&output);
+    // Its exit status is 0 whatever happens.
+    assert!(!text.contains("[ERROR]") && !text.contains("Traceback"), "{text}");
+    text
+}
+
+#[test]
+#[ignore = "needs msprof-analyze from PyPI; scripts/test installs it and runs this"]
+fn msprof_analyze_advises_on_our_operators() {
+    let place = Place::new();
+    let options = r#"{"output":"prof"}"#;
+    let output = place.tune(&["--job_type=2", "--profiling_mode=true", "--profiling_options", options]);
+    assert!(output.status.success(), "{}", said(&output));
+    let profile = only(&place.path("prof/after_tuning"), "PROF_");
+    let report = place.path("report");
+    let arguments = ["advisor", "computation", "-d", profile.to_str().unwrap(), "-o", report.to_str().unwrap()];
+    msprof_analyze(&place, &[&arguments[..], &["-l", "en"]].concat());
+    let page = std::fs::read_to_string(only(&report, "mstt_advisor_")).unwrap();
+    // Which of our operators leave cores idle it finds by the block counts, our core counts and our types.
+    for word in ["Block Dim", "24 ai core", "48 ai vector core", "Conv2D", "Relu", "MaxPoolV3"] {
+        assert!(page.contains(word), "{word} is missing in {page}");
+    }
+    let sheet = only(&report.join("log"), "mstt_advisor_");
+    assert!(std::fs::metadata(sheet).unwrap().len() > 1000);
+}
+
+#[test]
+#[ignore = "needs msprof-analyze from PyPI; scripts/test installs it and runs this"]
+fn msprof_analyze_finds_the_time_that_the_network_computes() {
+    let place = Place::new();
+    let options = r#"{"output":"prof"}"#;
+    let output = place.tune(&["--job_type=2", "--profiling_mode=true", "--profiling_options", options]);
+    assert!(output.status.success(), "{}", said(&output));
+    let profiles = place.path("prof/after_tuning");
+    let report = place.path("report");
+    msprof_analyze(&place, &["cluster", "-m", "all", "-d", profiles.to_str().unwrap(), "-o", report.to_str().unwrap()]);
+    let found = report.join("cluster_analysis_output/cluster_step_trace_time.csv");
+    let rows: Vec<BTreeMap<String, String>> =
+        csv::Reader::from_path(found).unwrap().deserialize().map(|row| row.unwrap()).collect();
+    let computing: f64 = rows[0]["Computing"].parse().unwrap();
+    let ours = milliseconds(&only(&profiles, "PROF_")) * 1e3;
+    assert!((computing - ours).abs() < 0.1, "{computing} {ours}");
+}
