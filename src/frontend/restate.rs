@@ -5,6 +5,7 @@
 
 use crate::graph::infer::{self, DIM_NAMES};
 use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM};
+use crate::spelling;
 use crate::status::{Error, Result};
 
 /// An input whose shape is another than the model's.
@@ -50,7 +51,9 @@ impl Restated {
         let words = changes.iter().map(|Change { input, was, is, .. }| {
             format!("input `{}` is given as {is}, the model states {was}", graph.node(*input).name)
         });
-        Ok(Restated { changes: words.collect::<Vec<_>>().join("; "), reshapes })
+        let words: Vec<String> = words.collect();
+        let changes = spelling::listed(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        Ok(Restated { changes, reshapes })
     }
 
     /// Makes the outcome of inference with the new sizes tell what is at fault: the changes, or a constant that the

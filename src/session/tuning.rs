@@ -19,6 +19,7 @@ use crate::graph::infer::{self, Static};
 use crate::lower::{graph_fusion, lower};
 use crate::report::{Context, Folder};
 use crate::soc::Soc;
+use crate::spelling;
 use crate::status::{Error, Result};
 use crate::tune::{OpatJob, SkippedKernel, Variant, opat};
 use crate::workload::Workload;
@@ -267,9 +268,9 @@ fn variants(
         left_out.extend(dynamic.into_iter().map(named));
         variants.push(Variant { label, graph: fused, lowered });
     }
-    if let Some(first) = left_out.first() {
-        let count = left_out.len();
-        log::warn!("{count} nodes are left out, the first of them `{}`: only a run tells their sizes", first.name);
+    if !left_out.is_empty() {
+        let names: Vec<&str> = left_out.iter().map(|node| node.name.as_str()).collect();
+        log::warn!("left out, because only a run tells their sizes: {}", spelling::listed(&names));
     }
     Ok((variants, first.unwrap_or_default(), left_out))
 }

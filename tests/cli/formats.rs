@@ -102,7 +102,7 @@ fn a_layer_that_is_not_known_is_named_and_the_others_are_tuned() {
     let reader = format!("{net} layer {{ name: 'r' type: 'ReLU' bottom: 'boxes' top: 'r' }}");
     std::fs::write(place.path("read.prototxt"), reader).unwrap();
     // What reads it has sizes that nobody knows.
-    let answer = place.tune(&["-m", "read.prototxt"]).expect(0, &["left out", "`r`"]);
+    let answer = place.tune(&["-m", "read.prototxt"]).expect(0, &["only a run tells their sizes: r"]);
     assert!(answer.stdout.contains("Dynamic      r (ReLU): only a run tells their sizes"), "{answer:#?}");
     let answer = place.tune(&["-m", "read.prototxt", "--out_nodes=c"]).expect(0, &[]);
     assert!(!answer.stdout.contains("Dynamic"), "{answer:#?}");
