@@ -165,6 +165,33 @@ fn sizes_that_the_weights_contradict_are_told_with_those_of_the_model() {
 }
 
 #[test]
+fn a_window_that_is_rounded_up_may_be_stated_otherwise_with_all_behind_it() {
+    let attrs = |ceil| {
+        let pair = || Value::Ints(vec![2, 2]);
+        [
+            ("kernel_shape", pair()),
+            ("strides", pair()),
+            ("pads", Value::Ints(vec![1; 4])),
+            ("ceil_mode", Value::Int(ceil)),
+        ]
+    };
+    let model = |ceil| {
+        let mut model = Model::new(17)
+            .input("x", &[1, 3, 7, 7].map(Into::into))
+            .node(&node("MaxPool", &["x"], &["y"], &attrs(ceil)))
+            .node(&node("Relu", &["y"], &["z"], &[]))
+            .output("z");
+        for name in ["y", "z"] {
+            model.graph.value_info.push(encode(&value_info(name, FLOAT, &[1, 3, 5, 5].map(Into::into))));
+        }
+        model
+    };
+    let graph = load(&model(1).bytes(), &ModelOptions::default()).unwrap();
+    assert_eq!(result(&graph), (1, vec![4, 4]));
+    assert!(refusal(&model(0), &ModelOptions::default()).contains("(MaxPoolV3)"));
+}
+
+#[test]
 fn shapes_that_a_file_states_must_follow_from_its_inputs() {
     let stating = |dims: &[crate::frontend::onnx::tests::Dim]| {
         let mut model = net();

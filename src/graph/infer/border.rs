@@ -18,8 +18,8 @@ pub struct Static {
 /// Takes out of a graph the nodes that read or write a tensor whose sizes are not known. A tensor of known sizes that
 /// such a node gives to others becomes an input.
 ///
-/// Fails with [`crate::status::Error::Dynamic`] that names an input of the graph whose sizes are not known though something reads it:
-/// these a caller can tell.
+/// Fails with [`crate::status::Error::Dynamic`] that names an input of the graph that something reads though its sizes
+/// are not known: these a caller can tell.
 pub fn split_static(mut graph: Graph) -> Result<Static> {
     let order = graph.validated_order()?;
     let mut behind = vec![false; graph.len()];
