@@ -148,6 +148,10 @@ impl Options {
             }
             options.set(name, text)?;
         }
+        // Two names for one switch: who asks for more counts.
+        let levels = ["task_trace", "task_time"].into_iter().filter_map(|key| object.get(key)?.as_str());
+        let most = levels.filter(|text| !text.is_empty()).map(level).max();
+        options.tasks = most.unwrap_or(options.tasks);
         Ok(options)
     }
 
@@ -155,7 +159,6 @@ impl Options {
         let named = || (!text.is_empty()).then(|| text.to_owned());
         match key {
             "output" => self.output = named().map(PathBuf::from),
-            "task_trace" | "task_time" => self.tasks = level(text),
             "training_trace" => self.training_trace = text == "on",
             "hccl" => self.hccl = text == "on",
             "l2" => self.l2 = text == "on",
@@ -243,7 +246,15 @@ mod tests {
         assert_eq!((unset.tasks, unset.training_trace, unset.hccl, unset.l2), (Level::Operators, false, false, false));
         let nothing = Options::parse(" ").unwrap();
         assert!(nothing.training_trace && nothing.hccl && nothing.metrics == Some(Metrics::PipeUtilization));
-        assert_eq!(Options::parse(r#"{"aic_metrics":"","fp_point":""}"#).unwrap(), unset);
+        assert_eq!(Options::parse(r#"{"aic_metrics":"","fp_point":"","task_time":""}"#).unwrap(), unset);
+    }
+
+    #[test]
+    fn of_two_names_for_one_switch_the_one_counts_that_asks_for_more() {
+        let level = |text: &str| Options::parse(text).unwrap().tasks;
+        assert_eq!(level(r#"{"task_trace":"off","task_time":"on"}"#), Level::Operators);
+        assert_eq!(level(r#"{"task_trace":"off","task_time":"l0"}"#), Level::Times);
+        assert_eq!(level(r#"{"task_trace":"","task_time":"off"}"#), Level::Off);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use super::info::to_bytes;
 use super::run::{Kernel, Run};
 use crate::sim::{Bound, Pipes};
 use crate::status::Result;
+use crate::workload::Workload;
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 /// A unit that works less than this share of the time is little used; one that works more is what bounds.
@@ -177,13 +179,13 @@ fn processing(run: &Run, looks: &[Look<'_>]) -> Vec<Value> {
 /// Each operator counts with its time for the unit that works most in it.
 fn bottleneck(looks: &[Look<'_>]) -> Vec<Value> {
     let mut times = [0.0; 3];
-    let mut operators: [Vec<&str>; 3] = Default::default();
+    let mut bound: [Vec<&Look<'_>>; 3] = Default::default();
     for look in looks {
         let Some(p) = look.pipes else { continue };
         let shares = [p.mac, p.vec, p.mte1.max(p.mte2).max(p.mte3).max(p.fixpipe)];
         let most = (0..3).fold(0, |best, unit| if shares[unit] > shares[best] { unit } else { best });
         times[most] += look.total_us;
-        operators[most].push(&look.kernel.name);
+        bound[most].push(look);
     }
     let total: f64 = times.iter().sum();
     if total <= 0.0 {
@@ -192,10 +194,10 @@ fn bottleneck(looks: &[Look<'_>]) -> Vec<Value> {
     let most = (0..3).fold(0, |best, unit| if times[unit] > times[best] { unit } else { best });
     let what = ["The cube unit", "The vector unit", "Moving data"][most];
     let [cube, vector, moving] = times.map(|time| format!("{:.0} %", time / total * 100.0));
-    let named = operators[most].iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-    let bound = if times[0] >= MOST * total { "is" } else { "is not" };
+    let named = alike(&bound[most]);
+    let is = if times[0] >= MOST * total { "is" } else { "is not" };
     let suggestion = format!(
-        "The model {bound} bound by the cube unit. {what} decides most of its time (cube unit {cube}, vector unit \
+        "The model {is} bound by the cube unit. {what} decides most of its time (cube unit {cube}, vector unit \
          {vector}, moving data {moving} of it): look first at {named}."
     );
     let data = json!({
@@ -205,6 +207,22 @@ fn bottleneck(looks: &[Look<'_>]) -> Vec<Value> {
         "MTE Utilization": rounded(times[2]),
     });
     std::iter::once(advice("", &suggestion, data)).chain(latency(looks, total)).collect()
+}
+
+/// The kernels with most time, those that do the same together: the first one's name, and how many they are.
+fn alike(looks: &[&Look<'_>]) -> String {
+    let mut groups: FxHashMap<&Workload, (&str, usize, f64)> = FxHashMap::default();
+    for look in looks {
+        let group = groups.entry(&look.kernel.workload).or_insert((&look.kernel.name, 0, 0.0));
+        *group = (group.0, group.1 + 1, group.2 + look.total_us);
+    }
+    let mut groups: Vec<_> = groups.into_values().collect();
+    groups.sort_by(|a, b| b.2.total_cmp(&a.2).then_with(|| a.0.cmp(b.0)));
+    let named = groups.iter().take(NAMED).map(|(name, count, us)| match count {
+        1 => format!("{name} ({us:.1} us)"),
+        _ => format!("{name} and {} alike ({us:.1} us)", count - 1),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// What is to be said of kernels in which every pipe waits most of the time.

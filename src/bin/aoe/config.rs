@@ -2,6 +2,7 @@
 
 use crate::settings::Settings;
 use aoe::input_file::read_text;
+use aoe::session::options::{self, Kind};
 use aoe::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -29,6 +30,8 @@ fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> 
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Bool(flag) => flag.to_string(),
+        // What is JSON itself needs no quotes around it.
+        Value::Object(_) if options::find(key).is_some_and(|spec| spec.kind == Kind::Profiling) => value.to_string(),
         _ => return Err("its value must be a string, a number, true or false".to_owned()),
     };
     settings.set(key, text).map_err(|error| match error {
@@ -61,6 +64,15 @@ mod tests {
             ("tuning_time_limit", "3600"),
         ];
         assert_eq!(settings.options().iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn what_is_json_itself_is_an_option_with_and_without_quotes() {
+        let read = |value: &str| read_text(&format!(r#"{{"profiling_options": {value}}}"#));
+        let plain = read(r#"{"l2": "on"}"#).unwrap();
+        assert_eq!(plain.options()["profiling_options"], r#"{"l2":"on"}"#);
+        assert_eq!(read(r#""{\"l2\":\"on\"}""#).unwrap().options(), plain.options());
+        assert!(read(r#"{"l2": true}"#).unwrap_err().to_string().contains("`l2`"));
     }
 
     #[test]

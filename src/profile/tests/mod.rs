@@ -96,6 +96,16 @@ pub(super) fn subgraphs(variants: &[Variant], soc: &Soc, directory: &Path) -> Sg
     sgat(&mut job, &mut Deaf as &mut dyn Observer<SgatOutcome>).unwrap()
 }
 
+/// The network as subgraph tuning leaves it, on the 310P3.
+pub(super) fn fused(batch: i64) -> Run {
+    let soc = soc("Ascend310P3");
+    let directory = tempfile::tempdir().unwrap();
+    let mut variants = [variant(batch, &soc)];
+    let found = subgraphs(&variants, &soc, directory.path());
+    variants.iter_mut().zip(found.lowered).for_each(|(variant, lowered)| variant.lowered = lowered);
+    Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap()
+}
+
 /// The network's operators before and after, on the 910B2.
 pub(super) fn sample() -> [Run; 2] {
     let soc = soc("Ascend910B2");

@@ -35,13 +35,7 @@ fn durations_sum_up_to_the_times_of_the_reports() {
 
 #[test]
 fn tasks_follow_each_other_and_each_launch_is_one() {
-    let soc = soc("Ascend310P3");
-    let directory = tempfile::tempdir().unwrap();
-    let mut variants = [variant(1 << 16, &soc)];
-    let found = subgraphs(&variants, &soc, directory.path());
-    let [lowered] = <[_; 1]>::try_from(found.lowered).unwrap();
-    variants[0].lowered = lowered;
-    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+    let run = fused(1 << 16);
     assert!(run.kernels.iter().any(|kernel| kernel.launches > 1), "the batch was to be cut");
     let launches: u32 = run.kernels.iter().map(|kernel| kernel.launches).sum();
     assert_eq!(run.tasks.len(), launches as usize);
@@ -71,18 +65,12 @@ fn a_kernel_names_its_tensors_in_the_types_that_it_runs_in() {
 
 #[test]
 fn a_fused_kernel_reads_from_outside_and_leaves_what_others_read() {
-    let soc = soc("Ascend310P3");
-    let directory = tempfile::tempdir().unwrap();
-    let mut variants = [variant(4096, &soc)];
-    let found = subgraphs(&variants, &soc, directory.path());
-    let [lowered] = <[_; 1]>::try_from(found.lowered).unwrap();
-    variants[0].lowered = lowered;
-    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
-    let fused = &run.kernels[0];
-    assert_eq!((fused.name.as_str(), fused.fused.first().map(String::as_str)), ("dense0/MatMul", Some("dense0/Relu")));
-    assert_eq!(fused.inputs.iter().filter(|tensor| tensor.is_weight).count(), 1);
-    assert_eq!(fused.inputs.len() - 1, 1, "what it makes itself it does not read: {:?}", fused.inputs);
-    assert!(!fused.outputs.is_empty() && fused.engine == Engine::AiCore);
+    let run = fused(4096);
+    let first = &run.kernels[0];
+    assert_eq!((first.name.as_str(), first.fused.first().map(String::as_str)), ("dense0/MatMul", Some("dense0/Relu")));
+    assert_eq!(first.inputs.iter().filter(|tensor| tensor.is_weight).count(), 1);
+    assert_eq!(first.inputs.len() - 1, 1, "what it makes itself it does not read: {:?}", first.inputs);
+    assert!(!first.outputs.is_empty() && first.engine == Engine::AiCore);
 }
 
 #[test]

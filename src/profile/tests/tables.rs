@@ -231,13 +231,7 @@ fn the_advice_names_the_operators_that_take_most_of_the_time() {
 
 #[test]
 fn a_fused_kernel_is_told_with_its_parts_and_memory() {
-    let soc = soc("Ascend310P3");
-    let directory = tempfile::tempdir().unwrap();
-    let mut variants = [variant(4096, &soc)];
-    let found = subgraphs(&variants, &soc, directory.path());
-    let [lowered] = <[_; 1]>::try_from(found.lowered).unwrap();
-    variants[0].lowered = lowered;
-    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+    let run = fused(4096);
     let rows = rows(&written(&run, Metrics::PipeUtilization), "fusion_op");
     assert!(rows[0]["Original Ops"].starts_with("dense0/MatMul;dense0/Relu"), "{:?}", rows[0]);
     assert!((number(&rows[0], "Memory Weight(KB)") - 2048.0).abs() < 0.001);
