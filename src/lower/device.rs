@@ -2,12 +2,12 @@
 //! products on fractals where the cube wants them (its heavy operators), and what is around them takes that over as far
 //! as it can work in it. Everything else is plain.
 
-use super::flow::{Read, Source};
+use super::flow::{Read, Source, flows};
 use super::layout::DeviceLayout;
-use super::{Lowered, is_known};
+use super::{Kernel, Lowered, Settings, is_known};
 use crate::graph::infer::{Call, Values};
-use crate::graph::op::{self, Kind};
-use crate::graph::{Format, Graph, NodeId, Port};
+use crate::graph::op::{self, Kind, OpClass};
+use crate::graph::{Format, Graph, Node, NodeId, Port};
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, Workload};
 use std::collections::VecDeque;
@@ -34,6 +34,37 @@ pub(super) fn layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, reads: &[Vec<
         return vec![Layouts::PLAIN; settled.len()];
     }
     Spread { graph, lowered, reads, values, layouts: settled }.run()
+}
+
+/// The formats of the inputs and outputs of each kernel on the device, in the kernels' order; `None` for an input that is
+/// left out.
+pub fn device_formats(
+    graph: &Graph,
+    lowered: &Lowered,
+    soc: &Soc,
+    settings: &Settings,
+) -> Vec<[Vec<Option<Format>>; 2]> {
+    let layouts = flows(graph, lowered, soc, settings).layouts;
+    let formats = |(kernel, layouts): (&Kernel, Layouts)| {
+        let node = graph.node(kernel.node);
+        let inputs = node.inputs.iter().map(|port| port.map(|port| input_format(graph, node, port, layouts.works)));
+        [inputs.collect(), node.outputs.iter().map(|desc| Some(layouts.result.format(desc))).collect()]
+    };
+    lowered.kernels.iter().zip(layouts).map(formats).collect()
+}
+
+/// The format in which a node that works in a layout reads a tensor.
+fn input_format(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> Format {
+    let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
+    let is_filter = class == OpClass::Conv && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
+    let is_whole = || node.outputs.iter().take(1).all(|whole| whole.shape.elements() == desc.shape.elements());
+    match desc.shape.rank() {
+        Some(4) if is_filter => Format::FractalZ,
+        Some(5) if is_filter => Format::FractalZ3d,
+        // An operand that is stretched stays plain.
+        _ if class != OpClass::Elementwise || is_whole() => works.format(desc),
+        _ => desc.format,
+    }
 }
 
 /// Layouts that a kernel has whatever is around it.

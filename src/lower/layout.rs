@@ -27,10 +27,11 @@ fn block(dtype: DataType) -> i64 {
 }
 
 impl DeviceLayout {
-    /// CANN's format of a tensor that lies so.
+    /// CANN's format of a tensor that lies so, as far as there can be such a one.
     pub fn format(self, desc: &TensorDesc) -> Format {
         match (self, desc.shape.rank()) {
             (DeviceLayout::Plain, _) => desc.format,
+            _ if !self.holds(desc) => desc.format,
             (DeviceLayout::Channels(_), Some(5)) => Format::Ndc1hwc0,
             (DeviceLayout::Channels(_), _) => Format::Nc1hwc0,
             (DeviceLayout::Fractals, _) => Format::FractalNz,

@@ -20,7 +20,7 @@ mod tests;
 mod vector;
 
 pub use batch::Batch;
-pub use device::Layouts;
+pub use device::{Layouts, device_formats};
 pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;

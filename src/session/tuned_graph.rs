@@ -3,33 +3,22 @@
 //! What is tuned is the network after graph fusion; its nodes have the names of those that were given, so that what was
 //! found goes back to them. The network itself stays what it was, its weights with it.
 
-use crate::graph::{Attr, Graph};
-use crate::lower::{FUSED_NODES, Lowered};
+use crate::frontend::air::tuned::{
+    self, CUT, FUSED_INTO, FUSION_SCOPE, INPUT_FORMATS, L2_FUSION, OUTPUT_FORMATS, SOC_VERSION, TILING, UB_PASS,
+};
+use crate::graph::{Attr, Format, Graph, Node, NodeId};
+use crate::lower::{self, FUSED_NODES, Lowered, device_formats};
 use crate::soc::Soc;
 use crate::tune::sgat::Mark;
 use crate::tune::{OpatOutcome, Variant};
-
-/// Attribute of the tuned graph: the SoC that it was tuned for.
-const SOC_VERSION: &str = "_aoe_soc_version";
-/// Attribute of a tuned node: its tiling as JSON, in the form of [`crate::workload::Schedule`].
-const TILING: &str = "_aoe_tiling";
-/// Attribute of a node that is fused: the number of its scope, under the name that GE's fusion passes use.
-const FUSION_SCOPE: &str = "fusion_scope";
-/// Attribute of a node that runs on parts of the batch: their number.
-const CUT: &str = "_aoe_cut";
-/// Attribute of a node that runs on what the node before it left in L2.
-const L2_FUSION: &str = "_aoe_l2_fusion";
-/// Attribute of a node that is fused: the pass that fuses it.
-const UB_PASS: &str = "_aoe_ub_pass";
-/// Attribute of a node whose work another does: that one's name.
-const FUSED_INTO: &str = "_aoe_fused_into";
 
 /// A graph that was given, on its way to the tuned one.
 pub struct TunedGraph(Graph);
 
 impl TunedGraph {
-    /// The graph that is tuned for this SoC.
+    /// The graph that is tuned for this SoC. What an earlier tuning found is left behind.
     pub fn new(mut stated: Graph, soc: &Soc) -> TunedGraph {
+        tuned::clear(&mut stated);
         stated.attrs.set(SOC_VERSION, Attr::Str(soc.name.clone()));
         TunedGraph(stated)
     }
@@ -44,12 +33,40 @@ impl TunedGraph {
                     graph.node_mut(id).attrs.set(name, found.clone());
                 }
             }
+            keep_formats(&mut graph, id, node);
             let Some(Attr::Strs(fused)) = node.attrs.get(FUSED_NODES) else { continue };
             for id in fused.iter().filter_map(|name| graph.find(name)).collect::<Vec<_>>() {
                 graph.node_mut(id).attrs.set(FUSED_INTO, Attr::Str(node.name.clone()));
             }
         }
         graph
+    }
+}
+
+/// Says of each node that runs a kernel in which formats its tensors lie on the device.
+pub fn set_formats(graph: &mut Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Settings) {
+    for (kernel, [inputs, outputs]) in lowered.kernels.iter().zip(device_formats(graph, lowered, soc, settings)) {
+        let attrs = &mut graph.node_mut(kernel.node).attrs;
+        for (name, formats) in [(INPUT_FORMATS, inputs), (OUTPUT_FORMATS, outputs)] {
+            let names = formats.into_iter().map(|format| format.map_or("", Format::name).to_owned());
+            attrs.set(name, Attr::Strs(names.collect()));
+        }
+    }
+}
+
+/// Says at a node that was given what is known of it after graph fusion, which may have given it another input.
+fn keep_formats(graph: &mut Graph, id: NodeId, fused: &Node) {
+    let node = graph.node(id);
+    let inputs: Vec<_> = node.inputs.iter().map(|port| port.map(|port| graph.desc(port).format)).collect();
+    let outputs: Vec<_> = node.outputs.iter().map(|desc| Some(desc.format)).collect();
+    for (name, stated) in [(INPUT_FORMATS, inputs), (OUTPUT_FORMATS, outputs)] {
+        let Some(Attr::Strs(found)) = fused.attrs.get(name) else { continue };
+        let known = |index: usize| found.get(index).filter(|format| !format.is_empty()).cloned();
+        let formats = stated.into_iter().enumerate().map(|(index, stated)| {
+            stated.map_or_else(String::new, |stated| known(index).unwrap_or_else(|| stated.name().to_owned()))
+        });
+        let formats = Attr::Strs(formats.collect());
+        graph.node_mut(id).attrs.set(name, formats);
     }
 }
 

@@ -258,8 +258,11 @@ fn variants(
         let label = gear.as_ref().filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear: gear.clone(), ..inputs.clone() })?;
         let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
-        let fused = graph_fusion(known)?;
+        let mut fused = graph_fusion(known)?;
         let lowered = lower(&fused, soc, &lowering(settings))?;
+        if first.is_none() {
+            tuned_graph::set_formats(&mut fused, &lowered, soc, &lowering(settings));
+        }
         if lowered.kernels.is_empty() && !dynamic.is_empty() {
             infer::require_static(&graph)?;
         }

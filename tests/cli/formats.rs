@@ -2,6 +2,8 @@
 
 use super::resnet50::{Caffe, TensorFlow, resnet50};
 use super::{Place, model, timeless};
+use aoe::frontend::{ModelOptions, load_file, save_file};
+use aoe::graph::Attr;
 use serde_json::Value;
 
 /// A value without these fields, wherever they are.
@@ -170,4 +172,38 @@ fn weights_that_contradict_the_net_are_named() {
     place.tune(&["-m", "net.prototxt", "-w", "none.caffemodel"]).expect(1, &["EG0011", "none.caffemodel"]);
     place.tune(&["-m", &model("resnet50.onnx"), "-w", "net.caffemodel"]).expect(2, &["weight", "Caffe"]);
     place.tune(&["--model_path=.", "-w", "net.caffemodel"]).expect(2, &["--weight"]);
+}
+
+#[test]
+fn a_tuned_model_tells_the_formats_of_the_device_and_one_that_was_tampered_with_is_refused() {
+    let place = Place::new();
+    let resnet = model("resnet50.onnx");
+    let quick = ["--job_type=1,2", "--backend=simulator", "--soc_version=Ascend310P3", "--max_tuning_count=4"];
+    place.run(&[&quick[..], &["-m", &resnet, "--output=net"]].concat()).expect(0, &[]);
+    for file in ["net.air", "net.om"] {
+        let graph = load_file(&place.path(file), None, &ModelOptions::default()).unwrap();
+        let formats = |op_type: &str, name: &str| {
+            let (_, node) = graph.iter().find(|(_, node)| node.op_type == op_type).unwrap();
+            node.attrs.get(name).cloned()
+        };
+        let strs = |names: &[&str]| Some(Attr::Strs(names.iter().map(|&name| name.to_owned()).collect()));
+        assert_eq!(formats("Conv2D", "_aoe_output_formats"), strs(&["NC1HWC0"]), "{file}");
+        assert_eq!(formats("Relu", "_aoe_input_formats"), strs(&["NC1HWC0"]), "{file}");
+        assert_eq!(formats("MatMulV2", "_aoe_output_formats"), strs(&["FRACTAL_NZ"]), "{file}");
+        let scoped = graph.iter().find(|(_, node)| node.attrs.get("fusion_scope").is_some()).unwrap().0;
+        for (name, value) in [
+            ("fusion_scope", Attr::Int(i64::MAX)),
+            ("fusion_scope", Attr::Int(3)),
+            ("_aoe_cut", Attr::Int(-2)),
+            ("_aoe_output_formats", Attr::Strs(vec!["NC1HWC1".to_owned()])),
+            ("_aoe_tiling", Attr::Str("[99999999999999999999]".to_owned())),
+        ] {
+            let mut graph = graph.clone();
+            graph.node_mut(scoped).attrs.set(name, value);
+            save_file(&graph, &place.path(&format!("bad-{file}"))).unwrap();
+            let answer = place.run(&[&quick[..], &["-m", &format!("bad-{file}")]].concat());
+            assert!(answer.status == Some(1) && answer.stderr.contains(name), "{file} {name}: {answer:#?}");
+            assert!(answer.stderr.contains("node `") || name == "fusion_scope", "{file} {name}: {answer:#?}");
+        }
+    }
 }

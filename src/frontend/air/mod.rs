@@ -8,6 +8,7 @@
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
 //! | `write` | the way back, the same bytes each time |
+//! | `tuned` | the attributes of a tuned graph, and whether they make sense |
 //!
 //! A graph holds the framework's view (`origin_shape`, `origin_format`) of each tensor. What is for the
 //! compiler alone (streams, memory, attribute groups, ranges of shapes) is not kept; attributes that
@@ -22,6 +23,7 @@ mod read;
 mod tensor;
 #[cfg(test)]
 mod tests;
+pub mod tuned;
 mod write;
 
 pub use prototypes::{numbered, prototype};

@@ -3,7 +3,7 @@
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, FILE_CONSTANT, INDEX, INPUTS};
-use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names, tensor};
+use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names, tensor, tuned};
 use crate::graph::{Attr, CONST, Constant, DATA, Graph, Node, NodeId, Port, TensorDesc, topology};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -48,7 +48,9 @@ pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Re
         graph.attrs.remove(own);
     }
     let layout = Layout::of(root, &subgraphs, name)?;
-    Reader { layout: &layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()
+    let graph = Reader { layout: &layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()?;
+    tuned::check(&graph)?;
+    Ok(graph)
 }
 
 /// The graphs after the first, by name.

@@ -1,5 +1,6 @@
 //! A lowered graph as subgraph tuning sees it: kernels with their roles in fusion, and who reads whom.
 
+use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId};
 use crate::lower::{self, Batch, Lowered, Read, Source, flows};
@@ -8,9 +9,6 @@ use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
 use std::ops::Range;
 use std::sync::OnceLock;
-
-/// Most parts that a batch is cut into.
-const MOST_PARTS: u64 = 64;
 
 /// What a kernel may be in a fused one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,8 +7,7 @@ use crate::soc::Arch;
 use crate::workload::{Operand, Reduce, Vector, Workload};
 use std::borrow::Cow;
 
-/// Most kernels in one scope. The unified buffer ends most scopes earlier.
-pub const MOST_MEMBERS: usize = 16;
+pub use crate::frontend::air::tuned::MOST_MEMBERS;
 
 /// The pass of CANN that fuses a scope, under the name that subgraph banks know it by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,6 +3,7 @@
 mod calls;
 mod hostile;
 mod reading;
+mod tuned;
 mod writing;
 
 use super::proto::{self, Entry, Value, encode};
