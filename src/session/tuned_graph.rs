@@ -44,8 +44,8 @@ impl TunedGraph {
 }
 
 /// Says of each node that runs a kernel in which formats its tensors lie on the device.
-pub fn set_formats(graph: &mut Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Settings) {
-    for (kernel, [inputs, outputs]) in lowered.kernels.iter().zip(device_formats(graph, lowered, soc, settings)) {
+pub fn set_formats(graph: &mut Graph, lowered: &Lowered, soc: &Soc, settings: lower::Settings) {
+    for (kernel, [inputs, outputs]) in lowered.kernels.iter().zip(device_formats(graph, lowered, soc, &settings)) {
         let attrs = &mut graph.node_mut(kernel.node).attrs;
         for (name, formats) in [(INPUT_FORMATS, inputs), (OUTPUT_FORMATS, outputs)] {
             let names = formats.into_iter().map(|format| format.map_or("", Format::name).to_owned());

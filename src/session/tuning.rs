@@ -261,7 +261,7 @@ fn variants(
         let mut fused = graph_fusion(known)?;
         let lowered = lower(&fused, soc, &lowering(settings))?;
         if first.is_none() {
-            tuned_graph::set_formats(&mut fused, &lowered, soc, &lowering(settings));
+            tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));
         }
         if lowered.kernels.is_empty() && !dynamic.is_empty() {
             infer::require_static(&graph)?;
