@@ -53,7 +53,7 @@ fn measure(name: &str, mut graph: Graph) {
         soc: &soc,
         bank: &mut SubgraphBank::open(&paths, &soc),
         state: &mut State::new(&nowhere.path().join("state"), &soc),
-        settings: &SgatSettings { mixed: true, parallel, ..SgatSettings::default() },
+        settings: &SgatSettings { parallel, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };
     let found = sgat(&mut job, &mut Silent).expect("every kernel can run");

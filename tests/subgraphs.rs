@@ -3,7 +3,7 @@
 
 use aoe::frontend::{Gear, ModelOptions, bind_inputs, is_model_file, load_file};
 use aoe::graph::Graph;
-use aoe::lower::{Batch, Settings, graph_fusion, lower};
+use aoe::lower::{Batch, Kernel, Settings, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::Error;
 use aoe::tune::sgat::{Network, solve, tuned};
@@ -53,17 +53,19 @@ fn no_network_gets_slower_and_each_kernel_runs_once() {
                 let soc = Soc::find(soc).unwrap();
                 let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
                 let network = Network::new(&graph, &lowered, &soc, &Settings::default()).unwrap();
-                let cases = solve(&network, &soc, true).unwrap();
-                for case in &cases {
-                    assert!(case.after.us <= case.before.us && case.before.us > 0.0, "{place}");
+                for mixed in [false, true] {
+                    let cases = solve(&network, &soc, mixed).unwrap();
+                    for case in &cases {
+                        assert!(case.after.us <= case.before.us && case.before.us > 0.0, "{place}");
+                    }
+                    let left = tuned(&network, &soc, &cases);
+                    let all = |k: &Kernel| std::iter::once(k.node).chain(k.fused.iter().copied()).collect::<Vec<_>>();
+                    let mut nodes: Vec<_> = left.kernels.iter().flat_map(all).collect();
+                    nodes.sort_unstable();
+                    let mut expected: Vec<_> = lowered.kernels.iter().map(|kernel| kernel.node).collect();
+                    expected.sort_unstable();
+                    assert_eq!(nodes, expected, "{place}");
                 }
-                let left = tuned(&network, &soc, &cases);
-                let mut nodes: Vec<_> =
-                    left.kernels.iter().flat_map(|k| std::iter::once(k.node).chain(k.fused.iter().copied())).collect();
-                nodes.sort_unstable();
-                let mut expected: Vec<_> = lowered.kernels.iter().map(|kernel| kernel.node).collect();
-                expected.sort_unstable();
-                assert_eq!(nodes, expected, "{place}");
             }
         }
     }

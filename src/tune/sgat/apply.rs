@@ -23,7 +23,7 @@ pub fn untuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
 /// part of its group's batch, in an order in which they can run.
 fn kernels(network: &Network<'_>, soc: &Soc, cases: &[Case], of: impl Fn(&Case) -> &Strategy) -> Lowered {
     let mut pricer = Pricer::new(network, soc);
-    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, case, of(case))).collect();
+    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, of(case))).collect();
     let mut placed: Vec<(&Subgraph, u32, &[Piece<'_>])> = Vec::new();
     for (case, pieces) in cases.iter().zip(&pieces) {
         let solved = case.subgraphs[0].kernels.start;
@@ -52,17 +52,15 @@ struct Piece<'a> {
     missed: Option<f64>,
 }
 
-/// The scopes of a case under a strategy, in the order in which they run.
-fn pieces<'c>(pricer: &mut Pricer<'_>, case: &Case, strategy: &'c Strategy) -> Vec<Piece<'c>> {
-    let (network, subgraph) = (pricer.network(), &case.subgraphs[0]);
+/// The scopes of a strategy, in the order in which they run.
+fn pieces<'c>(pricer: &mut Pricer<'_>, strategy: &'c Strategy) -> Vec<Piece<'c>> {
+    let network = pricer.network();
     let mut pieces = Vec::new();
     for group in &strategy.groups {
-        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
-        let run = pricer.run(&kernels, group.parts);
         pieces.extend(group.scopes.iter().filter(|members| !members.is_empty()).filter_map(|members| {
-            let workload = scope::workload(network, members, group.parts)?.into_owned();
-            let launches = u32::try_from(group.parts).ok()?;
-            Some(Piece { members, workload, launches, missed: pricer.missed(members, run) })
+            let workload = scope::workload(network, members, group.run.parts)?.into_owned();
+            let launches = u32::try_from(group.run.parts).ok()?;
+            Some(Piece { members, workload, launches, missed: pricer.missed(members, group.run) })
         }));
     }
     pieces

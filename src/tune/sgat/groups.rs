@@ -1,39 +1,37 @@
-//! The best groups of a subgraph: which consecutive steps run part by part of the batch, so that what passes
+//! The best groups of a subgraph: which consecutive kernels run part by part of the batch, so that what passes
 //! between them stays in L2.
 
 use super::fusion::{self, Fused};
 use super::looks::Looks;
-use super::network::Network;
-use super::price::{Demand, Pricer, Run};
+use super::pieces::{Costs, Piece};
+use super::price::{Pricer, Run};
+use super::residency::Residency;
 use super::steps::Subgraph;
-use crate::lower::{Read, Source};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Most steps in one group.
-const MOST_STEPS: usize = 24;
-/// Consecutive steps that run on the parts of a batch one after the other.
+/// Consecutive kernels that run on the parts of a batch one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Its steps, as places in the subgraph.
-    pub steps: Range<usize>,
-    /// Parts of the batch; 1 for all at once.
-    pub parts: u64,
-    /// The scopes of its steps, in the order in which they run.
+    /// Its kernels. Neighbours that run on the whole batch are one group.
+    pub kernels: Range<u32>,
+    /// On how many parts of the batch they run, and what they find in L2.
+    pub run: Run,
+    /// The scopes of its kernels, in the order in which they run.
     pub scopes: Vec<Vec<u32>>,
     /// Microseconds for the whole batch.
     pub us: f64,
 }
 
-/// A group that could be: which steps, and what they cost so.
+/// A group that could be, as places among the borders of the subgraph, and what it costs.
 #[derive(Debug, Clone)]
 struct Candidate {
-    steps: Range<usize>,
+    borders: Range<usize>,
     run: Run,
     us: f64,
 }
 
-/// Solves steps, each kind once.
+/// Solves pieces of steps, each kind once.
 #[derive(Debug)]
 pub struct Solver<'a> {
     pricer: Pricer<'a>,
@@ -52,143 +50,135 @@ impl<'a> Solver<'a> {
         &mut self.pricer
     }
 
-    /// The cheapest groups of a subgraph: by interval over its steps. With `mixed`, groups may differ in
+    /// The cheapest groups of a subgraph, by interval over its borders. With `mixed`, groups may differ in
     /// their number of parts (`nonhomo_split`); else all that are cut are cut alike. `None` where a kernel
     /// cannot run at all.
     pub fn groups(&mut self, subgraph: &Subgraph, mixed: bool) -> Option<Vec<Group>> {
         let network = self.pricer.network();
-        let mut whole = Vec::with_capacity(subgraph.steps.len());
-        for (at, step) in subgraph.steps.iter().enumerate() {
-            whole.push(Candidate { steps: at..at + 1, run: Run::WHOLE, us: self.step(step, Run::WHOLE)?.us });
-        }
-        let reaches: Vec<Reach> = subgraph.steps.iter().map(|step| Reach::of(network, step)).collect();
+        let whole = self.uncut(subgraph)?;
         let mut cut: Vec<Vec<Candidate>> =
-            network.cuts().iter().map(|&parts| self.cut_groups(subgraph, &reaches, parts)).collect();
+            network.cuts().iter().map(|&parts| self.cut_groups(subgraph, parts)).collect();
         if mixed {
             cut = vec![cut.concat()];
         }
-        let plain = chain(&whole, &[]);
-        let best = cut.iter().map(|cut| chain(&whole, cut)).fold(plain, |best, other| {
+        let last = subgraph.borders.len() - 1;
+        let plain = chain(last, &whole, &[]);
+        let best = cut.iter().map(|cut| chain(last, &whole, cut)).fold(plain, |best, other| {
             let us = |chain: &[&Candidate]| chain.iter().map(|candidate| candidate.us).sum::<f64>();
             if us(&other) < us(&best) { other } else { best }
         });
-        best.into_iter().map(|candidate| self.group(subgraph, candidate)).collect()
+        let mut groups: Vec<Group> = Vec::new();
+        for candidate in best {
+            let group = self.group(subgraph, candidate)?;
+            match groups.last_mut().filter(|before| before.run.parts == 1 && group.run.parts == 1) {
+                Some(before) => {
+                    before.kernels.end = group.kernels.end;
+                    before.scopes.extend(group.scopes);
+                    before.us += group.us;
+                }
+                None => groups.push(group),
+            }
+        }
+        Some(groups)
     }
 
     /// A candidate with its scopes.
     fn group(&mut self, subgraph: &Subgraph, candidate: &Candidate) -> Option<Group> {
-        let Candidate { steps, run, us } = candidate.clone();
+        let Candidate { borders, run, us } = candidate.clone();
+        let kernels = subgraph.borders[borders.start]..subgraph.borders[borders.end];
         let mut scopes = Vec::new();
-        for step in &subgraph.steps[steps.clone()] {
-            scopes.extend(self.step(step, run)?.scopes);
+        for step in &subgraph.steps {
+            let piece = step.start.max(kernels.start)..step.end.min(kernels.end);
+            if !piece.is_empty() {
+                scopes.extend(self.piece(&piece, run)?.scopes);
+            }
         }
-        Some(Group { steps, parts: run.parts, scopes, us })
+        Some(Group { kernels, run, scopes, us })
+    }
+
+    /// Every piece of a step on the whole batch. `None` where a step cannot run at all.
+    fn uncut(&mut self, subgraph: &Subgraph) -> Option<Vec<Candidate>> {
+        let mut candidates = Vec::with_capacity(subgraph.steps.len());
+        let mut first = 0;
+        for step in &subgraph.steps {
+            let last = first + subgraph.borders[first..].partition_point(|&border| border < step.end);
+            for (begin, end) in (first..last).flat_map(|begin| (begin + 1..=last).map(move |end| (begin, end))) {
+                let piece = subgraph.borders[begin]..subgraph.borders[end];
+                let us = self.piece(&piece, Run::WHOLE)?.us;
+                candidates.push(Candidate { borders: begin..end, run: Run::WHOLE, us });
+            }
+            first = last;
+        }
+        Some(candidates)
     }
 
     /// All groups that can run in so many parts.
-    fn cut_groups(&mut self, subgraph: &Subgraph, reaches: &[Reach], parts: u64) -> Vec<Candidate> {
+    fn cut_groups(&mut self, subgraph: &Subgraph, parts: u64) -> Vec<Candidate> {
         let network = self.pricer.network();
-        let steps = &subgraph.steps;
-        let cuttable: Vec<bool> =
-            steps.iter().map(|step| step.clone().all(|at| network.slice(at, parts).is_some())).collect();
-        // What each step costs, for all that matters of the group around it.
-        let mut costs: Vec<Vec<(Around, Option<f64>)>> = vec![Vec::new(); steps.len()];
+        let borders = &subgraph.borders;
+        let mut costs = Costs::default();
         let mut groups = Vec::new();
-        for begin in 0..steps.len() {
-            let mut demand = Demand::default();
-            for end in begin + 1..=steps.len().min(begin + MOST_STEPS) {
-                if !cuttable[end - 1] {
+        for begin in 0..borders.len() - 1 {
+            let mut residency = Residency::new(network, borders[begin], parts);
+            let mut pieces: Vec<Piece> = Vec::new();
+            let mut step = subgraph.steps.partition_point(|step| step.end <= borders[begin]);
+            for end in begin + 1..borders.len() {
+                let new = borders[end - 1]..borders[end];
+                if !new.clone().all(|at| network.slice(at, parts).is_some()) {
                     break;
                 }
-                demand = steps[end - 1].clone().fold(demand, |sum, at| sum.and(network.stage(at)));
-                let kernels = steps[begin].start..steps[end - 1].end;
-                let run = self.pricer.run_of(&kernels, parts, demand);
-                let cost = |at: usize| {
-                    let around = reaches[at].around(run);
-                    if let Some((_, known)) = costs[at].iter().find(|(known, _)| *known == around) {
-                        return *known;
-                    }
-                    let us = self.step(&steps[at], run).map(|fused| fused.us);
-                    costs[at].push((around, us));
-                    us
-                };
-                let Some(us) = (begin..end).map(cost).sum() else { break };
-                groups.push(Candidate { steps: begin..end, run, us });
+                new.clone().for_each(|_| residency.push());
+                let Some(run) = residency.run(self.pricer.soc()) else { break };
+                if let Some(open) = pieces.last_mut().filter(|_| new.start < subgraph.steps[step].end) {
+                    *open = Piece::new(network, open.kernels().start..new.end);
+                } else {
+                    step += usize::from(!pieces.is_empty());
+                    pieces.push(Piece::new(network, new));
+                }
+                let us = |piece: &mut Piece| piece.us(run, &mut costs, &mut |piece| Some(self.piece(piece, run)?.us));
+                // A piece that cannot run so can in no longer group either.
+                let Some(us) = pieces.iter_mut().map(us).sum() else { break };
+                groups.push(Candidate { borders: begin..end, run, us });
             }
         }
         groups
     }
 
-    /// The cheapest scopes of one step.
-    fn step(&mut self, step: &Range<u32>, run: Run) -> Option<Fused> {
+    /// The cheapest scopes of a piece of a step.
+    fn piece(&mut self, piece: &Range<u32>, run: Run) -> Option<Fused> {
         let network = self.pricer.network();
-        let look = self.looks.of(network, step, &run);
+        let look = self.looks.of(network, piece, &run);
         let moved = |fused: &Fused, by: u32, back: bool| {
             let to = |at: &u32| if back { at - by } else { at + by };
             Fused { us: fused.us, scopes: fused.scopes.iter().map(|s| s.iter().map(to).collect()).collect() }
         };
         if let Some(known) = self.solved.get(&look) {
-            return known.as_ref().map(|fused| moved(fused, step.start, false));
+            return known.as_ref().map(|fused| moved(fused, piece.start, false));
         }
         let (arch, pricer) = (self.pricer.soc().arch, &mut self.pricer);
-        let fused = fusion::cheapest(network, arch, step, &mut |members| pricer.scope_us(members, run));
-        self.solved.insert(look, fused.as_ref().map(|fused| moved(fused, step.start, true)));
+        let fused = fusion::cheapest(network, arch, piece, &mut |members| pricer.scope_us(members, run));
+        self.solved.insert(look, fused.as_ref().map(|fused| moved(fused, piece.start, true)));
         fused
     }
 }
 
-/// What of a step reaches beyond it.
-#[derive(Debug)]
-struct Reach {
-    /// Earlier kernels that it reads, ascending.
-    makers: Vec<u32>,
-    /// The last readers of its results, ascending.
-    last_users: Vec<u32>,
-}
-
-/// All that a step's cost depends on of the group that it is in: how many of its makers and of its last users
-/// are in the group, and whether the group's weights stay in L2.
-type Around = (usize, usize, bool);
-
-impl Reach {
-    fn of(network: &Network<'_>, step: &Range<u32>) -> Reach {
-        let reads = step.clone().flat_map(|at| &network.stage(at).reads);
-        let maker = |read: &Read| if let Source::Kernel(from) = read.source { Some(from) } else { None };
-        let mut makers: Vec<u32> = reads.filter_map(maker).filter(|from| *from < step.start).collect();
-        let mut last_users: Vec<u32> = step
-            .clone()
-            .filter_map(|at| network.stage(at).users.last().copied())
-            .filter(|to| *to >= step.end)
-            .collect();
-        makers.sort_unstable();
-        last_users.sort_unstable();
-        Reach { makers, last_users }
-    }
-
-    fn around(&self, run: Run) -> Around {
-        let before = self.makers.partition_point(|&maker| maker < run.from);
-        let inside = self.last_users.partition_point(|&user| user < run.to);
-        (before, inside, run.keeps_weights)
-    }
-}
-
-/// The cheapest chain of groups that covers all steps: each step by itself, uncut, or in one of `cut`.
-fn chain<'c>(whole: &'c [Candidate], cut: &'c [Candidate]) -> Vec<&'c Candidate> {
-    let mut ending: Vec<Vec<&Candidate>> = vec![Vec::new(); whole.len() + 1];
+/// The cheapest chain of groups from the first border to the last: pieces uncut, or any of `cut`.
+fn chain<'c>(last: usize, whole: &'c [Candidate], cut: &'c [Candidate]) -> Vec<&'c Candidate> {
+    let mut ending: Vec<Vec<&Candidate>> = vec![Vec::new(); last + 1];
     for group in whole.iter().chain(cut) {
-        ending[group.steps.end].push(group);
+        ending[group.borders.end].push(group);
     }
     let mut best: Vec<(f64, Option<&Candidate>)> = vec![(0.0, None)];
     for groups in &ending[1..] {
-        let cost = |group: &Candidate| best[group.steps.start].0 + group.us;
+        let cost = |group: &Candidate| best[group.borders.start].0 + group.us;
         let cheapest = groups.iter().copied().min_by(|a, b| cost(a).total_cmp(&cost(b)));
         best.push((cheapest.map_or(f64::INFINITY, cost), cheapest));
     }
     let mut groups = Vec::new();
-    let mut end = whole.len();
+    let mut end = last;
     while let Some(group) = best[end].1 {
         groups.push(group);
-        end = group.steps.start;
+        end = group.borders.start;
     }
     groups.reverse();
     groups

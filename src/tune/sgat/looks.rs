@@ -38,7 +38,7 @@ impl Looks {
                     Source::Kernel(from) if run.parts > 1 && from >= run.from => (3, number()),
                     Source::Kernel(_) | Source::Input => (1, number()),
                 };
-                let is = u64::from(network.carries(read.source)) | u64::from(read.converted) << 1;
+                let is = u64::from(network.carries(read)) | u64::from(read.converted) << 1;
                 look.extend([kind, place, read.elements, read.bytes, is]);
             }
             let behind = |from: u32| stage.users.last().is_some_and(|&user| user >= from);

@@ -2,7 +2,8 @@
 //!
 //! `network` is the lowered graph with who reads whom; `steps` takes it apart where no fusion is lost;
 //! `scope` says what may be one kernel and what that does; `price` asks the simulator; `default` is what
-//! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch;
+//! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch, of which
+//! `residency` says whether L2 holds them and `pieces` what they cost;
 //! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
 //! loop around them, which `outcome` is the result of: its `run` takes every `problem` to a thread, looks into
 //! the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an interrupted one go on;
@@ -16,9 +17,11 @@ mod job;
 mod looks;
 mod network;
 mod outcome;
+mod pieces;
 mod price;
 mod problem;
 mod record;
+mod residency;
 mod run;
 mod scope;
 mod state;
@@ -32,7 +35,7 @@ pub use groups::Group;
 pub use job::{Sgat, SgatJob, SgatSettings, sgat};
 pub use network::Network;
 pub use outcome::{Place, Plan, PlanGroup, SgatOutcome, SubgraphOutcome};
-pub use price::Traffic;
+pub use price::{Run, Traffic};
 pub use record::Mark;
 pub use scope::Pass;
 pub use state::{State, state_file};

@@ -163,12 +163,13 @@ impl<'a> Network<'a> {
     }
 
     /// Whether a tensor that a kernel reads is cut with the batch.
-    pub fn carries(&self, source: Source) -> bool {
-        match source {
-            Source::Kernel(at) => self.batch.as_ref().is_some_and(|b| b.carries(self.stage(at).node)),
-            Source::Input => self.batch.is_some(),
-            Source::Constant => false,
-        }
+    pub fn carries(&self, read: &Read) -> bool {
+        let maker = match read.source {
+            Source::Kernel(at) => self.stage(at).node,
+            Source::Input => read.origin.node,
+            Source::Constant => return false,
+        };
+        self.batch.as_ref().is_some_and(|batch| batch.carries(maker))
     }
 }
 

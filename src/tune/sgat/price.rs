@@ -1,6 +1,7 @@
 //! What scopes cost, by the simulator.
 
-use super::network::{Network, Role, Stage};
+use super::network::{Network, Role};
+use super::residency::Residency;
 use super::scope;
 use crate::graph::Port;
 use crate::lower::Source;
@@ -83,33 +84,6 @@ pub struct Pricer<'a> {
     cut: FxHashMap<Look, Option<f64>>,
 }
 
-/// What kernels of a group want of L2.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Demand {
-    /// Bytes of all weights.
-    weights: u64,
-    /// The most bytes that pass one kernel, for the whole batch.
-    widest: u64,
-}
-
-impl Demand {
-    /// With one more kernel in the group.
-    #[must_use]
-    pub fn and(self, stage: &Stage) -> Demand {
-        let of = |weights: bool| {
-            let reads = stage.reads.iter().filter(move |read| (read.source == Source::Constant) == weights);
-            reads.fold(0, |sum: u64, read| sum.saturating_add(read.bytes))
-        };
-        let passing = of(false).saturating_add(stage.written);
-        Demand { weights: self.weights.saturating_add(of(true)), widest: self.widest.max(passing) }
-    }
-
-    /// Whether the weights stay in L2 beside what passes between kernels for one of `parts` parts.
-    fn fits(self, parts: u64, soc: &Soc) -> bool {
-        self.weights.saturating_add(self.widest / parts) <= soc.l2_size
-    }
-}
-
 /// A workload ready to be priced.
 #[derive(Debug)]
 struct Prepared {
@@ -142,18 +116,9 @@ impl<'a> Pricer<'a> {
         self.soc
     }
 
-    /// How these kernels run as a group on `parts` parts of the batch.
-    pub fn run(&self, kernels: &Range<u32>, parts: u64) -> Run {
-        let demand = kernels.clone().fold(Demand::default(), |sum, at| sum.and(self.network.stage(at)));
-        self.run_of(kernels, parts, demand)
-    }
-
-    /// The same, with what the kernels want of L2 known.
-    pub fn run_of(&self, kernels: &Range<u32>, parts: u64, demand: Demand) -> Run {
-        if parts == 1 {
-            return Run::WHOLE;
-        }
-        Run { parts, from: kernels.start, to: kernels.end, keeps_weights: demand.fits(parts, self.soc) }
+    /// How these kernels run as a group on `parts` parts of the batch; `None` where L2 cannot hold it.
+    pub fn run(&self, kernels: &Range<u32>, parts: u64) -> Option<Run> {
+        if parts == 1 { Some(Run::WHOLE) } else { Residency::of(self.network, kernels, parts, self.soc) }
     }
 
     /// Microseconds of a scope for the whole batch; `None` where it cannot run so: a member needs the whole
@@ -207,7 +172,7 @@ impl<'a> Pricer<'a> {
         for &at in members {
             let stage = self.network.stage(at);
             for read in stage.reads.iter().filter(|read| !seen.contains(&read.origin)) {
-                let bytes = part(read.bytes, self.network.carries(read.source));
+                let bytes = part(read.bytes, self.network.carries(read));
                 match read.source {
                     Source::Constant => moved.weights += bytes,
                     Source::Kernel(from) if members.contains(&from) => {}

@@ -93,11 +93,10 @@ impl Decider<'_> {
 
     /// A decision that looks at no twin.
     pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Decision> {
-        let subgraph = &problem.subgraphs[0];
         let (before, after, status) = self.strategies(solver, problem)?;
         let (network, arch) = (solver.pricer().network(), solver.pricer().soc().arch);
         let strategy = record::to_bank(network, arch, self.name, &after);
-        let plans = [plan(solver.pricer(), subgraph, &before), plan(solver.pricer(), subgraph, &after)];
+        let plans = [plan(solver.pricer(), &before), plan(solver.pricer(), &after)];
         let case = Case { subgraphs: problem.subgraphs.clone(), before, after };
         Ok(Decision { case, status, strategy, plans })
     }
@@ -170,17 +169,15 @@ impl Known {
 }
 
 /// A strategy as reports tell it.
-fn plan(pricer: &mut Pricer<'_>, subgraph: &Subgraph, strategy: &Strategy) -> Plan {
+fn plan(pricer: &mut Pricer<'_>, strategy: &Strategy) -> Plan {
     let network = pricer.network();
     let mut plan = Plan { us: strategy.us, ..Plan::default() };
     for group in &strategy.groups {
-        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
-        let run = pricer.run(&kernels, group.parts);
         for members in &group.scopes {
-            plan.traffic += pricer.traffic(members, run).unwrap_or_default();
+            plan.traffic += pricer.traffic(members, group.run).unwrap_or_default();
         }
         let names = |members: &Vec<u32>| members.iter().map(|&at| network.name(at).to_owned()).collect();
-        plan.groups.push(PlanGroup { parts: group.parts, scopes: group.scopes.iter().map(names).collect() });
+        plan.groups.push(PlanGroup { parts: group.run.parts, scopes: group.scopes.iter().map(names).collect() });
     }
     plan
 }

@@ -11,7 +11,7 @@ use super::price::Pricer;
 use super::scope::{self, Pass};
 use super::steps::Subgraph;
 use super::strategy::priced;
-use super::{Group, Strategy, default};
+use super::{Group, Strategy};
 use crate::bank::subgraph::{self as bank, Feature, Node, Part};
 use crate::graph::Port;
 use crate::lower::Source;
@@ -81,8 +81,8 @@ pub fn marks(network: &Network<'_>, arch: Arch, strategy: &Strategy) -> Vec<Mark
             let pass = if members.len() > 1 { scope::pass(network, arch, members) } else { None };
             marks.extend(members.iter().map(|&at| Mark {
                 at,
-                cut: group.parts as i64,
-                fused_through_l2: group.parts > 1 && Some(at) != first,
+                cut: group.run.parts as i64,
+                fused_through_l2: group.run.parts > 1 && Some(at) != first,
                 scope: if members.len() > 1 { scopes } else { -scopes },
                 pass,
             }));
@@ -128,39 +128,33 @@ pub fn from_bank(pricer: &mut Pricer<'_>, subgraph: &Subgraph, recorded: &bank::
     }
     let mut groups: Vec<Group> = Vec::new();
     let mut taken = FxHashSet::default();
-    for (index, step) in subgraph.steps.iter().enumerate() {
-        let places = (step.start - subgraph.kernels.start) as usize..(step.end - subgraph.kernels.start) as usize;
-        let (cuts, fused) = (&group.cut[places.clone()], &group.fusion_type[places.clone()]);
-        let parts = u64::try_from(cuts[0]).ok().filter(|&parts| parts > 0)?;
-        let alike = cuts.iter().all(|&cut| cut == cuts[0]) && fused[1..].iter().all(|&fused| fused == (parts > 1));
-        if !alike || (parts == 1 && fused[0]) {
-            return None;
-        }
-        let ids = &group.scope_id[places];
-        if ids.iter().any(|id| taken.contains(id)) {
+    let mut begin = 0;
+    while begin < count {
+        let is_cut = group.cut[begin] > 1;
+        let goes_on = |at: usize| group.cut[at] == group.cut[begin] && group.fusion_type[at] == is_cut;
+        let end = (begin + 1..count).find(|&at| !goes_on(at)).unwrap_or(count);
+        let parts = u64::try_from(group.cut[begin]).ok().filter(|&parts| parts > 0)?;
+        let ids = &group.scope_id[begin..end];
+        // A group begins with a kernel that continues none, and no scope is in two.
+        if group.fusion_type[begin] || ids.iter().any(|id| taken.contains(id)) {
             return None;
         }
         taken.extend(ids.iter().copied().filter(|&id| id > 0));
-        let scopes = step_scopes(pricer, step, ids)?;
-        match groups.last_mut().filter(|_| fused[0]) {
-            Some(open) if open.parts == parts => {
-                open.steps.end = index + 1;
-                open.scopes.extend(scopes);
-            }
-            Some(_) => return None,
-            None if fused[0] => return None,
-            None => groups.push(Group { steps: index..index + 1, parts, scopes, us: 0.0 }),
-        }
+        let kernels = subgraph.kernels.start + begin as u32..subgraph.kernels.start + end as u32;
+        let run = pricer.run(&kernels, parts)?;
+        let scopes = scopes_of(pricer, &kernels, ids)?;
+        groups.push(Group { kernels, run, scopes, us: 0.0 });
+        begin = end;
     }
-    priced(pricer, subgraph, groups)
+    priced(pricer, groups)
 }
 
-/// The scopes of a step by the numbers of its kernels, in an order in which they can run.
-fn step_scopes(pricer: &Pricer<'_>, step: &Range<u32>, ids: &[i64]) -> Option<Vec<Vec<u32>>> {
+/// The scopes of a group by the numbers of its kernels; `None` where some may not be one kernel.
+fn scopes_of(pricer: &Pricer<'_>, kernels: &Range<u32>, ids: &[i64]) -> Option<Vec<Vec<u32>>> {
     let network = pricer.network();
     let mut scopes: Vec<Vec<u32>> = Vec::new();
     let mut homes: FxHashMap<i64, usize> = FxHashMap::default();
-    for (at, &id) in step.clone().zip(ids) {
+    for (at, &id) in kernels.clone().zip(ids) {
         let home = *homes.entry(id).or_insert(scopes.len());
         match scopes.get_mut(home).filter(|_| id > 0) {
             Some(scope) => scope.push(at),
@@ -168,8 +162,5 @@ fn step_scopes(pricer: &Pricer<'_>, step: &Range<u32>, ids: &[i64]) -> Option<Ve
         }
     }
     let legal = |members: &Vec<u32>| members.len() == 1 || scope::pass(network, pricer.soc().arch, members).is_some();
-    if !scopes.iter().all(legal) {
-        return None;
-    }
-    default::ordered(network, step, scopes)
+    scopes.iter().all(legal).then_some(scopes)
 }

@@ -196,7 +196,7 @@ impl Border<'_> {
             if inside || self.seen.contains(&read.origin) {
                 // Operands may stand in another order than inputs: a tensor is known by its size, of two of
                 // one size by its type.
-                let share = if self.network.carries(read.source) { self.parts } else { 1 };
+                let share = if self.network.carries(read) { self.parts } else { 1 };
                 let size = |o: &Operand| o.elements() == read.elements / share;
                 let exact = inputs.iter().position(|o| size(o) && o.bytes() == read.bytes / share);
                 if let Some(index) = exact.or_else(|| inputs.iter().position(size)) {

@@ -1,9 +1,10 @@
 //! Where a network may be taken apart: steps that no fusion crosses, and subgraphs of several steps.
 
 use super::network::{Network, Role};
-use super::scope::may_follow;
+use super::scope::{MOST_MEMBERS, may_follow};
 use crate::lower::Source;
 use crate::soc::Arch;
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Most kernels in one step; a longer one is cut where the fewest fusions are lost.
@@ -12,6 +13,8 @@ const MOST_IN_STEP: usize = 48;
 const FEWEST: u32 = 32;
 /// Kernels within which a subgraph ends, where a step does.
 const MOST: u32 = 96;
+/// Kernels of a subgraph within which groups may begin and end anywhere.
+const SMALL: usize = 12;
 /// Kernels by which places of equal merit are told apart.
 const CONTEXT: usize = 16;
 
@@ -22,6 +25,8 @@ pub struct Subgraph {
     pub kernels: Range<u32>,
     /// The steps that it consists of.
     pub steps: Vec<Range<u32>>,
+    /// Where groups may begin and end, ascending: before its first kernel, behind its last, and between.
+    pub borders: Vec<u32>,
 }
 
 /// Takes a network apart. The parts cover every kernel once, in order; kernels of other engines stand in
@@ -31,7 +36,7 @@ pub struct Subgraph {
 /// 96 kernels from its beginning: between blocks, not within them. This looks at nothing but what the kernels
 /// around are, so that the borders within blocks that repeat are the same in each.
 pub fn partition(network: &Network<'_>, arch: Arch) -> Vec<Subgraph> {
-    let steps = steps(network, arch);
+    let (steps, lost) = steps(network, arch);
     let waiting = waiting(network);
     let is_border = |step: &Range<u32>| network.stage(step.start).role == Role::Border;
     let mut subgraphs = Vec::new();
@@ -40,11 +45,33 @@ pub fn partition(network: &Network<'_>, arch: Arch) -> Vec<Subgraph> {
         while !rest.is_empty() {
             let (steps, behind) = rest.split_at(length(network, &waiting, rest));
             let kernels = steps.first().map_or(0, |first| first.start)..steps.last().map_or(0, |last| last.end);
-            subgraphs.push(Subgraph { kernels, steps: steps.to_vec() });
+            let borders = borders(network, &lost, &kernels, steps);
+            subgraphs.push(Subgraph { kernels, steps: steps.to_vec(), borders });
             rest = behind;
         }
     }
     subgraphs
+}
+
+/// Where groups of a subgraph may begin and end: with its steps, and within one where a single tensor that fusion
+/// could keep passes by and more do before and behind, as along a skip; in a small subgraph anywhere.
+fn borders(network: &Network<'_>, lost: &[i32], kernels: &Range<u32>, steps: &[Range<u32>]) -> Vec<u32> {
+    let is_small = kernels.len() <= SMALL && !network.cuts().is_empty();
+    let is_skip = |end: u32, step: &Range<u32>| {
+        let is_more = |mut at: Range<u32>, back: bool| {
+            let other = |&at: &u32| lost[at as usize] != 1;
+            let found = if back { at.rfind(other) } else { at.find(other) };
+            found.is_some_and(|at| lost[at as usize] > 1)
+        };
+        lost[end as usize - 1] == 1 && is_more(step.start..end - 1, true) && is_more(end..step.end, false)
+    };
+    let mut borders = vec![kernels.start];
+    for step in steps {
+        let inner = step.start + 1..step.end;
+        borders.extend(inner.filter(|&end| is_small || !network.cuts().is_empty() && is_skip(end, step)));
+        borders.push(step.end);
+    }
+    borders
 }
 
 /// How many of these steps are the first subgraph.
@@ -82,10 +109,11 @@ fn waiting(network: &Network<'_>) -> Vec<u128> {
     sums.collect()
 }
 
-/// The steps: the network cut wherever no tensor that fusion could keep inside a kernel passes.
-fn steps(network: &Network<'_>, arch: Arch) -> Vec<Range<u32>> {
+/// The steps: the network cut wherever no tensor that fusion could keep inside a kernel passes. With them the
+/// fusions that a cut behind each kernel would break.
+fn steps(network: &Network<'_>, arch: Arch) -> (Vec<Range<u32>>, Vec<i32>) {
     let count = network.stages().len() as u32;
-    // Fusions that a cut behind each kernel would break, as differences.
+    // As differences from kernel to kernel.
     let mut change = vec![0i32; count as usize + 1];
     for at in 0..count {
         let stage = network.stage(at);
@@ -114,17 +142,23 @@ fn steps(network: &Network<'_>, arch: Arch) -> Vec<Range<u32>> {
             start = at + 1;
         }
     }
-    steps
+    (steps, lost)
 }
 
-/// Cuts a step that is too long where the fewest fusions are lost, in its middle half.
+/// Cuts a step that is too long where the fewest fusions are lost, in its second half. Of equal places it takes the
+/// last one with full scopes before it, so that the cut costs a chain no launch.
 fn split(step: Range<u32>, lost: &[i32], steps: &mut Vec<Range<u32>>) {
     let mut rest = step;
     while rest.len() > MOST_IN_STEP {
-        let window = rest.start + MOST_IN_STEP as u32 / 2..rest.start + MOST_IN_STEP as u32;
-        let cut = window.min_by_key(|&at| lost[at as usize]).unwrap_or(rest.start);
-        steps.push(rest.start..cut + 1);
-        rest.start = cut + 1;
+        let begin = rest.start;
+        let within = begin + MOST_IN_STEP as u32 / 2..=begin + MOST_IN_STEP as u32;
+        let merit = |&end: &u32| {
+            let is_full = (end - begin).is_multiple_of(MOST_MEMBERS as u32);
+            (lost[end as usize - 1], !is_full, Reverse(end))
+        };
+        let end = within.min_by_key(merit).unwrap_or(begin + 1);
+        steps.push(begin..end);
+        rest.start = end;
     }
     steps.push(rest);
 }

@@ -65,27 +65,20 @@ pub fn alike(network: &Network<'_>, soc: &Soc) -> Vec<Vec<Subgraph>> {
 /// The best strategy for a subgraph that is better than this one, else this one.
 pub fn best(solver: &mut Solver<'_>, subgraph: &Subgraph, mixed: bool, known: &Strategy) -> Strategy {
     let Some(groups) = solver.groups(subgraph, mixed) else { return known.clone() };
-    let network = solver.pricer().network();
-    let in_order = |group: Group| {
-        let scopes = subgraph.steps[group.steps.clone()].iter().filter_map(|step| {
-            let mut scopes: Vec<_> = group.scopes.iter().filter(|s| step.contains(&s[0])).cloned().collect();
-            scopes.sort_unstable();
-            default::ordered(network, step, scopes)
-        });
-        Group { scopes: scopes.flatten().collect(), ..group }
-    };
-    let found = priced(solver.pricer(), subgraph, groups.into_iter().map(in_order).collect());
+    let found = priced(solver.pricer(), groups);
     // The default is among what was weighed; sums in another order may differ in the last digit.
     found.filter(|found| found.us < known.us).unwrap_or_else(|| known.clone())
 }
 
-/// These groups as a strategy with their times, which are the same whether they were found or recorded. `None`
-/// where one cannot run.
-pub fn priced(pricer: &mut Pricer<'_>, subgraph: &Subgraph, mut groups: Vec<Group>) -> Option<Strategy> {
+/// These groups as a strategy: their scopes in an order in which they can run, and with times which are the same
+/// whether they were found or recorded. `None` where one cannot run.
+pub fn priced(pricer: &mut Pricer<'_>, mut groups: Vec<Group>) -> Option<Strategy> {
+    let network = pricer.network();
     for group in &mut groups {
-        let kernels = subgraph.steps[group.steps.start].start..subgraph.steps[group.steps.end - 1].end;
-        let run = pricer.run(&kernels, group.parts);
-        group.us = group.scopes.iter().map(|members| pricer.scope_us(members, run)).sum::<Option<f64>>()?;
+        let mut scopes = std::mem::take(&mut group.scopes);
+        scopes.sort_unstable();
+        group.scopes = default::ordered(network, &group.kernels, scopes)?;
+        group.us = group.scopes.iter().map(|members| pricer.scope_us(members, group.run)).sum::<Option<f64>>()?;
     }
     let us = groups.iter().map(|group| group.us).sum();
     Some(Strategy { groups, us })
@@ -94,26 +87,23 @@ pub fn priced(pricer: &mut Pricer<'_>, subgraph: &Subgraph, mut groups: Vec<Grou
 /// CANN's default for a subgraph.
 pub fn default_strategy(pricer: &mut Pricer<'_>, subgraph: &Subgraph) -> Result<Strategy> {
     let (network, arch) = (pricer.network(), pricer.soc().arch);
-    let mut groups = Vec::with_capacity(subgraph.steps.len());
-    for (index, step) in subgraph.steps.iter().enumerate() {
-        let mut scopes = Vec::new();
-        let mut us = 0.0;
-        for scope in default::scopes(network, arch, step) {
-            if let Some(price) = pricer.scope_us(&scope, Run::WHOLE) {
-                us += price;
-                scopes.push(scope);
-                continue;
-            }
-            // What does not fit the buffers as one runs kernel by kernel.
-            for at in scope {
-                us += pricer.scope_us(&[at], Run::WHOLE).ok_or_else(|| refused(network, at, pricer.soc()))?;
-                scopes.push(vec![at]);
-            }
+    let mut scopes = Vec::new();
+    let mut us = 0.0;
+    for scope in subgraph.steps.iter().flat_map(|step| default::scopes(network, arch, step)) {
+        if let Some(price) = pricer.scope_us(&scope, Run::WHOLE) {
+            us += price;
+            scopes.push(scope);
+            continue;
         }
-        let scopes = default::ordered(network, step, scopes).unwrap_or_default();
-        groups.push(Group { steps: index..index + 1, parts: 1, scopes, us });
+        // What does not fit the buffers as one runs kernel by kernel.
+        for at in scope {
+            us += pricer.scope_us(&[at], Run::WHOLE).ok_or_else(|| refused(network, at, pricer.soc()))?;
+            scopes.push(vec![at]);
+        }
     }
-    let us = groups.iter().map(|g| g.us).sum();
+    scopes.sort_unstable();
+    let scopes = default::ordered(network, &subgraph.kernels, scopes).unwrap_or_default();
+    let groups = vec![Group { kernels: subgraph.kernels.clone(), run: Run::WHOLE, scopes, us }];
     Ok(Strategy { groups, us })
 }
 

@@ -2,24 +2,18 @@
 
 mod job;
 mod layout;
+mod optimum;
 mod record;
+mod residency;
 mod workload;
 
-use super::groups::Solver;
 use super::network::Network;
-use super::price::{Pricer, Run};
-use super::steps::{Subgraph, partition};
-use super::{default, scope, solve};
-use crate::graph::{Attr, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
+use super::solve;
+use super::steps::partition;
+use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
 use crate::lower::{Lowered, Settings, lower};
 use crate::soc::Soc;
 use proptest::prelude::*;
-use std::ops::Range;
-
-/// Nodes of the networks whose strategies are all listed: listing takes time that doubles with each.
-fn listed_nodes() -> usize {
-    std::env::var("LIBAOE_TEST_NODES").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
-}
 
 /// One node to be: what it does, and which earlier results it reads.
 #[derive(Debug, Clone)]
@@ -28,7 +22,7 @@ struct Plan {
     reads: [usize; 2],
 }
 
-/// A network of nodes on tensors of `batch` rows.
+/// A network of nodes on tensors of twice `batch` rows, which are the batch that it may be cut along.
 #[derive(Debug, Clone)]
 struct Sketch {
     batch: i64,
@@ -41,7 +35,9 @@ struct Sketch {
 fn sketches(nodes: usize) -> impl Strategy<Value = Sketch> {
     let plan = (0..6usize, any::<[prop::sample::Index; 2]>());
     let plans = prop::collection::vec(plan, 2..=nodes);
-    let sizes = (prop::sample::select(vec![1i64, 4, 6]), prop::sample::select(vec![64i64, 4096, 1 << 20]));
+    // From what stays in L2 to what does not by far; products where their weights are of a size.
+    let sizes = [(1i64, 64i64), (2, 4096), (4, 1 << 20), (6, 1 << 21), (12, 1 << 18), (1 << 14, 512), (1 << 15, 256)];
+    let sizes = prop::sample::select(sizes.to_vec());
     (sizes, plans, any::<[prop::sample::Index; 2]>()).prop_map(|((batch, columns), plans, outputs)| {
         let plans: Vec<Plan> = plans
             .into_iter()
@@ -70,7 +66,7 @@ impl Sketch {
                 3 => Node::new(&name, "Mul").with_inputs([a, b]),
                 4 if self.columns <= 4096 => {
                     let weight = TensorDesc::new(DataType::Float16, Shape::new([self.columns, self.columns]));
-                    let weight = graph.add_input(format!("w{at}"), weight).unwrap();
+                    let weight = graph.add_const(format!("w{at}"), weight, Constant::Opaque).unwrap();
                     let mut node = Node::new(&name, "MatMulV2").with_inputs([a, weight]);
                     node.attrs.set("transpose_x1", Attr::Bool(false));
                     node
@@ -96,86 +92,8 @@ fn with_network<T>(sketch: &Sketch, soc: &Soc, use_it: impl FnOnce(&Graph, &Lowe
     use_it(&graph, &lowered, &network)
 }
 
-/// The cheapest scopes of a step by looking at every way to part it.
-fn every_parting(pricer: &mut Pricer<'_>, step: &Range<u32>, run: Run) -> f64 {
-    let network = pricer.network();
-    let arch = pricer.soc().arch;
-    let mut legal: Vec<(u32, Vec<u32>, f64)> = Vec::new();
-    for set in 1u32..1 << step.len() {
-        let members: Vec<u32> = step.clone().filter(|at| set & 1 << (at - step.start) != 0).collect();
-        if members.len() == 1 || scope::pass(network, arch, &members).is_some() {
-            legal.extend(pricer.scope_us(&members, run).map(|us| (set, members, us)));
-        }
-    }
-    let mut best = f64::INFINITY;
-    let mut chosen = Vec::new();
-    parting(network, step, &legal, (1u32 << step.len()) - 1, 0.0, &mut chosen, &mut best);
-    best
-}
-
-/// Adds to `chosen` scopes that cover what is `left`, in every way.
-fn parting(
-    network: &Network<'_>,
-    step: &Range<u32>,
-    legal: &[(u32, Vec<u32>, f64)],
-    left: u32,
-    us: f64,
-    chosen: &mut Vec<Vec<u32>>,
-    best: &mut f64,
-) {
-    if left == 0 {
-        if us < *best && default::ordered(network, step, chosen.clone()).is_some() {
-            *best = us;
-        }
-        return;
-    }
-    let lowest = left & left.wrapping_neg();
-    for (set, members, price) in legal.iter().filter(|(set, ..)| set & lowest != 0 && set & !left == 0) {
-        chosen.push(members.clone());
-        parting(network, step, legal, left & !set, us + price, chosen, best);
-        chosen.pop();
-    }
-}
-
-/// The cheapest way to run the steps from `begin` on, by looking at every way to group them.
-fn every_grouping(pricer: &mut Pricer<'_>, subgraph: &Subgraph, begin: usize) -> f64 {
-    let steps = &subgraph.steps;
-    if begin == steps.len() {
-        return 0.0;
-    }
-    let alone = every_parting(pricer, &steps[begin], Run::WHOLE) + every_grouping(pricer, subgraph, begin + 1);
-    let cuts = pricer.network().cuts();
-    let mut best = alone;
-    for end in begin + 1..=steps.len() {
-        for &parts in cuts {
-            let kernels = steps[begin].start..steps[end - 1].end;
-            // Inputs of these networks are no constants: there are no weights to keep.
-            let run = Run { parts, from: kernels.start, to: kernels.end, keeps_weights: true };
-            let group: f64 = steps[begin..end].iter().map(|step| every_parting(pricer, step, run)).sum();
-            if group.is_finite() {
-                best = best.min(group + every_grouping(pricer, subgraph, end));
-            }
-        }
-    }
-    best
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
-
-    #[test]
-    fn the_strategy_found_is_the_best_of_all_that_can_be_listed(sketch in sketches(listed_nodes())) {
-        let soc = Soc::find("Ascend310P3").unwrap();
-        with_network(&sketch, &soc, |_, _, network| {
-            let mut pricer = Pricer::new(network, &soc);
-            let subgraphs = partition(network, soc.arch);
-            let listed: f64 = subgraphs.iter().map(|s| every_grouping(&mut pricer, s, 0)).sum();
-            let mut solver = Solver::new(pricer);
-            let found = subgraphs.iter().flat_map(|s| solver.groups(s, true).unwrap()).map(|g| g.us).sum::<f64>();
-            prop_assert!((found - listed).abs() <= 1e-9 * listed, "found {found}, listed {listed}");
-            Ok(())
-        })?;
-    }
 
     #[test]
     fn a_strategy_covers_every_kernel_once_in_an_order_that_can_run(sketch in sketches(24), mixed: bool) {
@@ -235,6 +153,21 @@ fn blocks_that_repeat_are_one_case_whatever_their_length_and_what_is_before_them
 }
 
 #[test]
+fn a_long_chain_loses_no_launch_where_it_is_taken_apart() {
+    let soc = Soc::find("Ascend910A").unwrap();
+    for length in [16usize, 49, 64, 200, 333] {
+        // Elementwise work without a border: 16 of it are one kernel.
+        with_network(&repeated(0, &[0], length), &soc, |_, _, network| {
+            let cases = solve(network, &soc, false).unwrap();
+            let launches = |strategy: &super::Strategy| strategy.groups.iter().map(|g| g.scopes.len()).sum::<usize>();
+            let of = |case: &super::Case| [&case.before, &case.after].map(|s| launches(s) * case.subgraphs.len());
+            let [before, after] = cases.iter().map(of).fold([0; 2], |sum, new| [sum[0] + new[0], sum[1] + new[1]]);
+            assert_eq!([before, after], [length.div_ceil(16); 2], "{length}");
+        });
+    }
+}
+
+#[test]
 fn a_subgraph_has_neither_few_nor_very_many_kernels() {
     let sketch = repeated(0, &[4, 1, 3, 5, 2, 5], 100);
     let soc = Soc::find("Ascend910A").unwrap();
@@ -260,7 +193,7 @@ fn a_batch_beyond_l2_is_cut_and_one_within_it_is_not() {
     let parts = |batch: i64| {
         with_network(&chain(batch), &soc, |_, _, network| {
             let cases = solve(network, &soc, true).unwrap();
-            cases.iter().flat_map(|case| case.after.groups.iter().map(|g| g.parts)).max().unwrap()
+            cases.iter().flat_map(|case| case.after.groups.iter().map(|g| g.run.parts)).max().unwrap()
         })
     };
     assert_eq!(parts(256), 1);

@@ -26,7 +26,7 @@ proptest! {
                         prop_assert_eq!(record::to_bank(network, soc.arch, "net", &back), kept.clone());
                         if *subgraph == case.subgraphs[0] {
                             let groups = |s: &crate::tune::sgat::Strategy| -> Vec<_> {
-                                s.groups.iter().map(|g| (g.steps.clone(), g.parts, g.scopes.clone())).collect()
+                                s.groups.iter().map(|g| (g.kernels.clone(), g.run, g.scopes.clone())).collect()
                             };
                             prop_assert_eq!(groups(&back), groups(strategy));
                         }
