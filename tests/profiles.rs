@@ -94,6 +94,11 @@ fn before_subgraph_tuning_more_is_launched_than_after() {
     assert!(output.status.success(), "{}", said(&output));
     let of = |moment: &str| only(&place.path("results/profiling").join(moment), "PROF_");
     let (before, after) = (of("before_tuning"), of("after_tuning"));
+    let report: Value = serde_json::from_slice(&std::fs::read(place.path("results/report.json")).unwrap()).unwrap();
+    for (profile, field) in [(&before, "before_us"), (&after, "after_us")] {
+        let (told, tasks) = (report[field].as_f64().unwrap(), table(profile, "task_time").len() as f64);
+        assert!((told - milliseconds(profile) * 1e3).abs() < tasks * 1e-3, "{field}: {told}");
+    }
     assert!(milliseconds(&before) > milliseconds(&after));
     let fused = table(&after, "fusion_op");
     assert!(fused.iter().any(|row| row["Original Ops"].contains(';')));

@@ -4,6 +4,7 @@ use aoe::frontend::{Framework, ModelOptions, air, bind_inputs, load_memory, om};
 use aoe::graph::infer::infer;
 use aoe::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, op};
 use aoe::lower::{Precision, Settings, lower};
+use aoe::profile::{self, Form, Options, Run, Scene};
 use aoe::soc::Soc;
 use aoe::workload::Workload;
 use proptest::prelude::*;
@@ -414,5 +415,39 @@ proptest! {
         steps in prop::collection::vec(step(), 1..8),
     ) {
         drive(&mut build(&sources, &steps));
+    }
+}
+
+/// Everything that a profile of the graph holds, where its kernels can be priced, can be read.
+fn assert_profile_is_whole(graph: &Graph, soc: &Soc) {
+    let Ok(lowered) = lower(graph, soc, &Settings::default()) else { return };
+    let forms = [Form { label: "", graph, lowered: &lowered }];
+    let scene = Scene { network: "random", soc, precision: Precision::default() };
+    let Ok(run) = Run::of_subgraphs(&forms, None, scene) else { return };
+    let everything = r#"{"training_trace":"on","hccl":"on","l2":"on","runtime_api":"on"}"#;
+    for file in profile::files(&run, &Options::parse(everything).unwrap(), "20260101000000").unwrap() {
+        let (Some(suffix), Some(content)) = (file.path.extension(), &file.content) else { continue };
+        if suffix == "json" {
+            assert!(serde_json::from_slice::<serde_json::Value>(content).is_ok(), "{}", file.path.display());
+        } else if suffix == "csv" {
+            assert!(csv::Reader::from_reader(content.as_slice()).records().all(|row| row.is_ok()));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_profile_of_anything_is_whole(
+        sources in related_sources(),
+        steps in prop::collection::vec(prop_oneof![plain_step(), step()], 1..6),
+    ) {
+        let mut graph = build(&sources, &steps);
+        if infer(&mut graph).is_ok() {
+            for soc in ["Ascend910B2", "Ascend310P3"] {
+                assert_profile_is_whole(&graph, &Soc::find(soc).unwrap());
+            }
+        }
     }
 }
