@@ -1,5 +1,6 @@
 //! The results folder that option `output` names: everything that there is to know of the last tuning that ended there.
 
+use super::html::page;
 use super::operators::{is_ours, op_tuning};
 use super::summary::summary;
 use super::{Context, Tuned};
@@ -23,7 +24,7 @@ impl Folder {
     /// Fails with [`Error::File`].
     pub fn at(path: &Path) -> Result<Folder> {
         let folder = Folder(path.to_owned());
-        [folder.summary(), folder.report()].iter().try_for_each(|path| check(path))?;
+        [folder.summary(), folder.report(), folder.page()].iter().try_for_each(|path| check(path))?;
         // Whatever its operators are called.
         check(&folder.operators().join("Op_fp16.json"))?;
         Ok(folder)
@@ -37,6 +38,10 @@ impl Folder {
         self.0.join("report.json")
     }
 
+    fn page(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
     fn operators(&self) -> PathBuf {
         self.0.join("op_tuning")
     }
@@ -47,7 +52,21 @@ impl Folder {
     pub fn write(&self, tuned: Tuned<'_>, report: &str, context: &Context) -> Result<()> {
         self.write_operators(tuned, context)?;
         replace(&self.summary(), summary(tuned)?.as_bytes())?;
-        replace(&self.report(), report.as_bytes())
+        let page = page(report, &self.report())?;
+        replace(&self.report(), report.as_bytes())?;
+        replace(&self.page(), page.as_bytes())
+    }
+
+    /// Makes the page again from the report that lies in the folder; answers where it is.
+    ///
+    /// Fails with [`Error::File`] for what is not there, no report, or cannot be written.
+    pub fn draw(&self) -> Result<PathBuf> {
+        let report = input_file::read(&self.report(), MAX_BYTES, "has more than 1 GiB, too many for a report")?;
+        let text = String::from_utf8(report)
+            .map_err(|e| Error::file("read", &self.report(), format!("is not UTF-8 text: {}", e.utf8_error())))?;
+        let path = self.page();
+        replace(&path, page(&text, &self.report())?.as_bytes())?;
+        Ok(path)
     }
 
     /// Writes the files of the operators, and removes those of an earlier tuning that are not replaced.

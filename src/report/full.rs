@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Number of this layout; raised when a field changes its meaning or goes.
-const LAYOUT: u32 = 1;
+pub const LAYOUT: u32 = 1;
 
 /// The report. Times are microseconds, not rounded.
 #[derive(Debug, Serialize)]

@@ -8,6 +8,7 @@ mod figures;
 mod file;
 mod folder;
 mod full;
+mod html;
 mod kernel;
 mod operators;
 mod sgat;

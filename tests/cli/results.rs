@@ -22,6 +22,30 @@ fn a_directory_takes_every_report_and_they_agree() {
     let listed = report["kernels"].as_array().unwrap().iter().filter(|kernel| kernel["op_type"] == "Conv2D");
     assert_eq!(products["kernels"].as_array().unwrap().len(), listed.count());
     assert!(!place.path("work/aoe_workspace").exists());
+    // The page is the report's, whoever makes it.
+    let page = fs::read(out.join("report.html")).unwrap();
+    assert!(answer.stdout.contains(out.join("report.html").to_str().unwrap()), "{answer:#?}");
+    fs::remove_file(out.join("report.html")).unwrap();
+    place.run(&["report", "out"]).expect(0, &[]);
+    assert!(fs::read(out.join("report.html")).unwrap() == page);
+}
+
+#[test]
+fn a_report_that_is_none_is_named_and_the_page_stays() {
+    let place = Place::new();
+    fs::create_dir(place.path("out")).unwrap();
+    place.run(&["report", "out"]).expect(1, &["out/report.json"]);
+    fs::write(place.path("out/report.html"), "as it was").unwrap();
+    for (text, said) in
+        [("", "not a report"), ("{}", "layout"), (r#"{"layout": 99}"#, "99"), (r#"{"layout": 1}"#, "missing field")]
+    {
+        fs::write(place.path("out/report.json"), text).unwrap();
+        place.run(&["report", "out"]).expect(1, &["out/report.json", said]);
+    }
+    fs::write(place.path("out/report.json"), b"\xff").unwrap();
+    place.run(&["report", "out"]).expect(1, &["UTF-8"]);
+    assert_eq!(fs::read_to_string(place.path("out/report.html")).unwrap(), "as it was");
+    place.run(&["report"]).expect(2, &["DIR"]);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
 //! | `summary`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
+//! | `report` | the sub-command `aoe report` |
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `soc` | the sub-command `aoe soc` |
@@ -23,6 +24,7 @@ mod interrupt;
 mod measure;
 mod models;
 mod progress;
+mod report;
 mod search;
 mod settings;
 mod simulate;

@@ -61,6 +61,10 @@ impl Job<'_> {
         }
         self.print(summary.lines());
         self.print([labelled("Result", &result_file.display().to_string())]);
+        let output = self.settings.get("output").filter(|output| session::is_directory(output, Path::new(output)));
+        self.print(
+            output.map(|_| labelled("Report", &result_file.with_file_name("report.html").display().to_string())),
+        );
         if cancelled { Err(Error::Cancelled) } else { Ok(()) }
     }
 

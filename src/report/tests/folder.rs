@@ -29,7 +29,7 @@ fn the_folder_holds_a_summary_the_report_and_a_file_for_each_type_of_operator() 
     let product = MatMul { batch: 4, dtype: crate::graph::DataType::Bfloat16, ..MatMul::new(64, 64, 64) };
     outcome.cases[2].workload = Workload::MatMul(product);
     written(dir.path(), &outcome);
-    assert_eq!(names(dir.path()), ["op_tuning", "report.json", "summary.json"]);
+    assert_eq!(names(dir.path()), ["op_tuning", "report.html", "report.json", "summary.json"]);
     let summary = json(&dir.path().join("summary.json"));
     let expected = json!({
         "performance_improvement": "43.71%",
@@ -79,7 +79,7 @@ fn subgraphs_alone_are_summed_up_by_their_kernels() {
 
 #[test]
 fn what_is_in_the_way_is_named_before_anything_is_written() {
-    for way in ["file", "summary.json/x", "report.json/x"] {
+    for way in ["file", "summary.json/x", "report.json/x", "report.html/x"] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("out");
         if way == "file" {

@@ -1,0 +1,27 @@
+//! `aoe report`: the page of a results folder, made again.
+
+use crate::DONE;
+use crate::arguments::Subcommand;
+use crate::console::Console;
+use aoe::report::Folder;
+use aoe::status::Result;
+use clap::{Arg, ArgMatches, Command};
+use std::path::Path;
+use std::sync::Arc;
+
+/// `aoe report DIR`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run };
+
+fn arguments() -> Command {
+    Command::new("report")
+        .about("Make report.html of a results folder again, from its report.json")
+        .after_help("What lies in a results folder: docs/results.md.")
+        .arg(Arg::new("folder").value_name("DIR").required(true).help("The folder that --output named"))
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+    let folder = matches.get_one::<String>("folder").map_or(".", String::as_str);
+    let page = Folder::at(Path::new(folder))?.draw()?;
+    console.line(&page.display().to_string());
+    Ok(DONE)
+}

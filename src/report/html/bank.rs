@@ -1,0 +1,51 @@
+//! How to run with what was found.
+
+use super::data::Report;
+use maud::{Markup, html};
+
+/// The section.
+pub fn bank(report: &Report) -> Markup {
+    let operators = report.bank.custom.as_str();
+    let soc = report.soc.name();
+    // What the variable names has the SoC's directory in it, and that the bank.
+    let root = operators.strip_suffix(&format!("/{soc}/unified_bank"));
+    let subgraphs = report.subgraphs.as_ref().and_then(|subgraphs| subgraphs.bank.as_ref());
+    html! {
+        section #bank {
+            h2 { "How to use the bank" }
+            @if !report.kernels.is_empty() {
+                p { "The tilings of the operators lie in " code { (operators) } "." }
+                @if let Some(root) = root {
+                    p { "CANN's compiler looks there when it runs for " (soc) " with" }
+                    pre { code { "export TUNE_BANK_PATH=" (quoted(root)) } }
+                    p { "set: compile the model again (" code { "atc" } ", TensorFlow, PyTorch or MindSpore), and it takes the tilings from the bank." }
+                }
+                p {
+                    "CANN reads the files that end in " code { "_runtime_kb.json" } "; those that end in " code { "_aoe_kb.json" }
+                    " hold operators for which CANN has no such form, and only libaoe reads them."
+                }
+            }
+            @if let Some(path) = subgraphs {
+                p { "The fusion scopes and cuts of the subgraphs lie in " code { (path) } "; CANN finds them there, or where option " code { "ge.mdl_bank_path" } " says." }
+            }
+            @if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
+        }
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_path_stays_one_word_of_the_shell() {
+        assert_eq!(quoted("/a/b-c_1.2"), "/a/b-c_1.2");
+        assert_eq!(quoted("/it's $HOME"), r"'/it'\''s $HOME'");
+    }
+}

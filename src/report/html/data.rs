@@ -1,0 +1,231 @@
+//! What the page takes from the full report. Fields are documented in `docs/results.md`.
+
+use super::text::{Line, Name};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// Reads a time, a rate or a size. No tuning gives those that are cut off here, and sums of the others stay numbers.
+fn measure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(deserializer)?.min(1e30);
+    Ok(if value > 1e-12 { value } else { 0.0 })
+}
+
+/// The full report.
+#[derive(Debug, Deserialize)]
+pub struct Report {
+    #[serde(deserialize_with = "measure")]
+    pub after_us: f64,
+    pub backend: Backend,
+    pub bank: Bank,
+    #[serde(deserialize_with = "measure")]
+    pub before_us: f64,
+    pub finished: bool,
+    pub graph: Name,
+    pub improvement: Name,
+    pub kernels: Vec<Kernel>,
+    pub options: BTreeMap<Name, Line>,
+    pub profiles: Option<Profiles>,
+    pub roofs: Option<Roofs>,
+    pub seed: Option<u64>,
+    pub soc: Soc,
+    pub subgraphs: Option<Subgraphs>,
+    pub summary: Counts,
+    pub tuned_model: Option<TunedModel>,
+    #[serde(rename = "tuning_time(s)")]
+    pub tuning_time_s: f64,
+    #[serde(default)]
+    pub unmapped: Vec<Unmapped>,
+    pub version: Name,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Backend {
+    pub detail: Line,
+    pub name: Name,
+    pub note: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Bank {
+    pub custom: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Profiles {
+    pub after: Line,
+    pub before: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct TunedModel {
+    pub air: Line,
+    pub content: Line,
+    pub om: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Unmapped {
+    pub name: Name,
+    pub origin_type: Name,
+}
+
+/// The SoC's name alone, or its description.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Soc {
+    Name(Name),
+    Described(SocFields),
+}
+
+#[derive(Debug, Deserialize)]
+pub struct SocFields {
+    pub name: Name,
+    pub ai_core_cnt: u32,
+    pub vector_core_cnt: u32,
+    pub cube_freq_mhz: f64,
+    pub l2_size: u64,
+    pub hbm_gb_s: f64,
+}
+
+impl Soc {
+    pub fn name(&self) -> &Name {
+        match self {
+            Soc::Name(name) => name,
+            Soc::Described(soc) => &soc.name,
+        }
+    }
+}
+
+/// Rates for one microsecond.
+#[derive(Debug, Deserialize)]
+pub struct Roofs {
+    #[serde(deserialize_with = "measure")]
+    pub cube_16_bit: f64,
+    #[serde(deserialize_with = "measure")]
+    pub cube_8_bit: f64,
+    #[serde(deserialize_with = "measure")]
+    pub l2: f64,
+    #[serde(deserialize_with = "measure")]
+    pub memory: f64,
+    #[serde(deserialize_with = "measure")]
+    pub vector_16_bit: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Counts {
+    #[serde(rename = "repo_add_num")]
+    pub added: u64,
+    #[serde(rename = "repo_reserved_num")]
+    pub reserved: u64,
+    #[serde(rename = "repo_unsatisfied_num")]
+    pub unsatisfied: u64,
+    #[serde(rename = "repo_update_num")]
+    pub updated: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Kernel {
+    #[serde(deserialize_with = "measure")]
+    pub after_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub before_us: f64,
+    pub bound: Option<Name>,
+    pub bound_before: Option<Name>,
+    pub count: u64,
+    pub failed_trials: u64,
+    #[serde(default)]
+    pub improvements: Vec<(f64, f64)>,
+    pub known_trials: u64,
+    pub nodes: Vec<Node>,
+    pub op_type: Name,
+    pub status: Name,
+    pub stop: Option<Name>,
+    pub trials: u64,
+    pub work: Option<Work>,
+    pub workload: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Node {
+    pub name: Name,
+}
+
+/// Of one launch.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Work {
+    #[serde(deserialize_with = "measure")]
+    pub bytes: f64,
+    #[serde(deserialize_with = "measure")]
+    pub cube_operations: f64,
+    #[serde(deserialize_with = "measure")]
+    pub vector_operations: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Subgraphs {
+    pub bank: Option<Line>,
+    pub distinct: Vec<Subgraph>,
+    pub priced_by: Line,
+    pub summary: Counts,
+    pub traffic_after: Traffic,
+    pub traffic_before: Traffic,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Traffic {
+    pub launches: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Subgraph {
+    pub after: Strategy,
+    pub before: Strategy,
+    pub count: u64,
+    #[serde(default)]
+    pub edges: Vec<[u32; 2]>,
+    #[serde(default)]
+    pub names: Vec<String>,
+    pub op_types: Vec<Name>,
+    pub places: Vec<Name>,
+    pub status: Name,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Strategy {
+    pub groups: Vec<Group>,
+    pub launches: u64,
+    #[serde(deserialize_with = "measure")]
+    pub us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Group {
+    pub parts: u64,
+    pub scopes: Vec<Vec<String>>,
+}
+
+impl Kernel {
+    /// Name of the first node, and how many launches there are besides.
+    pub fn label(&self, most: usize) -> String {
+        let name = self.nodes.first().map(|node| node.name.short(most)).unwrap_or_default();
+        if self.count > 1 { format!("{name} ×{}", self.count) } else { name }
+    }
+
+    /// Times of all launches before and after.
+    pub fn total_us(&self) -> [f64; 2] {
+        [self.before_us, self.after_us].map(|us| us * self.count as f64)
+    }
+}
+
+impl Subgraph {
+    /// The node that it begins with.
+    pub fn label(&self, most: usize) -> String {
+        let name = self.places.first().map(|name| name.short(most)).unwrap_or_default();
+        if self.count > 1 { format!("{name} ×{}", self.count) } else { name }
+    }
+
+    /// Times at all places before and after.
+    pub fn total_us(&self) -> [f64; 2] {
+        [self.before.us, self.after.us].map(|us| us * self.count as f64)
+    }
+}

@@ -1,0 +1,48 @@
+//! Before and after, operator by operator, or subgraph by subgraph where only these were tuned.
+
+use super::bars::{Row, table, top};
+use super::data::{Kernel, Report, Subgraph};
+use maud::{Markup, html};
+
+/// Rows of their own.
+const TOP: usize = 24;
+/// Characters of a name.
+const NAME: usize = 44;
+
+/// The section.
+pub fn operators(report: &Report) -> Markup {
+    let subgraphs = report.subgraphs.iter().flat_map(|subgraphs| &subgraphs.distinct);
+    html! {
+        section #operators {
+            h2 { "Operators before and after" }
+            @if !report.kernels.is_empty() {
+                p { "Time of all launches of each operator in one run of the network, the slowest first. Nodes that do the same work are one operator." }
+                (table(["operator", "type"], &top(report.kernels.iter().map(kernel).collect(), TOP, "operators")))
+            } @else if report.subgraphs.is_some() {
+                p { "Only subgraphs were tuned: the time of each at all of its places in one run of the network, the slowest first." }
+                (table(["subgraph, from the node", "kernels"], &top(subgraphs.map(subgraph).collect(), TOP, "subgraphs")))
+            } @else {
+                p .none { "No operator was dealt with." }
+            }
+            @if !report.unmapped.is_empty() {
+                @let named = report.unmapped.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
+                p .note {
+                    "No Ascend operator is known for " (report.unmapped.len()) " nodes; they are priced as data movement: "
+                    (named.collect::<Vec<_>>().join(", "))
+                    @if report.unmapped.len() > 5 { " and others" }
+                    "."
+                }
+            }
+        }
+    }
+}
+
+fn kernel(kernel: &Kernel) -> Row {
+    let title = format!("{}\n{}\n{}", kernel.label(96), kernel.workload, kernel.status);
+    Row { label: kernel.label(NAME), title, note: kernel.op_type.short(20), us: kernel.total_us() }
+}
+
+fn subgraph(subgraph: &Subgraph) -> Row {
+    let title = format!("{}\n{}", subgraph.label(96), subgraph.status);
+    Row { label: subgraph.label(NAME), title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us() }
+}

@@ -1,0 +1,116 @@
+//! The page is the report's and nothing else, whatever names the network has.
+
+use super::*;
+use crate::report::html::page;
+use proptest::prelude::*;
+
+fn page_of(report: &str) -> String {
+    page(report, Path::new("report.json")).unwrap()
+}
+
+/// A page of both jobs in which every name is this.
+fn page_with(name: &str) -> String {
+    let (mut subgraphs, mut operators) = (sgat::subgraphs(true), outcome(true));
+    (subgraphs.graph, operators.graph) = (name.to_owned(), name.to_owned());
+    for case in &mut operators.cases {
+        case.nodes.iter_mut().for_each(|node| (node.name, node.op_type) = (name.to_owned(), name.to_owned()));
+    }
+    for subgraph in &mut subgraphs.subgraphs {
+        subgraph.names = vec![name.to_owned(), format!("{name}2")];
+        subgraph.op_types = vec![name.to_owned(); 2];
+        subgraph.places.iter_mut().for_each(|place| place.first = name.to_owned());
+        subgraph.after.groups[0].scopes = vec![subgraph.names.clone()];
+    }
+    let context = Context { options: [(name.to_owned(), name.to_owned())].into(), ..context(Path::new(name)) };
+    page_of(&full_report(Tuned::Operators(Some(&subgraphs), &operators), &context).unwrap())
+}
+
+/// The tags of a page, text and values of attributes left out.
+fn skeleton(page: &str) -> Vec<String> {
+    let tags = page.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap_or_default().to_owned());
+    tags.collect()
+}
+
+#[test]
+fn the_same_report_gives_the_same_page_with_every_section() {
+    let text = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
+    let page = page_of(&text);
+    assert_eq!(page, page_of(&text));
+    for id in ["headline", "operators", "time", "convergence", "scopes", "roofline", "backend", "bank"] {
+        assert!(page.contains(&format!(" id=\"{id}\"")), "{id}");
+    }
+    assert!(page.contains("43.71%") && page.contains("Predicted, not measured."), "{page}");
+}
+
+#[test]
+fn the_page_fetches_nothing() {
+    let page = page_with("http://example.org/x.js");
+    let policy = r#"content="default-src 'none'; style-src 'unsafe-inline'"#;
+    assert!(page.contains(policy));
+    let links = page.split("href=\"").skip(1).chain(page.split("src=\"").skip(1));
+    assert!(links.into_iter().all(|link| link.starts_with('#')), "only places of the page itself");
+    assert!(
+        !page.contains("<script") && !page.contains("<link") && !page.contains("@import") && !page.contains("url(")
+    );
+}
+
+#[test]
+fn an_interrupted_tuning_says_so_and_an_empty_one_has_its_sections() {
+    let mut begun = outcome(false);
+    let of = |outcome: &OpatOutcome| {
+        page_of(&full_report(Tuned::Operators(None, outcome), &context(Path::new("."))).unwrap())
+    };
+    assert!(of(&begun).contains("was interrupted"));
+    begun.cases.clear();
+    assert!(of(&begun).contains("No operator was dealt with"));
+    let subgraphs = page_of(&full_report(Tuned::Subgraphs(&sgat::subgraphs(true)), &context(Path::new("."))).unwrap());
+    assert!(subgraphs.contains("Only subgraphs were tuned"));
+}
+
+#[test]
+fn a_network_of_thousands_of_operators_and_names_of_a_megabyte_stay_a_page() {
+    let mut many = outcome(true);
+    many.cases = (0..4000).map(|i| case(i, &["node"], 100.0 + i as f64, 50.0, BankStatus::Added)).collect();
+    let page = page_of(&full_report(Tuned::Operators(None, &many), &context(Path::new("."))).unwrap());
+    assert!(page.contains("3976 other operators") && page.len() < 4 << 20, "{} bytes", page.len());
+    assert!(page_with(&"n".repeat(1 << 20)).len() < 1 << 20);
+}
+
+#[test]
+fn numbers_that_no_tuning_gives_are_shown_as_well_as_they_can_be() {
+    let text = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
+    for number in ["0", "-5", "1e308", "1e-308", "-0.0"] {
+        let mut report: Value = serde_json::from_str(&text).unwrap();
+        let number: Value = serde_json::from_str(number).unwrap();
+        for kernel in report["kernels"].as_array_mut().unwrap() {
+            for field in ["before_us", "after_us"] {
+                kernel[field] = number.clone();
+            }
+            kernel["improvements"] = json!([[number, number], [3, 1.0]]);
+            kernel["work"] = json!({"bytes": number, "cube_operations": number, "vector_operations": number});
+        }
+        report["before_us"] = number;
+        let page = page_of(&report.to_string());
+        assert!(!page.contains("NaN") && !page.contains("inf\""), "{page}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_name_becomes_a_part_of_the_page(name in "(?s).{0,12}(</script>|<b|\"|'|&|-->|]]>|<!--|\\x00|\u{202e}|>)?.{0,12}") {
+        let (page, plain) = (page_with(&name), page_with("plain"));
+        prop_assert_eq!(skeleton(&page), skeleton(&plain));
+        let is_shown = |c: char| !c.is_control() || c == '\n';
+        prop_assert!(page.chars().all(is_shown));
+    }
+
+    #[test]
+    fn whatever_is_read_as_a_report_never_panics(text in "\\PC{0,64}", cut in 0usize..4000) {
+        let report = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
+        let cut = (0..=cut.min(report.len())).rev().find(|&at| report.is_char_boundary(at)).unwrap_or(0);
+        let _ = page(&text, Path::new("report.json"));
+        prop_assert!(page(&report[..cut], Path::new("report.json")).is_err());
+    }
+}
