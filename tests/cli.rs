@@ -12,6 +12,8 @@ use tempfile::TempDir;
 mod answer;
 #[path = "cli/formats.rs"]
 mod formats;
+#[path = "cli/gradients.rs"]
+mod gradients;
 #[path = "cli/reload.rs"]
 mod reload;
 #[path = "cli/resnet50.rs"]
@@ -344,7 +346,7 @@ fn what_cannot_be_tuned_is_named_and_nothing_is_called_finished() {
             2,
             &["EG0003", "reload", "aoe_workspace"],
         ),
-        (&["--model", &resnet, "-j", "gdat"], 1, &["not supported"]),
+        (&["--model", &resnet, "-j", "gdat"], 1, &["nothing to tune", "no HcomAllReduce"]),
         (&["--singleop=op.json", "-j", "2"], 1, &["EG0011", "op.json"]),
         (&["--model", &resnet, "-j", "2", "--backend=ascend"], 1, &["EG0012", "ascend"]),
         (&["--model", &resnet, "-j", "2", "--config=none.json"], 1, &["EG0011", "none.json"]),

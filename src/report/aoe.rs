@@ -2,6 +2,7 @@
 //! in which they are written: alphabetically by key.
 
 use super::figures::{improvement, microseconds, milliseconds};
+use super::gdat::Gdat;
 use super::sgat::Sgat;
 use crate::status::{Error, Result};
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
@@ -23,6 +24,12 @@ pub enum Section<'a> {
         /// The operators.
         #[serde(rename = "OPAT")]
         opat: Opat<'a>,
+    },
+    /// `{"GDAT": ..}`
+    Gdat {
+        /// The gradients.
+        #[serde(rename = "GDAT")]
+        gdat: Box<Gdat>,
     },
     /// `{"SGAT": ..}`
     Sgat {

@@ -64,6 +64,12 @@ impl ResultFile {
         &self.timestamp
     }
 
+    /// Another file of the same tuning: this one's path, with `stem` in place of `aoe_result`.
+    pub fn sibling(&self, stem: &str) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        self.path.with_file_name(name.replacen("aoe_result", stem, 1))
+    }
+
     /// Writes the text of the outcome so far, unless writing would take up a tenth of the time; answers
     /// whether it did. A reader finds the old or the new JSON, whole.
     pub fn update(&mut self, text: impl FnOnce() -> Result<String>) -> Result<bool> {

@@ -3,6 +3,7 @@
 
 use super::aoe::{RepoSummary, Section, sections, to_text};
 use super::figures::{improvement, microseconds};
+use super::gdat::{self, Gradients};
 use super::kernel::{Kernel, kernel};
 use super::sgat::{self, Subgraphs};
 use super::{Context, OmWriter, Tuned};
@@ -27,6 +28,8 @@ struct Report<'a> {
     before_us: f64,
     dynamic: Vec<Unmapped<'a>>,
     finished: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradients: Option<Gradients<'a>>,
     graph: &'a str,
     improvement: String,
     kernels: Vec<Kernel<'a>>,
@@ -110,11 +113,14 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
     let mut aoe_result = subgraphs.map_or_else(Vec::new, sgat::sections);
     aoe_result.extend(operators.into_iter().flat_map(sections));
+    aoe_result.extend(tuned.gradients().into_iter().flat_map(gdat::sections));
     let (backend, graph, soc, finished) = match tuned {
+        Tuned::Gradients(g) => (&g.backend, &g.graph, &g.soc, g.finished),
         Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished),
         Tuned::Operators(_, o) => (&o.backend, &o.graph, &o.soc, o.finished),
     };
-    let unmapped = operators.map(|o| &o.unmapped).or(subgraphs.map(|s| &s.unmapped)).into_iter().flatten();
+    let unmapped = operators.map(|o| &o.unmapped).or(subgraphs.map(|s| &s.unmapped));
+    let unmapped = unmapped.or(tuned.gradients().map(|g| &g.unmapped)).into_iter().flatten();
     to_text(&Report {
         after_us,
         aoe_result,
@@ -131,6 +137,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         before_us,
         dynamic: context.dynamic.iter().map(Unmapped::of).collect(),
         finished,
+        gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),
         graph,
         improvement: improvement(before_us, after_us),
         kernels: operators.into_iter().flat_map(|o| &o.cases).map(|case| kernel(case, context.soc.as_ref())).collect(),
@@ -144,7 +151,11 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         seed: operators.map(|o| o.seed),
         soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),
         subgraphs: subgraphs.map(|s| Subgraphs::of(s, context.subgraph_bank.as_deref())),
-        summary: operators.map(RepoSummary::of).or(subgraphs.map(sgat::summary)).unwrap_or_default(),
+        summary: operators
+            .map(RepoSummary::of)
+            .or(subgraphs.map(sgat::summary))
+            .or(tuned.gradients().map(gdat::summary))
+            .unwrap_or_default(),
         tuned_model: context.tuned_model.as_ref().map(|files| Files {
             air: files.air.to_string_lossy(),
             content: files.content(),

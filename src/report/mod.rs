@@ -1,6 +1,6 @@
 //! The result files, from the outcome types of `tune`.
 //!
-//! [`ResultFile`] is CANN's `aoe_result_opat_*.json` or `aoe_result_sgat_*.json`, written live; [`full_report`] is ours and says
+//! [`ResultFile`] is CANN's `aoe_result_opat_*.json` or `aoe_result_sgat_*.json`, or our `aoe_result_gdat_*.json`, written live; [`full_report`] is ours and says
 //! everything. [`Folder`] is the results folder that option `output` names. `docs/results.md` describes the fields of all.
 
 mod aoe;
@@ -8,6 +8,8 @@ mod figures;
 mod file;
 mod folder;
 mod full;
+mod gdat;
+mod gdat_timeline;
 mod html;
 mod kernel;
 mod operators;
@@ -22,6 +24,8 @@ pub use figures::improvement;
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;
+pub use gdat::gdat_result;
+pub use gdat_timeline::gdat_timeline;
 pub use sgat::sgat_result;
 pub use tuned::Tuned;
 
@@ -47,6 +51,10 @@ pub struct Context {
     pub subgraph_bank: Option<PathBuf>,
     /// Nodes that were left out because only a run tells the sizes of what they read or write.
     pub dynamic: Vec<SkippedKernel>,
+    /// The timeline of the gradients, once it is written.
+    pub timeline: Option<PathBuf>,
+    /// CANN's summary of the gradients, once it is written.
+    pub gradient_summary: Option<PathBuf>,
     /// The files of the tuned model, once they are written.
     pub tuned_model: Option<TunedModel>,
     /// Where the profiles before and after lie, once they are written.
@@ -99,6 +107,8 @@ impl Context {
             soc: None,
             subgraph_bank: None,
             dynamic: Vec::new(),
+            timeline: None,
+            gradient_summary: None,
             tuned_model: None,
             profiles: None,
             options: BTreeMap::new(),

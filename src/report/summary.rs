@@ -42,6 +42,8 @@ pub fn summary(tuned: Tuned<'_>) -> Result<String> {
     let items: Vec<Item<'_>> = match tuned {
         Tuned::Operators(_, outcome) => outcome.cases.iter().map(Item::from).collect(),
         Tuned::Subgraphs(outcome) => outcome.subgraphs.iter().map(Item::from).collect(),
+        // No operator is tuned.
+        Tuned::Gradients(_) => Vec::new(),
     };
     let mut better: Vec<&Item<'_>> = items.iter().filter(|item| item.is_better).collect();
     better.sort_by(|a, b| (b.before_us / b.after_us).total_cmp(&(a.before_us / a.after_us)));

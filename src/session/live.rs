@@ -6,8 +6,11 @@ use super::settings::Settings;
 use super::state::{Flow, ProgressFn, Session};
 use super::tuned_model::{self, Compilation};
 use crate::graph::Graph;
-use crate::report::{Context, ResultFile, Tuned, full_report, opat_result, sgat_result};
+use crate::output_file;
+use crate::report::{Context, ResultFile, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result};
 use crate::status::{Error, Result};
+use crate::tune::gdat::recording::summary_text;
+use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
 use crate::tune::{Observer, OpatOutcome, Progress, Variant};
 
@@ -101,6 +104,26 @@ impl<'a> Live<'a> {
         self.context.folder.as_ref().map_or(Ok(()), |folder| folder.write(tuned, report, &self.context))
     }
 
+    /// Writes CANN's summary of the gradients of a graph.
+    pub fn write_gradient_summary(&mut self, found: &Splits, graph: &str) -> Result<()> {
+        let path = self.context.work_path.join("gradient_summary.csv");
+        output_file::replace(&path, summary_text(&found.training.gradients, graph)?.as_bytes())?;
+        self.context.gradient_summary = Some(path);
+        Ok(())
+    }
+
+    /// Publishes the last state of gradient tuning, finished or not, and the timeline of what was found.
+    pub fn finish_gradients(&mut self, outcome: &GdatOutcome) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)?;
+        if let Some(found) = &outcome.found {
+            let path = self.file.sibling("aoe_timeline");
+            output_file::replace(&path, gdat_timeline(found, outcome.contention)?.as_bytes())?;
+            self.context.timeline = Some(path);
+        }
+        let report = self.end(Tuned::Gradients(outcome), || gdat_result(outcome))?;
+        self.write_folder(Tuned::Gradients(outcome), &report)
+    }
+
     /// Gives the session what the file now says, and more.
     fn tell(&self, tuned: Tuned<'_>) -> Result<()> {
         self.give(full_report(tuned, &self.context)?);
@@ -133,6 +156,16 @@ impl Observer for Live<'_> {
         let published = self.file.update(|| opat_result(outcome)).and_then(|written| {
             if written { self.tell(Tuned::Operators(self.subgraphs.as_ref(), outcome)) } else { Ok(()) }
         });
+        self.follow(published, progress);
+    }
+}
+
+impl Observer<GdatOutcome> for Live<'_> {
+    fn progress(&mut self, progress: &Progress, outcome: &GdatOutcome) {
+        let published = self
+            .file
+            .update(|| gdat_result(outcome))
+            .and_then(|written| if written { self.tell(Tuned::Gradients(outcome)) } else { Ok(()) });
         self.follow(published, progress);
     }
 }

@@ -8,6 +8,7 @@ pub mod banks;
 pub mod base;
 mod config;
 pub mod environment;
+mod gradients;
 pub mod inputs;
 mod library;
 mod live;

@@ -5,6 +5,7 @@
 
 use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
+use super::gradients::Recorded;
 use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
 use super::profiling;
@@ -15,6 +16,7 @@ use crate::lower::Precision;
 use crate::profile;
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
+use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
 use crate::tune::sgat::SgatSettings;
 use crate::tune::{OpFilter, OpatSettings};
 use std::path::{Path, PathBuf};
@@ -74,6 +76,10 @@ pub struct Settings {
     pub dear_trials: usize,
     /// Settings of the subgraph tuning.
     pub sgat: SgatSettings,
+    /// Settings of the gradient tuning.
+    pub gdat: GdatSettings,
+    /// The recording whose gradients are tuned, in place of a graph's.
+    pub recorded: Option<Recorded>,
     /// The directory of an interrupted subgraph tuning to go on from, or `newest`.
     pub reload: Option<PathBuf>,
     /// `ge.mdl_bank_path`.
@@ -156,9 +162,10 @@ impl Settings {
         let merged = layers.merged();
         let (work_path, output) = places(&layers, &ini, environment);
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
+        let job = job_type(&layers)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
         Ok(Settings {
-            job: job_type(&layers)?,
+            job,
             backend: layers.get("backend").unwrap_or("auto").parse()?,
             soc: layers.get("soc_version").map(str::to_owned),
             soc_set: soc_set.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect(),
@@ -171,6 +178,13 @@ impl Settings {
                 parallel: opat.parallel,
                 deadline: opat.deadline,
             },
+            gdat: GdatSettings {
+                cluster: path("cluster").map_or_else(|| Ok(Cluster::default()), |path| Cluster::read(&path))?,
+                most_segments: layers.number("max_segments").map_or(MOST_SEGMENTS, |n| n as usize),
+                repeat_tune: opat.repeat_tune,
+                deadline: opat.deadline,
+            },
+            recorded: recorded(&layers, job, &path)?,
             opat,
             dear_trials: trials(&layers, &ops)[1] as usize,
             reload: layers.get("reload").map(|job| match job {
@@ -240,6 +254,20 @@ fn job_type(layers: &Layers<'_>) -> Result<JobType> {
         Error::option("job_type", "is mandatory: 1 tunes subgraphs, 2 operators, 1,2 both, 4 gradients")
     })?;
     JobType::parse(text).ok_or_else(|| Error::option("job_type", format!("`{text}` is not a job type")))
+}
+
+/// The recording that the options name; only gradient tuning has a use for one.
+fn recorded(layers: &Layers<'_>, job: JobType, path: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Option<Recorded>> {
+    let ours = ["cluster", "max_segments", "gradient_summary", "gradient_profile"];
+    if let Some(key) = ours.into_iter().find(|key| job != JobType::Gdat && layers.is_set(key)) {
+        return Err(Error::option(key, "belongs to gradient tuning (job_type 4)"));
+    }
+    match (path("gradient_summary"), path("gradient_profile")) {
+        (None, None) => Ok(None),
+        (Some(summary), Some(profile)) => Ok(Some(Recorded { summary, profile })),
+        (Some(_), None) => Err(Error::option("gradient_summary", "needs the times of gradient_profile with it")),
+        (None, Some(_)) => Err(Error::option("gradient_profile", "needs the sizes of gradient_summary with it")),
+    }
 }
 
 /// The selected operators: `tune_ops_file`, else the configuration file clients send.

@@ -9,6 +9,7 @@ use crate::frontend::air::tuned::{
 use crate::graph::{Attr, Format, Graph, Node, NodeId};
 use crate::lower::{self, FUSED_NODES, Lowered, device_formats};
 use crate::soc::Soc;
+use crate::tune::gdat::{BY_ID, FUSION, FUSION_ID, Found};
 use crate::tune::sgat::Mark;
 use crate::tune::{OpatOutcome, Variant};
 
@@ -76,6 +77,20 @@ pub fn set_tilings(graph: &mut Graph, outcome: &OpatOutcome) {
         let Ok(tiling) = serde_json::to_string(&case.after) else { continue };
         for node in case.nodes.iter().filter(|node| node.variant == 0) {
             graph.node_mut(node.id).attrs.set(TILING, Attr::Str(tiling.clone()));
+        }
+    }
+}
+
+/// Says of each exchange of a gradient which others it is fused with, so that GE does that whatever its bank says. Numbers
+/// that the graph uses already stay as they are.
+pub fn set_segments(graph: &mut Graph, found: &Found) {
+    let used = graph.iter().filter_map(|(_, node)| node.attrs.int(FUSION_ID)).max().unwrap_or(0).max(0);
+    for (id, segment) in (used.saturating_add(1)..).zip(&found.after.plan.segments) {
+        for gradient in &found.training.gradients[segment.gradients.clone()] {
+            let Some(node) = graph.find(&gradient.all_reduce) else { continue };
+            let attrs = &mut graph.node_mut(node).attrs;
+            attrs.set(FUSION, Attr::Int(BY_ID));
+            attrs.set(FUSION_ID, Attr::Int(id));
         }
     }
 }

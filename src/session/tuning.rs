@@ -53,17 +53,9 @@ impl Session {
             logging::set_level(Some(level));
         }
         if settings.job == JobType::Gdat {
-            return Err(Error::UnsupportedOption {
-                option: "job_type=gdat".into(),
-                reason: "subgraphs (job type 1) and operators (2) are what it can tune".into(),
-            });
+            return self.tune_gradients(&settings, progress);
         }
-        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
-            reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
-        })?;
-        if !settings.model.out_nodes.is_empty() {
-            frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
-        }
+        let graph = self.stated_graph(&settings)?;
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         // Who did not ask for the simulator hears that it stands in for a device.
@@ -119,6 +111,17 @@ impl Session {
         state.map_or(Ok(()), |state| state.clear())
     }
 
+    /// The graph that was given, cut off where the options say so.
+    pub(super) fn stated_graph(&self, settings: &Settings) -> Result<Arc<Graph>> {
+        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
+            reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
+        })?;
+        if !settings.model.out_nodes.is_empty() {
+            frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
+        }
+        Ok(graph)
+    }
+
     /// Tunes the operators of the variants.
     fn tune_operators(
         &self,
@@ -160,7 +163,7 @@ impl Session {
     /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
     /// leaves the bank and the report; a model would look whole. Profiles that could not be written are told of
     /// last: what was found is worth more.
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         (tuned, profiled): (Graph, Result<()>),
         finished: bool,
@@ -180,7 +183,7 @@ impl Session {
     }
 
     /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
-    fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<ModelOptions> {
+    pub(super) fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<ModelOptions> {
         let mut options = settings.model.clone();
         let given = self.given();
         let names: Vec<_> = graph.inputs().map(|(_, node)| node.name.clone()).collect();
@@ -217,7 +220,7 @@ impl Session {
         Ok(paths)
     }
 
-    fn open_backend(&self, settings: &Settings) -> Result<Opened> {
+    pub(super) fn open_backend(&self, settings: &Settings) -> Result<Opened> {
         let environment = &self.instance.environment;
         let request = Request {
             choice: settings.backend.clone(),

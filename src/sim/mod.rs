@@ -4,7 +4,7 @@
 //! A workload is prepared once ([`Model::new`]); pricing a schedule is then closed-form arithmetic
 //! without allocation. [`constants`] lists every number that is neither the workload's nor the SoC's.
 
-mod collective;
+pub mod collective;
 pub mod constants;
 mod counts;
 mod cube;

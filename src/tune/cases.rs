@@ -49,14 +49,16 @@ pub struct Variant {
 
 /// Operators of all variants that have no Ascend type.
 pub fn unmapped(variants: &[Variant]) -> Vec<SkippedKernel> {
-    let of = |variant: &Variant| -> Vec<SkippedKernel> {
-        let named = |&id: &crate::graph::NodeId| {
-            let node = variant.graph.node(id);
-            SkippedKernel { name: format!("{}{}", node.name, variant.label), origin_type: node.origin_type.clone() }
-        };
-        variant.lowered.unmapped.iter().map(named).collect()
+    variants.iter().flat_map(|variant| unmapped_of(&variant.graph, &variant.lowered, &variant.label)).collect()
+}
+
+/// Operators of one graph that have no Ascend type; the label is added to their names.
+pub fn unmapped_of(graph: &Graph, lowered: &Lowered, label: &str) -> Vec<SkippedKernel> {
+    let named = |&id: &crate::graph::NodeId| {
+        let node = graph.node(id);
+        SkippedKernel { name: format!("{}{label}", node.name), origin_type: node.origin_type.clone() }
     };
-    variants.iter().flat_map(of).collect()
+    lowered.unmapped.iter().map(named).collect()
 }
 
 /// Groups the kernels of all variants by workload, in the order in which the workloads first occur.

@@ -5,6 +5,7 @@ mod cases;
 mod confirm;
 mod earlier;
 pub mod evaluate;
+pub mod gdat;
 mod opat;
 pub mod outcome;
 mod recordable;

@@ -3,12 +3,14 @@
 
 mod file;
 mod hash;
+mod store;
 
 #[cfg(test)]
 mod tests;
 
 pub use file::{Bank, Gradients, PLACEHOLDER};
 pub use hash::{model_hash, string_hash};
+pub use store::GradientBank;
 
 use super::form;
 use crate::soc::Soc;

@@ -92,8 +92,8 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")
         .override_usage(
-            "aoe --model=FILE [--job_type=1|2] [OPTIONS]\n       \
-             aoe --model_path=DIR [--job_type=1|2] [OPTIONS]\n       \
+            "aoe --model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
+             aoe --model_path=DIR [--job_type=1|2|4] [OPTIONS]\n       \
              aoe COMMAND",
         )
         .after_help(

@@ -7,7 +7,7 @@
 //! | `tune`, `models` | the main job, and the model files it is for |
 //! | `interrupt` | Ctrl-C: stop, save, then end |
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
-//! | `summary`, `table` | the text after a tuning |
+//! | `summary`, `gradients`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `report` | the sub-command `aoe report` |
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
@@ -20,6 +20,7 @@ mod arguments;
 mod bank;
 mod config;
 mod console;
+mod gradients;
 mod interrupt;
 mod measure;
 mod models;

@@ -13,6 +13,8 @@ pub enum Models {
     One(PathBuf),
     /// The operators of `--singleop`.
     SingleOps(PathBuf),
+    /// None: the gradients that were recorded, `--gradient_summary` and `--gradient_profile`.
+    Recording,
     /// Those of `--model_path`, by name, and the other files that lie there.
     Directory {
         /// Never empty.
@@ -37,6 +39,13 @@ impl Models {
         if settings.get("weight").is_some() && settings.get("model").is_none() {
             return misused("--weight belongs to the Caffe net of --model");
         }
+        let is_recording = ["gradient_summary", "gradient_profile"].iter().any(|key| settings.get(key).is_some());
+        if is_recording {
+            return match ["model", "model_path", "singleop"].iter().find(|key| settings.get(key).is_some()) {
+                Some(key) => misused(&format!("a recording of gradients and --{key} exclude each other")),
+                None => Ok(Models::Recording),
+            };
+        }
         match (settings.get("model"), settings.get("model_path"), settings.get("singleop")) {
             (Some(model), None, None) => Ok(Models::One(model.into())),
             (None, None, Some(file)) => Ok(Models::SingleOps(file.into())),
@@ -48,7 +57,9 @@ impl Models {
                 }
                 read_directory(Path::new(directory))
             }
-            (None, None, None) => misused("no model: give --model=FILE, --model_path=DIR or --singleop=FILE"),
+            (None, None, None) => {
+                misused("no model: give --model=FILE, --model_path=DIR or --singleop=FILE, or a recording of gradients")
+            }
             _ => misused("--model, --model_path and --singleop exclude each other"),
         }
     }

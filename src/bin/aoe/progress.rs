@@ -34,7 +34,10 @@ impl Meter {
 
     /// Shows how far the tuning is.
     pub fn update(&mut self, progress: &Progress) {
+        // Of gradients nothing is known until every kernel is measured.
+        let is_known = progress.baseline_us > 0.0;
         let network = format!("{:.3} -> {:.3} ms", progress.baseline_us / 1e3, progress.network_us / 1e3);
+        let network = if is_known { network } else { String::new() };
         match &self.bar {
             Some(bar) => {
                 bar.set_length(progress.total as u64);
@@ -51,7 +54,7 @@ impl Meter {
         if done == 0 {
             self.console.notice("INFO", &format!("{}: {total} distinct {unit}", self.model));
         } else if quarters > self.quarters && done < total {
-            self.console.notice("INFO", &format!("{}: {done} of {total} {unit}, {network}", self.model));
+            self.console.notice("INFO", format!("{}: {done} of {total} {unit} {network}", self.model).trim_end());
         }
         self.quarters = quarters;
     }

@@ -1,5 +1,6 @@
 //! The text after a tuning: who measured, the network's time, its slowest operators, where the files lie.
 
+use crate::gradients::Gradients;
 use crate::table::{Align, middle_cut, table};
 use aoe::report::improvement;
 use aoe::status::{Error, Result};
@@ -26,6 +27,7 @@ pub struct Summary {
     pub after_us: f64,
     kernels: Vec<Kernel>,
     finished: bool,
+    gradients: Option<Gradients>,
     subgraphs: Option<Subgraphs>,
     #[serde(rename = "summary")]
     counts: Counts,
@@ -192,6 +194,7 @@ impl Summary {
             labelled("Network", &self.network()),
         ];
         lines.extend(self.subgraphs.iter().filter(|found| found.counts.total > 0).flat_map(Subgraphs::lines));
+        lines.extend(self.gradients.iter().flat_map(Gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
             lines.push(String::new());

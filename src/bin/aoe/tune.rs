@@ -25,12 +25,14 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let interrupt = Interrupt::listen(console)?;
     session::logging::set_sink(Some(console::log_sink(console)));
     // CANN's command line wants a job type; without one there is no reason to leave a job out.
-    let both = settings.get("job_type").is_none().then_some(("job_type", "1,2"));
-    session::initialize(settings.for_library().chain(both))?;
+    let default = if models == Models::Recording { "4" } else { "1,2" };
+    let default = settings.get("job_type").is_none().then_some(("job_type", default));
+    session::initialize(settings.for_library().chain(default))?;
     let job = Job { settings, console, interrupt: Arc::clone(&interrupt) };
     let outcome = match &models {
-        Models::One(model) => job.tune_one(model, None),
-        Models::SingleOps(file) => job.tune_one(file, Some(Framework::SingleOp)),
+        Models::One(model) => job.report(job.tune(model, None, None)?),
+        Models::SingleOps(file) => job.report(job.tune(file, Some(Framework::SingleOp), None)?),
+        Models::Recording => job.report(job.tune_graph(None, None)?),
         Models::Directory { models, others } => job.tune_all(models, others),
     };
     outcome.and(session::finalize()).and_then(|()| interrupt.over())
@@ -51,9 +53,9 @@ struct Tuned {
 }
 
 impl Job<'_> {
-    /// `--model` and `--singleop`: CANN's two lines, then the summary.
-    fn tune_one(&self, model: &Path, framework: Option<Framework>) -> Result<()> {
-        let Tuned { summary, result_file, cancelled } = self.tune(model, framework, None)?;
+    /// `--model`, `--singleop` and recordings: CANN's two lines, then the summary.
+    fn report(&self, tuned: Tuned) -> Result<()> {
+        let Tuned { summary, result_file, cancelled } = tuned;
         if !cancelled {
             let (task, gain) = (&summary.graph, summary.improvement());
             self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
@@ -131,25 +133,32 @@ impl Job<'_> {
         if let Some(stem) = model.file_stem() {
             graph.name = stem.to_string_lossy().into_owned();
         }
+        self.tune_graph(Some(graph), folder)
+    }
+
+    /// Tunes a graph, or what the options name in place of one, in a session of its own.
+    fn tune_graph(&self, graph: Option<Graph>, folder: Option<&str>) -> Result<Tuned> {
+        self.interrupt.check()?;
         let handle = session::create()?;
         let session = session::session(handle)?;
         let stopped = Arc::clone(&session);
         self.interrupt.on_arrival(Some(Box::new(move || stopped.cancel())));
-        let outcome = self.tune_graph(&session, graph, folder);
+        let outcome = self.tune_in(&session, graph, folder);
         self.interrupt.on_arrival(None);
         session::destroy(handle)?;
         outcome
     }
 
-    fn tune_graph(&self, session: &Session, graph: Graph, folder: Option<&str>) -> Result<Tuned> {
-        let mut meter = Meter::new(self.console, self.settings, &graph.name);
+    fn tune_in(&self, session: &Session, graph: Option<Graph>, folder: Option<&str>) -> Result<Tuned> {
+        let name = graph.as_ref().map_or("gradients", |graph| &graph.name);
+        let mut meter = Meter::new(self.console, self.settings, name);
         let interrupt = Arc::clone(&self.interrupt);
         session.set_progress(Some(Box::new(move |progress| {
             meter.update(progress);
             // An interrupt before the tuning began could not cancel it.
             if interrupt.came() { Flow::Cancel } else { Flow::Continue }
         })))?;
-        session.set_graph(Some(graph))?;
+        session.set_graph(graph)?;
         let outcome = session.tune(folder.map(|folder| ("output", folder)));
         session.set_progress(None)?;
         let cancelled = matches!(outcome, Err(Error::Cancelled));

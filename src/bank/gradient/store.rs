@@ -1,0 +1,74 @@
+//! The gradient banks of a SoC as a tuner uses them: looked up in several, written to one.
+
+use super::{Bank, Gradients, file_name};
+use crate::bank::transaction::check_writable;
+use crate::bank::{BankPaths, Disk, load, update};
+use crate::output_file::directory_of;
+use crate::soc::Soc;
+use crate::status::Result;
+use std::path::{Path, PathBuf};
+
+/// The gradient banks of one SoC.
+#[derive(Debug)]
+pub struct GradientBank {
+    file: PathBuf,
+    /// The nearest first.
+    banks: Vec<Bank>,
+}
+
+impl GradientBank {
+    /// Reads the banks of these directories. Never fails: what cannot be used is a warning in the log.
+    pub fn open(paths: &BankPaths, soc: &Soc) -> GradientBank {
+        let name = file_name(soc);
+        let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(&name));
+        GradientBank { file: paths.custom.join(&name), banks: files.filter_map(|file| read(&file)).collect() }
+    }
+
+    /// Where entries are written.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where entries could not be written.
+    pub fn check_writable(&self) -> Result<()> {
+        check_writable(&Disk, directory_of(&self.file), [self.file.clone()])
+    }
+
+    /// What is known of a network that has been profiled. What was recorded since the bank was opened is not looked at.
+    pub fn get(&self, hash: u64) -> Option<&Gradients> {
+        self.banks.iter().find_map(|bank| bank.get(hash))
+    }
+
+    /// Records the gradients of a network durably, in the file as it is at this moment. With `fills`, what waits to be
+    /// profiled gets them, as CANN's tuner does, and the network itself only where nothing waits.
+    pub fn record(&self, hash: u64, gradients: &Gradients, fills: bool) -> Result<()> {
+        let edit = |bank: &mut Bank| {
+            if !fills || bank.fill(gradients) == 0 {
+                bank.put(hash, gradients.clone());
+            }
+            Ok(())
+        };
+        let updated = update(&Disk, &self.file, Bank::parse, edit)?;
+        updated.warnings.iter().for_each(|text| log::warn!("{text}"));
+        Ok(())
+    }
+}
+
+/// The bank in a file; `None` where there is none or it cannot be read.
+fn read(file: &Path) -> Option<Bank> {
+    if !file.exists() {
+        return None;
+    }
+    match load(&Disk, file, Bank::parse) {
+        Ok((bank, warnings)) => {
+            for text in warnings {
+                log::warn!("{text}");
+            }
+            Some(bank)
+        }
+        Err(error) => {
+            log::warn!("{error}");
+            None
+        }
+    }
+}

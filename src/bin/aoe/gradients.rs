@@ -1,0 +1,161 @@
+//! The text after gradient tuning: the splits beside each other, the list for hccl, and how it scales.
+
+use crate::summary::labelled;
+use crate::table::{Align, table};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// What became of the gradients, as the session's report has it.
+#[derive(Debug, Default, Deserialize)]
+pub struct Gradients {
+    cluster: Cluster,
+    #[serde(default)]
+    equal: Vec<Equal>,
+    gradient_summary: Option<PathBuf>,
+    #[serde(default)]
+    scaling: Vec<Scale>,
+    split_after: Option<Split>,
+    split_before: Option<Split>,
+    split_from_bank: Option<Split>,
+    status: Option<String>,
+    #[serde(default)]
+    tensors: Vec<Tensor>,
+    timeline: Option<PathBuf>,
+    #[serde(default)]
+    unmeasured: Vec<Unmeasured>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Cluster {
+    devices_per_node: u64,
+    nodes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Equal {
+    end_us: f64,
+    segments: usize,
+    trailing_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Scale {
+    after_us: f64,
+    before_us: f64,
+    by_idx: Vec<usize>,
+    devices: u64,
+    nodes: u64,
+    trailing_after_us: f64,
+    trailing_before_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Split {
+    by_idx: Vec<usize>,
+    by_size: Vec<f64>,
+    end_us: f64,
+    trailing_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Tensor {
+    bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Unmeasured {
+    workload: String,
+    reason: String,
+}
+
+impl Gradients {
+    /// The lines to print.
+    pub fn lines(&self) -> Vec<String> {
+        let megabytes = self.tensors.iter().map(|tensor| tensor.bytes as f64).sum::<f64>() / 1e6;
+        let Cluster { devices_per_node, nodes } = self.cluster;
+        let on = format!("{} devices ({nodes} x {devices_per_node})", devices_per_node * nodes);
+        let mut lines = vec![labelled("Gradients", &format!("{}, {megabytes:.1} MB, on {on}", self.tensors.len()))];
+        if let Some(one) = self.unmeasured.first() {
+            let count = self.unmeasured.len();
+            let first = format!("{} ({})", one.workload, one.reason);
+            lines.push(labelled("", &format!("{count} kernels priced by the simulator, the first {first}")));
+        }
+        if let Some(after) = &self.split_after {
+            lines.push(String::new());
+            lines.extend(self.splits());
+            lines.push(String::new());
+            lines.push(labelled("By index", &format!("set_split_strategy_by_idx({:?})", after.by_idx)));
+            lines.push(labelled("By size", &format!("set_split_strategy_by_size({:?})", after.by_size)));
+            lines.push(String::new());
+            lines.extend(self.scales());
+            lines.push(String::new());
+        }
+        if let Some(status) = &self.status {
+            let told = match status.as_str() {
+                "reserved" => "times and sizes stay as the bank has them (REPEAT_TUNE=True replaces them)",
+                _ => "times and sizes recorded",
+            };
+            lines.push(labelled("", told));
+        }
+        let files = [("Summary", &self.gradient_summary), ("Timeline", &self.timeline)];
+        let files = files.into_iter().filter_map(|(label, path)| Some((label, path.as_ref()?)));
+        lines.extend(files.map(|(label, path)| labelled(label, &path.display().to_string())));
+        lines
+    }
+
+    /// What each split comes to.
+    fn splits(&self) -> Vec<String> {
+        let row = |name: &str, segments: usize, end_us: f64, trailing_us: f64| {
+            [name.to_owned(), segments.to_string(), ms(trailing_us), ms(end_us)]
+        };
+        let named = [
+            ("hccl's default", &self.split_before),
+            ("CANN's from the bank", &self.split_from_bank),
+            ("the best", &self.split_after),
+        ];
+        let known = named.iter().filter_map(|(name, split)| Some((name, split.as_ref()?)));
+        let mut rows: Vec<_> =
+            known.map(|(name, split)| row(name, split.by_idx.len(), split.end_us, split.trailing_us)).collect();
+        let best = self.equal.iter().min_by(|a, b| a.end_us.total_cmp(&b.end_us));
+        if let Some(equal) = best {
+            let place = rows.len().saturating_sub(1);
+            rows.insert(place, row("best of equal ones", equal.segments, equal.end_us, equal.trailing_us));
+        }
+        let columns = [
+            ("Split", Align::Left),
+            ("segments", Align::Right),
+            ("trailing ms", Align::Right),
+            ("step ms", Align::Right),
+        ];
+        table(columns, &rows)
+    }
+
+    /// The same gradients on other numbers of devices.
+    fn scales(&self) -> Vec<String> {
+        let row = |scale: &Scale| {
+            [
+                scale.devices.to_string(),
+                scale.nodes.to_string(),
+                scale.by_idx.len().to_string(),
+                ms(scale.trailing_before_us),
+                ms(scale.trailing_after_us),
+                ms(scale.before_us),
+                ms(scale.after_us),
+            ]
+        };
+        let columns = [
+            ("Devices", Align::Right),
+            ("nodes", Align::Right),
+            ("segments", Align::Right),
+            ("trailing before", Align::Right),
+            ("after", Align::Right),
+            ("step before", Align::Right),
+            ("after ms", Align::Right),
+        ];
+        table(columns, &self.scaling.iter().map(row).collect::<Vec<_>>())
+    }
+}
+
+fn ms(us: f64) -> String {
+    format!("{:.3}", us / 1e3)
+}

@@ -1,0 +1,119 @@
+//! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
+
+use super::live::Live;
+use super::settings::Settings;
+use super::state::{ProgressFn, Session};
+use super::subgraphs::lowering;
+use super::tuned_graph::{TunedGraph, set_segments};
+use super::tuned_model;
+use crate::backend::{Choice, Description, Opened};
+use crate::bank::BankPaths;
+use crate::bank::gradient::GradientBank;
+use crate::frontend::{self, ModelOptions};
+use crate::graph::infer;
+use crate::lower::lower;
+use crate::report::{Context, Folder};
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::tune::gdat::{GdatJob, Source, gdat, recording};
+use std::path::PathBuf;
+
+/// The two files of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// What CANN's graph compiler says of the gradients.
+    pub summary: PathBuf,
+    /// The tasks of several runs.
+    pub profile: PathBuf,
+}
+
+impl Session {
+    /// Tunes the gradients of the session's graph, or of a recording.
+    pub(super) fn tune_gradients(&self, settings: &Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
+        if settings.profiling.is_some() {
+            let reason = "must be off while gradients are tuned, as with CANN; a timeline is written anyway";
+            return Err(Error::option("profiling_mode", reason));
+        }
+        match &settings.recorded {
+            Some(recorded) => self.tune_recording(settings, recorded, progress),
+            None => self.tune_training_graph(settings, progress),
+        }
+    }
+
+    fn tune_training_graph(&self, settings: &Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
+        let graph = self.stated_graph(settings)?;
+        let gear = match settings.gears.as_slice() {
+            [] => None,
+            [one] => Some(one.clone()),
+            _ => {
+                let reason = "gradients are tuned for one shape of the graph; name one gear, or none";
+                return Err(Error::option("dynamic_batch_size", reason));
+            }
+        };
+        let Opened { backend, note } = self.open_backend(settings)?;
+        let inputs = self.input_options(settings, &graph)?;
+        let mut graph = (*graph).clone();
+        frontend::bind_inputs(&mut graph, &ModelOptions { gear, ..inputs })?;
+        infer::infer(&mut graph)?;
+        infer::require_static(&graph)?;
+        let lowered = lower(&graph, backend.soc(), &lowering(settings))?;
+        let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
+        let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
+        let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
+        let mut live = Live::new(self, context, "gdat", progress)?;
+        let outcome = gdat(&job, &mut live)?;
+        let mut tuned = TunedGraph::new(graph.clone(), backend.soc()).with(&[]);
+        if let Some(found) = &outcome.found {
+            set_segments(&mut tuned, found);
+            live.write_gradient_summary(found, &graph.name)?;
+        }
+        self.conclude((tuned, Ok(())), outcome.finished, settings, &mut live, |live| live.finish_gradients(&outcome))
+    }
+
+    fn tune_recording(
+        &self,
+        settings: &Settings,
+        recorded: &Recorded,
+        progress: Option<&mut ProgressFn>,
+    ) -> Result<()> {
+        let (model, training) = recording::read(&recorded.summary, &recorded.profile)?;
+        // Nothing is measured: no device is needed to know the SoC.
+        let simulated = Settings { backend: Choice::Simulator, ..settings.clone() };
+        let Opened { backend, .. } = self.open_backend(&simulated)?;
+        let soc = backend.soc();
+        let detail = format!("{}, {}", recorded.summary.display(), recorded.profile.display());
+        let (context, bank) = self.gradient_context(settings, soc, format!("a recording, SoC {}", soc.name))?;
+        let description = Description { name: "recording".to_owned(), detail, noisy: true };
+        let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
+        let mut live = Live::new(self, context, "gdat", progress)?;
+        let outcome = gdat(&job, &mut live)?;
+        live.finish_gradients(&outcome)?;
+        if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }
+    }
+
+    fn job<'a>(
+        &'a self,
+        settings: &'a Settings,
+        name: &'a str,
+        source: Source<'a>,
+        soc: &'a Soc,
+        bank: &'a GradientBank,
+    ) -> GdatJob<'a> {
+        GdatJob { name, source, soc, bank, settings: &settings.gdat, cancel: &self.cancel }
+    }
+
+    /// The gradient bank, which can be written, and what reports tell besides the outcome.
+    fn gradient_context(&self, settings: &Settings, soc: &Soc, note: String) -> Result<(Context, GradientBank)> {
+        let environment = &self.instance.environment;
+        let paths = BankPaths::gradient(&environment.bank_places(None), soc)?;
+        let paths = paths.over(environment.toolkit().graph_banks());
+        let bank = GradientBank::open(&paths, soc);
+        bank.check_writable()?;
+        tuned_model::check_writable(settings)?;
+        let options = settings.given.clone();
+        let folder = settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?;
+        let context =
+            Context { soc: Some(soc.clone()), options, folder, ..Context::new(&settings.work_path, note, &paths) };
+        Ok((context, bank))
+    }
+}

@@ -1,0 +1,90 @@
+//! What is known of the gradients of a training step, however it was found out.
+
+use super::split::Step;
+use crate::bank::gradient::{Gradients, PLACEHOLDER};
+use crate::graph::DataType;
+
+/// One gradient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gradient {
+    /// The node that computes it.
+    pub node: String,
+    /// The `HcomAllReduce` that exchanges it.
+    pub all_reduce: String,
+    /// Its element type.
+    pub dtype: DataType,
+    /// Its bytes.
+    pub bytes: u64,
+    /// The devices that exchange it.
+    pub group: String,
+}
+
+/// A training step: its gradients in the order in which they are ready, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Training {
+    /// The gradients.
+    pub gradients: Vec<Gradient>,
+    /// Nanoseconds when the first is ready, and from each one to the next: as the bank has them.
+    pub times_ns: Vec<u64>,
+    /// Microseconds from the last gradient to the end of the backward pass.
+    pub rest_us: f64,
+    /// Whether the first time counts from the begin of the step; else from whenever, and the step begins with it.
+    pub from_begin: bool,
+    /// The network's name in the gradient bank.
+    pub hash: u64,
+}
+
+impl Training {
+    /// The step as splits see it.
+    pub fn step(&self) -> Step {
+        let mut now = 0u64;
+        let first = if self.from_begin { self.times_ns.first().copied().unwrap_or(0) } else { 0 };
+        let pauses = std::iter::once(first).chain(self.times_ns.iter().skip(1).copied());
+        let ready = pauses.take(self.times_ns.len()).map(|ns| {
+            now = now.saturating_add(ns);
+            now as f64 / 1e3
+        });
+        let ready_us: Vec<f64> = ready.collect();
+        let backward_us = ready_us.last().copied().unwrap_or(0.0) + self.rest_us;
+        Step { ready_us, bytes: self.gradients.iter().map(|gradient| gradient.bytes).collect(), backward_us }
+    }
+
+    /// What the bank is to hold. Times that look like a placeholder are told apart from one by a nanosecond at the
+    /// first, which CANN does not use.
+    pub fn entry(&self) -> Gradients {
+        let mut time = self.times_ns.clone();
+        if time == PLACEHOLDER {
+            time[0] = 1;
+        }
+        Gradients { time, size: self.gradients.iter().map(|gradient| gradient.bytes).collect() }
+    }
+
+    /// What is wrong with the gradients, if one split cannot be for all of them.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(first) = self.gradients.first() else { return Err("there is no gradient".into()) };
+        if let Some(empty) = self.gradients.iter().find(|gradient| gradient.bytes == 0) {
+            return Err(format!("gradient `{}` has no bytes", empty.node));
+        }
+        let unlike = |gradient: &&Gradient| gradient.dtype != first.dtype || gradient.group != first.group;
+        match self.gradients.iter().find(unlike) {
+            Some(other) => Err(format!(
+                "gradient `{}` ({}, group `{}`) cannot be fused with `{}` ({}, group `{}`); a split is for gradients of \
+                 one type in one group",
+                other.node,
+                other.dtype.name(),
+                other.group,
+                first.node,
+                first.dtype.name(),
+                first.group
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The group of an exchange that names none.
+pub const WORLD: &str = "hccl_world_group";
+
+/// The types that CANN's tool knows in gradients.
+pub const DTYPES: [DataType; 6] =
+    [DataType::Float, DataType::Float16, DataType::Int8, DataType::Int16, DataType::Int32, DataType::Bfloat16];

@@ -1,0 +1,288 @@
+//! The closed loop of gradient tuning: times, the best split, the bank.
+
+use super::cluster::Cluster;
+use super::gradients::Training;
+use super::graph::Backward;
+use super::known::{from_bank, hccl_default, uniform_by_count, uniform_by_size};
+use super::outcome::{Case, Equal, Found, GdatOutcome, Scale};
+use super::plan::Plan;
+use super::split::{Step, best};
+use super::{Contention, Exchange};
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Description, Measurement};
+use crate::bank::gradient::GradientBank;
+use crate::graph::Graph;
+use crate::lower::Lowered;
+use crate::search::StopReason;
+use crate::soc::Soc;
+use crate::space::default_policy;
+use crate::status::{Error, Result};
+use crate::tune::cases::unmapped_of;
+use crate::tune::{BankStatus, Interrupt, Observer, Progress};
+use crate::workload::Workload;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// Segments that hccl's interface takes.
+pub const MOST_SEGMENTS: usize = 8;
+
+/// Numbers of devices that the table of scaling has.
+const SCALING: [u64; 10] = [8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096];
+
+/// What a caller may decide about gradient tuning.
+#[derive(Debug, Clone)]
+pub struct GdatSettings {
+    /// The devices that train together.
+    pub cluster: Cluster,
+    /// Segments at most.
+    pub most_segments: usize,
+    /// Replace what a bank already holds of the network (`REPEAT_TUNE`).
+    pub repeat_tune: bool,
+    /// No new measurement is begun after this moment.
+    pub deadline: Option<Instant>,
+}
+
+/// Where the times of the gradients come from.
+pub enum Source<'a> {
+    /// A training graph, whose kernels are measured.
+    Graph {
+        /// The graph, its shapes known.
+        graph: &'a Graph,
+        /// Its kernels.
+        lowered: &'a Lowered,
+        /// Who measures.
+        backend: &'a dyn Backend,
+    },
+    /// A recording, of which the description says where it lies.
+    Recording(Training, Description),
+}
+
+/// Everything gradient tuning needs.
+pub struct GdatJob<'a> {
+    /// Name of the network.
+    pub name: &'a str,
+    /// The gradients.
+    pub source: Source<'a>,
+    /// The SoC tuned for.
+    pub soc: &'a Soc,
+    /// The bank read from and written to.
+    pub bank: &'a GradientBank,
+    /// The caller's settings.
+    pub settings: &'a GdatSettings,
+    /// Set from any thread to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+/// Finds the best split of the gradients of a network, and records their times and sizes in the bank.
+///
+/// After a cancel the outcome says `finished: false`, and the bank is as it was.
+///
+/// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
+/// that cannot run on the part at all, with [`Error::Tuning`] where the time is up before every kernel was measured, and
+/// with the bank's error when it cannot be written.
+pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Result<GdatOutcome> {
+    let started = Instant::now();
+    let settings = job.settings;
+    let mut outcome = GdatOutcome {
+        graph: job.name.to_owned(),
+        backend: match &job.source {
+            Source::Graph { backend, .. } => backend.describe(),
+            Source::Recording(_, description) => description.clone(),
+        },
+        soc: job.soc.name.clone(),
+        cluster: settings.cluster.clone(),
+        contention: settings.cluster.contention_on(job.soc),
+        most_segments: settings.most_segments,
+        found: None,
+        unmapped: Vec::new(),
+        unmeasured: Vec::new(),
+        elapsed: Duration::ZERO,
+        finished: false,
+    };
+    let training = match &job.source {
+        Source::Recording(training, _) => Some(training.clone()),
+        Source::Graph { graph, lowered, backend } => {
+            outcome.unmapped = unmapped_of(graph, lowered, "");
+            measured(job, &Backward::of(graph, lowered)?, *backend, &mut outcome, started, observer)?
+        }
+    };
+    if let Some(training) = training {
+        let status = record(job, &training)?;
+        outcome.found = Some(found(job, training, outcome.contention, status));
+        outcome.finished = true;
+    }
+    outcome.elapsed = started.elapsed();
+    let total = outcome.found.as_ref().map_or(0, |found| found.training.gradients.len());
+    observer.progress(&progress("gradients", [total, total], "", &outcome), &outcome);
+    Ok(outcome)
+}
+
+fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: &GdatOutcome) -> Progress {
+    let (baseline_us, network_us) = outcome.times_us();
+    let elapsed_s = outcome.elapsed.as_secs_f64();
+    Progress { unit, done, total, node: node.to_owned(), network_us, baseline_us, elapsed_s }
+}
+
+/// The gradients of a graph by the times of its kernels, each distinct one measured once; `None` after a cancel.
+fn measured(
+    job: &GdatJob<'_>,
+    backward: &Backward<'_>,
+    backend: &dyn Backend,
+    outcome: &mut GdatOutcome,
+    started: Instant,
+    observer: &mut dyn Observer<GdatOutcome>,
+) -> Result<Option<Training>> {
+    let mut distinct: Vec<&Workload> = Vec::new();
+    let mut times: FxHashMap<&Workload, f64> = FxHashMap::default();
+    for workload in backward.workloads() {
+        times.entry(workload).or_insert_with(|| {
+            distinct.push(workload);
+            0.0
+        });
+    }
+    let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
+    let total = distinct.len();
+    observer.progress(&progress("operators", [0, total], "", outcome), outcome);
+    for (done, workload) in (1..).zip(distinct) {
+        match interrupt.reason() {
+            None => {}
+            Some(StopReason::TimeLimit) => {
+                let reason = format!("the time was up when {} of {total} kernels were measured", done - 1);
+                return Err(Error::Tuning { reason });
+            }
+            Some(_) => return Ok(None),
+        }
+        let us = match time(workload, backend)? {
+            Timed::Measured(us) => us,
+            Timed::Ended if interrupt.cancelled() => return Ok(None),
+            Timed::Ended => return Err(Error::Tuning { reason: "the backend can measure nothing more".into() }),
+            Timed::Failed(reason) => {
+                outcome.unmeasured.push((workload.to_string(), reason));
+                match time(workload, &Simulator::new(job.soc.clone()))? {
+                    Timed::Measured(us) => us,
+                    Timed::Failed(reason) => {
+                        return Err(Error::Workload { workload: workload.to_string(), reason });
+                    }
+                    Timed::Ended => return Ok(None),
+                }
+            }
+        };
+        times.insert(workload, us);
+        outcome.elapsed = started.elapsed();
+        observer.progress(&progress("operators", [done, total], workload.op_type(), outcome), outcome);
+    }
+    if interrupt.cancelled() {
+        return Ok(None);
+    }
+    backward.training(|workload| times.get(workload).copied().unwrap_or(0.0)).map(Some)
+}
+
+/// How measuring one kernel ended.
+enum Timed {
+    Measured(f64),
+    Failed(String),
+    /// Nothing more can be measured.
+    Ended,
+}
+
+/// The time of a kernel as CANN runs it: by its own choice where the backend can leave it that, else with its default
+/// tiling.
+fn time(workload: &Workload, backend: &dyn Backend) -> Result<Timed> {
+    let mut measure = backend.prepare(workload)?;
+    if let Some(reason) = measure.unmeasurable() {
+        return Ok(Timed::Failed(reason.to_owned()));
+    }
+    let default = default_policy(workload, backend.soc())?;
+    let measurement = measure.untuned().unwrap_or_else(|| measure.measure(&default));
+    Ok(match measurement {
+        Measurement::Time { us } => Timed::Measured(us),
+        Measurement::Failed { reason } => Timed::Failed(reason),
+        Measurement::Ended { .. } => Timed::Ended,
+    })
+}
+
+/// Writes the gradients into the bank. What a bank holds of the network already stays, as CANN's tuner leaves it,
+/// unless it is to be replaced.
+fn record(job: &GdatJob<'_>, training: &Training) -> Result<BankStatus> {
+    let (entry, known) = (training.entry(), job.bank.get(training.hash));
+    let status = match known {
+        Some(known) if *known == entry || !job.settings.repeat_tune => return Ok(BankStatus::Reserved),
+        Some(_) => BankStatus::Updated,
+        None => BankStatus::Added,
+    };
+    let fills = matches!(job.source, Source::Recording(..));
+    job.bank.record(training.hash, &entry, fills)?;
+    Ok(status)
+}
+
+fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: BankStatus) -> Found {
+    let (step, cluster) = (training.step(), &job.settings.cluster);
+    let ways = Ways { step: &step, exchanges: cluster.exchanges(), contention };
+    let default = hccl_default(&step);
+    let entry = match (&status, job.bank.get(training.hash)) {
+        (BankStatus::Reserved, Some(known)) => known.clone(),
+        _ => training.entry(),
+    };
+    let from_bank = from_bank(&entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
+    let most = job.settings.most_segments.min(step.bytes.len());
+    let equal = |segments: usize| {
+        let equal = |by_size, ends: Vec<usize>| Equal { by_size, case: ways.run(&ends) };
+        let counted = equal(false, uniform_by_count(step.bytes.len(), segments));
+        [counted, equal(true, uniform_by_size(&step, segments))]
+    };
+    let scale = |devices: u64| {
+        let cluster = cluster.with_devices(devices);
+        let ways = Ways { step: &step, exchanges: cluster.exchanges(), contention };
+        let nodes = cluster.nodes;
+        Scale {
+            devices: cluster.devices(),
+            nodes,
+            before: ways.run(&default),
+            after: ways.best(job.settings.most_segments),
+        }
+    };
+    Found {
+        status,
+        before: ways.run(&default),
+        after: ways.best(job.settings.most_segments),
+        from_bank: ways.run(from_bank.as_deref().unwrap_or(&default)),
+        equal: (1..=most).flat_map(equal).collect(),
+        scaling: SCALING.into_iter().map(scale).collect(),
+        training,
+    }
+}
+
+/// A step and all ways to exchange: each split runs by the one that suits it best.
+struct Ways<'a> {
+    step: &'a Step,
+    exchanges: Vec<Exchange>,
+    contention: Contention,
+}
+
+impl Ways<'_> {
+    fn run(&self, ends: &[usize]) -> Case {
+        self.first_to_end(|_| ends.to_vec())
+    }
+
+    fn best(&self, most: usize) -> Case {
+        let ends = |exchange: &Exchange| {
+            best(self.step, exchange.cost, self.contention, most.max(1)).map(|split| split.ends).unwrap_or_default()
+        };
+        self.first_to_end(ends)
+    }
+
+    fn first_to_end(&self, ends: impl Fn(&Exchange) -> Vec<usize>) -> Case {
+        let case = |exchange: &Exchange| Case {
+            plan: Plan::new(self.step, exchange.cost, self.contention, &ends(exchange)),
+            algorithms: exchange.levels.iter().map(|level| level.algorithm).collect(),
+            cost: exchange.cost,
+        };
+        let first = |best: Case, next: Case| if next.plan.end_us < best.plan.end_us { next } else { best };
+        self.exchanges.iter().map(case).reduce(first).unwrap_or_else(|| Case {
+            plan: Plan { segments: Vec::new(), backward_us: self.step.backward_us, end_us: self.step.backward_us },
+            algorithms: Vec::new(),
+            cost: crate::sim::collective::AllReduce { start_us: 0.0, us_per_byte: 0.0 },
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! What gradient tuning found: the plain data that reports are made from.
+
+use super::cluster::{Cluster, Contention};
+use super::gradients::Training;
+use super::plan::Plan;
+use crate::backend::Description;
+use crate::sim::collective::{Algorithm, AllReduce};
+use crate::tune::{BankStatus, SkippedKernel};
+use std::time::Duration;
+
+/// Result of gradient tuning.
+#[derive(Debug, Clone)]
+pub struct GdatOutcome {
+    /// Name of the graph.
+    pub graph: String,
+    /// What the times of the gradients come from.
+    pub backend: Description,
+    /// The SoC tuned for.
+    pub soc: String,
+    /// The devices that train together.
+    pub cluster: Cluster,
+    /// How computing and exchanging slow each other down there.
+    pub contention: Contention,
+    /// Segments at most.
+    pub most_segments: usize,
+    /// What was found; `None` while times are being found out, and after a cancel.
+    pub found: Option<Found>,
+    /// Nodes of the graph that have no Ascend type; priced as data movement.
+    pub unmapped: Vec<SkippedKernel>,
+    /// Kernels that the backend could not measure, with its reason; the simulator priced them.
+    pub unmeasured: Vec<(String, String)>,
+    /// Time since the tuning began.
+    pub elapsed: Duration,
+    /// Whether it came to its end.
+    pub finished: bool,
+}
+
+/// The splits, all by the same model.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The gradients.
+    pub training: Training,
+    /// What this means for the bank.
+    pub status: BankStatus,
+    /// hccl's default.
+    pub before: Case,
+    /// The best.
+    pub after: Case,
+    /// What CANN's graph compiler makes of the bank as it is now; hccl's default where it makes nothing of it.
+    pub from_bank: Case,
+    /// Equal segments: by number and by bytes, for each number of segments.
+    pub equal: Vec<Equal>,
+    /// The same gradients on other numbers of devices.
+    pub scaling: Vec<Scale>,
+}
+
+/// A split as it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// What happens when.
+    pub plan: Plan,
+    /// How the sum is made on each level of the cluster, the innermost first.
+    pub algorithms: Vec<Algorithm>,
+    /// Time of an exchange.
+    pub cost: AllReduce,
+}
+
+/// An equal split.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Equal {
+    /// Whether segments have equal bytes; else equal numbers of gradients.
+    pub by_size: bool,
+    /// How it runs.
+    pub case: Case,
+}
+
+/// The gradients on so many devices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    /// The devices.
+    pub devices: u64,
+    /// In so many nodes.
+    pub nodes: u64,
+    /// hccl's default.
+    pub before: Case,
+    /// The best.
+    pub after: Case,
+}
+
+impl GdatOutcome {
+    /// Time of the step before tuning and after in microseconds; 0 until it is known.
+    pub fn times_us(&self) -> (f64, f64) {
+        self.found.as_ref().map_or((0.0, 0.0), |found| (found.before.plan.end_us, found.after.plan.end_us))
+    }
+}

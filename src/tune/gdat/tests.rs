@@ -1,0 +1,182 @@
+//! The best split is the best, by enumeration and by an independent simulation.
+
+mod cluster;
+mod graph;
+mod recording;
+
+use super::*;
+use crate::sim::collective::AllReduce;
+use proptest::prelude::*;
+
+/// A step of a few gradients: what is ready when, and how large it is.
+fn steps(most: usize) -> impl Strategy<Value = Step> {
+    // Few distinct values make ties and gradients that are ready at once.
+    let gradient = (0u32..12, 0u64..40);
+    (prop::collection::vec(gradient, 1..=most), 0u32..20).prop_map(|(gradients, tail)| {
+        let mut now = 0.0;
+        let ready_us: Vec<f64> = gradients
+            .iter()
+            .map(|&(pause, _)| {
+                now += f64::from(pause);
+                now
+            })
+            .collect();
+        Step { ready_us, bytes: gradients.iter().map(|g| g.1 * 100).collect(), backward_us: now + f64::from(tail) }
+    })
+}
+
+fn costs() -> impl Strategy<Value = AllReduce> {
+    (0u32..20, 0u32..30)
+        .prop_map(|(start, byte)| AllReduce { start_us: f64::from(start) / 2.0, us_per_byte: f64::from(byte) / 1000.0 })
+}
+
+/// Slowdowns whose product is at most 1.
+fn contentions() -> impl Strategy<Value = Contention> {
+    prop_oneof![
+        Just(Contention::default()),
+        (0.0..2.0, 0.0..2.0).prop_map(|(s, x): (f64, f64)| Contention {
+            compute_slowdown: s,
+            exchange_slowdown: if s * x > 1.0 { 1.0 / s } else { x },
+        }),
+    ]
+}
+
+/// Every way to cut `n` gradients into at most `most` segments.
+fn all_splits(n: usize, most: usize) -> Vec<Vec<usize>> {
+    let cuts = |mask: u32| (1..n).filter(move |at| mask & (1 << (at - 1)) != 0);
+    let masks = (0u32..1 << (n - 1)).filter(|mask| (mask.count_ones() as usize) < most);
+    masks.map(|mask| cuts(mask).chain([n]).collect()).collect()
+}
+
+/// The end of a step by moving on from event to event in plain time: no clock, no closed form.
+fn simulated(step: &Step, cost: AllReduce, contention: Contention, ends: &[usize]) -> f64 {
+    let (mut now, mut computed, mut next) = (0.0f64, 0.0f64, 0);
+    let mut work = None;
+    loop {
+        let begin = if next == 0 { 0 } else { ends[next - 1] };
+        // Progress is summed up in floating point: ready is what is ready but for that.
+        if work.is_none() && next < ends.len() && computed >= step.ready_us[ends[next] - 1] - 1e-9 {
+            work = Some(cost.us(step.bytes[begin..ends[next]].iter().sum::<u64>() as f64));
+        }
+        let computing = computed < step.backward_us - 1e-9;
+        let rates = match (computing, work) {
+            (true, Some(_)) => (1.0 / (1.0 + contention.compute_slowdown), 1.0 / (1.0 + contention.exchange_slowdown)),
+            _ => (1.0, 1.0),
+        };
+        let target = if work.is_none() && next < ends.len() { step.ready_us[ends[next] - 1] } else { step.backward_us };
+        let until_computed = computing.then(|| (target.min(step.backward_us) - computed) / rates.0);
+        let until_exchanged = work.map(|left| left / rates.1);
+        let Some(passed) = until_computed.into_iter().chain(until_exchanged).reduce(f64::min) else { return now };
+        now += passed;
+        if computing {
+            computed += passed * rates.0;
+        }
+        if let Some(left) = work {
+            let left = left - passed * rates.1;
+            work = Some(left).filter(|&left| left > 1e-9);
+            if work.is_none() {
+                next += 1;
+            }
+        }
+    }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(1.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn no_split_of_up_to_fourteen_gradients_ends_before_the_one_that_is_found(
+        step in steps(14), cost in costs(), contention in contentions(), most in 1usize..10,
+    ) {
+        let found = best(&step, cost, contention, most).unwrap();
+        prop_assert!(found.ends.len() <= most);
+        prop_assert!(found.ends.windows(2).all(|pair| pair[0] < pair[1]));
+        let plan = Plan::new(&step, cost, contention, &found.ends);
+        prop_assert!(near(plan.end_us, found.end_us), "{} {}", plan.end_us, found.end_us);
+        for ends in all_splits(step.bytes.len(), most) {
+            let end = Plan::new(&step, cost, contention, &ends).end_us;
+            prop_assert!(found.end_us <= end + 1e-6 * end.max(1.0), "{:?} {} against {ends:?} {end}", found.ends, found.end_us);
+        }
+    }
+
+    #[test]
+    fn plans_end_when_a_simulation_in_plain_time_does(
+        step in steps(10), cost in costs(), contention in contentions(), cut in any::<u32>(),
+    ) {
+        let splits = all_splits(step.bytes.len(), step.bytes.len());
+        let ends = &splits[cut as usize % splits.len()];
+        let plan = Plan::new(&step, cost, contention, ends);
+        let plain = simulated(&step, cost, contention, ends);
+        prop_assert!(near(plan.end_us, plain), "{} against {plain}", plan.end_us);
+        for pair in plan.segments.windows(2) {
+            prop_assert!(pair[0].end_us <= pair[1].start_us + 1e-9);
+        }
+        for segment in &plan.segments {
+            prop_assert!(segment.ready_us <= segment.start_us + 1e-9 && segment.start_us <= segment.end_us + 1e-9);
+        }
+        let ready = ready_times(&step, cost, contention, ends);
+        prop_assert!(ready.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9));
+        let lasts = plan.segments.iter().map(|s| (ready[s.gradients.end - 1], s.ready_us));
+        // A segment's readiness counts the exchanges before it, which are all there are until then.
+        for (a, b) in lasts {
+            prop_assert!(near(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn the_best_split_of_many_gradients_is_never_worse_than_a_default_or_an_equal_one(
+        step in steps(200), cost in costs(), contention in contentions(), most in 2usize..9,
+    ) {
+        let n = step.bytes.len();
+        let found = best(&step, cost, contention, most).unwrap();
+        let equal = (1..=most.min(n)).flat_map(|k| [uniform_by_count(n, k), uniform_by_size(&step, k)]);
+        for ends in equal.chain([hccl_default(&step)]) {
+            prop_assert!(ends.windows(2).all(|pair| pair[0] < pair[1]) && ends.last() == Some(&n), "{ends:?}");
+            let end = Plan::new(&step, cost, contention, &ends).end_us;
+            prop_assert!(found.end_us <= end + 1e-6 * end.max(1.0), "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn shares_by_size_add_up_to_a_hundred(step in steps(60), cost in costs(), k in 1usize..9) {
+        prop_assume!(step.bytes.iter().sum::<u64>() > 0);
+        let ends = uniform_by_count(step.bytes.len(), k.min(step.bytes.len()));
+        let plan = Plan::new(&step, cost, Contention::default(), &ends);
+        prop_assert!(near(plan.by_size().iter().sum(), 100.0));
+        prop_assert_eq!(plan.by_idx().last().copied(), Some(step.bytes.len() - 1));
+    }
+}
+
+#[test]
+fn a_first_segment_hides_behind_the_rest_of_the_backward_pass() {
+    // Ten gradients a microsecond apart, each a microsecond to exchange: all at once trails by ten.
+    let step = Step { ready_us: (1..=10).map(f64::from).collect(), bytes: vec![1000; 10], backward_us: 10.0 };
+    let cost = AllReduce { start_us: 0.0, us_per_byte: 1e-3 };
+    let trailing = |most| {
+        let found = best(&step, cost, Contention::default(), most).unwrap();
+        Plan::new(&step, cost, Contention::default(), &found.ends).trailing_us()
+    };
+    assert!(near(trailing(1), 10.0) && near(trailing(2), 5.0) && near(trailing(10), 1.0));
+    assert_eq!(best(&step, cost, Contention::default(), 0), None);
+}
+
+#[test]
+fn fewer_segments_win_where_more_gain_nothing() {
+    let step = Step { ready_us: vec![1.0, 2.0, 3.0], bytes: vec![10; 3], backward_us: 1000.0 };
+    let cost = AllReduce { start_us: 1.0, us_per_byte: 0.1 };
+    assert_eq!(best(&step, cost, Contention::default(), 8).unwrap().ends, [3]);
+}
+
+#[test]
+fn the_default_of_hccl_is_the_cut_nearest_to_its_share() {
+    let step = |bytes: &[u64]| Step { ready_us: vec![0.0; bytes.len()], bytes: bytes.to_vec(), backward_us: 0.0 };
+    assert_eq!(hccl_default(&step(&[9654, 346])), [1, 2]);
+    assert_eq!(hccl_default(&step(&[1; 100])), [97, 100]);
+    assert_eq!(hccl_default(&step(&[1, 1])), [1, 2]);
+    assert_eq!(hccl_default(&step(&[1])), [1]);
+    assert_eq!(hccl_default(&step(&[0, 0, 0])).len(), 2);
+}
