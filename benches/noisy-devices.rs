@@ -180,6 +180,7 @@ fn empty(backend: &dyn Backend) -> OpatOutcome {
         unmapped: Vec::new(),
         elapsed: Duration::ZERO,
         finished: true,
+        lost: None,
     }
 }
 

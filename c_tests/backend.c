@@ -13,6 +13,7 @@ typedef struct Toy {
     AoeStatus describes;  /* what describe returns */
     AoeStatus measures;   /* what measure returns */
     double time_us;       /* what measure writes; 0: the cores' time */
+    int lasts;            /* calls of measure after which the backend is lost; 0: never */
     atomic_int inside, most_inside, calls;
 } Toy;
 
@@ -49,6 +50,8 @@ static AoeStatus measure(void *context, const AoeCandidate *candidate, double *t
                 cores->text == NULL && field(candidate->workload, candidate->workload_count, "kind") != NULL;
     *time_us = !whole ? NAN : toy->time_us != 0 ? toy->time_us : 100.0 - cores->number;
     atomic_fetch_sub(&toy->inside, 1);
+    if (toy->lasts != 0 && atomic_load(&toy->calls) > toy->lasts)
+        return AOE_ERROR_BACKEND_LOST;
     return toy->measures;
 }
 
@@ -150,6 +153,33 @@ TEST(a_candidate_that_fails_or_has_no_time_is_no_result) {
         free(report);
         CHECK_OK(AoeFinalize());
     }
+}
+
+TEST(a_backend_that_is_lost_ends_the_tuning_and_what_was_found_is_kept) {
+    Toy toy = toy_of("toy");
+    toy.parallel = 1;
+    CHECK_OK(registered(&toy));
+    initialize("toy");
+    AoeSessionId session = small_session();
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    int all = atomic_load(&toy.calls);
+    CHECK(all > 40);
+    /* Another bank, which knows nothing; the second product is under way when it happens. */
+    CHECK(mkdir("other", 0700) == 0 && setenv("TUNE_BANK_PATH", "other", 1) == 0);
+    CHECK_OK(AoeFinalize());
+    toy.lasts = all - 5, atomic_store(&toy.calls, 0);
+    initialize("toy");
+    session = small_session();
+    CHECK_ERROR(AOE_ERROR_BACKEND_LOST, "the toy is broken", AoeTuningGraph(session, NULL, 0));
+    CHECK(atomic_load(&toy.calls) == toy.lasts + 1);
+    char *report = report_of(session);
+    CHECK(strstr(report, "\"finished\": false") != NULL && strstr(report, "\"status\": \"added\"") != NULL);
+    free(report);
+    /* The next tuning goes on: what was measured of both products is not measured again. */
+    toy.lasts = 0, atomic_store(&toy.calls, 0);
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    CHECK(atomic_load(&toy.calls) < all / 2);
+    CHECK_OK(AoeFinalize());
 }
 
 TEST(a_table_that_cannot_be_used_is_refused_by_what_is_wrong_with_it) {

@@ -115,7 +115,8 @@ enum {
     AOE_ERROR_EXHAUSTED = 1007,              /* the search has no further configuration to measure */
     AOE_ERROR_ILLEGAL_SCHEDULE = 1008,       /* the schedule is illegal for the workload on this SoC */
     AOE_ERROR_BANK = 1009,                   /* a knowledge bank is damaged or locked */
-    AOE_ERROR_NOT_FOUND = 1010               /* what was asked for by name does not exist */
+    AOE_ERROR_NOT_FOUND = 1010,              /* what was asked for by name does not exist */
+    AOE_ERROR_BACKEND_LOST = 1011            /* the backend can measure no more; what was found so far is saved */
 };
 
 /*
@@ -624,11 +625,11 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
  * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs.
  *
  * session: the session.
- * options, option_count: options for this tuning; they win over those of AoeInitialize.
+ * options, option_count: options for this tuning; those that have a value win over those of AoeInitialize.
  * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
  *   tuned; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown; AOE_ERROR_INVALID_GRAPH;
- *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BANK;
- *   AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR; else as AoeSetGeSession.
+ *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BACKEND_LOST;
+ *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR; else as AoeSetGeSession.
  * Threads: any; different sessions tune at the same time.
  */
 AoeStatus AoeTuningGraph(AoeSessionId session, const AoeOption *options, size_t option_count);
@@ -1008,8 +1009,10 @@ typedef struct AoeBackendDescription {
  *   describe     says what the backend is; called once, when it is registered or loaded. Returns AOE_SUCCESS, or
  *                any other status when it cannot be used.
  *   measure      runs or prices one candidate and writes the kernel's time in microseconds, finite and above 0.
- *                Returns AOE_SUCCESS, or any other status: that candidate has failed then, and the tuning goes
- *                on. An operator whose present tiling fails is not tuned.
+ *                Returns AOE_SUCCESS; AOE_ERROR_BACKEND_LOST when neither this candidate nor any other can be
+ *                measured any more, which ends the tuning with what was found so far saved; or any other status:
+ *                that candidate has failed then, and the tuning goes on. An operator whose present tiling fails is
+ *                not tuned.
  *   last_error   why the calling thread's last `describe` or `measure` failed: a text that stays until its next
  *                call; NULL or "" for no more than the status.
  *

@@ -101,6 +101,8 @@ status_table! {
     Bank = 1009, "AOE_ERROR_BANK";
     /// The key or record asked for does not exist.
     NotFound = 1010, "AOE_ERROR_NOT_FOUND";
+    /// The backend can measure no more; what was found so far is saved.
+    BackendLost = 1011, "AOE_ERROR_BACKEND_LOST";
 }
 
 /// Shorthand for results of this crate.
@@ -228,12 +230,12 @@ pub enum Error {
         /// Every path tried and every symbol missing.
         reason: String,
     },
-    /// A device call failed.
-    #[error("device {device}: {reason}")]
-    Device {
-        /// Logical device id.
-        device: u32,
-        /// Function, code and meaning.
+    /// A backend that measured can measure no more: its device is gone, its plug-in gave up.
+    #[error("backend `{backend}` can measure no more: {reason}; what was found so far is saved")]
+    BackendLost {
+        /// Its name.
+        backend: String,
+        /// Why, in its own words.
         reason: String,
     },
     /// A SoC name that no table knows.
@@ -375,7 +377,8 @@ impl Error {
             | Error::Environment { .. }
             | Error::UnknownSoc { .. } => Status::InvalidOptionAttr,
             Error::Directory { .. } | Error::File { .. } => Status::Io,
-            Error::Backend { .. } | Error::Device { .. } => Status::Backend,
+            Error::Backend { .. } => Status::Backend,
+            Error::BackendLost { .. } => Status::BackendLost,
             Error::IllegalSchedule { .. } => Status::IllegalSchedule,
             Error::Bank { .. } => Status::Bank,
             Error::Unsupported { .. } | Error::UnsupportedOption { .. } => Status::Unsupported,
@@ -402,7 +405,7 @@ impl Error {
             Error::Directory { .. } => "EG0010",
             Error::File { .. } | Error::Bank { .. } => "EG0011",
             Error::Backend { .. } => "EG0012",
-            Error::Device { .. } => "EG0013",
+            Error::BackendLost { .. } => "EG0013",
             Error::Model { error, .. } => return error.id(),
             _ => return None,
         })

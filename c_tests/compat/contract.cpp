@@ -26,6 +26,12 @@ static uint64_t new_session() {
     return session;
 }
 
+static uint64_t new_session_of_product() {
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
+    return session;
+}
+
 // Most cases leave their session to finalise, which reclaims it and says so.
 #define FINALIZE_WITH_SESSIONS(functions) EXPECT_NAMED(AOE_SUCCESS, "reclaimed", (functions).finalize())
 
@@ -145,6 +151,29 @@ TEST(threads_initialise_create_tune_and_destroy_at_once) {
     for (std::thread &thread : threads) thread.join();
     CHECK(tuned == kThreads * kRounds);
     EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+// Results
+
+TEST(tunings_of_many_threads_share_one_result_file_that_is_whole_at_every_moment) {
+    enum { kThreads = 4, kRounds = 5 };
+    std::vector<std::thread> threads;
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    for (int i = 0; i < kThreads; i++) {
+        threads.emplace_back([] {
+            for (int round = 0; round < kRounds; round++) {
+                const uint64_t session = new_session_of_product();
+                EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+                CHECK(results_in(".") > 0);
+                EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+            }
+        });
+    }
+    for (std::thread &thread : threads) thread.join();
+    CHECK(results_in(".") == kThreads * kRounds);
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(new_session_of_product(), {{"result_file", "tuning"}}));
+    CHECK(result_files_in(".").size() == 2);
+    FINALIZE_WITH_SESSIONS(tuner());
 }
 
 // Options

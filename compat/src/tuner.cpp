@@ -105,7 +105,8 @@ int32_t initialize(const cann::Options *options) {
         if (life().initialized) return repeat_initialize(client_options);
         const bool older_generation = comes_from_older_generation(client);
         // The client compiles its graph itself, with the bank; a tuned model at every step would only fill the disk.
-        Options all = {{"log", message_level_name()}, {"tuned_model", "off"}};
+        // Its tunings share one result file, as CANN has it for training and for PyTorch.
+        Options all = {{"log", message_level_name()}, {"tuned_model", "off"}, {"result_file", "process"}};
         append(all, read_environment());
         append(all, known(client_options));
         const auto view = drop_in::view(all);

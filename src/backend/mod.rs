@@ -13,6 +13,7 @@ pub use env::RuntimeEnv;
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::time::Duration;
 
 /// What a backend is, for the report.
@@ -108,5 +109,15 @@ pub trait Measure {
     /// such thing to measure.
     fn untuned(&mut self) -> Option<Measurement> {
         None
+    }
+}
+
+/// Says what lies at the path of a library where that is neither a file nor nothing: the loader would wait at a pipe
+/// for ever. It looks for plain names itself.
+fn check_library(path: &Path) -> Result<(), String> {
+    let is_path = path.as_os_str().as_encoded_bytes().contains(&b'/');
+    match path.metadata() {
+        Ok(found) if is_path && !found.is_file() => Err(format!("{} is not a regular file", path.display())),
+        _ => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! The result file on disk, replaced whole after each operator.
 
 use super::Context;
+use super::process::{Entry, ProcessFiles};
 use crate::status::{Error, Result};
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -11,47 +12,38 @@ use std::time::{Duration, Instant};
 /// network with very many operators would otherwise spend its time on them.
 const WRITE_SHARE: u32 = 10;
 
-/// CANN's `aoe_result_<job>_<timestamp>_pid<pid>.json`.
+/// The results of one tuning: a file of its own, or an entry in the file of the process.
 #[derive(Debug)]
 pub struct ResultFile {
+    place: Place,
     path: PathBuf,
     timestamp: String,
-    temporary: PathBuf,
     last_write: Option<(Instant, Duration)>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Own(NamedFile),
+    Entry(Entry),
 }
 
 impl ResultFile {
     /// Reserves a file of a new name for a job (`opat`, `sgat`) in the work path, which is created when it
-    /// does not exist. Until the first [`ResultFile::update`] it holds an empty array; dropped before that, it is removed.
+    /// does not exist; where there are files of the process, an entry in the one for this job and work path. Until the
+    /// first [`ResultFile::update`] it holds nothing; dropped before that, it is removed.
     ///
     /// Fails with [`Error::Directory`] or [`Error::File`].
-    pub fn create(context: &Context, job: &str) -> Result<ResultFile> {
-        let directory = &context.work_path;
-        fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
-        let mut moment = jiff::Zoned::now();
-        loop {
-            let timestamp = timestamp(&moment);
-            let name = file_name(job, &timestamp, std::process::id());
-            let path = directory.join(&name);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => {
-                    if let Err(e) = file.write_all(b"[]\n") {
-                        // An empty file would not be JSON.
-                        let _ = fs::remove_file(&path);
-                        return Err(Error::file("write", &path, e));
-                    }
-                    let temporary = directory.join(format!(".{name}.tmp"));
-                    return Ok(ResultFile { path, timestamp, temporary, last_write: None });
-                }
-                // Another session of this process began in the same millisecond.
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    moment = moment
-                        .checked_add(jiff::SignedDuration::from_millis(1))
-                        .map_err(|e| Error::file("name", &path, e))?;
-                }
-                Err(e) => return Err(Error::file("create", &path, e)),
-            }
-        }
+    pub fn create(context: &Context, job: &str, files: Option<&ProcessFiles>) -> Result<ResultFile> {
+        let (place, path, timestamp) = if let Some(files) = files {
+            let entry = files.entry(&context.work_path, job)?;
+            let (path, timestamp) = (entry.path().to_owned(), entry.timestamp().to_owned());
+            (Place::Entry(entry), path, timestamp)
+        } else {
+            let (file, timestamp) = NamedFile::reserve(&context.work_path, job, "[]\n")?;
+            let path = file.path.clone();
+            (Place::Own(file), path, timestamp)
+        };
+        Ok(ResultFile { place, path, timestamp, last_write: None })
     }
 
     /// Where the file lies.
@@ -59,7 +51,7 @@ impl ResultFile {
         &self.path
     }
 
-    /// The time stamp in the file's name, which the other files of a tuning share: `YYYYMMDD_HHMMSSmmm`.
+    /// The moment at which it was begun, which the other files of a tuning share in their names: `YYYYMMDD_HHMMSSmmm`.
     pub fn timestamp(&self) -> &str {
         &self.timestamp
     }
@@ -90,21 +82,12 @@ impl ResultFile {
     fn put(&mut self, text: impl FnOnce() -> Result<String>, durable: bool) -> Result<()> {
         let begun = Instant::now();
         let text = text()?;
-        self.write(text.as_bytes(), durable).map_err(|e| Error::file("write", &self.path, e))?;
+        match &self.place {
+            Place::Own(file) => file.replace(&text, durable)?,
+            Place::Entry(entry) => entry.replace(&text, durable)?,
+        }
         self.last_write = Some((Instant::now(), begun.elapsed()));
         Ok(())
-    }
-
-    /// Replaces the file. Only the last content is worth waiting for the disk.
-    fn write(&self, content: &[u8], durable: bool) -> std::io::Result<()> {
-        let mut file = File::create(&self.temporary)?;
-        let written = file.write_all(content).and_then(|()| if durable { file.sync_all() } else { Ok(()) });
-        let replaced = written.and_then(|()| fs::rename(&self.temporary, &self.path));
-        if replaced.is_err() {
-            // Best effort; the error that matters is returned.
-            let _ = fs::remove_file(&self.temporary);
-        }
-        replaced
     }
 }
 
@@ -112,13 +95,79 @@ impl Drop for ResultFile {
     fn drop(&mut self) {
         if self.last_write.is_none() {
             // Nothing was tuned: an empty array would say nothing.
-            let _ = fs::remove_file(&self.path);
+            match &self.place {
+                Place::Own(file) => file.remove(),
+                Place::Entry(entry) => entry.remove(),
+            }
         }
     }
 }
 
+/// CANN's `aoe_result_<job>_<timestamp>_pid<pid>.json`, replaced whole.
+#[derive(Debug)]
+pub(super) struct NamedFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    temporary: PathBuf,
+}
+
+impl NamedFile {
+    /// Makes a file of a new name with this content; also the time stamp in the name.
+    pub fn reserve(directory: &Path, job: &str, content: &str) -> Result<(NamedFile, String)> {
+        fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
+        let mut moment = jiff::Zoned::now();
+        loop {
+            let timestamp = timestamp(&moment);
+            let name = file_name(job, &timestamp, std::process::id());
+            let path = directory.join(&name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(mut file) => {
+                    if let Err(e) = file.write_all(content.as_bytes()) {
+                        // An empty file would not be JSON.
+                        let _ = fs::remove_file(&path);
+                        return Err(Error::file("write", &path, e));
+                    }
+                    let temporary = directory.join(format!(".{name}.tmp"));
+                    return Ok((NamedFile { path, temporary }, timestamp));
+                }
+                // Another session of this process began in the same millisecond.
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => moment = next(&moment),
+                Err(e) => return Err(Error::file("create", &path, e)),
+            }
+        }
+    }
+
+    /// Replaces the content. Only the last one is worth waiting for the disk.
+    pub fn replace(&self, content: &str, durable: bool) -> Result<()> {
+        let write = || {
+            let mut file = File::create(&self.temporary)?;
+            file.write_all(content.as_bytes())?;
+            if durable {
+                file.sync_all()?;
+            }
+            fs::rename(&self.temporary, &self.path)
+        };
+        write().map_err(|e| {
+            // Best effort; the error that matters is returned.
+            let _ = fs::remove_file(&self.temporary);
+            Error::file("write", &self.path, e)
+        })
+    }
+
+    /// Takes it away, as far as that is possible.
+    pub fn remove(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The next moment that a time stamp can tell from this one.
+pub(super) fn next(moment: &jiff::Zoned) -> jiff::Zoned {
+    // The end of time is far.
+    moment.checked_add(jiff::SignedDuration::from_millis(1)).unwrap_or_else(|_| jiff::Zoned::now())
+}
+
 /// `YYYYMMDD_HHMMSSmmm`.
-fn timestamp(moment: &jiff::Zoned) -> String {
+pub(super) fn timestamp(moment: &jiff::Zoned) -> String {
     format!("{}{:03}", moment.strftime("%Y%m%d_%H%M%S"), moment.millisecond())
 }
 

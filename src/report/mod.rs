@@ -13,6 +13,7 @@ mod gdat_timeline;
 mod html;
 mod kernel;
 mod operators;
+mod process;
 mod sgat;
 mod summary;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use folder::Folder;
 pub use full::full_report;
 pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
+pub use process::ProcessFiles;
 pub use sgat::sgat_result;
 pub use tuned::Tuned;
 

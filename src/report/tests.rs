@@ -61,6 +61,7 @@ fn outcome(finished: bool) -> OpatOutcome {
         unmapped: vec![SkippedKernel { name: "x".into(), origin_type: "Foo".into() }],
         elapsed: Duration::from_micros(1_234_567),
         finished,
+        lost: None,
     }
 }
 
@@ -227,7 +228,7 @@ fn the_full_report_names_what_produced_it() {
 fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
     let directory = tempfile::tempdir().unwrap();
     let work_path = directory.path().join("new");
-    let mut file = ResultFile::create(&context(&work_path), "opat").unwrap();
+    let mut file = ResultFile::create(&context(&work_path), "opat", None).unwrap();
     let read = |file: &ResultFile| std::fs::read_to_string(file.path()).unwrap();
     assert_eq!(read(&file), "[]\n");
     assert!(file.update(|| opat_result(&outcome(false))).unwrap(), "the first outcome is written whatever it costs");
@@ -244,7 +245,7 @@ fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
 fn sessions_that_begin_together_have_files_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let context = context(directory.path());
-    let files: Vec<_> = (0..20).map(|_| ResultFile::create(&context, "opat").unwrap()).collect();
+    let files: Vec<_> = (0..20).map(|_| ResultFile::create(&context, "opat", None).unwrap()).collect();
     let paths: std::collections::BTreeSet<_> = files.iter().map(|f| f.path().to_owned()).collect();
     assert_eq!(paths.len(), files.len());
     drop(files);
@@ -256,6 +257,6 @@ fn a_work_path_that_cannot_be_used_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     std::fs::write(&file, "").unwrap();
-    let error = ResultFile::create(&context(&file.join("work")), "sgat").unwrap_err().to_string();
+    let error = ResultFile::create(&context(&file.join("work")), "sgat", None).unwrap_err().to_string();
     assert!(error.contains("file/work"), "{error}");
 }

@@ -6,6 +6,7 @@
 use super::environment::Environment;
 use super::options::{OptionMap, gather};
 use super::state::Session;
+use crate::report::ProcessFiles;
 use crate::status::{Error, Result};
 use slotmap::{Key, KeyData, SlotMap};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,6 +21,8 @@ pub struct Instance {
     pub options: OptionMap,
     /// The environment at that moment.
     pub environment: Environment,
+    /// Result files that the tunings of this life share.
+    pub results: ProcessFiles,
 }
 
 #[derive(Default)]
@@ -59,7 +62,8 @@ pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
         return Err(Error::RepeatInitialize);
     }
     super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
-    library.instance = Some(Arc::new(Instance { options, environment: Environment::read() }));
+    library.instance =
+        Some(Arc::new(Instance { options, environment: Environment::read(), results: ProcessFiles::default() }));
     OWNER.store(std::process::id(), Ordering::Release);
     Ok(())
 }

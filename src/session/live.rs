@@ -7,7 +7,9 @@ use super::state::{Flow, ProgressFn, Session};
 use super::tuned_model::{self, Compilation};
 use crate::graph::Graph;
 use crate::output_file;
-use crate::report::{Context, ResultFile, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result};
+use crate::report::{
+    Context, ProcessFiles, ResultFile, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
+};
 use crate::status::{Error, Result};
 use crate::tune::gdat::recording::summary_text;
 use crate::tune::gdat::{Found as Splits, GdatOutcome};
@@ -21,6 +23,8 @@ pub struct Live<'a> {
     /// What the reports tell besides the outcomes.
     pub context: Context,
     file: ResultFile,
+    /// The files of the process, where results go there.
+    files: Option<&'a ProcessFiles>,
     progress: Option<&'a mut ProgressFn>,
     failure: Option<Error>,
     /// What subgraph tuning found, once operators are tuned.
@@ -28,15 +32,16 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Begins the result file of the first job.
+    /// Begins the results of the first job: a file, or an entry in one of `files`.
     pub fn new(
         session: &'a Session,
         context: Context,
         job: &str,
+        files: Option<&'a ProcessFiles>,
         progress: Option<&'a mut ProgressFn>,
     ) -> Result<Live<'a>> {
-        let file = ResultFile::create(&context, job)?;
-        Ok(Live { session, context, file, progress, failure: None, subgraphs: None })
+        let file = ResultFile::create(&context, job, files)?;
+        Ok(Live { session, context, file, files, progress, failure: None, subgraphs: None })
     }
 
     /// Ends subgraph tuning and begins the result file of the next job.
@@ -45,7 +50,7 @@ impl<'a> Live<'a> {
             self.end(Tuned::Subgraphs(&outcome), || sgat_result(&outcome))?;
             self.subgraphs = Some(outcome);
         }
-        self.file = ResultFile::create(&self.context, job)?;
+        self.file = ResultFile::create(&self.context, job, self.files)?;
         Ok(())
     }
 

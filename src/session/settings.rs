@@ -86,6 +86,8 @@ pub struct Settings {
     pub mdl_bank_path: Option<PathBuf>,
     /// Directory for result files.
     pub work_path: PathBuf,
+    /// Whether the tunings of a process share one result file.
+    pub one_result_file: bool,
     /// The tuned model's files without their suffix, where `output` names them.
     pub output: Option<PathBuf>,
     /// Whether the tuned model is written.
@@ -116,9 +118,9 @@ struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    /// The value that counts; empty means not set.
+    /// The value that counts. An empty one is not set, and hides none: clients send such for all that they leave open.
     fn get(&self, key: &str) -> Option<&'a str> {
-        self.layers.iter().find_map(|layer| layer.get(key)).map(String::as_str).filter(|v| !v.is_empty())
+        self.layers.iter().filter_map(|layer| layer.get(key)).map(String::as_str).find(|value| !value.is_empty())
     }
 
     /// Whether an option asks for something: a flag may do so by being there.
@@ -193,6 +195,7 @@ impl Settings {
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
+            one_result_file: layers.get("result_file") == Some("process"),
             tuned_model: layers.get("tuned_model") != Some("off") || layers.is_set("output"),
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
@@ -323,4 +326,22 @@ fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: 
         },
         deadline: limit.and_then(|l| Instant::now().checked_add(l)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_call_leaves_open_is_as_it_was_initialised() {
+        let map = |value: &str| OptionMap::from([("ge.aoe_config_file".to_owned(), value.to_owned())]);
+        for (call, global, counts) in
+            [("", "g", Some("g")), ("c", "g", Some("c")), ("c", "", Some("c")), ("", "", None)]
+        {
+            let (call, global) = (map(call), map(global));
+            let layers = Layers { layers: [&call, &global] };
+            assert_eq!(layers.get("ge.aoe_config_file"), counts);
+            assert_eq!(layers.merged().get("ge.aoe_config_file").map(String::as_str), counts);
+        }
+    }
 }

@@ -78,8 +78,9 @@ impl Session {
             dynamic,
             ..Context::new(&settings.work_path, note, &paths)
         };
+        let files = settings.one_result_file.then_some(&self.instance.results);
         if !subgraphs {
-            let mut live = Live::new(self, context, "opat", progress)?;
+            let mut live = Live::new(self, context, "opat", files, progress)?;
             return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live);
         }
         if operators {
@@ -87,7 +88,7 @@ impl Session {
         }
         let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
         context.subgraph_bank = Some(subgraph_paths.custom.clone());
-        let mut live = Live::new(self, context, "sgat", progress)?;
+        let mut live = Live::new(self, context, "sgat", files, progress)?;
         let before = profiling.as_mut();
         let found = self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, before, &mut live);
         let (found, state) = match found {
@@ -155,8 +156,11 @@ impl Session {
         }
         let profiled = profiling.filter(|_| outcome.finished);
         let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, settings, &variants, Some(&outcome)));
-        self.conclude((tuned.with(&variants), profiled), outcome.finished, settings, live, |live| {
-            live.finish_operators(&outcome)
+        let publish = |live: &mut Live<'_>| live.finish_operators(&outcome);
+        let concluded = self.conclude((tuned.with(&variants), profiled), outcome.finished, settings, live, publish);
+        concluded.map_err(|error| match (error, outcome.lost) {
+            (Error::Cancelled, Some(reason)) => Error::BackendLost { backend: outcome.backend.name, reason },
+            (error, _) => error,
         })
     }
 

@@ -50,7 +50,7 @@ const FIRST_SAVE: usize = 8;
 ///
 /// The outcome does not depend on the number of threads. The bank is written when 8, 16, 32, ...
 /// operators from the first on are done, and at the end, also when it ends early. After a cancel the
-/// outcome says `finished: false`. Fails with [`Error::NothingToTune`] when no operator can be tuned (the
+/// outcome says `finished: false`, and where the backend was lost it says why as well. Fails with [`Error::NothingToTune`] when no operator can be tuned (the
 /// observer is told of an outcome without cases), with
 /// the bank's error when it cannot be read or written, and with the backend's when it cannot prepare a
 /// workload.
@@ -82,7 +82,11 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let cancelled = interrupt.cancelled();
     // Whatever ended it, what was found is kept.
     let kept = keeper.finish(&outcome);
-    ran.and(kept)?;
+    match ran {
+        Err(Error::BackendLost { reason, .. }) => outcome.lost = Some(reason),
+        ran => ran?,
+    }
+    kept?;
     outcome.elapsed = started.elapsed();
     outcome.finished = !cancelled && outcome.cases.len() == cases.len();
     observer.progress(&progress(&outcome, cases.len(), None), &outcome);
@@ -147,6 +151,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         unmapped: unmapped(job.variants),
         elapsed: std::time::Duration::ZERO,
         finished: false,
+        lost: None,
     }
 }
 

@@ -24,8 +24,10 @@ pub struct OpatOutcome {
     pub unmapped: Vec<SkippedKernel>,
     /// Time since the tuning began.
     pub elapsed: Duration,
-    /// Whether every operator was dealt with; false while tuning runs and after a cancel.
+    /// Whether every operator was dealt with; false while tuning runs and where it was ended early.
     pub finished: bool,
+    /// Why the backend could measure no more, where that ended it.
+    pub lost: Option<String>,
 }
 
 /// A node of the graph, as reports name it.

@@ -68,6 +68,47 @@ pub(super) fn search(
     let mut search = Search::new(space, settings)?;
     let mut made = Vec::new();
     outcome.improvements = vec![Improvement { trial: 0, us: outcome.before_us }];
+    let settled = explore(&mut search, &mut made, measure, outcome, tuner).and_then(|()| {
+        let best = search.best().and_then(|(configuration, us)| {
+            let is_old = !made.iter().any(|(made, _)| made == configuration);
+            Some((search.domain().schedule(configuration)?, us, is_old))
+        });
+        let best = best.filter(|(schedule, us, _)| {
+            *us < outcome.after_us && (*schedule != outcome.before || matches!(reference, Reference::Untuned))
+        });
+        let Some((schedule, us, is_old)) = best else { return Ok(()) };
+        if description.noisy {
+            // A lucky measurement is no gain. What is not confirmed any more when it is cancelled is kept as a trial.
+            if let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? {
+                (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
+            }
+        } else {
+            // What goes into the bank has a time of today.
+            match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
+                Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
+                _ => {}
+            }
+        }
+        Ok(())
+    });
+    if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {
+        log::warn!(
+            "{workload}: no tiling made a difference; CANN may not read the bank that a candidate is measured with"
+        );
+    }
+    // Also where the backend was lost: what it measured until then is measured.
+    earlier.keep(tuner, &workload, &description.name, search.domain(), &made);
+    settled
+}
+
+/// Measures what the search asks for, until it or the caller has had enough.
+fn explore(
+    search: &mut Search<Recordable<'_>>,
+    made: &mut Vec<(Vec<u32>, Outcome)>,
+    measure: &mut dyn Measure,
+    outcome: &mut CaseOutcome,
+    tuner: &Tuner<'_>,
+) -> Result<()> {
     while let Some(trial) = search.ask() {
         outcome.stop = tuner.interrupt.reason();
         if outcome.stop.is_some() {
@@ -89,33 +130,6 @@ pub(super) fn search(
         }
     }
     outcome.stop = outcome.stop.or(search.stop_reason());
-    let best = search.best().and_then(|(configuration, us)| {
-        let is_old = !made.iter().any(|(made, _)| made == configuration);
-        Some((search.domain().schedule(configuration)?, us, is_old))
-    });
-    let best = best.filter(|(schedule, us, _)| {
-        *us < outcome.after_us && (*schedule != outcome.before || matches!(reference, Reference::Untuned))
-    });
-    if let Some((schedule, us, is_old)) = best {
-        if description.noisy {
-            // A lucky measurement is no gain. What is not confirmed any more when it is cancelled is kept as a trial.
-            if let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? {
-                (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
-            }
-        } else {
-            // What goes into the bank has a time of today.
-            match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
-                Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
-                _ => {}
-            }
-        }
-    }
-    if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {
-        log::warn!(
-            "{workload}: no tiling made a difference; CANN may not read the bank that a candidate is measured with"
-        );
-    }
-    earlier.keep(tuner, &workload, &description.name, search.domain(), &made);
     Ok(())
 }
 
@@ -140,7 +154,7 @@ pub(super) fn ended(reason: String, tuner: &Tuner<'_>) -> Error {
     if tuner.interrupt.cancelled() {
         return Error::Cancelled;
     }
-    Error::Backend { backend: tuner.backend.describe().name, reason }
+    Error::BackendLost { backend: tuner.backend.describe().name, reason }
 }
 
 /// Measures a configuration. The domain promised that it is legal; a space that errs must not end the

@@ -21,6 +21,9 @@ static int concerns(const char *scope, size_t length)
     if (length == 0 || strncmp(scope, "all", length) == 0) {
         return 1;
     }
+    if (strncmp(scope, "after", 5) == 0) {
+        return runs_before() >= strtoull(scope + 5, NULL, 10);
+    }
     knowledge = record();
     if (strncmp(scope, "candidate", length) == 0) {
         return *knowledge != '\0';

@@ -13,8 +13,9 @@
  *   STAND_IN_MEMORY_MB  device memory (4096)
  *   STAND_IN_FAULTS     [SCOPE:]FUNCTION=WHAT, separated by commas. WHAT is the code to return, `null` for a
  *                       function that returns a pointer, `hang`, `orphan` (starts a process that stays, and hangs),
- *                       `crash`, or for the function `kernel` also `wrong`. SCOPE is `all` (default), `candidate` (processes whose bank holds a record) or
- *                       `some` (about half of the candidates, by their record). */
+ *                       `crash`, or for the function `kernel` also `wrong`. SCOPE is `all` (default), `candidate`
+ *                       (processes whose bank holds a record), `some` (about half of the candidates, by their record),
+ *                       or `afterN` (processes that begin when N have come to their kernel). */
 #ifndef STAND_IN_H
 #define STAND_IN_H
 
@@ -77,6 +78,8 @@ void launch(struct stream *stream, double kernel_us);
 double price(const struct product *product);
 /* The record that the bank of this process holds, "" for none. Read once, as CANN does. */
 const char *record(void);
+/* How many processes of the test have come to their kernel so far. */
+uint64_t runs_before(void);
 
 /* product.c: notes that a product was launched, so that its result can be read. */
 void compute(const struct product *product);

@@ -1,6 +1,6 @@
 //! What goes wrong on a device: a candidate's fault costs that candidate, the machine's ends the tuning.
 
-use crate::stand_in::{Machine, SMALL};
+use crate::stand_in::{Machine, Product, SMALL};
 use aoe::backend::ascend::{ACLNN, MEASURING};
 use std::sync::Mutex;
 
@@ -76,21 +76,36 @@ fn a_device_without_memory_for_the_operands_is_named() {
 
 #[test]
 fn what_is_wrong_with_the_machine_ends_the_tuning_by_name() {
-    for (faults, parts) in [
-        ("aclInit=507008", &["device 0: aclInit returned 507008 (the SoC version cannot be told)"]),
-        ("aclInit=148049", &["aclInit returned 148049 (invalid path of the operator package)"]),
-        ("aclrtSetDevice=200002", &["aclrtSetDevice returned 200002 (invalid device)"]),
+    for (faults, id, part) in [
+        ("aclInit=507008", "EG0012", "device 0: aclInit returned 507008 (the SoC version cannot be told)"),
+        ("aclInit=148049", "EG0012", "aclInit returned 148049 (invalid path of the operator package)"),
+        ("aclrtSetDevice=200002", "EG0012", "aclrtSetDevice returned 200002 (invalid device)"),
+        ("aclrtGetSocName=null", "EG0012", "aclrtGetSocName returned nothing"),
         // Met only when an operator is to run.
-        ("aclrtMalloc=100039", &["aclrtMalloc returned 100039 (a stub library for linking, not a runtime)"]),
-        ("candidate:aclnnMatmul=507008", &["aclnnMatmul returned 507008"]),
+        ("aclrtMalloc=100039", "EG0013", "aclrtMalloc returned 100039 (a stub library for linking, not a runtime)"),
+        ("candidate:aclnnMatmul=507008", "EG0013", "aclnnMatmul returned 507008"),
         // Before the operator is met nothing is its fault.
-        ("aclrtCreateStream=500003", &["aclrtCreateStream returned 500003"]),
-        ("aclrtGetSocName=null", &["aclrtGetSocName returned nothing"]),
+        ("aclrtCreateStream=500003", "EG0013", "aclrtCreateStream returned 500003"),
     ] {
         let Some(machine) = machine(faults) else { return };
-        machine.tune(&QUICK).expect(1, parts).expect(1, &["EG0012"]);
+        machine.tune(&QUICK).expect(1, &[id, part]);
         assert!(machine.left_behind().is_empty(), "{faults}");
     }
+}
+
+#[test]
+fn a_device_that_is_lost_midway_ends_the_tuning_and_what_was_found_is_kept() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "after25:aclrtSetDevice=507008");
+    machine.products(&[SMALL, Product::new(256, 512, 512), Product::new(384, 512, 512), Product::new(640, 512, 512)]);
+    let parts =
+        ["EG0013", "can measure no more: device 0: aclrtSetDevice returned 507008", "what was found so far is saved"];
+    machine.tune(&[&QUICK[..], &[("tuning_parallel_num", "1"), ("algorithm", "annealing")]].concat()).expect(1, &parts);
+    let report = machine.report();
+    let added = machine.kernels().iter().filter(|kernel| kernel["status"] == "added").count();
+    assert!(added > 0 && machine.kernels().len() < 4 && report["finished"] == false, "{report}");
+    assert_eq!(machine.records().len(), added);
+    assert!(machine.left_behind().is_empty() && machine.processes().is_empty());
 }
 
 #[test]

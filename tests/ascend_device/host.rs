@@ -7,10 +7,12 @@ use std::path::Path;
 
 /// The variable that makes a process of this test the host: the options, one a line.
 pub const OPTIONS: &str = "AOE_TEST_OPTIONS";
+/// The variable that names a model to tune in place of the operators.
+pub const MODEL: &str = "AOE_TEST_MODEL";
 /// Where the host leaves its report.
 pub const REPORT: &str = "report.json";
 
-/// In a process of its own: tunes the operators in `ops.json` of the current folder.
+/// In a process of its own: tunes a model, or the operators in `ops.json` of the current folder.
 #[test]
 fn host() {
     let Ok(options) = std::env::var(OPTIONS) else { return };
@@ -28,7 +30,11 @@ fn host() {
 
 fn tuned(options: &[(&str, &str)]) -> Result<()> {
     session::initialize(options.iter().copied())?;
-    let graph = frontend::load_file(Path::new("ops.json"), Some(Framework::SingleOp), &ModelOptions::default())?;
+    let (file, framework) = match std::env::var(MODEL) {
+        Ok(model) => (model, None),
+        Err(_) => ("ops.json".to_owned(), Some(Framework::SingleOp)),
+    };
+    let graph = frontend::load_file(Path::new(&file), framework, &ModelOptions::default())?;
     let session = session::session(session::create()?)?;
     session.set_graph(Some(graph))?;
     let outcome = session.tune([]);

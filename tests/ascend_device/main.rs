@@ -4,6 +4,7 @@
 mod cc;
 mod faults;
 mod host;
+mod networks;
 mod processes;
 mod stand_in;
 mod tuning;

@@ -134,11 +134,15 @@ impl Machine {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The operators in the full report of the last tuning by [`Machine::tune`].
-    pub fn kernels(&self) -> Vec<Value> {
+    /// The full report of the last tuning by [`Machine::tune`].
+    pub fn report(&self) -> Value {
         let text = fs::read_to_string(self.path(host::REPORT)).expect("a report");
-        let report: Value = serde_json::from_str(&text).unwrap();
-        report["kernels"].as_array().unwrap().clone()
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The operators in it.
+    pub fn kernels(&self) -> Vec<Value> {
+        self.report()["kernels"].as_array().unwrap().clone()
     }
 
     /// The processes of this machine that live, found by their environment.

@@ -3,6 +3,7 @@
 use super::codes;
 use super::report::CallFailure;
 use super::symbols::ASKING;
+use crate::backend::check_library;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
@@ -22,8 +23,9 @@ pub struct Loaded(ManuallyDrop<Library>);
 
 impl Loaded {
     /// Loads a library by path, or by plain name through the system's loader; the loader's message
-    /// when that fails.
+    /// when that fails, or what lies there that is no file.
     pub fn open(name: &Path) -> Result<Loaded, String> {
+        check_library(name)?;
         Loaded::with_flags(name.as_os_str(), RTLD_LAZY | RTLD_LOCAL)
     }
 
@@ -187,4 +189,18 @@ fn file_of(function: *const c_void) -> Option<PathBuf> {
     // A program is named as it was called, which may be a name to be looked up.
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
     std::fs::canonicalize(path).ok().or_else(|| std::env::current_exe().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_library_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("libascendcl.so");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let message = Loaded::open(&pipe).err().unwrap();
+        assert!(message.contains("libascendcl.so is not a regular file"), "{message}");
+    }
 }

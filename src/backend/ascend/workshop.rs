@@ -1,7 +1,8 @@
 //! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
 
 use crate::status::{Error, Result};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirEntry, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -81,11 +82,11 @@ impl Bench {
     }
 }
 
-/// Removes the folders of owners that live no more. What cannot be looked into is somebody else's.
+/// Removes this user's folders whose owners live no more.
 fn sweep(temporary: &Path) {
     let Ok(entries) = std::fs::read_dir(temporary) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let Ok(owner) = OpenOptions::new().write(true).open(entry.path().join(OWNER)) else { continue };
+        let Some(owner) = owner_of(&entry) else { continue };
         match owner.try_lock() {
             Ok(()) => {
                 if let Err(error) = std::fs::remove_dir_all(entry.path()) {
@@ -95,6 +96,18 @@ fn sweep(temporary: &Path) {
             Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
     }
+}
+
+/// The owner's file of a folder that a tuning of this user made. Everybody can write to `/tmp`: what lies there under
+/// our names may be anybody's, and anything, a pipe at which opening waits for ever or a link to a file of the user's.
+fn owner_of(entry: &DirEntry) -> Option<File> {
+    let folder = entry.metadata().ok().filter(|folder| folder.is_dir())?;
+    if folder.uid() != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
+    let file = OpenOptions::new().write(true).custom_flags(flags).open(entry.path().join(OWNER)).ok()?;
+    file.metadata().is_ok_and(|file| file.is_file()).then_some(file)
 }
 
 #[cfg(test)]
@@ -129,6 +142,23 @@ mod tests {
         assert!(!dead.exists() && foreign.exists());
         let other = Workshop::open(temporary.path()).unwrap();
         assert!(living.folder.path().exists() && other.folder.path().exists());
+    }
+
+    #[test]
+    fn what_others_laid_under_our_names_is_neither_waited_for_nor_touched() {
+        let temporary = tempfile::tempdir().unwrap();
+        let [pipe, link] = ["pipe", "link"].map(|name| temporary.path().join(format!("{PREFIX}{name}")));
+        let precious = temporary.path().join("precious");
+        std::fs::write(&precious, "kept").unwrap();
+        for folder in [&pipe, &link] {
+            std::fs::create_dir(folder).unwrap();
+        }
+        rustix::fs::mkfifoat(rustix::fs::CWD, pipe.join(OWNER), rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        std::os::unix::fs::symlink(&precious, link.join(OWNER)).unwrap();
+        Workshop::open(temporary.path()).unwrap();
+        assert!(pipe.exists() && link.exists());
+        assert_eq!(std::fs::read_to_string(precious).unwrap(), "kept");
     }
 
     #[test]

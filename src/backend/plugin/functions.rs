@@ -2,6 +2,7 @@
 
 use super::fields::Fields;
 use super::table::{AoeBackend, AoeBackendDescription, AoeCandidate};
+use crate::backend::check_library;
 use crate::status::{AoeStatus, Status};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use std::ffi::{CStr, CString, c_char};
@@ -31,6 +32,21 @@ pub struct Answer {
     pub noisy: bool,
     pub parallel: u32,
     pub measuring_us: f64,
+}
+
+/// Why there is no time.
+#[derive(Debug)]
+pub enum Unmeasured {
+    /// The candidate failed; others may do better.
+    Candidate(String),
+    /// The plug-in can measure no more.
+    Lost(String),
+}
+
+impl From<String> for Unmeasured {
+    fn from(why: String) -> Unmeasured {
+        Unmeasured::Candidate(why)
+    }
 }
 
 impl Functions {
@@ -67,6 +83,7 @@ impl Functions {
 
     /// Loads a plug-in library and copies its table. The library stays loaded: its functions must stay valid.
     pub fn load(path: &Path) -> Result<Functions, String> {
+        check_library(path)?;
         // SAFETY: loading runs the library's constructors: that is what naming a plug-in asks for.
         let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
         let library = library.map(ManuallyDrop::new).map_err(|error| {
@@ -111,15 +128,17 @@ impl Functions {
         })
     }
 
-    /// Measures a candidate: microseconds, or why there are none.
+    /// Measures a candidate: microseconds, or what went wrong.
     pub fn measure(
         &self,
         op_type: &CString,
         workload: &Fields,
         schedule: &Fields,
         json: &CString,
-    ) -> Result<f64, String> {
-        let Some(measure) = self.0.measure else { return Err("it has no function `measure`".to_owned()) };
+    ) -> Result<f64, Unmeasured> {
+        let Some(measure) = self.0.measure else {
+            return Err(Unmeasured::Candidate("it has no function `measure`".to_owned()));
+        };
         let (workload, schedule) = (workload.as_c(), schedule.as_c());
         let candidate = AoeCandidate {
             struct_size: size_of::<AoeCandidate>(),
@@ -133,7 +152,11 @@ impl Functions {
         let mut time_us = f64::NAN;
         // SAFETY: the context is the plug-in's own; candidate and time live through the call.
         let status = unsafe { measure(self.0.context, &raw const candidate, &raw mut time_us) };
-        if status == Status::Success as AoeStatus { Ok(time_us) } else { Err(self.failure("measure", status)) }
+        match Status::from_code(status) {
+            Some(Status::Success) => Ok(time_us),
+            Some(Status::BackendLost) => Err(Unmeasured::Lost(self.failure("measure", status))),
+            _ => Err(Unmeasured::Candidate(self.failure("measure", status))),
+        }
     }
 
     /// Why a call failed, in the plug-in's words where it has some.

@@ -22,6 +22,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload, canonical_json};
 use fields::Fields;
+use functions::Unmeasured;
 use gate::Gate;
 use serde_json::json;
 use std::ffi::CString;
@@ -147,7 +148,7 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    fn time_us(&self, schedule: &Schedule) -> Result<f64, String> {
+    fn time_us(&self, schedule: &Schedule) -> Result<f64, Unmeasured> {
         let schedule = serde_json::to_value(schedule).map_err(|error| error.to_string())?;
         let fields = Fields::of(&schedule);
         let whole = json!({"op": self.workload_op(), "workload": self.workload, "schedule": schedule});
@@ -155,7 +156,11 @@ impl Prepared<'_> {
         let text = CString::new(whole.to_string()).map_err(|error| error.to_string())?;
         let _turn = self.plugin.gate.enter();
         let us = self.plugin.functions.measure(&self.op_type, &self.fields, &fields, &text)?;
-        if us.is_finite() && us > 0.0 { Ok(us) } else { Err(format!("`measure` answered {us} us, which is no time")) }
+        if us.is_finite() && us > 0.0 {
+            Ok(us)
+        } else {
+            Err(Unmeasured::Candidate(format!("`measure` answered {us} us, which is no time")))
+        }
     }
 
     fn workload_op(&self) -> &str {
@@ -167,7 +172,10 @@ impl Measure for Prepared<'_> {
     fn measure(&mut self, schedule: &Schedule) -> Measurement {
         match self.time_us(schedule) {
             Ok(us) => Measurement::Time { us },
-            Err(why) => Measurement::Failed { reason: format!("backend {}: {why}", self.plugin.name()) },
+            Err(Unmeasured::Candidate(why)) => {
+                Measurement::Failed { reason: format!("backend {}: {why}", self.plugin.name()) }
+            }
+            Err(Unmeasured::Lost(reason)) => Measurement::Ended { reason },
         }
     }
 }

@@ -59,3 +59,17 @@ pub fn loaded(path: &Path) -> Result<Arc<Plugin>> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(Arc::clone(loaded.get_or_insert_default().entry(path).or_insert(plugin)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipe_in_place_of_a_library_is_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe.so");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+        let error = loaded(&pipe).unwrap_err().to_string();
+        assert!(error.contains("pipe.so is not a regular file"), "{error}");
+    }
+}
