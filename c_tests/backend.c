@@ -12,6 +12,7 @@ typedef struct Toy {
     uint32_t parallel;
     AoeStatus describes;  /* what describe returns */
     AoeStatus measures;   /* what measure returns */
+    double measuring_us;  /* what describe says of measuring; 0: a microsecond, so that no simulation comes first */
     double time_us;       /* what measure writes; 0: the cores' time */
     int lasts;            /* calls of measure after which the backend is lost; 0: never */
     atomic_int inside, most_inside, calls;
@@ -26,7 +27,7 @@ static AoeStatus describe(void *context, AoeBackendDescription *description) {
     description->soc = toy->soc;
     description->noisy = toy->noisy;
     description->parallel = toy->parallel;
-    description->measuring_us = 1.0; /* so that no search on the simulator comes first */
+    description->measuring_us = toy->measuring_us != 0 ? toy->measuring_us : 1.0;
     return toy->describes;
 }
 
@@ -140,7 +141,7 @@ TEST(a_candidate_that_fails_or_has_no_time_is_no_result) {
         double time_us;
         const char *said;
     } cases[] = {{AOE_FAILURE, 1.0, "the toy is broken"}, {77, 1.0, "77"}, {AOE_SUCCESS, -1.0, "no time"},
-                 {AOE_SUCCESS, INFINITY, "no time"}};
+                 {AOE_SUCCESS, INFINITY, "no time"}, {AOE_SUCCESS, 1e308, "no time"}, {AOE_SUCCESS, 5e-324, "no time"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Toy toy = toy_of("toy");
         toy.measures = cases[i].status, toy.time_us = cases[i].time_us;
@@ -210,6 +211,12 @@ TEST(a_description_that_cannot_be_is_refused_by_what_is_wrong_with_it) {
         Toy toy = toy_of("toy");
         toy.soc = parts[i];
         CHECK_ERROR(AOE_ERROR_BACKEND, "soc", registered(&toy));
+    }
+    static const double times[] = {-1.0, NAN, INFINITY, 1e30, 1e-300};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        Toy toy = toy_of("toy");
+        toy.measuring_us = times[i];
+        CHECK_ERROR(AOE_ERROR_BACKEND, "measuring_us", registered(&toy));
     }
     Toy toy = toy_of("toy");
     toy.detail = NULL;

@@ -989,7 +989,7 @@ typedef struct AoeCandidate {
  *   parallel      calls of `measure` at a time; 0 for any number.
  *   measuring_us  about how long one measurement takes, in microseconds; 0 where that is not known.
  *
- * All but name, detail and soc are 0 on entry.
+ * All but name, detail and soc are 0 on entry. Of a text, the first 64 KiB are read.
  */
 typedef struct AoeBackendDescription {
     size_t struct_size;
@@ -1008,7 +1008,7 @@ typedef struct AoeBackendDescription {
  *   context      handed back with each call; not touched.
  *   describe     says what the backend is; called once, when it is registered or loaded. Returns AOE_SUCCESS, or
  *                any other status when it cannot be used.
- *   measure      runs or prices one candidate and writes the kernel's time in microseconds, finite and above 0.
+ *   measure      runs or prices one candidate and writes the kernel's time in microseconds, from 1e-6 to 1e12.
  *                Returns AOE_SUCCESS; AOE_ERROR_BACKEND_LOST when neither this candidate nor any other can be
  *                measured any more, which ends the tuning with what was found so far saved; or any other status:
  *                that candidate has failed then, and the tuning goes on. An operator whose present tiling fails is

@@ -43,9 +43,18 @@ pub fn open_devices(
     let names: Vec<_> = devices.iter().map(u32::to_string).collect();
     let gib = described.memory_bytes as f64 / f64::from(1 << 30);
     let detail = format!("device {}, {} cores, {gib:.0} GiB, through {runtime}", names.join(", "), soc.ai_core_cnt);
-    let rest = if simulated { "; what it cannot measure is simulated" } else { "" };
+    let rest = match &described.lacking {
+        Some(lacking) if simulated => {
+            log::warn!("{lacking}; what needs it is simulated");
+            format!("; what it cannot measure is simulated, and {lacking}")
+        }
+        Some(lacking) => return Err(Error::Backend { backend: "ascend".to_owned(), reason: lacking.clone() }),
+        None if simulated => "; what it cannot measure is simulated".to_owned(),
+        None => String::new(),
+    };
     let note = format!("backend ascend ({detail}){rest}, SoC {}", soc.name);
-    Ok(Opened { backend: Box::new(Ascend::new(opened, soc, detail, simulated)), note })
+    let backend = Box::new(Ascend::new(opened, soc, detail, described.lacking, simulated));
+    Ok(Opened { backend, note })
 }
 
 /// The SoC that a device is, with the cores that it has.
@@ -100,7 +109,7 @@ mod tests {
     use crate::bank::Toolkit;
 
     fn described(soc: &str, cores: Option<u32>) -> Described {
-        Described { soc_name: soc.to_owned(), ai_cores: cores, memory_bytes: 1 << 36 }
+        Described { soc_name: soc.to_owned(), ai_cores: cores, memory_bytes: 1 << 36, lacking: None }
     }
 
     #[test]

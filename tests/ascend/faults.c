@@ -67,10 +67,13 @@ int planted(const char *function)
             pause();
         }
     }
-    if (strcmp(what, "orphan") == 0) {
+    if (strcmp(what, "orphan") == 0 || strcmp(what, "daemon") == 0) {
         /* As a compiler's helper would be: a process of its own, for which nobody waits. */
         pid_t helper = fork();
         if (helper == 0) {
+            if (strcmp(what, "daemon") == 0) {
+                setsid();
+            }
             execl("/bin/sleep", "sleep", "3600", (char *)NULL);
             _exit(1);
         }

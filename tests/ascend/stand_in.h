@@ -13,6 +13,7 @@
  *   STAND_IN_MEMORY_MB  device memory (4096)
  *   STAND_IN_FAULTS     [SCOPE:]FUNCTION=WHAT, separated by commas. WHAT is the code to return, `null` for a
  *                       function that returns a pointer, `hang`, `orphan` (starts a process that stays, and hangs),
+ *                       `daemon` (the same, in a session of its own),
  *                       `crash`, or for the function `kernel` also `wrong`. SCOPE is `all` (default), `candidate`
  *                       (processes whose bank holds a record), `some` (about half of the candidates, by their record),
  *                       or `afterN` (processes that begin when N have come to their kernel). */

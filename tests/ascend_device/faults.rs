@@ -128,7 +128,16 @@ fn every_missing_function_of_the_operator_libraries_is_named() {
     let names: Vec<_> = ACLNN.iter().map(|symbol| symbol.name).collect();
     let Some(machine) = Machine::without(&names) else { return };
     machine.products(&[SMALL]);
-    machine.tune(&QUICK).expect(1, &names).expect(1, &["libopapi.so"]);
+    machine.tune(&QUICK).expect(1, &names).expect(1, &["libopapi.so", "EG0012"]);
+}
+
+#[test]
+fn auto_turns_to_the_simulator_where_the_operator_libraries_are_missing() {
+    let names: Vec<_> = ACLNN.iter().map(|symbol| symbol.name).collect();
+    let Some(machine) = Machine::without(&names) else { return };
+    machine.products(&[SMALL]);
+    machine.tune(&[("max_tuning_count", "4")]).expect(0, &["what needs it is simulated", "lacks aclCreateTensor"]);
+    assert_eq!(machine.kernels()[0]["backend"], "simulator");
 }
 
 /// Whatever function fails with whatever code, the tuning ends and says which, or does without.

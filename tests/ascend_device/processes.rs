@@ -115,19 +115,22 @@ fn an_interrupt_ends_even_what_hangs_and_saves_what_was_found() {
     assert_bank_is_whole(&machine);
 }
 
+/// Helpers that stay in the group of the process that starts them, and such that leave it.
 #[test]
 fn what_a_measuring_process_starts_ends_with_it() {
-    let Some(machine) = Machine::new() else { return };
-    let machine = machine.with("STAND_IN_FAULTS", "candidate:aclnnMatmul=orphan");
-    let tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=1"]);
-    Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
-    wait_until("nothing lives", || machine.processes().is_empty());
-    // Also where the tuning is killed first.
-    let mut tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=3600"]);
-    wait_until("a helper was started", || machine.processes().len() >= 3);
-    tuning.kill().unwrap();
-    tuning.wait().unwrap();
-    wait_until("nothing lives", || machine.processes().is_empty());
+    for helper in ["candidate:aclnnMatmul=orphan", "candidate:aclnnMatmul=daemon"] {
+        let Some(machine) = Machine::new() else { return };
+        let machine = machine.with("STAND_IN_FAULTS", helper);
+        let tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=1"]);
+        Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
+        wait_until("nothing lives", || machine.processes().is_empty());
+        // Also where the tuning is killed first.
+        let mut tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=3600"]);
+        wait_until("a helper was started", || machine.processes().len() >= 3);
+        tuning.kill().unwrap();
+        tuning.wait().unwrap();
+        wait_until("nothing lives", || machine.processes().is_empty());
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A device as a backend: every candidate in a process of its own, with a bank that holds nothing else.
 
 use super::job::{Answer, Blame, Described, Job, Task, VERSION};
-use super::operator::Operator;
+use super::operator::{Entry, Operator};
 use super::process::{self, Circumstances, End};
 use super::program;
 use super::report::Runtime;
@@ -143,15 +143,27 @@ pub struct Ascend {
     devices: Devices,
     soc: Soc,
     detail: String,
+    /// What keeps operators from running through `aclnn`, where something does.
+    lacking: Option<String>,
     /// Who prices what the devices cannot measure; nobody where only they were asked for.
     simulator: Option<Simulator>,
 }
 
 impl Ascend {
-    /// A backend of devices that are of this SoC; `simulated` has the simulator price what they cannot measure.
-    pub fn new(devices: Devices, soc: Soc, detail: String, simulated: bool) -> Ascend {
+    /// A backend of devices that are of this SoC; `lacking` says what keeps operators from running through `aclnn`,
+    /// `simulated` has the simulator price what they cannot measure.
+    pub fn new(devices: Devices, soc: Soc, detail: String, lacking: Option<String>, simulated: bool) -> Ascend {
         let simulator = simulated.then(|| Simulator::new(soc.clone()));
-        Ascend { devices, soc, detail, simulator }
+        Ascend { devices, soc, detail, lacking, simulator }
+    }
+
+    /// A workload as the devices run it; why they do not where they do not.
+    fn operator(&self, workload: &Workload) -> Result<Operator, String> {
+        let operator = Operator::of(workload, &self.soc)?;
+        match &self.lacking {
+            Some(lacking) if matches!(operator.entry, Entry::AclnnMatmul(_)) => Err(lacking.clone()),
+            _ => Ok(operator),
+        }
     }
 }
 
@@ -162,7 +174,7 @@ impl Backend for Ascend {
 
     fn describe_for(&self, workload: &Workload) -> Description {
         match &self.simulator {
-            Some(simulator) if Operator::of(workload, &self.soc).is_err() => simulator.describe(),
+            Some(simulator) if self.operator(workload).is_err() => simulator.describe(),
             _ => self.describe(),
         }
     }
@@ -172,7 +184,7 @@ impl Backend for Ascend {
     }
 
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
-        Ok(match (Operator::of(workload, &self.soc), &self.simulator) {
+        Ok(match (self.operator(workload), &self.simulator) {
             (Ok(operator), _) => Box::new(Prepared {
                 backend: self,
                 device: self.devices.assign(),

@@ -82,6 +82,8 @@ pub struct Described {
     pub ai_cores: Option<u32>,
     /// Device memory in bytes.
     pub memory_bytes: u64,
+    /// What of [`ACLNN`](super::ACLNN) the installed CANN lacks, in words; `None` where nothing.
+    pub lacking: Option<String>,
 }
 
 impl Answer {

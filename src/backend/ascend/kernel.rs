@@ -81,6 +81,16 @@ impl<'a> Operands<'a> {
     }
 }
 
+/// The functions of `aclnn` products; in words which are missing, and what could not be loaded.
+pub fn operator_functions(libraries: &mut Libraries<'_>) -> Result<AclnnFunctions, String> {
+    AclnnFunctions::resolve(libraries).map_err(|missing| {
+        let failed: Vec<_> =
+            libraries.attempts.iter().map(|a| format!("{}: {}", a.path.display(), a.outcome)).collect();
+        let why = if failed.is_empty() { String::new() } else { format!("; {}", failed.join("; ")) };
+        format!("the installed CANN lacks {}{why}", missing.join(", "))
+    })
+}
+
 /// Sizes as CANN has them.
 fn signed(shape: &[u64]) -> Vec<i64> {
     shape.iter().map(|&size| size as i64).collect()
@@ -105,12 +115,7 @@ impl<'a> Aclnn<'a> {
         device: &'a Device,
         libraries: &mut Libraries<'_>,
     ) -> Result<Aclnn<'a>, Unready> {
-        let functions = AclnnFunctions::resolve(libraries).map_err(|missing| {
-            let failed: Vec<_> =
-                libraries.attempts.iter().map(|a| format!("{}: {}", a.path.display(), a.outcome)).collect();
-            let why = if failed.is_empty() { String::new() } else { format!("; {}", failed.join("; ")) };
-            Unready::Lacking(format!("the installed CANN lacks {}{why}", missing.join(", ")))
-        })?;
+        let functions = operator_functions(libraries).map_err(Unready::Lacking)?;
         let mut kernel = Aclnn {
             functions,
             device,

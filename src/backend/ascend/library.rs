@@ -45,9 +45,11 @@ impl Loaded {
         })
     }
 
-    /// The file that the library was loaded from, where the system tells.
+    /// The file that the library was loaded from, where the system tells: by the name it was found under, for its
+    /// companions lie beside that, wherever a link leads.
     pub fn file(&self) -> Option<PathBuf> {
-        file_of(self.function::<InitFn>("aclInit")? as *const c_void)
+        let name = name_of(self.function::<InitFn>("aclInit")? as *const c_void)?;
+        std::path::absolute(name).ok().filter(|path| path.exists())
     }
 
     /// Whether the library, or one that it depends on, has this function.
@@ -167,11 +169,13 @@ pub fn text(pointer: *const c_char) -> String {
 
 /// The file that holds this library's own code: `libaoe.so`, or a program that it is linked into.
 pub fn own_path() -> Option<PathBuf> {
-    file_of(own_path as *const c_void)
+    // A program is named as it was called, which may be a name to be looked up.
+    let name = name_of(own_path as *const c_void)?;
+    std::fs::canonicalize(name).ok().or_else(|| std::env::current_exe().ok())
 }
 
-/// The file that a function was loaded from.
-fn file_of(function: *const c_void) -> Option<PathBuf> {
+/// The file that a function was loaded from, as the loader calls it.
+fn name_of(function: *const c_void) -> Option<PathBuf> {
     let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: `dladdr` takes any address and fills the structure when it finds it in a library; zeroed, the
     // structure is a valid one.
@@ -186,9 +190,7 @@ fn file_of(function: *const c_void) -> Option<PathBuf> {
     }
     // SAFETY: a NUL-terminated name that lives as long as the library is loaded.
     let name = unsafe { CStr::from_ptr(found.dli_fname) };
-    // A program is named as it was called, which may be a name to be looked up.
-    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
-    std::fs::canonicalize(path).ok().or_else(|| std::env::current_exe().ok())
+    Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
 #[cfg(test)]

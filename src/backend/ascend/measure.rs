@@ -2,7 +2,7 @@
 
 use super::device::{Called, Device};
 use super::job::{Answer, Described, Job, Task, VERSION};
-use super::kernel::{Kernel, Operands, Unready};
+use super::kernel::{Kernel, Operands, Unready, operator_functions};
 use super::libraries::Libraries;
 use super::library::Loaded;
 use super::operator::Operator;
@@ -55,7 +55,7 @@ fn answer(job: &Job, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
         Err(failure) => return (Answer::failure(&failure, true), None),
     };
     let done = match &job.task {
-        Task::Describe => describe(&device).map_err(|failure| Answer::failure(&failure, true)),
+        Task::Describe => describe(&device, &mut libraries).map_err(|failure| Answer::failure(&failure, true)),
         Task::Measure { operator, timing } => {
             measure(operator, *timing, &device, &mut libraries, turn).map_err(Failed::answer)
         }
@@ -70,12 +70,13 @@ fn place_of(runtime: &Path) -> Place {
     Place { origin: Origin::Process, folder: folder.map(Path::to_owned) }
 }
 
-fn describe(device: &Device) -> Called<Answer> {
+fn describe(device: &Device, libraries: &mut Libraries<'_>) -> Called<Answer> {
     let (_, memory_bytes) = device.memory()?;
     Ok(Answer::Described(Described {
         soc_name: device.soc_name()?,
         ai_cores: device.ai_cores()?,
         memory_bytes: memory_bytes as u64,
+        lacking: operator_functions(libraries).err(),
     }))
 }
 

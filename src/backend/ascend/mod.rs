@@ -9,6 +9,7 @@ mod codes;
 mod compiler;
 mod device;
 mod ge;
+mod helpers;
 mod job;
 mod kernel;
 mod libraries;

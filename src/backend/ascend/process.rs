@@ -1,5 +1,6 @@
 //! One measuring process: started in a group of its own, given its turn, ended with all that it started.
 
+use super::helpers;
 use super::job::{self, Answer, Job};
 use super::program::COMMAND;
 use super::workshop::Bench;
@@ -12,7 +13,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time that a process has to end after it was asked to.
@@ -67,8 +68,10 @@ pub fn run(job: &Job, bench: &Bench, circumstances: &Circumstances<'_>) -> End {
     match Process::start(bench, circumstances) {
         Err(error) => unstarted(error.to_string()),
         Ok(mut process) => {
-            let over = process.follow(circumstances);
-            let status = process.end(over == Over::Exited);
+            let (over, turn) = process.follow(circumstances);
+            let status = process.end(over == Over::Exited, bench);
+            // Only now: until a process is gone, its kernel may occupy the device.
+            drop(turn);
             match (over, job::read(&bench.answer())) {
                 (Over::Cancelled, _) => End::Cancelled,
                 // Also where the time was over then, or its libraries crashed tidying up.
@@ -121,15 +124,15 @@ impl Process {
         Pid::from_child(&self.child)
     }
 
-    /// Waits until it is ready, gives it its turn, waits until it has ended.
-    fn follow(&mut self, circumstances: &Circumstances<'_>) -> Over {
+    /// Waits until it is ready, gives it its turn, waits until it has ended; also the turn, where it came to that.
+    fn follow<'a>(&mut self, circumstances: &Circumstances<'a>) -> (Over, Option<MutexGuard<'a, ()>>) {
         if let Some(over) = self.listen(circumstances, "getting ready") {
-            return over;
+            return (over, None);
         }
-        let _turn = circumstances.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = circumstances.turn.lock().unwrap_or_else(PoisonError::into_inner);
         // A process that is gone does not mind, and is found to be gone.
         let _ = self.line.write_all(&[GO]);
-        self.listen(circumstances, "measuring").unwrap_or(Over::Exited)
+        (self.listen(circumstances, "measuring").unwrap_or(Over::Exited), Some(turn))
     }
 
     /// Waits for a word from the process; answers why none came.
@@ -173,12 +176,13 @@ impl Process {
     }
 
     /// Ends the process, unless it has ended, and whatever it started.
-    fn end(mut self, has_exited: bool) -> io::Result<ExitStatus> {
+    fn end(mut self, has_exited: bool, bench: &Bench) -> io::Result<ExitStatus> {
         if !has_exited {
             let _ = kill_process_group(self.pid(), Signal::TERM);
             self.await_exit(Instant::now() + GRACE, "ending");
         }
         let _ = kill_process_group(self.pid(), Signal::KILL);
+        helpers::end(&bench.bank());
         if self.await_exit(Instant::now() + GRACE, "ending") != Over::Exited {
             return Err(io::Error::new(ErrorKind::TimedOut, "it hangs in the kernel and cannot be killed"));
         }

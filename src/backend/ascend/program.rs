@@ -16,8 +16,10 @@ pub fn find(given: Option<&Path>) -> Result<PathBuf, String> {
         let reason = || format!("measure_program: {} is no program", path.display());
         return if executable(path) { Ok(path.to_owned()) } else { Err(reason()) };
     }
-    let own = std::env::current_exe().ok().filter(|path| path.file_name().is_some_and(|name| name == NAME));
     let library = library::own_path();
+    // A host program may have any name, this one too: ours is the one that this library is linked into.
+    let own = std::env::current_exe().ok().filter(|path| path.file_name().is_some_and(|name| name == NAME));
+    let own = own.filter(|path| path.canonicalize().ok() == library);
     let beside = library.as_deref().and_then(Path::parent).map(places).unwrap_or_default();
     let places: Vec<PathBuf> = own.into_iter().chain(beside).collect();
     places.iter().find(|path| executable(path)).cloned().ok_or_else(|| {

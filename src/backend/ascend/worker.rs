@@ -1,15 +1,17 @@
 //! A measuring process from inside: the job it was given, its turn, and its end when nobody waits for it.
 
+use super::helpers;
 use super::job::{self, Job};
 use super::measure;
 use super::process::{GO, READY};
+use super::workshop::BANK;
 use crate::status::{Error, Result};
 use crossbeam::channel::{Receiver, bounded};
 use rustix::process::{Signal, kill_current_process_group, set_parent_process_death_signal};
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Does the job in a file and writes the answer where the job says.
 ///
@@ -17,8 +19,8 @@ use std::path::Path;
 /// with all that it started when the other end closes. Started by hand, with anything else there, it waits for
 /// nobody.
 pub fn work(path: &Path) -> Result<()> {
-    let line =
-        Line::open().map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
+    let line = Line::open(path.with_file_name(BANK))
+        .map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
     let job: Job = job::read(path)?;
     let mut turn = || line.as_ref().map_or(Ok(()), Line::take_turn);
     measure::work(&job, &mut turn, |answer| {
@@ -35,8 +37,9 @@ struct Line {
 }
 
 impl Line {
-    /// The line, where standard input is one. From now on this process group ends with the other end of it.
-    fn open() -> std::io::Result<Option<Line>> {
+    /// The line, where standard input is one. From now on this process group ends with the other end of it, and so
+    /// does what was started with this bank and left the group.
+    fn open(bank: PathBuf) -> std::io::Result<Option<Line>> {
         let stream = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
         if stream.peer_addr().is_err() {
             return Ok(None);
@@ -53,6 +56,7 @@ impl Line {
                     let _ = sender.try_send(());
                 }
             }
+            helpers::end(&bank);
             let _ = kill_current_process_group(Signal::KILL);
         };
         std::thread::Builder::new().name("line".to_owned()).spawn(watch)?;

@@ -1,15 +1,22 @@
 //! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
 
 use crate::status::{Error, Result};
-use std::fs::{DirEntry, File, OpenOptions, TryLockError};
+use std::fs::{DirEntry, File, Metadata, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Every such folder's name begins so.
 const PREFIX: &str = "aoe-measure-";
 /// A file in it that its owner keeps locked, as long as it lives.
 const OWNER: &str = "owner";
+
+/// Folder of a candidate's bank, beside its job.
+pub const BANK: &str = "bank";
+/// A folder without an owner's file is left alone for so long: its owner may be about to make it.
+const NEW: Duration = Duration::from_secs(600);
 
 /// A private folder for measuring.
 #[derive(Debug)]
@@ -58,7 +65,7 @@ impl Bench {
 
     /// The measuring process's `TUNE_BANK_PATH`.
     pub fn bank(&self) -> PathBuf {
-        self.path().join("bank")
+        self.path().join(BANK)
     }
 
     /// The measuring process's `ASCEND_CACHE_PATH`.
@@ -86,28 +93,28 @@ impl Bench {
 fn sweep(temporary: &Path) {
     let Ok(entries) = std::fs::read_dir(temporary) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let Some(owner) = owner_of(&entry) else { continue };
-        match owner.try_lock() {
-            Ok(()) => {
-                if let Err(error) = std::fs::remove_dir_all(entry.path()) {
-                    log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
-                }
+        let Ok(folder) = entry.metadata() else { continue };
+        // Everybody can write to `/tmp`: what lies there under our names may be anybody's.
+        if folder.is_dir() && folder.uid() == rustix::process::geteuid().as_raw() && is_abandoned(&entry, &folder) {
+            if let Err(error) = std::fs::remove_dir_all(entry.path()) {
+                log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
             }
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
         }
     }
 }
 
-/// The owner's file of a folder that a tuning of this user made. Everybody can write to `/tmp`: what lies there under
-/// our names may be anybody's, and anything, a pipe at which opening waits for ever or a link to a file of the user's.
-fn owner_of(entry: &DirEntry) -> Option<File> {
-    let folder = entry.metadata().ok().filter(|folder| folder.is_dir())?;
-    if folder.uid() != rustix::process::geteuid().as_raw() {
-        return None;
-    }
+/// Whether the owner of a folder lives no more.
+fn is_abandoned(entry: &DirEntry, folder: &Metadata) -> bool {
+    // It may be anything: a pipe at which opening waits for ever, or a link to some file of the user's.
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_NOCTTY;
-    let file = OpenOptions::new().write(true).custom_flags(flags).open(entry.path().join(OWNER)).ok()?;
-    file.metadata().is_ok_and(|file| file.is_file()).then_some(file)
+    match OpenOptions::new().write(true).custom_flags(flags).open(entry.path().join(OWNER)) {
+        Ok(owner) => owner.metadata().is_ok_and(|file| file.is_file()) && owner.try_lock().is_ok(),
+        // Killed before it came to that, or not come to that yet.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            folder.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > NEW))
+        }
+        Err(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -139,7 +146,11 @@ mod tests {
         let foreign = temporary.path().join(format!("{PREFIX}foreign"));
         std::fs::create_dir(&foreign).unwrap();
         let living = Workshop::open(temporary.path()).unwrap();
-        assert!(!dead.exists() && foreign.exists());
+        assert!(!dead.exists() && foreign.exists(), "who is making it is given time");
+        let long_ago = std::time::SystemTime::now() - 2 * NEW;
+        File::open(&foreign).unwrap().set_modified(long_ago).unwrap();
+        drop(Workshop::open(temporary.path()).unwrap());
+        assert!(!foreign.exists(), "killed before it had an owner");
         let other = Workshop::open(temporary.path()).unwrap();
         assert!(living.folder.path().exists() && other.folder.path().exists());
     }

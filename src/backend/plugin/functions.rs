@@ -5,12 +5,15 @@ use super::table::{AoeBackend, AoeBackendDescription, AoeCandidate};
 use crate::backend::check_library;
 use crate::status::{AoeStatus, Status};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 use std::mem::ManuallyDrop;
 use std::path::Path;
 
 /// Name of the function by which a plug-in library hands over its table.
 const ENTRY: &str = "AoeGetBackend";
+
+/// Bytes of a plug-in's text that are read: more than the longest description of a part.
+const MAX_TEXT: usize = 64 << 10;
 
 type EntryFn = unsafe extern "C" fn() -> *const AoeBackend;
 
@@ -171,11 +174,17 @@ impl Functions {
     }
 }
 
-/// A copy of a string; bytes that are not UTF-8 are replaced.
+/// A copy of a string, of its first [`MAX_TEXT`] bytes; bytes that are not UTF-8 are replaced.
 ///
 /// # Safety
 /// The pointer is NULL or points to a NUL-terminated string.
 unsafe fn text(pointer: *const c_char) -> Option<String> {
-    // SAFETY: not NULL, hence a string as the caller vouches.
-    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned())
+    if pointer.is_null() {
+        return None;
+    }
+    // SAFETY: not NULL, hence a string as the caller vouches: no byte behind its NUL is looked at.
+    let length = (0..MAX_TEXT).take_while(|&at| unsafe { *pointer.add(at) } != 0).count();
+    // SAFETY: that many bytes are there, as was seen.
+    let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) };
+    Some(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -27,12 +27,16 @@ use gate::Gate;
 use serde_json::json;
 use std::ffi::CString;
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest name of a plug-in, in bytes.
 const MAX_NAME: usize = 64;
+
+/// What a time can be, in microseconds: from a picosecond to eleven days. Sums and quotients of such are numbers.
+const TIMES_US: RangeInclusive<f64> = 1e-6..=1e12;
 
 /// Names that mean something else as values of the option `backend`.
 const RESERVED: [&str; 3] = ["auto", "simulator", "ascend"];
@@ -56,7 +60,7 @@ impl Plugin {
         let refused = |reason| Error::Backend { backend: origin.to_owned(), reason };
         let answer = functions.describe().map_err(refused)?;
         check_name(&answer.name).map_err(refused)?;
-        if !(answer.measuring_us.is_finite() && answer.measuring_us >= 0.0) {
+        if answer.measuring_us != 0.0 && !TIMES_US.contains(&answer.measuring_us) {
             return Err(refused(format!("measuring_us = {} is no time", answer.measuring_us)));
         }
         let soc = if answer.soc.trim_start().starts_with('{') {
@@ -156,7 +160,7 @@ impl Prepared<'_> {
         let text = CString::new(whole.to_string()).map_err(|error| error.to_string())?;
         let _turn = self.plugin.gate.enter();
         let us = self.plugin.functions.measure(&self.op_type, &self.fields, &fields, &text)?;
-        if us.is_finite() && us > 0.0 {
+        if TIMES_US.contains(&us) {
             Ok(us)
         } else {
             Err(Unmeasured::Candidate(format!("`measure` answered {us} us, which is no time")))
