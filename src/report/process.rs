@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The result files of a process: one for each work path and job, with an entry for each tuning. Tunings of several
 /// threads write to one file.
 #[derive(Debug, Default)]
-pub struct ProcessFiles(Mutex<HashMap<(PathBuf, String), Arc<Mutex<ProcessFile>>>>);
+pub struct ProcessFiles(Mutex<HashMap<(PathBuf, String), SharedFile>>);
+
+type SharedFile = Arc<Mutex<ProcessFile>>;
 
 /// `{"report_<timestamp>_<thread>": [...], ...}`.
 #[derive(Debug, Default)]
@@ -23,7 +25,7 @@ struct ProcessFile {
 /// The entry of one tuning.
 #[derive(Debug)]
 pub(super) struct Entry {
-    shared: Arc<Mutex<ProcessFile>>,
+    shared: SharedFile,
     key: String,
     path: PathBuf,
     timestamp: String,

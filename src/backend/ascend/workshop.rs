@@ -95,10 +95,12 @@ fn sweep(temporary: &Path) {
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
         let Ok(folder) = entry.metadata() else { continue };
         // Everybody can write to `/tmp`: what lies there under our names may be anybody's.
-        if folder.is_dir() && folder.uid() == rustix::process::geteuid().as_raw() && is_abandoned(&entry, &folder) {
-            if let Err(error) = std::fs::remove_dir_all(entry.path()) {
-                log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
-            }
+        let is_ours = folder.is_dir() && folder.uid() == rustix::process::geteuid().as_raw();
+        if is_ours
+            && is_abandoned(&entry, &folder)
+            && let Err(error) = std::fs::remove_dir_all(entry.path())
+        {
+            log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
         }
     }
 }
