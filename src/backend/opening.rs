@@ -8,6 +8,8 @@ use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// AI Cores that a part may have, as in the description of a SoC; who tells more tells nothing.
+const MOST_CORES: u32 = 4096;
 /// Where temporary files go when the environment does not say.
 const TEMPORARY: &str = "/tmp";
 
@@ -94,9 +96,9 @@ fn recorded_cores(folders: &[PathBuf], soc: &Soc) -> Option<u32> {
     if let [count] = counts[..] { Some(count) } else { None }
 }
 
-/// A SoC with so many AI Cores and as many vector cores for each as before.
+/// A SoC with so many AI Cores, where that can be, and as many vector cores for each as before.
 fn with_cores(mut soc: Soc, cores: Option<u32>) -> Soc {
-    if let Some(cores) = cores.filter(|&cores| cores > 0) {
+    if let Some(cores) = cores.filter(|cores| (1..=MOST_CORES).contains(cores)) {
         soc.vector_core_cnt = soc.vector_core_cnt * cores / soc.ai_core_cnt.max(1);
         soc.ai_core_cnt = cores;
     }
@@ -118,6 +120,10 @@ mod tests {
         assert_eq!((soc.ai_core_cnt, soc.vector_core_cnt), (25, 50));
         let soc = soc_of(&described("Ascend910B2", None), &Request::default()).unwrap();
         assert_eq!(soc.ai_core_cnt, 24);
+        for nonsense in [0, 4097, 2_000_000_000] {
+            let soc = soc_of(&described("Ascend910B2", Some(nonsense)), &Request::default()).unwrap();
+            assert_eq!((soc.ai_core_cnt, soc.vector_core_cnt), (24, 48));
+        }
     }
 
     #[test]

@@ -61,13 +61,13 @@ impl Device {
         if name.is_empty() { Err(self.nothing("aclrtGetSocName")) } else { Ok(name) }
     }
 
-    /// AI Cores, where the runtime tells.
-    pub fn ai_cores(&self) -> Called<Option<u32>> {
-        let Some(info) = self.info else { return Ok(None) };
+    /// AI Cores, where the runtime tells: not every release knows the attribute.
+    pub fn ai_cores(&self) -> Option<u32> {
+        let info = self.info?;
         let mut cores = 0i64;
         // SAFETY: `aclError aclrtGetDeviceInfo(uint32_t, aclrtDevAttr, int64_t *)` writes one i64.
-        self.check("aclrtGetDeviceInfo", unsafe { info(self.id as u32, AI_CORES, &raw mut cores) })?;
-        Ok(u32::try_from(cores).ok().filter(|&cores| cores > 0))
+        let code = unsafe { info(self.id as u32, AI_CORES, &raw mut cores) };
+        u32::try_from(cores).ok().filter(|&cores| code == codes::SUCCESS && cores > 0)
     }
 
     /// Bytes of memory: free, and in all.

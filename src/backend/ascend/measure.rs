@@ -74,7 +74,7 @@ fn describe(device: &Device, libraries: &mut Libraries<'_>) -> Called<Answer> {
     let (_, memory_bytes) = device.memory()?;
     Ok(Answer::Described(Described {
         soc_name: device.soc_name()?,
-        ai_cores: device.ai_cores()?,
+        ai_cores: device.ai_cores(),
         memory_bytes: memory_bytes as u64,
         lacking: operator_functions(libraries).err(),
     }))
