@@ -14,6 +14,7 @@ typedef struct Toy {
     AoeStatus measures;   /* what measure returns */
     double measuring_us;  /* what describe says of measuring; 0: a microsecond, so that no simulation comes first */
     double time_us;       /* what measure writes; 0: the cores' time */
+    int few;              /* the fewest cores are best, which no default takes */
     int lasts;            /* calls of measure after which the backend is lost; 0: never */
     atomic_int inside, most_inside, calls;
 } Toy;
@@ -49,7 +50,7 @@ static AoeStatus measure(void *context, const AoeCandidate *candidate, double *t
         cores = field(candidate->schedule, candidate->schedule_count, "cores");
     int whole = candidate->struct_size >= sizeof *candidate && json_valid(candidate->json) && cores != NULL &&
                 cores->text == NULL && field(candidate->workload, candidate->workload_count, "kind") != NULL;
-    *time_us = !whole ? NAN : toy->time_us != 0 ? toy->time_us : 100.0 - cores->number;
+    *time_us = !whole ? NAN : toy->time_us != 0 ? toy->time_us : toy->few ? cores->number : 100.0 - cores->number;
     atomic_fetch_sub(&toy->inside, 1);
     if (toy->lasts != 0 && atomic_load(&toy->calls) > toy->lasts)
         return AOE_ERROR_BACKEND_LOST;
@@ -158,7 +159,7 @@ TEST(a_candidate_that_fails_or_has_no_time_is_no_result) {
 
 TEST(a_backend_that_is_lost_ends_the_tuning_and_what_was_found_is_kept) {
     Toy toy = toy_of("toy");
-    toy.parallel = 1;
+    toy.parallel = 1, toy.few = 1;
     CHECK_OK(registered(&toy));
     initialize("toy");
     AoeSessionId session = small_session();
