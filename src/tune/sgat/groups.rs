@@ -128,13 +128,18 @@ impl<'a> Solver<'a> {
                     break;
                 }
                 new.clone().for_each(|_| residency.push());
-                let Some(run) = residency.run(self.pricer.soc()) else { break };
                 if let Some(open) = pieces.last_mut().filter(|_| new.start < subgraph.steps[step].end) {
                     *open = Piece::new(network, open.kernels().start..new.end);
                 } else {
                     step += usize::from(!pieces.is_empty());
                     pieces.push(Piece::new(network, new));
                 }
+                let Some(run) = residency.run(self.pricer.soc()) else {
+                    if residency.is_hopeless(self.pricer.soc()) {
+                        break;
+                    }
+                    continue;
+                };
                 let us = |piece: &mut Piece| piece.us(run, &mut costs, &mut |piece| Some(self.piece(piece, run)?.us));
                 // A piece that cannot run so can in no longer group either.
                 let Some(us) = pieces.iter_mut().map(us).sum() else { break };

@@ -10,6 +10,7 @@
 //! `apply` hands the fused and cut kernels on.
 
 mod apply;
+mod chains;
 mod default;
 mod fusion;
 mod groups;

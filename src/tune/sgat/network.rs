@@ -1,5 +1,6 @@
 //! A lowered graph as subgraph tuning sees it: kernels with their roles in fusion, and who reads whom.
 
+use super::chains;
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId};
@@ -61,6 +62,8 @@ pub struct Network<'a> {
     stages: Vec<Stage>,
     /// What each kernel does on a part of the batch, for each of `cuts`; made when it is first asked.
     slices: Vec<OnceLock<Box<[Option<Workload>]>>>,
+    /// Of [`chains::find`]; found when it is first asked.
+    chains: OnceLock<Vec<Option<u32>>>,
 }
 
 impl<'a> Network<'a> {
@@ -104,7 +107,7 @@ impl<'a> Network<'a> {
         let size = batch.as_ref().map_or(1, Batch::size);
         let cuts: Vec<u64> = (2..=size.min(MOST_PARTS)).filter(|parts| size.is_multiple_of(*parts)).collect();
         let slices = if cuts.is_empty() { Vec::new() } else { stages.iter().map(|_| OnceLock::new()).collect() };
-        Ok(Network { graph, lowered, soc, settings: *settings, batch, cuts, stages, slices })
+        Ok(Network { graph, lowered, soc, settings: *settings, batch, cuts, stages, slices, chains: OnceLock::new() })
     }
 
     /// The kernels.
@@ -125,6 +128,11 @@ impl<'a> Network<'a> {
     /// Name of a kernel's node.
     pub fn name(&self, at: u32) -> &'a str {
         &self.graph.node(self.stage(at).node).name
+    }
+
+    /// The kernel whose result this one takes inside the core, by itself ([`chains::find`]).
+    pub fn chained_to(&self, at: u32) -> Option<u32> {
+        self.chains.get_or_init(|| chains::find(self, self.soc.arch))[at as usize]
     }
 
     /// Which of these kernels reads the result of which: maker and reader, counted from the first of them.

@@ -2,16 +2,16 @@
 
 use super::network::Network;
 use super::price::Run;
+use crate::graph::Port;
 use crate::lower::{Read, Source};
 use crate::soc::Soc;
 use std::ops::Range;
 
 /// What consecutive kernels hold in L2 while they run one after the other on one part of the batch.
 ///
-/// What a kernel of the group makes is held from there to the last kernel of the group that reads it; what comes from
-/// outside, weights among it, while the kernel that reads it runs. Kernels count in the order of the network, each by
-/// itself: also what fusion will keep inside the core. What is held only grows with the group, so that no group holds
-/// one that is refused.
+/// Kernels of a chain that fusion keeps inside the core ([`Network::chained_to`]) count as one, which runs where its
+/// last kernel stands. What such a link makes is held from there to the last link of the group that reads it; what
+/// comes from outside, weights among it, while the link that reads it runs.
 #[derive(Debug)]
 pub struct Residency<'n> {
     network: &'n Network<'n>,
@@ -20,63 +20,82 @@ pub struct Residency<'n> {
     kernels: Vec<Held>,
     /// Bytes of all weights.
     weights: u64,
-    /// The most bytes held at one kernel, without weights.
-    widest: u64,
-    /// The same with the weights of that kernel.
-    fullest: u64,
 }
 
-/// What L2 holds while a kernel runs, in bytes.
-#[derive(Debug, Clone, Copy)]
+/// What L2 holds while a chain that ends with this kernel runs, in bytes.
+#[derive(Debug, Clone, Default)]
 struct Held {
-    /// Tensors that pass the kernel, or wait for a later one.
-    tensors: u64,
-    /// The kernel's own weights.
+    /// The chain; empty where a later kernel of the group goes on with it.
+    members: Vec<u32>,
+    /// What comes from outside, without weights.
+    outside: u64,
+    /// The chain's weights.
     weights: u64,
+    /// Results that pass the kernel, or wait for a later one, its own among them.
+    inside: u64,
     /// The kernel's result, held until `last` has run.
     result: u64,
     last: u32,
 }
 
+impl Held {
+    fn tensors(&self) -> u64 {
+        self.outside.saturating_add(self.inside)
+    }
+
+    fn all(&self) -> u64 {
+        self.tensors().saturating_add(self.weights)
+    }
+}
+
 impl<'n> Residency<'n> {
     /// Of a group that begins at this kernel and is still empty.
     pub fn new(network: &'n Network<'n>, from: u32, parts: u64) -> Residency<'n> {
-        Residency { network, parts, from, kernels: Vec::new(), weights: 0, widest: 0, fullest: 0 }
+        Residency { network, parts, from, kernels: Vec::new(), weights: 0 }
     }
 
     /// Takes in the next kernel.
     pub fn push(&mut self) {
-        let network = self.network;
-        let at = self.from + self.kernels.len() as u32;
-        let stage = network.stage(at);
-        let result = stage.written / self.parts;
-        let mut here = Held { tensors: result, weights: 0, result, last: at };
-        for (index, read) in stage.reads.iter().enumerate() {
-            let is_again = stage.reads[..index].iter().any(|earlier| earlier.origin == read.origin);
-            match read.source {
-                _ if is_again => {}
-                Source::Constant => here.weights = here.weights.saturating_add(read.bytes),
-                Source::Kernel(maker) if maker >= self.from => {}
-                Source::Kernel(_) | Source::Input => here.tensors = here.tensors.saturating_add(self.slice(read)),
+        let at = self.to();
+        let result = self.network.stage(at).written / self.parts;
+        let chained = self.network.chained_to(at).filter(|&maker| maker >= self.from);
+        let mut members = chained.map_or_else(Vec::new, |maker| {
+            let before = std::mem::take(self.held(maker));
+            self.weights -= before.weights;
+            before.members
+        });
+        members.push(at);
+        self.kernels.push(Held { inside: result, result, last: at, ..Held::default() });
+        let mut seen: Vec<Port> = Vec::new();
+        for &member in &members {
+            for read in &self.network.stage(member).reads {
+                if !seen.contains(&read.origin) && !matches!(read.source, Source::Kernel(m) if members.contains(&m)) {
+                    seen.push(read.origin);
+                    self.read(at, read);
+                }
             }
         }
-        self.kernels.push(here);
-        self.weights = self.weights.saturating_add(here.weights);
-        self.note(at);
-        for read in &stage.reads {
-            if let Source::Kernel(maker) = read.source
-                && maker >= self.from
-            {
-                self.hold(maker, at);
-            }
-        }
+        self.weights = self.weights.saturating_add(self.held(at).weights);
+        self.held(at).members = members;
     }
 
     /// How the group runs; `None` where L2 cannot hold it.
     pub fn run(&self, soc: &Soc) -> Option<Run> {
-        let keeps_weights = self.weights.saturating_add(self.widest) <= soc.l2_size;
-        let to = self.from + self.kernels.len() as u32;
-        (self.fullest <= soc.l2_size).then_some(Run { parts: self.parts, from: self.from, to, keeps_weights })
+        let links = || self.kernels.iter().filter(|held| !held.members.is_empty());
+        let widest = links().map(Held::tensors).max().unwrap_or(0);
+        let keeps_weights = self.weights.saturating_add(widest) <= soc.l2_size;
+        let fits = links().all(|held| held.all() <= soc.l2_size);
+        fits.then_some(Run { parts: self.parts, from: self.from, to: self.to(), keeps_weights })
+    }
+
+    /// Whether L2 cannot hold a longer group either: only a chain that goes on may come to hold less.
+    pub fn is_hopeless(&self, soc: &Soc) -> bool {
+        let goes_on = |at: u32| {
+            let next = self.network.stage(at).users.first();
+            next.is_some_and(|&user| user >= self.to() && self.network.chained_to(user) == Some(at))
+        };
+        let full = self.kernels.iter().zip(self.from..).filter(|(held, _)| held.all() > soc.l2_size);
+        full.into_iter().any(|(held, at)| !held.members.is_empty() && !goes_on(at))
     }
 
     /// How these kernels run as a group; `None` where L2 cannot hold it.
@@ -86,25 +105,31 @@ impl<'n> Residency<'n> {
         residency.run(soc)
     }
 
-    /// Bytes of a tensor from outside that one part reads.
-    fn slice(&self, read: &Read) -> u64 {
-        if self.network.carries(read) { read.bytes / self.parts } else { read.bytes }
+    /// The first kernel behind the group.
+    fn to(&self) -> u32 {
+        self.from + self.kernels.len() as u32
+    }
+
+    fn held(&mut self, at: u32) -> &mut Held {
+        &mut self.kernels[(at - self.from) as usize]
+    }
+
+    /// Has a kernel read a tensor that its own chain did not make.
+    fn read(&mut self, at: u32, read: &Read) {
+        let slice = if self.network.carries(read) { read.bytes / self.parts } else { read.bytes };
+        match read.source {
+            Source::Constant => self.held(at).weights = self.held(at).weights.saturating_add(slice),
+            Source::Kernel(maker) if maker >= self.from => self.hold(maker, at),
+            Source::Kernel(_) | Source::Input => self.held(at).outside = self.held(at).outside.saturating_add(slice),
+        }
     }
 
     /// Has what a kernel made wait for this one.
     fn hold(&mut self, maker: u32, reader: u32) {
-        let Held { result, last, .. } = self.kernels[(maker - self.from) as usize];
+        let &mut Held { result, last, .. } = self.held(maker);
         for at in last + 1..=reader {
-            let held = &mut self.kernels[(at - self.from) as usize];
-            held.tensors = held.tensors.saturating_add(result);
-            self.note(at);
+            self.held(at).inside = self.held(at).inside.saturating_add(result);
         }
-        self.kernels[(maker - self.from) as usize].last = last.max(reader);
-    }
-
-    fn note(&mut self, at: u32) {
-        let Held { tensors, weights, .. } = self.kernels[(at - self.from) as usize];
-        self.widest = self.widest.max(tensors);
-        self.fullest = self.fullest.max(tensors.saturating_add(weights));
+        self.held(maker).last = last.max(reader);
     }
 }
