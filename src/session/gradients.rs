@@ -60,7 +60,7 @@ impl Session {
         let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
         let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
-        let mut live = Live::new(self, context, "gdat", progress)?;
+        let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = gdat(&job, &mut live)?;
         let mut tuned = TunedGraph::new(graph.clone(), backend.soc()).with(&[]);
         if let Some(found) = &outcome.found {
@@ -85,7 +85,7 @@ impl Session {
         let (context, bank) = self.gradient_context(settings, soc, format!("a recording, SoC {}", soc.name))?;
         let description = Description { name: "recording".to_owned(), detail, noisy: true };
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
-        let mut live = Live::new(self, context, "gdat", progress)?;
+        let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = gdat(&job, &mut live)?;
         live.finish_gradients(&outcome)?;
         if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }

@@ -17,7 +17,7 @@ use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
 use crate::graph::infer::{self, Static};
 use crate::lower::{graph_fusion, lower};
-use crate::report::{Context, Folder};
+use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -78,7 +78,7 @@ impl Session {
             dynamic,
             ..Context::new(&settings.work_path, note, &paths)
         };
-        let files = settings.one_result_file.then_some(&self.instance.results);
+        let files = self.result_files(&settings);
         if !subgraphs {
             let mut live = Live::new(self, context, "opat", files, progress)?;
             return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live);
@@ -162,6 +162,11 @@ impl Session {
             (Error::Cancelled, Some(reason)) => Error::BackendLost { backend: outcome.backend.name, reason },
             (error, _) => error,
         })
+    }
+
+    /// The files that all tunings of the process share, where results go there.
+    pub(super) fn result_files(&self, settings: &Settings) -> Option<&ProcessFiles> {
+        settings.one_result_file.then_some(&self.instance.results)
     }
 
     /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
