@@ -106,6 +106,8 @@ TEST(the_same_seed_gives_the_same_times) {
 struct seen {
     uint64_t calls, done, total, cancel_at;
     double network_us, baseline_us;
+    uint64_t trials;
+    double remaining_s;
 };
 
 static int32_t watch(const AoeProgress *progress, void *payload) {
@@ -115,21 +117,28 @@ static int32_t watch(const AoeProgress *progress, void *payload) {
     /* Named after each operator; not before the first, nor at the end. */
     CHECK(progress->node != NULL && (progress->node[0] != '\0') == (progress->done > seen->done));
     CHECK(progress->elapsed_s >= 0);
+    CHECK(progress->trials >= seen->trials);
+    /* The time left is not known before the first operator, and none at the end; a cancel may come before a trial. */
+    CHECK(seen->cancel_at > 0 || (progress->trials > 0) == (progress->done > 0));
+    CHECK(seen->cancel_at > 0 || (progress->remaining_s < 0) == (progress->done == 0));
+    CHECK(progress->done < progress->total || progress->remaining_s == 0);
     seen->calls++;
     seen->done = progress->done;
     seen->total = progress->total;
     seen->network_us = progress->network_us;
     seen->baseline_us = progress->baseline_us;
+    seen->trials = progress->trials;
+    seen->remaining_s = progress->remaining_s;
     return seen->calls == seen->cancel_at ? -1 : 0;
 }
 
 TEST(progress_goes_from_nothing_to_all) {
-    struct seen seen = {0, 0, 0, 0, 0, 0};
+    struct seen seen = {0, 0, 0, 0, 0, 0, 0, 0};
     CHECK_OK(AoeInitialize(QUICK));
     AoeSessionId session = small_session();
     CHECK_OK(AoeSetProgressCallback(session, watch, &seen));
     CHECK_OK(AoeTuningGraph(session, NULL, 0));
-    CHECK(seen.total == 3 && seen.done == 3 && seen.calls == 5);
+    CHECK(seen.total == 3 && seen.done == 3 && seen.calls == 5 && seen.trials > 3 && seen.remaining_s == 0);
     CHECK(seen.baseline_us > 0 && seen.network_us > 0 && seen.network_us <= seen.baseline_us);
     uint64_t calls = seen.calls;
     CHECK_OK(AoeSetProgressCallback(session, NULL, NULL));
@@ -140,7 +149,7 @@ TEST(progress_goes_from_nothing_to_all) {
 
 TEST(cancel_from_progress) {
     for (uint64_t at = 1; at <= 3; at++) {
-        struct seen seen = {0, 0, 0, at, 0, 0};
+        struct seen seen = {0, 0, 0, at, 0, 0, 0, 0};
         AoeGraph *graph = NULL;
         CHECK_OK(AoeInitialize(QUICK));
         AoeSessionId session = small_session();

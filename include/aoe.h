@@ -1054,9 +1054,12 @@ AoeStatus AoeRegisterBackend(const AoeBackend *backend);
  *   done, total  distinct operators finished, and in all.
  *   node         name of the node whose operator was finished last; "" before the first, and in the
  *                last call, when everything is saved.
- *   network_us   time of the whole network in microseconds: tuned where finished, else before tuning.
- *   baseline_us  time of the whole network before tuning in microseconds, as far as known.
+ *   network_us   best time of the operators finished, in microseconds for one run of the network.
+ *   baseline_us  time of the same operators before tuning.
  *   elapsed_s    seconds since the tuning began.
+ *   trials       candidates measured for the operators finished; 0 while subgraphs are tuned.
+ *   remaining_s  seconds that the job at hand (subgraphs, or operators) will go on at its pace so far, at
+ *                most until tuning_time_limit; below 0 until there is a pace.
  */
 typedef struct AoeProgress {
     size_t struct_size;
@@ -1066,6 +1069,8 @@ typedef struct AoeProgress {
     double network_us;
     double baseline_us;
     double elapsed_s;
+    uint64_t trials;
+    double remaining_s;
 } AoeProgress;
 
 /*

@@ -28,6 +28,10 @@ pub struct AoeProgress {
     pub baseline_us: f64,
     /// Seconds since the tuning began.
     pub elapsed_s: f64,
+    /// Candidates measured for the operators that are finished.
+    pub trials: u64,
+    /// Seconds that this job will go on; below 0 where that is not known yet.
+    pub remaining_s: f64,
 }
 
 /// Is told of progress; anything but 0 cancels.
@@ -100,6 +104,8 @@ fn told(progress: &Progress, node: &CString) -> AoeProgress {
         network_us: progress.network_us,
         baseline_us: progress.baseline_us,
         elapsed_s: progress.elapsed_s,
+        trials: progress.trials as u64,
+        remaining_s: progress.remaining_s.unwrap_or(-1.0),
     }
 }
 

@@ -6,7 +6,7 @@ use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
 use super::workers::Workers;
-use super::{Observer, Progress};
+use super::{Observer, Progress, remaining_s};
 use crate::backend::Backend;
 use crate::bank::OperatorBank;
 use crate::space::{self, carried_over, default_policy};
@@ -59,22 +59,25 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let cases = distinct(job.variants, &job.settings.filter);
     if !cases.iter().any(|c| c.tune) {
         let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
-        observer.progress(&progress(&outcome, 0, None), &outcome);
+        let ahead = Ahead { cases: 0, searches: 0, deadline: None };
+        observer.progress(&progress(&outcome, &ahead, None), &outcome);
         return Err(Error::NothingToTune { reason: nothing_to_tune(job) });
     }
     let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
+    let searches = problems.iter().filter(|problem| problem.searches).count();
+    let ahead = Ahead { cases: cases.len(), searches, deadline: job.settings.deadline };
     let mut outcome = empty_outcome(job);
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let mut keeper = Keeper { bank: &mut *job.bank, saved: 0, next_save: FIRST_SAVE };
-    observer.progress(&progress(&outcome, cases.len(), None), &outcome);
+    observer.progress(&progress(&outcome, &ahead, None), &outcome);
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let ran = run(&problems, &tuner, &mut |case, done| {
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
         keeper.follow(&outcome)?;
-        observer.progress(&progress(&outcome, cases.len(), Some(case)), &outcome);
+        observer.progress(&progress(&outcome, &ahead, Some(case)), &outcome);
         Ok(())
     });
     // Who asks to stop while it runs is told so, also when the last operator was done already; later it
@@ -89,7 +92,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     kept?;
     outcome.elapsed = started.elapsed();
     outcome.finished = !cancelled && outcome.cases.len() == cases.len();
-    observer.progress(&progress(&outcome, cases.len(), None), &outcome);
+    observer.progress(&progress(&outcome, &ahead, None), &outcome);
     Ok(outcome)
 }
 
@@ -155,15 +158,32 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
     }
 }
 
-fn progress(outcome: &OpatOutcome, total: usize, last: Option<&Case>) -> Progress {
+/// What a tuning has to do.
+struct Ahead {
+    cases: usize,
+    /// Those of them whose tiling is searched: the others take no time beside them.
+    searches: usize,
+    deadline: Option<Instant>,
+}
+
+fn progress(outcome: &OpatOutcome, ahead: &Ahead, last: Option<&Case>) -> Progress {
+    let searched = outcome.cases.iter().filter(|case| case.stop.is_some()).count();
+    let left = ahead.cases - outcome.cases.len().min(ahead.cases);
     Progress {
         unit: "operators",
         done: outcome.cases.len(),
-        total,
+        total: ahead.cases,
         node: last.map(|c| c.nodes[0].name.clone()).unwrap_or_default(),
         network_us: outcome.after_us(),
         baseline_us: outcome.before_us(),
         elapsed_s: outcome.elapsed.as_secs_f64(),
+        trials: outcome.cases.iter().map(|case| case.trials).sum(),
+        // An operator that could not be measured is done without a search.
+        remaining_s: if left == 0 {
+            Some(0.0)
+        } else {
+            remaining_s(outcome.elapsed, searched, ahead.searches, ahead.deadline)
+        },
     }
 }
 
@@ -173,6 +193,8 @@ struct Problem<'a> {
     case: &'a Case,
     known: Option<Schedule>,
     default: Schedule,
+    /// Whether a better tiling is looked for.
+    searches: bool,
     /// What the base's record and the bank's nearest neighbours become here, nearest first; empty where nothing
     /// is searched.
     near: Vec<Schedule>,
@@ -188,7 +210,7 @@ impl<'a> Problem<'a> {
         let base = job.base.filter(|_| searches).map(|base| base.lookup(&case.workload)).transpose()?.flatten();
         let carried = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc));
         let near = base.map(|entry| entry.schedule).into_iter().chain(carried).collect();
-        Ok(Problem { case, known, default, near })
+        Ok(Problem { case, known, default, searches, near })
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::console::{Console, log_on_stdout};
 use crate::settings::Settings;
 use crate::table::middle_cut;
+use aoe::report::improvement;
 use aoe::tune::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::Duration;
 /// Terminals of this many columns or fewer get no bar, as with CANN's tuner.
 const MIN_COLUMNS: u16 = 20;
 /// Columns that the bar with its network time needs; narrower terminals get the bar alone.
-const WIDE_COLUMNS: u16 = 72;
+const WIDE_COLUMNS: u16 = 84;
 /// Columns of the model's name beside the bar.
 const NAME_COLUMNS: usize = 24;
 
@@ -34,10 +35,7 @@ impl Meter {
 
     /// Shows how far the tuning is.
     pub fn update(&mut self, progress: &Progress) {
-        // Of gradients nothing is known until every kernel is measured.
-        let is_known = progress.baseline_us > 0.0;
-        let network = format!("{:.3} -> {:.3} ms", progress.baseline_us / 1e3, progress.network_us / 1e3);
-        let network = if is_known { network } else { String::new() };
+        let network = best_so_far(progress);
         match &self.bar {
             Some(bar) => {
                 bar.set_length(progress.total as u64);
@@ -57,6 +55,28 @@ impl Meter {
             self.console.notice("INFO", format!("{}: {done} of {total} {unit} {network}", self.model).trim_end());
         }
         self.quarters = quarters;
+    }
+}
+
+/// The time of what is finished before and now, and how long the rest will take.
+fn best_so_far(progress: &Progress) -> String {
+    let (before, now) = (progress.baseline_us, progress.network_us);
+    let gain = if now > 0.0 { format!(" ({})", improvement(before, now)) } else { String::new() };
+    let left = progress.remaining_s.filter(|_| progress.done < progress.total);
+    let left = left.map(|seconds| format!(", {} left", duration(seconds))).unwrap_or_default();
+    // Of gradients nothing is known until every kernel is measured.
+    if before <= 0.0 {
+        return left.trim_start_matches(", ").to_owned();
+    }
+    format!("{:.3} -> {:.3} ms{gain}{left}", before / 1e3, now / 1e3)
+}
+
+/// A duration in the unit that fits it: `3s`, `12min`, `2.5h`.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 99.5 => format!("{s:.0}s"),
+        s if s < 99.5 * 60.0 => format!("{:.0}min", s / 60.0),
+        s => format!("{:.1}h", s / 3600.0),
     }
 }
 
@@ -88,4 +108,23 @@ pub fn bar(wanted: bool, name: &str) -> Option<ProgressBar> {
     bar.set_prefix(middle_cut(name, NAME_COLUMNS));
     bar.enable_steady_tick(Duration::from_millis(500));
     Some(bar)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(done: usize, remaining_s: Option<f64>) -> Progress {
+        let (baseline_us, network_us) = if done > 0 { (380.0, 305.0) } else { (0.0, 0.0) };
+        let (unit, node) = ("operators", String::new());
+        Progress { unit, done, total: 4, node, network_us, baseline_us, elapsed_s: 1.0, trials: 9, remaining_s }
+    }
+
+    #[test]
+    fn the_best_so_far_and_the_time_left_are_told_as_far_as_they_are_known() {
+        assert_eq!(best_so_far(&progress(0, None)), "");
+        assert_eq!(best_so_far(&progress(1, Some(3.2))), "0.380 -> 0.305 ms (24.59%), 3s left");
+        assert_eq!(best_so_far(&progress(4, Some(0.0))), "0.380 -> 0.305 ms (24.59%)");
+        assert_eq!([600.0, 9000.0].map(duration), ["10min", "2.5h"]);
+    }
 }

@@ -18,6 +18,7 @@ use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::tune::cases::unmapped_of;
+use crate::tune::progress::remaining_s;
 use crate::tune::{BankStatus, Interrupt, Observer, Progress};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
@@ -121,7 +122,8 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
 fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: &GdatOutcome) -> Progress {
     let (baseline_us, network_us) = outcome.times_us();
     let elapsed_s = outcome.elapsed.as_secs_f64();
-    Progress { unit, done, total, node: node.to_owned(), network_us, baseline_us, elapsed_s }
+    let remaining_s = remaining_s(outcome.elapsed, done, total, None);
+    Progress { unit, done, total, node: node.to_owned(), network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
 }
 
 /// The gradients of a graph by the times of its kernels, each distinct one measured once; `None` after a cancel.

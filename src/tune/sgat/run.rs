@@ -18,7 +18,7 @@ use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::cases::unmapped;
 use crate::tune::workers::Workers;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress, Variant};
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Variant, remaining_s};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Map;
 use std::collections::BTreeMap;
@@ -127,6 +127,8 @@ impl<'a, 'n> Run<'a, 'n> {
             network_us,
             baseline_us,
             elapsed_s: outcome.elapsed.as_secs_f64(),
+            trials: 0,
+            remaining_s: remaining_s(outcome.elapsed, self.done(), self.total, self.decider.settings.deadline),
         };
         observer.progress(&progress, outcome);
     }
