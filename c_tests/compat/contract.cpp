@@ -130,6 +130,53 @@ TEST(a_forked_child_is_told_so_and_may_finalise) {
     EXPECT(AOE_SUCCESS, tuner().finalize());
 }
 
+// A stream that stands still while somebody writes to it.
+static std::atomic<bool> somebody_writes{false}, may_go_on{false};
+
+static ssize_t write_slowly(void *, const char *, size_t size) {
+    somebody_writes = true;
+    while (!may_go_on) sched_yield();
+    return static_cast<ssize_t>(size);
+}
+
+TEST(a_child_forked_while_another_thread_initialises_may_finalise_and_is_told_so) {
+    FILE *const errors = stderr;
+    stderr = fopencookie(nullptr, "w", {nullptr, write_slowly, nullptr, nullptr});
+    CHECK(stderr != nullptr && setvbuf(stderr, nullptr, _IONBF, 0) == 0);
+    std::thread thread([] { EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "2"}, {"strange", "1"}})); });
+    while (!somebody_writes) sched_yield();
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);  // rather than never
+        setenv("ASCEND_GLOBAL_LOG_LEVEL", "4", 1);
+        const bool told = tuner().finalize() == AOE_SUCCESS && tuner().initialize(operators) == AOE_ERROR_FORKED;
+        _exit(told ? 0 : 1);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    may_go_on = true;
+    thread.join();
+    CHECK(fclose(stderr) == 0);
+    stderr = errors;
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+TEST(a_forked_child_of_a_process_that_has_finalised_tunes_by_itself) {
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    const pid_t child = fork();
+    if (child == 0) {
+        EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+        EXPECT(AOE_SUCCESS, tuner().destroy_session(new_session()));
+        EXPECT(AOE_SUCCESS, tuner().finalize());
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
 TEST(threads_initialise_create_tune_and_destroy_at_once) {
     enum { kThreads = 6, kRounds = 10 };
     std::vector<std::thread> threads;
@@ -241,6 +288,39 @@ TEST(the_environment_says_how_many_arguments_a_session_takes) {
     FINALIZE_WITH_SESSIONS(tuner());
     setenv("AOE_CREATE_SESSION_ARGUMENTS", "3", 1);
     EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "AOE_CREATE_SESSION_ARGUMENTS: `3`", tuner().initialize(operators));
+}
+
+TEST(a_session_by_itself_is_told_from_one_with_options) {
+    struct {
+        uint64_t session;
+        // Where an empty map was whose place the session has got.
+        const void *remains[5];
+    } place = {0, {nullptr, nullptr, &place.remains[0], &place.remains[0], nullptr}};
+    for (const Options &options : {Options(), Options({{"work_path", "."}})}) {
+        EXPECT(AOE_SUCCESS, tuner().initialize(options));
+        EXPECT(AOE_SUCCESS, tuner().destroy_session(new_session()));
+        EXPECT(AOE_SUCCESS, tuner().create_session(place.session));
+        EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(place.session, nothing()));
+        EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(place.session, operators));
+        EXPECT(AOE_SUCCESS, tuner().destroy_session(place.session));
+        EXPECT(AOE_SUCCESS, tuner().finalize());
+    }
+}
+
+TEST(where_a_session_goes_is_looked_at_first) {
+    OlderFunctions<Aoe::AscendString> older;
+    const Library library(RTLD_NOW);
+    older.find_all(library);
+    uint64_t *const nowhere = reinterpret_cast<uint64_t *>(8);
+    EXPECT(AOE_SUCCESS, tuner().initialize({}));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", older.create_session({{"job_type", "2"}}, *nowhere));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", tuner().create_session(*nowhere));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    setenv("AOE_CREATE_SESSION_ARGUMENTS", "2", 1);
+    EXPECT(AOE_SUCCESS, tuner().initialize({}));
+    uint64_t session[6] = {};
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "AOE_CREATE_SESSION_ARGUMENTS", tuner().create_session(session[0]));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
 }
 
 TEST(options_of_the_environment_stand_behind_the_clients) {
@@ -406,10 +486,13 @@ TEST(null_is_refused_wherever_it_is_passed) {
     EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "dependGraphs", call("AoeSetDependGraphs", session, null));
     EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "dependGraphsInputs", call("AoeSetDependGraphsInputs", session, null));
     FINALIZE_WITH_SESSIONS(tuner());
-    const OlderFunctions<Aoe::AscendString>::Options older;
-    EXPECT(AOE_SUCCESS, call("AoeInitialize", &older));
+    const OlderFunctions<Aoe::AscendString>::Options older, options = {{"job_type", "2"}};
     uint64_t created = 0;
+    EXPECT(AOE_SUCCESS, call("AoeInitialize", &older));
+    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", call("AoeCreateSession", &options, null));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    setenv("AOE_CREATE_SESSION_ARGUMENTS", "2", 1);
+    EXPECT(AOE_SUCCESS, call("AoeInitialize", &older));
     EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionOptions", call("AoeCreateSession", null, &created));
-    EXPECT_NAMED(AOE_ERROR_INVALID_PARAM, "sessionId", call("AoeCreateSession", &older, null));
     EXPECT(AOE_SUCCESS, tuner().finalize());
 }

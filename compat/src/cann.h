@@ -7,6 +7,7 @@
 #ifndef AOE_COMPAT_CANN_H
 #define AOE_COMPAT_CANN_H
 
+#include <cstdint>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -75,11 +76,26 @@ namespace cann {
 using Options = std::map<ge::AscendString, ge::AscendString>;
 using Tensors = std::vector<ge::Tensor>;
 
+// What libstdc++'s map is made of, to judge whether there is one: nodes, of which the end of the tree is one without a
+// value. That one's parent is the root, and its left and right are the first node and the last.
+struct MapNode {
+    enum Colour : uint32_t { kRed, kBlack };
+    Colour colour;
+    const MapNode *parent, *left, *right;
+};
+
+struct MapHeader {
+    uint64_t compare;
+    MapNode end;
+    uint64_t count;
+};
+
 }  // namespace cann
 
 static_assert(sizeof(ge::AscendString) == 16 && sizeof(ge::Graph) == 16 && sizeof(ge::Tensor) == 16, "CANN's layout");
 static_assert(sizeof(ge::TensorDesc) == 16 && sizeof(ge::Shape) == 16, "CANN's layout");
 static_assert(sizeof(cann::Options) == 48 && sizeof(cann::Options::value_type) == 32, "libstdc++'s layout");
+static_assert(sizeof(cann::MapHeader) == sizeof(cann::Options), "libstdc++'s layout");
 static_assert(sizeof(cann::Tensors) == 24, "libstdc++'s layout");
 
 #endif

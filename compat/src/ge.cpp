@@ -61,10 +61,13 @@ void *search(const char *symbol) {
 
 }  // namespace
 
-Ge::Ge(const GeFunction &first) : library_(nullptr) {
-    if (dlsym(RTLD_DEFAULT, first.symbol) != nullptr) return;
-    library_ = search(first.symbol);
-    if (library_ == nullptr) fail(first);
+Ge::Ge(std::initializer_list<GeFunction> any) : library_(nullptr) {
+    for (const GeFunction &function : any) {
+        if (dlsym(RTLD_DEFAULT, function.symbol) != nullptr) return;
+        library_ = search(function.symbol);
+        if (library_ != nullptr) return;
+    }
+    fail(any);
 }
 
 Ge::~Ge() {
@@ -75,9 +78,13 @@ void *Ge::look_up(const GeFunction &function) const {
     return dlsym(library_ == nullptr ? RTLD_DEFAULT : library_, function.symbol);
 }
 
-void Ge::fail(const GeFunction &function) {
-    throw Failure{AOE_ERROR_INVALID_GRAPH, std::string("no library of this process has ") + function.name + " (" +
-                                               function.symbol + "), which it takes to read what the client passed"};
+void Ge::fail(std::initializer_list<GeFunction> any) {
+    std::string names;
+    for (const GeFunction &function : any) {
+        names += (names.empty() ? "" : " or ") + std::string(function.name) + " (" + function.symbol + ")";
+    }
+    throw Failure{AOE_ERROR_INVALID_GRAPH,
+                  "no library of this process has " + names + ", which it takes to read what the client passed"};
 }
 
 }  // namespace drop_in

@@ -3,6 +3,7 @@
 #define AOE_COMPAT_GE_H
 
 #include <cstring>
+#include <initializer_list>
 #include <string>
 
 namespace drop_in {
@@ -13,12 +14,14 @@ struct GeFunction {
     const char *symbol;
 };
 
-// GE, for the length of one call. It is where a first function is found: in the global scope, or in any library of the
-// process, those that the client loaded with RTLD_LOCAL included. That library stays loaded until this object is gone.
+// GE, for the length of one call. It is where a function is found that tells it: in the global scope, or in any library
+// of the process, those that the client loaded with RTLD_LOCAL included. That library stays loaded until this object is
+// gone.
 class Ge {
   public:
-    // Throws a Failure with AOE_ERROR_INVALID_GRAPH that names the first function where no library has it.
-    explicit Ge(const GeFunction &first);
+    // Any of these functions tells GE, the first of them that there is. Throws a Failure with AOE_ERROR_INVALID_GRAPH
+    // that names them where no library has one.
+    explicit Ge(std::initializer_list<GeFunction> any);
     ~Ge();
     Ge(const Ge &) = delete;
     Ge &operator=(const Ge &) = delete;
@@ -36,13 +39,13 @@ class Ge {
     template <typename Function>
     Function *require(const GeFunction &function) const {
         Function *const pointer = find<Function>(function);
-        if (pointer == nullptr) fail(function);
+        if (pointer == nullptr) fail({function});
         return pointer;
     }
 
   private:
     void *look_up(const GeFunction &function) const;
-    [[noreturn]] static void fail(const GeFunction &function);
+    [[noreturn]] static void fail(std::initializer_list<GeFunction> any);
 
     // The library and what it is linked with; null for the global scope.
     void *library_;

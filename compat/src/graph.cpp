@@ -72,7 +72,7 @@ GraphPointer read_through_memory(const Ge &ge, const ge::Graph &graph) {
     GraphBuffer buffer(create, destroy);
     const uint32_t status = save(&graph, buffer.get());
     if (status != 0) {
-        message(AOE_LOG_WARNING, "%s answers %u; a file is used instead", kSaveToMem.name, status);
+        message(AOE_LOG_WARNING, "%s answers %u; a file must do", kSaveToMem.name, status);
         return nullptr;
     }
     return parse(data(buffer.get()), size(buffer.get()));
@@ -95,14 +95,14 @@ GraphPointer read_through_file(const Ge &ge, const ge::Graph &graph) {
 void GraphDeleter::operator()(AoeGraph *graph) const { engine().GraphDestroy(graph); }
 
 GraphPointer read_graph(const ge::Graph &graph) {
-    const Ge ge(kSaveToFile);
+    const Ge ge({kSaveToFile, kSaveToMem});
     GraphPointer read = read_through_memory(ge, graph);
     return read != nullptr ? std::move(read) : read_through_file(ge, graph);
 }
 
 TensorDescriptions::TensorDescriptions(const std::vector<ge::Tensor> &tensors) {
     if (tensors.empty()) return;
-    const Ge ge(kTensorGetDesc);
+    const Ge ge({kTensorGetDesc});
     const auto get_desc = ge.require<TensorGetDesc>(kTensorGetDesc);
     const auto get_shape = ge.require<DescGetShape>(kDescGetShape);
     const auto get_data_type = ge.require<DescGetDataType>(kDescGetDataType);

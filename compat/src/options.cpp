@@ -1,11 +1,28 @@
 #include "options.h"
 
 #include "engine.h"
+#include "memory.h"
 
 #include <cstdlib>
 #include <cstring>
 
 namespace drop_in {
+
+MapAt map_at(const void *address) {
+    cann::MapHeader header;
+    if (!peek(address, header)) return MapAt::kNone;
+    const cann::MapNode *const end = &static_cast<const cann::MapHeader *>(address)->end;
+    const cann::MapNode &ends = header.end;
+    if (ends.colour != cann::MapNode::kRed) return MapAt::kNone;
+    if (header.count == 0) {
+        const bool is_empty = ends.parent == nullptr && ends.left == end && ends.right == end;
+        return is_empty ? MapAt::kEmpty : MapAt::kNone;
+    }
+    cann::MapNode root, first, last;
+    if (!peek(ends.parent, root) || !peek(ends.left, first) || !peek(ends.right, last)) return MapAt::kNone;
+    const bool is_tree = root.colour == cann::MapNode::kBlack && root.parent == end;
+    return is_tree && first.left == nullptr && last.right == nullptr ? MapAt::kFilled : MapAt::kNone;
+}
 
 Options read(const cann::Options &options) {
     Options read;

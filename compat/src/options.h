@@ -17,6 +17,11 @@ using Options = std::vector<std::pair<std::string, std::string>>;
 // A client's options that have a value; clients send an empty one for "not set".
 Options read(const cann::Options &options);
 
+// What lies at an address, whatever it may be: a client's map of options is one whose tree's ends point to each other
+// as they must.
+enum class MapAt { kNone, kEmpty, kFilled };
+MapAt map_at(const void *address);
+
 // Whether one of them has this key, with whatever value.
 bool has_key(const cann::Options &options, const char *key);
 

@@ -10,8 +10,8 @@ namespace drop_in {
 
 int32_t initialize(const cann::Options *options);
 int32_t finalize();
-// Reads its arguments as the generation wants it that AoeInitialize found the client to be of: `first` is where
-// the session goes, or the session's options, and then `second` is where it goes.
+// `first` is where the session goes, or the session's options, and then `second` is where it goes: as AoeInitialize
+// learnt, or else as what lies at `first` says.
 int32_t create_session(void *first, uint64_t *second);
 int32_t destroy_session(uint64_t session);
 int32_t set_ge_session(uint64_t session, ge::Session *ge_session);

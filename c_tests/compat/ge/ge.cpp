@@ -102,7 +102,7 @@ graphStatus Graph::GetName(AscendString &name) const {
     return kSuccess;
 }
 
-#if !defined(GE_CANNOT_SAVE)
+#if !defined(GE_SAVES_MEMORY_ONLY)
 graphStatus Graph::SaveToFile(const char *path) const {
     std::string bytes;
     const graphStatus status = save(impl_.get(), bytes);
@@ -117,7 +117,7 @@ graphStatus Graph::SaveToFile(const char *path) const {
 }
 #endif
 
-#if !defined(GE_CANNOT_SAVE) && !defined(GE_SAVES_FILES_ONLY)
+#if !defined(GE_SAVES_FILES_ONLY)
 graphStatus Graph::SaveToMem(GraphBuffer &buffer) const {
     if (impl_ != nullptr && impl_->saving == Saving::kFailsInMemory) return kFailed;
     return save(impl_.get(), buffer.impl_->bytes);

@@ -78,10 +78,10 @@ class Graph {
     // The graph in a file of AIR.
     Graph(const char *name, const char *air, Saving saving = Saving::kWell);
     graphStatus GetName(AscendString &name) const;
-#if !defined(GE_CANNOT_SAVE)
+#if !defined(GE_SAVES_MEMORY_ONLY)
     graphStatus SaveToFile(const char *path) const;
 #endif
-#if !defined(GE_CANNOT_SAVE) && !defined(GE_SAVES_FILES_ONLY)
+#if !defined(GE_SAVES_FILES_ONLY)
     graphStatus SaveToMem(GraphBuffer &buffer) const;
 #endif
 
