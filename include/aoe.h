@@ -629,7 +629,8 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
  * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
  *   tuned; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown; AOE_ERROR_INVALID_GRAPH;
  *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BACKEND_LOST;
- *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR; else as AoeSetGeSession.
+ *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR when no operator could be
+ *   measured, which the result file tells, too; else as AoeSetGeSession.
  * Threads: any; different sessions tune at the same time.
  */
 AoeStatus AoeTuningGraph(AoeSessionId session, const AoeOption *options, size_t option_count);

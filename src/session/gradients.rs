@@ -67,7 +67,8 @@ impl Session {
             set_segments(&mut tuned, found);
             live.write_gradient_summary(found, &graph.name)?;
         }
-        self.conclude((tuned, Ok(())), outcome.finished, settings, &mut live, |live| live.finish_gradients(&outcome))
+        let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
+        self.conclude((tuned, Ok(())), ended, settings, &mut live, |live| live.finish_gradients(&outcome))
     }
 
     fn tune_recording(

@@ -32,7 +32,7 @@ impl Session {
     /// Results are in the bank and the result file when it returns; [`Session::report`] has them too.
     /// Fails with [`Error::Busy`] when another thread is inside the session, [`Error::NothingToTune`]
     /// without a graph or a tunable operator, [`Error::Cancelled`] after a cancel (what was found is
-    /// saved), and with whatever stopped it.
+    /// saved), [`Error::Tuning`] where no operator could be measured, and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
         let _inside = self.enter()?;
@@ -101,7 +101,8 @@ impl Session {
                 let profiled = profiling.filter(|_| outcome.finished);
                 let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, None));
                 let publish = |live: &mut Live<'_>| live.finish_subgraphs(&outcome);
-                self.conclude((tuned.with(&variants), profiled), outcome.finished, &settings, &mut live, publish)?;
+                let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
+                self.conclude((tuned.with(&variants), profiled), ended, &settings, &mut live, publish)?;
             }
             found => {
                 live.go_on(found, "opat")?;
@@ -154,14 +155,10 @@ impl Session {
         if let Some(first) = variants.first_mut() {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }
-        let profiled = profiling.filter(|_| outcome.finished);
+        let ended = outcome.ended();
+        let profiled = profiling.filter(|_| ended.is_ok());
         let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, settings, &variants, Some(&outcome)));
-        let publish = |live: &mut Live<'_>| live.finish_operators(&outcome);
-        let concluded = self.conclude((tuned.with(&variants), profiled), outcome.finished, settings, live, publish);
-        concluded.map_err(|error| match (error, outcome.lost) {
-            (Error::Cancelled, Some(reason)) => Error::BackendLost { backend: outcome.backend.name, reason },
-            (error, _) => error,
-        })
+        self.conclude((tuned.with(&variants), profiled), ended, settings, live, |live| live.finish_operators(&outcome))
     }
 
     /// The files that all tunings of the process share, where results go there.
@@ -169,18 +166,18 @@ impl Session {
         settings.one_result_file.then_some(&self.instance.results)
     }
 
-    /// Leaves the tuned graph behind, and its files where the tuning came to its end: one that was cancelled
-    /// leaves the bank and the report; a model would look whole. Profiles that could not be written are told of
-    /// last: what was found is worth more.
+    /// Leaves the tuned graph behind, and its files where the tuning came to a good end: one that was cancelled or
+    /// failed leaves the bank and the report; a model would look tuned. Profiles that could not be written are told
+    /// of last: what was found is worth more.
     pub(super) fn conclude(
         &self,
         (tuned, profiled): (Graph, Result<()>),
-        finished: bool,
+        ended: Result<()>,
         settings: &Settings,
         live: &mut Live<'_>,
         publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
     ) -> Result<()> {
-        let written = if finished && settings.tuned_model {
+        let written = if ended.is_ok() && settings.tuned_model {
             live.write_model(&tuned, settings, &self.instance.environment)
         } else {
             Ok(())
@@ -188,7 +185,7 @@ impl Session {
         publish(live)?;
         self.found().graph = Some(tuned);
         written.and(profiled)?;
-        if finished { Ok(()) } else { Err(Error::Cancelled) }
+        ended
     }
 
     /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.

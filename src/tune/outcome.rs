@@ -3,6 +3,7 @@
 use crate::backend::Description;
 use crate::graph::NodeId;
 use crate::search::StopReason;
+use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use std::time::Duration;
 
@@ -142,6 +143,27 @@ impl OpatOutcome {
     /// Time of the whole network after tuning in microseconds.
     pub fn after_us(&self) -> f64 {
         self.cases.iter().fold(0.0, |sum, c| sum + c.after_us * c.count() as f64)
+    }
+
+    /// How the tuning ended: [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be
+    /// measured, and [`Error::Tuning`] where operators were to be tuned and not one could be. A few that fail are no failure of the tuning; the report names them.
+    pub fn ended(&self) -> Result<()> {
+        if !self.finished {
+            let lost = |reason| Error::BackendLost { backend: self.backend.name.clone(), reason };
+            return Err(self.lost.clone().map_or(Error::Cancelled, lost));
+        }
+        let mut failures = self.cases.iter().filter_map(|case| match &case.status {
+            BankStatus::Failed(reason) => Some((case, reason)),
+            _ => None,
+        });
+        match failures.next() {
+            Some((case, reason)) if !self.cases.iter().any(|case| case.status.is_tuned()) => {
+                let (count, name) = (failures.count() + 1, &case.nodes[0].name);
+                let which = if count == 1 { "it".to_owned() } else { format!("the first of {count}") };
+                Err(Error::Tuning { reason: format!("no operator could be measured; {which}, `{name}`: {reason}") })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Number of cases with this status.

@@ -12,7 +12,7 @@ use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc,
 use crate::lower::{self, lower};
 use crate::search::{Algorithm, StopReason};
 use crate::soc::Soc;
-use crate::status::{Error, Result};
+use crate::status::{Error, Result, Status};
 use crate::workload::{Schedule, Workload};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -241,6 +241,32 @@ fn a_baseline_that_cannot_run_fails_its_case_only() {
     let backend = Faulty { inner: Simulator::new(soc()), calls: AtomicUsize::new(0), every: 1 };
     let outcome = run(&backend, &mut bank_in(dir.path()), &settings()).unwrap();
     assert!(outcome.cases.iter().all(|c| matches!(&c.status, BankStatus::Failed(why) if why.contains("planted"))));
+}
+
+#[test]
+fn a_tuning_fails_where_no_operator_could_be_measured_and_only_there() {
+    let run = |every| {
+        let dir = tempfile::tempdir().unwrap();
+        let backend = Faulty { inner: Simulator::new(soc()), calls: AtomicUsize::new(0), every };
+        run(&backend, &mut bank_in(dir.path()), &settings()).unwrap()
+    };
+    let error = run(1).ended().unwrap_err();
+    assert_eq!(error.status(), Status::TuningError);
+    assert_eq!(
+        error.to_string(),
+        "tuning failed: no operator could be measured; the first of 3, `a`: the baseline cannot be measured: planted"
+    );
+    let mut some = run(usize::MAX);
+    some.cases[0].status = BankStatus::Failed("planted".into());
+    assert!(some.ended().is_ok());
+    some.finished = false;
+    assert!(matches!(some.ended(), Err(Error::Cancelled)));
+    // What is not tuned is no success either.
+    for case in &mut some.cases[1..] {
+        case.status = BankStatus::NotTuned;
+    }
+    some.finished = true;
+    assert!(matches!(some.ended(), Err(Error::Tuning { .. })));
 }
 
 #[test]

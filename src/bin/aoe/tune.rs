@@ -48,15 +48,15 @@ struct Job<'a> {
 struct Tuned {
     summary: Summary,
     result_file: PathBuf,
-    /// Whether it was interrupted on the way.
-    cancelled: bool,
+    /// How it ended: well, interrupted on the way, or without a single measurement.
+    ended: Result<()>,
 }
 
 impl Job<'_> {
     /// `--model`, `--singleop` and recordings: CANN's two lines, then the summary.
     fn report(&self, tuned: Tuned) -> Result<()> {
-        let Tuned { summary, result_file, cancelled } = tuned;
-        if !cancelled {
+        let Tuned { summary, result_file, ended } = tuned;
+        if ended.is_ok() {
             let (task, gain) = (&summary.graph, summary.improvement());
             self.console.line(&format!("{task} process finished. Performance improved by {gain}"));
             self.console.line("Aoe process finished");
@@ -67,7 +67,7 @@ impl Job<'_> {
         self.print(
             output.map(|_| labelled("Report", &result_file.with_file_name("report.html").display().to_string())),
         );
-        if cancelled { Err(Error::Cancelled) } else { Ok(()) }
+        ended
     }
 
     /// `--model_path`: a line for each model, then all of them at a glance.
@@ -88,8 +88,13 @@ impl Job<'_> {
             let folder = self.settings.get("output").map(|output| models::folder(output, model, models));
             match self.tune(model, None, folder.as_deref()) {
                 Ok(one) => {
-                    if !one.cancelled {
-                        self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph));
+                    match &one.ended {
+                        Ok(()) => self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph)),
+                        Err(Error::Cancelled) => {}
+                        Err(error) => {
+                            failed += 1;
+                            self.console.error(error);
+                        }
                     }
                     tuned.push(one);
                 }
@@ -122,8 +127,12 @@ impl Job<'_> {
     /// of its own, or where the options say.
     fn tune(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         self.interrupt.check()?;
-        let named = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
-        self.tune_file(model, framework, folder).map_err(named)
+        let named = |error: Error| {
+            let is_about_model = error.is_about_model() || matches!(error, Error::Tuning { .. });
+            if is_about_model { error.in_model(model) } else { error }
+        };
+        let tuned = self.tune_file(model, framework, folder).map_err(named)?;
+        Ok(Tuned { ended: tuned.ended.map_err(named), ..tuned })
     }
 
     fn tune_file(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
@@ -159,13 +168,19 @@ impl Job<'_> {
             if interrupt.came() { Flow::Cancel } else { Flow::Continue }
         })))?;
         session.set_graph(graph)?;
-        let outcome = session.tune(folder.map(|folder| ("output", folder)));
+        let ended = session.tune(folder.map(|folder| ("output", folder)));
         session.set_progress(None)?;
-        let cancelled = matches!(outcome, Err(Error::Cancelled));
-        if !cancelled {
-            outcome?;
+        let left = session.report().and_then(|report| Ok((Summary::of(&report)?, session.result_file()?)));
+        match (ended, left) {
+            // What failed as a whole may have left a result all the same, which says what failed.
+            (ended @ (Ok(()) | Err(Error::Cancelled)), left) => {
+                left.map(|(summary, result_file)| Tuned { summary, result_file, ended })
+            }
+            (ended @ Err(Error::Tuning { .. }), Ok((summary, result_file))) => {
+                Ok(Tuned { summary, result_file, ended })
+            }
+            (Err(error), _) => Err(error),
         }
-        Ok(Tuned { summary: Summary::of(&session.report()?)?, result_file: session.result_file()?, cancelled })
     }
 
     fn print(&self, lines: impl IntoIterator<Item = String>) {
@@ -177,7 +192,11 @@ impl Job<'_> {
 fn overview(tuned: &[Tuned]) -> Vec<String> {
     let row = |one: &Tuned| {
         let summary = &one.summary;
-        let state = if one.cancelled { " (interrupted)" } else { "" };
+        let state = match &one.ended {
+            Ok(()) => "",
+            Err(Error::Cancelled) => " (interrupted)",
+            Err(_) => " (failed)",
+        };
         let name = one.result_file.file_name().unwrap_or_default();
         let told = |text: String| if summary.is_empty() { "-".to_owned() } else { text };
         [
