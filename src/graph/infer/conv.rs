@@ -227,13 +227,13 @@ fn image(layout: Layout, dtype: DataType, batch: i64, channels: i64, space: impl
 pub(crate) fn forward(call: &Call<'_>) -> Inference {
     let dtype = call.type_attr("dtype").unwrap_or(result_type(call.dtype(0)));
     let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
-    check_bias(call, conv.cout)?;
+    check_bias(call, 2, conv.cout)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cout, conv.axes.iter().map(|a| a.output));
     Ok(window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes))
 }
 
-fn check_bias(call: &Call<'_>, cout: i64) -> Result<(), Reason> {
-    let bias = call.get(2).and_then(|b| b.shape.elements());
+fn check_bias(call: &Call<'_>, input: usize, cout: i64) -> Result<(), Reason> {
+    let bias = call.get(input).and_then(|b| b.shape.elements());
     match bias {
         Some(n) if cout >= 0 && n != cout as u64 => Err(format!("a bias of {n} elements for {cout} output channels")),
         _ => Ok(()),
@@ -242,8 +242,10 @@ fn check_bias(call: &Call<'_>, cout: i64) -> Result<(), Reason> {
 
 /// Transposed convolutions: (x, filter, bias), with `input_size` before them in the form with inputs.
 pub(crate) fn transposed(call: &Call<'_>) -> Inference {
-    let dtype = result_type(call.dtype(operands(call, ConvPass::Transposed).image));
+    let at = operands(call, ConvPass::Transposed);
+    let dtype = result_type(call.dtype(at.image));
     let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
+    check_bias(call, at.image + 2, conv.cin)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cin, conv.axes.iter().map(|a| a.input));
     Ok(window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes))
 }

@@ -9,6 +9,7 @@ mod arithmetic;
 pub(crate) mod attention;
 mod border;
 mod call;
+pub(crate) mod channel;
 pub(crate) mod conv;
 pub(crate) mod dim;
 pub(crate) mod einsum;

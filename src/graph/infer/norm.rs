@@ -4,6 +4,7 @@ use super::dim::{self, Reason};
 use super::window::Layout;
 use super::{Call, Inference, Inferred};
 use crate::graph::{DataType, Shape, TensorDesc};
+use std::ops::Range;
 
 /// First axis that a layer norm covers: attribute `begin_norm_axis` (or `axis`); RMS norms cover as
 /// many axes as gamma has.
@@ -74,12 +75,15 @@ pub(crate) fn channels(call: &Call<'_>) -> Result<Option<i64>, Reason> {
     }
 }
 
-fn check_scale(call: &Call<'_>, input: usize) -> Result<(), Reason> {
-    let (Some(c), Some(scale)) = (channels(call)?, call.get(input).and_then(|s| s.shape.elements())) else {
-        return Ok(());
-    };
-    if c >= 0 && scale != c as u64 && scale != 1 {
-        return Err(format!("{scale} factors for {c} channels"));
+/// Checks that each of these inputs has an element for every channel, or one for all; with `groups`, one for every
+/// group will do.
+fn check_factors(call: &Call<'_>, inputs: Range<usize>, groups: Option<i64>) -> Result<(), Reason> {
+    let Some(c) = channels(call)?.filter(|&c| c >= 0) else { return Ok(()) };
+    for input in inputs {
+        let Some(factors) = call.get(input).and_then(|s| s.shape.elements()) else { continue };
+        if factors != c as u64 && factors != 1 && groups.is_none_or(|groups| factors != groups as u64) {
+            return Err(format!("input {input}: {factors} factors for {c} channels"));
+        }
     }
     Ok(())
 }
@@ -87,23 +91,30 @@ fn check_scale(call: &Call<'_>, input: usize) -> Result<(), Reason> {
 /// `BatchNorm` (x, scale, offset, mean, variance): y, then statistics like the scale.
 pub(crate) fn batch_norm(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    check_scale(call, 1)?;
+    // A step of training makes the statistics; TensorFlow gives it empty ones.
+    let made = call.flag(&["is_training"], true) && call.get(3).is_some_and(|d| d.shape.elements() == Some(0));
+    check_factors(call, 1..if made { 3 } else { 5 }, None)?;
     let scale = TensorDesc { dtype: DataType::Float, ..call.need(1)?.clone() };
     let mut outputs = vec![scale; call.results().max(1)];
     outputs[0] = x.clone();
     Inferred::all(outputs)
 }
 
-/// Inference forms: only y.
+/// Inference forms (x and up to five parameters, whose order differs): only y.
 pub(crate) fn batch_norm_inference(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    check_scale(call, 1)?;
+    check_factors(call, 1..call.arity(), None)?;
     Inferred::all(vec![x.clone()])
 }
 
 /// `InstanceNorm`, `GroupNorm` (x, gamma, beta): y, then one mean and variance per group.
 pub(crate) fn instance_norm(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
+    match call.node.op_type.as_str() {
+        "InstanceNorm" | "InstanceNormV3" => check_factors(call, 1..3, None)?,
+        group if group.starts_with("GroupNorm") => check_factors(call, 1..3, call.int(&["num_groups"]))?,
+        _ => {}
+    }
     let stats = match (x.shape.dims(), channels(call)?) {
         (Some([batch, _, ..]), Some(c)) => {
             let groups = call.int(&["num_groups"]).unwrap_or(c);

@@ -1,6 +1,6 @@
 //! Rules of operators that pick elements by position: gathers, scatters, top-k.
 
-use super::dim::{self, UNKNOWN};
+use super::dim::{self, Reason, UNKNOWN};
 use super::{Call, Inference, Inferred, Params};
 use crate::graph::{DataType, Shape, TensorDesc};
 
@@ -35,11 +35,55 @@ pub(crate) fn gather_nd(call: &Call<'_>) -> Inference {
     Inferred::dims(x.dtype, [outer, &dims[skipped..]].concat())
 }
 
+/// `GatherElements(x, indices)`: an element for each index; the indices reach beyond x on the axis at most.
+pub(crate) fn gather_elements(call: &Call<'_>) -> Inference {
+    let (x, indices) = (call.need(0)?, call.need(1)?);
+    if let (Some(dims), Some(index)) = (x.shape.dims(), indices.shape.dims()) {
+        let axis = dim::axis(call.int(&["dim", "axis"]).unwrap_or(0), dims.len())?;
+        let beyond = |(i, (&d, &n)): (usize, (&i64, &i64))| i != axis && d >= 0 && n > d;
+        if dims.len() != index.len() || dims.iter().zip(index).enumerate().any(beyond) {
+            return Err(format!("indices of shape {} do not go with {} on axis {axis}", indices.shape, x.shape));
+        }
+    }
+    Inferred::all(vec![TensorDesc::new(x.dtype, indices.shape.clone())])
+}
+
+/// Updates by position, `TensorScatterUpdate(x, indices, updates)` and the like: x.
+pub(crate) fn scatter_update(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    check_updates(x.shape.dims(), call.get(1), call.get(2))?;
+    Inferred::all(vec![x.clone(); call.results()])
+}
+
+/// Checks that what is written at positions of a tensor of these sizes is one part of it for each position, or a scalar.
+fn check_updates(
+    dims: Option<&[i64]>,
+    indices: Option<&TensorDesc>,
+    updates: Option<&TensorDesc>,
+) -> Result<(), Reason> {
+    let known = |desc: Option<&TensorDesc>| desc.and_then(|desc| desc.shape.dims().map(<[i64]>::to_vec));
+    let (Some(dims), Some(index), Some(updates)) = (dims, known(indices), known(updates)) else { return Ok(()) };
+    let Some((&depth, outer)) = index.split_last() else { return Err("the indices are a scalar".into()) };
+    let Ok(depth) = usize::try_from(depth) else { return Ok(()) };
+    let Some(part) = dims.get(depth..) else {
+        return Err(format!("{depth} positions in a tensor of rank {}", dims.len()));
+    };
+    let wanted = [outer, part].concat();
+    let fits = updates.len() == wanted.len() && updates.iter().zip(&wanted).all(|(&a, &b)| dim::unify(a, b).is_ok());
+    if fits || updates.is_empty() {
+        return Ok(());
+    }
+    Err(format!("updates of shape {} where {} is expected", Shape::new(updates), Shape::new(wanted)))
+}
+
 /// `ScatterNd(indices, x, shape)`.
 pub(crate) fn scatter_nd(call: &Call<'_>) -> Inference {
     let dtype = call.need(1)?.dtype;
     match call.params(2, &["shape"]) {
-        Params::Known(sizes) => Inferred::dims(dtype, sizes),
+        Params::Known(sizes) => {
+            check_updates(Some(&sizes), call.get(0), call.get(1))?;
+            Inferred::dims(dtype, sizes)
+        }
         _ => Inferred::unknown(dtype),
     }
 }

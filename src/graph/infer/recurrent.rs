@@ -67,10 +67,40 @@ fn weight_columns(call: &Call<'_>, gates: i64) -> Result<i64, Reason> {
     }
 }
 
+/// Checks what ONNX's form reads beside x: w, r, b, lengths, the states, and the peepholes of an LSTM.
+fn check_weights(call: &Call<'_>, layer: &Layer) -> Result<(), Reason> {
+    let Layer { batch, input, hidden, directions, gates, .. } = *layer;
+    let (rows, biases) = (dim::times(gates, hidden)?, dim::times(2 * gates, hidden)?);
+    let state = if call.int(&["layout"]) == Some(1) {
+        vec![batch, directions, hidden]
+    } else {
+        vec![directions, batch, hidden]
+    };
+    let expected = [
+        ("weights", vec![directions, rows, input]),
+        ("recurrent weights", vec![directions, rows, hidden]),
+        ("biases", vec![directions, biases]),
+        ("lengths", vec![batch]),
+        ("first state", state.clone()),
+        ("first cell state", state),
+        ("peepholes", vec![directions, dim::times(3, hidden)?]),
+    ];
+    for (slot, (what, wanted)) in expected.iter().enumerate() {
+        let Some(dims) = call.get(slot + 1).and_then(|desc| desc.shape.dims()) else { continue };
+        let agree = |(&d, &w): (&i64, &i64)| dim::unify(d, w).is_ok();
+        if dims.len() != wanted.len() || !dims.iter().zip(wanted).all(agree) {
+            let (found, wanted) = (Shape::new(dims), Shape::new(wanted.as_slice()));
+            return Err(format!("shape {found} of its {what} should be {wanted}"));
+        }
+    }
+    Ok(())
+}
+
 /// ONNX's form: y [steps, directions, batch, hidden], then the last states.
 pub(crate) fn common(call: &Call<'_>) -> Inference {
     let dtype = call.dtype(0);
     let Some(layer) = Layer::of(call)? else { return Inferred::unknown(dtype) };
+    check_weights(call, &layer)?;
     let Layer { steps, batch, directions, hidden, .. } = layer;
     let (y, state) = if call.int(&["layout"]) == Some(1) {
         (vec![batch, steps, directions, hidden], vec![batch, directions, hidden])

@@ -6,7 +6,7 @@
 use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
 use super::{Family, Kind};
 use crate::graph::infer::Rule;
-use crate::graph::infer::{attention, conv, einsum, elementwise, image, matmul, movement, norm, pick, pool};
+use crate::graph::infer::{attention, channel, conv, einsum, elementwise, image, matmul, movement, norm, pick, pool};
 use crate::graph::infer::{recurrent, reduce, shape, slice, training};
 
 const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
@@ -74,7 +74,9 @@ static ELEMENTWISE: &[Family] = &[
         "Mins", "Power", "ClipByValue", "ClipByValueV2", "Invert", "BitwiseNot", "ZerosLike", "OnesLike", "Assign",
         "NanToNum", "Exp2", "Cross",
     ]),
-    row(Kind::PerChannel, elementwise::same, &["PRelu", "BiasAdd", "Bias", "Scale"]),
+    row(Kind::PerChannel, channel::prelu, &["PRelu"]),
+    row(Kind::PerChannel, channel::bias_add, &["BiasAdd"]),
+    row(Kind::PerChannel, channel::along_axes, &["Bias", "Scale"]),
     row(Kind::Elementwise, elementwise::relu_v2, &["ReluV2"]),
     row(Kind::Elementwise, elementwise::to_bool, &["LogicalNot", "IsNan", "IsInf", "IsFinite"]),
     row(Kind::Elementwise, elementwise::broadcast, &[
@@ -163,12 +165,16 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Slice, movement::crop, &["Crop"]),
     row(Kind::Gather, pick::gather, &["Gather", "GatherV2", "GatherV2D", "GatherV3", "EmbeddingLookup"]),
     row(Kind::Gather, pick::gather_nd, &["GatherNd"]),
-    row(Kind::Gather, movement::like_second, &["GatherElements", "GatherD"]),
+    row(Kind::Gather, pick::gather_elements, &["GatherElements"]),
+    row(Kind::Gather, movement::like_second, &["GatherD"]),
     row(Kind::Move, elementwise::same, &[
-        "ScatterUpdate", "ScatterNdUpdate", "ScatterAdd", "ScatterNdAdd", "TensorScatterUpdate", "TensorScatterAdd",
-        "TensorScatterMax", "TensorScatterMin", "ScatterElements", "ScatterElementsV2", "ReverseSequence", "Reverse",
+        "ScatterUpdate", "ScatterAdd", "ScatterElements", "ScatterElementsV2", "ReverseSequence", "Reverse",
         "ReverseV2", "ReverseV2D", "Roll", "ShuffleChannel", "MemcpyAsync", "TensorMove", "ViewCopy", "Copy",
         "IndexPut", "IndexPutV2", "InplaceUpdate", "InplaceAdd", "InplaceIndexAdd", "InplaceScatterAdd",
+    ]),
+    row(Kind::Move, pick::scatter_update, &[
+        "ScatterNdUpdate", "ScatterNdAdd", "TensorScatterUpdate", "TensorScatterAdd", "TensorScatterMax",
+        "TensorScatterMin",
     ]),
     row(Kind::Move, pick::scatter_nd, &["ScatterNd", "ScatterNdD"]),
     row(Kind::Move, movement::as_strided, &["AsStrided"]),

@@ -87,6 +87,27 @@ fn what_the_weights_contradict_is_named_with_layer_and_file() {
 }
 
 #[test]
+fn statistics_scales_and_slopes_that_do_not_go_with_the_channels_are_named() {
+    let rest = "layer { name: 'n' type: 'BatchNorm' bottom: 'y' top: 'n' }
+        layer { name: 's' type: 'Scale' bottom: 'n' top: 's' scale_param { bias_term: true } }
+        layer { name: 'p' type: 'PReLU' bottom: 's' top: 'p' }";
+    let text = conv() + rest;
+    for (place, at) in [("`n`", 0), ("`n`", 1), ("`s`", 3), ("`s`", 4), ("`p`", 5)] {
+        let mut sizes = [[4], [4], [1], [4], [4], [4]];
+        sizes[at] = [5];
+        let [mean, variance, momentum, scale, bias, slope] = &sizes;
+        let weights = file(&[
+            with("y", &[&[4, 3, 3, 3], &[4]]),
+            with("n", &[mean, variance, momentum]),
+            with("s", &[scale, bias]),
+            with("p", &[slope]),
+        ]);
+        let message = load(&text, &weights).unwrap_err().to_string();
+        assert!(message.contains(place) && message.contains("[5]"), "{place} {at}: {message}");
+    }
+}
+
+#[test]
 fn files_that_hold_no_weights_are_refused() {
     let values = Blob { data: vec![0; 12].into(), ..blob(&[4]) }.encode_to_vec().into();
     let wrong = Layer { name: "y".to_owned(), blobs: vec![values] };

@@ -104,7 +104,10 @@ fn transposed_convolutions_follow_onnx() {
         &[stride.clone(), ("output_shape", list(&[18, 18]))],
         "[1,4,18,18]",
     );
-    one("Conv2DTranspose", &[ints([1, 4, 15, 15]), x, filter], &[stride], "[1,4,15,15]");
+    let size = ints([1, 4, 15, 15]);
+    one("Conv2DTranspose", &[size.clone(), x.clone(), filter.clone()], std::slice::from_ref(&stride), "[1,4,15,15]");
+    one("Conv2DTranspose", &[size, x.clone(), filter.clone(), t([4])], std::slice::from_ref(&stride), "[1,4,15,15]");
+    refused("Conv2DTransposeD", &[x, filter, t([5])], &[stride], "a bias of 5 elements for 4 output channels");
 }
 
 #[test]
@@ -216,6 +219,31 @@ fn recurrent_layers_follow_onnx_and_cann() {
     let rnn = shapes("DynamicRNN", &[x.clone(), t([96, 256]), t([256])], &[], 8);
     assert_eq!(rnn.unwrap(), ["[10,4,64]"; 8].join(" "));
     refused("CommonLSTM", &[x, t([1, 255, 32])], &[], "255");
+}
+
+#[test]
+fn weights_of_a_recurrent_layer_that_contradict_it_are_refused() {
+    let size = [("hidden_size", Attr::Int(16))];
+    let good =
+        [t([5, 2, 8]), t([1, 64, 8]), t([1, 64, 16]), t([1, 128]), t([2]), t([1, 2, 16]), t([1, 2, 16]), t([1, 48])];
+    one("CommonLSTM", &good, &size, "[5,1,2,16]");
+    let open = [In::T(vec![5, -1, 8]), t([1, 64, 8]), t([1, 64, 16]), In::Open, In::Absent, t([1, 2, 16])];
+    shapes("CommonLSTM", &open, &size, 1).unwrap();
+    for (slot, found, reason) in [
+        (1, t([1, 64, 9]), "shape [1,64,9] of its weights should be [1,64,8]"),
+        (1, t([64, 8]), "shape [64,8] of its weights"),
+        (2, t([1, 63, 16]), "shape [1,63,16] of its recurrent weights"),
+        (3, t([1, 127]), "shape [1,127] of its biases should be [1,128]"),
+        (4, t([3]), "[3] of its lengths should be [2]"),
+        (5, t([1, 3, 16]), "of its first state should be [1,2,16]"),
+        (6, t([2, 2, 16]), "of its first cell state should be"),
+        (7, t([1, 47]), "of its peepholes should be [1,48]"),
+    ] {
+        let mut inputs = good.clone();
+        inputs[slot] = found;
+        refused("CommonLSTM", &inputs, &size, reason);
+    }
+    refused("CommonGRU", &good[..3], &size, "should be [1,48,8]");
 }
 
 #[test]

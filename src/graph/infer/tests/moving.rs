@@ -105,6 +105,24 @@ fn gathers_replace_the_axis_by_the_indices() {
 }
 
 #[test]
+fn positions_and_updates_that_lie_outside_are_refused() {
+    let index = |dims: &[i64]| In::Typed(DataType::Int64, dims.to_vec());
+    let axis = |axis: i64| [("dim", Attr::Int(axis))];
+    one("GatherElements", &[t([2, 64]), index(&[2, 99])], &axis(1), "[2,99]");
+    one("GatherElements", &[t([-1, 64]), index(&[3, 4])], &axis(-1), "[3,4]");
+    refused("GatherElements", &[t([2, 64]), index(&[3, 4])], &axis(1), "indices of shape [3,4] do not go with [2,64]");
+    refused("GatherElements", &[t([2, 64]), index(&[2])], &axis(1), "[2] do not go with [2,64]");
+    one("TensorScatterUpdate", &[t([2, 64]), index(&[3, 1]), t([])], &[], "[2,64]");
+    one("TensorScatterUpdate", &[t([2, 64]), index(&[3, 2]), t([3])], &[], "[2,64]");
+    one("TensorScatterUpdate", &[t([2, 64]), index(&[-1, 1]), t([3, -1])], &[], "[2,64]");
+    let update = |updates: &[i64]| [t([2, 64]), index(&[3, 1]), t(updates)];
+    refused("TensorScatterUpdate", &update(&[3, 63]), &[], "updates of shape [3,63] where [3,64] is expected");
+    refused("TensorScatterAdd", &update(&[3]), &[], "[3,64] is expected");
+    refused("ScatterNdUpdate", &[t([2]), index(&[3, 2]), t([3])], &[], "2 positions in a tensor of rank 1");
+    refused("ScatterNd", &[index(&[4, 1]), t([5]), ints([8])], &[], "updates of shape [5] where [4] is expected");
+}
+
+#[test]
 fn padding_tiling_and_encoding() {
     one("PadV3", &[t([2, 3]), ints([0, 1, 2, 3])], &[], "[4,7]");
     one("PadV3", &[t([2, 3]), ints([0, 2, 1, 3])], &[("paddings_contiguous", Attr::Bool(true))], "[4,7]");

@@ -1,6 +1,6 @@
 //! Elementwise operators and those that only rename axes.
 
-use super::{In, graph_of, ints, list, one, refused, shapes, t};
+use super::{In, graph_of, ints, list, one, refused, shapes, t, text};
 use crate::graph::infer::infer;
 use crate::graph::{Attr, DataType};
 
@@ -142,4 +142,47 @@ fn images_are_normalised_channel_by_channel() {
     refused("BatchNorm", &[t([2, 8, 4, 4]), stats(), stats()], &[nchw], "16 factors for 8 channels");
     let group = shapes("GroupNorm", &[t([2, 16, 4, 4]), stats(), stats()], &[("num_groups", Attr::Int(4))], 3);
     assert_eq!(group.unwrap(), "[2,16,4,4] [2,4] [2,4]");
+}
+
+#[test]
+fn every_factor_of_a_norm_goes_with_the_channels() {
+    let x = || t([2, 16, 4, 4]);
+    let training = |is: bool| [("is_training", Attr::Bool(is))];
+    for wrong in 1..5 {
+        let mut inputs = [x(), t([16]), t([16]), t([16]), t([16])];
+        inputs[wrong] = t([15]);
+        let reason = format!("input {wrong}: 15 factors for 16 channels");
+        refused("BatchNorm", &inputs, &training(false), &reason);
+        refused("BNInference", &inputs, &[], &reason);
+    }
+    one("BNInference", &[x(), t([16]), t([16]), t([1])], &[], "[2,16,4,4]");
+    let empty = [x(), t([16]), t([16]), t([0]), t([0])];
+    one("BatchNorm", &empty, &training(true), "[2,16,4,4]");
+    refused("BatchNorm", &empty, &training(false), "0 factors for 16 channels");
+    refused("InstanceNorm", &[x(), t([15]), t([16])], &[], "input 1: 15 factors");
+    let groups = [("num_groups", Attr::Int(4))];
+    one("GroupNorm", &[x(), t([4]), t([4])], &groups, "[2,16,4,4]");
+    refused("GroupNorm", &[x(), t([4]), t([5])], &groups, "input 2: 5 factors for 16 channels");
+}
+
+#[test]
+fn slopes_biases_and_scales_go_with_what_they_are_for() {
+    let x = || t([2, 24, 14, 15]);
+    for slope in [&[24][..], &[1], &[], &[24, 1, 1], &[14, 15], &[-1], &[1, 24, 14, 1]] {
+        one("PRelu", &[x(), t(slope)], &[], "[2,24,14,15]");
+    }
+    refused("PRelu", &[x(), t([23, 1, 1])], &[], "a slope of shape [23,1,1] does not go with [2,24,14,15]");
+    refused("PRelu", &[t([2, 1]), t([2, 7])], &[], "a slope of shape [2,7]");
+    let format = |name: &str| [("data_format", text(name))];
+    one("BiasAdd", &[x(), t([15])], &format("NHWC"), "[2,24,14,15]");
+    one("BiasAdd", &[x(), t([24])], &format("NCHW"), "[2,24,14,15]");
+    one("BiasAdd", &[t([7, 5]), t([5])], &[], "[7,5]");
+    refused("BiasAdd", &[x(), t([24])], &format("NHWC"), "a bias of shape [24] does not go with [2,24,14,15]");
+    let axis = |axis: i64| [("axis", Attr::Int(axis))];
+    one("Scale", &[x(), t([24]), t([24])], &[], "[2,24,14,15]");
+    one("Scale", &[x(), t([14, 15])], &axis(2), "[2,24,14,15]");
+    one("Scale", &[x(), t([1, 24, 1, 1])], &[], "[2,24,14,15]");
+    refused("Scale", &[x(), t([24]), t([25])], &[], "a bias of shape [25]");
+    refused("Scale", &[x(), t([14])], &[], "a scale of shape [14]");
+    refused("Bias", &[x(), t([15, 1])], &axis(3), "a bias of shape [15,1]");
 }
