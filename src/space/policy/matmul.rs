@@ -260,24 +260,21 @@ impl Policy<'_> {
     /// address conflicts; this takes the counts that move least data among tiles that fit and give every
     /// core a block.
     fn l2_tiles(&self, tiling: &Tiling) -> Option<(u32, u32)> {
-        let CubeShape { m, k, n, out_dtype, .. } = *self.shape;
-        let es = self.limits.es;
+        let CubeShape { m, n, .. } = *self.shape;
         let budget = L2_TILING_BYTES * (self.soc.l2_size >> 20) / (L2_REFERENCE >> 20);
-        let bytes = |m: u64, n: u64| {
-            let inputs = (m.saturating_add(n)).saturating_mul(k).saturating_mul(es);
-            inputs.saturating_add(m.saturating_mul(n).saturating_mul(out_dtype.bytes()))
-        };
         let (base_m, base_n) = (u64::from(tiling.base_m), u64::from(tiling.base_n));
         let (m_count, n_count) = (m.div_ceil(base_m), n.div_ceil(base_n));
-        if self.shape.batch > 1 || bytes(m, n) <= budget || m_count.saturating_mul(n_count) > 1 << 24 {
+        if self.shape.batch > 1 || self.operand_bytes(m, n) <= budget || m_count.saturating_mul(n_count) > 1 << 24 {
             return None;
         }
         let mut best: Option<(u64, u64, u64)> = None;
         for m_tiles in 1..=m_count.min(1024) {
             let m_block = m_count.div_ceil(m_tiles);
-            let Some(n_block) = (1..=n_count).rev().find(|&b| bytes(m_block * base_m, b * base_n) <= budget) else {
+            let n_block = self.columns_within(budget, m_block * base_m) / base_n;
+            if n_block == 0 {
                 continue;
-            };
+            }
+            let n_block = n_block.min(n_count);
             let n_tiles = n_count.div_ceil(n_block);
             let n_block = n_count.div_ceil(n_tiles);
             let traffic = m.saturating_mul(n_tiles).saturating_add(n.saturating_mul(m_tiles));
@@ -286,6 +283,19 @@ impl Policy<'_> {
             }
         }
         best.map(|(_, m_tiles, n_tiles)| (m_tiles as u32, n_tiles as u32))
+    }
+
+    /// Bytes of both inputs and the result of so many rows and columns.
+    fn operand_bytes(&self, m: u64, n: u64) -> u64 {
+        let inputs = m.saturating_add(n).saturating_mul(self.shape.k).saturating_mul(self.limits.es);
+        inputs.saturating_add(m.saturating_mul(n).saturating_mul(self.shape.out_dtype.bytes()))
+    }
+
+    /// The most columns of which the operands take no more than `budget` bytes with so many rows.
+    fn columns_within(&self, budget: u64, rows: u64) -> u64 {
+        let result = rows.saturating_mul(self.shape.out_dtype.bytes());
+        let column = self.shape.k.saturating_mul(self.limits.es).saturating_add(result);
+        budget.saturating_sub(self.operand_bytes(rows, 0)) / column.max(1)
     }
 
     /// All of B stays in L1 while each core walks down its own rows of A.
@@ -377,5 +387,26 @@ impl Policy<'_> {
     /// Elements of K in this many bytes, at least one fractal.
     fn k_of(&self, bytes: u64) -> u64 {
         (bytes / self.limits.es).max(self.limits.k0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn one_column_more_than_fit_is_too_many(m in 1u64..1 << 40, k in 1u64..1 << 31, rows in 1u64..1 << 40) {
+            let shape = MatMul::new(m, k, 4096).cube();
+            let soc = Soc::find("Ascend910B2").unwrap();
+            let limits = Limits::new(&shape, &soc);
+            let policy = Policy { shape: &shape, limits, soc: &soc, trans_a: false, trans_b: false, b_nz: false };
+            for budget in [0, 1 << 10, 100 << 20, 1 << 45] {
+                let most = policy.columns_within(budget, rows);
+                prop_assert!(most == 0 || policy.operand_bytes(rows, most) <= budget);
+                prop_assert!(policy.operand_bytes(rows, most + 1) > budget);
+            }
+        }
     }
 }
