@@ -12,7 +12,7 @@ pub fn find(network: &Network<'_>, arch: Arch) -> Vec<Option<u32>> {
     for at in 0..network.stages().len() as u32 {
         let latest = latest_maker(network, at).filter(|&maker| {
             let stage = network.stage(maker);
-            !stage.leaves && stage.users == [at] && scope::may_follow(network, arch, maker, at)
+            !stage.leaves && stage.users == [at] && scope::Follower::new(network, arch, at).follows(maker)
         });
         before.push(latest.filter(|&maker| {
             let mut chain: Vec<u32> = std::iter::successors(Some(maker), |&of| before[of as usize]).collect();

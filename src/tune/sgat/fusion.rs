@@ -2,23 +2,24 @@
 //!
 //! A way to run a step is a chain of sets of finished kernels, each closed under "made by": between two
 //! neighbours of the chain lies one scope. The cheapest chain is found by dynamic programming over these
-//! sets, so the result is the optimum; a step with very many of them is solved in its own order, where
-//! each scope is a run of neighbours.
+//! sets, so the result is the optimum. Parts of a step that are nothing to each other ([`parts`]) are solved
+//! one by one; a part with very many sets is solved in an order, where each scope is a run of neighbours.
 
 use super::network::{Network, Role};
-use super::scope;
+use super::parts::{self, Set, bits};
+use super::scope::{self, Follower};
 use crate::lower::Source;
 use crate::soc::Arch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 
-/// Sets of finished kernels beyond which a step is solved in its own order.
+/// Sets of finished kernels beyond which a part of a step is solved in an order, and scopes that could come next.
+/// More than the 2^12 sets of 12 kernels.
 const MOST_SETS: usize = 5_000;
-/// The same for scopes that could come next.
-const MOST_NEXT: usize = 400;
-
-/// Kernels of a step as bits, the first one lowest.
-type Set = u64;
+/// The same for scopes that are priced.
+const MOST_SCOPES: usize = 10_000;
+/// The same for pairs of a set and a scope: more than the 3^12 that 12 kernels have.
+const MOST_WAYS: usize = 600_000;
 
 /// Scopes that cover a step, and what they cost.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,22 +39,34 @@ pub fn cheapest(
     price: &mut dyn FnMut(&[u32]) -> Option<f64>,
 ) -> Option<Fused> {
     let step = Step::new(network, arch, step);
-    let mut prices = FxHashMap::default();
-    let mut price = |scope: Set, step: &Step<'_>| {
-        *prices.entry(scope).or_insert_with(|| {
+    let mut fused = Fused { us: 0.0, scopes: Vec::new() };
+    for part in parts::parts(&step.needs, &step.follows) {
+        let mut prices = FxHashMap::default();
+        let mut price = |scope: Set, limit: usize| {
+            if let Some(&known) = prices.get(&scope) {
+                return Ok(known);
+            }
+            if prices.len() >= limit {
+                return Err(TooMany);
+            }
             let members = step.members(scope);
             let legal = members.len() == 1 || scope::pass(network, arch, &members).is_some();
-            if legal { price(&members) } else { None }
-        })
-    };
-    step.over_sets(&mut price).unwrap_or_else(|TooMany| step.in_order(&mut price))
+            let us = if legal { price(&members) } else { None };
+            prices.insert(scope, us);
+            Ok(us)
+        };
+        let best = match step.over_sets(part, &mut |scope| price(scope, MOST_SCOPES)) {
+            Ok(best) => best,
+            Err(TooMany) => step.over_orders(part, &mut |scope| price(scope, usize::MAX).unwrap_or(None)),
+        }?;
+        fused.us += best.us;
+        fused.scopes.extend(best.scopes);
+    }
+    Some(fused)
 }
 
 /// A step's sets are more than can be weighed.
 struct TooMany;
-
-/// What a set of kernels costs as one scope.
-type Price<'p> = dyn FnMut(Set, &Step<'_>) -> Option<f64> + 'p;
 
 /// How a set of finished kernels came about most cheaply.
 #[derive(Debug, Clone, Copy)]
@@ -64,41 +77,64 @@ struct Best {
 
 struct Step<'a> {
     network: &'a Network<'a>,
-    arch: Arch,
     start: u32,
-    count: u32,
     /// For each kernel the ones of the step that it reads.
     needs: Vec<Set>,
+    /// Those of them that it may follow in a scope.
+    follows: Vec<Set>,
+    /// For each kernel what could be in a scope behind it, itself included.
+    behind: Vec<Set>,
+    /// Kernels that lead a scope, with one head.
+    cubes: Set,
 }
 
 impl<'a> Step<'a> {
     fn new(network: &'a Network<'a>, arch: Arch, range: &Range<u32>) -> Step<'a> {
-        let need = |at: u32| {
-            network.stage(at).reads.iter().fold(0, |set: Set, read| match read.source {
+        let (mut needs, mut follows) = (Vec::new(), Vec::new());
+        for at in range.clone() {
+            let made = network.stage(at).reads.iter().fold(0, |set: Set, read| match read.source {
                 Source::Kernel(from) if range.contains(&from) => set | 1 << (from - range.start),
                 _ => set,
-            })
-        };
-        let needs = range.clone().map(need).collect();
-        Step { network, arch, start: range.start, count: range.len() as u32, needs }
+            });
+            let follower = Follower::new(network, arch, at);
+            let may = |&from: &u32| follower.follows(range.start + from);
+            follows.push(bits(made).filter(may).fold(0, |set, from| set | 1 << from));
+            needs.push(made);
+        }
+        let mut behind: Vec<Set> = (0..needs.len()).map(|bit| 1 << bit).collect();
+        for (at, &makers) in follows.iter().enumerate().rev() {
+            bits(makers).for_each(|from| behind[from as usize] |= behind[at]);
+        }
+        let cubes = range.clone().filter(|&at| network.stage(at).role == Role::Cube);
+        let cubes = cubes.fold(0, |set, at| set | 1 << (at - range.start));
+        Step { network, start: range.start, needs, follows, behind, cubes }
     }
 
     fn members(&self, set: Set) -> Vec<u32> {
-        (0..self.count).filter(|bit| set & 1 << bit != 0).map(|bit| self.start + bit).collect()
+        bits(set).map(|bit| self.start + bit).collect()
     }
 
-    /// Dynamic programming over the sets, the small ones first.
-    fn over_sets(&self, price: &mut Price<'_>) -> Result<Option<Fused>, TooMany> {
-        let all: Set = if self.count == Set::BITS { Set::MAX } else { (1 << self.count) - 1 };
+    /// Dynamic programming over the sets of a part, the small ones first.
+    fn over_sets(
+        &self,
+        part: Set,
+        price: &mut dyn FnMut(Set) -> Result<Option<f64>, TooMany>,
+    ) -> Result<Option<Fused>, TooMany> {
+        let mut ways = 0;
         let mut best: FxHashMap<Set, Best> = FxHashMap::default();
         best.insert(0, Best { us: 0.0, last: 0 });
-        let mut by_size: Vec<Vec<Set>> = vec![Vec::new(); self.count as usize + 1];
+        let mut by_size: Vec<Vec<Set>> = vec![Vec::new(); part.count_ones() as usize + 1];
         by_size[0].push(0);
         for size in 0..by_size.len() {
             for done in std::mem::take(&mut by_size[size]) {
                 let before = best[&done].us;
-                for scope in self.next_scopes(done)? {
-                    let Some(us) = price(scope, self) else { continue };
+                let next = self.next_scopes(part, done)?;
+                ways += next.len();
+                if ways > MOST_WAYS {
+                    return Err(TooMany);
+                }
+                for scope in next {
+                    let Some(us) = price(scope)? else { continue };
                     let set = done | scope;
                     let new = Best { us: before + us, last: scope };
                     match best.get_mut(&set) {
@@ -116,9 +152,9 @@ impl<'a> Step<'a> {
                 }
             }
         }
-        Ok(best.get(&all).map(|found| {
+        Ok(best.get(&part).map(|found| {
             let mut scopes = Vec::new();
-            let mut set = all;
+            let mut set = part;
             while set != 0 {
                 let last = best[&set].last;
                 scopes.push(self.members(last));
@@ -129,10 +165,10 @@ impl<'a> Step<'a> {
         }))
     }
 
-    /// Every set of kernels that may run as one scope when `done` are finished.
-    fn next_scopes(&self, done: Set) -> Result<Vec<Set>, TooMany> {
-        let ready = |bit: u32, with: Set| with & 1 << bit == 0 && self.needs[bit as usize] & !with == 0;
-        let mut scopes: Vec<Set> = (0..self.count).filter(|&bit| ready(bit, done)).map(|bit| 1 << bit).collect();
+    /// Every set of kernels of a part that may run as one scope when `done` are finished.
+    fn next_scopes(&self, part: Set, done: Set) -> Result<Vec<Set>, TooMany> {
+        let ready = |with: Set| bits(part & !with).filter(move |&bit| self.needs[bit as usize] & part & !with == 0);
+        let mut scopes: Vec<Set> = ready(done).map(|bit| 1 << bit).collect();
         let mut known = FxHashSet::default();
         let mut next = 0;
         while let Some(&scope) = scopes.get(next) {
@@ -140,13 +176,13 @@ impl<'a> Step<'a> {
             if scope.count_ones() as usize >= scope::MOST_MEMBERS {
                 continue;
             }
-            for bit in (0..self.count).filter(|&bit| ready(bit, done | scope)) {
+            for bit in ready(done | scope) {
                 let larger = scope | 1 << bit;
                 if self.may_grow(scope, bit) && known.insert(larger) {
                     scopes.push(larger);
                 }
             }
-            if scopes.len() > MOST_NEXT {
+            if scopes.len() > MOST_SETS {
                 return Err(TooMany);
             }
         }
@@ -154,29 +190,35 @@ impl<'a> Step<'a> {
     }
 
     /// Whether a scope could take in another kernel, now or when what joins the two has come: a necessary
-    /// condition that keeps the sets few.
+    /// condition that keeps the sets few. Whatever is legal comes about so: its heads first, each of which meets
+    /// an earlier one further on, then the others.
     fn may_grow(&self, scope: Set, bit: u32) -> bool {
-        let at = self.start + bit;
-        let follows = |from: u32| scope::may_follow(self.network, self.arch, from, at);
         let inside = self.needs[bit as usize] & scope;
         if inside != 0 {
-            return self.members(inside).into_iter().all(follows);
+            return inside & !self.follows[bit as usize] == 0;
         }
-        // A side branch: it must have a user in the step that could take both.
-        let users = &self.network.stage(at).users;
-        users.iter().any(|&user| user < self.start + self.count && scope::may_follow(self.network, self.arch, at, user))
-            && self.network.stage(at).role == Role::Elementwise
+        let meets = || bits(scope).any(|other| self.behind[other as usize] & self.behind[bit as usize] != 0);
+        let is_side = self.network.stage(self.start + bit).role == Role::Elementwise;
+        is_side && scope & self.cubes == 0 && meets()
     }
 
-    /// Scopes that are runs of neighbours in the order of the step.
-    fn in_order(&self, price: &mut Price<'_>) -> Option<Fused> {
-        let count = self.count as usize;
+    /// The cheapest scopes of a part that are runs of neighbours, in the order of the step or in one that stays with
+    /// a chain.
+    fn over_orders(&self, part: Set, price: &mut dyn FnMut(Set) -> Option<f64>) -> Option<Fused> {
+        let orders = [bits(part).collect(), parts::by_chains(part, &self.needs, &self.follows)];
+        let fused = orders.iter().filter_map(|order| self.in_order(order, price));
+        fused.min_by(|a, b| a.us.total_cmp(&b.us))
+    }
+
+    /// The cheapest scopes that are runs of neighbours in an order.
+    fn in_order(&self, order: &[u32], price: &mut dyn FnMut(Set) -> Option<f64>) -> Option<Fused> {
+        let count = order.len();
+        let set = |run: Range<usize>| order[run].iter().fold(0, |set: Set, bit| set | 1 << bit);
         let mut best: Vec<Option<(f64, usize)>> = vec![None; count + 1];
         best[0] = Some((0.0, 0));
         for end in 1..=count {
             for begin in end.saturating_sub(scope::MOST_MEMBERS)..end {
-                let scope = (begin..end).fold(0, |set: Set, bit| set | 1 << bit);
-                let (Some((before, _)), Some(us)) = (best[begin], price(scope, self)) else { continue };
+                let (Some((before, _)), Some(us)) = (best[begin], price(set(begin..end))) else { continue };
                 if best[end].is_none_or(|(known, _)| before + us < known) {
                     best[end] = Some((before + us, begin));
                 }
@@ -187,7 +229,7 @@ impl<'a> Step<'a> {
         let mut end = count;
         while end > 0 {
             let (_, begin) = best[end]?;
-            scopes.push((begin..end).map(|bit| self.start + bit as u32).collect());
+            scopes.push(self.members(set(begin..end)));
             end = begin;
         }
         scopes.reverse();

@@ -18,6 +18,7 @@ mod job;
 mod looks;
 mod network;
 mod outcome;
+mod parts;
 mod pieces;
 mod price;
 mod problem;

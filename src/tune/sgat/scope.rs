@@ -5,6 +5,7 @@ use crate::graph::Port;
 use crate::lower::Source;
 use crate::soc::Arch;
 use crate::workload::{Operand, Reduce, Vector, Workload};
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 pub use crate::frontend::air::tuned::MOST_MEMBERS;
@@ -31,20 +32,38 @@ impl Pass {
     }
 }
 
-/// Whether a kernel could follow another within a scope, as far as the two of them tell.
-pub fn may_follow(network: &Network<'_>, arch: Arch, first: u32, second: u32) -> bool {
-    let (a, b) = (network.stage(first), network.stage(second));
-    // A conversion of the layout is a kernel between the two.
-    let converted = b.reads.iter().any(|read| read.source == Source::Kernel(first) && read.converted);
-    if a.elements != b.domain || converted {
-        return false;
+/// A kernel that could follow others within a scope.
+pub struct Follower<'n> {
+    network: &'n Network<'n>,
+    arch: Arch,
+    at: u32,
+    /// Kernels whose results a conversion of the layout hands to it: that is a kernel between the two.
+    converted: FxHashSet<u32>,
+}
+
+impl<'n> Follower<'n> {
+    /// Looks at a kernel's reads once, of which there may be very many.
+    pub fn new(network: &'n Network<'n>, arch: Arch, at: u32) -> Follower<'n> {
+        let converted = network.stage(at).reads.iter().filter(|read| read.converted);
+        let converted = converted.filter_map(|read| match read.source {
+            Source::Kernel(from) => Some(from),
+            Source::Constant | Source::Input => None,
+        });
+        Follower { network, arch, at, converted: converted.collect() }
     }
-    match (a.role, b.role) {
-        (Role::Cube, Role::Elementwise) => {
-            !a.leaves && (!needs_fixpipe(arch) || is_fixpipe_function(network.op_type(second)) && a.users.len() == 1)
+
+    /// Whether it could follow a kernel that it reads, as far as the two of them tell.
+    pub fn follows(&self, first: u32) -> bool {
+        let (a, b) = (self.network.stage(first), self.network.stage(self.at));
+        if a.elements != b.domain || self.converted.contains(&first) {
+            return false;
         }
-        (Role::Elementwise, Role::Elementwise | Role::Reducing) => true,
-        _ => false,
+        let by_fixpipe = || is_fixpipe_function(self.network.op_type(self.at)) && a.users.len() == 1;
+        match (a.role, b.role) {
+            (Role::Cube, Role::Elementwise) => !a.leaves && (!needs_fixpipe(self.arch) || by_fixpipe()),
+            (Role::Elementwise, Role::Elementwise | Role::Reducing) => true,
+            _ => false,
+        }
     }
 }
 
@@ -69,7 +88,10 @@ pub fn pass(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> 
     let led_by_cube = network.stage(leader).role == Role::Cube;
     // Side branches may join a vector scope; whatever is behind a cube kernel hangs on its result.
     let heads = members.iter().filter(|&&at| made_inside(network, members, at).next().is_none()).count();
-    let follows = |&at: &u32| made_inside(network, members, at).all(|from| may_follow(network, arch, from, at));
+    let follows = |&at: &u32| {
+        let follower = Follower::new(network, arch, at);
+        made_inside(network, members, at).all(|from| follower.follows(from))
+    };
     let connected = is_connected(network, members) && rest.iter().all(follows) && (!led_by_cube || heads == 1);
     let reductions = rest.iter().filter(|&&at| network.stage(at).role == Role::Reducing).count();
     let last_reduces = rest.last().is_some_and(|&at| network.stage(at).role == Role::Reducing);

@@ -1,7 +1,7 @@
 //! Where a network may be taken apart: steps that no fusion crosses, and subgraphs of several steps.
 
 use super::network::{Network, Role};
-use super::scope::{MOST_MEMBERS, may_follow};
+use super::scope::{Follower, MOST_MEMBERS};
 use crate::lower::Source;
 use crate::soc::Arch;
 use std::cmp::Reverse;
@@ -116,10 +116,10 @@ fn steps(network: &Network<'_>, arch: Arch) -> (Vec<Range<u32>>, Vec<i32>) {
     // As differences from kernel to kernel.
     let mut change = vec![0i32; count as usize + 1];
     for at in 0..count {
-        let stage = network.stage(at);
-        for read in &stage.reads {
+        let follower = Follower::new(network, arch, at);
+        for read in &network.stage(at).reads {
             if let Source::Kernel(from) = read.source
-                && may_follow(network, arch, from, at)
+                && follower.follows(from)
             {
                 change[from as usize] += 1;
                 change[at as usize] -= 1;

@@ -15,6 +15,13 @@ use crate::lower::{Lowered, Settings, lower};
 use crate::soc::Soc;
 use proptest::prelude::*;
 
+/// Operators of a [`Plan`]: adds a second input, ...
+const OTHER: usize = 6;
+/// ... multiplies each column by a number, ...
+const BIAS: usize = 7;
+/// ... and sums up columns.
+const SUM: usize = 8;
+
 /// One node to be: what it does, and which earlier results it reads.
 #[derive(Debug, Clone)]
 struct Plan {
@@ -33,7 +40,12 @@ struct Sketch {
 
 /// Networks of up to so many nodes.
 fn sketches(nodes: usize) -> impl Strategy<Value = Sketch> {
-    let plan = (0..6usize, any::<[prop::sample::Index; 2]>());
+    sketches_of(6, nodes)
+}
+
+/// Networks of the first so many operators, and up to so many nodes.
+fn sketches_of(ops: usize, nodes: usize) -> impl Strategy<Value = Sketch> {
+    let plan = (0..ops, any::<[prop::sample::Index; 2]>());
     let plans = prop::collection::vec(plan, 2..=nodes);
     // From what stays in L2 to what does not by far; products where their weights are of a size.
     let sizes = [(1i64, 64i64), (2, 4096), (4, 1 << 20), (6, 1 << 21), (12, 1 << 18), (1 << 14, 512), (1 << 15, 256)];
@@ -56,6 +68,7 @@ impl Sketch {
         // Wide networks would need weights beyond all memory: products keep a narrow inner extent.
         let whole = [self.batch * 2, self.columns];
         let mut results = vec![graph.add_input("x", desc(&whole)).unwrap()];
+        let other = self.plans.iter().any(|plan| plan.op == OTHER).then(|| graph.add_input("y", desc(&whole)).unwrap());
         for (at, plan) in self.plans.iter().enumerate() {
             let [a, b] = plan.reads.map(|read| results[read]);
             let name = format!("n{at}");
@@ -71,9 +84,21 @@ impl Sketch {
                     node.attrs.set("transpose_x1", Attr::Bool(false));
                     node
                 }
+                OTHER => Node::new(&name, "Add").with_inputs([a, other.unwrap()]),
+                BIAS => {
+                    let bias = graph.add_const(format!("b{at}"), desc(&[self.columns]), Constant::Opaque).unwrap();
+                    Node::new(&name, "Mul").with_inputs([a, bias])
+                }
+                SUM => {
+                    let axes = TensorDesc::new(DataType::Int64, Shape::new([1]));
+                    let axes = graph.add_const(format!("a{at}"), axes, Constant::Ints(vec![1])).unwrap();
+                    Node::new(&name, "ReduceSum").with_inputs([a, axes])
+                }
                 _ => Node::new(&name, "SoftmaxV2").with_inputs([a]),
             };
-            results.push(Port::first(graph.add(node).unwrap()));
+            let result = Port::first(graph.add(node).unwrap());
+            // A sum has another size: whoever would read it reads what it sums up.
+            results.push(if plan.op == SUM { a } else { result });
         }
         for &output in &self.outputs {
             graph.add_output(results[output]);

@@ -1,6 +1,6 @@
 //! The strategy found against all that there are, listed without the solver's steps, borders and bounds.
 
-use super::{Sketch, sketches, with_network};
+use super::{Plan, SUM, Sketch, sketches_of, with_network};
 use crate::lower::Source;
 use crate::soc::Soc;
 use crate::tune::sgat::network::Network;
@@ -106,7 +106,7 @@ fn the_strategy_found_is_the_best_of_all_that_there_are() {
     let mut runner = TestRunner::deterministic();
     let (mut exact, mut worst) = (0, 0.0f64);
     for case in 0..cases {
-        let sketch = sketches(nodes).new_tree(&mut runner).unwrap().current();
+        let sketch = sketches_of(SUM + 1, nodes).new_tree(&mut runner).unwrap().current();
         let gap = gap(&sketch, &socs[case % socs.len()], case % 2 == 0);
         assert!(gap > -1e-9, "the listing lacks a strategy: {gap}, case {case}, {sketch:?}");
         assert!(gap < 0.01, "{gap} worse than the best, case {case}, {sketch:?}");
@@ -115,4 +115,35 @@ fn the_strategy_found_is_the_best_of_all_that_there_are() {
     }
     println!("{exact} of {cases} are the best there is; worst gap {:.4} %", worst * 100.0);
     assert!(exact * 100 >= cases * 95, "{exact} of {cases} are the best");
+}
+
+/// So many sums of two branches each, from the result of the first `heads` nodes: all first branches, then all second
+/// ones, then the sums.
+fn interleaved(heads: usize, sums: usize) -> Sketch {
+    let branch = |op| (0..sums).map(move |_| Plan { op, reads: [heads; 2] });
+    let sum = |at| Plan { op: 2, reads: [heads + 1 + at, heads + 1 + sums + at] };
+    let before = (0..heads).map(|at| Plan { op: 0, reads: [at; 2] });
+    let plans: Vec<Plan> = before.chain(branch(0)).chain(branch(1)).chain((0..sums).map(sum)).collect();
+    Sketch { batch: 1, columns: 4096, outputs: vec![plans.len()], plans }
+}
+
+fn launches(sketch: &Sketch) -> usize {
+    let soc = Soc::find("Ascend310P3").unwrap();
+    let scopes = |network: &Network<'_>| {
+        let cases = solve(network, &soc, false).unwrap();
+        cases.iter().flat_map(|case| &case.after.groups).map(|group| group.scopes.len()).sum()
+    };
+    with_network(sketch, &soc, |_, _, network| scopes(network))
+}
+
+#[test]
+fn independent_parts_are_the_best_however_they_interleave() {
+    assert_eq!(launches(&interleaved(0, 4)), 4);
+    assert_eq!(launches(&interleaved(0, 16)), 16);
+}
+
+#[test]
+fn what_is_too_wide_to_be_weighed_is_solved_along_its_chains() {
+    // One scope takes the head and five sums; the others have nothing in common.
+    assert_eq!(launches(&interleaved(1, 12)), 8);
 }
