@@ -31,7 +31,10 @@ struct Candidate {
     us: f64,
 }
 
-/// Solves pieces of steps, each kind once.
+/// Pieces beyond which a solver forgets what it solved, before it begins with another subgraph.
+const MOST_SOLVED: usize = 1024;
+
+/// Solves pieces of steps, each kind once as long as it remembers them.
 #[derive(Debug)]
 pub struct Solver<'a> {
     pricer: Pricer<'a>,
@@ -55,6 +58,7 @@ impl<'a> Solver<'a> {
     /// cannot run at all.
     pub fn groups(&mut self, subgraph: &Subgraph, mixed: bool) -> Option<Vec<Group>> {
         let network = self.pricer.network();
+        self.bound();
         let whole = self.uncut(subgraph)?;
         let mut cut: Vec<Vec<Candidate>> =
             network.cuts().iter().map(|&parts| self.cut_groups(subgraph, parts)).collect();
@@ -80,6 +84,15 @@ impl<'a> Solver<'a> {
             }
         }
         Some(groups)
+    }
+
+    /// Forgets what was solved for earlier subgraphs where that has become much.
+    fn bound(&mut self) {
+        if self.solved.len() > MOST_SOLVED {
+            // Places of workloads are part of the keys.
+            self.solved = FxHashMap::default();
+            self.looks = Looks::default();
+        }
     }
 
     /// A candidate with its scopes.
@@ -161,6 +174,7 @@ impl<'a> Solver<'a> {
             return known.as_ref().map(|fused| moved(fused, piece.start, false));
         }
         let (arch, pricer) = (self.pricer.soc().arch, &mut self.pricer);
+        pricer.bound();
         let fused = fusion::cheapest(network, arch, piece, &mut |members| pricer.scope_us(members, run));
         self.solved.insert(look, fused.as_ref().map(|fused| moved(fused, piece.start, true)));
         fused

@@ -73,7 +73,11 @@ impl Moved {
 /// A slice's workload by number, with what decides its cost besides: parts, and bytes in L2 and in memory.
 type Look = (usize, u64, u64, u64);
 
-/// Prices scopes, each kind once.
+/// Workloads beyond which a pricer forgets them: a few tens of megabytes. Those of one piece of a step, whose repeats pay
+/// most, are hardly ever as many.
+const MOST_PREPARED: usize = 4096;
+
+/// Prices scopes, each kind once as long as it remembers them.
 #[derive(Debug)]
 pub struct Pricer<'a> {
     network: &'a Network<'a>,
@@ -114,6 +118,19 @@ impl<'a> Pricer<'a> {
     /// The SoC.
     pub fn soc(&self) -> &'a Soc {
         self.soc
+    }
+
+    /// Forgets what it priced where that has become much: a network that does not repeat would be kept as a whole.
+    pub fn bound(&mut self) {
+        if self.prepared.len() > MOST_PREPARED {
+            *self = Pricer::new(self.network, self.soc);
+        }
+    }
+
+    /// Workloads that it remembers.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.prepared.len()
     }
 
     /// How these kernels run as a group on `parts` parts of the batch; `None` where L2 cannot hold it.

@@ -7,7 +7,9 @@ mod record;
 mod residency;
 mod workload;
 
+use super::groups::Solver;
 use super::network::Network;
+use super::price::Pricer;
 use super::solve;
 use super::steps::partition;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
@@ -190,6 +192,32 @@ fn a_long_chain_loses_no_launch_where_it_is_taken_apart() {
             assert_eq!([before, after], [length.div_ceil(16); 2], "{length}");
         });
     }
+}
+
+#[test]
+fn what_a_network_without_repeats_leaves_in_the_memory_is_bounded() {
+    // Each operand of its own size: no two scopes are alike.
+    let mut graph = Graph::new("distinct");
+    for chain in 0..500i64 {
+        let desc = TensorDesc::new(DataType::Float16, Shape::new([2, 64 + chain]));
+        let mut last = graph.add_input(format!("x{chain}"), desc).unwrap();
+        for (at, op) in ["Relu", "Tanh", "Exp", "Sigmoid", "Relu"].iter().enumerate() {
+            last = Port::first(graph.add(Node::new(format!("n{chain}_{at}"), *op).with_inputs([last])).unwrap());
+        }
+        graph.add_output(last);
+    }
+    infer::infer(&mut graph).unwrap();
+    let (soc, settings) = (Soc::find("Ascend910A").unwrap(), Settings::default());
+    let lowered = lower(&graph, &soc, &settings).unwrap();
+    let network = Network::new(&graph, &lowered, &soc, &settings).unwrap();
+    let mut solver = Solver::new(Pricer::new(&network, &soc));
+    let mut most = 0;
+    for subgraph in partition(&network, soc.arch) {
+        solver.groups(&subgraph, false).unwrap();
+        most = most.max(solver.pricer().remembered());
+    }
+    let last = solver.pricer().remembered();
+    assert!(most <= 4096 + 30 && last < most, "{most} at most, {last} at last");
 }
 
 #[test]
