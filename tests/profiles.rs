@@ -90,7 +90,7 @@ fn both_profiles_lie_beside_the_result_and_say_the_same() {
 #[test]
 fn before_subgraph_tuning_more_is_launched_than_after() {
     let place = Place::new();
-    let output = place.tune(&["--soc_version=Ascend310P3", "--profiling_mode", "--output=results/"]);
+    let output = place.tune(&["--soc_version=Ascend310P3", "--output=results/"]);
     assert!(output.status.success(), "{}", said(&output));
     let of = |moment: &str| only(&place.path("results/profiling").join(moment), "PROF_");
     let (before, after) = (of("before_tuning"), of("after_tuning"));
@@ -104,6 +104,14 @@ fn before_subgraph_tuning_more_is_launched_than_after() {
     assert!(fused.iter().any(|row| row["Original Ops"].contains(';')));
     let types = |profile: &Path| table(profile, "op_statistic").len();
     assert!(types(&before) >= types(&after));
+}
+
+#[test]
+fn a_results_folder_has_no_profiles_where_they_are_switched_off() {
+    let place = Place::new();
+    let output = place.tune(&["--job_type=1", "--profiling_mode=false", "--output=results/"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(place.path("results/report.json").is_file() && !place.path("results/profiling").exists());
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct Recorded {
 impl Session {
     /// Tunes the gradients of the session's graph, or of a recording.
     pub(super) fn tune_gradients(&self, settings: &Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
-        if settings.profiling.is_some() {
+        if settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) {
             let reason = "must be off while gradients are tuned, as with CANN; a timeline is written anyway";
             return Err(Error::option("profiling_mode", reason));
         }

@@ -69,7 +69,7 @@ impl<'a> Live<'a> {
     }
 
     /// Writes the profiles that are wanted, of which the reports then tell. `operators` is what operator tuning
-    /// found, where it was run.
+    /// found, where it was run. Without those that nobody asked for a warning says why.
     pub fn write_profiles(
         &mut self,
         profiling: Profiling,
@@ -78,7 +78,12 @@ impl<'a> Live<'a> {
         operators: Option<&OpatOutcome>,
     ) -> Result<()> {
         let soc = self.context.soc.as_ref().ok_or_else(|| Error::NotFound { what: "the SoC of a profile".into() })?;
-        self.context.profiles = Some(profiling.write(settings, variants, operators, soc)?);
+        let is_asked = profiling.is_asked;
+        match profiling.write(settings, variants, operators, soc) {
+            Ok(profiles) => self.context.profiles = Some(profiles),
+            Err(error) if is_asked => return Err(error),
+            Err(error) => log::warn!("the results folder has no profiles of this tuning: {error}"),
+        }
         Ok(())
     }
 

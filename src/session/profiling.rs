@@ -13,6 +13,8 @@ use std::path::PathBuf;
 /// Profiles of one tuning, which has not ended yet: their places are taken.
 pub struct Profiling {
     options: Options,
+    /// Whether the caller asked for them.
+    pub is_asked: bool,
     /// Goes first, as it came last: the other one may have made the directory around both.
     after: Folder,
     before: Folder,
@@ -20,21 +22,39 @@ pub struct Profiling {
     earlier: Vec<Lowered>,
 }
 
-/// What is profiled: options first, then the environment, where only `true` counts, as GE has it.
+/// The profiles that a tuning writes.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What they hold.
+    pub options: Options,
+    /// Whether the caller asked for them; else they belong to the results folder, and the tuning does without them
+    /// where they cannot be made.
+    pub is_asked: bool,
+}
+
+/// What is profiled: options first, then the environment, where only `true` counts, as GE has it. Where neither says
+/// anything, a results folder has profiles.
 ///
 /// Fails with [`Error::Option`] or [`Error::Environment`] that names what is wrong in the profiling options.
-pub fn wanted(mode: Option<bool>, options: Option<&str>, environment: &Environment) -> Result<Option<Options>> {
+pub fn wanted(
+    mode: Option<bool>,
+    options: Option<&str>,
+    environment: &Environment,
+    has_folder: bool,
+) -> Result<Option<Wanted>> {
     let given = options.map(Options::parse).transpose()?;
-    match mode {
-        Some(true) => Ok(Some(given.unwrap_or_default())),
-        None if environment.get("PROFILING_MODE").is_some_and(|mode| mode == "true") => {
+    let of = |options, is_asked| Ok(Some(Wanted { options, is_asked }));
+    match (mode, environment.get("PROFILING_MODE")) {
+        (Some(true), _) => of(given.unwrap_or_default(), true),
+        (None, Some(mode)) if mode == "true" => {
             let text = environment.get("PROFILING_OPTIONS").unwrap_or_default().to_string_lossy();
             let read = Options::parse(&text).map_err(|error| match error {
                 Error::Option { reason, .. } => Error::Environment { name: "PROFILING_OPTIONS".into(), reason },
                 other => other,
             });
-            read.map(Some)
+            of(read?, true)
         }
+        (None, None) if has_folder => of(given.unwrap_or_default(), false),
         _ => Ok(None),
     }
 }
@@ -46,7 +66,7 @@ impl Profiling {
     /// Fails with [`Error::Directory`] for a place that cannot be written, and with [`Error::Option`] for a node to
     /// cut at that runs no kernel.
     pub fn reserve(settings: &Settings, variants: &[Variant]) -> Result<Option<Profiling>> {
-        let Some(options) = settings.profiling.clone() else { return Ok(None) };
+        let Some(Wanted { options, is_asked }) = settings.profiling.clone() else { return Ok(None) };
         if !options.of_devices.is_empty() {
             let keys = options.of_devices.join(", ");
             log::info!("profiling_options: {keys}: only a device has what they ask for; no file tells of it");
@@ -55,7 +75,7 @@ impl Profiling {
         let root = options.output.clone().unwrap_or_else(|| settings.work_path.join("profiling"));
         let before = Folder::reserve(&root.join("before_tuning"))?;
         let after = Folder::reserve(&root.join("after_tuning"))?;
-        Ok(Some(Profiling { options, after, before, earlier: Vec::new() }))
+        Ok(Some(Profiling { options, is_asked, after, before, earlier: Vec::new() }))
     }
 
     /// Notes how the variants ran before their subgraphs were tuned.
@@ -125,20 +145,31 @@ mod tests {
     #[test]
     fn the_option_beats_the_environment_where_only_true_counts() {
         let on = environment(&[("PROFILING_MODE", "true"), ("PROFILING_OPTIONS", r#"{"output":"/e"}"#)]);
-        let output = |mode, options| wanted(mode, options, &on).unwrap().map(|options| options.output.unwrap());
+        let output =
+            |mode, options| wanted(mode, options, &on, true).unwrap().map(|wanted| wanted.options.output.unwrap());
         assert_eq!(output(None, None), Some("/e".into()));
         assert_eq!(output(Some(true), Some(r#"{"output":"/o"}"#)), Some("/o".into()));
         assert_eq!(output(Some(false), None), None);
-        assert!(wanted(None, None, &environment(&[("PROFILING_MODE", "1")])).unwrap().is_none());
-        assert!(wanted(Some(true), None, &environment(&[])).unwrap().unwrap().training_trace);
+        assert!(wanted(None, None, &environment(&[("PROFILING_MODE", "1")]), true).unwrap().is_none());
+        assert!(wanted(Some(true), None, &environment(&[]), false).unwrap().unwrap().options.training_trace);
+    }
+
+    #[test]
+    fn a_results_folder_has_profiles_unless_they_are_switched_off() {
+        let none = environment(&[]);
+        let is_asked = |mode, has_folder| wanted(mode, None, &none, has_folder).unwrap().map(|wanted| wanted.is_asked);
+        assert_eq!((is_asked(None, true), is_asked(Some(true), true)), (Some(false), Some(true)));
+        assert_eq!((is_asked(Some(false), true), is_asked(None, false)), (None, None));
+        let level = wanted(None, Some(r#"{"task_time":"l0"}"#), &none, true).unwrap().unwrap().options.tasks;
+        assert_eq!(level, crate::profile::Level::Times);
     }
 
     #[test]
     fn what_is_wrong_is_named_with_its_source() {
         let broken = environment(&[("PROFILING_MODE", "true"), ("PROFILING_OPTIONS", "{")]);
-        let message = wanted(None, None, &broken).unwrap_err().to_string();
+        let message = wanted(None, None, &broken, false).unwrap_err().to_string();
         assert!(message.contains("environment variable PROFILING_OPTIONS"), "{message}");
         // A malformed option is one although it asks for nothing.
-        assert!(wanted(None, Some("{"), &environment(&[])).is_err());
+        assert!(wanted(None, Some("{"), &environment(&[]), false).is_err());
     }
 }

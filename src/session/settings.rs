@@ -13,7 +13,6 @@ use super::tuned_model;
 use crate::backend::{Choice, Measuring};
 use crate::frontend::{Gear, ModelOptions};
 use crate::lower::Precision;
-use crate::profile;
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
 use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
@@ -107,7 +106,7 @@ pub struct Settings {
     /// `base_result`: an earlier tuning to start from.
     pub base_result: Option<PathBuf>,
     /// What profiles of the network hold, where they are wanted; its paths are absolute.
-    pub profiling: Option<profile::Options>,
+    pub profiling: Option<profiling::Wanted>,
     /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
     pub has_output: bool,
 }
@@ -163,6 +162,7 @@ impl Settings {
         let ops = tune_ops(&layers, environment)?;
         let merged = layers.merged();
         let (work_path, output) = places(&layers, &ini, environment);
+        let has_output = layers.is_set("output") && output.is_none();
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
         let job = job_type(&layers)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
@@ -210,8 +210,8 @@ impl Settings {
             },
             op_bank_path: path("ge.op_bank_path"),
             base_result: path("base_result"),
-            profiling: profiling(&layers, environment)?,
-            has_output: layers.is_set("output") && output.is_none(),
+            profiling: profiling(&layers, environment, has_output)?,
+            has_output,
             output,
             log: layers.get("log").map(str::to_owned),
             given: merged,
@@ -220,14 +220,14 @@ impl Settings {
 }
 
 /// The profiles that are wanted.
-fn profiling(layers: &Layers<'_>, environment: &Environment) -> Result<Option<profile::Options>> {
+fn profiling(layers: &Layers<'_>, environment: &Environment, has_output: bool) -> Result<Option<profiling::Wanted>> {
     let is_given = layers.layers.iter().any(|layer| layer.contains_key("profiling_mode"));
     let mode = is_given.then(|| layers.flag("profiling_mode"));
-    let mut options = profiling::wanted(mode, layers.get("profiling_options"), environment)?;
-    if let Some(output) = options.as_mut().and_then(|options| options.output.as_mut()) {
+    let mut wanted = profiling::wanted(mode, layers.get("profiling_options"), environment, has_output)?;
+    if let Some(output) = wanted.as_mut().and_then(|wanted| wanted.options.output.as_mut()) {
         *output = environment.current_dir.join(&*output);
     }
-    Ok(options)
+    Ok(wanted)
 }
 
 /// Whether a value of option `output` names a directory, for the tuned model and the reports, rather than
