@@ -4,6 +4,7 @@ use super::Tuned;
 use super::aoe::to_text;
 use super::figures::{improvement, microseconds};
 use crate::status::Result;
+use crate::tune::gdat::Found;
 use crate::tune::sgat::SubgraphOutcome;
 use crate::tune::{BankStatus, CaseOutcome};
 use serde::Serialize;
@@ -28,7 +29,7 @@ struct Improved<'a> {
     op: &'a str,
 }
 
-/// Operators that are alike: a distinct operator, or a distinct subgraph with its kernels.
+/// Operators that are alike: a distinct operator, a distinct subgraph with its kernels, or the exchanges of gradients.
 struct Item<'a> {
     name: &'a str,
     operators: usize,
@@ -42,8 +43,7 @@ pub fn summary(tuned: Tuned<'_>) -> Result<String> {
     let items: Vec<Item<'_>> = match tuned {
         Tuned::Operators(_, outcome) => outcome.cases.iter().map(Item::from).collect(),
         Tuned::Subgraphs(outcome) => outcome.subgraphs.iter().map(Item::from).collect(),
-        // No operator is tuned.
-        Tuned::Gradients(_) => Vec::new(),
+        Tuned::Gradients(outcome) => outcome.found.iter().map(Item::from).collect(),
     };
     let mut better: Vec<&Item<'_>> = items.iter().filter(|item| item.is_better).collect();
     better.sort_by(|a, b| (b.before_us / b.after_us).total_cmp(&(a.before_us / a.after_us)));
@@ -81,6 +81,21 @@ impl<'a> From<&'a SubgraphOutcome> for Item<'a> {
             before_us: subgraph.before.us,
             after_us: subgraph.after.us,
             is_better: is_better(&subgraph.status),
+        }
+    }
+}
+
+/// The exchanges, which one split fuses.
+impl<'a> From<&'a Found> for Item<'a> {
+    fn from(found: &'a Found) -> Item<'a> {
+        let [before_us, after_us] = [&found.before, &found.after].map(|case| case.plan.end_us);
+        let gradients = &found.training.gradients;
+        Item {
+            name: gradients.first().map_or("", |gradient| &gradient.all_reduce),
+            operators: gradients.len(),
+            before_us,
+            after_us,
+            is_better: after_us < before_us,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Reports say what AOE's say, and can be recomputed.
 
 mod folder;
+mod gdat;
 mod page;
 mod sgat;
 

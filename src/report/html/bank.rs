@@ -28,7 +28,12 @@ pub fn bank(report: &Report) -> Markup {
             @if let Some(path) = subgraphs {
                 p { "The fusion scopes and cuts of the subgraphs lie in " code { (path) } "; CANN finds them there, or where option " code { "ge.mdl_bank_path" } " says." }
             }
-            @if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
+            @if report.gradients.is_some() {
+                p {
+                    "Times and sizes of the gradients lie in " code { (operators) } "; CANN's graph compiler cuts by them when it compiles the training graph and finds the bank through "
+                    code { "TUNE_BANK_PATH" } "."
+                }
+            } @else if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the page takes from the full report. Fields are documented in `docs/results.md`.
 
 use super::text::{Line, Name};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub struct Report {
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
     pub finished: bool,
+    pub gradients: Option<Gradients>,
     pub graph: Name,
     pub improvement: Name,
     pub kernels: Vec<Kernel>,
@@ -202,6 +204,60 @@ pub struct Strategy {
 pub struct Group {
     pub parts: u64,
     pub scopes: Vec<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Gradients {
+    #[serde(default)]
+    pub scaling: Vec<Scaling>,
+    pub split_after: Option<Split>,
+    pub split_before: Option<Split>,
+    pub split_from_bank: Option<Split>,
+    #[serde(default)]
+    pub tensors: Vec<IgnoredAny>,
+    pub timeline: Option<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Split {
+    #[serde(deserialize_with = "measure")]
+    pub backward_us: f64,
+    pub by_idx: Vec<u64>,
+    pub by_size: Vec<f64>,
+    #[serde(deserialize_with = "measure")]
+    pub end_us: f64,
+    pub segments: Vec<Segment>,
+    #[serde(deserialize_with = "measure")]
+    pub trailing_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Segment {
+    #[serde(deserialize_with = "measure")]
+    pub bytes: f64,
+    #[serde(deserialize_with = "measure")]
+    pub end_us: f64,
+    pub first: u64,
+    pub last: u64,
+    #[serde(deserialize_with = "measure")]
+    pub ready_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub start_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Scaling {
+    #[serde(deserialize_with = "measure")]
+    pub after_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub before_us: f64,
+    pub by_idx: Vec<u64>,
+    pub devices: u64,
+    pub nodes: u64,
+    #[serde(deserialize_with = "measure")]
+    pub trailing_after_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub trailing_before_us: f64,
 }
 
 impl Kernel {

@@ -2,6 +2,7 @@
 
 use super::bars::pair;
 use super::data::{Counts, Report};
+use super::gradients::trailing;
 use super::text::time;
 use crate::backend::simulator::Simulator;
 use maud::{Markup, html};
@@ -11,6 +12,7 @@ pub fn headline(report: &Report) -> Markup {
     let trials: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.trials));
     let launches: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.count));
     let us = [report.before_us, report.after_us];
+    let what = if report.gradients.is_some() { "one training step" } else { "one run of the network" };
     html! {
         header #headline {
             p .over { "Tuning of a network for " (report.soc.name()) }
@@ -18,7 +20,7 @@ pub fn headline(report: &Report) -> Markup {
             div .hero {
                 p .gain { strong { (report.improvement) } " " span { "faster" } }
                 div {
-                    p .times { (time(us[0])) " → " strong { (time(us[1])) } " for one run of the network" }
+                    p .times { (time(us[0])) " → " strong { (time(us[1])) } " for " (what) }
                     div .tall { (pair(us, us[0].max(us[1]))) }
                 }
             }
@@ -30,6 +32,13 @@ pub fn headline(report: &Report) -> Markup {
                 @if !report.kernels.is_empty() {
                     (fact("operators", &format!("{} distinct, {launches} launches", report.kernels.len())))
                     (fact("candidates measured", &trials.to_string()))
+                }
+                @if let Some(gradients) = &report.gradients {
+                    (fact("gradients", &gradients.tensors.len().to_string()))
+                    (fact("gradient bank", &recorded(&report.summary)))
+                }
+                @if let Some([before, after]) = trailing(report) {
+                    (fact("exchange behind the backward pass", &format!("{} → {}", time(before), time(after))))
                 }
                 @if let Some(subgraphs) = &report.subgraphs {
                     (fact("launches of a run", &format!("{} → {}", subgraphs.traffic_before.launches, subgraphs.traffic_after.launches)))

@@ -26,6 +26,9 @@ pub fn measured(report: &Report) -> Markup {
                     @if let Some(profiles) = &report.profiles {
                         (row("profiles", &html! { code { (profiles.before) } br; code { (profiles.after) } }))
                     }
+                    @if let Some(timeline) = report.gradients.as_ref().and_then(|gradients| gradients.timeline.as_ref()) {
+                        (row("timeline", &html! { code { (timeline) } }))
+                    }
                     (row("libaoe", &html! { (report.version) }))
                 }
             }

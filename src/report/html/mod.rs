@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `data` | what the page takes from the report |
 //! | `text`, `axes`, `bars` | names and numbers, scales, tables with bars |
-//! | `headline`, `operators`, `shares`, `convergence`, `scopes`, `roofline`, `measured`, `bank` | one section each |
+//! | `headline`, `gradients`, `operators`, `shares`, `convergence`, `scopes`, `roofline`, `measured`, `bank` | one section each |
 //! | `sequence` | the launches of a subgraph, for `scopes` |
 //!
 //! The page loads nothing: its policy forbids it, styles are inline and drawings are SVG. Whatever a report
@@ -15,6 +15,7 @@ mod bank;
 mod bars;
 mod convergence;
 mod data;
+mod gradients;
 mod headline;
 mod measured;
 mod operators;
@@ -54,15 +55,18 @@ pub fn page(report: &str, path: &Path) -> Result<String> {
 }
 
 fn document(report: &Report) -> Markup {
-    let links = [
-        ("operators", "Operators"),
-        ("time", "Time"),
-        ("convergence", "Search"),
-        ("scopes", "Fusion"),
-        ("roofline", "Roofline"),
-        ("backend", "Measured by"),
-        ("bank", "Bank"),
-    ];
+    // A tuning of gradients looks at no operator.
+    let of_job: &[_] = match report.gradients {
+        Some(_) => &[("gradients", "Gradients")],
+        None => &[
+            ("operators", "Operators"),
+            ("time", "Time"),
+            ("convergence", "Search"),
+            ("scopes", "Fusion"),
+            ("roofline", "Roofline"),
+        ],
+    };
+    let links = of_job.iter().chain(&[("backend", "Measured by"), ("bank", "Bank")]);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -78,11 +82,15 @@ fn document(report: &Report) -> Markup {
                 (headline::headline(report))
                 nav aria-label="Sections" { @for (id, name) in links { a href={ "#" (id) } { (name) } } }
                 main {
-                    (operators::operators(report))
-                    (shares::shares(report))
-                    (convergence::convergence(report))
-                    (scopes::scopes(report))
-                    (roofline::roofline(report))
+                    @if let Some(gradients) = &report.gradients {
+                        (gradients::gradients(gradients))
+                    } @else {
+                        (operators::operators(report))
+                        (shares::shares(report))
+                        (convergence::convergence(report))
+                        (scopes::scopes(report))
+                        (roofline::roofline(report))
+                    }
                     (measured::measured(report))
                     (bank::bank(report))
                 }
