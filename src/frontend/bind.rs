@@ -6,7 +6,7 @@ use super::{DIM_NAMES, Gear, ModelOptions};
 use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM, infer};
 use crate::spelling;
 use crate::status::{Error, Result};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Option that gives the shapes of inputs by name.
 pub const SHAPE_OPTION: &str = "input_shape";
@@ -34,8 +34,9 @@ pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
 /// The inputs as the options have them.
 fn bound(graph: &Graph, options: &ModelOptions) -> Result<Inputs> {
     let mut inputs = Inputs::of(graph);
-    for (index, (name, dims)) in options.shapes.iter().enumerate() {
-        if options.shapes[..index].iter().any(|(other, _)| other == name) {
+    let mut given = FxHashSet::default();
+    for (name, dims) in &options.shapes {
+        if !given.insert(name) {
             return Err(Error::option(SHAPE_OPTION, format!("input `{name}` is given twice")));
         }
         inputs.bind_shape(name, dims)?;
@@ -67,6 +68,8 @@ pub(super) struct Input {
 /// All inputs, and what is known of their symbols.
 pub(super) struct Inputs {
     pub list: Vec<Input>,
+    /// Index of an input by name.
+    by_name: FxHashMap<String, usize>,
     /// Value of a symbol and the option that gave it.
     symbols: FxHashMap<String, (i64, String)>,
 }
@@ -84,7 +87,9 @@ impl Inputs {
             };
             Input { id, name: node.name.clone(), open: open.map(|(axis, _)| axis).collect(), dims, symbols }
         });
-        Inputs { list: list.collect(), symbols: FxHashMap::default() }
+        let list: Vec<Input> = list.collect();
+        let by_name = list.iter().enumerate().map(|(at, input)| (input.name.clone(), at)).collect();
+        Inputs { list, by_name, symbols: FxHashMap::default() }
     }
 
     /// The inputs that have other sizes now than in the graph.
@@ -123,7 +128,7 @@ impl Inputs {
 
     /// Binds one input to the dimensions that the caller gives.
     fn bind_shape(&mut self, name: &str, given: &[i64]) -> Result<()> {
-        let Some(at) = self.list.iter().position(|input| input.name == name) else {
+        let Some(&at) = self.by_name.get(name) else {
             let names: Vec<_> = self.list.iter().map(|input| format!("`{}`", input.name)).collect();
             let names = spelling::listed(&names.iter().map(String::as_str).collect::<Vec<_>>());
             let reason = format!("the model has no input `{name}`; its inputs are {names}");
@@ -163,13 +168,13 @@ impl Inputs {
     /// Opens a dimension whose size is stated, and with it those that share its symbol.
     fn reopen(&mut self, at: usize, axis: usize) {
         let symbol = self.list[at].symbols.get(axis).filter(|symbol| !symbol.is_empty()).cloned();
-        for (index, input) in self.list.iter_mut().enumerate() {
-            for (other, dim) in input.dims.iter_mut().flatten().enumerate() {
-                let shares = symbol.as_ref().is_some_and(|symbol| input.symbols.get(other) == Some(symbol));
-                if shares || (index, other) == (at, axis) {
-                    *dim = UNKNOWN_DIM;
-                }
-            }
+        if let Some(dim) = self.list[at].dims.as_mut().and_then(|dims| dims.get_mut(axis)) {
+            *dim = UNKNOWN_DIM;
+        }
+        let Some(symbol) = symbol else { return };
+        for input in &mut self.list {
+            let dims = input.dims.iter_mut().flatten().zip(&input.symbols);
+            dims.filter(|(_, other)| **other == symbol).for_each(|(dim, _)| *dim = UNKNOWN_DIM);
         }
     }
 
@@ -183,6 +188,13 @@ impl Inputs {
         }
         *dim = size;
         self.bind_symbol(at, axis, size, option)
+    }
+
+    /// The size that a dimension has by its symbol and the input that gave it, for a message.
+    pub fn by_symbol(&self, at: usize, axis: usize) -> String {
+        let symbol = self.list[at].symbols.get(axis);
+        let found = symbol.and_then(|symbol| Some((symbol, self.symbols.get(symbol)?)));
+        found.map_or_else(String::new, |(symbol, (size, by))| format!(": `{symbol}` is {size} by input `{by}`"))
     }
 
     /// Records the value of a dimension's symbol.

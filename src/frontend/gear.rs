@@ -5,6 +5,7 @@ use super::bind::{Inputs, check_dim};
 use crate::graph::{Format, UNKNOWN_DIM};
 use crate::spelling;
 use crate::status::{Error, Result};
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 /// One set of values for the open dimensions of a model's inputs.
@@ -68,7 +69,9 @@ impl Inputs {
             check_dim(gear.option(), "a gear", value)?;
         }
         let open = self.open(options, false);
-        let open = if open.iter().all(|(_, axes)| axes.is_empty()) { self.open(options, true) } else { open };
+        // Whether input_shape leaves something open, whatever size that has by now.
+        let stated = open.iter().any(|(_, axes)| !axes.is_empty());
+        let open = if stated { open } else { self.open(options, true) };
         match gear {
             Gear::Batch(_) => {
                 // Of a batch that is bound by now the others may still be open.
@@ -76,8 +79,15 @@ impl Inputs {
                 let first =
                     |(input, axes): (usize, Vec<usize>)| axes.contains(&0).then_some(Slot { input, axis: 0, value: 0 });
                 let slots: Vec<_> = all.into_iter().filter_map(first).filter(|slot| self.takes(slot, gear)).collect();
-                let none = || Error::option(gear.option(), self.nothing_open("first dimension", "-1,3,224,224"));
-                if slots.is_empty() { Err(none()) } else { Ok(slots) }
+                if !slots.is_empty() {
+                    return Ok(slots);
+                }
+                let left_open = open.iter().find(|(input, axes)| axes.contains(&0) && self.list[*input].dims.is_some());
+                let reason = match left_open.filter(|_| stated) {
+                    Some((input, _)) => self.taken(*input, gear),
+                    None => self.nothing_open("first dimension", "-1,3,224,224"),
+                };
+                Err(Error::option(gear.option(), reason))
             }
             Gear::Image(_) => self.image_slots(&open, gear, options.format),
             Gear::Dims(values) => {
@@ -106,6 +116,12 @@ impl Inputs {
         format!("no input has an open {what}; open it with input_shape, as in \"{name}:{form}\"")
     }
 
+    /// Why a first dimension that is left open cannot have the gear's size.
+    fn taken(&self, input: usize, gear: &Gear) -> String {
+        let (name, size) = (&self.list[input].name, gear.values()[0]);
+        format!("input `{name}`, dimension 0 cannot be {size}{}", self.by_symbol(input, 0))
+    }
+
     /// Whether a dimension is open, or has the gear's value.
     fn takes(&self, slot: &Slot, gear: &Gear) -> bool {
         let dim = self.list[slot.input].dims.as_ref().and_then(|dims| dims.get(slot.axis));
@@ -115,7 +131,9 @@ impl Inputs {
     /// The open dimensions of each input, those of `input_shape` first and in its order. What is bound by now counts
     /// where `input_shape` leaves it open, or with `bound` where it says nothing of it.
     fn open(&self, options: &ModelOptions, bound: bool) -> Vec<(usize, Vec<usize>)> {
-        let given = |name: &str| options.shapes.iter().position(|(given, _)| given == name);
+        let places: FxHashMap<&str, usize> =
+            options.shapes.iter().enumerate().map(|(at, (name, _))| (name.as_str(), at)).collect();
+        let given = |name: &str| places.get(name).copied();
         let mut order: Vec<usize> = (0..self.list.len()).collect();
         order.sort_by_key(|&input| given(&self.list[input].name).unwrap_or(usize::MAX));
         let open = |input: usize| {

@@ -75,6 +75,30 @@ fn a_gear_gives_all_open_dimensions_their_values_in_the_order_of_the_shapes() {
 }
 
 #[test]
+fn many_inputs_take_the_shapes_and_gears_that_are_theirs() {
+    let names: Vec<_> = (0..300).map(|index| format!("x{index}")).collect();
+    let model = names.iter().fold(Model::new(17), |model, name| model.input(name, &["n".into(), 4.into()]));
+    let bytes = model.node(&node("Relu", &["x0"], &["y"], &[])).output("y").bytes().to_vec();
+    let dims: Vec<[i64; 2]> = (0..300).map(|index| [-1, 4 + index]).collect();
+    let given: Vec<_> = names.iter().zip(&dims).map(|(name, dims)| (name.as_str(), &dims[..])).rev().collect();
+    let found = shapes(&load(&bytes, &with_gear(&given, Gear::Batch(3))).unwrap());
+    let expected: Vec<_> = dims.iter().map(|[_, columns]| format!("[3,{columns}]")).collect();
+    assert_eq!(found, expected);
+    let twice = [given.as_slice(), &given[7..8]].concat();
+    let message = load(&bytes, &with_gear(&twice, Gear::Batch(3))).unwrap_err().to_string();
+    assert!(message.contains("`x292` is given twice"), "{message}");
+}
+
+#[test]
+fn a_batch_that_contradicts_the_symbol_of_an_input_is_named_with_it() {
+    let two = pair(&["n".into(), 4.into()], &["n".into(), 4.into()]);
+    let shape: &[(&str, &[i64])] = &[("a", &[-1, 4]), ("b", &[8, 4])];
+    let message = load(&two, &with_gear(shape, Gear::Batch(4))).unwrap_err().to_string();
+    assert!(message.contains("`a`, dimension 0 cannot be 4: `n` is 8 by input `b`"), "{message}");
+    assert_eq!(shapes(&load(&two, &with_gear(shape, Gear::Batch(8))).unwrap()), ["[8,4]", "[8,4]"]);
+}
+
+#[test]
 fn a_gear_gives_images_their_height_and_width_in_either_layout() {
     let image = |dims: &[Dim]| {
         let model = Model::new(17).input("a", dims).node(&node("Relu", &["a"], &["y"], &[])).output("y");
