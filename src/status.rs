@@ -267,7 +267,7 @@ pub enum Error {
         rule: String,
     },
     /// A workload that cannot be simulated or tuned as described.
-    #[error("workload {workload}: {reason}")]
+    #[error("workload {}: {reason}", crate::spelling::shortened(workload))]
     Workload {
         /// The workload in short form.
         workload: String,

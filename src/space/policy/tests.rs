@@ -1,8 +1,9 @@
 use super::default_policy;
+use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::space::samples::{self, workload};
 use crate::status::Error;
-use crate::workload::{CubeSchedule, L1Tile, MatMul, Schedule, SplitK, Workload, check};
+use crate::workload::{CubeSchedule, L1Tile, MatMul, Operand, Schedule, SplitK, Vector, Workload, check};
 use proptest::prelude::*;
 
 fn cube(matmul: MatMul, soc: &str) -> CubeSchedule {
@@ -21,6 +22,15 @@ proptest! {
             prop_assert!(check(&workload, &schedule, &soc).is_ok());
         }
     }
+}
+
+#[test]
+fn a_kernel_of_more_tensors_than_the_buffer_holds_is_refused_in_a_few_words() {
+    let operand = Operand::new([64], DataType::Float16);
+    let work = Vector { op_type: "AddN".into(), inputs: vec![operand.clone(); 20_000], outputs: vec![operand] };
+    let message = default_policy(&Workload::Vector(work), &Soc::find("Ascend910B2").unwrap()).unwrap_err().to_string();
+    assert!(message.contains("AddN") && message.contains("so many tensors"), "{message}");
+    assert!(message.len() < 400 && !message.contains("ub_tile_bytes"), "{message}");
 }
 
 #[test]
