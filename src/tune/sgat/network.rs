@@ -162,6 +162,12 @@ impl<'a> Network<'a> {
         &self.cuts
     }
 
+    /// Size of the batch along which a kernel's results can be cut; 0 where they do not have it.
+    pub fn batch_of(&self, at: u32) -> u64 {
+        let batch = self.batch.as_ref().filter(|batch| batch.carries(self.stage(at).node));
+        batch.map_or(0, Batch::size)
+    }
+
     /// What a kernel does for one of `parts` equal parts of the batch; `None` where it needs all of it, or
     /// `parts` is none of [`Network::cuts`].
     pub fn slice(&self, at: u32, parts: u64) -> Option<&Workload> {

@@ -1,7 +1,7 @@
 //! Subgraphs and strategies in the terms of the subgraph bank, and back.
 //!
 //! A record is for one subgraph: its feature has one part, whose nodes are the kernels in their order. CANN's
-//! fields do not tell how nodes hang together, so each node has three more of ours: `from`, `out` and `work`.
+//! fields do not tell how nodes hang together, so each node has more of ours: `from`, `reads`, `batch`, `out` and `work`.
 //! Of a strategy CANN's four lists say all: kernels with one positive `scopeId` are one kernel; `cut` is the
 //! number of parts of the batch; `fusionType` is true for each kernel of a cut group but its first, so that
 //! neighbouring groups with equal cuts stay apart.
@@ -14,7 +14,7 @@ use super::strategy::priced;
 use super::{Group, Strategy};
 use crate::bank::subgraph::{self as bank, Feature, Node, Part};
 use crate::graph::Port;
-use crate::lower::Source;
+use crate::lower::{Read, Source};
 use crate::soc::Arch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
@@ -46,13 +46,23 @@ fn node(network: &Network<'_>, kernels: &Range<u32>, at: u32, outside: &mut FxHa
         }
     });
     let from: Vec<i64> = from.collect();
+    let reads: Vec<String> = stage.reads.iter().map(|read| words(network, read)).collect();
     let is_read_outside = stage.leaves || stage.users.last().is_none_or(|&user| user >= kernels.end);
     let other = Map::from_iter([
         ("from".to_owned(), Value::from(from)),
         ("out".to_owned(), Value::from(is_read_outside)),
+        ("reads".to_owned(), Value::from(reads)),
+        ("batch".to_owned(), Value::from(network.batch_of(at))),
         ("work".to_owned(), Value::from(stage.workload.to_string())),
     ]);
     Node { op: network.op_type(at).to_owned(), inputs, element_bytes, other }
+}
+
+/// What else decides how a kernel that reads a tensor may be fused and cut.
+fn words(network: &Network<'_>, read: &Read) -> String {
+    let words =
+        [("weight", read.source == Source::Constant), ("batch", network.carries(read)), ("converted", read.converted)];
+    words.into_iter().filter(|(_, holds)| *holds).map(|(word, _)| word).collect::<Vec<_>>().join(" ")
 }
 
 /// What a strategy says of one kernel, in the bank's terms.

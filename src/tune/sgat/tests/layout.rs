@@ -1,9 +1,11 @@
 //! A scope ends where what it holds would have to be turned over on the device.
 
+use crate::bank::subgraph::Feature;
 use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, Port, Shape, TensorDesc, infer};
 use crate::lower::{Settings, lower};
 use crate::soc::Soc;
-use crate::tune::sgat::{Network, solve};
+use crate::tune::sgat::steps::Subgraph;
+use crate::tune::sgat::{Network, record, solve};
 
 /// A chain of operators from one input.
 struct Chain {
@@ -136,4 +138,30 @@ fn elementwise_work_takes_over_the_blocks_around_it() {
     let turned = Chain::new(&[2, 16, 16, 8]).relu().reshape(&[2, 32, 8, 8]).relu();
     assert_eq!(turned.scopes("Ascend310P3"), [2]);
     assert_eq!(turned.conv(32, 16).scopes("Ascend310P3"), [1, 1, 1]);
+}
+
+/// What the bank is asked of the last kernels of a chain.
+fn feature_of_last(chain: &Chain, kernels: u32) -> Feature {
+    let soc = Soc::find("Ascend310P3").unwrap();
+    let mut graph = chain.graph.clone();
+    graph.add_output(chain.last);
+    infer::infer(&mut graph).unwrap();
+    let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+    let network = Network::new(&graph, &lowered, &soc, &Settings::default()).unwrap();
+    let end = network.stages().len() as u32;
+    record::feature(&network, &Subgraph { kernels: end - kernels..end, steps: Vec::new(), borders: Vec::new() })
+}
+
+#[test]
+fn subgraphs_that_differ_in_formats_or_in_the_batch_alone_are_two_to_the_bank() {
+    let behind = |chain: Chain| chain.relu().reshape(&[2, 12_544]).relu();
+    let plain = feature_of_last(&behind(Chain::new(&[2, 64, 14, 14])), 2);
+    let again = feature_of_last(&behind(Chain::new(&[2, 64, 14, 14]).relu()), 2);
+    let blocks = feature_of_last(&behind(Chain::new(&[2, 64, 14, 14]).conv(64, 64)), 2);
+    assert_eq!(plain.bare(), blocks.bare());
+    assert_eq!(plain.graph_id().unwrap(), again.graph_id().unwrap());
+    assert_ne!(plain.graph_id().unwrap(), blocks.graph_id().unwrap(), "a conversion stands between the two");
+    let rows = |batch: i64| feature_of_last(&Chain::new(&[batch, 64 / batch, 32]).relu().reshape(&[64, 32]).relu(), 1);
+    assert_eq!(rows(4).bare(), rows(8).bare());
+    assert_ne!(rows(4).graph_id().unwrap(), rows(8).graph_id().unwrap(), "other cuts are possible");
 }
