@@ -466,3 +466,12 @@ fn without_a_job_type_subgraphs_are_tuned_and_then_the_operators_that_they_leave
     let other = place.run(&[&["-j", "1", &option], &common[..]].concat()).expect(0, &[]);
     assert!(!other.stdout.contains(" 0 added to the bank") && place.path("other").is_dir(), "{other:#?}");
 }
+
+#[test]
+fn the_main_job_has_a_name_too() {
+    let place = Place::new();
+    let quick = ["tune", "--job_type=2", "--backend=simulator", "--max_tuning_count=8"];
+    let answer = place.run(&[&quick[..], &["-m", &model("resnet50.onnx")]].concat()).expect(0, &[]);
+    assert!(answer.stdout.contains("resnet50 process finished."), "{answer:#?}");
+    place.run(&["tune"]).expect(2, &["no model"]);
+}

@@ -28,6 +28,9 @@ pub struct Subcommand {
 const COMMANDS: &[Subcommand] =
     &[bank::COMMAND, measure::COMMAND, report::COMMAND, search::COMMAND, simulate::COMMAND, soc::COMMAND];
 
+/// The word that may stand before the options of a tuning.
+const TUNE: &str = "tune";
+
 /// What a command line asks for.
 pub enum Request {
     /// Tune with these options.
@@ -43,7 +46,11 @@ pub enum Request {
 /// Fails with [`Error::CommandLine`] for what is not an option, with [`Error::Option`] for a malformed value and
 /// as [`config::read`] does.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
-    let arguments = utf8(arguments)?;
+    let mut arguments = utf8(arguments)?;
+    // The main job has a name too.
+    if arguments.get(1).is_some_and(|word| word == TUNE) {
+        arguments.remove(1);
+    }
     let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return translate(&error, &arguments),
@@ -92,8 +99,8 @@ fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")
         .override_usage(
-            "aoe --model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
-             aoe --model_path=DIR [--job_type=1|2|4] [OPTIONS]\n       \
+            "aoe [tune] --model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
+             aoe [tune] --model_path=DIR [--job_type=1|2|4] [OPTIONS]\n       \
              aoe COMMAND",
         )
         .after_help(
