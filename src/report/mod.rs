@@ -57,6 +57,8 @@ pub struct Context {
     pub timeline: Option<PathBuf>,
     /// CANN's summary of the gradients, once it is written.
     pub gradient_summary: Option<PathBuf>,
+    /// The first of several gears, which is the one that a tuned model holds.
+    pub gear: Option<String>,
     /// The files of the tuned model, once they are written.
     pub tuned_model: Option<TunedModel>,
     /// Where the profiles before and after lie, once they are written.
@@ -76,6 +78,8 @@ pub struct TunedModel {
     pub om: PathBuf,
     /// Who wrote the om.
     pub om_by: OmWriter,
+    /// Which of several gears they hold.
+    pub gear: Option<String>,
 }
 
 /// Who wrote an .om file.
@@ -91,11 +95,13 @@ impl TunedModel {
     /// What the files hold, for those who would load them.
     pub fn content(&self) -> String {
         let air = "GE IR with scopes and tilings as attributes";
-        match &self.om_by {
+        let gear = self.gear.as_ref().map(|gear| format!("; of the gears the first only, {gear}")).unwrap_or_default();
+        let content = match &self.om_by {
             OmWriter::Libaoe(None) => format!("{air}; no compiled kernels"),
             OmWriter::Libaoe(Some(reason)) => format!("{air}; no compiled kernels: GE was not used, {reason}"),
             OmWriter::Ge(library) => format!("{air}; the om compiled by GE, {}", library.display()),
-        }
+        };
+        content + &gear
     }
 }
 
@@ -111,6 +117,7 @@ impl Context {
             dynamic: Vec::new(),
             timeline: None,
             gradient_summary: None,
+            gear: None,
             tuned_model: None,
             profiles: None,
             options: BTreeMap::new(),

@@ -4,7 +4,7 @@ use super::environment::Environment;
 use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::{Flow, ProgressFn, Session};
-use super::tuned_model::{self, Compilation};
+use super::tuned_model::{self, Compilation, Workspace};
 use crate::graph::Graph;
 use crate::output_file;
 use crate::report::{
@@ -27,6 +27,8 @@ pub struct Live<'a> {
     files: Option<&'a ProcessFiles>,
     progress: Option<&'a mut ProgressFn>,
     failure: Option<Error>,
+    /// The directory of the job at hand, once something is to be put into it.
+    workspace: Option<Workspace>,
     /// What subgraph tuning found, once operators are tuned.
     subgraphs: Option<SgatOutcome>,
 }
@@ -41,7 +43,7 @@ impl<'a> Live<'a> {
         progress: Option<&'a mut ProgressFn>,
     ) -> Result<Live<'a>> {
         let file = ResultFile::create(&context, job, files)?;
-        Ok(Live { session, context, file, files, progress, failure: None, subgraphs: None })
+        Ok(Live { session, context, file, files, progress, failure: None, workspace: None, subgraphs: None })
     }
 
     /// Ends subgraph tuning and begins the result file of the next job.
@@ -51,20 +53,28 @@ impl<'a> Live<'a> {
             self.subgraphs = Some(outcome);
         }
         self.file = ResultFile::create(&self.context, job, self.files)?;
+        self.workspace = None;
         Ok(())
     }
 
-    /// The time stamp that the files of the job at hand share.
-    pub fn timestamp(&self) -> &str {
-        self.file.timestamp()
+    /// The directory of the job at hand, made when it is first asked for.
+    pub fn workspace(&mut self, settings: &Settings, graph: &str) -> Result<&Workspace> {
+        let claimed = match self.workspace.take() {
+            Some(workspace) => workspace,
+            None => Workspace::claim(tuned_model::jobs(settings, graph), self.file.timestamp())?,
+        };
+        Ok(self.workspace.insert(claimed))
     }
 
     /// Writes the tuned model, of which the reports then tell.
     pub fn write_model(&mut self, graph: &Graph, settings: &Settings, environment: &Environment) -> Result<()> {
-        let files = tuned_model::files(settings, &graph.name, self.file.timestamp());
+        let files = match &settings.output {
+            Some(_) => tuned_model::files(settings, &graph.name, ""),
+            None => tuned_model::files(settings, &graph.name, self.workspace(settings, &graph.name)?.timestamp()),
+        };
         let soc = self.context.soc.as_ref().map(|soc| soc.name.as_str());
         let compilation = Compilation::of(settings, environment, soc);
-        self.context.tuned_model = Some(tuned_model::write(graph, files, &compilation)?);
+        self.context.tuned_model = Some(tuned_model::write(graph, files, &compilation, self.context.gear.clone())?);
         Ok(())
     }
 

@@ -46,6 +46,8 @@ pub enum Kind {
 
 /// The job that was begun last.
 pub const NEWEST: &str = "newest";
+/// The same where there is one, else a new tuning: for several models, of which not all were begun.
+pub const NEWEST_IF_ANY: &str = "newest-if-any";
 
 /// Who acts on an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -190,7 +190,7 @@ impl Settings {
             opat,
             dear_trials: trials(&layers, &ops)[1] as usize,
             reload: layers.get("reload").map(|job| match job {
-                options::NEWEST => job.into(),
+                options::NEWEST | options::NEWEST_IF_ANY => job.into(),
                 path => environment.current_dir.join(path),
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),

@@ -1,6 +1,7 @@
 //! The subgraph job of a tuning call: its bank, its state in the workspace, and what it leaves in the graph.
 
 use super::live::Live;
+use super::options::{NEWEST, NEWEST_IF_ANY};
 use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::Session;
@@ -31,10 +32,9 @@ impl Session {
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
         let mut bank = SubgraphBank::open(paths, soc);
         bank.check_writable()?;
-        let directory = state_directory(settings, &name, live.timestamp())?;
-        let mut state = match settings.reload {
-            Some(_) => State::reload(&directory, soc)?,
-            None => State::new(&directory, soc),
+        let mut state = match interrupted(settings, &name)? {
+            Some(directory) => State::reload(&directory, soc)?,
+            None => State::new(live.workspace(settings, &name)?.directory(), soc),
         };
         state.check_writable()?;
         let mut job = SgatJob {
@@ -82,19 +82,19 @@ fn is_timestamp(text: &str) -> bool {
     text.split_once('_').is_some_and(|(day, time)| are_digits(day, 8) && are_digits(time, 9))
 }
 
-/// The directory of a tuning's state: a new one, or with `reload` that of the interrupted one.
+/// With `reload` the directory of the interrupted tuning to go on from; `None` where the tuning begins anew.
 ///
 /// Fails with [`Error::Option`] where there is none to go on from.
-fn state_directory(settings: &Settings, graph: &str, timestamp: &str) -> Result<PathBuf> {
+fn interrupted(settings: &Settings, graph: &str) -> Result<Option<PathBuf>> {
     let missing = |reason: String| Error::option("reload", reason);
     match settings.reload.as_deref() {
-        None => Ok(tuned_model::workspace(settings, graph, timestamp)),
-        Some(job) if job.as_os_str() != super::options::NEWEST => {
+        None => Ok(None),
+        Some(job) if ![NEWEST, NEWEST_IF_ANY].iter().any(|word| job.as_os_str() == *word) => {
             let found = state_file(job).is_file();
             let reason = format!("`{}` holds no interrupted subgraph tuning", job.display());
-            if found { Ok(job.to_owned()) } else { Err(missing(reason)) }
+            if found { Ok(Some(job.to_owned())) } else { Err(missing(reason)) }
         }
-        Some(_) => {
+        Some(word) => {
             let (workspace, prefix) = tuned_model::jobs(settings, graph);
             let jobs = std::fs::read_dir(&workspace).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
             let is_ours = |job: &PathBuf| {
@@ -104,7 +104,11 @@ fn state_directory(settings: &Settings, graph: &str, timestamp: &str) -> Result<
             // Names end in the time.
             let newest = jobs.filter(is_ours).max();
             let reason = format!("{} holds no interrupted subgraph tuning of `{graph}`", workspace.display());
-            newest.ok_or_else(|| missing(reason))
+            if newest.is_none() && word.as_os_str() == NEWEST_IF_ANY {
+                log::warn!("{reason}: it begins anew");
+                return Ok(None);
+            }
+            newest.map(Some).ok_or_else(|| missing(reason))
         }
     }
 }

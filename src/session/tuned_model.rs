@@ -9,6 +9,7 @@ use crate::graph::Graph;
 use crate::output_file::{check, directory_of};
 use crate::report::{OmWriter, TunedModel};
 use crate::status::{Error, Result};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The two files of a tuned model.
@@ -85,8 +86,60 @@ pub fn check_writable(settings: &Settings) -> Result<()> {
     files.map_or(Ok(()), |Files { air, om }| [air, om].iter().try_for_each(|path| check(path)))
 }
 
+/// The directory of one tuning, which no other has. It goes with this where nothing was put into it.
+#[derive(Debug)]
+pub struct Workspace {
+    directory: PathBuf,
+    timestamp: String,
+}
+
+impl Workspace {
+    /// Makes, among those that [`jobs`] tells, the directory of a tuning that began at a moment. Where a tuning of a network of the same name began at
+    /// the same one, the next millisecond that is free gives the name.
+    ///
+    /// Fails with [`Error::Directory`].
+    pub fn claim((jobs, prefix): (PathBuf, String), timestamp: &str) -> Result<Workspace> {
+        std::fs::create_dir_all(&jobs).map_err(|e| Error::directory("create", &jobs, e))?;
+        let mut timestamp = timestamp.to_owned();
+        loop {
+            let directory = jobs.join(format!("{prefix}{timestamp}"));
+            match (std::fs::create_dir(&directory), next_millisecond(&timestamp)) {
+                (Ok(()), _) => return Ok(Workspace { directory, timestamp }),
+                (Err(e), Some(next)) if e.kind() == ErrorKind::AlreadyExists => timestamp = next,
+                (Err(e), _) => return Err(Error::directory("create", &directory, e)),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The moment in its name.
+    pub fn timestamp(&self) -> &str {
+        &self.timestamp
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        // One that holds something stays.
+        let _ = std::fs::remove_dir(&self.directory);
+    }
+}
+
+/// The moment after `YYYYMMDD_HHMMSSmmm`.
+fn next_millisecond(timestamp: &str) -> Option<String> {
+    const SECOND: &str = "%Y%m%d_%H%M%S";
+    let (second, millis) = timestamp.split_at_checked("YYYYMMDD_HHMMSS".len())?;
+    let millis = jiff::SignedDuration::from_millis(1 + i64::from(millis.parse::<u16>().ok()?));
+    let next = jiff::civil::DateTime::strptime(SECOND, second).ok()?.checked_add(millis).ok()?;
+    Some(format!("{}{:03}", next.strftime(SECOND), next.millisecond()))
+}
+
 /// The directory of one tuning of a network.
-pub fn workspace(settings: &Settings, graph: &str, timestamp: &str) -> PathBuf {
+fn workspace(settings: &Settings, graph: &str, timestamp: &str) -> PathBuf {
     let (workspace, prefix) = jobs(settings, graph);
     workspace.join(format!("{prefix}{timestamp}"))
 }
@@ -96,12 +149,12 @@ pub fn jobs(settings: &Settings, graph: &str) -> (PathBuf, String) {
     (settings.work_path.join("aoe_workspace"), format!("{}_", file_name(graph)))
 }
 
-/// Writes a tuned graph in both forms: as IR, and compiled by GE. Where there is no GE, or it cannot compile the
+/// `gear` says which of several the graph is. Writes a tuned graph in both forms: as IR, and compiled by GE. Where there is no GE, or it cannot compile the
 /// graph, the om is a container of the same IR, and the answer says why.
 ///
 /// Fails with [`Error::Directory`] or [`Error::File`], and with [`Error::Graph`] for a graph that is too
 /// large for them.
-pub fn write(graph: &Graph, files: Files, compilation: &Compilation) -> Result<TunedModel> {
+pub fn write(graph: &Graph, files: Files, compilation: &Compilation, gear: Option<String>) -> Result<TunedModel> {
     let Files { air, om } = files;
     for path in [&air, &om] {
         let directory = directory_of(path);
@@ -115,7 +168,7 @@ pub fn write(graph: &Graph, files: Files, compilation: &Compilation) -> Result<T
         }
         save_file(graph, &om)?;
     }
-    Ok(TunedModel { air, om, om_by })
+    Ok(TunedModel { air, om, om_by, gear })
 }
 
 /// Lets GE write the .om, if it can.
@@ -148,7 +201,8 @@ fn file_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{file_name, pairs, stem};
+    use super::{Workspace, file_name, next_millisecond, pairs, stem};
+    use std::ffi::OsString;
     use std::path::Path;
 
     #[test]
@@ -157,6 +211,28 @@ mod tests {
         assert_eq!(file_name("a\nb\0c"), "a_b_c");
         assert_eq!(file_name(""), "graph");
         assert!(file_name(&"ü".repeat(300)).len() <= 128);
+    }
+
+    #[test]
+    fn the_millisecond_after_the_last_of_a_year_is_the_first_of_the_next() {
+        assert_eq!(next_millisecond("20261122_095450974").as_deref(), Some("20261122_095450975"));
+        assert_eq!(next_millisecond("20261231_235959999").as_deref(), Some("20270101_000000000"));
+        assert_eq!(next_millisecond("2026"), None);
+    }
+
+    #[test]
+    fn tunings_of_one_name_that_begin_at_one_moment_have_directories_of_their_own() {
+        let place = tempfile::tempdir().unwrap();
+        let claim = || Workspace::claim((place.path().join("jobs"), "net_".into()), "20261122_095450999").unwrap();
+        let begun: Vec<Workspace> =
+            std::thread::scope(|s| [0; 8].map(|_| s.spawn(claim)).map(|thread| thread.join().unwrap()).into());
+        let mut names: Vec<_> = begun.iter().map(|w| w.directory().file_name().unwrap().to_owned()).collect();
+        names.sort();
+        let expected = [450_999, 451_000, 451_001, 451_002, 451_003, 451_004, 451_005, 451_006];
+        assert_eq!(names, expected.map(|end| OsString::from(format!("net_20261122_095{end}"))));
+        std::fs::write(begun[0].directory().join("kept"), "").unwrap();
+        drop(begun);
+        assert_eq!(std::fs::read_dir(place.path().join("jobs")).unwrap().count(), 1, "empty ones go");
     }
 
     #[test]

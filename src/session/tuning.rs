@@ -13,6 +13,7 @@ use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
+use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
 use crate::graph::infer::{self, Static};
@@ -76,6 +77,11 @@ impl Session {
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             dynamic,
+            gear: variants
+                .first()
+                .map(|first| first.label.trim_start_matches('@'))
+                .filter(|gear| !gear.is_empty())
+                .map(str::to_owned),
             ..Context::new(&settings.work_path, note, &paths)
         };
         let files = self.result_files(&settings);
@@ -264,6 +270,8 @@ fn variants(
     let mut left_out = Vec::new();
     for gear in &gears {
         let mut graph = graph.clone();
+        // What an earlier tuning found would stand between what this one finds.
+        tuned::clear(&mut graph);
         let label = gear.as_ref().filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear: gear.clone(), ..inputs.clone() })?;
         let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;

@@ -5,6 +5,7 @@ use super::{Place, model, timeless};
 use aoe::frontend::{ModelOptions, load_file, save_file};
 use aoe::graph::Attr;
 use serde_json::Value;
+use std::path::Path;
 
 /// A value without these fields, wherever they are.
 fn without(mut value: Value, names: &[&str]) -> Value {
@@ -129,12 +130,15 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
     ] {
         let place = Place::new();
         std::fs::write(place.path("net.prototxt"), net(dims)).unwrap();
-        place.tune(&["-m", "net.prototxt", option]).expect(0, &[]);
+        let answer = place.tune(&["-m", "net.prototxt", option]).expect(0, &[]);
+        let held = format!("of the gears the first only, {}", labels[0].trim_start_matches('@'));
+        assert!(answer.stdout.contains(&held), "{held}: {answer:#?}");
         let found = place.results().remove(0).to_string();
         assert!(labels.iter().all(|label| found.contains(&format!("c{label}"))), "{option}: {found}");
         // A single one binds the dimensions when the model is read, and once more when it is tuned.
         let single = option.split_once(';').map_or_else(|| option.split_once(',').unwrap().0, |(first, _)| first);
-        place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
+        let answer = place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
+        assert!(!answer.stdout.contains("of the gears"), "{answer:#?}");
     }
     let place = Place::new();
     std::fs::write(place.path("net.prototxt"), net("1, 8, 16, 16")).unwrap();
@@ -205,5 +209,27 @@ fn a_tuned_model_tells_the_formats_of_the_device_and_one_that_was_tampered_with_
             assert!(answer.status == Some(1) && answer.stderr.contains(name), "{file} {name}: {answer:#?}");
             assert!(answer.stderr.contains("node `") || name == "fusion_scope", "{file} {name}: {answer:#?}");
         }
+    }
+}
+
+#[test]
+fn a_tuned_model_that_is_tuned_again_holds_the_new_tuning_alone() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("plain")).unwrap();
+    std::fs::create_dir(place.path("tuned")).unwrap();
+    let graph = load_file(Path::new(&model("resnet50.onnx")), None, &ModelOptions::default()).unwrap();
+    save_file(&graph, &place.path("plain/net.air")).unwrap();
+    let quick = ["--backend=simulator", "--max_tuning_count=4"];
+    let tune = |more: &[&str]| place.run(&[&quick[..], more].concat()).expect(0, &[]);
+    tune(&["-j", "1", "--soc_version=Ascend310P3", "-m", "plain/net.air", "--output=tuned/net"]);
+    for job in ["1", "2"] {
+        for (from, to) in [("plain/net.air", "fresh"), ("tuned/net.air", "again")] {
+            std::fs::remove_dir_all(place.path("bank")).unwrap();
+            std::fs::create_dir(place.path("bank")).unwrap();
+            tune(&["-j", job, "--soc_version=Ascend910B2", "-m", from, &format!("--output={to}")]);
+        }
+        let written = |name: &str| std::fs::read(place.path(name)).unwrap();
+        assert!(written("fresh.air") == written("again.air"), "job {job}");
+        load_file(&place.path("again.air"), None, &ModelOptions::default()).unwrap();
     }
 }
