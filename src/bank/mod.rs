@@ -17,7 +17,7 @@ mod file;
 mod file_name;
 mod form;
 pub mod gradient;
-mod hash;
+pub(crate) mod hash;
 mod index;
 pub mod inspect;
 mod json;

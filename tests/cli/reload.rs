@@ -273,3 +273,18 @@ fn a_workspace_that_cannot_be_written_is_told_of_before_anything_is_tuned() {
     tune(&place, &model, &[]).expect(1, &["EG0010", "aoe_workspace"]);
     assert!(!place.path("bank/ascend310p3_l2cache_aoe.json").exists());
 }
+
+#[test]
+fn of_the_models_of_a_directory_the_interrupted_one_goes_on_and_the_others_begin_anew() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("models")).unwrap();
+    for (blocks, name) in [(2, "z.air"), (BLOCKS, "n.air")] {
+        std::fs::rename(network(&place, blocks), place.path("models").join(name)).unwrap();
+    }
+    let arguments = ["--job_type=1", "--backend=simulator", "--soc_version=Ascend310P3", "--model_path=models"];
+    let state = Halted::amid(&place, &arguments, ROOM, || true).kill();
+    let answer = place.run(&[&arguments[..], &["--reload"]].concat()).expect(0, &["of `z`: it begins anew"]);
+    assert!(!answer.stderr.contains("of `n`") && !state.exists(), "{answer:#?}");
+    let done = ["n", "z"].map(|name| format!("[Aoe]{name} Tuning process finished."));
+    assert!(done.iter().all(|line| answer.stdout.contains(line)), "{answer:#?}");
+}

@@ -10,6 +10,7 @@ use crate::table::{Align, table};
 use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;
 use aoe::session::inputs::model_options;
+use aoe::session::options::{NEWEST, NEWEST_IF_ANY};
 use aoe::session::{self, Flow, Session};
 use aoe::status::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -168,7 +169,11 @@ impl Job<'_> {
             if interrupt.came() { Flow::Cancel } else { Flow::Continue }
         })))?;
         session.set_graph(graph)?;
-        let ended = session.tune(folder.map(|folder| ("output", folder)));
+        // Of several models some had ended, and some had not begun.
+        let is_directory = self.settings.get("model_path").is_some();
+        let reload = self.settings.get("reload").filter(|&job| is_directory && job == NEWEST).map(|_| NEWEST_IF_ANY);
+        let ended =
+            session.tune(folder.map(|folder| ("output", folder)).into_iter().chain(reload.map(|job| ("reload", job))));
         session.set_progress(None)?;
         let left = session.report().and_then(|report| Ok((Summary::of(&report)?, session.result_file()?)));
         match (ended, left) {

@@ -1,5 +1,6 @@
 //! What an interrupted subgraph tuning had found: a subgraph bank of its own, which a later one goes on from.
 
+use crate::bank::hash::digest;
 use crate::bank::subgraph::{Feature, Record, Strategy, SubgraphBank};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -16,6 +17,8 @@ const LOCKS: &str = ".aoe";
 const STATUS: &str = "status";
 /// Field of a strategy: the SoC tuned for.
 const SOC: &str = "soc";
+/// Field of a strategy: digest of all that is known of that SoC, which decides the prices.
+const PART: &str = "part";
 /// Option that names a state, for errors.
 const RELOAD: &str = "reload";
 
@@ -29,17 +32,19 @@ pub fn state_file(directory: &Path) -> PathBuf {
 pub struct State {
     bank: SubgraphBank,
     soc: String,
+    part: String,
 }
 
 impl State {
     /// An empty state, which is written into a job's directory.
     pub fn new(directory: &Path, soc: &Soc) -> State {
-        State { bank: SubgraphBank::of_file(&state_file(directory)), soc: soc.name.clone() }
+        State { bank: SubgraphBank::of_file(&state_file(directory)), soc: soc.name.clone(), part: part(soc) }
     }
 
     /// The state in a job's directory.
     ///
-    /// Fails with [`Error::Option`] where it has no record that can be read, or is of a tuning for another SoC.
+    /// Fails with [`Error::Option`] where it has no record that can be read, or is of a tuning for another SoC,
+    /// or for the same with another number of cores or other fields.
     pub fn reload(directory: &Path, soc: &Soc) -> Result<State> {
         let state = State::new(directory, soc);
         if !state.is_reloaded() {
@@ -51,7 +56,17 @@ impl State {
         let other = state.bank.records().map(soc).find(|soc| *soc != state.soc);
         match other {
             Some(other) => Err(state.unusable(&format!("is of a tuning for {other}, not for {}", state.soc))),
-            None => Ok(state),
+            None if state
+                .bank
+                .records()
+                .all(|record| record.strategy.other.get(PART) == Some(&Value::from(&*state.part))) =>
+            {
+                Ok(state)
+            }
+            None => Err(state.unusable(&format!(
+                "is of a tuning for {} with other cores, sizes or rates; give the same aicore_num and soc_set",
+                state.soc
+            ))),
         }
     }
 
@@ -89,6 +104,7 @@ impl State {
     pub fn finish(&mut self, mut record: Record, status: &BankStatus) {
         record.strategy.other.insert(STATUS.to_owned(), Value::from(name(status)));
         record.strategy.other.insert(SOC.to_owned(), Value::from(self.soc.as_str()));
+        record.strategy.other.insert(PART.to_owned(), Value::from(self.part.as_str()));
         self.bank.record(record);
     }
 
@@ -109,6 +125,11 @@ impl State {
         }
         Ok(())
     }
+}
+
+/// Sixteen hexadecimal digits that differ with every field of a SoC.
+fn part(soc: &Soc) -> String {
+    format!("{:016x}", digest(format!("{soc:?}").as_bytes()))
 }
 
 /// Removes a directory in which nothing but the lock of its bank, which guards nothing now, is left.

@@ -167,6 +167,10 @@ fn the_state_of_another_network_or_soc_is_refused_and_left_alone() {
     }
     let error = message(State::reload(&state, &Soc::find("Ascend910A").unwrap()).unwrap_err());
     assert!(error.contains("Ascend310P3") && error.contains("Ascend910A"), "{error}");
+    for other in [Soc { ai_core_cnt: 1, ..soc() }, Soc { l2_size: 8 << 20, ..soc() }] {
+        let error = message(State::reload(&state, &other).unwrap_err());
+        assert!(error.contains("other cores, sizes or rates"), "{error}");
+    }
     assert_eq!(std::fs::read(state.join("subgraphs.json")).unwrap(), before);
 }
 
