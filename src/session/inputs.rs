@@ -32,6 +32,14 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOpt
     Ok((framework, model))
 }
 
+/// What to say of `input_format` where nothing asks for it: the model states its own layouts, so that the option only
+/// tells which dimensions `dynamic_image_size` means.
+pub fn idle_format(options: &OptionMap) -> Option<String> {
+    let set = |key: &str| options.get(key).filter(|value| !value.is_empty());
+    let format = set("input_format").filter(|_| set("dynamic_image_size").is_none())?;
+    Some(format!("input_format={format} has no effect without dynamic_image_size: the model states its layouts"))
+}
+
 /// The gears that options name; empty where there are none.
 ///
 /// Fails with [`Error::Option`] where they name gears of two kinds, or one twice.
@@ -66,7 +74,7 @@ fn read_gears(key: &'static str, text: &str) -> Result<Vec<Gear>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{gears, model_options};
+    use super::{gears, idle_format, model_options};
     use crate::frontend::{Framework, Gear};
     use crate::session::options::gather;
 
@@ -85,6 +93,15 @@ mod tests {
     }
 
     #[test]
+    fn a_layout_that_nothing_asks_for_is_told() {
+        let told = |pairs: &[(&str, &str)]| idle_format(&gather(pairs.iter().copied()).unwrap());
+        let message = told(&[("input_format", "NHWC")]).unwrap();
+        assert!(message.contains("input_format=NHWC") && message.contains("dynamic_image_size"), "{message}");
+        assert_eq!(told(&[("input_format", "NHWC"), ("dynamic_image_size", "8,8")]), None);
+        assert_eq!(told(&[("input_format", "")]), None);
+    }
+
+    #[test]
     fn gears_are_of_one_kind_and_of_its_form() {
         let read = |pairs: &[(&str, &str)]| gears(&gather(pairs.iter().copied()).unwrap());
         assert_eq!(
@@ -95,6 +112,11 @@ mod tests {
             read(&[("dynamic_dims", "1,128;8,64")]).unwrap(),
             [Gear::Dims(vec![1, 128]), Gear::Dims(vec![8, 64])]
         );
+        assert_eq!(read(&[("dynamic_dims", "1;2;")]).unwrap(), [Gear::Dims(vec![1]), Gear::Dims(vec![2])]);
+        for text in ["1;;2", ";1", "1;2;;", "1,,2"] {
+            let error = gather([("dynamic_dims", text)]).and_then(|options| gears(&options)).unwrap_err().to_string();
+            assert!(error.contains("dynamic_dims"), "{text}: {error}");
+        }
         let error = read(&[("dynamic_image_size", "224,224,3")]).unwrap_err().to_string();
         assert!(error.contains("dynamic_image_size") && error.contains("height"), "{error}");
         let error = read(&[("dynamic_batch_size", "1,2,1")]).unwrap_err().to_string();

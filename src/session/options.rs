@@ -166,9 +166,10 @@ pub fn devices(value: &str) -> Result<Vec<u32>, String> {
     Ok(found)
 }
 
-/// Reads `1,128;8,128`; the error is the item at fault.
+/// Reads `1,128;8,128`, behind which another `;` may stand; the error is the item at fault.
 pub fn integer_lists(value: &str) -> Result<Vec<Vec<i64>>, String> {
-    value.split(';').map(str::trim).filter(|part| !part.is_empty()).map(integers).collect()
+    let value = value.trim();
+    value.strip_suffix(';').unwrap_or(value).split(';').map(integers).collect()
 }
 
 /// Reads `node:0;node2:1;tensor`. A name may hold colons; a number behind the last one is the node's output.
@@ -288,7 +289,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("weight", File, Tuning, "Weights of a Caffe model (.caffemodel): their shapes are checked against the net's.").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
-    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open."),
+    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open; else a warning says that it has no effect."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs, whatever the model states: \"name:1,3,224,224;name2:1,128\"; -1 opens a dimension."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
     option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),

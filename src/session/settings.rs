@@ -161,6 +161,9 @@ impl Settings {
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
         let ops = tune_ops(&layers, environment)?;
         let merged = layers.merged();
+        if let Some(text) = inputs::idle_format(&merged) {
+            log::warn!("{text}");
+        }
         let (work_path, output) = places(&layers, &ini, environment);
         let has_output = layers.is_set("output") && output.is_none();
         let opat = opat_settings(&layers, &ops, &ini, environment)?;

@@ -14,10 +14,12 @@ fn parse_one(option: &str, part: &str) -> Result<(String, Vec<i64>)> {
         .rsplit_once(':')
         .filter(|(name, _)| !name.trim().is_empty())
         .ok_or_else(|| bad(format!("`{part}` is not of the form name:1,3,224,224")))?;
+    // No sizes at all make a scalar; one left out among others is a slip.
+    let dims = Some(dims).filter(|dims| !dims.trim().is_empty());
     let dims = dims
-        .split(',')
+        .into_iter()
+        .flat_map(|dims| dims.split(','))
         .map(str::trim)
-        .filter(|d| !d.is_empty())
         .map(|d| match d.parse::<i64>() {
             Ok(v) if (v > 0 && v <= i64::from(i32::MAX)) || v == -1 => Ok(v),
             _ if d.contains('~') => Err(bad(format!(
@@ -41,7 +43,7 @@ mod tests {
 
     #[test]
     fn zero_and_oversized_dimensions_are_refused() {
-        for text in ["x:0", "x:-2", "x:2147483648", ":1", "x", "x:1~10"] {
+        for text in ["x:0", "x:-2", "x:2147483648", ":1", "x", "x:1~10", "x:1,1,,28,28", "x:1,", "x:,1", "x:,"] {
             assert!(parse("input_shape", text).is_err(), "{text}");
         }
     }
