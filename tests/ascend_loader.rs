@@ -184,7 +184,7 @@ fn each_missing_symbol_is_named() {
         let found: Probe = probe(&install.env());
         match &found.runtime {
             Some(runtime) => assert_eq!(runtime.missing, [symbol.name]),
-            None => assert_eq!(found.attempts[0].outcome, Outcome::Incomplete(vec![symbol.name])),
+            None => assert_eq!(found.attempts[0].outcome, Outcome::Incomplete(vec![symbol.name.into()])),
         }
         let message = runtime_error(install.open(&Choice::Ascend));
         assert!(message.contains(&format!("lacks {}", symbol.name)), "{} in {message}", symbol.name);
@@ -212,7 +212,7 @@ fn an_unusable_place_is_passed_over_for_a_usable_one() {
     let env = RuntimeEnv { ascend_toolkit_home: install.env().ascend_home_path, ..broken.env() };
     let found = probe(&env);
     assert_eq!(found.runtime.unwrap().path, install.library);
-    assert_eq!(found.attempts[0].outcome, Outcome::Incomplete(vec!["aclInit"]));
+    assert_eq!(found.attempts[0].outcome, Outcome::Incomplete(vec!["aclInit".into()]));
 }
 
 #[test]

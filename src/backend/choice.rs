@@ -128,13 +128,14 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     match (&request.choice, named) {
         (Choice::Simulator, Some(soc)) => simulator(request, "asked for", soc, "soc_version"),
         (Choice::Simulator, None) => {
-            let probe = ascend::probe(env);
+            let probe = asked(request, env)?;
             let (soc, origin) = default_soc(&probe)?;
-            let why = probe.runtime.as_ref().map_or("asked for".to_owned(), |runtime| format!("asked for; {runtime}"));
+            let why =
+                if probe.is_absent() { "asked for".to_owned() } else { format!("asked for; {}", probe.summary()) };
             simulator(request, &why, soc, &origin)
         }
         (Choice::Ascend, _) => {
-            let probe = ascend::probe(env);
+            let probe = asked(request, env)?;
             wanted.check(&probe)?;
             open_devices(request, &wanted.devices, &probe, env, false)
         }
@@ -142,9 +143,14 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
     }
 }
 
+/// What this machine has.
+fn asked(request: &Request<'_>, env: &RuntimeEnv) -> Result<Probe> {
+    ascend::ask_apart(env, &request.measuring, &request.cancel)
+}
+
 /// The devices where they can measure, else the simulator.
 fn automatic(request: &Request<'_>, wanted: &Wanted, named: Option<Soc>, env: &RuntimeEnv) -> Result<Opened> {
-    let probe = ascend::probe(env);
+    let probe = asked(request, env)?;
     wanted.check(&probe)?;
     let why = match open_devices(request, &wanted.devices, &probe, env, true) {
         Ok(opened) => return Ok(opened),

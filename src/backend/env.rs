@@ -1,12 +1,16 @@
 //! What a backend needs to know of the process's surroundings, handed in by the session layer.
 
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Where temporary files go when the environment does not say.
+const TEMPORARY: &str = "/tmp";
 
 /// Environment that finding a runtime depends on.
 ///
 /// The default knows of nothing and searches nowhere; [`RuntimeEnv::read`] fills it from variables.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeEnv {
     /// `ASCEND_HOME_PATH`: root of the installed CANN.
     pub ascend_home_path: Option<PathBuf>,
@@ -26,6 +30,11 @@ pub struct RuntimeEnv {
 }
 
 impl RuntimeEnv {
+    /// The folder for temporary files.
+    pub fn temporary(&self) -> &Path {
+        self.temporary.as_deref().unwrap_or(Path::new(TEMPORARY))
+    }
+
     /// Reads the variables through `lookup`, which gives the value of one variable. Empty means unset.
     pub fn read(lookup: impl Fn(&str) -> Option<OsString>) -> RuntimeEnv {
         let value = |name| lookup(name).filter(|v| !v.is_empty());

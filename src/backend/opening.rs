@@ -5,13 +5,11 @@ use super::choice::{Opened, Request};
 use super::env::RuntimeEnv;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// AI Cores that a part may have, as in the description of a SoC; who tells more tells nothing.
 const MOST_CORES: u32 = 4096;
-/// Where temporary files go when the environment does not say.
-const TEMPORARY: &str = "/tmp";
 
 /// Opens the devices that were asked for. `simulated` has the simulator price what they cannot measure.
 ///
@@ -36,7 +34,7 @@ pub fn open_devices(
         runtime,
         devices,
         measuring: &request.measuring,
-        temporary: env.temporary.as_deref().unwrap_or(Path::new(TEMPORARY)),
+        temporary: env.temporary(),
         cancel: Arc::clone(&request.cancel),
     };
     let opened = Devices::open(&setting)?;

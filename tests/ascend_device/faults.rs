@@ -124,6 +124,40 @@ fn a_device_that_hangs_from_the_start_is_given_up() {
     assert!(machine.processes().is_empty());
 }
 
+/// Asked what it is, a runtime takes nobody with it: neither who wants a device nor who would do without.
+#[test]
+fn a_runtime_that_hangs_or_crashes_when_it_is_asked_is_named() {
+    for (faults, words) in [
+        ("aclrtGetDeviceCount=hang", "timeout: getting ready took longer than 1 s"),
+        ("aclrtGetDeviceCount=crash", "killed by signal 6: aclrtGetDeviceCount crashes as planted"),
+        ("aclrtGetSocName=crash", "killed by signal 6: aclrtGetSocName crashes as planted"),
+    ] {
+        for (backend, status, outcome) in [
+            ("ascend", 1, "EG0012"),
+            ("auto", 0, "backend simulator (chosen by auto: no usable Ascend runtime"),
+            ("simulator", 0, "backend simulator (asked for; no usable Ascend runtime"),
+        ] {
+            let Some(machine) = machine(faults) else { return };
+            let options = [("backend", backend), ("measuring_timeout", "1"), ("max_tuning_count", "4")];
+            machine.tune(&options).expect(status, &[outcome, words, "lib64/libascendcl.so (ASCEND_HOME_PATH)"]);
+            assert!(machine.processes().is_empty() && machine.left_behind().is_empty(), "{faults}, {backend}");
+        }
+    }
+}
+
+#[test]
+fn what_a_runtime_lacks_or_says_wrongly_is_told_through_the_process_that_asks() {
+    let Some(machine) = Machine::without(&["aclrtGetDeviceCount"]) else { return };
+    machine.products(&[SMALL]);
+    machine.tune(&[("backend", "ascend")]).expect(1, &["EG0012", "lacks aclrtGetDeviceCount"]);
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_SOC", "Ascend999X");
+    machine.products(&[SMALL]);
+    for backend in ["ascend", "auto", "simulator"] {
+        machine.tune(&[("backend", backend)]).expect(2, &["Ascend999X"]);
+    }
+}
+
 #[test]
 fn every_missing_function_of_the_operator_libraries_is_named() {
     let names: Vec<_> = ACLNN.iter().map(|symbol| symbol.name).collect();

@@ -115,6 +115,17 @@ fn an_interrupt_ends_even_what_hangs_and_saves_what_was_found() {
     assert_bank_is_whole(&machine);
 }
 
+#[test]
+fn an_interrupt_ends_the_wait_for_a_runtime_that_hangs_when_it_is_asked() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "aclrtGetDeviceCount=hang");
+    let tuning = begin(&machine, &["--measuring_timeout=3600"]);
+    wait_until("it is asked", || !measuring(&machine).is_empty());
+    signal("-INT", tuning.id());
+    Tuned::of(tuning.wait_with_output().unwrap()).expect(130, &[]);
+    assert!(machine.processes().is_empty() && machine.left_behind().is_empty());
+}
+
 /// Helpers that stay in the group of the process that starts them, and such that leave it.
 #[test]
 fn what_a_measuring_process_starts_ends_with_it() {

@@ -1,6 +1,6 @@
 //! A device as a backend: every candidate in a process of its own, with a bank that holds nothing else.
 
-use super::job::{Answer, Blame, Described, Job, Task, VERSION};
+use super::job::{Answer, Blame, Described, OnDevice, Task, Work};
 use super::operator::{Entry, Operator};
 use super::process::{self, Circumstances, End};
 use super::program;
@@ -90,7 +90,7 @@ impl Devices {
                 End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
                     return Err(unusable(format!("device {}: {reason}", device.id)));
                 }
-                End::Answered(Answer::Timed(_)) => {
+                End::Answered(Answer::Timed(_) | Answer::Probed(_)) => {
                     return Err(unusable(format!("device {}: a wrong answer", device.id)));
                 }
             };
@@ -109,14 +109,12 @@ impl Devices {
     }
 
     fn run(&self, device: &Device, task: Task, bench: &Bench) -> End {
-        let job = Job {
-            version: VERSION.to_owned(),
+        let work = Work::OnDevice(OnDevice {
             runtime: self.runtime.clone(),
             device: device.id,
             device_timeout_ms: i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX),
             task,
-            answer: bench.answer(),
-        };
+        });
         let circumstances = Circumstances {
             program: &self.program,
             turn: &device.turn,
@@ -124,7 +122,7 @@ impl Devices {
             timeout: self.timeout,
             parallel_compiler: self.parallel_compiler,
         };
-        process::run(&job, bench, &circumstances)
+        process::run(work, bench, &circumstances)
     }
 
     /// The device for the next operator: all measurements of one are made on one.
@@ -257,7 +255,7 @@ impl Prepared<'_> {
                     log::warn!("device {}: {reason}; trying again", self.device.id);
                 }
                 End::Answered(Answer::Failed { reason, .. }) | End::Unstarted(reason) => return ended(reason),
-                End::Answered(Answer::Described(_)) => return ended("a wrong answer".to_owned()),
+                End::Answered(Answer::Described(_) | Answer::Probed(_)) => return ended("a wrong answer".to_owned()),
                 End::Cancelled => return ended("cancelled".to_owned()),
             }
         }

@@ -4,6 +4,7 @@ use super::ge::{COMPANIONS, GRAPH_WRAPPER, Ge, Order};
 use super::places::{places, python_folders};
 use super::report::Outcome;
 use crate::backend::RuntimeEnv;
+use std::borrow::Cow;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ pub fn compiler(env: &RuntimeEnv) -> Search {
         return match Ge::resolve(&libraries) {
             Ok(ge) => Search::Found(Compiler { ge, path }),
             Err(missing) => {
-                let lacks = Outcome::Incomplete(missing).to_string();
+                let lacks = Outcome::Incomplete(missing.into_iter().map(Cow::Borrowed).collect()).to_string();
                 unusable(std::iter::once(lacks).chain(refused).collect::<Vec<_>>().join("; "))
             }
         };

@@ -130,7 +130,7 @@ impl Device {
     fn failure(&self, function: &'static str, code: Option<i32>) -> CallFailure {
         // SAFETY: `const char *aclGetRecentErrMsg()`.
         let message = text(unsafe { (self.functions.aclGetRecentErrMsg)() });
-        CallFailure { function, code, message: message.trim().to_owned() }
+        CallFailure { function: function.into(), code, message: message.trim().to_owned() }
     }
 }
 

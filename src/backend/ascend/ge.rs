@@ -163,7 +163,7 @@ impl Ge {
                 copy
             }
         });
-        CallFailure { function, code, message: message.trim().to_owned() }
+        CallFailure { function: function.into(), code, message: message.trim().to_owned() }
     }
 }
 

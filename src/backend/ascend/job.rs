@@ -2,8 +2,9 @@
 
 use super::codes;
 use super::operator::Operator;
-use super::report::CallFailure;
+use super::report::{CallFailure, Probe};
 use super::timing::{Times, Timing};
+use crate::backend::RuntimeEnv;
 use crate::status::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,25 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct Job {
     /// [`VERSION`] of the writer.
     pub version: String,
+    /// What to do.
+    pub work: Work,
+    /// Where the answer goes.
+    pub answer: PathBuf,
+}
+
+/// What a job is about.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Look for a runtime in this environment, and ask it what it is.
+    Probe(RuntimeEnv),
+    /// Do something on a device.
+    OnDevice(OnDevice),
+}
+
+/// Something to do on a device.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OnDevice {
     /// The runtime's library: a path, or a plain name for the system's loader.
     pub runtime: PathBuf,
     /// Logical device.
@@ -25,8 +45,6 @@ pub struct Job {
     pub device_timeout_ms: i32,
     /// What to do there.
     pub task: Task,
-    /// Where the answer goes.
-    pub answer: PathBuf,
 }
 
 /// What to do on a device.
@@ -48,6 +66,8 @@ pub enum Task {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
+    /// What looking for a runtime came to.
+    Probed(Box<Probe>),
     /// What the device is.
     Described(Described),
     /// The operator's times.

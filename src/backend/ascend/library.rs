@@ -5,6 +5,7 @@ use super::report::CallFailure;
 use super::symbols::ASKING;
 use crate::backend::check_library;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+use std::borrow::Cow;
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
@@ -79,14 +80,14 @@ pub struct Api {
 
 impl Api {
     /// Resolves the functions; the names of those missing when one of [`ASKING`] is.
-    pub fn resolve(library: &Loaded) -> Result<Api, Vec<&'static str>> {
+    pub fn resolve(library: &Loaded) -> Result<Api, Vec<Cow<'static, str>>> {
         let (Some(init), Some(finalize), Some(device_count), Some(soc_name)) = (
             library.function("aclInit"),
             library.function("aclFinalize"),
             library.function("aclrtGetDeviceCount"),
             library.function("aclrtGetSocName"),
         ) else {
-            return Err(ASKING.into_iter().filter(|name| !library.has(name)).collect());
+            return Err(ASKING.into_iter().filter(|name| !library.has(name)).map(Cow::Borrowed).collect());
         };
         Ok(Api {
             init,
@@ -153,7 +154,7 @@ impl Api {
     pub fn failure(&self, function: &'static str, code: Option<i32>) -> CallFailure {
         // SAFETY: `const char *aclGetRecentErrMsg()`.
         let message = self.recent_error.map_or_else(String::new, |recent| text(unsafe { recent() }));
-        CallFailure { function, code, message: message.trim().to_owned() }
+        CallFailure { function: function.into(), code, message: message.trim().to_owned() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a measuring process does: one job, on one device, in the environment that it was started with.
 
 use super::device::{Called, Device};
-use super::job::{Answer, Described, Job, Task, VERSION};
+use super::job::{Answer, Described, Job, OnDevice, Task, VERSION, Work};
 use super::kernel::{Kernel, Operands, Unready, operator_functions};
 use super::libraries::Libraries;
 use super::library::Loaded;
@@ -27,7 +27,7 @@ pub fn work(job: &Job, turn: &mut Turn<'_>, tell: impl FnOnce(&Answer) -> status
     let (answer, device) = answer(job, turn);
     tell(&answer)?;
     if let Some(Err(failure)) = device.map(Device::close) {
-        log::warn!("device {} was not given back: {failure}", job.device);
+        log::warn!("the device was not given back: {failure}");
     }
     Ok(())
 }
@@ -38,6 +38,13 @@ fn answer(job: &Job, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
         let reason = format!("the measuring program is of version {VERSION}, the library of {}", job.version);
         return (Answer::unusable(reason), None);
     }
+    match &job.work {
+        Work::Probe(environment) => (Answer::Probed(Box::new(super::probe(environment))), None),
+        Work::OnDevice(work) => on_device(work, turn),
+    }
+}
+
+fn on_device(job: &OnDevice, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
     let place = place_of(&job.runtime);
     let main = match Loaded::open(&job.runtime) {
         Ok(main) => main,

@@ -2,8 +2,9 @@
 //!
 //! [`probe`] looks for `libascendcl.so` where the environment, the system's loader and CANN's installer
 //! may have put it, resolves what measuring needs ([`MEASURING`]), and asks for version, device count
-//! and SoC name. It leaves the host as it found it: see [`probe`].
+//! and SoC name. [`ask_apart`] does so in a process of its own, for a runtime may hang or crash.
 
+mod asking;
 mod backend;
 mod codes;
 mod compiler;
@@ -25,6 +26,7 @@ mod timing;
 mod worker;
 mod workshop;
 
+pub use asking::ask_apart;
 pub use backend::{Ascend, Devices, Setting};
 pub use compiler::{COMPILING, CompileOptions, Compiler, Search, compiler};
 pub use job::Described;
@@ -37,6 +39,7 @@ use super::RuntimeEnv;
 use libraries::Libraries;
 use library::{Api, Loaded};
 use places::Place;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -49,17 +52,19 @@ use symbols::{ACL_RT, ASCENDCL};
 /// does, `aclInit` is called and undone, and an initialisation by the host is left alone.
 pub fn probe(env: &RuntimeEnv) -> Probe {
     let mut attempts = Vec::new();
-    if env.system_loader {
-        for name in [ASCENDCL, ACL_RT] {
-            if let Some(library) = Loaded::in_process(name) {
-                let place = Place { origin: Origin::Process, folder: None };
-                let runtime = examine(&library, &place, PathBuf::from(name), &mut attempts);
-                return Probe { attempts, runtime };
-            }
-        }
+    if let Some((name, library)) = loaded_by_host(env) {
+        let place = Place { origin: Origin::Process, folder: None };
+        let runtime = examine(&library, &place, PathBuf::from(name), &mut attempts);
+        return Probe { attempts, runtime };
     }
     let runtime = places::places(env).iter().find_map(|place| look_into(place, &mut attempts));
     Probe { attempts, runtime }
+}
+
+/// The runtime that the process has loaded already, and its name.
+fn loaded_by_host(env: &RuntimeEnv) -> Option<(&'static str, Loaded)> {
+    let names = [ASCENDCL, ACL_RT].into_iter().filter(|_| env.system_loader);
+    names.into_iter().find_map(|name| Some((name, Loaded::in_process(name)?)))
 }
 
 /// Tries the runtime's names in one place.
@@ -121,9 +126,9 @@ fn examine(main: &Loaded, place: &Place, path: PathBuf, attempts: &mut Vec<Attem
 }
 
 /// Names of the functions that neither the main library nor its companions of the split have.
-fn missing_symbols(main: &Loaded, place: &Place, attempts: &mut Vec<Attempt>) -> Vec<&'static str> {
+fn missing_symbols(main: &Loaded, place: &Place, attempts: &mut Vec<Attempt>) -> Vec<Cow<'static, str>> {
     let mut libraries = Libraries::of(main, place);
-    let missing = MEASURING.iter().filter(|symbol| !libraries.has(symbol)).map(|symbol| symbol.name).collect();
+    let missing = MEASURING.iter().filter(|symbol| !libraries.has(symbol)).map(|symbol| symbol.name.into()).collect();
     attempts.append(&mut libraries.attempts);
     missing
 }

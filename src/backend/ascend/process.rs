@@ -1,7 +1,7 @@
 //! One measuring process: started in a group of its own, given its turn, ended with all that it started.
 
 use super::helpers;
-use super::job::{self, Answer, Job};
+use super::job::{self, Answer, Job, VERSION, Work};
 use super::program::COMMAND;
 use super::workshop::Bench;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -55,14 +55,15 @@ pub enum End {
     Cancelled,
 }
 
-/// Runs a job in a process of its own.
-pub fn run(job: &Job, bench: &Bench, circumstances: &Circumstances<'_>) -> End {
+/// Has something done by a process of its own.
+pub fn run(work: Work, bench: &Bench, circumstances: &Circumstances<'_>) -> End {
     if circumstances.cancel.load(Ordering::Acquire) {
         return End::Cancelled;
     }
     let unstarted =
         |reason: String| End::Unstarted(format!("cannot start {}: {reason}", circumstances.program.display()));
-    if let Err(error) = job::write(&bench.job(), job) {
+    let job = Job { version: VERSION.to_owned(), work, answer: bench.answer() };
+    if let Err(error) = job::write(&bench.job(), &job) {
         return unstarted(error.to_string());
     }
     match Process::start(bench, circumstances) {

@@ -1,11 +1,13 @@
 //! What looking for a runtime came to: every place tried, and what the runtime found says of itself.
 
 use super::codes;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Result of [`super::probe`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// Every library tried, in order.
     pub attempts: Vec<Attempt>,
@@ -14,7 +16,7 @@ pub struct Probe {
 }
 
 /// One library that was tried.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Attempt {
     /// What led to it.
     pub origin: Origin,
@@ -25,7 +27,7 @@ pub struct Attempt {
 }
 
 /// Why a place was looked into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Origin {
     /// The process has the library loaded already.
     Process,
@@ -42,20 +44,22 @@ pub enum Origin {
 }
 
 /// How one attempt went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// There is no such file.
     Absent,
     /// The file is there, or the loader was asked, and it could not be loaded; the loader's message.
     Refused(String),
     /// Loaded, but it lacks these functions, without which it cannot be asked anything.
-    Incomplete(Vec<&'static str>),
+    Incomplete(Vec<Cow<'static, str>>),
+    /// The process that was to ask it came to no answer; why.
+    Silent(String),
     /// Loaded and used.
     Loaded,
 }
 
 /// A runtime that was loaded and asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Runtime {
     /// The library, as it was found: a path, or a plain name that the system's loader knows.
     pub path: PathBuf,
@@ -68,16 +72,16 @@ pub struct Runtime {
     /// SoC name of the devices.
     pub soc_name: Result<String, CallFailure>,
     /// Functions that measuring needs and the runtime lacks.
-    pub missing: Vec<&'static str>,
+    pub missing: Vec<Cow<'static, str>>,
     /// Failure to undo the initialisation that asking needed.
     pub cleanup: Option<CallFailure>,
 }
 
 /// A runtime function that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallFailure {
     /// Name of the function.
-    pub function: &'static str,
+    pub function: Cow<'static, str>,
     /// Its `aclError`; `None` where the function returned no value instead.
     pub code: Option<i32>,
     /// The runtime's own message; empty where it gives none.
@@ -85,6 +89,11 @@ pub struct CallFailure {
 }
 
 impl Probe {
+    /// Whether there is nothing that could be a runtime.
+    pub fn is_absent(&self) -> bool {
+        self.runtime.is_none() && self.attempts.iter().all(Attempt::is_absent)
+    }
+
     /// Number of devices, where a runtime could be asked for it.
     pub fn device_count(&self) -> Option<u32> {
         self.runtime.as_ref()?.devices.as_ref().ok().copied()
@@ -150,7 +159,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Outcome::Absent => f.write_str("no such file"),
-            Outcome::Refused(message) => f.write_str(message),
+            Outcome::Refused(message) | Outcome::Silent(message) => f.write_str(message),
             Outcome::Incomplete(symbols) => write!(f, "lacks {}", symbols.join(", ")),
             Outcome::Loaded => f.write_str("loaded"),
         }

@@ -178,13 +178,11 @@ impl Job<'_> {
         let left = session.report().and_then(|report| Ok((Summary::of(&report)?, session.result_file()?)));
         match (ended, left) {
             // What failed as a whole may have left a result all the same, which says what failed.
-            (ended @ (Ok(()) | Err(Error::Cancelled)), left) => {
-                left.map(|(summary, result_file)| Tuned { summary, result_file, ended })
-            }
-            (ended @ Err(Error::Tuning { .. }), Ok((summary, result_file))) => {
+            (ended @ (Ok(()) | Err(Error::Cancelled | Error::Tuning { .. })), Ok((summary, result_file))) => {
                 Ok(Tuned { summary, result_file, ended })
             }
-            (Err(error), _) => Err(error),
+            // Also what was interrupted before it had anything to leave.
+            (Err(error), _) | (Ok(()), Err(error)) => Err(error),
         }
     }
 
