@@ -295,8 +295,9 @@ proptest! {
         prop_assume!(check(&after, &schedule, &soc).is_ok() && check(&before, &schedule, &soc).is_ok());
         let times = [&before, &after].map(|w| time(w, &schedule, &soc));
         let Schedule::Cube(tiles) = &schedule else { unreachable!() };
-        let rows = w.m.min(tiles.single.m) as f64;
-        prop_assert!(times[1] <= times[0] * (1.0 + 4.0 / rows), "{before} -> {after} on {name}: {times:?}\n{schedule:?}");
+        // Where operands begin to outgrow L2, time rises faster than rows do, but steadily.
+        let rise = (4.0 / w.m.min(tiles.single.m) as f64).max(0.005);
+        prop_assert!(times[1] <= times[0] * (1.0 + rise), "{before} -> {after} on {name}: {times:?}\n{schedule:?}");
     }
 
     #[test]
