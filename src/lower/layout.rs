@@ -26,6 +26,17 @@ fn block(dtype: DataType) -> i64 {
     if dtype.bits() <= 8 { 2 * EDGE } else { EDGE }
 }
 
+/// Whether an operator goes from blocks of one size to those of another by itself.
+fn is_quantisation(op_type: &str) -> bool {
+    matches!(op_type, "AscendQuant" | "AscendDequant" | "AscendRequant")
+}
+
+/// Whether all that an operator reads whole lies in blocks of the size that its result has.
+fn has_one_block(call: &Call<'_>, result: &TensorDesc) -> bool {
+    let is_whole = |desc: &TensorDesc| desc.shape.elements() == result.shape.elements();
+    call.connected().all(|(_, desc)| !is_whole(desc) || block(desc.dtype) == block(result.dtype))
+}
+
 impl DeviceLayout {
     /// CANN's format of a tensor that lies so, as far as there can be such a one.
     pub fn format(self, desc: &TensorDesc) -> Format {
@@ -71,7 +82,9 @@ impl DeviceLayout {
             Kind::Elementwise | Kind::PerChannel => {
                 let whole = result.shape.known()?;
                 let broadcasts = |desc: &TensorDesc| self.broadcasts(kind, desc, whole, block(result.dtype));
-                self.holds(result) && call.connected().all(|(_, desc)| broadcasts(desc))
+                self.holds(result)
+                    && call.connected().all(|(_, desc)| broadcasts(desc))
+                    && (is_quantisation(&call.node.op_type) || has_one_block(call, result))
             }
             Kind::ReduceAxes => self.reduces(call, reduce::reduced),
             Kind::AlongAxis => self.reduces(call, reduce::along),

@@ -130,6 +130,20 @@ fn an_operand_that_blocks_cannot_stretch_ends_the_scope() {
 }
 
 #[test]
+fn a_type_of_other_blocks_ends_the_scope() {
+    let cast = |chain: Chain, to: DataType| chain.then("Cast", &[], &[("dst_type", Attr::Type(to))]);
+    let conv = || Chain::new(&[2, 32, 8, 8]).conv(32, 64);
+    for soc in &ALL[..2] {
+        // A block is 16 values of two bytes or more, but 32 of one byte.
+        let four_bytes = cast(cast(conv().relu(), DataType::Int32), DataType::Float16);
+        assert_eq!(four_bytes.scopes(soc), [4], "{soc}");
+        assert_eq!(cast(conv().relu(), DataType::Int8).scopes(soc), [2, 1], "{soc}");
+        let back = cast(cast(conv().relu(), DataType::Int8), DataType::Float16);
+        assert_eq!(back.scopes(soc), [2, 2], "{soc}");
+    }
+}
+
+#[test]
 fn elementwise_work_takes_over_the_blocks_around_it() {
     // Relu, view, Relu, Conv2D: the view is free for both, but what is before the convolution lies in its blocks.
     let chain = |dims: &[i64]| Chain::new(&[2, 32, 8, 8]).relu().reshape(dims).relu().conv(32, 16);
