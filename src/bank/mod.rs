@@ -56,4 +56,4 @@ pub use operator::{Entry, Measured, OperatorBank};
 pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};
 pub use storage::{Guard, NewFile, Storage};
 pub use trials::{KnownTrial, KnownTrials, TrialStore};
-pub use whole::{Content, Updated, load, update};
+pub use whole::{Content, Updated, load, load_where_there, update};

@@ -43,6 +43,26 @@ pub fn load<B: Content>(
     Ok((bank, warnings))
 }
 
+/// The bank in a file, for reading alone: what there is to tell of it goes to the log, and `None` stands for one that
+/// is not there or cannot be read.
+pub fn load_where_there<B: Content>(storage: &dyn Storage, path: &Path, parse: impl FnOnce(&[u8]) -> B) -> Option<B> {
+    if !path.exists() {
+        return None;
+    }
+    match load(storage, path, parse) {
+        Ok((bank, warnings)) => {
+            for text in warnings {
+                log::warn!("{text}");
+            }
+            Some(bank)
+        }
+        Err(error) => {
+            log::warn!("{error}");
+            None
+        }
+    }
+}
+
 /// Changes a bank file as it is at this moment, under the lock of its directory and its own, and puts the new
 /// content in place durably: after a crash at any moment the file is old or new. Nothing is written where
 /// `edit` changes nothing. A damaged file is copied to `<name>.damaged-<n>` first.

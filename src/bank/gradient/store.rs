@@ -2,7 +2,7 @@
 
 use super::{Bank, Gradients, file_name};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, Disk, load, update};
+use crate::bank::{BankPaths, Disk, load_where_there, update};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -21,7 +21,10 @@ impl GradientBank {
     pub fn open(paths: &BankPaths, soc: &Soc) -> GradientBank {
         let name = file_name(soc);
         let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(&name));
-        GradientBank { file: paths.custom.join(&name), banks: files.filter_map(|file| read(&file)).collect() }
+        GradientBank {
+            file: paths.custom.join(&name),
+            banks: files.filter_map(|file| load_where_there(&Disk, &file, Bank::parse)).collect(),
+        }
     }
 
     /// Where entries are written.
@@ -51,24 +54,5 @@ impl GradientBank {
         let updated = update(&Disk, &self.file, Bank::parse, edit)?;
         updated.warnings.iter().for_each(|text| log::warn!("{text}"));
         Ok(())
-    }
-}
-
-/// The bank in a file; `None` where there is none or it cannot be read.
-fn read(file: &Path) -> Option<Bank> {
-    if !file.exists() {
-        return None;
-    }
-    match load(&Disk, file, Bank::parse) {
-        Ok((bank, warnings)) => {
-            for text in warnings {
-                log::warn!("{text}");
-            }
-            Some(bank)
-        }
-        Err(error) => {
-            log::warn!("{error}");
-            None
-        }
     }
 }

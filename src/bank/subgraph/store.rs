@@ -3,7 +3,7 @@
 use super::file_name;
 use super::{Bank, Feature, Kind, Record, Strategy};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, Disk, load, update};
+use crate::bank::{BankPaths, Disk, load_where_there, update};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -80,21 +80,6 @@ impl SubgraphBank {
     }
 }
 
-/// The bank in a file; `None` where there is none or it cannot be read.
 fn read(kind: Kind, file: &Path) -> Option<Bank> {
-    if !file.exists() {
-        return None;
-    }
-    match load(&Disk, file, |content| Bank::parse(kind, content)) {
-        Ok((bank, warnings)) => {
-            for text in warnings {
-                log::warn!("{text}");
-            }
-            Some(bank)
-        }
-        Err(error) => {
-            log::warn!("{error}");
-            None
-        }
-    }
+    load_where_there(&Disk, file, |content| Bank::parse(kind, content))
 }

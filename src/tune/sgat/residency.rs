@@ -94,8 +94,8 @@ impl<'n> Residency<'n> {
             let next = self.network.stage(at).users.first();
             next.is_some_and(|&user| user >= self.to() && self.network.chained_to(user) == Some(at))
         };
-        let full = self.kernels.iter().zip(self.from..).filter(|(held, _)| held.all() > soc.l2_size);
-        full.into_iter().any(|(held, at)| !held.members.is_empty() && !goes_on(at))
+        let mut links = self.kernels.iter().zip(self.from..).filter(|(held, _)| !held.members.is_empty());
+        links.any(|(held, at)| held.all() > soc.l2_size && !goes_on(at))
     }
 
     /// How these kernels run as a group; `None` where L2 cannot hold it.
