@@ -13,6 +13,7 @@ pub mod inputs;
 mod library;
 mod live;
 pub mod logging;
+mod material;
 pub mod options;
 mod profiling;
 pub mod searches;

@@ -2,17 +2,16 @@
 
 use super::live::Live;
 use super::options::{NEWEST, NEWEST_IF_ANY};
-use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::Session;
 use super::tuned_graph::set_strategies;
 use super::tuned_model;
+use super::tuning::Work;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
 use crate::lower;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::Variant;
 use crate::tune::sgat::{SgatJob, SgatOutcome, State, sgat, state_file};
 use std::path::PathBuf;
 
@@ -22,13 +21,12 @@ impl Session {
     /// after a cancel; the state is to be removed when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
         &self,
-        settings: &Settings,
-        soc: &Soc,
+        work: &mut Work,
         paths: &BankPaths,
-        variants: &mut [Variant],
-        profiling: Option<&mut Profiling>,
         live: &mut Live<'_>,
     ) -> Result<(SgatOutcome, State)> {
+        let Work { settings, backend, variants, profiling, .. } = work;
+        let soc = backend.soc();
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
         let mut bank = SubgraphBank::open(paths, soc);
         bank.check_writable()?;

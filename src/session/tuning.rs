@@ -3,29 +3,36 @@
 use super::base;
 use super::live::Live;
 use super::logging;
+use super::material::{Material, workloads};
 use super::options::{OptionMap, gather};
 use super::profiling::Profiling;
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
-use super::subgraphs::lowering;
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
-use crate::frontend::air::tuned;
-use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
-use crate::graph::infer::{self, Static};
-use crate::lower::{graph_fusion, lower};
 use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
-use crate::spelling;
 use crate::status::{Error, Result};
-use crate::tune::{OpatJob, SkippedKernel, Variant, opat};
-use crate::workload::Workload;
+use crate::tune::sgat::SgatOutcome;
+use crate::tune::{OpatJob, Variant, opat};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// What one tuning call works on, understood and not yet begun.
+pub(super) struct Work {
+    pub settings: Settings,
+    pub backend: Box<dyn Backend>,
+    pub variants: Vec<Variant>,
+    /// The graph that was given, to which what is found will go back.
+    pub tuned: TunedGraph,
+    pub profiling: Option<Profiling>,
+    /// The operator bank, or the subgraph bank where subgraphs alone are tuned.
+    pub bank: BankPaths,
+}
 
 impl Session {
     /// Tunes the session's graph with this call's options.
@@ -49,13 +56,51 @@ impl Session {
 
     fn tune_inside(&self, call: &OptionMap, progress: Option<&mut ProgressFn>) -> Result<()> {
         let environment = &self.instance.environment;
-        let mut settings = Settings::resolve(&self.instance.options, call, environment)?;
+        let settings = Settings::resolve(&self.instance.options, call, environment)?;
         if let Some(level) = &settings.log {
             logging::set_level(Some(level));
         }
-        if settings.job == JobType::Gdat {
-            return self.tune_gradients(&settings, progress);
+        match settings.job {
+            JobType::Gdat => self.tune_gradients(&settings, progress),
+            JobType::Sgat | JobType::Opat | JobType::SgatOpat => self.tune_kernels(settings, progress),
         }
+    }
+
+    /// Tunes subgraphs, operators, or both, in this order.
+    fn tune_kernels(&self, settings: Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
+        let (mut work, mut context) = self.begin(settings)?;
+        let files = self.result_files(&work.settings);
+        let [subgraphs, operators] = work.settings.job.parts();
+        let mut state = None;
+        let mut live = if subgraphs {
+            let paths = self.subgraph_paths(&work.settings, work.backend.soc())?;
+            context.subgraph_bank = Some(paths.custom.clone());
+            let mut live = Live::new(self, context, "sgat", files, progress)?;
+            match self.tune_subgraphs(&mut work, &paths, &mut live) {
+                Ok((outcome, kept)) if operators && outcome.finished => {
+                    live.go_on(Some(outcome), "opat")?;
+                    state = Some(kept);
+                }
+                Ok((outcome, kept)) => {
+                    self.conclude_subgraphs(work, &outcome, &mut live)?;
+                    return kept.clear();
+                }
+                // Operators may be tunable all the same.
+                Err(Error::NothingToTune { .. }) if operators => live.go_on(None, "opat")?,
+                Err(error) => return Err(error),
+            }
+            live
+        } else {
+            Live::new(self, context, "opat", files, progress)?
+        };
+        self.tune_operators(work, &mut live)?;
+        // Whatever ends a tuning before this, it can go on from its state.
+        state.map_or(Ok(()), |state| state.clear())
+    }
+
+    /// Opens the backend and makes sure of all that can fail before anything is tuned: the graph is bound and lowered,
+    /// and every place that the tuning will write to can be written.
+    fn begin(&self, mut settings: Settings) -> Result<(Work, Context)> {
         let graph = self.stated_graph(&settings)?;
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
@@ -65,93 +110,54 @@ impl Session {
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;
         }
-        let (mut variants, stated, dynamic) = variants(&graph, &inputs, &settings, backend.soc())?;
-        let mut profiling = Profiling::reserve(&settings, &variants)?;
-        let soc = backend.soc().clone();
-        let tuned = TunedGraph::new(stated, &soc);
-        let [subgraphs, operators] = settings.job.parts();
-        let paths = if operators { self.bank_paths(&settings, &soc)? } else { self.subgraph_paths(&settings, &soc)? };
+        let soc = backend.soc();
+        let Material { variants, stated, dynamic } = Material::of(&graph, &inputs, &settings, soc)?;
+        let profiling = Profiling::reserve(&settings, &variants)?;
+        let bank = if settings.job.parts()[1] {
+            let paths = self.bank_paths(&settings, soc)?;
+            OperatorBank::open(paths.clone(), soc).check_writable(workloads(&variants))?;
+            paths
+        } else {
+            self.subgraph_paths(&settings, soc)?
+        };
         tuned_model::check_writable(&settings)?;
-        let mut context = Context {
+        let gear = settings.gears.first().filter(|_| settings.gears.len() > 1);
+        let context = Context {
             soc: Some(soc.clone()),
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             dynamic,
-            gear: variants
-                .first()
-                .map(|first| first.label.trim_start_matches('@'))
-                .filter(|gear| !gear.is_empty())
-                .map(str::to_owned),
-            ..Context::new(&settings.work_path, note, &paths)
+            gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
+            ..Context::new(&settings.work_path, note, &bank)
         };
-        let files = self.result_files(&settings);
-        if !subgraphs {
-            let mut live = Live::new(self, context, "opat", files, progress)?;
-            return self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live);
-        }
-        if operators {
-            OperatorBank::open(paths.clone(), &soc).check_writable(workloads(&variants))?;
-        }
-        let subgraph_paths = self.subgraph_paths(&settings, &soc)?;
-        context.subgraph_bank = Some(subgraph_paths.custom.clone());
-        let mut live = Live::new(self, context, "sgat", files, progress)?;
-        let before = profiling.as_mut();
-        let found = self.tune_subgraphs(&settings, &soc, &subgraph_paths, &mut variants, before, &mut live);
-        let (found, state) = match found {
-            // Operators may be tunable all the same.
-            Err(Error::NothingToTune { .. }) if operators => (None, None),
-            found => found.map(|(outcome, state)| (Some(outcome), Some(state)))?,
-        };
-        match found {
-            Some(outcome) if !(operators && outcome.finished) => {
-                let profiled = profiling.filter(|_| outcome.finished);
-                let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, None));
-                let publish = |live: &mut Live<'_>| live.finish_subgraphs(&outcome);
-                let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
-                self.conclude((tuned.with(&variants), profiled), ended, &settings, &mut live, publish)?;
-            }
-            found => {
-                live.go_on(found, "opat")?;
-                self.tune_operators(&settings, &*backend, &paths, (variants, tuned), profiling, &mut live)?;
-            }
-        }
-        // Whatever ends a tuning before this, it can go on from its state.
-        state.map_or(Ok(()), |state| state.clear())
+        let tuned = TunedGraph::new(stated, soc);
+        Ok((Work { settings, backend, variants, tuned, profiling, bank }, context))
     }
 
-    /// The graph that was given, cut off where the options say so.
-    pub(super) fn stated_graph(&self, settings: &Settings) -> Result<Arc<Graph>> {
-        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
-            reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
-        })?;
-        if !settings.model.out_nodes.is_empty() {
-            frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
-        }
-        Ok(graph)
+    /// Leaves behind what subgraph tuning found, where no other job follows.
+    fn conclude_subgraphs(&self, work: Work, outcome: &SgatOutcome, live: &mut Live<'_>) -> Result<()> {
+        let Work { settings, variants, tuned, profiling, .. } = work;
+        let profiling = profiling.filter(|_| outcome.finished);
+        let profiled = profiling.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, None));
+        let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
+        let publish = |live: &mut Live<'_>| live.finish_subgraphs(outcome);
+        self.conclude((tuned.with(&variants), profiled), ended, &settings, live, publish)
     }
 
     /// Tunes the operators of the variants.
-    fn tune_operators(
-        &self,
-        settings: &Settings,
-        backend: &dyn Backend,
-        paths: &BankPaths,
-        (mut variants, tuned): (Vec<Variant>, TunedGraph),
-        profiling: Option<Profiling>,
-        live: &mut Live<'_>,
-    ) -> Result<()> {
+    fn tune_operators(&self, work: Work, live: &mut Live<'_>) -> Result<()> {
+        let Work { settings, backend, mut variants, tuned, profiling, bank: paths } = work;
         let soc = backend.soc();
         let mut bank = OperatorBank::open(paths.clone(), soc);
-        bank.check_writable(workloads(&variants))?;
         let base = settings.base_result.as_deref().map(|path| base::bank(path, soc)).transpose()?.flatten();
         let base = base.map(|paths| OperatorBank::open(paths, soc));
         if settings.has_output {
-            base::remember(&settings.work_path, soc, paths);
+            base::remember(&settings.work_path, soc, &paths);
         }
         let mut job = OpatJob {
             name: variants.first().map_or("", |first| &first.graph.name),
             variants: &variants,
-            backend,
+            backend: &*backend,
             bank: &mut bank,
             base: base.as_ref(),
             settings: &settings.opat,
@@ -162,9 +168,9 @@ impl Session {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }
         let ended = outcome.ended();
-        let profiled = profiling.filter(|_| ended.is_ok());
-        let profiled = profiled.map_or(Ok(()), |p| live.write_profiles(p, settings, &variants, Some(&outcome)));
-        self.conclude((tuned.with(&variants), profiled), ended, settings, live, |live| live.finish_operators(&outcome))
+        let profiling = profiling.filter(|_| ended.is_ok());
+        let profiled = profiling.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, Some(&outcome)));
+        self.conclude((tuned.with(&variants), profiled), ended, &settings, live, |live| live.finish_operators(&outcome))
     }
 
     /// The files that all tunings of the process share, where results go there.
@@ -194,34 +200,6 @@ impl Session {
         ended
     }
 
-    /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
-    pub(super) fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<ModelOptions> {
-        let mut options = settings.model.clone();
-        let given = self.given();
-        let names: Vec<_> = graph.inputs().map(|(_, node)| node.name.clone()).collect();
-        if given.inputs.len() > names.len() {
-            let reason = format!("{} tensors given, the graph has {} inputs", given.inputs.len(), names.len());
-            return Err(Error::param("input_count", reason));
-        }
-        for (index, ((_, node), desc)) in graph.inputs().zip(&given.inputs).enumerate() {
-            let stated = node.outputs.first().map(|o| &o.shape);
-            if let Some(stated) = stated.filter(|stated| !stated.accepts(&desc.shape)) {
-                let reason = format!(
-                    "tensor {index} has shape {}, but input `{}` of the graph has {stated}",
-                    desc.shape, node.name
-                );
-                return Err(Error::param("inputs", reason));
-            }
-        }
-        for (name, desc) in names.into_iter().zip(&given.inputs) {
-            let known = options.shapes.iter().any(|(n, _)| *n == name);
-            if let Some(dims) = desc.shape.dims().filter(|_| !known) {
-                options.shapes.push((name, dims.to_vec()));
-            }
-        }
-        Ok(options)
-    }
-
     /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default; below them the
     /// bank of an installed CANN.
     fn bank_paths(&self, settings: &Settings, soc: &Soc) -> Result<BankPaths> {
@@ -246,51 +224,4 @@ impl Session {
         };
         backend::open(&request, &environment.runtime())
     }
-}
-
-/// What the kernels of the variants do.
-fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
-    variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
-}
-
-/// The graph with every input bound and then fused, as far as its sizes are known, once for every gear asked for; as
-/// it was before it was fused, for the first; and the nodes that are left out because their sizes are not known.
-fn variants(
-    graph: &Graph,
-    inputs: &ModelOptions,
-    settings: &Settings,
-    soc: &Soc,
-) -> Result<(Vec<Variant>, Graph, Vec<SkippedKernel>)> {
-    let gears: Vec<Option<Gear>> = match settings.gears.as_slice() {
-        [] => vec![None],
-        list => list.iter().cloned().map(Some).collect(),
-    };
-    let mut first = None;
-    let mut variants = Vec::with_capacity(gears.len());
-    let mut left_out = Vec::new();
-    for gear in &gears {
-        let mut graph = graph.clone();
-        // What an earlier tuning found would stand between what this one finds.
-        tuned::clear(&mut graph);
-        let label = gear.as_ref().filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
-        frontend::bind_inputs(&mut graph, &ModelOptions { gear: gear.clone(), ..inputs.clone() })?;
-        let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
-        let mut fused = graph_fusion(known)?;
-        let lowered = lower(&fused, soc, &lowering(settings))?;
-        if first.is_none() {
-            tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));
-        }
-        if lowered.kernels.is_empty() && !dynamic.is_empty() {
-            infer::require_static(&graph)?;
-        }
-        first.get_or_insert(graph);
-        let named = |(name, origin_type)| SkippedKernel { name: format!("{name}{label}"), origin_type };
-        left_out.extend(dynamic.into_iter().map(named));
-        variants.push(Variant { label, graph: fused, lowered });
-    }
-    if !left_out.is_empty() {
-        let names: Vec<&str> = left_out.iter().map(|node| node.name.as_str()).collect();
-        log::warn!("left out, because only a run tells their sizes: {}", spelling::listed(&names));
-    }
-    Ok((variants, first.unwrap_or_default(), left_out))
 }

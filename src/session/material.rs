@@ -1,0 +1,125 @@
+//! What a tuning call tunes: the graph that was given, with sizes, for every gear that was asked for.
+
+use super::settings::Settings;
+use super::state::Session;
+use super::subgraphs::lowering;
+use super::tuned_graph;
+use crate::frontend::air::tuned;
+use crate::frontend::{self, Gear, ModelOptions};
+use crate::graph::Graph;
+use crate::graph::infer::{self, Static};
+use crate::lower::{graph_fusion, lower};
+use crate::soc::Soc;
+use crate::spelling;
+use crate::status::{Error, Result};
+use crate::tune::{SkippedKernel, Variant};
+use crate::workload::Workload;
+use std::sync::Arc;
+
+/// What a tuning call tunes.
+#[derive(Default)]
+pub struct Material {
+    /// The graph with every input bound and then fused, as far as its sizes are known: once for every gear.
+    pub variants: Vec<Variant>,
+    /// The first of them as it was before it was fused.
+    pub stated: Graph,
+    /// Nodes that are left out because only a run tells their sizes.
+    pub dynamic: Vec<SkippedKernel>,
+}
+
+impl Session {
+    /// The graph that was given, cut off where the options say so.
+    pub(super) fn stated_graph(&self, settings: &Settings) -> Result<Arc<Graph>> {
+        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
+            reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
+        })?;
+        if !settings.model.out_nodes.is_empty() {
+            frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
+        }
+        Ok(graph)
+    }
+
+    /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
+    pub(super) fn input_options(&self, settings: &Settings, graph: &Graph) -> Result<ModelOptions> {
+        let mut options = settings.model.clone();
+        let given = self.given();
+        let names: Vec<_> = graph.inputs().map(|(_, node)| node.name.clone()).collect();
+        if given.inputs.len() > names.len() {
+            let reason = format!("{} tensors given, the graph has {} inputs", given.inputs.len(), names.len());
+            return Err(Error::param("input_count", reason));
+        }
+        for (index, ((_, node), desc)) in graph.inputs().zip(&given.inputs).enumerate() {
+            let stated = node.outputs.first().map(|o| &o.shape);
+            if let Some(stated) = stated.filter(|stated| !stated.accepts(&desc.shape)) {
+                let reason = format!(
+                    "tensor {index} has shape {}, but input `{}` of the graph has {stated}",
+                    desc.shape, node.name
+                );
+                return Err(Error::param("inputs", reason));
+            }
+        }
+        for (name, desc) in names.into_iter().zip(&given.inputs) {
+            let known = options.shapes.iter().any(|(n, _)| *n == name);
+            if let Some(dims) = desc.shape.dims().filter(|_| !known) {
+                options.shapes.push((name, dims.to_vec()));
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// What the kernels of the variants do.
+pub fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
+    variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
+}
+
+impl Material {
+    /// Binds, fuses and lowers the graph for every gear asked for.
+    ///
+    /// Fails with [`Error::Param`] or [`Error::Option`] for sizes that do not fit the graph, and names what keeps a
+    /// graph without a single kernel of known size from being tuned.
+    pub fn of(graph: &Graph, inputs: &ModelOptions, settings: &Settings, soc: &Soc) -> Result<Material> {
+        let gears: Vec<Option<&Gear>> = match settings.gears.as_slice() {
+            [] => vec![None],
+            gears => gears.iter().map(Some).collect(),
+        };
+        let mut material = Material { variants: Vec::with_capacity(gears.len()), ..Material::default() };
+        for gear in &gears {
+            let label = gear.filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();
+            let inputs = ModelOptions { gear: gear.cloned(), ..inputs.clone() };
+            material.add(graph.clone(), &inputs, label, settings, soc)?;
+        }
+        if !material.dynamic.is_empty() {
+            let names: Vec<&str> = material.dynamic.iter().map(|node| node.name.as_str()).collect();
+            log::warn!("left out, because only a run tells their sizes: {}", spelling::listed(&names));
+        }
+        Ok(material)
+    }
+
+    fn add(
+        &mut self,
+        mut graph: Graph,
+        inputs: &ModelOptions,
+        label: String,
+        settings: &Settings,
+        soc: &Soc,
+    ) -> Result<()> {
+        // What an earlier tuning found would stand between what this one finds.
+        tuned::clear(&mut graph);
+        frontend::bind_inputs(&mut graph, inputs)?;
+        let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
+        let mut fused = graph_fusion(known)?;
+        let lowered = lower(&fused, soc, &lowering(settings))?;
+        if lowered.kernels.is_empty() && !dynamic.is_empty() {
+            infer::require_static(&graph)?;
+        }
+        if self.variants.is_empty() {
+            tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));
+            self.stated = graph;
+        }
+        let named = |(name, origin_type)| SkippedKernel { name: format!("{name}{label}"), origin_type };
+        self.dynamic.extend(dynamic.into_iter().map(named));
+        self.variants.push(Variant { label, graph: fused, lowered });
+        Ok(())
+    }
+}
