@@ -52,7 +52,7 @@ fn measure(name: &str, mut graph: Graph) {
         lowering: &settings,
         soc: &soc,
         bank: &mut SubgraphBank::open(&paths, &soc),
-        state: &mut State::new(&nowhere.path().join("state"), &soc),
+        state: &mut State::new(&nowhere.path().join("state"), &soc, &SgatSettings::default()),
         settings: &SgatSettings { parallel, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };

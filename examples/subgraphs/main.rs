@@ -108,7 +108,7 @@ fn tuned(variants: &[Variant], lowering: Settings, soc: &Soc, mixed: bool) -> Re
         lowering: &lowering,
         soc,
         bank: &mut SubgraphBank::open(&paths, soc),
-        state: &mut State::new(nowhere.path(), soc),
+        state: &mut State::new(nowhere.path(), soc, &SgatSettings::default()),
         settings: &SgatSettings { mixed, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };

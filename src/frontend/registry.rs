@@ -61,7 +61,7 @@ static FRONTENDS: &[Frontend] = &[
     Frontend { framework: Framework::Onnx, name: "ONNX", number: Some("5"), suffixes: &["onnx", "pb"], recognise: onnx::is_model, read: |s| onnx::read(s.data, s.name, s.base), settle: settle_onnx, agrees: true },
     Frontend { framework: Framework::TensorFlow, name: "TensorFlow", number: Some("3"), suffixes: &["pb", "pbtxt"], recognise: tensorflow::is_graph, read: |s| tensorflow::read(s.data, s.name), settle: |_| Ok(()), agrees: true },
     Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.weights), settle: caffe::settle, agrees: false },
-    Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()), agrees: false },
+    Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()), agrees: true },
     Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: |_| Ok(()), agrees: false },
     Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: |_| Ok(()), agrees: false },
 ];

@@ -301,7 +301,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("device", Devices, Tuning, "Logical device to measure on (default ASCEND_DEVICE_ID, else 0); several of one kind, as 0,1, share the operators."),
     option("aicore_num", Integer(1, 1024), Tuning, "Number of AI Cores to tune for (default: all)."),
     option("virtual_type", OneOf(&["0", "1"]), Compiler, "Whether the device is a virtual one.").default("0"),
-    option("reload", Kind::Job, Tuning, "Go on with an interrupted subgraph tuning: its directory below aoe_workspace, or newest."),
+    option("reload", Kind::Job, Tuning, "Go on with an interrupted subgraph tuning: its directory below aoe_workspace, newest, or newest-if-any."),
     option("tune_ops_file", File, Tuning, "JSON file {\"tune_ops_name\":[..],\"tune_ops_type\":[..]}: tune these operators only."),
     option("tune_optimization_level", OneOf(&["O1", "O2"]), Tuning, "O1 searches longer for higher performance, O2 is normal.").default("O2"),
     option("Fdeeper_opat", Flag, Tuning, "Search operators much longer (job type 2)."),

@@ -31,8 +31,8 @@ impl Session {
         let mut bank = SubgraphBank::open(paths, soc);
         bank.check_writable()?;
         let mut state = match interrupted(settings, &name)? {
-            Some(directory) => State::reload(&directory, soc)?,
-            None => State::new(live.workspace(settings, &name)?.directory(), soc),
+            Some(directory) => State::reload(&directory, soc, &settings.sgat)?,
+            None => State::new(live.workspace(settings, &name)?.directory(), soc, &settings.sgat),
         };
         state.check_writable()?;
         let mut job = SgatJob {

@@ -54,7 +54,8 @@ fn a_product_and_a_convolution_become_cube_work() {
     let image = r#"{"format": "NC1HWC0", "shape": [1, 1, 8, 8, 16], "origin_format": "NCHW", "origin_shape": [1, 3, 8, 8], "type": "float16"}"#;
     let filter = r#"{"format": "FRACTAL_Z", "shape": [1, 1, 16, 16], "origin_format": "NCHW", "origin_shape": [4, 3, 1, 1], "type": "float16"}"#;
     let window = r#"{"name": "strides", "type": "list_int", "value": [1, 1, 1, 1]}, {"name": "pads", "type": "list_int", "value": [0, 0, 0, 0]}, {"name": "data_format", "type": "string", "value": "NCHW"}"#;
-    let conv = one("Conv2D", &[image, filter], window, image);
+    let four = r#"{"format": "NC1HWC0", "shape": [1, 1, 8, 8, 16], "origin_format": "NCHW", "origin_shape": [1, 4, 8, 8], "type": "float16"}"#;
+    let conv = one("Conv2D", &[image, filter], window, four);
     for (text, macs) in [(product, 64 * 32 * 128), (conv, 64 * 3 * 4)] {
         let graph = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap();
         let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
@@ -70,6 +71,19 @@ fn a_filter_whose_format_hides_its_sizes_is_refused_without_them() {
     let text = one("Conv2D", &[image, filter], "", image);
     let error = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("FRACTAL_Z") && error.contains("origin_shape"), "{error}");
+}
+
+#[test]
+fn an_output_that_the_inputs_do_not_give_is_named() {
+    let input = |shape: &str| format!(r#"{{"format": "ND", "shape": {shape}, "type": "float16"}}"#);
+    let product = |output: &str| {
+        let text = one("MatMulV2", &[&input("[16, 32]"), &input("[32, 64]")], "", &input(output));
+        load_memory(text.as_bytes(), "ops", None, &ModelOptions::default())
+    };
+    product("[16, 64]").unwrap();
+    product("[-1, 64]").unwrap();
+    let error = product("[16, 65]").unwrap_err().to_string();
+    assert!(["MatMulV2", "[16,65]", "[16,64]"].iter().all(|part| error.contains(part)), "{error}");
 }
 
 #[test]

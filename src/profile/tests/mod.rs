@@ -89,7 +89,7 @@ pub(super) fn subgraphs(variants: &[Variant], soc: &Soc, directory: &Path) -> Sg
         lowering: &Settings::default(),
         soc,
         bank: &mut SubgraphBank::open(&paths, soc),
-        state: &mut State::new(&directory.join("state"), soc),
+        state: &mut State::new(&directory.join("state"), soc, &SgatSettings::default()),
         settings: &SgatSettings::default(),
         cancel: &AtomicBool::new(false),
     };

@@ -1,5 +1,6 @@
 //! What an interrupted subgraph tuning had found: a subgraph bank of its own, which a later one goes on from.
 
+use super::job::SgatSettings;
 use crate::bank::hash::digest;
 use crate::bank::subgraph::{Feature, Record, Strategy, SubgraphBank};
 use crate::soc::Soc;
@@ -17,7 +18,7 @@ const LOCKS: &str = ".aoe";
 const STATUS: &str = "status";
 /// Field of a strategy: the SoC tuned for.
 const SOC: &str = "soc";
-/// Field of a strategy: digest of all that is known of that SoC, which decides the prices.
+/// Field of a strategy: digest of all that is known of that SoC, which decides the prices, and of what may be cut.
 const PART: &str = "part";
 /// Option that names a state, for errors.
 const RELOAD: &str = "reload";
@@ -37,16 +38,17 @@ pub struct State {
 
 impl State {
     /// An empty state, which is written into a job's directory.
-    pub fn new(directory: &Path, soc: &Soc) -> State {
-        State { bank: SubgraphBank::of_file(&state_file(directory)), soc: soc.name.clone(), part: part(soc) }
+    pub fn new(directory: &Path, soc: &Soc, settings: &SgatSettings) -> State {
+        let bank = SubgraphBank::of_file(&state_file(directory));
+        State { bank, soc: soc.name.clone(), part: part(soc, settings) }
     }
 
     /// The state in a job's directory.
     ///
     /// Fails with [`Error::Option`] where it has no record that can be read, or is of a tuning for another SoC,
-    /// or for the same with another number of cores or other fields.
-    pub fn reload(directory: &Path, soc: &Soc) -> Result<State> {
-        let state = State::new(directory, soc);
+    /// for the same with another number of cores or other fields, or with another `nonhomo_split`.
+    pub fn reload(directory: &Path, soc: &Soc, settings: &SgatSettings) -> Result<State> {
+        let state = State::new(directory, soc, settings);
         if !state.is_reloaded() {
             return Err(state.unusable("has no record that can be used"));
         }
@@ -64,7 +66,8 @@ impl State {
                 Ok(state)
             }
             None => Err(state.unusable(&format!(
-                "is of a tuning for {} with other cores, sizes or rates; give the same aicore_num and soc_set",
+                "is of a tuning for {} with other cores, sizes, rates or cuts; give the same aicore_num, soc_set and \
+                 nonhomo_split",
                 state.soc
             ))),
         }
@@ -127,9 +130,9 @@ impl State {
     }
 }
 
-/// Sixteen hexadecimal digits that differ with every field of a SoC.
-fn part(soc: &Soc) -> String {
-    format!("{:016x}", digest(format!("{soc:?}").as_bytes()))
+/// Sixteen hexadecimal digits that differ with every field of a SoC and with the strategies that may be chosen.
+fn part(soc: &Soc, settings: &SgatSettings) -> String {
+    format!("{:016x}", digest(format!("{soc:?} {}", settings.mixed).as_bytes()))
 }
 
 /// Removes a directory in which nothing but the lock of its bank, which guards nothing now, is left.

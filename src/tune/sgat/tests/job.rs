@@ -58,7 +58,7 @@ fn tuned(variants: &[Variant], directory: &Path, settings: &SgatSettings, cancel
     let soc = soc();
     let paths = BankPaths { custom: directory.to_owned(), also_read: Vec::new() };
     let cancel = AtomicBool::new(false);
-    let mut state = State::new(&directory.join("state"), &soc);
+    let mut state = State::new(&directory.join("state"), &soc, settings);
     let mut job = SgatJob {
         name: "net",
         variants,
@@ -72,7 +72,7 @@ fn tuned(variants: &[Variant], directory: &Path, settings: &SgatSettings, cancel
     let left = sgat(&mut job, &mut Watch { calls: 0, cancel_after: cancel_after.map(|calls| (calls, &cancel)) })?;
     // As a tuning does that has written all it leaves.
     if left.outcome.finished {
-        State::reload(&directory.join("state"), &soc).expect("what follows may end early too");
+        State::reload(&directory.join("state"), &soc, settings).expect("what follows may end early too");
         state.clear()?;
     }
     Ok(left)
@@ -154,7 +154,7 @@ fn an_interrupted_tuning_goes_on_where_it_was() {
 }
 
 #[test]
-fn the_state_of_another_network_or_soc_is_refused_and_left_alone() {
+fn the_state_of_another_network_soc_or_way_to_cut_is_refused_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     tuned(&[variant(1 << 16, 24)], directory.path(), &SgatSettings::default(), Some(3)).unwrap();
     let state = directory.path().join("state");
@@ -165,11 +165,13 @@ fn the_state_of_another_network_or_soc_is_refused_and_left_alone() {
         assert!(error.contains("reload") && error.contains("subgraphs.json"), "{error}");
         assert!(error.contains("another network"), "{error}");
     }
-    let error = message(State::reload(&state, &Soc::find("Ascend910A").unwrap()).unwrap_err());
+    let reload = |soc: &Soc, mixed| State::reload(&state, soc, &SgatSettings { mixed, ..SgatSettings::default() });
+    let error = message(reload(&Soc::find("Ascend910A").unwrap(), false).unwrap_err());
     assert!(error.contains("Ascend310P3") && error.contains("Ascend910A"), "{error}");
-    for other in [Soc { ai_core_cnt: 1, ..soc() }, Soc { l2_size: 8 << 20, ..soc() }] {
-        let error = message(State::reload(&state, &other).unwrap_err());
-        assert!(error.contains("other cores, sizes or rates"), "{error}");
+    let others = [(Soc { ai_core_cnt: 1, ..soc() }, false), (Soc { l2_size: 8 << 20, ..soc() }, false), (soc(), true)];
+    for (other, mixed) in others {
+        let error = message(reload(&other, mixed).unwrap_err());
+        assert!(error.contains("other cores, sizes, rates or cuts") && error.contains("nonhomo_split"), "{error}");
     }
     assert_eq!(std::fs::read(state.join("subgraphs.json")).unwrap(), before);
 }
