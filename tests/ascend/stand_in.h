@@ -4,7 +4,8 @@
  *
  * The environment says what it is:
  *   STAND_IN_LIBAOE     path of libaoe.so, which reads the bank and predicts the times
- *   STAND_IN_STATE      a folder in which processes count their runs, so that each has noise of its own
+ *   STAND_IN_STATE      a folder in which processes count their runs, so that each has noise of its own, and leave
+ *                       empty files: `device-0` when that device was taken, `hang` when a function hangs as planted
  *   STAND_IN_SEED       seed of the noise (0)
  *   STAND_IN_NOISE      relative standard deviation of one process's times (0: none)
  *   STAND_IN_SOC        SoC name (Ascend910B2)
@@ -47,6 +48,8 @@ enum { FORMAT_ND = 2, FORMAT_NZ = 29 };
 int planted(const char *function);
 /* Whether kernels are to compute wrong results. */
 int computes_wrongly(void);
+/* Leaves an empty file of this name in STAND_IN_STATE. */
+void note(const char *name);
 /* The text of an environment variable, or of the default where it is not set. */
 const char *setting(const char *name, const char *otherwise);
 
