@@ -1,6 +1,7 @@
 /* A forked child of a process that has initialised the library. */
 #include "support/network.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 /* Runs `child` in a forked child, which reports through check.h like its parent. */
@@ -135,4 +136,81 @@ TEST(a_child_forked_while_searches_live_has_none) {
     CHECK_OK(AoeSearchAsk(search, &at, 1, &trial));
     AoeSearchDestroy(search);
     in_child(search_a_little);
+}
+
+/* Threads that do something over and over until they are told to stop. */
+static int stopped;
+static int rounds;
+
+static int goes_on(void) {
+    __atomic_add_fetch(&rounds, 1, __ATOMIC_RELAXED);
+    return !__atomic_load_n(&stopped, __ATOMIC_RELAXED);
+}
+
+static void *begin_and_end_lives(void *unused) {
+    while (goes_on()) {
+        CHECK_OK(AoeInitialize(NULL, 0));
+        CHECK_OK(AoeFinalize());
+    }
+    return unused;
+}
+
+static void *begin_and_end_searches(void *unused) {
+    while (goes_on()) {
+        AoeSearch *made = NULL;
+        CHECK_OK(AoeSearchCreate(SPACE, NULL, 0, &made));
+        AoeSearchDestroy(made);
+    }
+    return unused;
+}
+
+/* Forks again and again while a thread does this; a child that hangs is killed, and fails the case. */
+static void fork_while(void *(*what)(void *), void (*child)(void)) {
+    enum { kForks = 400, kSeconds = 30 };
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, what, NULL) == 0);
+    for (int i = 0; i < kForks; i++) {
+        /* At another moment each time, and not all in one round. */
+        for (int seen = __atomic_load_n(&rounds, __ATOMIC_RELAXED); seen == __atomic_load_n(&rounds, __ATOMIC_RELAXED);)
+            sched_yield();
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            alarm(kSeconds);
+            child();
+            _exit(0);
+        }
+        int status = 0;
+        CHECK(waitpid(pid, &status, 0) == pid);
+        if (status != 0) CHECK_FAIL("child %d of %d: %s", i, (int)kForks, WIFSIGNALED(status) ? "it hung" : "see above");
+    }
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED);
+    CHECK(pthread_join(thread, NULL) == 0);
+}
+
+/* Forked in the middle of a life or of a call, or between lives: told so, or with a library of its own. */
+static void be_turned_away_or_initialize(void) {
+    AoeStatus status = AoeFinalize();
+    if (status == AOE_ERROR_FORKED) {
+        CHECK_STATUS(AOE_ERROR_FORKED, AoeInitialize(NULL, 0));
+    } else {
+        CHECK(status == AOE_ERROR_UNINITIALIZED);
+        CHECK_OK(AoeInitialize(NULL, 0));
+        CHECK_OK(AoeFinalize());
+    }
+}
+
+TEST(a_child_forked_at_any_moment_of_initialise_and_finalise_does_not_hang) {
+    fork_while(begin_and_end_lives, be_turned_away_or_initialize);
+}
+
+static void be_turned_away_or_search(void) {
+    AoeSearch *made = NULL;
+    AoeStatus status = AoeSearchCreate(SPACE, NULL, 0, &made);
+    CHECK(status == AOE_SUCCESS || status == AOE_ERROR_FORKED);
+    AoeSearchDestroy(made);
+}
+
+TEST(a_child_forked_at_any_moment_of_a_search_does_not_hang) {
+    fork_while(begin_and_end_searches, be_turned_away_or_search);
 }

@@ -51,8 +51,9 @@
  *            several threads at once; passed as `T *`, by one (an AoeSearch: by any).
  * CALLBACKS  run on a thread inside libaoe, without any of its locks held. They may call every Aoe
  *            function, must return normally, and must neither throw nor longjmp.
- * FORK       A child of a process that has initialised the library gets AOE_ERROR_FORKED until it
- *            execs. Initialise after forking instead. AoeBankQuery alone works there.
+ * FORK       A child that was forked between AoeInitialize and AoeFinalize, or during a call of any
+ *            thread, gets AOE_ERROR_FORKED until it execs. Initialise after forking instead.
+ *            AoeBankQuery alone works there.
  * VERSIONS   Numbers and structures only ever grow at their end within one major version, which is
  *            also the number in the library's SONAME.
  *
@@ -106,7 +107,7 @@ enum {
     AOE_ERROR_NON_OPTIMIZABLE_OBJECT = 12,   /* older CANN generation's 8; never returned here */
     AOE_ERROR_TUNING_ERROR = 100,            /* any other error while tuning */
     AOE_ERROR_INTERNAL = 1000,               /* a bug in libaoe, stopped at this border */
-    AOE_ERROR_FORKED = 1001,                 /* the library was initialised in the parent of this process */
+    AOE_ERROR_FORKED = 1001,                 /* the parent of this process used the library when it forked */
     AOE_ERROR_CANCELLED = 1002,              /* cancelled; what was found so far is saved */
     AOE_ERROR_BUFFER_TOO_SMALL = 1003,       /* the size needed was written to *size */
     AOE_ERROR_IO = 1004,                     /* a file or directory could not be read or written */

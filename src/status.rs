@@ -81,7 +81,7 @@ status_table! {
     TuningError = 100, "AOE_ERROR_TUNING_ERROR";
     /// A bug in this library was caught at the border.
     Internal = 1000, "AOE_ERROR_INTERNAL";
-    /// The library was initialised in the parent of this forked process.
+    /// The parent of this process was using the library when it forked.
     Forked = 1001, "AOE_ERROR_FORKED";
     /// The tuning was cancelled; what was found so far is saved.
     Cancelled = 1002, "AOE_ERROR_CANCELLED";
@@ -317,10 +317,12 @@ pub enum Error {
         /// Why.
         reason: &'static str,
     },
-    /// Used in a child of the process that initialised the library.
-    #[error("the library was initialised in process {parent}; a forked child cannot use it (exec first)")]
+    /// Used in a child that was forked while its parent used the library.
+    #[error(
+        "process {parent} was using the library when this one was forked from it; initialise after forking, or exec"
+    )]
     Forked {
-        /// Process id of the initialising process.
+        /// Process id of the parent.
         parent: u32,
     },
     /// An allocation of a caller-controlled size failed.

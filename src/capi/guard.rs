@@ -15,7 +15,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// tables that the lower floors keep valid at every step; a caller's own graph may be half changed,
 /// which no function mistakes for memory it may not touch.
 pub(super) fn guard(function: &str, body: impl FnOnce() -> Result<()>) -> AoeStatus {
-    guard_reader(function, || crate::session::check_process().and_then(|()| body()))
+    guard_reader(function, || {
+        let _use = crate::session::use_library()?;
+        body()
+    })
 }
 
 /// Runs the body of an export that only reads what its arguments point to, takes no lock and starts no thread:

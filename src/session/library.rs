@@ -5,11 +5,12 @@
 
 use super::environment::Environment;
 use super::options::{OptionMap, gather};
+use super::process::{Use, use_library};
 use super::state::Session;
 use crate::report::ProcessFiles;
 use crate::status::{Error, Result};
 use slotmap::{Key, KeyData, SlotMap};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 slotmap::new_key_type! { struct SessionKey; }
@@ -29,32 +30,42 @@ pub struct Instance {
 struct Library {
     instance: Option<Arc<Instance>>,
     sessions: SlotMap<SessionKey, Arc<Session>>,
+    /// The use of a whole life, while there is an instance.
+    life: Option<Use>,
 }
 
 static LIBRARY: LazyLock<Mutex<Library>> = LazyLock::new(Mutex::default);
 
-/// The process that initialised, 0 while nobody has. Read before any lock is taken: a child forked
-/// while another thread held the lock would wait for ever.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+/// The library, locked; in this order, for a child that is forked meanwhile finds the lock taken.
+struct Locked {
+    library: MutexGuard<'static, Library>,
+    _use: Use,
+}
 
-fn check_fork() -> Result<()> {
-    match OWNER.load(Ordering::Acquire) {
-        0 => Ok(()),
-        parent if parent == std::process::id() => Ok(()),
-        parent => Err(Error::Forked { parent }),
+impl Deref for Locked {
+    type Target = Library;
+
+    fn deref(&self) -> &Library {
+        &self.library
     }
 }
 
-fn library() -> Result<MutexGuard<'static, Library>> {
-    check_fork()?;
-    Ok(LIBRARY.lock().unwrap_or_else(PoisonError::into_inner))
+impl DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Library {
+        &mut self.library
+    }
+}
+
+fn library() -> Result<Locked> {
+    let in_use = use_library()?;
+    Ok(Locked { library: LIBRARY.lock().unwrap_or_else(PoisonError::into_inner), _use: in_use })
 }
 
 /// Initialises the library with global options and the environment of this moment.
 ///
 /// Fails with the option's error, and with [`Error::RepeatInitialize`] when it is initialised.
 pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
-    check_fork()?;
+    let life = use_library()?;
     // This may log, and the host's log function may call anything here: no lock yet.
     let options = gather(options)?;
     let mut library = library()?;
@@ -64,7 +75,7 @@ pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
     super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
     library.instance =
         Some(Arc::new(Instance { options, environment: Environment::read(), results: ProcessFiles::default() }));
-    OWNER.store(std::process::id(), Ordering::Release);
+    library.life = Some(life);
     Ok(())
 }
 
@@ -81,7 +92,7 @@ pub fn finalize() -> Result<()> {
     let entered = sessions.iter().map(|s| s.enter()).collect::<Result<Vec<_>>>()?;
     library.sessions.clear();
     library.instance = None;
-    OWNER.store(0, Ordering::Release);
+    library.life = None;
     drop(library);
     drop(entered);
     // Only now: the host's log function may call anything here.
@@ -116,12 +127,6 @@ pub fn session(handle: u64) -> Result<Arc<Session>> {
     let library = library()?;
     let key = library.key(handle)?;
     Ok(Arc::clone(&library.sessions[key]))
-}
-
-/// Fails with [`Error::Forked`] in a child of the process that initialised. For calls that touch no
-/// session but must not run on half a library either.
-pub fn check_process() -> Result<()> {
-    check_fork()
 }
 
 impl Library {

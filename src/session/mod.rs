@@ -15,6 +15,7 @@ mod live;
 pub mod logging;
 mod material;
 pub mod options;
+mod process;
 mod profiling;
 pub mod searches;
 mod settings;
@@ -29,6 +30,7 @@ mod tuning;
 #[cfg(test)]
 mod tests;
 
-pub use library::{Instance, check_process, create, destroy, finalize, initialize, session};
+pub use library::{Instance, create, destroy, finalize, initialize, session};
+pub use process::{Use, use_library};
 pub use settings::is_directory;
 pub use state::{Flow, ProgressFn, Session};

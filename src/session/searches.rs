@@ -4,12 +4,12 @@
 //! address is one by chance.
 
 use super::options::{OptionMap, restrict};
+use super::process::{Use, Uses};
 use crate::search::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
 use crate::space::custom::{Named, Space};
 use crate::status::{Error, Result};
 use serde::Serialize;
 use slotmap::{Key, KeyData, SlotMap};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,9 +25,8 @@ type Table = SlotMap<SearchKey, Arc<Mutex<Driven>>>;
 
 static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
 
-/// The process whose searches these are, 0 while there are none. Read before any lock is taken: a child
-/// forked while another thread held the lock would wait for ever.
-static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Uses of the table, one for each search that lives.
+static SEARCHES: Uses = Uses::new();
 
 /// A search and what its report says about it.
 struct Driven {
@@ -37,15 +36,12 @@ struct Driven {
     /// Told trials, and those of them that failed.
     told: usize,
     failed: usize,
+    _use: Use,
 }
 
-fn table() -> Result<MutexGuard<'static, Table>> {
-    match OWNER.load(Ordering::Acquire) {
-        0 => {}
-        owner if owner == std::process::id() => {}
-        parent => return Err(Error::Forked { parent }),
-    }
-    Ok(TABLE.lock().unwrap_or_else(PoisonError::into_inner))
+/// The table, for the length of a use.
+fn table(_: &Use) -> MutexGuard<'static, Table> {
+    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn key(handle: u64) -> SearchKey {
@@ -54,7 +50,8 @@ fn key(handle: u64) -> SearchKey {
 
 /// The search behind a handle.
 fn find(handle: u64) -> Result<Arc<Mutex<Driven>>> {
-    let table = table()?;
+    let in_use = SEARCHES.begin()?;
+    let table = table(&in_use);
     let key = key(handle);
     // from_ffi rounds foreign numbers to keys; only an exact one is a handle.
     let exact = key.data().as_ffi() == handle ^ MARK;
@@ -71,7 +68,7 @@ fn enter(search: &Mutex<Driven>) -> MutexGuard<'_, Driven> {
 /// does not know.
 pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
     // Before the work: a child has nothing to gain from it.
-    drop(table()?);
+    let in_use = SEARCHES.begin()?;
     restrict(options, &OPTIONS, "a search")?;
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     // The forms were checked when the options were gathered.
@@ -88,22 +85,16 @@ pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
     };
     let seed = settings.seed;
     let search = Search::new(Space::from_json(space_json)?, settings)?;
-    let driven = Driven { search, algorithm, seed, told: 0, failed: 0 };
-    let mut table = table()?;
-    let key = table.insert(Arc::new(Mutex::new(driven)));
-    OWNER.store(std::process::id(), Ordering::Release);
+    let driven = Driven { search, algorithm, seed, told: 0, failed: 0, _use: SEARCHES.begin()? };
+    let key = table(&in_use).insert(Arc::new(Mutex::new(driven)));
     Ok(key.data().as_ffi() ^ MARK)
 }
 
 /// Ends a search. Calls under way in other threads finish first or find it gone.
 pub fn destroy(handle: u64) -> Result<()> {
     find(handle)?;
-    let mut table = table()?;
-    let removed = table.remove(key(handle));
-    if table.is_empty() {
-        OWNER.store(0, Ordering::Release);
-    }
-    drop(table);
+    let in_use = SEARCHES.begin()?;
+    let removed = table(&in_use).remove(key(handle));
     // Outside the lock: a large legal set takes a moment.
     removed.map(drop).ok_or(Error::InvalidSearch { handle })
 }
