@@ -3,7 +3,9 @@
 use super::pmu::Metrics;
 use crate::spelling;
 use crate::status::{Error, Result};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::path::PathBuf;
 
 /// Name of the option, in errors.
@@ -133,8 +135,8 @@ impl Options {
         if text.trim().is_empty() {
             return Ok(Options::default());
         }
-        let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|error| bad(format!("it is not a JSON object: {error}")))?;
+        let Keys(object) = serde_json::from_str(text)
+            .map_err(|error| bad(format!("it is not a JSON object with each key once: {error}")))?;
         let mut options = Options::unset();
         for (key, value) in &object {
             let Some((name, form, of_devices)) = KEYS.iter().find(|(name, ..)| name == key) else {
@@ -172,6 +174,34 @@ impl Options {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// A JSON object that has no key twice: which of two values counts, readers do not agree on.
+struct Keys(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Keys, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Keys, A::Error> {
+                let mut keys = Map::new();
+                while let Some((key, value)) = pairs.next_entry::<String, Value>()? {
+                    if keys.contains_key(&key) {
+                        return Err(A::Error::custom(format!("`{key}` is given twice")));
+                    }
+                    keys.insert(key, value);
+                }
+                Ok(Keys(keys))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
     }
 }
 
@@ -278,6 +308,7 @@ mod tests {
             ("null", &["JSON object"]),
             // The sample of CANN's guide for estimators, which lacks a quote.
             (r#"{"output":"/tmp/x","training_trace":"on",task_trace":"on"}"#, &["JSON object", "column"]),
+            (r#"{"output":"p","output":"q"}"#, &["`output` is given twice", "column"]),
             (r#"{"task_tarce":"on"}"#, &["task_tarce", "`task_trace`"]),
             (r#"{"zzz":"on"}"#, &["zzz", "training_trace"]),
             (r#"{"task_trace":true}"#, &["task_trace", "true"]),

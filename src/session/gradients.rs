@@ -1,6 +1,6 @@
 //! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
 
-use super::live::Live;
+use super::live::{Live, summary_file};
 use super::settings::Settings;
 use super::state::{ProgressFn, Session};
 use super::subgraphs::lowering;
@@ -12,6 +12,7 @@ use crate::bank::gradient::GradientBank;
 use crate::frontend::{self, ModelOptions};
 use crate::graph::infer;
 use crate::lower::lower;
+use crate::output_file;
 use crate::report::{Context, Folder};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -111,6 +112,9 @@ impl Session {
         let bank = GradientBank::open(&paths, soc);
         bank.check_writable()?;
         tuned_model::check_writable(settings)?;
+        if settings.recorded.is_none() {
+            output_file::check(&summary_file(&settings.work_path))?;
+        }
         let options = settings.given.clone();
         let folder = settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?;
         let context =

@@ -15,6 +15,7 @@ use crate::tune::gdat::recording::summary_text;
 use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
 use crate::tune::{Observer, OpatOutcome, Progress, Variant};
+use std::path::{Path, PathBuf};
 
 /// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
 /// to go on.
@@ -31,6 +32,11 @@ pub struct Live<'a> {
     workspace: Option<Workspace>,
     /// What subgraph tuning found, once operators are tuned.
     subgraphs: Option<SgatOutcome>,
+}
+
+/// CANN's summary of the gradients of a graph.
+pub fn summary_file(work_path: &Path) -> PathBuf {
+    work_path.join("gradient_summary.csv")
 }
 
 impl<'a> Live<'a> {
@@ -126,7 +132,7 @@ impl<'a> Live<'a> {
 
     /// Writes CANN's summary of the gradients of a graph.
     pub fn write_gradient_summary(&mut self, found: &Splits, graph: &str) -> Result<()> {
-        let path = self.context.work_path.join("gradient_summary.csv");
+        let path = summary_file(&self.context.work_path);
         output_file::replace(&path, summary_text(&found.training.gradients, graph)?.as_bytes())?;
         self.context.gradient_summary = Some(path);
         Ok(())

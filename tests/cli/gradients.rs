@@ -142,3 +142,15 @@ fn a_bad_recording_is_named_and_leaves_nothing_behind() {
     assert_eq!(std::fs::read_dir(place.path("bank")).unwrap().count(), 0);
     assert_eq!(place.results(), [] as [Value; 0]);
 }
+
+#[test]
+fn a_training_graph_whose_summary_has_no_place_leaves_the_bank_alone() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("out/gradient_summary.csv")).unwrap();
+    let model = concat!("--model=", env!("CARGO_MANIFEST_DIR"), "/examples/training/resnet50.air");
+    let output = format!("--output={}/", place.path("out").display());
+    let arguments = ["-j", "4", "-f", "1", model, "--soc_version=Ascend910A", "--backend=simulator", &output];
+    place.run(&arguments).expect(1, &["gradient_summary.csv"]);
+    assert_eq!(std::fs::read_dir(place.path("bank")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(place.path("out")).unwrap().count(), 1);
+}

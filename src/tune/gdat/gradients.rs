@@ -4,6 +4,9 @@ use super::split::Step;
 use crate::bank::gradient::{Gradients, PLACEHOLDER};
 use crate::graph::DataType;
 
+/// Bytes of all gradients of a network at most, 1 PiB: no device holds so much, and every sum is exact.
+pub const MOST_BYTES: u64 = 1 << 50;
+
 /// One gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gradient {
@@ -64,6 +67,10 @@ impl Training {
         let Some(first) = self.gradients.first() else { return Err("there is no gradient".into()) };
         if let Some(empty) = self.gradients.iter().find(|gradient| gradient.bytes == 0) {
             return Err(format!("gradient `{}` has no bytes", empty.node));
+        }
+        let all = self.gradients.iter().try_fold(0u64, |sum, gradient| sum.checked_add(gradient.bytes));
+        if all.is_none_or(|all| all > MOST_BYTES) {
+            return Err(format!("all gradients have more than {MOST_BYTES} bytes, which no device holds"));
         }
         let unlike = |gradient: &&Gradient| gradient.dtype != first.dtype || gradient.group != first.group;
         match self.gradients.iter().find(unlike) {

@@ -3,7 +3,7 @@
 //!
 //! `docs/gradients.md` describes both files, and the rule by which times become those of the bank.
 
-use super::gradients::{DTYPES, Gradient, Training};
+use super::gradients::{DTYPES, Gradient, MOST_BYTES, Training};
 use crate::bank::gradient::model_hash;
 use crate::graph::DataType;
 use crate::input_file;
@@ -85,12 +85,15 @@ pub fn combine(rows: &[Row], measured: Profile) -> Result<Training, String> {
 pub fn parse_summary(text: &[u8], graph: &str) -> Result<Vec<Row>, Wrong> {
     let mut rows: Vec<Row> = Vec::new();
     let mut seen: FxHashMap<String, usize> = FxHashMap::default();
+    let mut all = 0u64;
     each_row(text, SUMMARY, |[size, dtype, graph_id, group, node, trace, all_reduce], line| {
         if graph_id != graph {
             return Ok(());
         }
         let bytes = size.parse::<u64>().ok().filter(|bytes| *bytes > 0);
         let bytes = bytes.ok_or_else(|| format!("`{size}` is no number of bytes from 1 on"))?;
+        let sum = all.checked_add(bytes).filter(|sum| *sum <= MOST_BYTES);
+        all = sum.ok_or_else(|| format!("the gradients up to here have more than {MOST_BYTES} bytes"))?;
         let dtype = type_named(dtype).ok_or_else(|| format!("`{dtype}` is no type of a gradient"))?;
         if let Some(first) = seen.insert(trace.to_owned(), line) {
             return Err(format!("trace node `{trace}` has a row already, on line {first}"));
