@@ -4,7 +4,7 @@ use aoe::frontend::{Framework, ModelOptions, air, bind_inputs, load_memory, om};
 use aoe::graph::infer::infer;
 use aoe::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, op};
 use aoe::lower::{Precision, Settings, lower};
-use aoe::profile::{self, Form, Options, Run, Scene};
+use aoe::profile::{self, Form, Options, Scene, Timed};
 use aoe::soc::Soc;
 use aoe::workload::Workload;
 use proptest::prelude::*;
@@ -421,11 +421,11 @@ proptest! {
 /// Everything that a profile of the graph holds, where its kernels can be priced, can be read.
 fn assert_profile_is_whole(graph: &Graph, soc: &Soc) {
     let Ok(lowered) = lower(graph, soc, &Settings::default()) else { return };
-    let forms = [Form { label: "", graph, lowered: &lowered }];
+    let forms = vec![Form { label: "", graph, lowered: &lowered }];
     let scene = Scene { network: "random", soc, precision: Precision::default() };
-    let Ok(run) = Run::of_subgraphs(&forms, None, scene) else { return };
+    let Ok(timed) = Timed::of_subgraphs(forms, None, scene) else { return };
     let everything = r#"{"training_trace":"on","hccl":"on","l2":"on","runtime_api":"on"}"#;
-    for file in profile::files(&run, &Options::parse(everything).unwrap(), "20260101000000").unwrap() {
+    for file in profile::files(&timed.run(), &Options::parse(everything).unwrap(), "20260101000000").unwrap() {
         let (Some(suffix), Some(content)) = (file.path.extension(), &file.content) else { continue };
         if suffix == "json" {
             assert!(serde_json::from_slice::<serde_json::Value>(content).is_ok(), "{}", file.path.display());

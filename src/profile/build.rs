@@ -1,156 +1,64 @@
-//! From what a tuning found to runs of the network: before it, and after.
+//! From the kernels of a network and their times to its run.
 
-use super::run::{COMPUTING, EXCHANGING, Engine, Kernel, Model, Run, Task, Tensor};
-use crate::backend::simulator::Simulator;
+use super::run::{COMPUTING, EXCHANGING, Kernel, Model, Run, Task, Tensor};
+use super::timed::{Form, Timed, TimedKernel};
 use crate::graph::{Attr, Graph, NodeId, Port, TensorDesc};
-use crate::lower::{self, FUSED_NODES, Lowered, Precision};
-use crate::sim::{self, Counts, Prediction};
-use crate::soc::Soc;
-use crate::space::default_policy;
-use crate::status::Result;
-use crate::tune::{CaseOutcome, OpatOutcome, Variant};
-use crate::workload::{Schedule, Workload};
+use crate::lower::{self, FUSED_NODES, Precision};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Which state of a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// As it ran before the tuning.
-    Before,
-    /// As it runs now.
-    After,
-}
-
-/// One form of a network with the kernels that run it.
-#[derive(Debug, Clone, Copy)]
-pub struct Form<'a> {
-    /// Added to the network's name where there are several forms.
-    pub label: &'a str,
-    /// The graph that was lowered.
-    pub graph: &'a Graph,
-    /// Its kernels.
-    pub lowered: &'a Lowered,
-}
-
-impl<'a> From<&'a Variant> for Form<'a> {
-    fn from(variant: &'a Variant) -> Form<'a> {
-        Form { label: &variant.label, graph: &variant.graph, lowered: &variant.lowered }
-    }
-}
-
-/// What decides a run besides the network.
-#[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
-    /// Name of the network.
-    pub network: &'a str,
-    /// The SoC.
-    pub soc: &'a Soc,
-    /// Types that the network runs in.
-    pub precision: Precision,
-}
-
-/// A launch as it was measured.
-struct Timed {
-    schedule: Schedule,
-    us: Option<f64>,
-    is_simulated: bool,
-}
-
-impl Run {
-    /// The network with the times and tilings that operator tuning found. The forms are those that were tuned.
-    pub fn of_operators(forms: &[Form<'_>], outcome: &OpatOutcome, moment: Moment, scene: Scene<'_>) -> Run {
-        let cases = by_node(outcome);
-        let timed = |model: usize, kernel: &lower::Kernel| Some(of_case(cases.get(&(model, kernel.node))?, moment));
-        build(forms, scene, timed)
-    }
-
-    /// The network with the times of the performance model and the tilings that CANN chooses by itself, or that
-    /// operator tuning found in the bank for kernels that are the same: what subgraph tuning begins with and
-    /// ends with.
-    ///
-    /// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
-    pub fn of_subgraphs(forms: &[Form<'_>], outcome: Option<&OpatOutcome>, scene: Scene<'_>) -> Result<Run> {
-        let known: FxHashMap<&Workload, &CaseOutcome> =
-            outcome.into_iter().flat_map(|outcome| &outcome.cases).map(|case| (&case.workload, case)).collect();
-        let schedule = |workload: &Workload| match known.get(workload) {
-            Some(case) if case.before_us > 0.0 => Ok(case.before.clone()),
-            _ => default_policy(workload, scene.soc),
+impl Timed<'_> {
+    /// The network's run: every kernel with its names and tensors, every launch in its place.
+    pub fn run(&self) -> Run {
+        let mut run = Run {
+            network: self.scene.network.to_owned(),
+            soc: self.scene.soc.clone(),
+            models: Vec::with_capacity(self.forms.len()),
+            kernels: Vec::with_capacity(self.kernels.len()),
+            tasks: Vec::new(),
         };
-        let mut schedules: FxHashMap<&Workload, Schedule> = FxHashMap::default();
-        for kernel in forms.iter().flat_map(|form| &form.lowered.kernels) {
-            if !schedules.contains_key(&kernel.workload) {
-                schedules.insert(&kernel.workload, schedule(&kernel.workload)?);
+        let mut clock = 0.0;
+        let mut kernels = self.kernels.iter().peekable();
+        for (number, form) in self.forms.iter().enumerate() {
+            let tensors = Tensors::of(form.graph, self.scene.precision);
+            let first = run.kernels.len();
+            while let Some(kernel) = kernels.next_if(|kernel| kernel.form == number) {
+                run.kernels.push(self.kernel(kernel, form, &tensors));
             }
+            let begin = run.tasks.len();
+            for kernel in launches(&run.kernels, first) {
+                let stream = if run.kernels[kernel].engine.computes() { COMPUTING } else { EXCHANGING };
+                run.tasks.push(Task { kernel, stream, start_us: clock });
+                clock += run.kernels[kernel].us();
+            }
+            let name = format!("{}{}", self.scene.network, form.label);
+            run.models.push(Model { id: number as u32 + 1, name, tasks: begin..run.tasks.len() });
         }
-        let mut model = Pricer::new(scene.soc);
-        Ok(build(forms, scene, |_, kernel| {
-            let schedule = schedules.get(&kernel.workload)?.clone();
-            let us = model.price(kernel, &schedule).map(|(prediction, _)| prediction.time_us);
-            Some(Timed { schedule, us, is_simulated: true })
-        }))
+        run
     }
-}
 
-/// The cases by the nodes that run them.
-fn by_node(outcome: &OpatOutcome) -> FxHashMap<(usize, NodeId), &CaseOutcome> {
-    outcome.cases.iter().flat_map(|case| case.nodes.iter().map(move |node| ((node.variant, node.id), case))).collect()
-}
-
-fn of_case(case: &CaseOutcome, moment: Moment) -> Timed {
-    let (schedule, us) = match moment {
-        Moment::Before => (&case.before, case.before_us),
-        Moment::After => (&case.after, case.after_us),
-    };
-    Timed { schedule: schedule.clone(), us: (us > 0.0).then_some(us), is_simulated: case.backend == Simulator::NAME }
-}
-
-fn build(forms: &[Form<'_>], scene: Scene<'_>, mut timed: impl FnMut(usize, &lower::Kernel) -> Option<Timed>) -> Run {
-    let mut run = Run {
-        network: scene.network.to_owned(),
-        soc: scene.soc.clone(),
-        models: Vec::with_capacity(forms.len()),
-        kernels: Vec::new(),
-        tasks: Vec::new(),
-    };
-    let mut model = Pricer::new(scene.soc);
-    let mut clock = 0.0;
-    for (number, form) in forms.iter().enumerate() {
-        let tensors = Tensors::of(form.graph, scene.precision);
-        let first = run.kernels.len();
-        for kernel in &form.lowered.kernels {
-            let Some(timed) = timed(number, kernel) else { continue };
-            let (prediction, counts) = model.price(kernel, &timed.schedule).unzip();
-            // What the kernel finds in L2 decides its time; the case has the mean of all that are alike.
-            let own = prediction.filter(|_| timed.is_simulated && kernel.missed.is_some()).map(|p| p.time_us);
-            let [inputs, outputs] = tensors.of_kernel(kernel);
-            run.kernels.push(Kernel {
-                model: number,
-                name: form.graph.node(kernel.node).name.clone(),
-                fused: fused(form.graph, kernel),
-                op_type: form.graph.node(kernel.node).op_type.clone(),
-                engine: Engine::of(&kernel.workload, scene.soc),
-                inputs,
-                outputs,
-                workload: kernel.workload.clone(),
-                duration_us: own.or(timed.us),
-                schedule: timed.schedule,
-                missed: kernel.missed,
-                launches: kernel.launches,
-                prediction,
-                counts,
-                is_simulated: timed.is_simulated,
-            });
+    fn kernel(&self, timed: &TimedKernel<'_>, form: &Form<'_>, tensors: &Tensors<'_>) -> Kernel {
+        let TimedKernel { form: model, kernel, kind, us } = *timed;
+        let kind = &self.kinds[kind];
+        let [inputs, outputs] = tensors.of_kernel(kernel);
+        let node = form.graph.node(kernel.node);
+        Kernel {
+            model,
+            name: node.name.clone(),
+            fused: fused(form.graph, kernel),
+            op_type: node.op_type.clone(),
+            engine: kind.engine,
+            inputs,
+            outputs,
+            workload: kernel.workload.clone(),
+            schedule: kind.schedule.clone(),
+            duration_us: us,
+            missed: kernel.missed,
+            launches: kernel.launches,
+            prediction: kind.prediction,
+            counts: kind.counts,
+            is_simulated: kind.is_simulated,
         }
-        let begin = run.tasks.len();
-        for kernel in launches(&run.kernels, first) {
-            let stream = if run.kernels[kernel].engine.computes() { COMPUTING } else { EXCHANGING };
-            run.tasks.push(Task { kernel, stream, start_us: clock });
-            clock += run.kernels[kernel].us();
-        }
-        let name = format!("{}{}", scene.network, form.label);
-        run.models.push(Model { id: number as u32 + 1, name, tasks: begin..run.tasks.len() });
     }
-    run
 }
 
 /// The kernels from `first` on in the order of their launches. Neighbours that are launched equally often run on
@@ -180,31 +88,6 @@ pub(super) fn fused(graph: &Graph, kernel: &lower::Kernel) -> Vec<String> {
         names.extend(absorbed(id));
     }
     names
-}
-
-/// What decides a kernel's price: its work, the bits of what it finds in device memory, its tiling.
-type Look = (Workload, Option<u64>, Schedule);
-
-/// What the performance model says of kernels, each kind priced once.
-struct Pricer<'a> {
-    soc: &'a Soc,
-    known: FxHashMap<Look, Option<(Prediction, Counts)>>,
-}
-
-impl<'a> Pricer<'a> {
-    fn new(soc: &'a Soc) -> Pricer<'a> {
-        Pricer { soc, known: FxHashMap::default() }
-    }
-
-    fn price(&mut self, kernel: &lower::Kernel, schedule: &Schedule) -> Option<(Prediction, Counts)> {
-        let key = (kernel.workload.clone(), kernel.missed.map(f64::to_bits), schedule.clone());
-        let price = || {
-            let model = sim::Model::new(&kernel.workload, self.soc).ok()?;
-            let model = kernel.missed.map_or(model.clone(), |bytes| model.with_missed(bytes));
-            Some((model.predict(schedule).ok()?, model.counts(schedule).ok()?))
-        };
-        *self.known.entry(key).or_insert_with(price)
-    }
 }
 
 /// The tensors of a graph, and who reads them.

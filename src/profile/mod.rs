@@ -1,6 +1,7 @@
 //! Profiles: what a run of the network looks like before and after tuning, as CANN's profiler lays it out.
 //!
-//! [`Run`] is the list of the network's kernels and launches, which `build` makes from what a tuning found.
+//! [`Timed`] has the time of every kernel from what a tuning found, and those that are alike as one; `build` makes
+//! [`Run`] from it, the list of the network's kernels and launches with all names and tensors.
 //! [`files()`] turns it into what [`Options`] ask for, one module for each kind: `op_summary` with the counters of
 //! `pmu`, `op_statistic`, `task_time`, `step_trace`, `memory` (`fusion_op`, `l2_cache`), `timeline` (the Chrome traces,
 //! through `trace`), `rules` (advice) and `info`. [`Folder`] puts them on disk, whole. What a run does not know is
@@ -24,13 +25,14 @@ mod table;
 mod task_time;
 #[cfg(test)]
 mod tests;
+mod timed;
 mod timeline;
 mod trace;
 
-pub use build::{Form, Moment, Scene};
 pub use files::{File, files};
 pub use folder::Folder;
 pub use options::{Level, Options};
 pub use pmu::Metrics;
 pub use points::check as check_points;
 pub use run::{Engine, Kernel, Model, Run, Task, Tensor};
+pub use timed::{Form, Kind, Moment, Scene, Timed};

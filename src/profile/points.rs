@@ -1,7 +1,8 @@
 //! The nodes that `fp_point` and `bp_point` name.
 
-use super::build::{Form, fused};
+use super::build::fused;
 use super::options::Options;
+use super::timed::Form;
 use crate::spelling;
 use crate::status::{Error, Result};
 

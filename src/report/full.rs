@@ -6,7 +6,7 @@ use super::figures::{improvement, microseconds};
 use super::gdat::{self, Gradients};
 use super::kernel::{Kernel, kernel};
 use super::sgat::{self, Subgraphs};
-use super::{Context, OmWriter, Tuned};
+use super::{Context, OmWriter, Runs, Tuned};
 use crate::sim::Roofs;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -40,6 +40,8 @@ struct Report<'a> {
     /// What no kernel exceeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     roofs: Option<Roofs>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'a Runs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
     soc: SocPart<'a>,
@@ -148,6 +150,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             .as_ref()
             .map(|[before, after]| Profiles { after: after.to_string_lossy(), before: before.to_string_lossy() }),
         roofs: context.soc.as_ref().map(Roofs::of),
+        runs: context.runs.as_ref(),
         seed: operators.map(|o| o.seed),
         soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),
         subgraphs: subgraphs.map(|s| Subgraphs::of(s, context.subgraph_bank.as_deref())),

@@ -14,6 +14,7 @@ mod html;
 mod kernel;
 mod operators;
 mod process;
+mod runs;
 mod sgat;
 mod summary;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use full::full_report;
 pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
 pub use process::ProcessFiles;
+pub use runs::Runs;
 pub use sgat::sgat_result;
 pub use tuned::Tuned;
 
@@ -63,6 +65,8 @@ pub struct Context {
     pub tuned_model: Option<TunedModel>,
     /// Where the profiles before and after lie, once they are written.
     pub profiles: Option<[PathBuf; 2]>,
+    /// What one run of the network launches before and after, once that is known.
+    pub runs: Option<Runs>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
     /// The results folder, where one was asked for.
@@ -120,6 +124,7 @@ impl Context {
             gear: None,
             tuned_model: None,
             profiles: None,
+            runs: None,
             options: BTreeMap::new(),
             folder: None,
         }

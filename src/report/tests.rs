@@ -3,6 +3,7 @@
 mod folder;
 mod gdat;
 mod page;
+mod runs;
 mod sgat;
 
 use super::*;

@@ -2,13 +2,16 @@
 
 use super::environment::Environment;
 use super::profiling::Profiling;
+use super::runs::runs;
 use super::settings::Settings;
 use super::state::{Flow, ProgressFn, Session};
 use super::tuned_model::{self, Compilation, Workspace};
 use crate::graph::Graph;
+use crate::lower::Lowered;
 use crate::output_file;
+use crate::profile::{Scene, Timed};
 use crate::report::{
-    Context, ProcessFiles, ResultFile, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
+    Context, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
 };
 use crate::status::{Error, Result};
 use crate::tune::gdat::recording::summary_text;
@@ -32,6 +35,8 @@ pub struct Live<'a> {
     workspace: Option<Workspace>,
     /// What subgraph tuning found, once operators are tuned.
     subgraphs: Option<SgatOutcome>,
+    /// The kernels of each variant before subgraph tuning; empty where that was not run.
+    earlier: Vec<Lowered>,
 }
 
 /// CANN's summary of the gradients of a graph.
@@ -49,7 +54,8 @@ impl<'a> Live<'a> {
         progress: Option<&'a mut ProgressFn>,
     ) -> Result<Live<'a>> {
         let file = ResultFile::create(&context, job, files)?;
-        Ok(Live { session, context, file, files, progress, failure: None, workspace: None, subgraphs: None })
+        let (failure, workspace, subgraphs, earlier) = (None, None, None, Vec::new());
+        Ok(Live { session, context, file, files, progress, failure, workspace, subgraphs, earlier })
     }
 
     /// Ends subgraph tuning and begins the result file of the next job.
@@ -84,18 +90,34 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Writes the profiles that are wanted, of which the reports then tell. `operators` is what operator tuning
-    /// found, where it was run. Without those that nobody asked for a warning says why.
-    pub fn write_profiles(
+    /// Notes how the variants ran before their subgraphs were tuned.
+    pub fn note_before(&mut self, earlier: Vec<Lowered>) {
+        self.earlier = earlier;
+    }
+
+    /// Has the reports tell how the variants ran before and run now, and writes the profiles that are wanted.
+    /// `operators` is what operator tuning found, where it was run.
+    pub fn tell_runs(
         &mut self,
-        profiling: Profiling,
-        settings: &Settings,
         variants: &[Variant],
         operators: Option<&OpatOutcome>,
+        settings: &Settings,
+        profiling: Option<Profiling>,
     ) -> Result<()> {
-        let soc = self.context.soc.as_ref().ok_or_else(|| Error::NotFound { what: "the SoC of a profile".into() })?;
+        let network = variants.first().map_or("", |first| first.graph.name.as_str());
+        let soc = self.context.soc.clone().ok_or_else(|| Error::NotFound { what: "the SoC of a run".into() })?;
+        let scene = Scene { network, soc: &soc, precision: settings.precision };
+        let earlier = std::mem::take(&mut self.earlier);
+        self.write_runs(&runs(variants, &earlier, operators, scene)?, profiling)
+    }
+
+    /// Has the reports tell of the runs before and after, and writes their profiles where they are wanted. Without
+    /// those that nobody asked for a warning says why.
+    pub fn write_runs(&mut self, runs: &[Timed<'_>; 2], profiling: Option<Profiling>) -> Result<()> {
+        self.context.runs = Some(Runs::of(runs));
+        let Some(profiling) = profiling else { return Ok(()) };
         let is_asked = profiling.is_asked;
-        match profiling.write(settings, variants, operators, soc) {
+        match profiling.write(runs) {
             Ok(profiles) => self.context.profiles = Some(profiles),
             Err(error) if is_asked => return Err(error),
             Err(error) => log::warn!("the results folder has no profiles of this tuning: {error}"),

@@ -17,6 +17,7 @@ mod material;
 pub mod options;
 mod process;
 mod profiling;
+mod runs;
 pub mod searches;
 mod settings;
 pub mod shapes;

@@ -2,12 +2,8 @@
 
 use super::environment::Environment;
 use super::settings::Settings;
-use crate::backend::simulator::Simulator;
-use crate::lower::Lowered;
-use crate::profile::{self, Folder, Form, Moment, Options, Run, Scene};
-use crate::soc::Soc;
+use crate::profile::{self, Folder, Form, Options, Timed};
 use crate::status::{Error, Result};
-use crate::tune::{OpatOutcome, Variant};
 use std::path::PathBuf;
 
 /// Profiles of one tuning, which has not ended yet: their places are taken.
@@ -18,8 +14,6 @@ pub struct Profiling {
     /// Goes first, as it came last: the other one may have made the directory around both.
     after: Folder,
     before: Folder,
-    /// The kernels of each variant before subgraph tuning; empty where that was not run.
-    earlier: Vec<Lowered>,
 }
 
 /// The profiles that a tuning writes.
@@ -65,41 +59,27 @@ impl Profiling {
     ///
     /// Fails with [`Error::Directory`] for a place that cannot be written, and with [`Error::Option`] for a node to
     /// cut at that runs no kernel.
-    pub fn reserve(settings: &Settings, variants: &[Variant]) -> Result<Option<Profiling>> {
+    pub fn reserve(settings: &Settings, forms: &[Form<'_>]) -> Result<Option<Profiling>> {
         let Some(Wanted { options, is_asked }) = settings.profiling.clone() else { return Ok(None) };
         if !options.of_devices.is_empty() {
             let keys = options.of_devices.join(", ");
             log::info!("profiling_options: {keys}: only a device has what they ask for; no file tells of it");
         }
-        profile::check_points(&options, &forms(variants, &[]))?;
+        profile::check_points(&options, forms)?;
         let root = options.output.clone().unwrap_or_else(|| settings.work_path.join("profiling"));
         let before = Folder::reserve(&root.join("before_tuning"))?;
         let after = Folder::reserve(&root.join("after_tuning"))?;
-        Ok(Some(Profiling { options, is_asked, after, before, earlier: Vec::new() }))
+        Ok(Some(Profiling { options, is_asked, after, before }))
     }
 
-    /// Notes how the variants ran before their subgraphs were tuned.
-    pub fn note_before(&mut self, before: Vec<Lowered>) {
-        self.earlier = before;
-    }
-
-    /// Writes both profiles of a tuning that has come to its end; `operators` is what operator tuning found, where it
-    /// was run. Answers where they lie.
+    /// Writes both profiles of a tuning that has come to its end: of the network before it, and after. Answers where
+    /// they lie.
     ///
     /// Fails with [`Error::File`] or [`Error::Directory`]; then there is none.
-    pub fn write(
-        self,
-        settings: &Settings,
-        variants: &[Variant],
-        operators: Option<&OpatOutcome>,
-        soc: &Soc,
-    ) -> Result<[PathBuf; 2]> {
-        let network = variants.first().map_or("", |first| first.graph.name.as_str());
-        let scene = Scene { network, soc, precision: settings.precision };
-        let runs = self.runs(variants, operators, scene)?;
+    pub fn write(self, runs: &[Timed<'_>; 2]) -> Result<[PathBuf; 2]> {
         let moment = jiff::Zoned::now();
         let stamp = moment.strftime("%Y%m%d%H%M%S").to_string();
-        let [before, after] = runs.map(|run| profile::files(&run, &self.options, &stamp));
+        let [before, after] = runs.each_ref().map(|run| profile::files(&run.run(), &self.options, &stamp));
         let (before, after) = (before?, after?);
         let after = self.after.publish(&after, &moment)?;
         match self.before.publish(&before, &moment) {
@@ -111,27 +91,6 @@ impl Profiling {
             }
         }
     }
-
-    /// The network before and after. Where a device measured the operators, only they have its times: before is then
-    /// what subgraph tuning left, as in the report.
-    fn runs(&self, variants: &[Variant], operators: Option<&OpatOutcome>, scene: Scene<'_>) -> Result<[Run; 2]> {
-        let (now, earlier) = (forms(variants, &[]), forms(variants, &self.earlier));
-        let Some(outcome) = operators else {
-            return Ok([Run::of_subgraphs(&earlier, None, scene)?, Run::of_subgraphs(&now, None, scene)?]);
-        };
-        let of = |moment| Run::of_operators(&now, outcome, moment, scene);
-        if self.earlier.is_empty() || outcome.backend.name != Simulator::NAME {
-            return Ok([of(Moment::Before), of(Moment::After)]);
-        }
-        Ok([Run::of_subgraphs(&earlier, Some(outcome), scene)?, of(Moment::After)])
-    }
-}
-
-/// The variants with these kernels, where there are any, else with their own.
-fn forms<'a>(variants: &'a [Variant], kernels: &'a [Lowered]) -> Vec<Form<'a>> {
-    let mut forms: Vec<Form<'a>> = variants.iter().map(Form::from).collect();
-    forms.iter_mut().zip(kernels).for_each(|(form, lowered)| form.lowered = lowered);
-    forms
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 impl Session {
     /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
-    /// graph says what became of each node. A profile hears how they ran before. The outcome may be unfinished,
+    /// graph says what became of each node. The reports hear how they ran before. The outcome may be unfinished,
     /// after a cancel; the state is to be removed when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
         &self,
@@ -25,7 +25,7 @@ impl Session {
         paths: &BankPaths,
         live: &mut Live<'_>,
     ) -> Result<(SgatOutcome, State)> {
-        let Work { settings, backend, variants, profiling, .. } = work;
+        let Work { settings, backend, variants, .. } = work;
         let soc = backend.soc();
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
         let mut bank = SubgraphBank::open(paths, soc);
@@ -53,9 +53,7 @@ impl Session {
             for (variant, lowered) in variants.iter_mut().zip(found.lowered) {
                 variant.lowered = lowered;
             }
-            if let Some(profiling) = profiling {
-                profiling.note_before(found.before);
-            }
+            live.note_before(found.before);
         }
         Ok((found.outcome, state))
     }

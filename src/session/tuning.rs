@@ -6,6 +6,7 @@ use super::logging;
 use super::material::{Material, workloads};
 use super::options::{OptionMap, gather};
 use super::profiling::Profiling;
+use super::runs::forms;
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::tuned_graph::{self, TunedGraph};
@@ -112,7 +113,7 @@ impl Session {
         }
         let soc = backend.soc();
         let Material { variants, stated, dynamic } = Material::of(&graph, &inputs, &settings, soc)?;
-        let profiling = Profiling::reserve(&settings, &variants)?;
+        let profiling = Profiling::reserve(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;
             OperatorBank::open(paths.clone(), soc).check_writable(workloads(&variants))?;
@@ -137,8 +138,8 @@ impl Session {
     /// Leaves behind what subgraph tuning found, where no other job follows.
     fn conclude_subgraphs(&self, work: Work, outcome: &SgatOutcome, live: &mut Live<'_>) -> Result<()> {
         let Work { settings, variants, tuned, profiling, .. } = work;
-        let profiling = profiling.filter(|_| outcome.finished);
-        let profiled = profiling.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, None));
+        // One that was interrupted knows no run that compares with the one before.
+        let profiled = if outcome.finished { live.tell_runs(&variants, None, &settings, profiling) } else { Ok(()) };
         let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
         let publish = |live: &mut Live<'_>| live.finish_subgraphs(outcome);
         self.conclude((tuned.with(&variants), profiled), ended, &settings, live, publish)
@@ -168,8 +169,7 @@ impl Session {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }
         let ended = outcome.ended();
-        let profiling = profiling.filter(|_| ended.is_ok());
-        let profiled = profiling.map_or(Ok(()), |p| live.write_profiles(p, &settings, &variants, Some(&outcome)));
+        let profiled = live.tell_runs(&variants, Some(&outcome), &settings, profiling.filter(|_| ended.is_ok()));
         self.conclude((tuned.with(&variants), profiled), ended, &settings, live, |live| live.finish_operators(&outcome))
     }
 

@@ -55,7 +55,7 @@ pub struct Pipes {
 }
 
 /// The resource that a kernel waits for most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Cube unit.

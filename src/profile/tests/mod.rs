@@ -4,7 +4,7 @@ mod runs;
 mod tables;
 mod traces;
 
-use super::{Form, Moment, Run, Scene};
+use super::{Form, Moment, Run, Scene, Timed};
 use crate::backend::simulator::Simulator;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, OperatorBank};
@@ -103,7 +103,7 @@ pub(super) fn fused(batch: i64) -> Run {
     let mut variants = [variant(batch, &soc)];
     let found = subgraphs(&variants, &soc, directory.path());
     variants.iter_mut().zip(found.lowered).for_each(|(variant, lowered)| variant.lowered = lowered);
-    Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap()
+    Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run()
 }
 
 /// The network's operators before and after, on the 910B2.
@@ -112,5 +112,6 @@ pub(super) fn sample() -> [Run; 2] {
     let directory = tempfile::tempdir().unwrap();
     let variants = [variant(512, &soc)];
     let outcome = operators(&variants, &soc, directory.path());
-    [Moment::Before, Moment::After].map(|moment| Run::of_operators(&forms(&variants), &outcome, moment, scene(&soc)))
+    [Moment::Before, Moment::After]
+        .map(|moment| Timed::of_operators(forms(&variants), &outcome, moment, scene(&soc)).run())
 }

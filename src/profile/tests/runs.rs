@@ -21,14 +21,14 @@ fn durations_sum_up_to_the_times_of_the_reports() {
         let forms_before: Vec<Form<'_>> =
             plain.iter().zip(&before).map(|(variant, lowered)| Form { lowered, ..Form::from(variant) }).collect();
         let scene = scene(&soc);
-        let first = Run::of_subgraphs(&forms_before, None, scene).unwrap();
+        let first = Timed::of_subgraphs(forms_before, None, scene).unwrap().run();
         assert!(is_near(first.total_us(), subgraphs.before_us()), "{} {}", first.total_us(), subgraphs.before_us());
-        let fused = Run::of_subgraphs(&forms(&variants), None, scene).unwrap();
+        let fused = Timed::of_subgraphs(forms(&variants), None, scene).unwrap().run();
         assert!(is_near(fused.total_us(), subgraphs.after_us()), "{} {}", fused.total_us(), subgraphs.after_us());
         let operators = operators(&variants, &soc, directory.path());
-        let last = Run::of_operators(&forms(&variants), &operators, Moment::After, scene);
+        let last = Timed::of_operators(forms(&variants), &operators, Moment::After, scene).run();
         assert!(is_near(last.total_us(), operators.after_us()), "{} {}", last.total_us(), operators.after_us());
-        let between = Run::of_operators(&forms(&variants), &operators, Moment::Before, scene);
+        let between = Timed::of_operators(forms(&variants), &operators, Moment::Before, scene).run();
         assert!(is_near(between.total_us(), operators.before_us()));
     }
 }
@@ -41,7 +41,7 @@ fn tasks_follow_each_other_and_each_launch_is_one() {
     for kernel in &mut variants[0].lowered.kernels[1..4] {
         (kernel.launches, kernel.missed) = (4, Some(1024.0));
     }
-    let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+    let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
     let order: Vec<usize> = run.tasks.iter().map(|task| task.kernel).collect();
     assert_eq!(order, [0, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 4, 5, 6]);
     for pair in run.tasks.windows(2) {

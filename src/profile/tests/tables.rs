@@ -82,7 +82,7 @@ fn every_group_of_counters_has_a_value_for_each_column_on_every_kind_of_part() {
     for name in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
         let soc = soc(name);
         let variants = [variant(512, &soc)];
-        let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+        let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
         for (_, metrics) in Metrics::NAMES {
             let rows = rows(&written(&run, *metrics), "op_summary");
             let columns = metrics.columns(soc.arch);
@@ -200,7 +200,7 @@ fn l2_serves_a_share_of_each_operators_data() {
     let soc = soc("Ascend910B2");
     let rates = |batch: i64| -> Vec<f64> {
         let variants = [variant(batch, &soc)];
-        let run = Run::of_subgraphs(&forms(&variants), None, scene(&soc)).unwrap();
+        let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
         let rows = rows(&written(&run, Metrics::PipeUtilization), "l2_cache");
         assert!(rows.iter().all(|row| row["Victim Rate"] == UNKNOWN));
         rows.iter().map(|row| number(row, "Hit Rate")).collect()

@@ -28,6 +28,7 @@ pub struct Report {
     pub options: BTreeMap<Name, Line>,
     pub profiles: Option<Profiles>,
     pub roofs: Option<Roofs>,
+    pub runs: Option<Runs>,
     pub seed: Option<u64>,
     pub soc: Soc,
     pub subgraphs: Option<Subgraphs>,
@@ -131,8 +132,6 @@ pub struct Kernel {
     pub after_us: f64,
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
-    pub bound: Option<Name>,
-    pub bound_before: Option<Name>,
     pub count: u64,
     pub failed_trials: u64,
     #[serde(default)]
@@ -143,13 +142,33 @@ pub struct Kernel {
     pub status: Name,
     pub stop: Option<Name>,
     pub trials: u64,
-    pub work: Option<Work>,
     pub workload: Line,
 }
 
 #[derive(Debug, Deserialize)]
 pub struct Node {
     pub name: Name,
+}
+
+/// What one run of the network launches.
+#[derive(Debug, Deserialize)]
+pub struct Runs {
+    pub after: Vec<Launched>,
+    pub before: Vec<Launched>,
+}
+
+/// Kernels that are alike.
+#[derive(Debug, Deserialize)]
+pub struct Launched {
+    pub bound: Option<Name>,
+    pub count: u64,
+    pub name: Option<Name>,
+    pub op_type: Option<Name>,
+    pub task_type: Name,
+    #[serde(deserialize_with = "measure")]
+    pub us: f64,
+    pub work: Option<Work>,
+    pub workload: Option<Line>,
 }
 
 /// Of one launch.
@@ -270,6 +289,21 @@ impl Kernel {
     /// Times of all launches before and after.
     pub fn total_us(&self) -> [f64; 2] {
         [self.before_us, self.after_us].map(|us| us * self.count as f64)
+    }
+}
+
+impl Runs {
+    /// Before and after.
+    pub fn moments(&self) -> [&[Launched]; 2] {
+        [&self.before, &self.after]
+    }
+}
+
+impl Launched {
+    /// Name of the first node, and how many launches there are besides.
+    pub fn label(&self, most: usize) -> String {
+        let name = self.name.as_ref().map(|name| name.short(most)).unwrap_or_default();
+        if self.count > 1 { format!("{name} ×{}", self.count) } else { name }
     }
 }
 

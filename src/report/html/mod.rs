@@ -55,9 +55,10 @@ pub fn page(report: &str, path: &Path) -> Result<String> {
 }
 
 fn document(report: &Report) -> Markup {
-    // A tuning of gradients looks at no operator.
-    let of_job: &[_] = match report.gradients {
-        Some(_) => &[("gradients", "Gradients")],
+    // A tuning of gradients looks at no operator; of a recording not even the kernels are known.
+    let of_job: &[_] = match &report.gradients {
+        Some(_) if report.runs.is_none() => &[("gradients", "Gradients")],
+        Some(_) => &[("gradients", "Gradients"), ("time", "Time"), ("roofline", "Roofline")],
         None => &[
             ("operators", "Operators"),
             ("time", "Time"),
@@ -84,6 +85,10 @@ fn document(report: &Report) -> Markup {
                 main {
                     @if let Some(gradients) = &report.gradients {
                         (gradients::gradients(gradients))
+                        @if report.runs.is_some() {
+                            (shares::shares(report))
+                            (roofline::roofline(report))
+                        }
                     } @else {
                         (operators::operators(report))
                         (shares::shares(report))

@@ -1,76 +1,101 @@
 //! What the kernels reach of what the SoC gives: operations a second against operations for each byte.
 
 use super::axes::{Log, place};
-use super::data::{Kernel, Report, Roofs, Work};
+use super::data::{Launched, Report, Roofs, Runs, Work};
 use super::text::{digits, power};
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 
-/// Points drawn at the most; beyond it, those of the longest kernels.
+/// Points of a moment drawn at the most; beyond it, those of the longest kernels.
 const MOST: usize = 4000;
 /// Size of the chart, and the room around its plot: left, top, right, bottom.
 const SIZE: [f64; 2] = [1000.0, 560.0];
 const ROOM: [f64; 4] = [62.0, 16.0, 20.0, 46.0];
 
-/// A kernel that computes.
+/// Kernels that compute, all alike, before tuning or after.
 struct Point<'a> {
-    kernel: &'a Kernel,
+    launched: &'a Launched,
     class: &'static str,
     /// Operations for each byte.
     intensity: f64,
-    /// Operations in a microsecond before and after.
-    rates: [f64; 2],
+    /// Operations in a microsecond.
+    rate: f64,
+}
+
+/// The points before and after; where the same kernel runs at both moments, its places in the two.
+struct Points<'a> {
+    moments: [Vec<Point<'a>>; 2],
+    pairs: Vec<[usize; 2]>,
 }
 
 /// The section.
 pub fn roofline(report: &Report) -> Markup {
-    let mut points: Vec<Point<'_>> = report.kernels.iter().filter_map(point).collect();
-    let others = report.kernels.len() - points.len();
-    points.sort_by(|a, b| b.kernel.total_us()[0].total_cmp(&a.kernel.total_us()[0]));
-    points.truncate(MOST);
+    let points = report.runs.as_ref().map(Points::of);
     html! {
         section #roofline {
             h2 { "Roofline" }
-            @match &report.roofs {
-                Some(roofs) if !points.is_empty() => {
+            @match (&report.roofs, &report.runs, &points) {
+                (Some(roofs), Some(runs), Some(points)) if points.all().next().is_some() => {
                     p {
                         "Each kernel by the operations that it does for each byte that it reads or writes, and by the rate that it reaches: "
-                        "a ring before tuning, a disc after. The slopes are what device memory and L2 deliver, the levels what the units compute."
+                        "a ring before tuning, a disc after, with a line between them where the same kernel runs before and after. "
+                        "The slopes are what device memory and L2 deliver, the levels what the units compute."
                     }
                     p .legend {
                         span .key.cube { "cube kernels" } " " span .key.vector { "vector kernels" }
                     }
-                    div .scroll { (chart(roofs, &points)) }
-                    (table(roofs, &points))
-                    @if others > 0 { p .note { (others) " operators only move data, exchange it, or were not measured, and have no place here." } }
+                    div .scroll { (chart(roofs, points)) }
+                    (table(roofs, points))
+                    @let others = runs.after.len() - points.moments[1].len();
+                    @if others > 0 { p .note { (others) " kinds of kernels only move data, exchange it, were not measured or are very short, and have no place here." } }
                 }
-                _ => p .none { "No kernel was priced one by one; operators were not tuned in this run, or none of them computes." },
+                _ => p .none { "No kernel that computes was priced one by one." },
             }
         }
     }
 }
 
-fn point(kernel: &Kernel) -> Option<Point<'_>> {
-    let Work { bytes, cube_operations, vector_operations } = kernel.work?;
-    let (class, operations) =
-        if cube_operations > 0.0 { ("cube", cube_operations) } else { ("vector", vector_operations) };
-    let intensity = operations / bytes;
-    let rates = [kernel.before_us, kernel.after_us].map(|us| operations / us);
-    let is_value = |x: f64| x.is_finite() && x > 0.0;
-    (is_value(intensity) && rates.into_iter().all(is_value)).then_some(Point { kernel, class, intensity, rates })
+impl<'a> Points<'a> {
+    fn of(runs: &'a Runs) -> Points<'a> {
+        let moments = runs.moments().map(|run| {
+            let mut points: Vec<Point<'a>> = run.iter().filter_map(point).collect();
+            points.sort_by(|a, b| b.launched.us.total_cmp(&a.launched.us));
+            points.truncate(MOST);
+            points
+        });
+        let same = |point: &Point<'a>| (point.launched.name.as_ref(), point.launched.workload.as_ref());
+        let before: BTreeMap<_, usize> = moments[0].iter().enumerate().map(|(at, point)| (same(point), at)).collect();
+        let pair = |(at, point)| Some([*before.get(&same(point))?, at]);
+        let pairs = moments[1].iter().enumerate().filter_map(pair).collect();
+        Points { moments, pairs }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Point<'a>> {
+        self.moments.iter().flatten()
+    }
 }
 
-fn chart(roofs: &Roofs, points: &[Point<'_>]) -> Markup {
+fn point(launched: &Launched) -> Option<Point<'_>> {
+    let Work { bytes, cube_operations, vector_operations } = launched.work?;
+    let (class, operations) =
+        if cube_operations > 0.0 { ("cube", cube_operations) } else { ("vector", vector_operations) };
+    let (intensity, rate) = (operations / bytes, operations * launched.count as f64 / launched.us);
+    let is_value = |x: f64| x.is_finite() && x > 0.0;
+    (is_value(intensity) && is_value(rate)).then_some(Point { launched, class, intensity, rate })
+}
+
+fn chart(roofs: &Roofs, points: &Points<'_>) -> Markup {
     let [left, top, right, bottom] = ROOM;
     let [width, height] = SIZE;
     // Where the slope of device memory meets the cube's level belongs on the chart.
     let knee = roofs.cube_16_bit / roofs.memory;
-    let x = Log::over(points.iter().map(|p| p.intensity).chain([knee, 1.0]), left, width - right);
-    let rates = points.iter().flat_map(|p| p.rates).chain([roofs.cube_16_bit, roofs.vector_16_bit]);
+    let x = Log::over(points.all().map(|p| p.intensity).chain([knee, 1.0]), left, width - right);
+    let rates = points.all().map(|p| p.rate).chain([roofs.cube_16_bit, roofs.vector_16_bit]);
     let y = Log::over(rates, height - bottom, top);
-    let exceeds = points.iter().any(|p| p.class == "cube" && p.rates[1] > roofs.cube_16_bit);
+    let exceeds = points.all().any(|p| p.class == "cube" && p.rate > roofs.cube_16_bit);
     html! {
         svg .wide viewBox={ "0 0 " (width) " " (height) } role="img" aria-labelledby="roofline-title" {
-            title #roofline-title { "Roofline of " (points.len()) " kernels before and after tuning; the table below has the numbers" }
+            title #roofline-title { "Roofline of " (points.moments[0].len()) " kinds of kernels before tuning and " (points.moments[1].len()) " after; the table below has the numbers" }
             @for tick in x.ticks() {
                 @let at = place(x.at(10_f64.powi(tick)));
                 line .grid x1=(at) x2=(at) y1=(top) y2=(height - bottom) {}
@@ -89,21 +114,28 @@ fn chart(roofs: &Roofs, points: &[Point<'_>]) -> Markup {
             (level(&x, &y, roofs.cube_16_bit, roofs.l2, "cube, 16 bits"))
             @if exceeds { (level(&x, &y, roofs.cube_8_bit, roofs.l2, "cube, 8 bits")) }
             (level(&x, &y, roofs.vector_16_bit, roofs.l2, "vector, 16 bits"))
+            @for [before, after] in &points.pairs { (way(&points.moments[0][*before], &points.moments[1][*after], &x, &y)) }
             // The longest last, so that they lie on top.
-            @for point in points.iter().rev() { (mark(point, &x, &y)) }
+            @for point in points.moments[0].iter().rev() { (mark(point, ("ring", "3.2"), &x, &y)) }
+            @for point in points.moments[1].iter().rev() { (mark(point, ("disc", "3.6"), &x, &y)) }
         }
     }
 }
 
-fn mark(point: &Point<'_>, x: &Log, y: &Log) -> Markup {
-    let at = place(x.at(point.intensity));
-    let [before, after] = point.rates.map(|rate| place(y.at(rate)));
+/// The way of a kernel from before to after.
+fn way(before: &Point<'_>, after: &Point<'_>, x: &Log, y: &Log) -> Markup {
+    let at = |point: &Point<'_>| [x.at(point.intensity), y.at(point.rate)].map(place);
+    let ([x1, y1], [x2, y2]) = (at(before), at(after));
+    html! { g class=(after.class) { line .way x1=(x1) x2=(x2) y1=(y1) y2=(y2) {} } }
+}
+
+fn mark(point: &Point<'_>, (shape, radius): (&str, &str), x: &Log, y: &Log) -> Markup {
+    let (launched, moment) = (point.launched, if shape == "ring" { "before" } else { "after" });
+    let op_type = launched.op_type.as_ref().map(|name| name.short(24)).unwrap_or_default();
     html! {
         g class=(point.class) {
-            title { (point.kernel.label(60)) ", " (point.kernel.op_type.short(24)) ": " (rate(point.rates[0])) " → " (rate(point.rates[1])) }
-            line .way x1=(at) x2=(at) y1=(before) y2=(after) {}
-            circle .ring cx=(at) cy=(before) r="3.2" {}
-            circle .disc cx=(at) cy=(after) r="3.6" {}
+            title { (launched.label(60)) ", " (op_type) ", " (moment) ": " (rate(point.rate)) }
+            circle class=(shape) cx=(place(x.at(point.intensity))) cy=(place(y.at(point.rate))) r=(radius) {}
         }
     }
 }
@@ -140,12 +172,7 @@ fn rate(per_us: f64) -> String {
     if per_us >= 1e6 { format!("{} T/s", digits(per_us / 1e6)) } else { format!("{} G/s", digits(per_us / 1e3)) }
 }
 
-fn table(roofs: &Roofs, points: &[Point<'_>]) -> Markup {
-    let peak = |point: &Point<'_>| {
-        let unit = if point.class == "cube" { roofs.cube_16_bit } else { roofs.vector_16_bit };
-        unit.min(point.intensity * roofs.l2)
-    };
-    let share = |point: &Point<'_>, at: usize| format!("{:.0} %", point.rates[at] / peak(point) * 100.0);
+fn table(roofs: &Roofs, points: &Points<'_>) -> Markup {
     html! {
         details {
             summary { "The longest kernels in numbers" }
@@ -153,26 +180,32 @@ fn table(roofs: &Roofs, points: &[Point<'_>]) -> Markup {
                 table {
                     thead {
                         tr {
-                            th { "operator" } th { "unit" } th .number { "operations a byte" } th .number { "before" } th .number { "of the roof" }
-                            th .number { "after" } th .number { "of the roof" }
+                            th { "kernel" } th { "run" } th { "unit" } th .number { "operations a byte" } th .number { "rate" } th .number { "of the roof" }
                         }
                     }
                     tbody {
-                        @for point in points.iter().take(24) {
-                            tr {
-                                th scope="row" { (point.kernel.label(44)) }
-                                td { (point.class) }
-                                td .number { (digits(point.intensity)) }
-                                td .number { (rate(point.rates[0])) }
-                                td .number { (share(point, 0)) }
-                                td .number { (rate(point.rates[1])) }
-                                td .number { (share(point, 1)) }
-                            }
+                        @for (moment, points) in ["before", "after"].into_iter().zip(&points.moments) {
+                            @for point in points.iter().take(24) { (row(roofs, moment, point)) }
                         }
                     }
                 }
             }
             p .note { "The roof is the unit's level for 16 bits, or what L2 delivers for so many operations a byte, whichever is lower." }
+        }
+    }
+}
+
+fn row(roofs: &Roofs, moment: &str, point: &Point<'_>) -> Markup {
+    let unit = if point.class == "cube" { roofs.cube_16_bit } else { roofs.vector_16_bit };
+    let roof = unit.min(point.intensity * roofs.l2);
+    html! {
+        tr {
+            th scope="row" { (point.launched.label(44)) }
+            td { (moment) }
+            td { (point.class) }
+            td .number { (digits(point.intensity)) }
+            td .number { (rate(point.rate)) }
+            td .number { (format!("{:.0} %", point.rate / roof * 100.0)) }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Where the time goes: by operator type, and by what the kernels wait for.
 
 use super::bars::{Row, table, top};
-use super::data::{Kernel, Report};
+use super::data::{Launched, Report, Runs};
 use super::text::{Name, percent, time};
+use crate::backend::simulator::Simulator;
+use crate::profile::Engine;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -10,63 +12,82 @@ use std::collections::BTreeMap;
 const TOP: usize = 12;
 
 /// What a kernel may wait for: the classes of the page, each with the model's bounds that it stands for.
-const BOUNDS: [(&str, &str, &[&str]); 6] = [
+const BOUNDS: [(&str, &str, &[&str]); 7] = [
     ("cube", "Cube unit", &["cube"]),
     ("vector", "Vector unit", &["vector"]),
     ("move", "Transfers inside the cores (MTE, fixpipe)", &["mte1", "mte2", "mte3", "fixpipe"]),
     ("memory", "L2 and device memory", &["memory"]),
+    ("exchange", "Links to other devices", &[]),
     ("latency", "Start and fill of the kernel", &["latency"]),
     ("unknown", "Not known", &[]),
 ];
+/// CANN's name of what runs an exchange.
+const COMMUNICATION: &str = Engine::Communication.task_type();
 
 /// The section.
 pub fn shares(report: &Report) -> Markup {
     html! {
         section #time {
             h2 { "Where the time goes" }
-            @if report.kernels.is_empty() {
-                p .none { "Operators were not tuned in this run, so their times are not known one by one; " code { "--job_type=1,2" } " tunes both." }
-            } @else {
-                h3 { "By type of operator" }
-                (table(["type", "launches"], &top(by_type(&report.kernels), TOP, "types")))
-                h3 { "By what bounds the kernel" }
-                p { "What each kernel waits for most, by the performance model, weighed by the kernel's time." }
-                (by_bound(&report.kernels))
-                @if report.subgraphs.is_some() {
-                    p .note { "Before: the kernels that subgraph tuning left, with the tilings that they had." }
+            @match &report.runs {
+                Some(runs) if runs.moments().iter().any(|run| !run.is_empty()) => {
+                    h3 { "By type of operator" }
+                    (table(["type", "launches"], &top(by_type(runs), TOP, "types")))
+                    h3 { "By what bounds the kernel" }
+                    p { "What each kernel waits for most, by the performance model, weighed by the kernel's time." }
+                    (by_bound(runs))
+                    @if let Some(note) = note(report) { p .note { (note) } }
                 }
+                _ => p .none { "The times of the kernels are not known one by one." },
             }
         }
     }
 }
 
-fn by_type(kernels: &[Kernel]) -> Vec<Row> {
-    let mut types: BTreeMap<&Name, (u64, [f64; 2])> = BTreeMap::new();
-    for kernel in kernels {
-        let (count, sum) = types.entry(&kernel.op_type).or_default();
-        *count = count.saturating_add(kernel.count);
-        sum.iter_mut().zip(kernel.total_us()).for_each(|(sum, us)| *sum += us);
+/// What the runs hold, where one may think otherwise.
+fn note(report: &Report) -> Option<&'static str> {
+    if report.gradients.is_some() {
+        return Some("Exchanges run beside the backward pass: together, all this takes longer than the step.");
     }
-    let row = |(name, (count, us)): (&Name, (u64, [f64; 2]))| Row {
-        label: name.short(32),
-        title: name.to_string(),
-        note: count.to_string(),
+    let whole = report.finished && report.backend.name.as_str() == Simulator::NAME;
+    let both = report.subgraphs.is_some() && !report.kernels.is_empty();
+    (both && !whole).then_some("Before: the kernels that subgraph tuning left, with the tilings that they had.")
+}
+
+fn by_type(runs: &Runs) -> Vec<Row> {
+    let mut types: BTreeMap<Option<&Name>, ([u64; 2], [f64; 2])> = BTreeMap::new();
+    for (at, run) in runs.moments().into_iter().enumerate() {
+        for launched in run {
+            let (count, us) = types.entry(launched.op_type.as_ref()).or_default();
+            count[at] = count[at].saturating_add(launched.count);
+            us[at] += launched.us;
+        }
+    }
+    let row = |(name, (count, us)): (Option<&Name>, ([u64; 2], [f64; 2]))| Row {
+        label: name.map_or_else(|| "many short kernels".to_owned(), |name| name.short(32)),
+        title: name.map_or_else(String::new, Name::to_string),
+        note: if count[0] == count[1] { count[0].to_string() } else { format!("{} → {}", count[0], count[1]) },
         us,
     };
     types.into_iter().map(row).collect()
 }
 
-fn class(bound: Option<&Name>) -> usize {
-    let named = |bound: &Name| BOUNDS.iter().position(|(_, _, names)| names.contains(&bound.as_str()));
-    bound.and_then(named).unwrap_or(BOUNDS.len() - 1)
+fn class(launched: &Launched) -> usize {
+    let named = |name: &str| BOUNDS.iter().position(|(class, _, names)| *class == name || names.contains(&name));
+    let bound = match &launched.bound {
+        _ if launched.task_type.as_str() == COMMUNICATION => "exchange",
+        Some(bound) => bound.as_str(),
+        None => "unknown",
+    };
+    named(bound).unwrap_or(BOUNDS.len() - 1)
 }
 
-fn by_bound(kernels: &[Kernel]) -> Markup {
+fn by_bound(runs: &Runs) -> Markup {
     let mut us = [[0.0; 2]; BOUNDS.len()];
-    for kernel in kernels {
-        let [before, after] = kernel.total_us();
-        us[class(kernel.bound_before.as_ref())][0] += before;
-        us[class(kernel.bound.as_ref())][1] += after;
+    for (at, run) in runs.moments().into_iter().enumerate() {
+        for launched in run {
+            us[class(launched)][at] += launched.us;
+        }
     }
     let whole = us.iter().fold([0.0; 2], |sum, us| [sum[0] + us[0], sum[1] + us[1]]);
     let longest = whole[0].max(whole[1]);

@@ -21,7 +21,13 @@ fn page_with(name: &str) -> String {
         subgraph.places.iter_mut().for_each(|place| place.first = name.to_owned());
         subgraph.after.groups[0].scopes = vec![subgraph.names.clone()];
     }
-    let context = Context { options: [(name.to_owned(), name.to_owned())].into(), ..context(Path::new(name)) };
+    let mut runs = runs::of_sizes([4096, 8192].into_iter());
+    for launched in runs.before.iter_mut().chain(&mut runs.after) {
+        let name = || Some(name.to_owned());
+        (launched.name, launched.op_type, launched.workload) = (name(), name(), name());
+    }
+    let options = [(name.to_owned(), name.to_owned())].into();
+    let context = Context { options, runs: Some(runs), ..context(Path::new(name)) };
     page_of(&full_report(Tuned::Operators(Some(&subgraphs), &operators), &context).unwrap())
 }
 
@@ -78,7 +84,8 @@ fn a_network_of_thousands_of_operators_and_names_of_a_megabyte_stay_a_page() {
 
 #[test]
 fn numbers_that_no_tuning_gives_are_shown_as_well_as_they_can_be() {
-    let text = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
+    let context = Context { runs: Some(runs::of_sizes([4096].into_iter())), ..context(Path::new(".")) };
+    let text = full_report(Tuned::Operators(None, &outcome(true)), &context).unwrap();
     for number in ["0", "-5", "1e308", "1e-308", "-0.0"] {
         let mut report: Value = serde_json::from_str(&text).unwrap();
         let number: Value = serde_json::from_str(number).unwrap();
@@ -87,7 +94,10 @@ fn numbers_that_no_tuning_gives_are_shown_as_well_as_they_can_be() {
                 kernel[field] = number.clone();
             }
             kernel["improvements"] = json!([[number, number], [3, 1.0]]);
-            kernel["work"] = json!({"bytes": number, "cube_operations": number, "vector_operations": number});
+        }
+        for launched in report["runs"]["after"].as_array_mut().unwrap() {
+            launched["us"] = number.clone();
+            launched["work"] = json!({"bytes": number, "cube_operations": number, "vector_operations": number});
         }
         report["before_us"] = number;
         let page = page_of(&report.to_string());

@@ -1,0 +1,41 @@
+//! How the network of a tuning call ran before it and runs now, kernel by kernel: what its profiles and its report are
+//! made from.
+
+use crate::backend::simulator::Simulator;
+use crate::lower::Lowered;
+use crate::profile::{Form, Moment, Scene, Timed};
+use crate::status::Result;
+use crate::tune::{OpatOutcome, Variant};
+
+/// The variants before subgraph and operator tuning, and after. `earlier` are the kernels of each variant before
+/// subgraph tuning, none where it was not run; `operators` is what operator tuning found, where it was.
+///
+/// Where a device measured the operators, only they have its times, and where operator tuning was ended early, only
+/// those that it came to are known: before is then what subgraph tuning left.
+///
+/// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
+pub fn runs<'a>(
+    variants: &'a [Variant],
+    earlier: &'a [Lowered],
+    operators: Option<&OpatOutcome>,
+    scene: Scene<'a>,
+) -> Result<[Timed<'a>; 2]> {
+    let (now, then) = (forms(variants, &[]), forms(variants, earlier));
+    let Some(outcome) = operators else {
+        return Ok([Timed::of_subgraphs(then, None, scene)?, Timed::of_subgraphs(now, None, scene)?]);
+    };
+    let is_whole = outcome.finished && outcome.backend.name == Simulator::NAME;
+    let before = if !earlier.is_empty() && is_whole {
+        Timed::of_subgraphs(then, Some(outcome), scene)?
+    } else {
+        Timed::of_operators(now.clone(), outcome, Moment::Before, scene)
+    };
+    Ok([before, Timed::of_operators(now, outcome, Moment::After, scene)])
+}
+
+/// The variants with these kernels, where there are any, else with their own.
+pub fn forms<'a>(variants: &'a [Variant], kernels: &'a [Lowered]) -> Vec<Form<'a>> {
+    let mut forms: Vec<Form<'a>> = variants.iter().map(Form::from).collect();
+    forms.iter_mut().zip(kernels).for_each(|(form, lowered)| form.lowered = lowered);
+    forms
+}
