@@ -1,20 +1,37 @@
-//! How long the best split of very many gradients takes, and what else gradient tuning computes beside it.
+//! How long gradient tuning takes for very many gradients: the best split by itself, CANN's rule, the best split of two
+//! sets, and all of a recording's tuning from its gradients to bank and outcome.
 //!
-//! Run with `scripts/bench gradients`. Goal: 10,000 gradients in less than a second.
+//! Run with `scripts/bench gradients`. Goal: 10,000 gradients in less than a second, all in all.
 
+use aoe::backend::Description;
+use aoe::bank::BankPaths;
+use aoe::bank::gradient::{GradientBank, Gradients};
+use aoe::graph::DataType;
 use aoe::soc::Soc;
-use aoe::tune::gdat::{Cluster, Plan, Step, best, from_bank, hccl_default};
+use aoe::tune::Observer;
+use aoe::tune::gdat::{
+    Cluster, GdatJob, GdatOutcome, GdatSettings, Gradient, Plan, Source, Training, best, best_of_sets, from_bank, gdat,
+    hccl_default,
+};
 use std::hint::black_box;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// Segments that hccl takes.
 const SEGMENTS: usize = 8;
 
+/// Nobody looks on.
+struct Unseen;
+
+impl Observer<GdatOutcome> for Unseen {
+    fn progress(&mut self, _: &aoe::tune::Progress, _: &GdatOutcome) {}
+}
+
 fn main() {
     let soc = Soc::find("Ascend910A").expect("the part is built in");
     println!(
-        "{:<10} {:>8} {:>12} {:>14} {:>14} {:>12}",
-        "gradients", "devices", "split ms", "CANN's rule ms", "trailing", "hccl's"
+        "{:<10} {:>8} {:>10} {:>15} {:>12} {:>10} {:>14} {:>13}",
+        "gradients", "devices", "split ms", "CANN's rule ms", "two sets ms", "whole ms", "trailing", "hccl's"
     );
     for gradients in [161, 1_000, 10_000, 100_000] {
         for devices in [8, 4096] {
@@ -23,18 +40,25 @@ fn main() {
     }
 }
 
+/// A step of so many gradients, of two groups by turns if they are to be.
+fn training(gradients: usize, groups: usize) -> Training {
+    let mut random = fastrand::Rng::with_seed(gradients as u64);
+    let times_ns = (0..gradients).map(|_| random.u64(100..120_000)).collect();
+    let gradient = |at: usize| Gradient {
+        node: format!("gradient{at}"),
+        all_reduce: format!("exchange{at}"),
+        dtype: DataType::Float,
+        bytes: 4 * random.u64(64..600_000),
+        group: format!("group{}", at % groups),
+    };
+    let gradients = (0..gradients).map(gradient).collect();
+    Training { gradients, times_ns, rest_us: 0.0, from_begin: true, hash: 1 }
+}
+
 /// Splits a step of so many gradients and prints how long that took.
 fn measure(gradients: usize, devices: u64, soc: &Soc) {
-    let mut random = fastrand::Rng::with_seed(gradients as u64);
-    let mut now = 0.0;
-    let pauses: Vec<u64> = (0..gradients).map(|_| random.u64(100..120_000)).collect();
-    let ready_us = pauses.iter().map(|&ns| {
-        now += ns as f64 / 1e3;
-        now
-    });
-    let ready_us: Vec<f64> = ready_us.collect();
-    let bytes: Vec<u64> = (0..gradients).map(|_| 4 * random.u64(64..600_000)).collect();
-    let step = Step { ready_us, bytes: bytes.clone(), backward_us: now };
+    let (one, two) = (training(gradients, 1), training(gradients, 2));
+    let (step, mixed) = (one.step(), two.step());
     let cluster = Cluster::of_devices(devices);
     let contention = cluster.contention_on(soc);
     let cost = cluster.exchanges()[0].cost;
@@ -42,11 +66,32 @@ fn measure(gradients: usize, devices: u64, soc: &Soc) {
     let mut lap = || std::mem::replace(&mut begun, Instant::now()).elapsed().as_secs_f64() * 1e3;
     let split = black_box(best(&step, cost, contention, SEGMENTS)).expect("there are gradients");
     let split_ms = lap();
-    // CANN's rule looks at every first segment, and from there on at every gradient.
-    let entry = aoe::bank::gradient::Gradients { time: pauses, size: bytes };
-    black_box(from_bank(&entry, &cluster));
+    let Gradients { time, size } = one.entry();
+    black_box(from_bank(&Gradients { time, size }, &cluster));
     let rule_ms = lap();
+    let joint = black_box(best_of_sets(&mixed, cost, contention, SEGMENTS, &[])).expect("there are gradients");
+    let joint_ms = lap();
+    assert!(joint.is_optimum, "two sets are not too many");
+    let whole_ms = whole(one, cluster, soc);
     let trailing = |ends: &[usize]| Plan::new(&step, cost, contention, ends).trailing_us() / 1e3;
     let (ours, theirs) = (trailing(&split.ends), trailing(&hccl_default(&step)));
-    println!("{gradients:<10} {devices:>8} {split_ms:>12.3} {rule_ms:>14.3} {ours:>11.3} ms {theirs:>9.3} ms");
+    println!(
+        "{gradients:<10} {devices:>8} {split_ms:>10.3} {rule_ms:>15.3} {joint_ms:>12.3} {whole_ms:>10.3} {ours:>11.3} ms \
+         {theirs:>10.3} ms"
+    );
+}
+
+/// Milliseconds for all of a recording's tuning: best, default and equal splits, what CANN makes of it, scaling, bank.
+fn whole(training: Training, cluster: Cluster, soc: &Soc) -> f64 {
+    let directory = tempfile::tempdir().expect("a directory for the bank");
+    let paths = BankPaths { custom: directory.path().to_owned(), also_read: Vec::new() };
+    let bank = GradientBank::open(&paths, soc);
+    let description = Description { name: "recording".into(), detail: String::new(), noisy: true };
+    let settings = GdatSettings { cluster, most_segments: SEGMENTS, repeat_tune: false, deadline: None };
+    let (cancel, source) = (AtomicBool::new(false), Source::Recording(training, description));
+    let job = GdatJob { name: "bench", source, soc, bank: &bank, settings: &settings, cancel: &cancel };
+    let begun = Instant::now();
+    let outcome = gdat(&job, &mut Unseen).expect("the gradients are sound");
+    assert!(outcome.found.is_some(), "it came to its end");
+    begun.elapsed().as_secs_f64() * 1e3
 }

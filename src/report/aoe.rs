@@ -29,7 +29,7 @@ pub enum Section<'a> {
     Gdat {
         /// The gradients.
         #[serde(rename = "GDAT")]
-        gdat: Box<Gdat>,
+        gdat: Box<Gdat<'a>>,
     },
     /// `{"SGAT": ..}`
     Sgat {

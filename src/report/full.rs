@@ -161,7 +161,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             .unwrap_or_default(),
         tuned_model: context.tuned_model.as_ref().map(|files| Files {
             air: files.air.to_string_lossy(),
-            content: files.content(),
+            content: files.content(tuned),
             om: files.om.to_string_lossy(),
             om_by: match &files.om_by {
                 OmWriter::Libaoe(_) => "libaoe".into(),

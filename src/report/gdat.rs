@@ -6,15 +6,18 @@ use super::figures::{improvement, milliseconds};
 use super::kernel::status_name;
 use crate::sim::collective::Algorithm;
 use crate::status::Result;
-use crate::tune::gdat::{Case, Cluster, Contention, Equal, Found, GdatOutcome, Scale};
+use crate::tune::gdat::{Case, Cluster, Contention, Equal, Found, GdatOutcome, Plan, Scale, Segment, Set};
 use serde::Serialize;
 use std::borrow::Cow;
 
 /// What became of the gradients. CANN documents no such result: the fields are ours, in its style.
 #[derive(Debug, Serialize)]
-pub struct Gdat {
+pub struct Gdat<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     gradient_num: Option<usize>,
+    /// Only where it is not known that no other split ends earlier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_optimum: Option<bool>,
     #[serde(rename = "model_baseline_performance(ms)", skip_serializing_if = "Option::is_none")]
     baseline_ms: Option<f64>,
     #[serde(rename = "model_performance_improvement", skip_serializing_if = "Option::is_none")]
@@ -27,30 +30,34 @@ pub struct Gdat {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scaling: Vec<ScaleMs>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_after_tune: Option<SplitMs>,
+    split_after_tune: Option<SplitMs<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_before_tune: Option<SplitMs>,
+    split_before_tune: Option<SplitMs<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_from_bank: Option<SplitMs>,
+    split_from_bank: Option<SplitMs<'a>>,
     #[serde(rename = "trailing_time_after_tune(ms)", skip_serializing_if = "Option::is_none")]
     trailing_after_ms: Option<f64>,
     #[serde(rename = "trailing_time_before_tune(ms)", skip_serializing_if = "Option::is_none")]
     trailing_before_ms: Option<f64>,
 }
 
-/// A split, ready for hccl's interface.
+/// A split, ready for hccl's interface: its lists, or those of each set where there are several.
 #[derive(Debug, Serialize)]
-struct SplitMs {
-    by_idx: Vec<usize>,
-    by_size: Vec<f64>,
+struct SplitMs<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_idx: Option<Vec<usize>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_size: Option<Vec<f64>>,
     #[serde(rename = "performance(ms)")]
     end_ms: f64,
     segments: Vec<SegmentMs>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sets: Vec<SetSplit<'a>>,
     #[serde(rename = "trailing_time(ms)")]
     trailing_ms: f64,
 }
 
-/// One segment; gradients are counted from 0, times from where those of the model count.
+/// One segment; gradients are counted from 0 over all sets, times from where those of the model count.
 #[derive(Debug, Serialize)]
 struct SegmentMs {
     #[serde(rename = "end(ms)")]
@@ -59,12 +66,47 @@ struct SegmentMs {
     last: usize,
     #[serde(rename = "ready(ms)")]
     ready_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<usize>,
     #[serde(rename = "size(byte)")]
     bytes: u64,
     #[serde(rename = "start(ms)")]
     start_ms: f64,
     #[serde(rename = "time(ms)")]
     time_ms: f64,
+}
+
+/// The split of one of several sets; gradients are counted from 0 in the set.
+#[derive(Debug, Serialize)]
+struct SetSplit<'a> {
+    by_idx: Vec<usize>,
+    by_size: Vec<f64>,
+    data_type: &'static str,
+    gradient_num: usize,
+    group: &'a str,
+}
+
+/// The split of each set, where there are several.
+fn set_splits<'a>(found: &'a Found, plan: &Plan) -> Vec<SetSplit<'a>> {
+    let split = |(place, set): (usize, &'a Set)| SetSplit {
+        by_idx: plan.by_idx(place),
+        by_size: plan.by_size(place),
+        data_type: set.dtype.name(),
+        gradient_num: set.members.len(),
+        group: &set.group,
+    };
+    if is_one_set(found) { Vec::new() } else { found.sets.iter().enumerate().map(split).collect() }
+}
+
+fn is_one_set(found: &Found) -> bool {
+    found.sets.len() < 2
+}
+
+/// The first and the last gradient of a segment among those of all sets.
+fn span(found: &Found, segment: &Segment) -> [usize; 2] {
+    let members = found.sets.get(segment.set).and_then(|set| set.members.get(segment.gradients.clone()));
+    let members = members.unwrap_or_default();
+    [members.first(), members.last()].map(|at| at.copied().unwrap_or(0))
 }
 
 #[derive(Debug, Serialize)]
@@ -94,42 +136,48 @@ pub fn sections(outcome: &GdatOutcome) -> Vec<Section<'_>> {
     vec![Section::Basic { basic }, Section::Gdat { gdat: Box::new(gdat(outcome)) }]
 }
 
-fn gdat(outcome: &GdatOutcome) -> Gdat {
+fn gdat(outcome: &GdatOutcome) -> Gdat<'_> {
     let found = outcome.found.as_ref();
     let (before, after) = (found.map(|f| &f.before.plan), found.map(|f| &f.after.plan));
     let (before_ms, after_ms) = (before.map(|p| milliseconds(p.end_us)), after.map(|p| milliseconds(p.end_us)));
     Gdat {
         gradient_num: found.map(|f| f.training.gradients.len()),
+        is_optimum: found.map(|f| f.is_optimum).filter(|is_optimum| !is_optimum),
         baseline_ms: before_ms,
         improvement: before_ms.zip(after_ms).map(|(before, after)| improvement(before, after)),
         result_ms: after_ms,
         modelhash: found.map(|f| f.training.hash.to_string()),
         repo_summary: summary(outcome),
         scaling: found.into_iter().flat_map(|f| &f.scaling).map(scale_ms).collect(),
-        split_after_tune: found.map(|f| split_ms(&f.after)),
-        split_before_tune: found.map(|f| split_ms(&f.before)),
-        split_from_bank: found.map(|f| split_ms(&f.from_bank)),
+        split_after_tune: found.map(|f| split_ms(f, &f.after)),
+        split_before_tune: found.map(|f| split_ms(f, &f.before)),
+        split_from_bank: found.and_then(|f| Some(split_ms(f, f.from_bank.as_ref()?))),
         trailing_after_ms: after.map(|p| milliseconds(p.trailing_us())),
         trailing_before_ms: before.map(|p| milliseconds(p.trailing_us())),
     }
 }
 
-fn split_ms(case: &Case) -> SplitMs {
-    let plan = &case.plan;
-    let segment = |segment: &crate::tune::gdat::Segment| SegmentMs {
-        end_ms: milliseconds(segment.end_us),
-        first: segment.gradients.start,
-        last: segment.gradients.end.saturating_sub(1),
-        ready_ms: milliseconds(segment.ready_us),
-        bytes: segment.bytes,
-        start_ms: milliseconds(segment.start_us),
-        time_ms: milliseconds(segment.end_us - segment.start_us),
+fn split_ms<'a>(found: &'a Found, case: &Case) -> SplitMs<'a> {
+    let (plan, is_one) = (&case.plan, is_one_set(found));
+    let segment = |segment: &Segment| {
+        let [first, last] = span(found, segment);
+        SegmentMs {
+            end_ms: milliseconds(segment.end_us),
+            first,
+            last,
+            ready_ms: milliseconds(segment.ready_us),
+            set: (!is_one).then_some(segment.set),
+            bytes: segment.bytes,
+            start_ms: milliseconds(segment.start_us),
+            time_ms: milliseconds(segment.end_us - segment.start_us),
+        }
     };
     SplitMs {
-        by_idx: plan.by_idx(),
-        by_size: plan.by_size(),
+        by_idx: is_one.then(|| plan.by_idx(0)),
+        by_size: is_one.then(|| plan.by_size(0)),
         end_ms: milliseconds(plan.end_us),
         segments: plan.segments.iter().map(segment).collect(),
+        sets: set_splits(found, plan),
         trailing_ms: milliseconds(plan.trailing_us()),
     }
 }
@@ -163,17 +211,19 @@ pub struct Gradients<'a> {
     equal: Vec<EqualSplit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradient_summary: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_optimum: Option<bool>,
     max_segments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     modelhash: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     scaling: Vec<ScaleUs>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_after: Option<SplitUs>,
+    split_after: Option<SplitUs<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_before: Option<SplitUs>,
+    split_before: Option<SplitUs<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_from_bank: Option<SplitUs>,
+    split_from_bank: Option<SplitUs<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -184,16 +234,20 @@ pub struct Gradients<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct SplitUs {
+struct SplitUs<'a> {
     algorithms: Vec<Algorithm>,
     /// End of the backward pass, slowed down by the exchange.
     backward_us: f64,
+    /// The last gradient of each segment among those of all sets.
     by_idx: Vec<usize>,
+    /// The share of each segment in the bytes of all sets.
     by_size: Vec<f64>,
     end_us: f64,
     exchange_start_us: f64,
     exchange_us_per_byte: f64,
     segments: Vec<SegmentUs>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sets: Vec<SetSplit<'a>>,
     trailing_us: f64,
 }
 
@@ -204,6 +258,8 @@ struct SegmentUs {
     first: usize,
     last: usize,
     ready_us: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set: Option<usize>,
     start_us: f64,
 }
 
@@ -250,12 +306,13 @@ impl<'a> Gradients<'a> {
             contention: outcome.contention,
             equal: found.into_iter().flat_map(|f| &f.equal).map(equal).collect(),
             gradient_summary: context.gradient_summary.as_ref().map(|path| path.to_string_lossy()),
+            is_optimum: found.map(|f| f.is_optimum),
             max_segments: outcome.most_segments,
             modelhash: found.map(|f| f.training.hash.to_string()),
-            scaling: found.into_iter().flat_map(|f| &f.scaling).map(scale_us).collect(),
-            split_after: found.map(|f| split_us(&f.after)),
-            split_before: found.map(|f| split_us(&f.before)),
-            split_from_bank: found.map(|f| split_us(&f.from_bank)),
+            scaling: found.into_iter().flat_map(|f| f.scaling.iter().map(|scale| scale_us(f, scale))).collect(),
+            split_after: found.map(|f| split_us(f, &f.after)),
+            split_before: found.map(|f| split_us(f, &f.before)),
+            split_from_bank: found.and_then(|f| Some(split_us(f, f.from_bank.as_ref()?))),
             status: found.map(|f| status_name(&f.status)),
             tensors: found.into_iter().flat_map(tensors).collect(),
             timeline: context.timeline.as_ref().map(|path| path.to_string_lossy()),
@@ -283,34 +340,44 @@ fn equal(equal: &Equal) -> EqualSplit {
     }
 }
 
-fn split_us(case: &Case) -> SplitUs {
-    let plan = &case.plan;
-    let segment = |segment: &crate::tune::gdat::Segment| SegmentUs {
-        bytes: segment.bytes,
-        end_us: segment.end_us,
-        first: segment.gradients.start,
-        last: segment.gradients.end.saturating_sub(1),
-        ready_us: segment.ready_us,
-        start_us: segment.start_us,
+fn split_us<'a>(found: &'a Found, case: &Case) -> SplitUs<'a> {
+    let (plan, is_one) = (&case.plan, is_one_set(found));
+    let segment = |segment: &Segment| {
+        let [first, last] = span(found, segment);
+        SegmentUs {
+            bytes: segment.bytes,
+            end_us: segment.end_us,
+            first,
+            last,
+            ready_us: segment.ready_us,
+            set: (!is_one).then_some(segment.set),
+            start_us: segment.start_us,
+        }
     };
     SplitUs {
         algorithms: case.algorithms.clone(),
         backward_us: plan.backward_us,
-        by_idx: plan.by_idx(),
-        by_size: plan.by_size(),
+        by_idx: last_ones(found, plan),
+        by_size: plan.shares(),
         end_us: plan.end_us,
         exchange_start_us: case.cost.start_us,
         exchange_us_per_byte: case.cost.us_per_byte,
         segments: plan.segments.iter().map(segment).collect(),
+        sets: set_splits(found, plan),
         trailing_us: plan.trailing_us(),
     }
 }
 
-fn scale_us(scale: &Scale) -> ScaleUs {
+/// The last gradient of each segment among those of all sets.
+fn last_ones(found: &Found, plan: &Plan) -> Vec<usize> {
+    plan.segments.iter().map(|segment| span(found, segment)[1]).collect()
+}
+
+fn scale_us(found: &Found, scale: &Scale) -> ScaleUs {
     ScaleUs {
         after_us: scale.after.plan.end_us,
         before_us: scale.before.plan.end_us,
-        by_idx: scale.after.plan.by_idx(),
+        by_idx: last_ones(found, &scale.after.plan),
         devices: scale.devices,
         nodes: scale.nodes,
         trailing_after_us: scale.after.plan.trailing_us(),

@@ -47,22 +47,40 @@ impl Device {
         let plan = &case.plan;
         self.layer(HARDWARE, &["Stream 0"], events);
         self.compute(found, case, contention, events);
-        self.layer(COMMUNICATION, &["Group 0 Communication"], events);
-        for (number, segment) in plan.segments.iter().enumerate() {
-            let gradients = segment.gradients.len();
-            let args =
-                json!({"gradients": gradients, "size(Byte)": segment.bytes, "ready(us)": text(segment.ready_us)});
-            let times = [segment.start_us, segment.end_us];
-            events.push(self.bar(COMMUNICATION, 0, &format!("hcom_allReduce__{number}"), times, args));
-        }
+        self.exchanges(found, plan, events);
         let rows = ["Computing", "Communication", "Communication(Not Overlapped)"];
         self.layer(OVERLAP, &rows, events);
         self.overlap(plan, rows, events);
     }
 
+    /// What exchanges: a row for each group.
+    fn exchanges(&self, found: &Found, plan: &Plan, events: &mut Vec<Event>) {
+        let mut groups: Vec<&str> = Vec::new();
+        for set in &found.sets {
+            if !groups.contains(&set.group.as_str()) {
+                groups.push(&set.group);
+            }
+        }
+        let rows: Vec<_> = (0..groups.len()).map(|group| format!("Group {group} Communication")).collect();
+        self.layer(COMMUNICATION, &rows.iter().map(String::as_str).collect::<Vec<_>>(), events);
+        for (number, segment) in plan.segments.iter().enumerate() {
+            let Some(set) = found.sets.get(segment.set) else { continue };
+            let row = groups.iter().position(|group| *group == set.group).unwrap_or(0);
+            let args = json!({
+                "data_type": set.dtype.name(),
+                "gradients": segment.gradients.len(),
+                "group": set.group,
+                "ready(us)": text(segment.ready_us),
+                "size(Byte)": segment.bytes,
+            });
+            let times = [segment.start_us, segment.end_us];
+            events.push(self.bar(COMMUNICATION, row as u64, &format!("hcom_allReduce__{number}"), times, args));
+        }
+    }
+
     /// What computes: the way to each gradient, and the rest of the backward pass.
     fn compute(&self, found: &Found, case: &Case, contention: Contention, events: &mut Vec<Event>) {
-        let ready = ready_times(&found.training.step(), case.cost, contention, &case.plan.ends());
+        let ready = ready_times(&found.training.step(), case.cost, contention, &case.plan);
         let mut start = 0.0;
         for (gradient, &end) in found.training.gradients.iter().zip(&ready) {
             // Several gradients of one node are ready at once.

@@ -96,9 +96,12 @@ pub enum OmWriter {
 }
 
 impl TunedModel {
-    /// What the files hold, for those who would load them.
-    pub fn content(&self) -> String {
-        let air = "GE IR with scopes and tilings as attributes";
+    /// What the files hold, for those who would load them, after this tuning.
+    pub fn content(&self, tuned: Tuned<'_>) -> String {
+        let air = match tuned {
+            Tuned::Gradients(_) => "GE IR with segments of the gradients as attributes",
+            _ => "GE IR with scopes and tilings as attributes",
+        };
         let gear = self.gear.as_ref().map(|gear| format!("; of the gears the first only, {gear}")).unwrap_or_default();
         let content = match &self.om_by {
             OmWriter::Libaoe(None) => format!("{air}; no compiled kernels"),

@@ -86,7 +86,9 @@ pub fn set_tilings(graph: &mut Graph, outcome: &OpatOutcome) {
 pub fn set_segments(graph: &mut Graph, found: &Found) {
     let used = graph.iter().filter_map(|(_, node)| node.attrs.int(FUSION_ID)).max().unwrap_or(0).max(0);
     for (id, segment) in (used.saturating_add(1)..).zip(&found.after.plan.segments) {
-        for gradient in &found.training.gradients[segment.gradients.clone()] {
+        let members = found.sets.get(segment.set).and_then(|set| set.members.get(segment.gradients.clone()));
+        let gradients = members.unwrap_or_default().iter().filter_map(|&at| found.training.gradients.get(at));
+        for gradient in gradients {
             let Some(node) = graph.find(&gradient.all_reduce) else { continue };
             let attrs = &mut graph.node_mut(node).attrs;
             attrs.set(FUSION, Attr::Int(BY_ID));

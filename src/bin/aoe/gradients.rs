@@ -12,6 +12,7 @@ pub struct Gradients {
     #[serde(default)]
     equal: Vec<Equal>,
     gradient_summary: Option<PathBuf>,
+    is_optimum: Option<bool>,
     #[serde(default)]
     scaling: Vec<Scale>,
     split_after: Option<Split>,
@@ -54,7 +55,46 @@ struct Split {
     by_idx: Vec<usize>,
     by_size: Vec<f64>,
     end_us: f64,
+    /// The split of each set, where gradients are of several.
+    #[serde(default)]
+    sets: Vec<SetSplit>,
     trailing_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct SetSplit {
+    by_idx: Vec<usize>,
+    by_size: Vec<f64>,
+    data_type: String,
+    gradient_num: usize,
+    group: String,
+}
+
+impl Split {
+    /// The lists for hccl's interface, which takes one for each group. Two types in one group have no list of their own
+    /// there: the tuned model has.
+    fn lists(&self) -> Vec<String> {
+        let call = |way: &str, list: &str| format!("set_split_strategy_by_{way}({list})");
+        if self.sets.is_empty() {
+            let lists = [call("idx", &format!("{:?}", self.by_idx)), call("size", &format!("{:?}", self.by_size))];
+            return vec![labelled("By index", &lists[0]), labelled("By size", &lists[1])];
+        }
+        let mut lines = Vec::new();
+        for set in &self.sets {
+            let SetSplit { by_idx, by_size, data_type, gradient_num, group } = set;
+            lines.push(labelled("Group", &format!("{group}, {data_type}, {gradient_num} gradients")));
+            if self.sets.iter().filter(|other| other.group == *group).count() > 1 {
+                lines.push(labelled(
+                    "By index",
+                    &format!("{by_idx:?}; by the tuned model only, of its type in the group"),
+                ));
+            } else {
+                lines.push(labelled("By index", &call("idx", &format!("{by_idx:?}, group={group:?}"))));
+                lines.push(labelled("By size", &call("size", &format!("{by_size:?}, group={group:?}"))));
+            }
+        }
+        lines
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,8 +124,10 @@ impl Gradients {
             lines.push(String::new());
             lines.extend(self.splits());
             lines.push(String::new());
-            lines.push(labelled("By index", &format!("set_split_strategy_by_idx({:?})", after.by_idx)));
-            lines.push(labelled("By size", &format!("set_split_strategy_by_size({:?})", after.by_size)));
+            lines.extend(after.lists());
+            if self.is_optimum == Some(false) {
+                lines.push(labelled("", "the best that was found; with so many sets not every split was looked at"));
+            }
             lines.push(String::new());
             lines.extend(self.scales());
             lines.push(String::new());

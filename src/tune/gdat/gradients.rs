@@ -3,6 +3,7 @@
 use super::split::Step;
 use crate::bank::gradient::{Gradients, PLACEHOLDER};
 use crate::graph::DataType;
+use rustc_hash::FxHashMap;
 
 /// Bytes of all gradients of a network at most, 1 PiB: no device holds so much, and every sum is exact.
 pub const MOST_BYTES: u64 = 1 << 50;
@@ -49,7 +50,24 @@ impl Training {
         });
         let ready_us: Vec<f64> = ready.collect();
         let backward_us = ready_us.last().copied().unwrap_or(0.0) + self.rest_us;
-        Step { ready_us, bytes: self.gradients.iter().map(|gradient| gradient.bytes).collect(), backward_us }
+        let bytes = self.gradients.iter().map(|gradient| gradient.bytes).collect();
+        let sets = self.sets().into_iter().map(|set| set.members).collect();
+        Step { ready_us, bytes, backward_us, sets }
+    }
+
+    /// The sets of gradients that may be exchanged together, in the order of their first ones. CANN fuses exchanges of
+    /// one group and one type.
+    pub fn sets(&self) -> Vec<Set> {
+        let mut sets: Vec<Set> = Vec::new();
+        let mut known: FxHashMap<(&str, DataType), usize> = FxHashMap::default();
+        for (at, Gradient { group, dtype, .. }) in self.gradients.iter().enumerate() {
+            let place = *known.entry((group, *dtype)).or_insert_with(|| {
+                sets.push(Set { group: group.clone(), dtype: *dtype, members: Vec::new() });
+                sets.len() - 1
+            });
+            sets[place].members.push(at);
+        }
+        sets
     }
 
     /// What the bank is to hold. Times that look like a placeholder are told apart from one by a nanosecond at the
@@ -62,31 +80,31 @@ impl Training {
         Gradients { time, size: self.gradients.iter().map(|gradient| gradient.bytes).collect() }
     }
 
-    /// What is wrong with the gradients, if one split cannot be for all of them.
+    /// What is wrong with the gradients, if they cannot be split.
     pub fn check(&self) -> Result<(), String> {
-        let Some(first) = self.gradients.first() else { return Err("there is no gradient".into()) };
-        if let Some(empty) = self.gradients.iter().find(|gradient| gradient.bytes == 0) {
-            return Err(format!("gradient `{}` has no bytes", empty.node));
+        if self.gradients.is_empty() {
+            return Err("there is no gradient".into());
         }
         let all = self.gradients.iter().try_fold(0u64, |sum, gradient| sum.checked_add(gradient.bytes));
         if all.is_none_or(|all| all > MOST_BYTES) {
             return Err(format!("all gradients have more than {MOST_BYTES} bytes, which no device holds"));
         }
-        let unlike = |gradient: &&Gradient| gradient.dtype != first.dtype || gradient.group != first.group;
-        match self.gradients.iter().find(unlike) {
-            Some(other) => Err(format!(
-                "gradient `{}` ({}, group `{}`) cannot be fused with `{}` ({}, group `{}`); a split is for gradients of \
-                 one type in one group",
-                other.node,
-                other.dtype.name(),
-                other.group,
-                first.node,
-                first.dtype.name(),
-                first.group
-            )),
+        match self.gradients.iter().find(|gradient| gradient.bytes == 0) {
+            Some(empty) => Err(format!("gradient `{}` has no bytes", empty.node)),
             None => Ok(()),
         }
     }
+}
+
+/// Gradients that may be exchanged together: of one group and one type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Set {
+    /// The devices that exchange them.
+    pub group: String,
+    /// Their element type.
+    pub dtype: DataType,
+    /// Their places among all gradients, ascending.
+    pub members: Vec<usize>,
 }
 
 /// The group of an exchange that names none.

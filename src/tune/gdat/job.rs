@@ -3,10 +3,11 @@
 use super::cluster::Cluster;
 use super::gradients::Training;
 use super::graph::Backward;
+use super::joint::best_of_sets;
 use super::known::{from_bank, hccl_default, uniform_by_count, uniform_by_size};
 use super::outcome::{Case, Equal, Found, GdatOutcome, Scale};
 use super::plan::Plan;
-use super::split::{Step, best};
+use super::split::Step;
 use super::{Contention, Exchange};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measurement};
@@ -220,71 +221,92 @@ fn record(job: &GdatJob<'_>, training: &Training) -> Result<BankStatus> {
 
 fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: BankStatus) -> Found {
     let (step, cluster) = (training.step(), &job.settings.cluster);
-    let ways = Ways { step: &step, exchanges: cluster.exchanges(), contention };
-    let default = hccl_default(&step);
-    let entry = match (&status, job.bank.get(training.hash)) {
-        (BankStatus::Reserved, Some(known)) => known.clone(),
-        _ => training.entry(),
+    let parts = step.parts();
+    let most = job.settings.most_segments.max(1);
+    let default: Ends = parts.iter().map(hccl_default).collect();
+    let uniform = |segments: usize| {
+        let cut = |part: &Step| segments.min(part.bytes.len());
+        let counted: Ends = parts.iter().map(|part| uniform_by_count(part.bytes.len(), cut(part))).collect();
+        let sized: Ends = parts.iter().map(|part| uniform_by_size(part, cut(part))).collect();
+        [(false, counted), (true, sized)]
     };
-    let from_bank = from_bank(&entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
-    let most = job.settings.most_segments.min(step.bytes.len());
-    let equal = |segments: usize| {
-        let equal = |by_size, ends: Vec<usize>| Equal { by_size, case: ways.run(&ends) };
-        let counted = equal(false, uniform_by_count(step.bytes.len(), segments));
-        [counted, equal(true, uniform_by_size(&step, segments))]
-    };
+    let longest = parts.iter().map(|part| part.bytes.len()).max().unwrap_or(0);
+    let equal: Vec<(bool, Ends)> = (1..=most.min(longest)).flat_map(uniform).collect();
+    let known: Vec<Ends> = equal.iter().map(|(_, ends)| ends).chain([&default]).cloned().collect();
+    let ways = |cluster: &Cluster| Ways { step: &step, exchanges: cluster.exchanges(), contention, known: &known };
+    let here = ways(cluster);
     let scale = |devices: u64| {
         let cluster = cluster.with_devices(devices);
-        let ways = Ways { step: &step, exchanges: cluster.exchanges(), contention };
+        let ways = ways(&cluster);
         let nodes = cluster.nodes;
-        Scale {
-            devices: cluster.devices(),
-            nodes,
-            before: ways.run(&default),
-            after: ways.best(job.settings.most_segments),
-        }
+        Scale { devices: cluster.devices(), nodes, before: ways.run(&default), after: ways.best(most).0 }
     };
+    let from_bank = (parts.len() == 1).then(|| {
+        let entry = match (&status, job.bank.get(training.hash)) {
+            (BankStatus::Reserved, Some(known)) => known.clone(),
+            _ => training.entry(),
+        };
+        let ends = from_bank(&entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
+        ends.map_or_else(|| here.run(&default), |ends| here.run(&vec![ends]))
+    });
+    let (after, is_optimum) = here.best(most);
     Found {
         status,
-        before: ways.run(&default),
-        after: ways.best(job.settings.most_segments),
-        from_bank: ways.run(from_bank.as_deref().unwrap_or(&default)),
-        equal: (1..=most).flat_map(equal).collect(),
+        before: here.run(&default),
+        after,
+        is_optimum,
+        from_bank,
+        equal: equal.iter().map(|(by_size, ends)| Equal { by_size: *by_size, case: here.run(ends) }).collect(),
         scaling: SCALING.into_iter().map(scale).collect(),
+        sets: training.sets(),
         training,
     }
 }
+
+/// Where the segments of each set end.
+type Ends = Vec<Vec<usize>>;
 
 /// A step and all ways to exchange: each split runs by the one that suits it best.
 struct Ways<'a> {
     step: &'a Step,
     exchanges: Vec<Exchange>,
     contention: Contention,
+    /// Splits that the best one is not to be worse than.
+    known: &'a [Ends],
 }
 
 impl Ways<'_> {
-    fn run(&self, ends: &[usize]) -> Case {
-        self.first_to_end(|_| ends.to_vec())
+    fn run(&self, ends: &Ends) -> Case {
+        self.first_to_end(|_| (ends.clone(), true)).0
     }
 
-    fn best(&self, most: usize) -> Case {
-        let ends = |exchange: &Exchange| {
-            best(self.step, exchange.cost, self.contention, most.max(1)).map(|split| split.ends).unwrap_or_default()
-        };
-        self.first_to_end(ends)
+    /// The best split, and whether no other ends earlier.
+    fn best(&self, most: usize) -> (Case, bool) {
+        self.first_to_end(|exchange| {
+            let found = best_of_sets(self.step, exchange.cost, self.contention, most, self.known);
+            found.map_or_else(|| (Ends::new(), true), |split| (split.ends, split.is_optimum))
+        })
     }
 
-    fn first_to_end(&self, ends: impl Fn(&Exchange) -> Vec<usize>) -> Case {
-        let case = |exchange: &Exchange| Case {
-            plan: Plan::new(self.step, exchange.cost, self.contention, &ends(exchange)),
-            algorithms: exchange.levels.iter().map(|level| level.algorithm).collect(),
-            cost: exchange.cost,
+    /// The way that ends first, and whether all are what they are said to be.
+    fn first_to_end(&self, ends: impl Fn(&Exchange) -> (Ends, bool)) -> (Case, bool) {
+        let case = |exchange: &Exchange| {
+            let (ends, is_optimum) = ends(exchange);
+            let case = Case {
+                plan: Plan::of(self.step, exchange.cost, self.contention, &ends),
+                algorithms: exchange.levels.iter().map(|level| level.algorithm).collect(),
+                cost: exchange.cost,
+            };
+            (case, is_optimum)
         };
-        let first = |best: Case, next: Case| if next.plan.end_us < best.plan.end_us { next } else { best };
-        self.exchanges.iter().map(case).reduce(first).unwrap_or_else(|| Case {
-            plan: Plan { segments: Vec::new(), backward_us: self.step.backward_us, end_us: self.step.backward_us },
-            algorithms: Vec::new(),
-            cost: crate::sim::collective::AllReduce { start_us: 0.0, us_per_byte: 0.0 },
+        let first = |best: (Case, bool), next: (Case, bool)| {
+            let is_optimum = best.1 && next.1;
+            (if next.0.plan.end_us < best.0.plan.end_us { next.0 } else { best.0 }, is_optimum)
+        };
+        self.exchanges.iter().map(case).reduce(first).unwrap_or_else(|| {
+            let plan = Plan { segments: Vec::new(), backward_us: self.step.backward_us, end_us: self.step.backward_us };
+            let cost = crate::sim::collective::AllReduce { start_us: 0.0, us_per_byte: 0.0 };
+            (Case { plan, algorithms: Vec::new(), cost }, true)
         })
     }
 }

@@ -47,71 +47,108 @@ fn nearest(sums: &[f64], share: f64, first: usize, last: usize) -> usize {
 
 /// What CANN's graph compiler makes of a bank entry on this cluster, by the rule and the constants that its sources
 /// have; `None` where it keeps hccl's default, because nothing beats one segment. The cluster's links stand for what
-/// it asks the device for. Single precision, as there.
+/// it asks the device for. Single precision, as there, but for the sums of bytes and nanoseconds, which are exact.
 pub fn from_bank(entry: &Gradients, cluster: &Cluster) -> Option<Vec<usize>> {
-    let mib = |&bytes: &u64| bytes as f32 / (1024.0 * 1024.0);
-    let sizes: Vec<f32> = entry.size.iter().map(mib).collect();
-    let mut times: Vec<f32> = entry.time.iter().map(|&ns| ns as f32 / 1e6).collect();
-    if sizes.len() != times.len() || sizes.len() < 2 {
+    let n = entry.size.len();
+    if entry.time.len() != n || n < 2 {
         return None;
     }
-    times[0] = 0.0;
-    let rule = Rule { cost: CannCost::of(cluster), sizes, times };
-    let whole = rule.cost.ms(rule.sizes.iter().sum());
-    let mut best = (whole, Vec::new());
-    for first in 1..rule.sizes.len() {
-        if let Some((trailing, ends)) = rule.starting_with(first)
+    let rule = Rule::new(entry, CannCost::of(cluster));
+    let mut best = (rule.cost.ms(rule.mib(0, n)), 0);
+    for first in 1..n {
+        if let Some(trailing) = rule.starting_with(first, |_| ())
             && trailing < best.0
         {
-            best = (trailing, ends);
+            best = (trailing, first);
         }
     }
-    Some(best.1).filter(|ends| !ends.is_empty())
+    let (_, first) = best;
+    let mut ends = Vec::new();
+    (first > 0).then(|| rule.starting_with(first, |end| ends.push(end)))?;
+    Some(ends)
 }
 
 /// CANN's rule over one entry: MiB and milliseconds.
 struct Rule {
     cost: CannCost,
-    sizes: Vec<f32>,
-    times: Vec<f32>,
+    /// Bytes, and nanoseconds, of the first so many gradients. Of the times the first is none.
+    bytes: Vec<u128>,
+    ns: Vec<u128>,
 }
 
 impl Rule {
-    /// The split whose first segment ends at `first`, with its trailing time; `None` where it has too many segments.
-    fn starting_with(&self, first: usize) -> Option<(f32, Vec<usize>)> {
-        let n = self.sizes.len();
-        let cost = |from: usize, to: usize| self.cost.ms(self.sizes[from..to].iter().sum());
-        let mut previous = cost(0, first);
-        let mut trailing = previous + self.times[..first].iter().sum::<f32>();
-        let (mut ends, mut end) = (vec![first], first);
-        while end < n {
-            if ends.len() == MOST_SEGMENTS {
+    fn new(entry: &Gradients, cost: CannCost) -> Rule {
+        let sums = |list: &mut dyn Iterator<Item = u64>| {
+            let mut sum = 0u128;
+            let sums = list.map(|number| {
+                sum += u128::from(number);
+                sum
+            });
+            std::iter::once(0).chain(sums.collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        let times = entry.time.iter().skip(1).copied();
+        Rule { cost, bytes: sums(&mut entry.size.iter().copied()), ns: sums(&mut std::iter::once(0).chain(times)) }
+    }
+
+    fn mib(&self, from: usize, to: usize) -> f32 {
+        (self.bytes[to] - self.bytes[from]) as f32 / (1024.0 * 1024.0)
+    }
+
+    fn ms(&self, from: usize, to: usize) -> f32 {
+        (self.ns[to] - self.ns[from]) as f32 / 1e6
+    }
+
+    /// The trailing time of the split whose first segment ends at `first`, and the segments' ends; `None` where it has
+    /// too many.
+    fn starting_with(&self, first: usize, mut each_end: impl FnMut(usize)) -> Option<f32> {
+        let n = self.bytes.len() - 1;
+        let mut previous = self.cost.ms(self.mib(0, first));
+        let mut trailing = previous + self.ms(0, first);
+        let (mut segments, mut begin) = (1, first);
+        each_end(first);
+        while begin < n {
+            if segments == MOST_SEGMENTS {
                 return None;
             }
             // What becomes ready while the segment before is exchanged goes along.
-            let (begin, mut waited) = (end, 0.0f32);
-            while end < n && waited + self.times[end] <= previous + self.cost.startup_ms {
-                waited += self.times[end];
-                end += 1;
-            }
+            let mut end = self.ready_within(begin, previous + self.cost.startup_ms);
             if end == begin {
-                trailing += self.times[end] - previous;
                 end += 1;
+                trailing += self.ms(begin, end) - previous;
             }
-            previous = cost(begin, end);
+            previous = self.cost.ms(self.mib(begin, end));
             trailing += previous;
-            ends.push(end);
+            (segments, begin) = (segments + 1, end);
+            each_end(end);
         }
-        Some((trailing - self.times.iter().sum::<f32>(), ends))
+        Some(trailing - self.ms(0, n))
+    }
+
+    /// One past the last gradient that is ready so long after the one before `begin`. The times add up, so that
+    /// it is found by halving: near the begin first, because segments are short beside all gradients.
+    fn ready_within(&self, begin: usize, ms: f32) -> usize {
+        let n = self.bytes.len() - 1;
+        let (mut ready, mut step) = (begin, 1);
+        while ready + step <= n && self.ms(begin, ready + step) <= ms {
+            ready += step;
+            step *= 2;
+        }
+        while step > 1 {
+            step /= 2;
+            if ready + step <= n && self.ms(begin, ready + step) <= ms {
+                ready += step;
+            }
+        }
+        ready
     }
 }
 
 /// CANN's cost of an exchange in milliseconds: a constant, and so much for each MiB.
-struct CannCost {
+pub(super) struct CannCost {
     constant_ms: f32,
     ms_per_mib: f32,
     /// How long after the end of an exchange gradients still go with the next one.
-    startup_ms: f32,
+    pub(super) startup_ms: f32,
 }
 
 impl CannCost {
@@ -127,7 +164,7 @@ impl CannCost {
     const NETWORK_PLANES: f32 = 8.0;
     const NETWORK_ADDED_GB_S: f32 = 200.0;
 
-    fn of(cluster: &Cluster) -> CannCost {
+    pub(super) fn of(cluster: &Cluster) -> CannCost {
         let mut cost = CannCost { constant_ms: 0.0, ms_per_mib: 0.0, startup_ms: 0.0 };
         let (n, links) = (cluster.devices_per_node, &cluster.node);
         if n > 1 {
@@ -151,7 +188,7 @@ impl CannCost {
         cost
     }
 
-    fn ms(&self, mib: f32) -> f32 {
+    pub(super) fn ms(&self, mib: f32) -> f32 {
         if mib > 0.0 { self.ms_per_mib * mib + self.constant_ms } else { 0.0 }
     }
 }

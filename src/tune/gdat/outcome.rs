@@ -1,7 +1,7 @@
 //! What gradient tuning found: the plain data that reports are made from.
 
 use super::cluster::{Cluster, Contention};
-use super::gradients::Training;
+use super::gradients::{Set, Training};
 use super::plan::Plan;
 use crate::backend::Description;
 use crate::sim::collective::{Algorithm, AllReduce};
@@ -40,15 +40,20 @@ pub struct GdatOutcome {
 pub struct Found {
     /// The gradients.
     pub training: Training,
+    /// Which of them may be exchanged together.
+    pub sets: Vec<Set>,
     /// What this means for the bank.
     pub status: BankStatus,
     /// hccl's default.
     pub before: Case,
     /// The best.
     pub after: Case,
-    /// What CANN's graph compiler makes of the bank as it is now; hccl's default where it makes nothing of it.
-    pub from_bank: Case,
-    /// Equal segments: by number and by bytes, for each number of segments.
+    /// Whether no split ends before the best one; with very many sets not all ways can be followed.
+    pub is_optimum: bool,
+    /// What CANN's graph compiler makes of the bank as it is now; hccl's default where it makes nothing of it. `None`
+    /// with several sets: what it makes of one entry for all of them is not known.
+    pub from_bank: Option<Case>,
+    /// Equal segments: by number and by bytes, for each number of segments of a set.
     pub equal: Vec<Equal>,
     /// The same gradients on other numbers of devices.
     pub scaling: Vec<Scale>,

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A step as it runs with a split. Times are microseconds from where the step's gradients count from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The segments, in order.
+    /// The segments, in the order in which they are exchanged.
     pub segments: Vec<Segment>,
     /// When the backward pass is over, slowed down by the exchange.
     pub backward_us: f64,
@@ -16,10 +16,12 @@ pub struct Plan {
     pub end_us: f64,
 }
 
-/// One segment: consecutive gradients that are exchanged at once.
+/// One segment: consecutive gradients of a set that are exchanged at once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Segment {
-    /// Its gradients.
+    /// Their set.
+    pub set: usize,
+    /// Its gradients, by their places in the set.
     pub gradients: Range<usize>,
     /// Their bytes.
     pub bytes: u64,
@@ -32,27 +34,29 @@ pub struct Segment {
 }
 
 impl Plan {
-    /// How a step runs whose segments end at `ends`, the last one at the number of gradients.
+    /// How a step of one set runs whose segments end at `ends`, the last one at the number of gradients.
     pub fn new(step: &Step, cost: AllReduce, contention: Contention, ends: &[usize]) -> Plan {
+        Plan::of(step, cost, contention, &[ends])
+    }
+
+    /// How a step runs where the segments of each set end at `ends`, the last one at the number of its gradients. The
+    /// links carry one segment at a time, in the order in which they are ready.
+    pub fn of(step: &Step, cost: AllReduce, contention: Contention, ends: &[impl AsRef<[usize]>]) -> Plan {
         let clock = Clock::new(contention, step.backward_us);
         let mut works = Works::default();
-        let (mut begin, mut now) = (0, 0.0f64);
-        let mut plan = Plan { segments: Vec::with_capacity(ends.len()), backward_us: 0.0, end_us: 0.0 };
-        for &end in ends {
-            let gradients = begin..end;
-            begin = end;
-            let bytes = step.bytes[gradients.clone()].iter().sum();
-            let ready = gradients.clone().next_back().map_or(now, |last| clock.at(step.ready_us[last]));
-            let (work, start) = (cost.us(bytes as f64), now.max(ready));
+        let mut plan = Plan { segments: Vec::new(), backward_us: 0.0, end_us: 0.0 };
+        for (set, gradients, last) in queue(step, ends) {
+            let bytes = step.sets[set][gradients.clone()].iter().map(|&at| step.bytes[at]).sum();
+            let ready = clock.at(step.ready_us[last]);
             let before = works.all();
-            works.0.push((start, work));
-            now = start + work;
+            let (start, end) = works.add(ready, cost.us(bytes as f64));
             plan.segments.push(Segment {
+                set,
                 gradients,
                 bytes,
                 ready_us: clock.time(ready, works.until(ready)),
                 start_us: clock.time(start, before),
-                end_us: clock.time(now, works.all()),
+                end_us: clock.time(end, works.all()),
             });
         }
         plan.backward_us = clock.backward_end(works.until(clock.at(step.backward_us)));
@@ -65,31 +69,60 @@ impl Plan {
         self.end_us - self.backward_us
     }
 
-    /// One past the last gradient of each segment.
-    pub fn ends(&self) -> Vec<usize> {
-        self.segments.iter().map(|segment| segment.gradients.end).collect()
+    /// The segments of one set, in order.
+    pub fn of_set(&self, set: usize) -> impl Iterator<Item = &Segment> {
+        self.segments.iter().filter(move |segment| segment.set == set)
     }
 
-    /// The split as `set_split_strategy_by_idx` takes it: the last gradient of each segment, counted from 0.
-    pub fn by_idx(&self) -> Vec<usize> {
-        self.segments.iter().map(|segment| segment.gradients.end.saturating_sub(1)).collect()
+    /// One past the last gradient of each segment of one set.
+    pub fn ends(&self, set: usize) -> Vec<usize> {
+        self.of_set(set).map(|segment| segment.gradients.end).collect()
     }
 
-    /// The split as `set_split_strategy_by_size` takes it: the share of each segment in per cent, to four decimals; the
-    /// shares add up to 100.
-    pub fn by_size(&self) -> Vec<f64> {
-        const WHOLE: f64 = 1e6;
-        let total: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
-        let (mut sum, mut told) = (0u64, 0.0);
-        let share = |segment: &Segment| {
-            sum += segment.bytes;
-            let until = (sum as f64 / total.max(1) as f64 * WHOLE).round();
-            let share = until - told;
-            told = until;
-            share / (WHOLE / 100.0)
-        };
-        self.segments.iter().map(share).collect()
+    /// The split of one set as `set_split_strategy_by_idx` takes it: the last gradient of each segment, counted from 0.
+    pub fn by_idx(&self, set: usize) -> Vec<usize> {
+        self.of_set(set).map(|segment| segment.gradients.end.saturating_sub(1)).collect()
     }
+
+    /// The split of one set as `set_split_strategy_by_size` takes it: the share of each segment in per cent, to four
+    /// decimals; the shares add up to 100.
+    pub fn by_size(&self, set: usize) -> Vec<f64> {
+        shares(&self.of_set(set).map(|segment| segment.bytes).collect::<Vec<_>>())
+    }
+
+    /// The share of each segment in the bytes of all sets, in the same way.
+    pub fn shares(&self) -> Vec<f64> {
+        shares(&self.segments.iter().map(|segment| segment.bytes).collect::<Vec<_>>())
+    }
+}
+
+/// Shares of these bytes in per cent, to four decimals, which add up to 100.
+fn shares(bytes: &[u64]) -> Vec<f64> {
+    const WHOLE: f64 = 1e6;
+    let total: u64 = bytes.iter().sum();
+    let (mut sum, mut told) = (0u64, 0.0);
+    let share = |bytes: &u64| {
+        sum += bytes;
+        let until = (sum as f64 / total.max(1) as f64 * WHOLE).round();
+        let share = until - told;
+        told = until;
+        share / (WHOLE / 100.0)
+    };
+    bytes.iter().map(share).collect()
+}
+
+/// The segments in the order in which they are exchanged, with their set, their place in it and their last gradient.
+fn queue(step: &Step, ends: &[impl AsRef<[usize]>]) -> Vec<(usize, Range<usize>, usize)> {
+    let of_set = |(set, (members, ends)): (usize, (&Vec<usize>, &[usize]))| {
+        let mut begin = 0;
+        let segments = ends.iter().map(|&end| (set, std::mem::replace(&mut begin, end)..end));
+        let named = segments.filter_map(|(set, range)| Some((set, range.clone(), *members.get(range)?.last()?)));
+        named.collect::<Vec<_>>()
+    };
+    let sets = step.sets.iter().zip(ends.iter().map(AsRef::as_ref)).enumerate();
+    let mut queue: Vec<_> = sets.flat_map(of_set).collect();
+    queue.sort_by_key(|(_, _, last)| *last);
+    queue
 }
 
 /// When each segment began by the exchange's clock, and the work in it.
@@ -97,6 +130,14 @@ impl Plan {
 struct Works(Vec<(f64, f64)>);
 
 impl Works {
+    /// Exchanges as much as takes `work` alone once it is ready and the one before is through; returns begin and end.
+    fn add(&mut self, ready: f64, work: f64) -> (f64, f64) {
+        let through = self.0.last().map_or(0.0, |(start, work)| start + work);
+        let start = through.max(ready);
+        self.0.push((start, work));
+        (start, start + work)
+    }
+
     fn all(&self) -> f64 {
         self.0.iter().map(|(_, work)| work).sum()
     }
@@ -108,15 +149,12 @@ impl Works {
 }
 
 /// When each gradient is ready as the step runs.
-pub fn ready_times(step: &Step, cost: AllReduce, contention: Contention, ends: &[usize]) -> Vec<f64> {
+pub fn ready_times(step: &Step, cost: AllReduce, contention: Contention, plan: &Plan) -> Vec<f64> {
     let clock = Clock::new(contention, step.backward_us);
     let mut works = Works::default();
-    let (mut begin, mut now) = (0, 0.0f64);
-    for &end in ends.iter().filter(|end| **end > 0) {
-        let start = now.max(clock.at(step.ready_us[end - 1]));
-        let work = cost.us(step.bytes[begin..end].iter().sum::<u64>() as f64);
-        works.0.push((start, work));
-        (begin, now) = (end, start + work);
+    for segment in &plan.segments {
+        let Some(&last) = step.sets[segment.set][segment.gradients.clone()].last() else { continue };
+        works.add(clock.at(step.ready_us[last]), cost.us(segment.bytes as f64));
     }
     let ready = |&us: &f64| clock.time(clock.at(us), works.until(clock.at(us)));
     step.ready_us.iter().map(ready).collect()

@@ -1,4 +1,5 @@
-//! The best way to cut the gradients into segments, by dynamic programming.
+//! The best way to cut the gradients of one set into segments, by dynamic programming. `joint` has the best way for
+//! several sets.
 //!
 //! # The model
 //!
@@ -51,9 +52,17 @@ pub struct Step {
     pub bytes: Vec<u64>,
     /// When the backward pass is over, undisturbed; not before the last gradient.
     pub backward_us: f64,
+    /// The gradients of each set, ascending: those of one set may be exchanged together, those of two may not.
+    pub sets: Vec<Vec<usize>>,
 }
 
 impl Step {
+    /// A step whose gradients are all of one set.
+    pub fn new(ready_us: Vec<f64>, bytes: Vec<u64>, backward_us: f64) -> Step {
+        let sets = vec![(0..bytes.len()).collect()];
+        Step { ready_us, bytes, backward_us, sets }
+    }
+
     /// Bytes of the first so many gradients, for each number of them.
     pub fn sums(&self) -> Vec<f64> {
         let sums = self.bytes.iter().scan(0.0, |sum, &bytes| {
@@ -61,6 +70,18 @@ impl Step {
             Some(*sum)
         });
         std::iter::once(0.0).chain(sums).collect()
+    }
+
+    /// The same step with the gradients of one set only.
+    #[must_use]
+    pub fn part(&self, members: &[usize]) -> Step {
+        let ready_us = members.iter().map(|&at| self.ready_us[at]).collect();
+        Step::new(ready_us, members.iter().map(|&at| self.bytes[at]).collect(), self.backward_us)
+    }
+
+    /// The step of each set by itself.
+    pub fn parts(&self) -> Vec<Step> {
+        self.sets.iter().map(|members| self.part(members)).collect()
     }
 }
 
@@ -95,6 +116,17 @@ impl Clock {
         computed + self.drag * work
     }
 
+    /// The clock when that much of the exchange's work is done at time `time`: the other way round of [`Clock::time`].
+    /// Infinite where no clock is so late that the time would be later.
+    pub fn clock(&self, time: f64, work: f64) -> f64 {
+        let computed = time - self.drag * work;
+        if computed <= self.backward_us {
+            return computed / self.pace;
+        }
+        let alone = (1.0 - self.drag).max(0.0);
+        if alone > 0.0 { self.at(self.backward_us) + (computed - self.backward_us) / alone } else { f64::INFINITY }
+    }
+
     /// The end of the backward pass, where the exchange has done so much by then.
     pub fn backward_end(&self, work: f64) -> f64 {
         self.backward_us + self.drag * work
@@ -110,7 +142,7 @@ pub struct Split {
     pub end_us: f64,
 }
 
-/// The split of a step into at most `most` segments that ends first; of several that end as early, that of the fewest
+/// The split of a step of one set into at most `most` segments that ends first; of several that end as early, that of the fewest
 /// segments. `None` where there is no gradient, or `most` is 0.
 pub fn best(step: &Step, cost: AllReduce, contention: Contention, most: usize) -> Option<Split> {
     let (n, sums) = (step.bytes.len(), step.sums());

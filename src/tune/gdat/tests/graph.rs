@@ -88,12 +88,17 @@ fn what_cannot_be_tuned_is_named() {
     exchange(&mut chained, "again", first);
     let error = read(chained, |_| 1.0).unwrap_err().to_string();
     assert!(error.contains("`again`") && error.contains("another exchange"), "{error}");
+}
 
+#[test]
+fn gradients_of_two_groups_are_two_sets() {
     let mut mixed = training();
     let id = mixed.find("ar3").unwrap();
     mixed.node_mut(id).attrs.set("group", Attr::Str("other".into()));
-    let error = read(mixed, |_| 1.0).unwrap_err().to_string();
-    assert!(error.contains("group `other`"), "{error}");
+    let training = read(mixed, |_| 1.0).unwrap();
+    let sets: Vec<_> = training.sets().into_iter().map(|set| (set.group, set.members)).collect();
+    assert_eq!(sets, [("hccl_world_group".to_owned(), vec![0]), ("other".to_owned(), vec![1])]);
+    assert_eq!(training.step().sets, [[0], [1]]);
 }
 
 #[test]

@@ -98,8 +98,6 @@ fn what_is_no_summary_is_named_with_its_line() {
         (one("4004", "18446744073709551615"), Some(2), "more than 1125899906842624 bytes"),
         (one("92", "1125899906842624"), Some(3), "more than 1125899906842624 bytes"),
         (one("float32", "float"), Some(2), "`float` is no type"),
-        (one("float32", "float16"), None, "cannot be fused"),
-        (one("hccl_world_group", "other"), None, "cannot be fused"),
         (one("b_TensorRedirect", "a_TensorRedirect"), Some(3), "has a row already, on line 2"),
         (one("graph_id", "graph"), Some(1), "no column `graph_id`"),
         (one("92,float32,g,", "92,float32,h,"), None, "a run has 2 trace tasks, the summary 1"),
@@ -108,6 +106,15 @@ fn what_is_no_summary_is_named_with_its_line() {
         assert!(at == line && reason.contains(said), "{said}: {at:?} {reason}");
     }
     assert!(read(&profile, &format!("\u{feff}{}", summary().replace('\n', "\r\n"))).is_ok());
+}
+
+#[test]
+fn gradients_of_two_types_or_groups_are_two_sets() {
+    for (from, to) in [("float32", "float16"), ("hccl_world_group", "other")] {
+        let training = read(&profile(&[100; 5]), &summary().replacen(from, to, 1)).unwrap();
+        let members: Vec<_> = training.sets().into_iter().map(|set| set.members).collect();
+        assert_eq!(members, [[0], [1]], "{to}");
+    }
 }
 
 #[test]
