@@ -77,6 +77,39 @@ fn a_recording_becomes_a_bank_entry_a_split_and_a_timeline() {
 }
 
 #[test]
+fn gradients_of_two_groups_have_a_split_each_and_one_bank_entry() {
+    let place = Place::new();
+    let recording = place.recording(100_000);
+    let text = std::fs::read_to_string(place.path("summary.csv")).unwrap();
+    // Every third gradient is another group's.
+    let of = |(row, line): (usize, &str)| if row % 3 == 0 { line.to_owned() } else { line.replace("world", "other") };
+    let lines: Vec<_> = text.lines().enumerate().map(of).collect();
+    let text = format!("{}\n", lines.join("\n"));
+    place.write("summary.csv", &text);
+    let arguments: Vec<&str> = recording.iter().map(String::as_str).collect();
+    let answer = place.run(&[&["--job_type=4"], &arguments[..]].concat()).expect(0, &[]);
+    for group in ["hccl_world_group", "hccl_other_group"] {
+        assert!(answer.stdout.contains(&format!("group=\"{group}\")")), "{answer:#?}");
+    }
+    let bank = Bank::parse(&std::fs::read(place.path("bank/Ascend910A_gradient_fusion.json")).unwrap());
+    assert_eq!(bank.entries().map(|(_, gradients)| gradients.size.len() as u64).collect::<Vec<_>>(), [GRADIENTS]);
+
+    let section = &place.results()[0][1]["GDAT"];
+    assert_eq!((&section["split_from_bank"], &section["is_optimum"]), (&Value::Null, &Value::Null));
+    let sets = section["split_after_tune"]["sets"].as_array().unwrap();
+    let numbers = sets.iter().map(|set| set["gradient_num"].as_u64().unwrap());
+    assert_eq!(numbers.sum::<u64>(), GRADIENTS);
+    for set in sets {
+        let (by_idx, number) = (set["by_idx"].as_array().unwrap(), set["gradient_num"].as_u64().unwrap());
+        assert_eq!(by_idx.last().unwrap().as_u64(), Some(number - 1), "{set:#}");
+    }
+    let segments = section["split_after_tune"]["segments"].as_array().unwrap();
+    let lasts: Vec<_> = segments.iter().map(|segment| segment["last"].as_u64().unwrap()).collect();
+    assert!(lasts.windows(2).all(|pair| pair[0] < pair[1]), "in the order in which they are ready: {lasts:?}");
+    assert!(segments.iter().any(|segment| segment["set"] == 1) && segments.iter().any(|segment| segment["set"] == 0));
+}
+
+#[test]
 fn a_training_graph_is_split_and_the_tuned_one_says_what_belongs_together() {
     let place = Place::new();
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/training/resnet50.air");
