@@ -19,6 +19,9 @@ use crate::status::{Error, Result};
 use crate::tune::gdat::{GdatJob, Source, gdat, recording};
 use std::path::PathBuf;
 
+/// The parts on which CANN tunes gradients, by the short name of their SoCs.
+const TRAINING_PARTS: [&str; 2] = ["Ascend910", "Ascend910B"];
+
 /// The two files of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
@@ -106,6 +109,13 @@ impl Session {
 
     /// The gradient bank, which can be written, and what reports tell besides the outcome.
     fn gradient_context(&self, settings: &Settings, soc: &Soc, note: String) -> Result<(Context, GradientBank)> {
+        if !TRAINING_PARTS.contains(&soc.short_name.as_str()) {
+            let parts = TRAINING_PARTS.join(" and ");
+            log::warn!(
+                "CANN tunes gradients on {parts} only: whether it reads a gradient bank of {} is not known",
+                soc.name
+            );
+        }
         let environment = &self.instance.environment;
         let paths = BankPaths::gradient(&environment.bank_places(None), soc)?;
         let paths = paths.over(environment.toolkit().graph_banks());

@@ -187,3 +187,15 @@ fn a_training_graph_whose_summary_has_no_place_leaves_the_bank_alone() {
     assert_eq!(std::fs::read_dir(place.path("bank")).unwrap().count(), 0);
     assert_eq!(std::fs::read_dir(place.path("out")).unwrap().count(), 1);
 }
+
+#[test]
+fn a_part_on_which_cann_tunes_no_gradients_is_named() {
+    let place = Place::new();
+    let [summary, profile, _] = place.recording(100_000);
+    let said = |soc: &str| {
+        let soc = format!("--soc_version={soc}");
+        place.run(&[summary.as_str(), &profile, &soc]).expect(0, &[]).stderr.contains("is not known")
+    };
+    assert!(said("Ascend310P3") && said("Ascend910_9391"));
+    assert!(!said("Ascend910B2") && !said("Ascend910A"));
+}
