@@ -1,5 +1,6 @@
 //! The file system as a [`Storage`].
 
+use super::patience::Patience;
 use super::storage::{Guard, NewFile, Storage};
 use crate::output_file::{check_directory, directory_of};
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
@@ -16,8 +17,14 @@ const FILE_MODE: u32 = 0o640;
 const MOST_LINKS: u32 = 40;
 
 /// The file system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Disk;
+#[derive(Debug, Clone, Default)]
+pub struct Disk {
+    /// With others who write.
+    pub patience: Patience,
+}
+
+/// The file system, for who cannot be cancelled.
+pub static DISK: Disk = Disk { patience: Patience::UNTOLD };
 
 impl NewFile for File {
     fn sync(&mut self) -> io::Result<()> {
@@ -95,10 +102,7 @@ impl Storage for Disk {
                 Err(e) if e.kind() == ErrorKind::NotFound && !create => return Ok(None),
                 other => other?,
             };
-            match file.lock() {
-                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                other => other.map_err(lock_error)?,
-            }
+            self.patience.lock(&file, path)?;
             // A writer that replaced the file while this one waited leaves the lock on the old one.
             if is_current(&file, path)? {
                 return Ok(Some(Guard::of(file)));
@@ -142,15 +146,6 @@ fn is_current(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// The ways in which file systems say that they have no locks: NFS without a lock daemon has none
-/// "available", others do not know the call.
-fn lock_error(error: io::Error) -> io::Error {
-    match Errno::from_io_error(&error) {
-        Some(Errno::NOLCK | Errno::NOSYS | Errno::OPNOTSUPP) => io::Error::new(ErrorKind::Unsupported, error),
-        _ => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,20 +155,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("file");
         std::fs::write(&file, "").unwrap();
-        Disk.check_writable(directory.path()).unwrap();
-        Disk.check_writable(&directory.path().join("deep/down")).unwrap();
-        let error = Disk.check_writable(&file.join("deep/down")).unwrap_err().to_string();
+        DISK.check_writable(directory.path()).unwrap();
+        DISK.check_writable(&directory.path().join("deep/down")).unwrap();
+        let error = DISK.check_writable(&file.join("deep/down")).unwrap_err().to_string();
         assert!(error.contains("file") && error.contains("no directory"), "{error}");
         assert!(!directory.path().join("deep").exists(), "nothing is made");
-    }
-
-    #[test]
-    fn file_systems_without_locks_are_known_by_each_of_their_errors() {
-        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
-            let error = lock_error(errno.into());
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        }
-        assert_eq!(lock_error(Errno::ACCESS.into()).kind(), ErrorKind::PermissionDenied);
     }
 
     #[test]
@@ -183,8 +169,8 @@ mod tests {
         for (name, to) in [("a", "b"), ("b", "there/c"), ("x", "y"), ("y", "x")] {
             std::os::unix::fs::symlink(to, at(name)).unwrap();
         }
-        assert_eq!(Disk.target(&at("a")).unwrap(), at("there/c"));
-        assert_eq!(Disk.target(&at("plain")).unwrap(), at("plain"));
-        assert!(Disk.target(&at("x")).is_err());
+        assert_eq!(DISK.target(&at("a")).unwrap(), at("there/c"));
+        assert_eq!(DISK.target(&at("plain")).unwrap(), at("plain"));
+        assert!(DISK.target(&at("x")).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! One bank out of several: of two records with one key the better measured stays.
 
-use super::disk::Disk;
+use super::disk::DISK;
 use super::document::{Document, Record};
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
@@ -81,7 +81,7 @@ pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<M
     }
     let targets = jobs.iter().map(|job| &job.target).chain(others.jobs.iter().map(|job| &job.target));
     let Some(directory) = targets.map(|target| directory_of(target)).next() else { return Ok(outcome) };
-    let mut transaction = Transaction::begin(&Disk, directory)?;
+    let mut transaction = Transaction::begin(&DISK, directory)?;
     for job in &jobs {
         job.run(&mut transaction, &mut outcome)?;
     }
@@ -239,7 +239,7 @@ impl Job {
     }
 
     fn file(&self, path: &Path) -> BankFile<'static> {
-        BankFile::at(&Disk, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
+        BankFile::at(&DISK, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
     }
 
     fn read(&self, path: &Path) -> Result<Given> {

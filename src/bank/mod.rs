@@ -4,7 +4,7 @@
 //! expects; `layout` packs CANN's keys; `matmul` makes keys; `form` tells CANN's record
 //! form from ours; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
 //! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
-//! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
+//! `storage` is the seam to the file system and `disk` that, `patience` how long it waits for a lock; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
 //! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
@@ -30,6 +30,7 @@ mod merge_whole;
 mod neighbours;
 mod operator;
 mod paths;
+mod patience;
 mod quant;
 mod reader;
 mod side;
@@ -44,7 +45,7 @@ mod whole;
 #[cfg(test)]
 mod tests;
 
-pub use disk::Disk;
+pub use disk::{DISK, Disk};
 pub use file_name::FileName;
 pub use form::Sayable;
 pub use index::{Found, Index, Part};
@@ -54,6 +55,7 @@ pub use lines::Finding;
 pub use merge::{MergeOutcome, merge};
 pub use operator::{Entry, Measured, OperatorBank};
 pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};
+pub use patience::Patience;
 pub use storage::{Guard, NewFile, Storage};
 pub use trials::{KnownTrial, KnownTrials, TrialStore};
 pub use whole::{Content, Updated, load, load_where_there, update};

@@ -7,6 +7,7 @@ use super::form::{self, Form, Knowledge};
 use super::key::Key;
 use super::neighbours::Index;
 use super::paths::BankPaths;
+use super::patience::Patience;
 use super::side;
 use super::storage::Storage;
 use super::transaction::{self, Transaction};
@@ -96,7 +97,14 @@ struct Pending {
 impl OperatorBank {
     /// Opens the bank of a SoC. Nothing is read yet.
     pub fn open(paths: BankPaths, soc: &Soc) -> OperatorBank {
-        Self::with_storage(paths, soc, Arc::new(Disk), jiff::Zoned::now().date().to_string())
+        Self::with_storage(paths, soc, Arc::new(Disk::default()), jiff::Zoned::now().date().to_string())
+    }
+
+    /// The same, which waits for the locks of others only so long as this allows.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> OperatorBank {
+        self.storage = Arc::new(Disk { patience });
+        self
     }
 
     /// Opens a bank on another storage; `date` (`YYYY-MM-DD`) goes into the side files.

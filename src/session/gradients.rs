@@ -119,7 +119,7 @@ impl Session {
         let environment = &self.instance.environment;
         let paths = BankPaths::gradient(&environment.bank_places(None), soc)?;
         let paths = paths.over(environment.toolkit().graph_banks());
-        let bank = GradientBank::open(&paths, soc);
+        let bank = GradientBank::open(&paths, soc).with_patience(self.patience());
         bank.check_writable()?;
         tuned_model::check_writable(settings)?;
         if settings.recorded.is_none() {

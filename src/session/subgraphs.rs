@@ -28,7 +28,7 @@ impl Session {
         let Work { settings, backend, variants, .. } = work;
         let soc = backend.soc();
         let name = variants.first().map(|variant| variant.graph.name.clone()).unwrap_or_default();
-        let mut bank = SubgraphBank::open(paths, soc);
+        let mut bank = SubgraphBank::open(paths, soc).with_patience(self.patience());
         bank.check_writable()?;
         let mut state = match interrupted(settings, &name)? {
             Some(directory) => State::reload(&directory, soc, &settings.sgat)?,

@@ -13,7 +13,7 @@ use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
-use crate::bank::{BankPaths, OperatorBank};
+use crate::bank::{BankPaths, OperatorBank, Patience};
 use crate::graph::Graph;
 use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
@@ -149,7 +149,7 @@ impl Session {
     fn tune_operators(&self, work: Work, live: &mut Live<'_>) -> Result<()> {
         let Work { settings, backend, mut variants, tuned, profiling, bank: paths } = work;
         let soc = backend.soc();
-        let mut bank = OperatorBank::open(paths.clone(), soc);
+        let mut bank = OperatorBank::open(paths.clone(), soc).with_patience(self.patience());
         let base = settings.base_result.as_deref().map(|path| base::bank(path, soc)).transpose()?.flatten();
         let base = base.map(|paths| OperatorBank::open(paths, soc));
         if settings.has_output {
@@ -171,6 +171,11 @@ impl Session {
         let ended = outcome.ended();
         let profiled = live.tell_runs(&variants, Some(&outcome), &settings, profiling.filter(|_| ended.is_ok()));
         self.conclude((tuned.with(&variants), profiled), ended, &settings, live, |live| live.finish_operators(&outcome))
+    }
+
+    /// A cancel ends the waiting for a bank that another process has locked.
+    pub(super) fn patience(&self) -> Patience {
+        Patience::until(Arc::clone(&self.cancel))
     }
 
     /// The files that all tunings of the process share, where results go there.

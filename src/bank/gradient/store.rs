@@ -2,7 +2,7 @@
 
 use super::{Bank, Gradients, file_name};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, Disk, load_where_there, update};
+use crate::bank::{BankPaths, DISK, Disk, Patience, load_where_there, update};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -14,6 +14,7 @@ pub struct GradientBank {
     file: PathBuf,
     /// The nearest first.
     banks: Vec<Bank>,
+    disk: Disk,
 }
 
 impl GradientBank {
@@ -23,8 +24,16 @@ impl GradientBank {
         let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(&name));
         GradientBank {
             file: paths.custom.join(&name),
-            banks: files.filter_map(|file| load_where_there(&Disk, &file, Bank::parse)).collect(),
+            banks: files.filter_map(|file| load_where_there(&DISK, &file, Bank::parse)).collect(),
+            disk: Disk::default(),
         }
+    }
+
+    /// The same, which waits for the locks of others only so long as this allows.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> GradientBank {
+        self.disk.patience = patience;
+        self
     }
 
     /// Where entries are written.
@@ -34,7 +43,7 @@ impl GradientBank {
 
     /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where entries could not be written.
     pub fn check_writable(&self) -> Result<()> {
-        check_writable(&Disk, directory_of(&self.file), [self.file.clone()])
+        check_writable(&DISK, directory_of(&self.file), [self.file.clone()])
     }
 
     /// What is known of a network that has been profiled. What was recorded since the bank was opened is not looked at.
@@ -51,7 +60,7 @@ impl GradientBank {
             }
             Ok(())
         };
-        let updated = update(&Disk, &self.file, Bank::parse, edit)?;
+        let updated = update(&self.disk, &self.file, Bank::parse, edit)?;
         updated.warnings.iter().for_each(|text| log::warn!("{text}"));
         Ok(())
     }

@@ -15,7 +15,7 @@ mod tests;
 
 pub use template::Found;
 
-use super::disk::Disk;
+use super::disk::DISK;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::form::{Form, soc_name};
@@ -108,7 +108,7 @@ impl Index {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(Error::file("read", path, "not a regular file"));
         }
-        let side = BankFile::at(&Disk, path, name.form, &op_type).side();
+        let side = BankFile::at(&DISK, path, name.form, &op_type).side();
         let loaded = load::load(&file, name.form, &op_type, &side).map_err(failed)?;
         match known {
             Some(operator) => operator.layers.push(loaded.table),

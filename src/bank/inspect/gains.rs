@@ -2,7 +2,7 @@
 
 use super::record::Record;
 use super::source::Source;
-use crate::bank::disk::Disk;
+use crate::bank::disk::DISK;
 use crate::bank::form::Form;
 use crate::bank::side::{Side, Verdict};
 use crate::bank::storage::Storage;
@@ -50,7 +50,7 @@ impl Gains {
     pub fn of(source: &Source) -> Gains {
         let name = source.path().file_name().unwrap_or_default().to_string_lossy();
         let path = source.path().with_file_name(OWN_DIRECTORY).join(format!("{name}.side.jsonl"));
-        Gains { content: Disk.read(&path).ok().flatten().unwrap_or_default(), sides: Vec::new() }
+        Gains { content: DISK.read(&path).ok().flatten().unwrap_or_default(), sides: Vec::new() }
     }
 
     /// The times of a record whose tiling is the one that was measured.

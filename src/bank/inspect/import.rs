@@ -6,7 +6,7 @@ use super::kind::Kind;
 use super::merging::{Merged, merge_and_tell};
 use super::part::{Part, Socs};
 use super::source::Source;
-use crate::bank::disk::Disk;
+use crate::bank::disk::DISK;
 use crate::bank::file_name::{FileName, refused};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
@@ -290,7 +290,7 @@ fn import_unified(sources: &[PathBuf], into: &Path, socs: &mut Socs, rehearse: b
         take(&mut bank)?;
     } else {
         let path = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
-        outcome.warnings = update(&Disk, &path, unified::Bank::parse, take)?.warnings;
+        outcome.warnings = update(&DISK, &path, unified::Bank::parse, take)?.warnings;
     }
     outcome.changed.extend((outcome.added + outcome.updated > 0).then(|| into.to_owned()));
     Ok(Import { count, left, bad, merged: Merged { outcome, told: None } })

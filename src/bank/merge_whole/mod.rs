@@ -4,7 +4,7 @@
 
 mod records;
 
-use super::disk::Disk;
+use super::disk::DISK;
 use super::file_name::{FileName, bank_files, refused};
 use super::inspect::{Kind, Source, Told, files};
 use super::merge::{MergeOutcome, is_same};
@@ -178,7 +178,7 @@ impl Job {
         outcome: &mut MergeOutcome,
     ) -> Result<()> {
         let (built_in, sources) = (read(&self.built_in, parse)?, read(&self.sources, parse)?);
-        let updated = whole::update_in(transaction, &Disk, &self.target, parse, |bank| {
+        let updated = whole::update_in(transaction, &DISK, &self.target, parse, |bank| {
             for (path, source) in &sources {
                 bank.take_in(source, &built_in, &mut |fate, line, record, reason| {
                     outcome.count(fate);

@@ -3,7 +3,7 @@
 use super::file_name;
 use super::{Bank, Feature, Kind, Record, Strategy};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, Disk, load_where_there, update};
+use crate::bank::{BankPaths, DISK, Disk, Patience, load_where_there, update};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -16,6 +16,7 @@ pub struct SubgraphBank {
     /// The nearest first; CANN's records behind ours of the same directory.
     banks: Vec<Bank>,
     new: Vec<Record>,
+    disk: Disk,
 }
 
 impl SubgraphBank {
@@ -24,12 +25,25 @@ impl SubgraphBank {
         let directories = std::iter::once(&paths.custom).chain(&paths.also_read);
         let files = directories.flat_map(|d| [Kind::Ours, Kind::Cann].map(|kind| (kind, d.join(file_name(kind, soc)))));
         let banks = files.filter_map(|(kind, file)| read(kind, &file)).collect();
-        SubgraphBank { file: paths.custom.join(file_name(Kind::Ours, soc)), banks, new: Vec::new() }
+        SubgraphBank {
+            file: paths.custom.join(file_name(Kind::Ours, soc)),
+            banks,
+            new: Vec::new(),
+            disk: Disk::default(),
+        }
     }
 
     /// The bank of one file of ours, which may not exist.
     pub fn of_file(file: &Path) -> SubgraphBank {
-        SubgraphBank { file: file.to_owned(), banks: read(Kind::Ours, file).into_iter().collect(), new: Vec::new() }
+        let banks = read(Kind::Ours, file).into_iter().collect();
+        SubgraphBank { file: file.to_owned(), banks, new: Vec::new(), disk: Disk::default() }
+    }
+
+    /// The same, which waits for the locks of others only so long as this allows.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Patience) -> SubgraphBank {
+        self.disk.patience = patience;
+        self
     }
 
     /// Where records are written.
@@ -44,7 +58,7 @@ impl SubgraphBank {
 
     /// Fails with [`crate::status::Error::Directory`] or [`crate::status::Error::Bank`] where records could not be written.
     pub fn check_writable(&self) -> Result<()> {
-        check_writable(&Disk, directory_of(&self.file), [self.file.clone()])
+        check_writable(&DISK, directory_of(&self.file), [self.file.clone()])
     }
 
     /// What is recorded for a network. Records of CANN's have nothing but operators and shapes in their
@@ -69,7 +83,7 @@ impl SubgraphBank {
             return Ok(());
         }
         let updated = update(
-            &Disk,
+            &self.disk,
             &self.file,
             |content| Bank::parse(Kind::Ours, content),
             |bank| self.new.iter().try_for_each(|record| bank.put(record.clone())),
@@ -81,5 +95,5 @@ impl SubgraphBank {
 }
 
 fn read(kind: Kind, file: &Path) -> Option<Bank> {
-    load_where_there(&Disk, file, |content| Bank::parse(kind, content))
+    load_where_there(&DISK, file, |content| Bank::parse(kind, content))
 }

@@ -1,7 +1,7 @@
 //! The file system itself: paths, permissions, locks.
 
 use super::*;
-use crate::bank::{BankEnvironment, Disk, Storage};
+use crate::bank::{BankEnvironment, DISK, Storage};
 use crate::status::Error;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -253,14 +253,14 @@ fn a_lock_ends_with_its_guard_though_a_forked_child_has_the_file_open() {
 fn a_lock_is_exclusive_until_its_guard_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("lock");
-    let guard = Disk.lock(&path, true).unwrap().unwrap();
+    let guard = DISK.lock(&path, true).unwrap().unwrap();
     let released = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (path, released) = (&path, &released);
         scope.spawn(move || {
             sender.send(()).unwrap();
-            let _second = Disk.lock(path, true).unwrap().unwrap();
+            let _second = DISK.lock(path, true).unwrap().unwrap();
             assert!(released.load(Ordering::SeqCst), "two guards at once");
         });
         receiver.recv().unwrap();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Writes a bank with these records: m of the product, k of the L0 tile, time.
 fn bank_of(directory: &Path, date: &str, records: &[(u64, u32, Measured)]) -> PathBuf {
     let paths = BankPaths { custom: directory.to_owned(), also_read: Vec::new() };
-    let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk), date.into());
+    let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk::default()), date.into());
     for (m, base_k, measured) in records {
         bank.record(&product_of(*m), &tiling(*m, *base_k), measured).unwrap();
     }

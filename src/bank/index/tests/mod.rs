@@ -170,7 +170,7 @@ fn what_is_written_later_is_seen_by_the_next_one_opened() {
     let paths = BankPaths { custom: root.path().to_owned(), also_read: Vec::new() };
     let open = || Index::open(&[root.path().to_owned()], &Part::default()).unwrap();
     let before = open();
-    let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk), "2026-01-02".into());
+    let mut bank = OperatorBank::with_storage(paths, &soc(), Arc::new(Disk::default()), "2026-01-02".into());
     let schedule = Schedule::Vector(VectorSchedule {
         cores: 8,
         ub_tile_bytes: 4096,
