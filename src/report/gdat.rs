@@ -211,6 +211,8 @@ pub struct Gradients<'a> {
     equal: Vec<EqualSplit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradient_summary: Option<Cow<'a, str>>,
+    /// Whether the bank keeps other gradients under the network's hash.
+    is_of_others: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_optimum: Option<bool>,
     max_segments: usize,
@@ -306,6 +308,7 @@ impl<'a> Gradients<'a> {
             contention: outcome.contention,
             equal: found.into_iter().flat_map(|f| &f.equal).map(equal).collect(),
             gradient_summary: context.gradient_summary.as_ref().map(|path| path.to_string_lossy()),
+            is_of_others: found.is_some_and(|f| f.is_of_others),
             is_optimum: found.map(|f| f.is_optimum),
             max_segments: outcome.most_segments,
             modelhash: found.map(|f| f.training.hash.to_string()),

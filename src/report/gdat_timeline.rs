@@ -85,7 +85,13 @@ impl Device {
         for (gradient, &end) in found.training.gradients.iter().zip(&ready) {
             // Several gradients of one node are ready at once.
             if end > start {
-                events.push(self.bar(HARDWARE, 0, &gradient.node, [start, end], json!({"Task Type": "AI_CORE"})));
+                events.push(self.bar(
+                    HARDWARE,
+                    0,
+                    &format!("until {}", gradient.node),
+                    [start, end],
+                    json!({"Task Type": "AI_CORE"}),
+                ));
             }
             start = end;
         }

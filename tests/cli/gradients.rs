@@ -199,3 +199,15 @@ fn a_part_on_which_cann_tunes_no_gradients_is_named() {
     assert!(said("Ascend310P3") && said("Ascend910_9391"));
     assert!(!said("Ascend910B2") && !said("Ascend910A"));
 }
+
+#[test]
+fn a_bank_that_keeps_other_gradients_under_the_same_hash_is_named() {
+    let place = Place::new();
+    let recording = place.recording(100_000);
+    let arguments: Vec<&str> = recording.iter().map(String::as_str).collect();
+    assert!(!place.run(&arguments).expect(0, &[]).stderr.contains("other gradients"));
+    let summary = std::fs::read_to_string(place.path("summary.csv")).unwrap();
+    place.write("summary.csv", &summary.replacen(",4000000,", ",4000004,", 1));
+    let answer = place.run(&arguments).expect(0, &["other gradients", "REPEAT_TUNE"]);
+    assert!(answer.stdout.contains("keeps other gradients"), "{answer:#?}");
+}

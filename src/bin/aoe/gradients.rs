@@ -12,6 +12,8 @@ pub struct Gradients {
     #[serde(default)]
     equal: Vec<Equal>,
     gradient_summary: Option<PathBuf>,
+    #[serde(default)]
+    is_of_others: bool,
     is_optimum: Option<bool>,
     #[serde(default)]
     scaling: Vec<Scale>,
@@ -115,6 +117,13 @@ impl Gradients {
         let Cluster { devices_per_node, nodes } = self.cluster;
         let on = format!("{} devices ({nodes} x {devices_per_node})", devices_per_node * nodes);
         let mut lines = vec![labelled("Gradients", &format!("{}, {megabytes:.1} MB, on {on}", self.tensors.len()))];
+        if let (Some(before), Some(after)) = (&self.split_before, &self.split_after) {
+            let [before, after] = [before, after].map(|split| ms(split.trailing_us));
+            lines.insert(
+                0,
+                labelled("Trailing", &format!("{before} ms before, {after} ms after the last backward operator")),
+            );
+        }
         if let Some(one) = self.unmeasured.first() {
             let count = self.unmeasured.len();
             let first = format!("{} ({})", one.workload, one.reason);
@@ -134,6 +143,9 @@ impl Gradients {
         }
         if let Some(status) = &self.status {
             let told = match status.as_str() {
+                "reserved" if self.is_of_others => {
+                    "the bank keeps other gradients of this number and type (REPEAT_TUNE=True replaces them)"
+                }
                 "reserved" => "times and sizes stay as the bank has them (REPEAT_TUNE=True replaces them)",
                 _ => "times and sizes recorded",
             };

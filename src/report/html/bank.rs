@@ -28,11 +28,16 @@ pub fn bank(report: &Report) -> Markup {
             @if let Some(path) = subgraphs {
                 p { "The fusion scopes and cuts of the subgraphs lie in " code { (path) } "; CANN finds them there, or where option " code { "ge.mdl_bank_path" } " says." }
             }
-            @if report.gradients.is_some() {
-                p {
+            @if let Some(gradients) = &report.gradients {
+                @if gradients.is_of_others {
+                    p .warning {
+                        "The bank in " code { (operators) } " keeps the times and sizes of other gradients of this number and type, which CANN cannot tell from these: "
+                        code { "REPEAT_TUNE=True" } " replaces them."
+                    }
+                } @else { p {
                     "Times and sizes of the gradients lie in " code { (operators) } "; CANN's graph compiler cuts by them when it compiles the training graph and finds the bank through "
                     code { "TUNE_BANK_PATH" } "."
-                }
+                } }
             } @else if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
         }
     }

@@ -228,6 +228,8 @@ pub struct Group {
 #[derive(Debug, Deserialize)]
 pub struct Gradients {
     #[serde(default)]
+    pub is_of_others: bool,
+    #[serde(default)]
     pub scaling: Vec<Scaling>,
     pub split_after: Option<Split>,
     pub split_before: Option<Split>,

@@ -52,6 +52,12 @@ fn found(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
                 (bank.segments.len()) " segments, and " (time(bank.trailing_us)) " behind the backward pass. "
                 "The best split itself comes from hccl's interface or the tuned model."
             }
+            @if bank.end_us > before.end_us {
+                p .warning {
+                    "By that the step takes " (ms(bank.end_us)) ", longer than the " (ms(before.end_us))
+                    " of hccl's default: take the best split itself."
+                }
+            }
         }
         (numbers(after))
         @if !gradients.scaling.is_empty() {
@@ -127,8 +133,8 @@ fn splits(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
                     @for (name, split) in rows {
                         tr {
                             th scope="row" { (name) }
-                            td .number { (time(split.end_us)) }
-                            td .number { (time(split.trailing_us)) }
+                            td .number { (ms(split.end_us)) }
+                            td .number { (ms(split.trailing_us)) }
                             td { code { (list(&split.by_idx, u64::to_string)) } }
                             td { code { (list(&split.by_size, |share| format!("{share}"))) } }
                         }
@@ -177,6 +183,11 @@ fn numbers(split: &Split) -> Markup {
     }
 }
 
+/// Milliseconds to the microsecond: splits are near each other.
+fn ms(us: f64) -> String {
+    if us.is_finite() { format!("{:.3} ms", us / 1e3) } else { time(us) }
+}
+
 fn scaling(rows: &[Scaling]) -> Markup {
     html! {
         div .scroll {
@@ -192,11 +203,11 @@ fn scaling(rows: &[Scaling]) -> Markup {
                         tr {
                             td .number { (row.devices) }
                             td .number { (row.nodes) }
-                            td .number { (time(row.before_us)) }
-                            td .number { (time(row.after_us)) }
+                            td .number { (ms(row.before_us)) }
+                            td .number { (ms(row.after_us)) }
                             td .number { (improvement(row.before_us, row.after_us)) }
-                            td .number { (time(row.trailing_before_us)) }
-                            td .number { (time(row.trailing_after_us)) }
+                            td .number { (ms(row.trailing_before_us)) }
+                            td .number { (ms(row.trailing_after_us)) }
                             td .number { (row.by_idx.len()) }
                         }
                     }

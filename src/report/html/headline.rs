@@ -3,7 +3,7 @@
 use super::bars::pair;
 use super::data::{Counts, Report};
 use super::gradients::trailing;
-use super::text::time;
+use super::text::{percent, time};
 use crate::backend::simulator::Simulator;
 use maud::{Markup, html};
 
@@ -12,18 +12,11 @@ pub fn headline(report: &Report) -> Markup {
     let trials: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.trials));
     let launches: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.count));
     let us = [report.before_us, report.after_us];
-    let what = if report.gradients.is_some() { "one training step" } else { "one run of the network" };
     html! {
         header #headline {
             p .over { "Tuning of a network for " (report.soc.name()) }
             h1 { (report.graph) }
-            div .hero {
-                p .gain { strong { (report.improvement) } " " span { "faster" } }
-                div {
-                    p .times { (time(us[0])) " → " strong { (time(us[1])) } " for " (what) }
-                    div .tall { (pair(us, us[0].max(us[1]))) }
-                }
-            }
+            (Gain::of(report).hero())
             (judge(report))
             @if !report.finished {
                 p .warning { "The tuning was interrupted: this is how far it had come. What was found by then is in the bank." }
@@ -37,8 +30,8 @@ pub fn headline(report: &Report) -> Markup {
                     (fact("gradients", &gradients.tensors.len().to_string()))
                     (fact("gradient bank", &recorded(&report.summary)))
                 }
-                @if let Some([before, after]) = trailing(report) {
-                    (fact("exchange behind the backward pass", &format!("{} → {}", time(before), time(after))))
+                @if report.gradients.is_some() {
+                    (fact("one training step", &format!("{:.3} → {:.3} ms, {} faster", us[0] / 1e3, us[1] / 1e3, report.improvement)))
                 }
                 @if let Some(subgraphs) = &report.subgraphs {
                     (fact("launches of a run", &format!("{} → {}", subgraphs.traffic_before.launches, subgraphs.traffic_after.launches)))
@@ -49,6 +42,54 @@ pub fn headline(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// What a tuning is for, before and after.
+struct Gain {
+    times_us: [f64; 2],
+    /// How much of it, as the page says it largest.
+    text: String,
+    /// What the times are of.
+    of: &'static str,
+}
+
+impl Gain {
+    fn of(report: &Report) -> Gain {
+        match trailing(report).filter(|[before, after]| after < before) {
+            // What gradient tuning is for, and a small part of the step.
+            Some([before, after]) => Gain {
+                times_us: [before, after],
+                text: format!("{} less", percent(before - after, before)),
+                of: "behind the backward pass",
+            },
+            None => Gain {
+                times_us: [report.before_us, report.after_us],
+                text: format!("{} faster", report.improvement),
+                of: if report.gradients.is_some() { "for one training step" } else { "for one run of the network" },
+            },
+        }
+    }
+
+    fn hero(&self) -> Markup {
+        let [before, after] = self.times_us;
+        let (number, word) = self.text.rsplit_once(' ').unwrap_or((&self.text, ""));
+        html! {
+            div .hero {
+                p .gain { strong { (number) } " " span { (word) } }
+                div {
+                    p .times { (time(before)) " → " strong { (time(after)) } " " (self.of) }
+                    div .tall { (pair(self.times_us, before.max(after))) }
+                }
+            }
+        }
+    }
+}
+
+/// The page in a few words: the network and what was gained.
+pub fn title(report: &Report) -> String {
+    let Gain { text, of, .. } = Gain::of(report);
+    let of = if report.gradients.is_some() { format!(" {of}") } else { String::new() };
+    format!("{}: {text}{of}", report.graph)
 }
 
 /// Whose times these are, said where nobody can miss it.

@@ -76,7 +76,7 @@ fn document(report: &Report) -> Markup {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (report.graph) ": " (report.improvement) " faster" }
+                title { (headline::title(report)) }
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {

@@ -40,6 +40,7 @@ fn gradients() -> GdatOutcome {
         contention: Contention::default(),
         most_segments: 8,
         found: Some(Found {
+            is_of_others: false,
             status: BankStatus::Added,
             before: case(&[4]),
             after: case(&[2, 4]),

@@ -111,7 +111,9 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
     };
     if let Some(training) = training {
         let status = record(job, &training)?;
-        outcome.found = Some(found(job, training, outcome.contention, status));
+        let found = found(job, training, outcome.contention, status);
+        warn(&found);
+        outcome.found = Some(found);
         outcome.finished = true;
     }
     outcome.elapsed = started.elapsed();
@@ -219,6 +221,25 @@ fn record(job: &GdatJob<'_>, training: &Training) -> Result<BankStatus> {
     Ok(status)
 }
 
+/// Says where the bank does not do what a tuning is for.
+fn warn(found: &Found) {
+    if found.is_of_others {
+        log::warn!(
+            "the bank keeps other gradients under this network's hash {}, by which CANN cuts this network as well: it tells \
+             networks apart by the number and types of their gradients alone. REPEAT_TUNE=True replaces them",
+            found.training.hash
+        );
+    }
+    if let Some(bank) = found.from_bank.as_ref().filter(|_| found.bank_is_worse()) {
+        log::warn!(
+            "from the bank CANN's rule makes a step of {:.3} ms, hccl's default one of {:.3} ms: give hccl the best split by \
+             set_split_strategy_by_idx, or train the tuned model",
+            bank.plan.end_us / 1e3,
+            found.before.plan.end_us / 1e3
+        );
+    }
+}
+
 fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: BankStatus) -> Found {
     let (step, cluster) = (training.step(), &job.settings.cluster);
     let parts = step.parts();
@@ -241,17 +262,17 @@ fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: 
         let nodes = cluster.nodes;
         Scale { devices: cluster.devices(), nodes, before: ways.run(&default), after: ways.best(most).0 }
     };
+    let own = training.entry();
+    let entry = job.bank.get(training.hash).filter(|_| status == BankStatus::Reserved).unwrap_or(&own);
+    let is_of_others = entry.size != own.size;
     let from_bank = (parts.len() == 1).then(|| {
-        let entry = match (&status, job.bank.get(training.hash)) {
-            (BankStatus::Reserved, Some(known)) => known.clone(),
-            _ => training.entry(),
-        };
-        let ends = from_bank(&entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
+        let ends = from_bank(entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
         ends.map_or_else(|| here.run(&default), |ends| here.run(&vec![ends]))
     });
     let (after, is_optimum) = here.best(most);
     Found {
         status,
+        is_of_others,
         before: here.run(&default),
         after,
         is_optimum,

@@ -44,6 +44,9 @@ pub struct Found {
     pub sets: Vec<Set>,
     /// What this means for the bank.
     pub status: BankStatus,
+    /// Whether what the bank keeps under the network's hash is of other gradients: CANN tells networks apart by the
+    /// number and the types of their gradients alone.
+    pub is_of_others: bool,
     /// hccl's default.
     pub before: Case,
     /// The best.
@@ -90,6 +93,13 @@ pub struct Scale {
     pub before: Case,
     /// The best.
     pub after: Case,
+}
+
+impl Found {
+    /// Whether the step ends later by what CANN makes of the bank than by hccl's default, which it takes without one.
+    pub fn bank_is_worse(&self) -> bool {
+        self.from_bank.as_ref().is_some_and(|case| case.plan.end_us > self.before.plan.end_us)
+    }
 }
 
 impl GdatOutcome {

@@ -85,7 +85,7 @@ impl Plan {
     }
 
     /// The split of one set as `set_split_strategy_by_size` takes it: the share of each segment in per cent, to four
-    /// decimals; the shares add up to 100.
+    /// decimals, or to as many as show the smallest; the shares add up to 100.
     pub fn by_size(&self, set: usize) -> Vec<f64> {
         shares(&self.of_set(set).map(|segment| segment.bytes).collect::<Vec<_>>())
     }
@@ -96,19 +96,24 @@ impl Plan {
     }
 }
 
-/// Shares of these bytes in per cent, to four decimals, which add up to 100.
+/// Shares of these bytes in per cent, which add up to 100: to four decimals, or to as many as show the smallest.
 fn shares(bytes: &[u64]) -> Vec<f64> {
-    const WHOLE: f64 = 1e6;
-    let total: u64 = bytes.iter().sum();
-    let (mut sum, mut told) = (0u64, 0.0);
-    let share = |bytes: &u64| {
-        sum += bytes;
-        let until = (sum as f64 / total.max(1) as f64 * WHOLE).round();
-        let share = until - told;
-        told = until;
-        share / (WHOLE / 100.0)
+    let total = bytes.iter().sum::<u64>().max(1) as f64;
+    let rounded = |whole: f64| -> Vec<f64> {
+        let (mut sum, mut told) = (0u64, 0.0);
+        let parts = bytes.iter().map(|bytes| {
+            sum += bytes;
+            let until = (sum as f64 / total * whole).round();
+            until - std::mem::replace(&mut told, until)
+        });
+        parts.map(|part| part / (whole / 100.0)).collect()
     };
-    bytes.iter().map(share).collect()
+    let mut whole = 1e6;
+    // Beyond this a double has no digits left.
+    while whole < 1e14 && rounded(whole).contains(&0.0) {
+        whole *= 10.0;
+    }
+    rounded(whole)
 }
 
 /// The segments in the order in which they are exchanged, with their set, their place in it and their last gradient.

@@ -9,7 +9,7 @@ use crate::graph::DataType;
 use crate::input_file;
 use crate::status::{Error, Result};
 use csv::{ReaderBuilder, StringRecord, Trim};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// Largest file that is read.
@@ -131,6 +131,8 @@ struct Loop {
     number: u64,
     traces: Vec<String>,
     times_ns: Vec<u64>,
+    /// Start of the first task.
+    began: u64,
     /// Start of the last task.
     started: u64,
     /// End of the last trace task.
@@ -152,19 +154,19 @@ impl Profile {
                 Some(_) => {}
                 None => model = Some(name.to_owned()),
             }
+            let time = |text: &str| {
+                let reason = || format!("`{text}` is no time: a whole number of nanoseconds is wanted");
+                text.parse::<u64>().map_err(|_| reason())
+            };
             let follows = loops.last().map(|last| (last.number == number, last.number.checked_add(1) == Some(number)));
             match follows {
                 Some((true, _)) => {}
-                None | Some((_, true)) => loops.push(Loop { number, ..Loop::default() }),
+                None | Some((_, true)) => loops.push(Loop { number, began: time(start)?, ..Loop::default() }),
                 Some(_) => {
                     let last = loops.last().map_or(0, |last| last.number);
                     return Err(format!("loop {number} follows loop {last}: there is a gap, or they are not in order"));
                 }
             }
-            let time = |text: &str| {
-                let reason = || format!("`{text}` is no time: a whole number of nanoseconds is wanted");
-                text.parse::<u64>().map_err(|_| reason())
-            };
             match loops.last_mut() {
                 Some(current) => current.add(op, op_type == TRACE_TYPE, time(start)?, time(end)?),
                 None => Ok(()),
@@ -192,6 +194,20 @@ impl Profile {
             if let Some((other, expected)) = run.traces.iter().zip(&traces).find(|(a, b)| a != b) {
                 return Err(format!("loop {number} has trace task `{other}` where the first one has `{expected}`"));
             }
+        }
+        let mut seen = FxHashSet::default();
+        if let Some(twice) = traces.iter().find(|trace| !seen.insert(trace.as_str())) {
+            return Err(format!("each loop has trace task `{twice}` twice"));
+        }
+        if let Some((before, after)) = loops.iter().zip(loops.iter().skip(1)).find(|(a, b)| b.began < a.ended) {
+            let (number, next) = (before.number, after.number);
+            return Err(format!(
+                "loop {next} starts at {}, before loop {number} ends at {}",
+                after.began, before.ended
+            ));
+        }
+        if loops.iter().all(|run| run.began == run.ended) {
+            return Err("no time passes in any loop".to_owned());
         }
         let mut is_noisy = false;
         let mean = |gradient: usize| {
@@ -251,8 +267,11 @@ fn each_row<const N: usize>(
     let header = reader.headers().map_err(wrong)?.clone();
     let mut places = [0; N];
     for (place, name) in places.iter_mut().zip(columns) {
-        let found = header.iter().position(|column| column == name);
-        *place = found.ok_or_else(|| (Some(1), format!("there is no column `{name}`")))?;
+        let mut found = (0..).zip(&header).filter(|(_, column)| *column == name).map(|(at, _)| at);
+        *place = found.next().ok_or_else(|| (Some(1), format!("there is no column `{name}`")))?;
+        if found.next().is_some() {
+            return Err((Some(1), format!("there are two columns `{name}`")));
+        }
     }
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(wrong)? {

@@ -150,6 +150,16 @@ proptest! {
     }
 
     #[test]
+    fn no_share_by_size_is_nothing_however_small_the_segment(bytes in prop::collection::vec(1u64..1 << 40, 1..9)) {
+        let step = Step::new(vec![0.0; bytes.len()], bytes.clone(), 0.0);
+        let ends: Vec<usize> = (1..=bytes.len()).collect();
+        let cost = AllReduce { start_us: 1.0, us_per_byte: 0.0 };
+        let shares = Plan::new(&step, cost, Contention::default(), &ends).by_size(0);
+        prop_assert!(shares.iter().all(|share| *share > 0.0), "{bytes:?}: {shares:?}");
+        prop_assert!(near(shares.iter().sum(), 100.0));
+    }
+
+    #[test]
     fn shares_by_size_add_up_to_a_hundred(step in steps(60), cost in costs(), k in 1usize..9) {
         prop_assume!(step.bytes.iter().sum::<u64>() > 0);
         let ends = uniform_by_count(step.bytes.len(), k.min(step.bytes.len()));

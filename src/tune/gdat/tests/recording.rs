@@ -62,6 +62,18 @@ fn what_is_no_recording_is_named_with_its_line() {
     for (profile, line, said) in [
         (profile(&[100; 3]), None, "3 loops"),
         (String::new(), Some(1), "no column `loop`"),
+        (one("loop,", "loop,loop,"), Some(1), "two columns `loop`"),
+        (all("b_TensorRedirect", "a_TensorRedirect"), None, "`a_TensorRedirect` twice"),
+        (
+            one("0,g,b_TensorRedirect,TensorRedirect,110,120", "0,g,b_TensorRedirect,TensorRedirect,110,1001"),
+            None,
+            "loop 1 starts at 1000, before loop 0 ends at 1001",
+        ),
+        (
+            HEADER.to_owned() + &["0", "1", "2", "3"].map(|run| format!("{run},g,a,TensorRedirect,7,7\n")).concat(),
+            None,
+            "no time passes",
+        ),
         (HEADER.to_owned(), None, "no task"),
         (one("taskEndTime", "end"), Some(1), "no column `taskEndTime`"),
         (one("0,g,conv,Conv2D,5,400", "0,g,conv,Conv2D,NaN,400"), Some(3), "`NaN` is no time"),
