@@ -15,12 +15,40 @@ use crate::lower::lower;
 use crate::output_file;
 use crate::report::{Context, Folder};
 use crate::soc::Soc;
+use crate::spelling;
 use crate::status::{Error, Result};
 use crate::tune::gdat::{GdatJob, Source, gdat, recording};
 use std::path::PathBuf;
 
 /// The parts on which CANN tunes gradients, by the short name of their SoCs.
 const TRAINING_PARTS: [&str; 2] = ["Ascend910", "Ascend910B"];
+
+/// Options of the other jobs.
+const IDLE: [&str; 10] = [
+    "reload",
+    "tune_ops_file",
+    "tune_optimization_level",
+    "Fdeeper_opat",
+    "Fnonhomo_split",
+    "seed",
+    "algorithm",
+    "search_algorithm",
+    "max_tuning_count",
+    "base_result",
+];
+
+/// Options of a graph, which a recording has not.
+const OF_A_GRAPH: [&str; 9] = [
+    "framework",
+    "weight",
+    "input_format",
+    "input_shape",
+    "dynamic_batch_size",
+    "dynamic_image_size",
+    "dynamic_dims",
+    "out_nodes",
+    "tuned_model",
+];
 
 /// The two files of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +65,12 @@ impl Session {
         if settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) {
             let reason = "must be off while gradients are tuned, as with CANN; a timeline is written anyway";
             return Err(Error::option("profiling_mode", reason));
+        }
+        let of_a_graph = if settings.recorded.is_some() { &OF_A_GRAPH[..] } else { &[] };
+        let idle = IDLE.iter().chain(of_a_graph).copied();
+        let idle: Vec<&str> = idle.filter(|name| settings.given.get(*name).is_some_and(|v| !v.is_empty())).collect();
+        if !idle.is_empty() {
+            log::warn!("without effect on gradients that are tuned: {}", spelling::listed(&idle));
         }
         match &settings.recorded {
             Some(recorded) => self.tune_recording(settings, recorded, progress),
@@ -123,12 +157,27 @@ impl Session {
         bank.check_writable()?;
         tuned_model::check_writable(settings)?;
         if settings.recorded.is_none() {
-            output_file::check(&summary_file(&settings.work_path))?;
+            let summary = summary_file(&settings.work_path);
+            output_file::check(&summary)?;
+            recording::summary_in(&summary, &[], "")?;
         }
         let options = settings.given.clone();
         let folder = settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?;
         let context =
             Context { soc: Some(soc.clone()), options, folder, ..Context::new(&settings.work_path, note, &paths) };
         Ok((context, bank))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IDLE, OF_A_GRAPH};
+    use crate::session::options::find;
+
+    #[test]
+    fn options_that_are_said_to_have_no_effect_are_options() {
+        for name in IDLE.iter().chain(&OF_A_GRAPH) {
+            assert!(find(name).is_some(), "{name}");
+        }
     }
 }

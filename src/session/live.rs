@@ -14,7 +14,7 @@ use crate::report::{
     Context, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
 };
 use crate::status::{Error, Result};
-use crate::tune::gdat::recording::summary_text;
+use crate::tune::gdat::recording::summary_in;
 use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
 use crate::tune::{Observer, OpatOutcome, Progress, Variant};
@@ -152,10 +152,10 @@ impl<'a> Live<'a> {
         self.context.folder.as_ref().map_or(Ok(()), |folder| folder.write(tuned, report, &self.context))
     }
 
-    /// Writes CANN's summary of the gradients of a graph.
+    /// Writes CANN's summary of the gradients of a graph; that of others stays.
     pub fn write_gradient_summary(&mut self, found: &Splits, graph: &str) -> Result<()> {
         let path = summary_file(&self.context.work_path);
-        output_file::replace(&path, summary_text(&found.training.gradients, graph)?.as_bytes())?;
+        output_file::replace(&path, summary_in(&path, &found.training.gradients, graph)?.as_bytes())?;
         self.context.gradient_summary = Some(path);
         Ok(())
     }

@@ -201,6 +201,16 @@ fn a_part_on_which_cann_tunes_no_gradients_is_named() {
 }
 
 #[test]
+fn options_without_effect_on_gradients_are_named() {
+    let place = Place::new();
+    let recording = place.recording(100_000);
+    let mut arguments: Vec<&str> = recording.iter().map(String::as_str).collect();
+    assert!(!place.run(&arguments).expect(0, &[]).stderr.contains("without effect"));
+    arguments.extend(["--Fdeeper_opat", "--input_shape=x:1"]);
+    place.run(&arguments).expect(0, &["without effect", "Fdeeper_opat", "input_shape"]);
+}
+
+#[test]
 fn a_bank_that_keeps_other_gradients_under_the_same_hash_is_named() {
     let place = Place::new();
     let recording = place.recording(100_000);
@@ -210,4 +220,21 @@ fn a_bank_that_keeps_other_gradients_under_the_same_hash_is_named() {
     place.write("summary.csv", &summary.replacen(",4000000,", ",4000004,", 1));
     let answer = place.run(&arguments).expect(0, &["other gradients", "REPEAT_TUNE"]);
     assert!(answer.stdout.contains("keeps other gradients"), "{answer:#?}");
+}
+
+#[test]
+fn a_recording_survives_the_tuning_of_a_graph_beside_it() {
+    let place = Place::new();
+    let recording = place.recording(100_000);
+    let work = place.path("work");
+    std::fs::create_dir_all(&work).unwrap();
+    std::fs::copy(place.path("summary.csv"), work.join("gradient_summary.csv")).unwrap();
+    let model = concat!("--model=", env!("CARGO_MANIFEST_DIR"), "/examples/training/resnet50.air");
+    let graph = ["-j", "4", "-f", "1", model, "--soc_version=Ascend910A", "--backend=simulator"];
+    place.run(&graph).expect(0, &[]);
+    let summary = format!("--gradient_summary={}/gradient_summary.csv", work.display());
+    place.run(&[&summary, &recording[1], &recording[2]]).expect(0, &[]);
+    place.write("work/gradient_summary.csv", "what I wrote\n");
+    place.run(&graph).expect(2, &["gradient_summary.csv", "move what is there away"]);
+    assert_eq!(std::fs::read_to_string(work.join("gradient_summary.csv")).unwrap(), "what I wrote\n");
 }

@@ -31,7 +31,6 @@ pub type Wrong = (Option<usize>, String);
 ///
 /// Fails with [`Error::File`], or with [`Error::Config`] that names file, line and fault.
 pub fn read(summary: &Path, profile: &Path) -> Result<(String, Training)> {
-    let load = |path: &Path| input_file::read(path, MAX_BYTES, "has more than 1 GiB, too many for a recording");
     let named = |path: &Path, (line, reason): Wrong| Error::Config { path: path.to_owned(), line, reason };
     let profile_text = load(profile)?;
     let measured = Profile::parse(&profile_text).map_err(|wrong| named(profile, wrong))?;
@@ -42,6 +41,10 @@ pub fn read(summary: &Path, profile: &Path) -> Result<(String, Training)> {
     let model = measured.model.clone();
     let training = combine(&rows, measured).map_err(|reason| named(profile, (None, reason)))?;
     Ok((model, training))
+}
+
+fn load(path: &Path) -> Result<Vec<u8>> {
+    input_file::read(path, MAX_BYTES, "has more than 1 GiB, too many for a recording")
 }
 
 /// Columns of `gradient_summary.csv` behind the number of the row.
@@ -282,21 +285,45 @@ fn each_row<const N: usize>(
     Ok(())
 }
 
-/// The text of `gradient_summary.csv` as CANN's graph compiler writes it, for one graph.
+/// The text of `gradient_summary.csv` as CANN's graph compiler writes it, with the gradients of a graph behind what the
+/// file has of other graphs by now: `before`, which may be empty.
 ///
-/// Fails with [`Error::Internal`] only.
-pub fn summary_text(gradients: &[Gradient], graph: &str) -> Result<String> {
-    let wrong = |message: String| Error::Internal { place: "gradient_summary.csv".into(), message };
-    let mut rows = vec![std::iter::once("No").chain(SUMMARY).map(str::to_owned).collect::<Vec<_>>()];
-    for (number, gradient) in (1..).zip(gradients) {
+/// Fails where that is no such file.
+pub fn summary_text(before: &[u8], gradients: &[Gradient], graph: &str) -> Result<String, Wrong> {
+    let mut rows: Vec<[String; SUMMARY.len()]> = Vec::new();
+    if !before.trim_ascii().is_empty() {
+        each_row(before, SUMMARY, |values, _| {
+            if values[2] != graph {
+                rows.push(values.map(str::to_owned));
+            }
+            Ok(())
+        })?;
+    }
+    rows.extend(gradients.iter().map(|gradient| {
         let Gradient { node, all_reduce, dtype, bytes, group } = gradient;
         let trace = format!("{all_reduce}_{TRACE_TYPE}");
-        let texts = [dtype.name(), graph, group, node, &trace, all_reduce].map(str::to_owned);
-        rows.push([number.to_string(), bytes.to_string()].into_iter().chain(texts).collect());
-    }
+        [&bytes.to_string(), dtype.name(), graph, group, node, &trace, all_reduce].map(str::to_owned)
+    }));
     // CANN quotes nothing; a name with a comma would be two columns.
     let mut text = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| text.write_record(row)).map_err(|e| wrong(e.to_string()))?;
-    let bytes = text.into_inner().map_err(|e| wrong(e.to_string()))?;
-    String::from_utf8(bytes).map_err(|e| wrong(e.to_string()))
+    let numbers = std::iter::once("No".to_owned()).chain((1..).map(|number: usize| number.to_string()));
+    let header = SUMMARY.map(str::to_owned);
+    let written = numbers
+        .zip(std::iter::once(&header).chain(&rows))
+        .try_for_each(|(number, row)| text.write_record(std::iter::once(&number).chain(row)));
+    let failed = |reason: String| (None, reason);
+    written.map_err(|error| failed(error.to_string()))?;
+    let bytes = text.into_inner().map_err(|error| failed(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| failed(error.to_string()))
+}
+
+/// A file that is to have the summary of a graph besides those that it has: its content, once these are in.
+///
+/// Fails with [`Error::File`], and with [`Error::Config`] where the file is something else, which is left alone.
+pub fn summary_in(path: &Path, gradients: &[Gradient], graph: &str) -> Result<String> {
+    let before = if path.exists() { load(path)? } else { Vec::new() };
+    summary_text(&before, gradients, graph).map_err(|(line, reason)| {
+        let reason = format!("{reason}; it is to be a gradient summary: move what is there away");
+        Error::Config { path: path.to_owned(), line, reason }
+    })
 }

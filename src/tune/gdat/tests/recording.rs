@@ -29,7 +29,7 @@ fn gradient(name: &str, bytes: u64) -> Gradient {
 }
 
 fn summary() -> String {
-    summary_text(&[gradient("b", 4004), gradient("a", 92)], "g").unwrap()
+    summary_text(b"", &[gradient("b", 4004), gradient("a", 92)], "g").unwrap()
 }
 
 fn read(profile: &str, summary: &str) -> Result<Training, Wrong> {
@@ -144,6 +144,23 @@ fn the_summary_has_canns_columns() {
     );
 }
 
+#[test]
+fn a_summary_keeps_what_it_has_of_other_graphs_and_nothing_else() {
+    let text = |before: &str, gradient: Gradient, graph| summary_text(before.as_bytes(), &[gradient], graph).unwrap();
+    let two = text(&summary(), gradient("c", 8), "h");
+    let again = text(&two, gradient("d", 16), "g");
+    let rows: Vec<_> = again.lines().skip(1).collect();
+    assert_eq!(
+        rows,
+        [
+            "1,8,float32,h,hccl_world_group,c_grad,c_TensorRedirect,c",
+            "2,16,float32,g,hccl_world_group,d_grad,d_TensorRedirect,d"
+        ]
+    );
+    let (line, reason) = summary_text(b"my,table\n1,2\n", &[], "g").unwrap_err();
+    assert!(line == Some(1) && reason.contains("no column"), "{reason}");
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(content in prop::collection::vec(any::<u8>(), 0..200)) {
@@ -165,7 +182,7 @@ proptest! {
     #[test]
     fn a_summary_that_is_written_is_read_again(sizes in prop::collection::vec(1u64..1 << 45, 1..20)) {
         let gradients: Vec<_> = (0..).zip(&sizes).map(|(i, &bytes)| gradient(&format!("g,\"{i}"), bytes)).collect();
-        let rows = parse_summary(summary_text(&gradients, "net").unwrap().as_bytes(), "net").unwrap();
+        let rows = parse_summary(summary_text(b"", &gradients, "net").unwrap().as_bytes(), "net").unwrap();
         prop_assert_eq!(rows.into_iter().map(|row| row.gradient).collect::<Vec<_>>(), gradients);
     }
 }
