@@ -28,11 +28,12 @@ mod workshop;
 
 pub use asking::ask_apart;
 pub use backend::{Ascend, Devices, Setting};
+pub use codes::DOCUMENTED as CODES;
 pub use compiler::{COMPILING, CompileOptions, Compiler, Search, compiler};
 pub use job::Described;
 pub use program::COMMAND;
 pub use report::{Attempt, CallFailure, Origin, Outcome, Probe, Runtime};
-pub use symbols::{ACLNN, MEASURING, Symbol};
+pub use symbols::{ACLNN, ASKING, DEVICE_INFO, MEASURING, Symbol};
 pub use worker::work;
 
 use super::RuntimeEnv;
