@@ -39,5 +39,7 @@ pub mod soc;
 pub mod space;
 pub mod spelling;
 pub mod status;
+#[cfg(test)]
+mod testing;
 pub mod tune;
 pub mod workload;

@@ -1,6 +1,9 @@
 //! What physics demands of any prediction, whatever the model's constants: bounds from the SoC's fields alone,
 //! and directions in which time may not go.
 
+#[path = "../src/testing.rs"]
+mod testing;
+
 use aoe::graph::{DataType, Format};
 use aoe::sim::Model;
 use aoe::soc::Soc;
@@ -214,7 +217,7 @@ fn roofline(workload: &Workload, soc: &Soc) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, max_global_rejects: 1 << 20, max_local_rejects: 1 << 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, max_local_rejects: 1 << 20, ..testing::cases(512) })]
 
     #[test]
     fn no_kernel_is_faster_than_the_roofline((workload, schedule, soc) in kernel()) {

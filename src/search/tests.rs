@@ -128,7 +128,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(crate::testing::cases(48))]
     #[test]
     fn models_exhaust_the_legal_set_too(
         domain in modular(4), seed in any::<u64>(), which in 0usize..2, batch in 1usize..20, fail in 0u32..4,
@@ -156,7 +156,7 @@ fn depends_on_seed_and_tells_only(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(crate::testing::cases(24))]
     #[test]
     fn asks_depend_on_the_seed_and_on_what_is_told_not_on_its_order(
         seed in any::<u64>(), which in 0usize..4, batch in 1usize..30, shuffles in any::<(u64, u64)>(),
@@ -166,7 +166,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4))]
+    #![proptest_config(crate::testing::cases(4))]
     #[test]
     fn models_depend_on_the_seed_and_on_what_is_told_not_on_its_order(
         seed in any::<u64>(), which in 0usize..2, batch in 1usize..30, shuffles in any::<(u64, u64)>(), noise in any::<bool>(),

@@ -318,7 +318,7 @@ fn holds(line: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(192))]
 
     #[test]
     fn no_spoilt_case_panics_or_gets_a_number_it_must_not(

@@ -26,7 +26,7 @@ fn walk(space: &OperatorSpace, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(crate::testing::cases(200))]
     #[test]
     fn the_default_is_in_the_space(workload in workload(), soc in any::<Index>()) {
         let socs: Vec<Soc> = socs().collect();
@@ -110,7 +110,7 @@ fn lengths_and_indices_out_of_range_are_no_schedules() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(crate::testing::cases(300))]
     #[test]
     fn what_is_carried_over_is_legal_and_in_the_space(
         here in workload(), there in workload(), socs_of in any::<[Index; 2]>(), seed in any::<u64>()

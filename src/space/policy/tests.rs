@@ -14,7 +14,7 @@ fn cube(matmul: MatMul, soc: &str) -> CubeSchedule {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(crate::testing::cases(256))]
     #[test]
     fn the_default_is_legal_for_every_workload_on_every_soc(workload in workload()) {
         for soc in samples::socs() {

@@ -149,7 +149,7 @@ fn legal((values, constraints): &(Vec<Vec<i64>>, Vec<Tree>)) -> Vec<Vec<u32>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(400))]
 
     #[test]
     fn a_space_is_what_brute_force_finds(case in spaces()) {
@@ -317,7 +317,7 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::testing::cases(2000))]
 
     #[test]
     fn any_text_is_a_constraint_or_an_error_with_a_place(text in pieces()) {
