@@ -118,14 +118,16 @@ impl Reader<'_> {
             .collect::<Result<_>>()?;
         let inputs = self.inputs(placed, &mut node, &place)?;
         node.inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
-        if INPUTS.contains(&op.op_type.as_str()) {
+        // A framework's operator that is not known may have a name of GE's.
+        let is_one_of = |names: &[&str]| node.mapped && names.contains(&op.op_type.as_str());
+        if is_one_of(&INPUTS) {
             DATA.clone_into(&mut node.op_type);
             Self::check_source(&node, &place)?;
-        } else if CONSTANTS.contains(&op.op_type.as_str()) {
+        } else if is_one_of(&CONSTANTS) {
             CONST.clone_into(&mut node.op_type);
             Self::check_source(&node, &place)?;
             self.read_value(&mut node, &place)?;
-        } else if op.op_type == FILE_CONSTANT {
+        } else if is_one_of(&[FILE_CONSTANT]) {
             node.value = Some(Constant::Opaque);
         }
         if !op.subgraph_name.is_empty() {

@@ -130,8 +130,9 @@ impl Writer<'_> {
     /// The operator type of a node; notes what else must be known of it.
     fn own_type(node: &Node, attrs: &mut Attrs) -> String {
         let origin = node.origin_type.as_str();
-        let other_name = (node.op_type == DATA && INPUTS[..4].contains(&origin))
-            || (node.op_type == CONST && CONSTANTS.contains(&origin));
+        let other_name = node.mapped
+            && ((node.op_type == DATA && INPUTS[..4].contains(&origin))
+                || (node.op_type == CONST && CONSTANTS.contains(&origin)));
         if other_name {
             return origin.to_owned();
         }

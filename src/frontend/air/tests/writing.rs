@@ -50,6 +50,21 @@ fn nodes_edges_outputs_values_and_attributes_come_back() {
 }
 
 #[test]
+fn an_operator_that_is_not_known_stays_one_under_a_name_of_ges() {
+    for op_type in ["Const", "Constant", "FileConstant", "Data"] {
+        let mut graph = Graph::new("net");
+        let mut odd = Node::new("odd", op_type).with_outputs(vec![desc(&[4])]);
+        odd.mapped = false;
+        let odd = graph.add(odd).unwrap();
+        graph.add_output(Port::first(odd));
+        let back = again(&graph);
+        let node = back.node(odd);
+        assert_eq!((node.op_type.as_str(), node.mapped, &node.value), (op_type, false, &None));
+        assert_eq!(encode_model(&back).unwrap(), encode_model(&graph).unwrap());
+    }
+}
+
+#[test]
 fn the_same_graph_gives_the_same_bytes_and_a_second_round_changes_nothing() {
     let bytes = encode_model(&rich()).unwrap();
     assert_eq!(encode_model(&rich()).unwrap(), bytes);
