@@ -628,7 +628,7 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
  * session: the session.
  * options, option_count: options for this tuning; those that have a value win over those of AoeInitialize.
  * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
- *   tuned; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown; AOE_ERROR_INVALID_GRAPH;
+ *   tuned, or measured by the backend that was asked for, which a warning and the result file tell, too; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown; AOE_ERROR_INVALID_GRAPH;
  *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BACKEND_LOST;
  *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR when no operator could be
  *   measured, which the result file tells, too; else as AoeSetGeSession.

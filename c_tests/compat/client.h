@@ -137,6 +137,7 @@ struct Functions {
 inline ge::Graph product() { return ge::Graph("product", AOE_NETWORKS "/product.air"); }
 inline ge::Graph slashes() { return ge::Graph("scope/step:1/net", AOE_NETWORKS "/slashes.air"); }
 inline ge::Graph nothing() { return ge::Graph("nothing", AOE_NETWORKS "/nothing.air"); }
+inline ge::Graph chain() { return ge::Graph("chain", AOE_NETWORKS "/chain.air"); }
 inline ge::Graph open_batch() { return ge::Graph("open", AOE_NETWORKS "/open.air"); }
 
 // The input of product(), as the client has it for its first step: its elements lie in the device's memory, which

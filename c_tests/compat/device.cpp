@@ -99,11 +99,11 @@ static const Functions &tuner() {
 }
 
 // The calls of a client for one graph, AoeInitialize and AoeFinalize left out.
-static int32_t tune(const Options &options) {
+static int32_t tune(const Options &options, const ge::Graph &graph = product(), const Tensors &inputs = first_step()) {
     uint64_t session = 0;
     EXPECT(AOE_SUCCESS, tuner().create_session(session));
-    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
-    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, first_step()));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, graph));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, inputs));
     const int32_t status = tuner().tuning_graph(session, options);
     EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
     return status;
@@ -148,6 +148,21 @@ TEST(the_device_that_a_client_names_is_the_one_that_measures) {
     EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "2"}, {"backend", "ascend"}, {"device", "2"}}));
     EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "device 2 does not exist, the machine has 0 to 1", tune({}));
     EXPECT(AOE_SUCCESS, tuner().finalize());
+}
+
+TEST(a_network_that_the_device_cannot_measure_has_nothing_to_tune_but_subgraphs) {
+    const char told[] = "warning: operators were not tuned: ";
+    be_a_machine("");
+    EXPECT(AOE_SUCCESS, tuner().initialize(operators));
+    EXPECT_NAMED(AOE_ERROR_NON_OPTIMIZE_GRAPH, told, tune({}, chain(), {}));
+    EXPECT_NAMED(AOE_ERROR_NON_OPTIMIZE_GRAPH, "CANN reads no tiling of Relu", tune({}, chain(), {}));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    CHECK(runs() == 0 && results_in(".") == 2);
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "1,2"}, {"backend", "ascend"}, {"tuned_model", "on"}}));
+    EXPECT(AOE_SUCCESS, tune({}, chain(), {}));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    CHECK(exists("aoe_workspace"));
+    check_that_all_is_tidy();
 }
 
 TEST(candidates_that_hang_cost_their_time_and_nothing_else) {

@@ -43,7 +43,30 @@ static int write_nothing(const char *file) {
     return 0;
 }
 
+/* A chain of vector operators: fusion gains, and no device reads a tiling of them from a bank. */
+static int write_chain(const char *file) {
+    const int64_t dims[] = {4096, 4096};
+    const AoeTensor x = {dims, 2, AOE_DT_FLOAT16, AOE_FORMAT_ND, NULL, 0, NULL};
+    static const char *const types[] = {"Relu", "Sigmoid", "Tanh", "Relu"};
+    AoeGraph *graph = NULL;
+    AoeNodeId last;
+    OK(AoeGraphCreate("chain", &graph));
+    OK(AoeGraphAddInput(graph, "x", &x, &last));
+    for (int i = 0; i < 4; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        AoeNodeId next;
+        OK(AoeGraphAddNode(graph, name, types[i], 1, &next));
+        OK(AoeGraphAddEdge(graph, last, 0, next, 0));
+        last = next;
+    }
+    OK(AoeGraphAddOutput(graph, last, 0));
+    OK(AoeGraphSaveFile(graph, file));
+    AoeGraphDestroy(graph);
+    return 0;
+}
+
 int main(void) {
     return write_product("product", 256, "product.air") || write_product("scope/step:1/net", 128, "slashes.air") ||
-           write_product("open", AOE_DIM_UNKNOWN, "open.air") || write_nothing("nothing.air");
+           write_product("open", AOE_DIM_UNKNOWN, "open.air") || write_nothing("nothing.air") ||
+           write_chain("chain.air");
 }

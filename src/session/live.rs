@@ -125,6 +125,11 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
+    /// Whether subgraphs were tuned before.
+    pub fn has_subgraphs(&self) -> bool {
+        self.subgraphs.is_some()
+    }
+
     /// Publishes the last state of subgraph tuning, finished or not, where no other job follows.
     pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome) -> Result<()> {
         let report = self.end(Tuned::Subgraphs(outcome), || sgat_result(outcome))?;

@@ -40,7 +40,7 @@ impl Session {
     ///
     /// Results are in the bank and the result file when it returns; [`Session::report`] has them too.
     /// Fails with [`Error::Busy`] when another thread is inside the session, [`Error::NothingToTune`]
-    /// without a graph or a tunable operator, [`Error::Cancelled`] after a cancel (what was found is
+    /// without a graph, a tunable operator or one that the backend can measure, [`Error::Cancelled`] after a cancel (what was found is
     /// saved), [`Error::Tuning`] where no operator could be measured, and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
@@ -168,7 +168,14 @@ impl Session {
         if let Some(first) = variants.first_mut() {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }
-        let ended = outcome.ended();
+        let ended = match outcome.ended() {
+            Err(error @ Error::NothingToTune { .. }) => {
+                // To most clients this status is success: it must not be all that their users get.
+                log::warn!("operators were not tuned: {error}");
+                if live.has_subgraphs() { Ok(()) } else { Err(error) }
+            }
+            ended => ended,
+        };
         let profiled = live.tell_runs(&variants, Some(&outcome), &settings, profiling.filter(|_| ended.is_ok()));
         self.conclude((tuned.with(&variants), profiled), ended, &settings, live, |live| live.finish_operators(&outcome))
     }

@@ -146,24 +146,41 @@ impl OpatOutcome {
     }
 
     /// How the tuning ended: [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be
-    /// measured, and [`Error::Tuning`] where operators were to be tuned and not one could be. A few that fail are no failure of the tuning; the report names them.
+    /// measured, [`Error::Tuning`] where operators were to be tuned, some failed and none was, and
+    /// [`Error::NothingToTune`] where what measures can measure none of them. A few that fail or are not measured are
+    /// no failure of the tuning; the report names them.
     pub fn ended(&self) -> Result<()> {
         if !self.finished {
             let lost = |reason| Error::BackendLost { backend: self.backend.name.clone(), reason };
             return Err(self.lost.clone().map_or(Error::Cancelled, lost));
         }
-        let mut failures = self.cases.iter().filter_map(|case| match &case.status {
-            BankStatus::Failed(reason) => Some((case, reason)),
+        if self.cases.iter().any(|case| case.status.is_tuned()) {
+            return Ok(());
+        }
+        let failed = self.first_of(|status| match status {
+            BankStatus::Failed(reason) => Some(reason),
             _ => None,
         });
-        match failures.next() {
-            Some((case, reason)) if !self.cases.iter().any(|case| case.status.is_tuned()) => {
-                let (count, name) = (failures.count() + 1, &case.nodes[0].name);
-                let which = if count == 1 { "it".to_owned() } else { format!("the first of {count}") };
-                Err(Error::Tuning { reason: format!("no operator could be measured; {which}, `{name}`: {reason}") })
-            }
-            _ => Ok(()),
+        if let Some(which) = failed {
+            return Err(Error::Tuning { reason: format!("no operator could be measured; {which}") });
         }
+        let unmeasured = self.first_of(|status| match status {
+            BankStatus::NotMeasured(reason) => Some(reason),
+            _ => None,
+        });
+        let nothing = |which| Error::NothingToTune {
+            reason: format!("backend {} can measure no operator of graph `{}`; {which}", self.backend.name, self.graph),
+        };
+        unmeasured.map_or(Ok(()), |which| Err(nothing(which)))
+    }
+
+    /// The first operator whose status has a reason of some kind, with that, and how many such there are.
+    fn first_of(&self, reason_of: impl Fn(&BankStatus) -> Option<&String>) -> Option<String> {
+        let mut cases = self.cases.iter().filter_map(|case| Some((case, reason_of(&case.status)?)));
+        let (case, reason) = cases.next()?;
+        let count = cases.count() + 1;
+        let which = if count == 1 { "it".to_owned() } else { format!("the first of {count}") };
+        Some(format!("{which}, `{}`: {reason}", case.nodes[0].name))
     }
 
     /// Number of cases with this status.

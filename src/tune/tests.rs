@@ -270,6 +270,26 @@ fn a_tuning_fails_where_no_operator_could_be_measured_and_only_there() {
 }
 
 #[test]
+fn there_is_nothing_to_tune_where_the_backend_can_measure_no_operator() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
+    let not_measured = |reason: &str| BankStatus::NotMeasured(reason.to_owned());
+    for case in &mut outcome.cases[1..] {
+        case.status = not_measured("no such entry");
+    }
+    assert!(outcome.ended().is_ok(), "one was measured");
+    outcome.cases[0].status = BankStatus::NotTuned;
+    let error = outcome.ended().unwrap_err();
+    assert_eq!(error.status(), Status::NonOptimizeGraph);
+    let (count, name) = (outcome.cases.len() - 1, &outcome.cases[1].nodes[0].name);
+    let told =
+        format!("can measure no operator of graph `{}`; the first of {count}, `{name}`: no such entry", outcome.graph);
+    assert!(error.to_string().contains(&told), "{error}");
+    outcome.cases[0].status = BankStatus::Failed("planted".into());
+    assert!(matches!(outcome.ended(), Err(Error::Tuning { .. })), "what fails is told first");
+}
+
+#[test]
 fn unmapped_operators_are_named_and_priced() {
     let mut variant = network();
     let id: NodeId = variant.graph.find("relu").unwrap();

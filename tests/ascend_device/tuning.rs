@@ -1,6 +1,6 @@
 //! The whole loop, from the command line to the bank.
 
-use crate::stand_in::{ADDED, Machine, Product, SMALL};
+use crate::stand_in::{ADDED, Machine, Product, SMALL, Tuned};
 use aoe::simulate::{self, Parts};
 use serde_json::{Value, json};
 
@@ -108,6 +108,18 @@ fn ascend_alone_says_what_it_cannot_measure() {
     tuned.expect(0, &["CANN reads no tiling of Add from its runtime bank"]);
     let kernel = &machine.kernels()[1];
     assert_eq!((&kernel["status"], &kernel["before_us"]), (&json!("not_measured"), &json!(0.0)));
+}
+
+#[test]
+fn ascend_alone_has_nothing_to_tune_where_it_can_measure_nothing() {
+    let Some(machine) = Machine::new() else { return };
+    machine.operators(&[addition()]);
+    let tuned = machine.tune(&QUICK);
+    tuned.expect(1, &["nothing to tune: backend ascend can measure no operator", "no tiling of Add", "[WARN]"]);
+    assert_eq!(machine.kernels()[0]["status"], "not_measured");
+    assert!(machine.records().is_empty());
+    let mut command = machine.aoe(&["--singleop=ops.json", "--job_type=2", "--backend=ascend"]);
+    Tuned::of(command.output().unwrap()).expect(1, &["backend ascend can measure no operator"]);
 }
 
 fn addition() -> String {
