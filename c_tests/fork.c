@@ -168,6 +168,10 @@ static void *begin_and_end_searches(void *unused) {
 static void fork_while(void *(*what)(void *), void (*child)(void)) {
     enum { kForks = 400, kSeconds = 30 };
     pthread_t thread;
+#if defined(CHECK_SANITIZED)
+    /* Unlike glibc's, whose fork takes it: a child of this case was seen waiting for it in malloc, below the answer. */
+    SKIP("the sanitizer's allocator leaves a child the lock that another thread held");
+#endif
     CHECK(pthread_create(&thread, NULL, what, NULL) == 0);
     for (int i = 0; i < kForks; i++) {
         /* At another moment each time, and not all in one round. */

@@ -13,19 +13,24 @@ const TEMPORARY: &str = "/tmp";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeEnv {
     /// `ASCEND_HOME_PATH`: root of the installed CANN.
+    #[serde(with = "crate::backend::any_path")]
     pub ascend_home_path: Option<PathBuf>,
     /// `ASCEND_TOOLKIT_HOME`: root of the installed toolkit.
+    #[serde(with = "crate::backend::any_path")]
     pub ascend_toolkit_home: Option<PathBuf>,
     /// Folders of `LD_LIBRARY_PATH`.
+    #[serde(with = "crate::backend::any_path")]
     pub library_path: Vec<PathBuf>,
     /// Whether to use a runtime that the process has already loaded, and to ask the system's loader
     /// for one by plain name.
     pub system_loader: bool,
     /// Default install roots, searched last.
+    #[serde(with = "crate::backend::any_path")]
     pub install_roots: Vec<PathBuf>,
     /// `ASCEND_DEVICE_ID` as given; checked by [`super::open`].
     pub device_id: Option<OsString>,
     /// `TMPDIR`: the folder for temporary files; `/tmp` where it is not set.
+    #[serde(with = "crate::backend::any_path")]
     pub temporary: Option<PathBuf>,
 }
 

@@ -1,5 +1,6 @@
 //! Who measures a candidate: the built-in simulator, an Ascend runtime, or a plug-in.
 
+mod any_path;
 pub mod ascend;
 mod choice;
 mod env;

@@ -1,6 +1,8 @@
 //! Measuring processes and their tuning, killed at any moment: no orphan, no lock, no broken bank.
 
 use crate::stand_in::{Machine, Product, SMALL, Tuned};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -165,4 +167,25 @@ fn a_host_that_ignores_its_children_measures_all_the_same() {
     command.args(["--job_type=2", "--backend=ascend", "--algorithm=random", "--max_tuning_count=2"]);
     let tuned = Tuned::of(command.output().unwrap()).expect(0, &["Measured by  ascend"]);
     assert!(!tuned.said.contains("Failed"), "{}", tuned.said);
+}
+
+/// What the processes tell each other holds paths, and a path may be any bytes.
+#[test]
+fn paths_that_are_no_text_reach_the_measuring_processes() {
+    let Some(machine) = Machine::new() else { return };
+    machine.products(&[SMALL]);
+    let odd = |bytes: &[u8]| machine.folder.path().join(OsStr::from_bytes(bytes));
+    let (root, temporary) = (odd(b"c\xe9nn"), odd(b"t\xffmp"));
+    let arguments =
+        ["--singleop=ops.json", "-j", "2", "--algorithm=random", "--max_tuning_count=2", "--backend=ascend"];
+    let mut command = machine.aoe(&arguments);
+    std::fs::create_dir(&temporary).unwrap();
+    let stand_in = command.get_envs().find(|(name, _)| *name == "ASCEND_HOME_PATH").and_then(|(_, root)| root).unwrap();
+    std::os::unix::fs::symlink(stand_in, &root).unwrap();
+    command.env("ASCEND_HOME_PATH", &root).env("TMPDIR", &temporary).env("LD_LIBRARY_PATH", odd(b"\x80"));
+    Tuned::of(command.output().unwrap()).expect(0, &["Measured by  ascend", "Aoe process finished"]);
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    // What cannot be loaded is named all the same.
+    command.env("STAND_IN_FAULTS", "aclrtGetDeviceCount=crash");
+    Tuned::of(command.output().unwrap()).expect(1, &["EG0012", "c\u{fffd}nn/lib64/libascendcl.so", "as planted"]);
 }

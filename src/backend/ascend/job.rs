@@ -21,6 +21,7 @@ pub struct Job {
     /// What to do.
     pub work: Work,
     /// Where the answer goes.
+    #[serde(with = "crate::backend::any_path")]
     pub answer: PathBuf,
 }
 
@@ -38,6 +39,7 @@ pub enum Work {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OnDevice {
     /// The runtime's library: a path, or a plain name for the system's loader.
+    #[serde(with = "crate::backend::any_path")]
     pub runtime: PathBuf,
     /// Logical device.
     pub device: u32,

@@ -3,7 +3,7 @@
 use super::helpers;
 use super::job::{self, Answer, Job, VERSION, Work};
 use super::program::COMMAND;
-use super::workshop::Bench;
+use super::workshop::{Bench, JOB};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -108,7 +108,8 @@ impl Process {
         let output = File::create(bench.output())?;
         let child = Command::new(circumstances.program)
             .arg(COMMAND)
-            .arg(bench.job())
+            // By its name in its working directory: the whole path may be no text, as arguments are.
+            .arg(JOB)
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(output.try_clone()?)
             .stderr(output)

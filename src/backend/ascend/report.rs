@@ -21,6 +21,7 @@ pub struct Attempt {
     /// What led to it.
     pub origin: Origin,
     /// Full path, or plain name for the system's loader.
+    #[serde(with = "crate::backend::any_path")]
     pub path: PathBuf,
     /// How it went.
     pub outcome: Outcome,
@@ -62,8 +63,10 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Runtime {
     /// The library, as it was found: a path, or a plain name that the system's loader knows.
+    #[serde(with = "crate::backend::any_path")]
     pub path: PathBuf,
     /// The file that it was loaded from; where the system does not tell, as [`Runtime::path`].
+    #[serde(with = "crate::backend::any_path")]
     pub file: PathBuf,
     /// ACL version (major, minor, patch), where the runtime tells it.
     pub version: Option<(i32, i32, i32)>,

@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 /// with all that it started when the other end closes. Started by hand, with anything else there, it waits for
 /// nobody.
 pub fn work(path: &Path) -> Result<()> {
-    let line = Line::open(path.with_file_name(BANK))
-        .map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
     let job: Job = job::read(path)?;
+    // The answer lies beside the bank, under a path that is as absolute as the one in our environment.
+    let line = Line::open(job.answer.with_file_name(BANK))
+        .map_err(|error| Error::Tuning { reason: format!("cannot watch standard input: {error}") })?;
     let mut turn = || line.as_ref().map_or(Ok(()), Line::take_turn);
     measure::work(&job, &mut turn, |answer| {
         job::write(&job.answer, answer)?;

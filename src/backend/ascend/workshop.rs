@@ -13,8 +13,10 @@ const PREFIX: &str = "aoe-measure-";
 /// A file in it that its owner keeps locked, as long as it lives.
 const OWNER: &str = "owner";
 
-/// Folder of a candidate's bank, beside its job.
+/// Folder of a candidate's bank, and its job, in the candidate's folder.
 pub const BANK: &str = "bank";
+/// See [`BANK`].
+pub const JOB: &str = "job.json";
 /// A folder without an owner's file is left alone for so long: its owner may be about to make it.
 const NEW: Duration = Duration::from_secs(600);
 
@@ -75,7 +77,7 @@ impl Bench {
 
     /// What the process is to do.
     pub fn job(&self) -> PathBuf {
-        self.path().join("job.json")
+        self.path().join(JOB)
     }
 
     /// What came of it.
