@@ -126,6 +126,7 @@ TEST(a_forked_child_is_told_so_and_may_finalise) {
     }
     int status = 0;
     CHECK(waitpid(child, &status, 0) == child && status == 0);
+    allow_noise(); // the child was told in words, too
     EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
     EXPECT(AOE_SUCCESS, tuner().finalize());
 }
