@@ -28,7 +28,8 @@ fn training(graph: &Graph) -> Training {
     let lowered = lower(graph, &soc, &Settings::default()).unwrap();
     assert_eq!(lowered.unmapped, [], "every operator is known");
     let price = |workload: &aoe::workload::Workload| workload.cube().map_or(1.0, |cube| 1.0 + cube.macs() as f64 / 1e8);
-    Backward::of(graph, &lowered).unwrap().training(price).unwrap()
+    let backward = Backward::of(graph, &lowered).unwrap();
+    backward.training(&backward.times(|workload| (price(workload), true))).unwrap()
 }
 
 fn bytes(training: &Training) -> u64 {

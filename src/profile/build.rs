@@ -15,6 +15,7 @@ impl Timed<'_> {
             models: Vec::with_capacity(self.forms.len()),
             kernels: Vec::with_capacity(self.kernels.len()),
             tasks: Vec::new(),
+            ranks: self.step.as_ref().map(|step| step.ranks.clone()),
         };
         let mut clock = 0.0;
         let mut kernels = self.kernels.iter().peekable();
@@ -27,17 +28,19 @@ impl Timed<'_> {
             let begin = run.tasks.len();
             for kernel in launches(&run.kernels, first) {
                 let stream = if run.kernels[kernel].engine.computes() { COMPUTING } else { EXCHANGING };
-                run.tasks.push(Task { kernel, stream, start_us: clock });
-                clock += run.kernels[kernel].us();
+                let start_us = self.kernels[kernel].start_us.unwrap_or(clock);
+                run.tasks.push(Task { kernel, stream, start_us });
+                clock = start_us + run.kernels[kernel].us();
             }
             let name = format!("{}{}", self.scene.network, form.label);
-            run.models.push(Model { id: number as u32 + 1, name, tasks: begin..run.tasks.len() });
+            let backward_us = self.step.as_ref().map(|step| step.backward_us);
+            run.models.push(Model { id: number as u32 + 1, name, tasks: begin..run.tasks.len(), backward_us });
         }
         run
     }
 
     fn kernel(&self, timed: &TimedKernel<'_>, form: &Form<'_>, tensors: &Tensors<'_>) -> Kernel {
-        let TimedKernel { form: model, kernel, kind, us } = *timed;
+        let TimedKernel { form: model, kernel, kind, us, .. } = *timed;
         let kind = &self.kinds[kind];
         let [inputs, outputs] = tensors.of_kernel(kernel);
         let node = form.graph.node(kernel.node);

@@ -34,5 +34,5 @@ pub use folder::Folder;
 pub use options::{Level, Options};
 pub use pmu::Metrics;
 pub use points::check as check_points;
-pub use run::{Engine, Kernel, Model, Run, Task, Tensor};
+pub use run::{Engine, Kernel, Model, Ranks, Run, Task, Tensor};
 pub use timed::{Form, Kind, Moment, Scene, Timed};

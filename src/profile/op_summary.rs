@@ -71,6 +71,8 @@ fn common(run: &Run, kernel: &Kernel, metrics: Option<Metrics>) -> Common {
     let mut tail = vec![kernel.blocks().to_string(), kernel.mix_blocks(&run.soc).to_string()];
     tail.push(if computes { hf32(&kernel.workload).to_owned() } else { UNKNOWN.to_owned() });
     for tensors in [&kernel.inputs, &kernel.outputs] {
+        // As CANN has it; the timeline tells what is exchanged.
+        let tensors: &[Tensor] = if computes { tensors } else { &[] };
         tail.extend([shapes(tensors), types(tensors), formats(tensors)]);
     }
     // Kernels of one task have no contexts.

@@ -19,6 +19,17 @@ pub struct Run {
     pub kernels: Vec<Kernel>,
     /// Every launch, in order of its start.
     pub tasks: Vec<Task>,
+    /// Who exchanges with whom, where that is known.
+    pub ranks: Option<Ranks>,
+}
+
+/// The devices that exchange with each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ranks {
+    /// How many they are.
+    pub devices: u64,
+    /// How they make sums, by CANN's names, the innermost level first.
+    pub algorithm: String,
 }
 
 /// One form of a network.
@@ -30,6 +41,8 @@ pub struct Model {
     pub name: String,
     /// Its tasks, by place in [`Run::tasks`].
     pub tasks: Range<usize>,
+    /// When its backward pass is over, in microseconds from the begin of the run, where that is known.
+    pub backward_us: Option<f64>,
 }
 
 /// What one kernel of one form does at every launch.
@@ -170,17 +183,22 @@ impl Run {
         [task.start_us, task.start_us + self.kernel(task).us()]
     }
 
-    /// For each task the time in microseconds from the end of the one before it to its begin.
+    /// For each task the time in microseconds from the end of the one before it in its stream to its begin. An
+    /// exchange waits for nothing, as CANN's profiler has it.
     pub fn waits_us(&self) -> Vec<f64> {
         let mut end = None;
         let wait = |task| {
+            if !self.kernel(task).engine.computes() {
+                return 0.0;
+            }
             let [start, stop] = self.span(task);
             start - end.replace(stop).unwrap_or(start)
         };
         self.tasks.iter().map(wait).map(|us| us.max(0.0)).collect()
     }
 
-    /// Time of all tasks together in microseconds: the network's time in the reports.
+    /// Time of all tasks together in microseconds: the network's time in the reports, where no exchange runs beside
+    /// what computes.
     pub fn total_us(&self) -> f64 {
         self.tasks.iter().map(|task| self.kernel(task).us()).sum()
     }

@@ -37,16 +37,17 @@ fn iteration(run: &Run, model: &Model, options: &Options) -> Option<Iteration> {
     let tasks = &run.tasks[model.tasks.clone()];
     let runs = |task: &Task, node: &str| run.kernel(task).nodes().any(|name| name == node);
     let first = options.fp_point.as_deref().and_then(|node| tasks.iter().find(|task| runs(task, node)));
-    let last = match options.bp_point.as_deref() {
-        Some(node) => tasks.iter().rfind(|task| runs(task, node)),
-        None => tasks.iter().rfind(|task| is_gradient(run.kernel(task))),
+    let end_of = |task: &Task| run.span(task)[1];
+    let bp_end = match options.bp_point.as_deref() {
+        Some(node) => tasks.iter().rfind(|task| runs(task, node)).map(end_of),
+        None => model.backward_us.or_else(|| tasks.iter().rfind(|task| is_gradient(run.kernel(task))).map(end_of)),
     };
     let exchanges = tasks.iter().filter(|task| !run.kernel(task).engine.computes());
     Some(Iteration {
         model: model.id,
         start,
-        fp_start: first.map(|task| task.start_us).or(last.map(|_| start)),
-        bp_end: last.map(|task| run.span(task)[1]),
+        fp_start: first.map(|task| task.start_us).or(bp_end.map(|_| start)),
+        bp_end,
         end,
         reduces: exchanges.map(|task| run.span(task)).collect(),
     })

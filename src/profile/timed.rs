@@ -1,7 +1,7 @@
 //! The kernels of a network with their times, before tuning or after: what runs are made of, and what reports tell of
 //! them. Kernels that are alike are priced once.
 
-use super::run::Engine;
+use super::run::{Engine, Ranks};
 use crate::backend::simulator::Simulator;
 use crate::graph::{Graph, NodeId};
 use crate::lower::{self, Lowered, Precision};
@@ -9,6 +9,7 @@ use crate::sim::{self, Counts, Prediction, Work};
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::Result;
+use crate::tune::gdat::StepRun;
 use crate::tune::{CaseOutcome, OpatOutcome, Variant};
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
@@ -58,7 +59,18 @@ pub struct Timed<'a> {
     /// The kernels, form by form.
     pub(super) kernels: Vec<TimedKernel<'a>>,
     pub(super) kinds: Vec<Kind<'a>>,
+    /// What is known besides of a training step.
+    pub(super) step: Option<Step>,
     places: FxHashMap<Look<'a>, usize>,
+}
+
+/// A training step until its gradients are exchanged.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    /// When the backward pass is over, in microseconds from the step's begin.
+    pub backward_us: f64,
+    /// Who exchanges.
+    pub ranks: Ranks,
 }
 
 /// One kernel of a form.
@@ -72,6 +84,8 @@ pub(super) struct TimedKernel<'a> {
     pub kind: usize,
     /// Time of one launch in microseconds; `None` where it could not be measured.
     pub us: Option<f64>,
+    /// When it begins, in microseconds from the begin of the run, where it does not just follow the one before.
+    pub start_us: Option<f64>,
 }
 
 /// Kernels that do the same in the same way.
@@ -155,9 +169,34 @@ impl<'a> Timed<'a> {
         Ok(timed)
     }
 
+    /// A training step as gradient tuning found it to run: the kernels of both passes one after the other, slowed down
+    /// by the exchanges of the segments beside them. The form's kernels are those of the graph; those of `step` run.
+    ///
+    /// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
+    pub fn of_gradients(form: Form<'a>, step: &'a StepRun, ranks: Ranks, scene: Scene<'a>) -> Result<Timed<'a>> {
+        let form = Form { lowered: &step.lowered, ..form };
+        let mut timed = Timed::new(vec![form], scene);
+        timed.step = Some(Step { backward_us: step.backward_us, ranks });
+        let mut schedules: FxHashMap<&Workload, Schedule> = FxHashMap::default();
+        for (kernel, (span, is_simulated)) in
+            step.lowered.kernels.iter().zip(step.spans_us.iter().zip(&step.is_simulated))
+        {
+            if !schedules.contains_key(&kernel.workload) {
+                schedules.insert(&kernel.workload, default_policy(&kernel.workload, scene.soc)?);
+            }
+            let time = Time::Us((span[1] - span[0]).max(0.0));
+            let launch = Launch { schedule: &schedules[&kernel.workload], time, is_simulated: *is_simulated };
+            timed.add(0, kernel, &launch);
+            if let Some(last) = timed.kernels.last_mut() {
+                last.start_us = Some(span[0]);
+            }
+        }
+        Ok(timed)
+    }
+
     fn new(forms: Vec<Form<'a>>, scene: Scene<'a>) -> Timed<'a> {
         let (kernels, kinds, places) = (Vec::new(), Vec::new(), FxHashMap::default());
-        Timed { scene, forms, kernels, kinds, places }
+        Timed { scene, forms, kernels, kinds, step: None, places }
     }
 
     /// The kernels that are alike, each kind once, in the order in which they first occur.
@@ -202,7 +241,7 @@ impl<'a> Timed<'a> {
         };
         kind.launches += u64::from(kernel.launches);
         kind.total_us += us.unwrap_or(0.0) * f64::from(kernel.launches);
-        self.kernels.push(TimedKernel { form, kernel, kind: place, us });
+        self.kernels.push(TimedKernel { form, kernel, kind: place, us, start_us: None });
     }
 }
 

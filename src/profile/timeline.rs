@@ -4,7 +4,7 @@
 use super::intervals::{Span, minus, union};
 use super::op_summary::type_name;
 use super::options::{Level, Options};
-use super::run::{Kernel, Run, Task};
+use super::run::{Kernel, Run, Task, Tensor};
 use super::step_trace;
 use super::trace::{Args, Layer, Trace, ns};
 use crate::sim;
@@ -97,7 +97,7 @@ fn streams(trace: &mut Trace, run: &Run) -> Result<()> {
             .with("Task Type", kernel.engine.task_type())
             .with("Physic Stream Id", task.stream)
             .with("Task Id", at);
-        if let Some(prediction) = kernel.prediction.filter(|_| kernel.is_simulated) {
+        if let Some(prediction) = kernel.prediction.filter(|_| kernel.is_simulated && kernel.engine.computes()) {
             args = args.with("Bound", serde_json::to_value(prediction.bound).unwrap_or_default());
         }
         trace.bar(layer, task.stream, &kernel.name, run.span(task).map(ns), args)?;
@@ -165,7 +165,15 @@ fn communication(trace: &mut Trace, run: &Run) -> Result<()> {
     trace.process(Layer::Communication)?;
     trace.thread(Layer::Communication, 0, "Group 0 Communication")?;
     for (at, task, kernel) in exchanges(run) {
-        let mut args = Args::default().with("model id", run.models[kernel.model].id).with("task id", at);
+        let mut args = Args::default();
+        if let Some(ranks) = &run.ranks {
+            args = args.with("rank_size", ranks.devices).with("alg_type", ranks.algorithm.as_str());
+        }
+        let elements = |tensor: &Tensor| tensor.desc.shape.elements();
+        if let Some(count) = kernel.inputs.iter().try_fold(0u64, |sum, tensor| sum.checked_add(elements(tensor)?)) {
+            args = args.with("count", count);
+        }
+        args = args.with("model id", run.models[kernel.model].id).with("task id", at);
         if let Some(tensor) = kernel.inputs.first() {
             args = args.with("data_type", type_name(tensor.desc.dtype));
         }

@@ -1,6 +1,7 @@
 //! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
 
 use super::live::{Live, summary_file};
+use super::profiling::Profiling;
 use super::settings::Settings;
 use super::state::{ProgressFn, Session};
 use super::subgraphs::lowering;
@@ -13,11 +14,12 @@ use crate::frontend::{self, ModelOptions};
 use crate::graph::infer;
 use crate::lower::lower;
 use crate::output_file;
+use crate::profile::{Form, Ranks, Scene, Timed};
 use crate::report::{Context, Folder};
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
-use crate::tune::gdat::{GdatJob, Source, gdat, recording};
+use crate::tune::gdat::{Backward, Case, GdatJob, GdatOutcome, Source, StepRun, gdat, recording};
 use std::path::PathBuf;
 
 /// The parts on which CANN tunes gradients, by the short name of their SoCs.
@@ -62,10 +64,6 @@ pub struct Recorded {
 impl Session {
     /// Tunes the gradients of the session's graph, or of a recording.
     pub(super) fn tune_gradients(&self, settings: &Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
-        if settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) {
-            let reason = "must be off while gradients are tuned, as with CANN; a timeline is written anyway";
-            return Err(Error::option("profiling_mode", reason));
-        }
         let of_a_graph = if settings.recorded.is_some() { &OF_A_GRAPH[..] } else { &[] };
         let idle = IDLE.iter().chain(of_a_graph).copied();
         let idle: Vec<&str> = idle.filter(|name| settings.given.get(*name).is_some_and(|v| !v.is_empty())).collect();
@@ -73,6 +71,11 @@ impl Session {
             log::warn!("without effect on gradients that are tuned: {}", spelling::listed(&idle));
         }
         match &settings.recorded {
+            Some(_) if settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) => {
+                let reason = "a recording has times of gradients and not of kernels, of which a profile consists; \
+                              leave it out, or tune a training graph";
+                Err(Error::option("profiling_mode", reason))
+            }
             Some(recorded) => self.tune_recording(settings, recorded, progress),
             None => self.tune_training_graph(settings, progress),
         }
@@ -95,6 +98,9 @@ impl Session {
         infer::infer(&mut graph)?;
         infer::require_static(&graph)?;
         let lowered = lower(&graph, backend.soc(), &lowering(settings))?;
+        let step = Backward::of(&graph, &lowered)?.of_step();
+        let form = Form { label: "", graph: &graph, lowered: &lowered };
+        let profiling = Profiling::reserve(settings, &[Form { lowered: &step, ..form }])?;
         let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
         let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
@@ -105,8 +111,10 @@ impl Session {
             set_segments(&mut tuned, found);
             live.write_gradient_summary(found, &graph.name)?;
         }
+        let scene = Scene { network: &graph.name, soc: backend.soc(), precision: settings.precision };
+        let profiled = tell_steps(form, &outcome, scene, profiling, &mut live);
         let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
-        self.conclude((tuned, Ok(())), ended, settings, &mut live, |live| live.finish_gradients(&outcome))
+        self.conclude((tuned, profiled), ended, settings, &mut live, |live| live.finish_gradients(&outcome))
     }
 
     fn tune_recording(
@@ -167,6 +175,27 @@ impl Session {
             Context { soc: Some(soc.clone()), options, folder, ..Context::new(&settings.work_path, note, &paths) };
         Ok((context, bank))
     }
+}
+
+/// Has the reports tell how the step runs with hccl's default split and with the best, and writes the profiles that are
+/// wanted. A tuning that was cancelled knows neither.
+fn tell_steps(
+    form: Form<'_>,
+    outcome: &GdatOutcome,
+    scene: Scene<'_>,
+    profiling: Option<Profiling>,
+    live: &mut Live<'_>,
+) -> Result<()> {
+    let Some(found) = &outcome.found else { return Ok(()) };
+    let step = |case| StepRun::new(form.graph, form.lowered, found, outcome.contention, case);
+    let [Some(before), Some(after)] = [step(&found.before), step(&found.after)] else { return Ok(()) };
+    let timed = |step, case: &Case| {
+        let algorithm = case.algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(", ");
+        let ranks = Ranks { devices: outcome.cluster.devices(), algorithm };
+        Timed::of_gradients(form, step, ranks, scene)
+    };
+    let runs = [timed(&before, &found.before)?, timed(&after, &found.after)?];
+    live.write_runs(&runs, profiling)
 }
 
 #[cfg(test)]

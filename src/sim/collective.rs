@@ -45,6 +45,14 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
+    /// CANN's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Algorithm::Ring => "ring",
+            Algorithm::HalvingDoubling => "H-D",
+        }
+    }
+
     /// Transfers that follow each other, for so many devices.
     pub fn steps(self, devices: u64) -> u64 {
         match self {

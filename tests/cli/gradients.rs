@@ -131,6 +131,18 @@ fn a_training_graph_is_split_and_the_tuned_one_says_what_belongs_together() {
 }
 
 #[test]
+fn a_recording_has_no_profile_and_who_asks_for_one_is_told_why() {
+    let place = Place::new();
+    let recording = place.recording(100_000);
+    let arguments: Vec<&str> = recording.iter().map(String::as_str).chain(["--output=folder/"]).collect();
+    let words = ["profiling_mode", "a recording has times of gradients and not of kernels"];
+    place.run(&[&arguments[..], &["--profiling_mode=true"]].concat()).expect(2, &words);
+    assert!(!place.path("folder").exists());
+    place.run(&arguments).expect(0, &[]);
+    assert!(place.path("folder/report.html").is_file() && !place.path("folder/profiling").exists());
+}
+
+#[test]
 fn what_a_bank_has_stays_unless_it_is_to_be_replaced() {
     let place = Place::new();
     let recording = place.recording(100_000);

@@ -41,6 +41,7 @@ fn gradients() -> GdatOutcome {
         most_segments: 8,
         found: Some(Found {
             is_of_others: false,
+            kernels: Vec::new(),
             status: BankStatus::Added,
             before: case(&[4]),
             after: case(&[2, 4]),

@@ -4,9 +4,10 @@
 //! exchange (the optimiser's steps) is not of the backward pass.
 
 use super::gradients::{DTYPES, Gradient, Training, WORLD};
+use super::outcome::KernelTime;
 use crate::bank::gradient::model_hash;
 use crate::graph::{Graph, NodeId, Port};
-use crate::lower::Lowered;
+use crate::lower::{self, Lowered};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 
@@ -72,20 +73,45 @@ impl<'a> Backward<'a> {
 
     /// What each kernel of the two passes does, in the order in which they run; exchanges are none.
     pub fn workloads(&self) -> impl Iterator<Item = &'a Workload> {
-        let is_computing = |workload: &Workload| !matches!(workload, Workload::Collective(_));
-        self.kernels().map(|kernel| &kernel.workload).filter(move |workload| is_computing(workload))
+        self.kernels().map(|(_, kernel)| &kernel.workload)
     }
 
-    fn kernels(&self) -> impl Iterator<Item = &'a crate::lower::Kernel> {
-        self.lowered.kernels.iter().filter(|kernel| !self.is_behind[kernel.node.index()])
+    /// The kernels of the two passes with their places among those of the graph, in the order in which they run.
+    fn kernels(&self) -> impl Iterator<Item = (usize, &'a lower::Kernel)> {
+        let computes = |kernel: &lower::Kernel| !matches!(kernel.workload, Workload::Collective(_));
+        let mut kernels: Vec<Option<(usize, &lower::Kernel)>> = vec![None; self.graph.len()];
+        for (place, kernel) in self.lowered.kernels.iter().enumerate().filter(|(_, kernel)| computes(kernel)) {
+            kernels[kernel.node.index()] = Some((place, kernel));
+        }
+        let passes = self.order.iter().filter(|id| !self.is_behind[id.index()]);
+        passes.filter_map(|id| kernels[id.index()]).collect::<Vec<_>>().into_iter()
     }
 
-    /// The gradients in the order in which they are ready, where each kernel takes what `price` says, in microseconds.
-    pub fn training(&self, mut price: impl FnMut(&Workload) -> f64) -> Result<Training> {
+    /// The kernels that run in a step until its gradients are exchanged: those of the two passes, and the exchanges.
+    pub fn of_step(&self) -> Lowered {
+        let is_tuned = |kernel: &&lower::Kernel| self.exchanges.contains(&kernel.node);
+        let exchanges = self.lowered.kernels.iter().filter(is_tuned);
+        let kernels = self.kernels().map(|(_, kernel)| kernel).chain(exchanges).cloned().collect();
+        Lowered { kernels, unmapped: self.lowered.unmapped.clone() }
+    }
+
+    /// The time of one launch of each kernel of the two passes, in the order in which they run: so many microseconds,
+    /// and whether the simulator says so.
+    pub fn times(&self, time: impl Fn(&Workload) -> (f64, bool)) -> Vec<KernelTime> {
+        let timed = |(place, kernel): (usize, &lower::Kernel)| {
+            let (us, is_simulated) = time(&kernel.workload);
+            KernelTime { kernel: place, us, is_simulated }
+        };
+        self.kernels().map(timed).collect()
+    }
+
+    /// The gradients in the order in which they are ready, where the kernels take these times.
+    pub fn training(&self, times: &[KernelTime]) -> Result<Training> {
         let mut ends = vec![0.0f64; self.graph.len()];
         let mut took = vec![None; self.graph.len()];
-        for kernel in self.kernels().filter(|kernel| !matches!(kernel.workload, Workload::Collective(_))) {
-            took[kernel.node.index()] = Some(price(&kernel.workload) * f64::from(kernel.launches));
+        for time in times {
+            let kernel = &self.lowered.kernels[time.kernel];
+            took[kernel.node.index()] = Some(time.us * f64::from(kernel.launches));
         }
         let mut now = 0.0f64;
         for &id in self.order.iter().filter(|id| !self.is_behind[id.index()]) {

@@ -5,7 +5,7 @@ use super::gradients::Training;
 use super::graph::Backward;
 use super::joint::best_of_sets;
 use super::known::{from_bank, hccl_default, uniform_by_count, uniform_by_size};
-use super::outcome::{Case, Equal, Found, GdatOutcome, Scale};
+use super::outcome::{Case, Equal, Found, GdatOutcome, KernelTime, Scale};
 use super::plan::Plan;
 use super::split::Step;
 use super::{Contention, Exchange};
@@ -103,15 +103,15 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
         finished: false,
     };
     let training = match &job.source {
-        Source::Recording(training, _) => Some(training.clone()),
+        Source::Recording(training, _) => Some((training.clone(), Vec::new())),
         Source::Graph { graph, lowered, backend } => {
             outcome.unmapped = unmapped_of(graph, lowered, "");
             measured(job, &Backward::of(graph, lowered)?, *backend, &mut outcome, started, observer)?
         }
     };
-    if let Some(training) = training {
+    if let Some((training, kernels)) = training {
         let status = record(job, &training)?;
-        let found = found(job, training, outcome.contention, status);
+        let found = Found { kernels, ..found(job, training, outcome.contention, status) };
         warn(&found);
         outcome.found = Some(found);
         outcome.finished = true;
@@ -129,7 +129,7 @@ fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: 
     Progress { unit, done, total, node: node.to_owned(), network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
 }
 
-/// The gradients of a graph by the times of its kernels, each distinct one measured once; `None` after a cancel.
+/// The gradients of a graph, and the times of its kernels, each distinct one measured once; `None` after a cancel.
 fn measured(
     job: &GdatJob<'_>,
     backward: &Backward<'_>,
@@ -137,13 +137,14 @@ fn measured(
     outcome: &mut GdatOutcome,
     started: Instant,
     observer: &mut dyn Observer<GdatOutcome>,
-) -> Result<Option<Training>> {
+) -> Result<Option<(Training, Vec<KernelTime>)>> {
     let mut distinct: Vec<&Workload> = Vec::new();
-    let mut times: FxHashMap<&Workload, f64> = FxHashMap::default();
+    let mut times: FxHashMap<&Workload, (f64, bool)> = FxHashMap::default();
+    let is_simulated = outcome.backend.name == Simulator::NAME;
     for workload in backward.workloads() {
         times.entry(workload).or_insert_with(|| {
             distinct.push(workload);
-            0.0
+            (0.0, is_simulated)
         });
     }
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
@@ -158,14 +159,14 @@ fn measured(
             }
             Some(_) => return Ok(None),
         }
-        let us = match time(workload, backend)? {
-            Timed::Measured(us) => us,
+        let measured = match time(workload, backend)? {
+            Timed::Measured(us) => (us, is_simulated),
             Timed::Ended if interrupt.cancelled() => return Ok(None),
             Timed::Ended => return Err(Error::Tuning { reason: "the backend can measure nothing more".into() }),
             Timed::Failed(reason) => {
                 outcome.unmeasured.push((workload.to_string(), reason));
                 match time(workload, &Simulator::new(job.soc.clone()))? {
-                    Timed::Measured(us) => us,
+                    Timed::Measured(us) => (us, true),
                     Timed::Failed(reason) => {
                         return Err(Error::Workload { workload: workload.to_string(), reason });
                     }
@@ -173,14 +174,15 @@ fn measured(
                 }
             }
         };
-        times.insert(workload, us);
+        times.insert(workload, measured);
         outcome.elapsed = started.elapsed();
         observer.progress(&progress("operators", [done, total], workload.op_type(), outcome), outcome);
     }
     if interrupt.cancelled() {
         return Ok(None);
     }
-    backward.training(|workload| times.get(workload).copied().unwrap_or(0.0)).map(Some)
+    let kernels = backward.times(|workload| times.get(workload).copied().unwrap_or((0.0, is_simulated)));
+    Ok(Some((backward.training(&kernels)?, kernels)))
 }
 
 /// How measuring one kernel ended.
@@ -271,6 +273,7 @@ fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: 
     });
     let (after, is_optimum) = here.best(most);
     Found {
+        kernels: Vec::new(),
         status,
         is_of_others,
         before: here.run(&default),

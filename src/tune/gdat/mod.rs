@@ -2,7 +2,8 @@
 //!
 //! `gradients` knows how large each gradient is and when it is ready; `graph` finds that out from a training graph,
 //! `recording` from what a device recorded; `cluster` describes the devices; `split` finds the best segments
-//! of one set of gradients, `joint` of several; `plan` says what a split means in time; `known` has the splits that others make; `job` puts them together, `outcome` is the
+//! of one set of gradients, `joint` of several; `plan` says what a split means in time, `step_run` what to each kernel;
+//! `known` has the splits that others make; `job` puts them together, `outcome` is the
 //! result.
 
 pub mod cluster;
@@ -15,6 +16,7 @@ mod outcome;
 mod plan;
 pub mod recording;
 mod split;
+mod step_run;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +26,7 @@ pub use graph::{ALL_REDUCE, BY_ID, BY_SPLIT, Backward, FUSION, FUSION_ID};
 pub use job::{GdatJob, GdatSettings, MOST_SEGMENTS, Source, gdat};
 pub use joint::{JointSplit, best_of_sets};
 pub use known::{from_bank, hccl_default, uniform_by_count, uniform_by_size};
-pub use outcome::{Case, Equal, Found, GdatOutcome, Scale};
+pub use outcome::{Case, Equal, Found, GdatOutcome, KernelTime, Scale};
 pub use plan::{Plan, Segment, ready_times};
 pub use split::{Split, Step, best};
+pub use step_run::StepRun;

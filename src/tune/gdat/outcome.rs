@@ -42,6 +42,8 @@ pub struct Found {
     pub training: Training,
     /// Which of them may be exchanged together.
     pub sets: Vec<Set>,
+    /// The kernels of forward and backward pass, in the order in which they run; none of a recording.
+    pub kernels: Vec<KernelTime>,
     /// What this means for the bank.
     pub status: BankStatus,
     /// Whether what the bank keeps under the network's hash is of other gradients: CANN tells networks apart by the
@@ -60,6 +62,17 @@ pub struct Found {
     pub equal: Vec<Equal>,
     /// The same gradients on other numbers of devices.
     pub scaling: Vec<Scale>,
+}
+
+/// How long a kernel of the graph takes where nothing is exchanged beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelTime {
+    /// Its place among the kernels of the graph.
+    pub kernel: usize,
+    /// Time of one launch in microseconds.
+    pub us: f64,
+    /// Whether the simulator says so; else a device measured it.
+    pub is_simulated: bool,
 }
 
 /// A split as it runs.

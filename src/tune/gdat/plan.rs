@@ -155,12 +155,17 @@ impl Works {
 
 /// When each gradient is ready as the step runs.
 pub fn ready_times(step: &Step, cost: AllReduce, contention: Contention, plan: &Plan) -> Vec<f64> {
+    moments(step, cost, contention, plan, &step.ready_us)
+}
+
+/// When the step, as it runs, has computed so many microseconds' worth of its passes, for each of these.
+pub fn moments(step: &Step, cost: AllReduce, contention: Contention, plan: &Plan, computed_us: &[f64]) -> Vec<f64> {
     let clock = Clock::new(contention, step.backward_us);
     let mut works = Works::default();
     for segment in &plan.segments {
         let Some(&last) = step.sets[segment.set][segment.gradients.clone()].last() else { continue };
         works.add(clock.at(step.ready_us[last]), cost.us(segment.bytes as f64));
     }
-    let ready = |&us: &f64| clock.time(clock.at(us), works.until(clock.at(us)));
-    step.ready_us.iter().map(ready).collect()
+    let moment = |&us: &f64| clock.time(clock.at(us), works.until(clock.at(us)));
+    computed_us.iter().map(moment).collect()
 }

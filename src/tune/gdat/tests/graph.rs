@@ -42,10 +42,11 @@ fn training() -> Graph {
     graph
 }
 
-fn read(mut graph: Graph, price: impl FnMut(&Workload) -> f64) -> Result<Training> {
+fn read(mut graph: Graph, price: impl Fn(&Workload) -> f64) -> Result<Training> {
     infer::infer(&mut graph)?;
     let lowered = lower(&graph, &Soc::find("Ascend910B2")?, &Settings::default())?;
-    Backward::of(&graph, &lowered)?.training(price)
+    let backward = Backward::of(&graph, &lowered)?;
+    backward.training(&backward.times(|workload| (price(workload), true)))
 }
 
 #[test]
