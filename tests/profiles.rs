@@ -162,7 +162,7 @@ fn the_profiles_of_a_training_step_are_those_of_its_splits() {
         let tasks = table(&profile, "op_summary");
         let exchanges: Vec<_> = tasks.iter().filter(|task| task["Task Type"] == "COMMUNICATION").collect();
         assert_eq!(exchanges.len(), segments.len());
-        let exchanged: f64 = segments
+        let communicating: f64 = segments
             .iter()
             .zip(&exchanges)
             .map(|(segment, task)| {
@@ -174,7 +174,7 @@ fn the_profiles_of_a_training_step_are_those_of_its_splits() {
             .sum();
         let statistic = table(&profile, "communication_statistic").remove(0);
         assert_eq!(number(&statistic, "Count") as usize, segments.len());
-        is_near(number(&statistic, "Total Time(us)"), exchanged);
+        is_near(number(&statistic, "Total Time(us)"), communicating);
         let hccl: Vec<Value> = serde_json::from_slice(&std::fs::read(only(&output, "hccl_")).unwrap()).unwrap();
         let bars: Vec<_> = hccl.iter().filter(|event| event["ph"] == "X").collect();
         let bytes = |bar: &Value| bar["args"]["size(Byte)"].as_u64();
@@ -182,7 +182,7 @@ fn the_profiles_of_a_training_step_are_those_of_its_splits() {
         assert_eq!((&bars[0]["args"]["rank_size"], &bars[0]["args"]["alg_type"]), (&8.into(), &"ring".into()));
         // Computing never waits; what it does not hide of the exchanges is what trails.
         is_near(overlap(&profile, "Computing"), told("backward_us"));
-        is_near(overlap(&profile, "Communication"), exchanged);
+        is_near(overlap(&profile, "Communication"), communicating);
         is_near(overlap(&profile, "Communication(Not Overlapped)"), told("trailing_us"));
         let computing = tasks.iter().filter(|task| task["Task Type"] != "COMMUNICATION");
         assert!(
