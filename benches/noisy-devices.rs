@@ -153,6 +153,7 @@ fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64)
         repeat_tune: false,
         filter: OpFilter::default(),
         deadline: None,
+        pause: OpatSettings::PAUSE,
     };
     let mut job = OpatJob {
         name: "bench",

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <time.h>
 
 /* A backend whose time is the number of cores that a schedule leaves idle, so that its best is known. */
 typedef struct Toy {
@@ -16,6 +17,7 @@ typedef struct Toy {
     double time_us;       /* what measure writes; 0: the cores' time */
     int few;              /* the fewest cores are best, which no default takes */
     int lasts;            /* calls of measure after which the backend is lost; 0: never */
+    double takes_ms;      /* milliseconds that measure takes */
     atomic_int inside, most_inside, calls;
 } Toy;
 
@@ -39,12 +41,20 @@ static const AoeField *field(const AoeField *fields, size_t count, const char *n
     return NULL;
 }
 
+static double now_ms(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
 static AoeStatus measure(void *context, const AoeCandidate *candidate, double *time_us) {
     Toy *toy = context;
     int inside = atomic_fetch_add(&toy->inside, 1) + 1, most = atomic_load(&toy->most_inside);
     while (inside > most && !atomic_compare_exchange_weak(&toy->most_inside, &most, inside)) {
     }
     atomic_fetch_add(&toy->calls, 1);
+    for (double begun = now_ms(); now_ms() - begun < toy->takes_ms;) {
+    }
     const AoeField *cores = field(candidate->schedule, candidate->schedule_count, "used_cores");
     if (cores == NULL)
         cores = field(candidate->schedule, candidate->schedule_count, "cores");
@@ -97,6 +107,50 @@ TEST(a_registered_backend_measures_and_is_named_in_the_report) {
     CHECK(atomic_load(&toy.calls) > 3);
     free(report);
     CHECK_OK(AoeFinalize());
+}
+
+/* What a progress callback was told from within the search for the first operator. */
+typedef struct Within {
+    uint64_t calls, searching, cancel_at;
+    double best_us;
+} Within;
+
+static int32_t watch_search(const AoeProgress *progress, void *payload) {
+    Within *within = payload;
+    CHECK(progress->struct_size >= sizeof *progress);
+    if (progress->searching == 0 || progress->done > 0)
+        return 0;
+    CHECK(progress->node[0] != '\0' && progress->remaining_s >= 0);
+    CHECK(progress->searching > within->searching && progress->trials >= progress->searching);
+    CHECK(progress->network_us > 0 && progress->network_us <= progress->baseline_us);
+    CHECK(within->calls == 0 || progress->network_us <= within->best_us);
+    within->searching = progress->searching;
+    within->best_us = progress->network_us;
+    return ++within->calls == within->cancel_at;
+}
+
+/* Tunes with 20 ms a measurement, of which 40 take longer than the pause between two calls. */
+static void tune_slowly(uint64_t cancel_at, AoeStatus expected) {
+    Toy toy = toy_of("toy");
+    toy.parallel = 1;
+    toy.measuring_us = 20000;
+    toy.takes_ms = 20;
+    Within within = {0, 0, cancel_at, 0};
+    CHECK_OK(registered(&toy));
+    initialize("toy");
+    AoeSessionId session = small_session();
+    CHECK_OK(AoeSetProgressCallback(session, watch_search, &within));
+    CHECK_STATUS(expected, AoeTuningGraph(session, NULL, 0));
+    CHECK(within.calls >= 1 && within.searching >= 1 && within.best_us > 0);
+    CHECK_OK(AoeFinalize());
+}
+
+TEST(a_slow_backend_s_search_tells_how_far_it_is) {
+    tune_slowly(0, AOE_SUCCESS);
+}
+
+TEST(a_slow_backend_s_search_can_be_cancelled) {
+    tune_slowly(1, AOE_ERROR_CANCELLED);
 }
 
 TEST(a_later_backend_takes_the_place_of_one_with_its_name) {

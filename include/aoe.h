@@ -1055,13 +1055,16 @@ AoeStatus AoeRegisterBackend(const AoeBackend *backend);
  *   struct_size  bytes of this structure as the library knows it; read only fields within it.
  *   done, total  distinct operators finished, and in all.
  *   node         name of the node whose operator was finished last; "" before the first, and in the
- *                last call, when everything is saved.
- *   network_us   best time of the operators finished, in microseconds for one run of the network.
+ *                last call, when everything is saved. Within a search, that whose operator is searched.
+ *   network_us   best time of the operators finished, in microseconds for one run of the network; within a
+ *                search, with the best measured so far of those that are being searched.
  *   baseline_us  time of the same operators before tuning.
  *   elapsed_s    seconds since the tuning began.
- *   trials       candidates measured for the operators finished; 0 while subgraphs are tuned.
+ *   trials       candidates measured for the same operators; 0 while subgraphs are tuned.
  *   remaining_s  seconds that the job at hand (subgraphs, or operators) will go on at its pace so far, at
- *                most until tuning_time_limit; below 0 until there is a pace.
+ *                most until tuning_time_limit; below 0 until there is a pace. Within a search it counts on
+ *                as many trials as are allowed: a search that converges ends sooner.
+ *   searching    measurements made for the operator of node in a call from within its search; 0 in all others.
  */
 typedef struct AoeProgress {
     size_t struct_size;
@@ -1073,6 +1076,7 @@ typedef struct AoeProgress {
     double elapsed_s;
     uint64_t trials;
     double remaining_s;
+    uint64_t searching;
 } AoeProgress;
 
 /*
@@ -1083,7 +1087,8 @@ typedef struct AoeProgress {
  * Returns: 0 to go on; anything else cancels the tuning, after which it may still be called for what was
  *   under way.
  * Threads: called on the thread that called AoeTuningGraph, before the first operator, after each, and
- *   at the end.
+ *   at the end; and within the search for an operator after a measurement, five times a second at most, where
+ *   the backend does not say that it measures in less than a millisecond (the simulator does).
  */
 typedef int32_t (*AoeProgressCallback)(const AoeProgress *progress, void *payload);
 

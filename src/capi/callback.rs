@@ -32,6 +32,8 @@ pub struct AoeProgress {
     pub trials: u64,
     /// Seconds that this job will go on; below 0 where that is not known yet.
     pub remaining_s: f64,
+    /// Measurements made for the operator that is being searched; 0 where the call is not from within a search.
+    pub searching: u64,
 }
 
 /// Is told of progress; anything but 0 cancels.
@@ -106,6 +108,7 @@ fn told(progress: &Progress, node: &CString) -> AoeProgress {
         elapsed_s: progress.elapsed_s,
         trials: progress.trials as u64,
         remaining_s: progress.remaining_s.unwrap_or(-1.0),
+        searching: progress.searching as u64,
     }
 }
 

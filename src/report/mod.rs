@@ -28,6 +28,7 @@ pub use folder::Folder;
 pub use full::full_report;
 pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
+pub use html::page;
 pub use process::ProcessFiles;
 pub use runs::Runs;
 pub use sgat::sgat_result;

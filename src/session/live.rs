@@ -211,6 +211,10 @@ impl Observer for Live<'_> {
         });
         self.follow(published, progress);
     }
+
+    fn searching(&mut self, progress: &Progress) {
+        self.follow(Ok(()), progress);
+    }
 }
 
 impl Observer<GdatOutcome> for Live<'_> {

@@ -328,6 +328,7 @@ fn opat_settings(layers: &Layers<'_>, ops: &TuneOps, ini: &AoeIni, environment: 
             ops.filter()
         },
         deadline: limit.and_then(|l| Instant::now().checked_add(l)),
+        pause: OpatSettings::PAUSE,
     })
 }
 

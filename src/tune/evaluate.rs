@@ -101,7 +101,7 @@ pub fn evaluate(
     let mut answers: Vec<Option<Result<Evaluation, String>>> = records.iter().map(|_| None).collect();
     let stopped = || cancel.load(Ordering::Acquire);
     let workers = Workers { name: "aoe-evaluate", threads: settings.parallel, stopped: &stopped };
-    let job = |(): &mut (), index: usize| problems[index].solve(index, records, settings, cancel);
+    let job = |(): &mut (), index: usize, _: &mut dyn FnMut(_)| problems[index].solve(index, records, settings, cancel);
     let take = |_, solved: Vec<_>| {
         for (record, answer) in solved {
             answers[record] = Some(answer);
@@ -157,6 +157,7 @@ impl Problem<'_> {
             repeat_tune: false,
             filter: OpFilter::default(),
             deadline: None,
+            pause: OpatSettings::PAUSE,
         };
         let interrupt = Interrupt { cancel, deadline: None };
         let mut measure = self.simulator.prepare(self.workload)?;

@@ -15,6 +15,7 @@ pub mod sgat;
 #[cfg(test)]
 mod tests;
 mod trials;
+mod watched;
 mod workers;
 
 pub use cases::Variant;
@@ -29,4 +30,7 @@ pub trait Observer<Outcome = OpatOutcome> {
     /// Called once before the first case and after each one. `outcome` holds the cases finished so
     /// far; its `finished` is false until the last call.
     fn progress(&mut self, progress: &Progress, outcome: &Outcome);
+
+    /// Called now and then from within the search for an operator, where measuring takes long.
+    fn searching(&mut self, _progress: &Progress) {}
 }

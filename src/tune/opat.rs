@@ -5,13 +5,15 @@ use super::cases::{Case, Variant, distinct, unmapped};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
+use super::watched::{Pace, Searched, Watched};
 use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
-use crate::backend::Backend;
+use crate::backend::{Backend, Measure};
 use crate::bank::OperatorBank;
 use crate::space::{self, carried_over, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -72,7 +74,21 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let mut keeper = Keeper { bank: &mut *job.bank, saved: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, &ahead, None), &outcome);
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
-    let ran = run(&problems, &tuner, &mut |case, done| {
+    let pace = Pace::of(job.backend, job.settings.pause);
+    let mut under_way = BTreeMap::new();
+    let ran = run(&problems, &tuner, pace.as_ref(), &mut |index, step| {
+        let case = problems[index].case;
+        let done = match step {
+            Step::Searched(now) => {
+                under_way.insert(index, now);
+                outcome.elapsed = started.elapsed();
+                let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
+                observer.searching(&with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems)));
+                return Ok(());
+            }
+            Step::Done(done) => (*done)?,
+        };
+        under_way.remove(&index);
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
@@ -178,13 +194,38 @@ fn progress(outcome: &OpatOutcome, ahead: &Ahead, last: Option<&Case>) -> Progre
         baseline_us: outcome.before_us(),
         elapsed_s: outcome.elapsed.as_secs_f64(),
         trials: outcome.cases.iter().map(|case| case.trials).sum(),
+        searching: 0,
         // An operator that could not be measured is done without a search.
         remaining_s: if left == 0 {
             Some(0.0)
         } else {
-            remaining_s(outcome.elapsed, searched, ahead.searches, ahead.deadline)
+            remaining_s(outcome.elapsed, searched as f64, ahead.searches, ahead.deadline)
         },
     }
+}
+
+/// A call from within the search at `at`: what is known of the searches under way, of so many measurements at most, is
+/// added to what is finished.
+fn with_searches(
+    finished: Progress,
+    outcome: &OpatOutcome,
+    ahead: &Ahead,
+    (searches, most): (&BTreeMap<usize, Searched>, usize),
+    (at, problems): (usize, &[Problem<'_>]),
+) -> Progress {
+    let mut told = finished;
+    let mut parts = outcome.cases.iter().filter(|case| case.stop.is_some()).count() as f64;
+    for (&index, searched) in searches {
+        let launches: f64 = problems[index].case.nodes.iter().map(|node| f64::from(node.launches)).sum();
+        told.baseline_us += searched.before_us * launches;
+        told.network_us += searched.best_us * launches;
+        told.trials += searched.measured;
+        // Confirming what was found takes more than the search was allowed.
+        parts += (searched.measured as f64 / most.max(1) as f64).min(1.0);
+    }
+    told.searching = searches.get(&at).map_or(0, |searched| searched.measured);
+    told.remaining_s = remaining_s(outcome.elapsed, parts.min(ahead.searches as f64), ahead.searches, ahead.deadline);
+    told
 }
 
 /// A case with what the bank and CANN's default policy say of it, looked up before any thread starts:
@@ -214,30 +255,52 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Called on the tuning thread for every finished case.
-type OnCase<'a> = dyn FnMut(&Case, CaseOutcome) -> Result<()> + 'a;
+/// What a thread hands over.
+enum Step {
+    /// How far the search of its case is.
+    Searched(Searched),
+    /// Its case.
+    Done(Box<Result<CaseOutcome>>),
+}
 
-/// Works through the problems with a few threads. The first error, from a case or from `on_case`, ends
+/// Is told how far a search is, on the thread that searches.
+type Tell<'a> = dyn FnMut(Searched) + 'a;
+
+/// Called on the tuning thread for every finished case, and while it is searched.
+type OnStep<'a> = dyn FnMut(usize, Step) -> Result<()> + 'a;
+
+/// Works through the problems with a few threads. The first error, from a case or from `on_step`, ends
 /// it early.
-fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, on_case: &mut OnCase<'_>) -> Result<()> {
+fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, pace: Option<&Pace>, on_step: &mut OnStep<'_>) -> Result<()> {
     let stopped = || tuner.interrupt.cancelled();
     let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
     let workers = Workers { name: "aoe-tune", threads: tuner.settings.parallel.min(most), stopped: &stopped };
-    let job = |(): &mut (), index: usize| tune_case(index, &problems[index], tuner);
+    let job = |(): &mut (), index: usize, hand_over: &mut dyn FnMut(Step)| {
+        let mut tell = |searched| hand_over(Step::Searched(searched));
+        let watch = pace.map(|pace| (pace, &mut tell as &mut Tell<'_>));
+        Step::Done(Box::new(tune_case(index, &problems[index], tuner, watch)))
+    };
     workers.work(
         problems.len(),
         || (),
         job,
-        |index, case| match case {
-            Err(Error::Cancelled) => Ok(()),
-            case => on_case(problems[index].case, case?),
+        |index, step| match step {
+            Step::Done(done) if matches!(*done, Err(Error::Cancelled)) => Ok(()),
+            step => on_step(index, step),
         },
     )
 }
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
-fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<CaseOutcome> {
+///
+/// What is given with a pace is told how far the search is.
+fn tune_case(
+    index: usize,
+    problem: &Problem<'_>,
+    tuner: &Tuner<'_>,
+    watch: Option<(&Pace, &mut Tell<'_>)>,
+) -> Result<CaseOutcome> {
     let (case, in_bank) = (problem.case, problem.known.is_some());
     let mut measure = if case.is_within() {
         tuner.backend.prepare_within(&case.workload, &case.standings)?
@@ -275,7 +338,15 @@ fn tune_case(index: usize, problem: &Problem<'_>, tuner: &Tuner<'_>) -> Result<C
     } else if !in_bank || tuner.settings.repeat_tune {
         // What is measured within a network says nothing of the workload elsewhere.
         let trials = if case.is_within() { &[] } else { tuner.trials };
-        trials::search(&mut outcome, &reference, &problem.near, &mut *measure, &Tuner { trials, ..*tuner })?;
+        let mut watched;
+        let measure: &mut dyn Measure = match watch {
+            Some((pace, tell)) => {
+                watched = Watched::new(&mut *measure, pace, before_us, tell);
+                &mut watched
+            }
+            None => &mut *measure,
+        };
+        trials::search(&mut outcome, &reference, &problem.near, measure, &Tuner { trials, ..*tuner })?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {

@@ -2,7 +2,7 @@
 
 use crate::search::{Algorithm, StopReason};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Settings of operator tuning.
 #[derive(Debug, Clone)]
@@ -21,6 +21,13 @@ pub struct OpatSettings {
     pub filter: OpFilter,
     /// No new measurement is begun after this moment.
     pub deadline: Option<Instant>,
+    /// From within searches nobody is told sooner than so long after the last time.
+    pub pause: Duration,
+}
+
+impl OpatSettings {
+    /// What suits people who look on.
+    pub const PAUSE: Duration = Duration::from_millis(200);
 }
 
 /// Which operators to tune: all, or those named in a `tune_ops_file`.

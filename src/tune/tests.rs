@@ -3,6 +3,7 @@
 mod earlier;
 mod near;
 mod recordable;
+mod watched;
 
 use super::*;
 use crate::backend::simulator::Simulator;
@@ -48,6 +49,7 @@ fn settings() -> OpatSettings {
         repeat_tune: false,
         filter: OpFilter::default(),
         deadline: None,
+        pause: OpatSettings::PAUSE,
     }
 }
 

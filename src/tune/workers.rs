@@ -15,13 +15,13 @@ pub(super) struct Workers<'a> {
 
 impl Workers<'_> {
     /// Works through the jobs 0 to `count`, each thread with a tool of its own, and hands every result to `take`
-    /// on this thread, in the order in which they come. After the first error of `take`, which is the answer, no job
+    /// on this thread, in the order in which they come, with what a job hands over on its way. After the first error of `take`, which is the answer, no job
     /// begins; what others have come to is still handed over.
     pub fn work<Tool, Done: Send, E>(
         &self,
         count: usize,
         tool: impl Fn() -> Tool + Sync,
-        job: impl Fn(&mut Tool, usize) -> Done + Sync,
+        job: impl Fn(&mut Tool, usize, &mut dyn FnMut(Done)) -> Done + Sync,
         mut take: impl FnMut(usize, Done) -> Result<(), E>,
     ) -> Result<(), E> {
         let next = AtomicUsize::new(0);
@@ -32,7 +32,8 @@ impl Workers<'_> {
                 if index >= count {
                     break;
                 }
-                deliver(index, job(&mut tool, index));
+                let done = job(&mut tool, index, &mut |step| deliver(index, step));
+                deliver(index, done);
             }
         };
         let mut result = Ok(());
@@ -85,7 +86,7 @@ mod tests {
             squares.push((index, square));
             Ok(())
         };
-        let Ok(()) = workers.work::<_, _, Infallible>(100, || (), |(), index| index * index, take);
+        let Ok(()) = workers.work::<_, _, Infallible>(100, || (), |(), index, _| index * index, take);
         squares.sort_unstable();
         squares
     }
@@ -113,7 +114,7 @@ mod tests {
             if index < 5 { Ok(()) } else { Err(index) }
         };
         // On one thread jobs come in order.
-        let answer = Workers { threads: 1, ..workers }.work(1 << 20, || (), |(), _| (), take);
+        let answer = Workers { threads: 1, ..workers }.work(1 << 20, || (), |(), _, _| (), take);
         assert_eq!(answer, Err(5));
         assert!(taken < 1 << 20, "{taken} jobs");
     }
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn a_panic_of_a_job_reaches_the_caller() {
         let workers = Workers { name: "aoe-test", threads: 2, stopped: &|| false };
-        let job = |(): &mut (), index: usize| assert_ne!(index, 7, "the seventh");
+        let job = |(): &mut (), index: usize, _: &mut dyn FnMut(())| assert_ne!(index, 7, "the seventh");
         let work = || workers.work::<_, _, Infallible>(20, || (), job, |_, ()| Ok(()));
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         assert!(caught.is_err());

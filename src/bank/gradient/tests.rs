@@ -1,5 +1,7 @@
 //! Tests of the gradient bank.
 
+mod store;
+
 use super::*;
 use crate::bank::Content;
 use crate::bank::tests::mutate::{damage, damaged};

@@ -47,6 +47,10 @@ impl Meter {
     }
 
     fn tell(&mut self, progress: &Progress, network: &str) {
+        // Lines are for what is finished.
+        if progress.searching > 0 {
+            return;
+        }
         let Progress { done, total, unit, .. } = *progress;
         let quarters = (done * 4).checked_div(total).unwrap_or(0);
         if done == 0 {
@@ -117,7 +121,8 @@ mod tests {
     fn progress(done: usize, remaining_s: Option<f64>) -> Progress {
         let (baseline_us, network_us) = if done > 0 { (380.0, 305.0) } else { (0.0, 0.0) };
         let (unit, node) = ("operators", String::new());
-        Progress { unit, done, total: 4, node, network_us, baseline_us, elapsed_s: 1.0, trials: 9, remaining_s }
+        let (elapsed_s, trials, searching) = (1.0, 9, 0);
+        Progress { unit, done, total: 4, node, searching, network_us, baseline_us, elapsed_s, trials, remaining_s }
     }
 
     #[test]

@@ -66,6 +66,7 @@ pub(super) fn operators(variants: &[Variant], soc: &Soc, directory: &Path) -> Op
         repeat_tune: false,
         filter: OpFilter::default(),
         deadline: None,
+        pause: OpatSettings::PAUSE,
     };
     let paths = BankPaths { custom: directory.join("op"), also_read: Vec::new() };
     let mut job = OpatJob {

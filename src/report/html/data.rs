@@ -248,6 +248,9 @@ pub struct Split {
     #[serde(deserialize_with = "measure")]
     pub end_us: f64,
     pub segments: Vec<Segment>,
+    /// Of gradients of several groups or types; else none.
+    #[serde(default)]
+    pub sets: Vec<IgnoredAny>,
     #[serde(deserialize_with = "measure")]
     pub trailing_us: f64,
 }

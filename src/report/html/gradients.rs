@@ -142,7 +142,8 @@ fn splits(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
                 }
             }
         }
-        p .note { "As " code { "set_split_strategy_by_idx" } " and " code { "set_split_strategy_by_size" } " of hccl take them." }
+        @if after.sets.is_empty() { p .note { "As " code { "set_split_strategy_by_idx" } " and " code { "set_split_strategy_by_size" } " of hccl take them." } }
+        @else { p .note { "Over the gradients of all " (after.sets.len()) " groups and types; report.json has the lists of each." } }
     }
 }
 

@@ -125,8 +125,9 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
 fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: &GdatOutcome) -> Progress {
     let (baseline_us, network_us) = outcome.times_us();
     let elapsed_s = outcome.elapsed.as_secs_f64();
-    let remaining_s = remaining_s(outcome.elapsed, done, total, None);
-    Progress { unit, done, total, node: node.to_owned(), network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
+    let remaining_s = remaining_s(outcome.elapsed, done as f64, total, None);
+    let node = node.to_owned();
+    Progress { unit, done, total, node, searching: 0, network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
 }
 
 /// The gradients of a graph, and the times of its kernels, each distinct one measured once; `None` after a cancel.

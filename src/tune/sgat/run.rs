@@ -128,7 +128,8 @@ impl<'a, 'n> Run<'a, 'n> {
             baseline_us,
             elapsed_s: outcome.elapsed.as_secs_f64(),
             trials: 0,
-            remaining_s: remaining_s(outcome.elapsed, self.done(), self.total, self.decider.settings.deadline),
+            searching: 0,
+            remaining_s: remaining_s(outcome.elapsed, self.done() as f64, self.total, self.decider.settings.deadline),
         };
         observer.progress(&progress, outcome);
     }
@@ -146,7 +147,7 @@ impl<'a, 'n> Run<'a, 'n> {
         let mut turn = 0;
         let stopped = || interrupt.cancelled();
         let workers = Workers { name: "aoe-subgraphs", threads: decider.settings.parallel, stopped: &stopped };
-        let find = |solver: &mut Solver<'_>, index: usize| decider.find(solver, &problems[index]);
+        let find = |solver: &mut Solver<'_>, index: usize, _: &mut dyn FnMut(_)| decider.find(solver, &problems[index]);
         workers.work(problems.len(), solver, find, |index, found| {
             early.insert(index, found);
             while let Some(found) = early.remove(&turn) {

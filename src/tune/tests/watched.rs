@@ -1,0 +1,109 @@
+//! What is told from within the search for one operator.
+
+use super::{bank_in, chain, settings, soc, tune};
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Description, Measure};
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::tune::{Observer, OpatOutcome, OpatSettings, Progress};
+use crate::workload::Workload;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The simulator as a backend that says of itself how long it takes to measure.
+struct Timed {
+    simulator: Simulator,
+    measuring: Option<Duration>,
+}
+
+impl Backend for Timed {
+    fn describe(&self) -> Description {
+        self.simulator.describe()
+    }
+
+    fn soc(&self) -> &Soc {
+        self.simulator.soc()
+    }
+
+    fn measuring_time(&self) -> Option<Duration> {
+        self.measuring
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        self.simulator.prepare(workload)
+    }
+}
+
+/// Keeps every call from within a search, and that after it; cancels at one of them.
+#[derive(Default)]
+struct Within<'a> {
+    calls: Vec<Progress>,
+    finished: Vec<Progress>,
+    cancel_at: Option<(usize, &'a AtomicBool)>,
+}
+
+impl Observer for Within<'_> {
+    fn progress(&mut self, progress: &Progress, _: &OpatOutcome) {
+        self.finished.push(progress.clone());
+    }
+
+    fn searching(&mut self, progress: &Progress) {
+        self.calls.push(progress.clone());
+        if let Some((call, flag)) = self.cancel_at
+            && self.calls.len() >= call
+        {
+            flag.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Tunes one product, with this pause between calls.
+fn watched(
+    measuring: Option<Duration>,
+    pause: Duration,
+    cancel: (Option<usize>, &AtomicBool),
+) -> (Within<'_>, OpatOutcome) {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = Timed { simulator: Simulator::new(soc()), measuring };
+    let settings = OpatSettings { pause, max_trials: 40, ..settings() };
+    let mut within = Within { cancel_at: cancel.0.map(|call| (call, cancel.1)), ..Within::default() };
+    let variants = [chain(&[("product", 1024)])];
+    let outcome = tune(&variants, &backend, &mut bank_in(directory.path()), &settings, cancel.1, &mut within).unwrap();
+    (within, outcome)
+}
+
+#[test]
+fn each_measurement_of_a_search_is_told_where_no_pause_is_wanted() {
+    let cancel = AtomicBool::new(false);
+    let (within, outcome) = watched(None, Duration::ZERO, (None, &cancel));
+    assert!(outcome.finished);
+    let product: Vec<_> = within.calls.iter().filter(|call| call.node == "product").collect();
+    assert!(product.len() >= outcome.cases[0].trials, "{} of {}", product.len(), outcome.cases[0].trials);
+    for (number, call) in (1..).zip(&product) {
+        assert_eq!((call.searching, call.trials, call.done, call.total), (number, number, 0, 2));
+        assert!(call.network_us > 0.0 && call.network_us <= call.baseline_us, "{call:?}");
+        assert!(call.remaining_s.is_some(), "the search itself gives a pace");
+    }
+    assert!(product.windows(2).all(|pair| pair[1].network_us <= pair[0].network_us), "the best so far");
+    let last = product.last().unwrap();
+    assert!((last.baseline_us - outcome.cases[0].before_us).abs() < 1e-9);
+    assert!((last.network_us - outcome.cases[0].after_us).abs() < 1e-9);
+    assert!(within.finished.iter().all(|call| call.searching == 0));
+}
+
+#[test]
+fn pauses_are_kept_and_what_measures_fast_is_not_interrupted() {
+    let cancel = AtomicBool::new(false);
+    let hour = Duration::from_secs(3600);
+    for (measuring, pause) in [(None, hour), (Some(Duration::from_micros(1)), Duration::ZERO)] {
+        let (within, outcome) = watched(measuring, pause, (None, &cancel));
+        assert!(outcome.finished && within.calls.is_empty(), "{measuring:?} {pause:?}");
+    }
+}
+
+#[test]
+fn a_cancel_from_within_a_search_ends_it() {
+    let cancel = AtomicBool::new(false);
+    let (within, outcome) = watched(None, Duration::ZERO, (Some(3), &cancel));
+    assert!(!outcome.finished && within.calls.len() >= 3);
+}
