@@ -165,7 +165,7 @@ fn the_timeline_has_every_gradient_and_every_segment_where_the_plan_has_them() {
     let events = events(&gradients());
     let at = |device: u64, name: &str| times(&events, device, name);
     let one = |ts: &str, dur: f64| vec![(ts.to_owned(), dur)];
-    assert_eq!((at(1, "grad0"), at(1, "grad3")), (one("0.000", 10.0), one("20.000", 5.0)));
+    assert_eq!((at(1, "until grad0"), at(1, "until grad3")), (one("0.000", 10.0), one("20.000", 5.0)));
     assert_eq!(at(1, "backward"), one("25.000", 2.0), "what no gradient waits for");
     assert_eq!(at(1, "hcom_allReduce__0"), one("15.000", 7.0));
     assert_eq!(at(1, "hcom_allReduce__1"), one("25.000", 15.0));
