@@ -2,7 +2,8 @@
 //! backward pass ends.
 
 use super::options::Options;
-use super::run::{Kernel, Model, Run, Task};
+use super::points::{self, Candidate};
+use super::run::{Model, Run, Task};
 use super::table::{DEVICE, Table, UNKNOWN, known, moment, us};
 use super::trace::{Args, Layer, Trace, ns};
 use crate::status::Result;
@@ -35,13 +36,14 @@ pub fn iterations(run: &Run, options: &Options) -> Vec<Iteration> {
 fn iteration(run: &Run, model: &Model, options: &Options) -> Option<Iteration> {
     let [start, end] = run.span_of(model)?;
     let tasks = &run.tasks[model.tasks.clone()];
-    let runs = |task: &Task, node: &str| run.kernel(task).nodes().any(|name| name == node);
-    let first = options.fp_point.as_deref().and_then(|node| tasks.iter().find(|task| runs(task, node)));
-    let end_of = |task: &Task| run.span(task)[1];
-    let bp_end = match options.bp_point.as_deref() {
-        Some(node) => tasks.iter().rfind(|task| runs(task, node)).map(end_of),
-        None => model.backward_us.or_else(|| tasks.iter().rfind(|task| is_gradient(run.kernel(task))).map(end_of)),
+    let candidate = |task: &Task| {
+        let kernel = run.kernel(task);
+        Candidate { op_type: &kernel.op_type, nodes: kernel.nodes().collect() }
     };
+    let [first, last] = points::find(options, tasks.iter().map(candidate)).map(|place| place.map(|at| &tasks[at]));
+    let end_of = |task: &Task| run.span(task)[1];
+    let known = model.backward_us.filter(|_| options.bp_point.is_none());
+    let bp_end = known.or_else(|| last.map(end_of));
     let exchanges = tasks.iter().filter(|task| !run.kernel(task).engine.computes());
     Some(Iteration {
         model: model.id,
@@ -51,11 +53,6 @@ fn iteration(run: &Run, model: &Model, options: &Options) -> Option<Iteration> {
         end,
         reduces: exchanges.map(|task| run.span(task)).collect(),
     })
-}
-
-/// Whether a kernel belongs to a backward pass, as the names of Ascend's operator types tell.
-fn is_gradient(kernel: &Kernel) -> bool {
-    kernel.op_type.contains("Grad") || kernel.op_type.contains("Backprop")
 }
 
 impl Iteration {
@@ -68,9 +65,10 @@ impl Iteration {
         self.fp_start.unwrap_or(self.start)
     }
 
-    /// From the begin of the forward pass to the end of the backward pass.
+    /// From the begin of the forward pass to the end of the backward pass. `None` also where subgraph tuning has put
+    /// the kernels that hold these points the other way round, as it may where neither needs the other.
     fn passes(&self) -> Option<[f64; 2]> {
-        self.fp_start.zip(self.bp_end).map(Into::into)
+        self.fp_start.zip(self.bp_end).filter(|(start, end)| start <= end).map(Into::into)
     }
 
     /// What the timeline shows of it: name, kind, span and values.

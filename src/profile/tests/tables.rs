@@ -196,6 +196,26 @@ fn points_that_run_no_kernel_are_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn a_backward_pass_that_ends_before_the_forward_pass_begins_is_refused() {
+    let soc = soc("Ascend910B2");
+    let mut variants = [variant(64, &soc)];
+    let check = |variants: &[Variant], fp: &str, bp: Option<&str>| {
+        let options = Options { fp_point: Some(fp.to_owned()), bp_point: bp.map(str::to_owned), ..Options::default() };
+        crate::profile::check_points(&options, &forms(variants)).map_err(|error| error.to_string())
+    };
+    assert_eq!(check(&variants, "dense1/MatMul", Some("dense1/MatMul")), Ok(()));
+    let message = check(&variants, "dense1/MatMul", Some("dense0/Relu")).unwrap_err();
+    let words = ["profiling_options", "`bp_point` `dense0/Relu`", "`fp_point` `dense1/MatMul`"];
+    assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    // The end that is found by itself is no earlier either.
+    let relu = variants[0].graph.find("dense0/Relu").unwrap();
+    variants[0].graph.node_mut(relu).op_type = "ReluGrad".into();
+    assert_eq!(check(&variants, "dense0/MatMul", None), Ok(()));
+    let message = check(&variants, "dense1/MatMul", None).unwrap_err();
+    assert!(message.contains("`dense1/MatMul`") && message.contains("`dense0/Relu`"), "{message}");
+}
+
+#[test]
 fn l2_serves_a_share_of_each_operators_data() {
     let soc = soc("Ascend910B2");
     let rates = |batch: i64| -> Vec<f64> {
