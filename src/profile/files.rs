@@ -56,7 +56,7 @@ pub fn files(run: &Run, options: &Options, stamp: &str) -> Result<Vec<File>> {
         files.some("communication_statistic", op_statistic::communication(run).as_ref())?;
     }
     if options.l2 {
-        files.some("l2_cache", memory::l2_cache(run).as_ref())?;
+        files.table("l2_cache", &memory::l2_cache(run))?;
     }
     if options.runtime_api {
         files.json("thread_group", timeline::thread_group(run)?);

@@ -1,6 +1,6 @@
 //! What the profile was taken on: `info.json` of host and device, and a page for people.
 
-use super::run::Run;
+use super::run::{Engine, Run};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use serde_json::{Value, json};
@@ -26,7 +26,8 @@ pub fn device(run: &Run) -> Result<Vec<u8>> {
             "env_type": 0,
             "ai_core_num": soc.ai_core_cnt,
             "ai_core_id": joined(&cores),
-            "aiv_num": if soc.arch.is_split() { soc.vector_core_cnt } else { 0 },
+            // Cores that run what is told as AI_VECTOR_CORE.
+            "aiv_num": if Engine::has_vector_cores(soc) { soc.vector_core_cnt } else { 0 },
             "aic_frequency": mhz(soc.cube_freq_mhz),
             "aiv_frequency": mhz(soc.vec_freq_mhz),
         }],
@@ -76,7 +77,7 @@ op_statistic_*.csv          tasks of each operator type together
 task_time_*.csv             when each task ran
 step_trace_*.csv, .json     iterations
 fusion_op_*.csv             what fused kernels are made of
-l2_cache_*.csv              what L2 serves
+l2_cache_*.csv              tasks whose data L2 serves; what it serves is not known
 hccl_*.json, communication_statistic_*.csv   exchanges between devices
 ge_*.json, thread_group_*.json               runs of the network's forms
 prof_rule_0.json            what bounds the network, and which operators to look at

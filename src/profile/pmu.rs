@@ -4,7 +4,7 @@
 use super::run::{Engine, Kernel};
 use super::table::{UNKNOWN, us};
 use crate::graph::DataType;
-use crate::sim::{Counts, Prediction};
+use crate::sim::{Counts, Pipes, Prediction};
 use crate::soc::{Arch, Soc};
 
 /// A group of counters.
@@ -232,6 +232,28 @@ impl Metrics {
     }
 }
 
+/// Busy shares of a kernel's pipes, as far as they are known.
+#[derive(Debug, Clone, Copy)]
+pub struct Shares {
+    pub mac: f64,
+    pub mte1: f64,
+    /// `None` for a kernel on both kinds of cores: the performance model has the sum of both.
+    pub mte2: Option<f64>,
+    pub fixpipe: f64,
+    pub vec: f64,
+    /// `None` for a kernel on both kinds of cores: the performance model has its results leave through fixpipe.
+    pub mte3: Option<f64>,
+}
+
+impl Shares {
+    /// What is known of the pipes of a kernel that runs on this.
+    pub fn of(engine: Engine, pipes: &Pipes) -> Shares {
+        let Pipes { mac, mte1, mte2, fixpipe, vec, mte3 } = *pipes;
+        let alone = |share: f64| (engine != Engine::MixAic).then_some(share);
+        Shares { mac, mte1, mte2: alone(mte2), fixpipe, vec, mte3: alone(mte3) }
+    }
+}
+
 /// Which cores a column is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
@@ -294,15 +316,14 @@ impl<'a> Measured<'a> {
 
     /// Share of the time that a pipe works.
     fn share(&self, pipe: &str) -> Option<f64> {
-        let pipes = &self.prediction.pipes;
+        let pipes = Shares::of(self.kernel.engine, &self.prediction.pipes);
         Some(match pipe {
             "mac" => pipes.mac,
             "mte1" => pipes.mte1,
-            // Of a kernel on both kinds of cores the model has the sum of both.
-            "mte2" if self.kernel.engine != Engine::MixAic => pipes.mte2,
+            "mte2" => pipes.mte2?,
             "fixpipe" => pipes.fixpipe,
             "vec" => pipes.vec,
-            "mte3" => pipes.mte3,
+            "mte3" => pipes.mte3?,
             "mac_fp16" | "mac_int8" if self.kernel.workload.cube().is_none() => 0.0,
             "mac_fp16" => {
                 if self.cube_type()? == DataType::Float16 {
@@ -335,7 +356,10 @@ impl<'a> Measured<'a> {
             Side::Vectors => (c.gm_to_ub, c.ub_to_gm),
             Side::Both => (c.read(), c.written()),
         };
-        let missed = 1.0 - c.l2_hit_rate().unwrap_or(1.0);
+        // What the vector cores beside leading cube cores fetch and bring out is told as a part of the whole only.
+        if side == Side::Vectors && self.kernel.engine == Engine::MixAic {
+            return None;
+        }
         Some(match path {
             "l1_write_bw" | "GM_to_L1_datas" => c.gm_to_l1,
             "l1_read_bw" => c.l1_to_l0_a + c.l1_to_l0_b,
@@ -343,9 +367,9 @@ impl<'a> Measured<'a> {
             "l0b_write_bw" => c.l1_to_l0_b,
             "l2_read_bw" => read,
             "l2_write_bw" => written,
-            "main_mem_read_bw" | "read_main_memory_datas" => read * missed,
-            "main_mem_write_bw" | "write_main_memory_datas" => written * missed,
             "L0C_to_GM_datas" => c.l0_c_to_gm,
+            // Cube cores by themselves have no UB.
+            "GM_to_UB_datas" | "UB_to_GM_datas" if side == Side::Cubes => 0.0,
             "GM_to_UB_datas" => c.gm_to_ub,
             "UB_to_GM_datas" => c.ub_to_gm,
             _ => return None,
@@ -365,7 +389,8 @@ impl<'a> Measured<'a> {
     }
 
     fn mhz(&self, side: Side) -> f64 {
-        if side == Side::Vectors { self.soc.vec_freq_mhz } else { self.soc.cube_freq_mhz }
+        let of_vectors = side == Side::Vectors || self.kernel.engine == Engine::AiVectorCore;
+        if of_vectors { self.soc.vec_freq_mhz } else { self.soc.cube_freq_mhz }
     }
 
     /// Share of the part's cube cores that work while the kernel runs, in percent.

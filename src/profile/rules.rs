@@ -2,8 +2,9 @@
 //! profiler, as far as the performance model counts what they ask for; the words are ours.
 
 use super::info::to_bytes;
+use super::pmu::Shares;
 use super::run::{Kernel, Run};
-use crate::sim::{Bound, Pipes};
+use crate::sim::Bound;
 use crate::status::Result;
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
@@ -20,22 +21,26 @@ const WAITS: f64 = 0.03;
 const MOST: f64 = 0.5;
 /// Format conversions that a network may have.
 const CONVERSIONS: usize = 2;
-/// Share of the time from which kernels that no pipe bounds are worth a word.
+/// Share of the time from which kernels that are too short are worth a word.
 const IDLE: f64 = 0.2;
 /// Operators that a sentence names.
 const NAMED: usize = 3;
+
+/// What kernels wait for, in the words of the report's page.
+const WHAT: [&str; 5] =
+    ["cube unit", "vector unit", "transfers inside the cores", "L2 and device memory", "start and fill of the kernel"];
 
 /// A kernel with all its launches.
 struct Look<'a> {
     kernel: &'a Kernel,
     total_us: f64,
-    /// Busy shares of its pipes, where the performance model timed it.
-    pipes: Option<Pipes>,
+    /// Busy shares of its pipes as `op_summary` tells them, where the performance model timed it.
+    pipes: Option<Shares>,
 }
 
 impl Look<'_> {
     /// Whether the pipes are known and such.
-    fn is(&self, such: impl Fn(&Pipes) -> bool) -> bool {
+    fn is(&self, such: impl Fn(&Shares) -> bool) -> bool {
         self.pipes.as_ref().is_some_and(such)
     }
 
@@ -43,19 +48,14 @@ impl Look<'_> {
         self.kernel.workload.is_cube()
     }
 
-    /// Loads against arithmetic.
-    fn memory_bound(&self) -> f64 {
-        self.pipes.map_or(0.0, |p| quotient(p.mte2, p.mac.max(p.vec)))
+    /// Whether loads are known to take longer than arithmetic.
+    fn is_memory_bound(&self) -> bool {
+        self.is(|p| p.mte2.is_some_and(|loads| loads > p.mac.max(p.vec)))
     }
-}
 
-fn quotient(a: f64, b: f64) -> f64 {
-    if b > 0.0 {
-        a / b
-    } else if a > 0.0 {
-        f64::INFINITY
-    } else {
-        0.0
+    /// What it waits for most; `None` where the performance model did not time it, and for exchanges.
+    fn bound(&self) -> Option<Bound> {
+        self.pipes.and(self.kernel.prediction).map(|prediction| prediction.bound)
     }
 }
 
@@ -93,7 +93,8 @@ pub fn json(run: &Run) -> Result<Vec<u8>> {
 }
 
 fn look(kernel: &Kernel) -> Look<'_> {
-    let pipes = kernel.prediction.filter(|_| kernel.is_simulated).map(|prediction| prediction.pipes);
+    let is_timed = kernel.is_simulated && kernel.engine.computes();
+    let pipes = kernel.prediction.filter(|_| is_timed).map(|p| Shares::of(kernel.engine, &p.pipes));
     Look { kernel, total_us: kernel.us() * f64::from(kernel.launches), pipes }
 }
 
@@ -132,21 +133,21 @@ fn computation(looks: &[Look<'_>]) -> Vec<Value> {
 
 fn memory(looks: &[Look<'_>]) -> Vec<Value> {
     let total: f64 = looks.iter().map(|look| look.total_us).sum();
-    let waiting: f64 = looks.iter().filter(|look| look.memory_bound() > 1.0).map(|look| look.total_us).sum();
+    let waiting: f64 = looks.iter().filter(|look| look.is_memory_bound()).map(|look| look.total_us).sum();
     let is_waiting = waiting > MOST * total;
-    let loads = such(looks, |look| is_waiting && look.memory_bound() > 1.0);
+    let loads = such(looks, |look| is_waiting && look.is_memory_bound());
     let rules = [
         about(
             "Memory",
-            "Loading data takes longer than computing with it in most of the network's time: fuse these operators, \
-             keep their data in L2, or tile them so that each byte is loaded less often.",
+            "Loading data takes longer than computing with it in most of the network's time: fuse these operators, or \
+             tile them so that each byte is loaded less often.",
             loads,
         ),
         about(
             "Vector",
             "Vector arithmetic takes longer than loads and products in these operators: cheaper arithmetic or a \
              narrower type helps, another tiling does not.",
-            such(looks, |look| look.is(|p| quotient(p.vec, p.mte2.max(p.mac)) > 1.0)),
+            such(looks, |look| look.is(|p| p.mte2.is_some_and(|loads| p.vec > loads.max(p.mac)))),
         ),
     ];
     rules.into_iter().flatten().collect()
@@ -172,41 +173,52 @@ fn processing(run: &Run, looks: &[Look<'_>]) -> Vec<Value> {
             such(looks, |look| look.has_cube() && look.kernel.blocks() < run.soc.ai_core_cnt),
         ),
         about("", "The network converts formats often: choose one format for neighbouring operators.", names),
+        short(looks),
     ];
     rules.into_iter().flatten().collect()
 }
 
-/// Each operator counts with its time for the unit that works most in it.
+/// What bounds the network: each operator counts with its time for what it waits for most, as the report has it.
 fn bottleneck(looks: &[Look<'_>]) -> Vec<Value> {
-    let mut times = [0.0; 3];
-    let mut bound: [Vec<&Look<'_>>; 3] = Default::default();
+    let mut times = [0.0; WHAT.len()];
+    let mut bound: [Vec<&Look<'_>>; WHAT.len()] = Default::default();
     for look in looks {
-        let Some(p) = look.pipes else { continue };
-        let shares = [p.mac, p.vec, p.mte1.max(p.mte2).max(p.mte3).max(p.fixpipe)];
-        let most = (0..3).fold(0, |best, unit| if shares[unit] > shares[best] { unit } else { best });
-        times[most] += look.total_us;
-        bound[most].push(look);
+        let Some(unit) = look.bound().map(unit) else { continue };
+        times[unit] += look.total_us;
+        bound[unit].push(look);
     }
     let total: f64 = times.iter().sum();
     if total <= 0.0 {
         return Vec::new();
     }
-    let most = (0..3).fold(0, |best, unit| if times[unit] > times[best] { unit } else { best });
-    let what = ["The cube unit", "The vector unit", "Moving data"][most];
-    let [cube, vector, moving] = times.map(|time| format!("{:.0} %", time / total * 100.0));
-    let named = alike(&bound[most]);
+    let most = (0..WHAT.len()).fold(0, |best, unit| if times[unit] > times[best] { unit } else { best });
+    let shares = WHAT.iter().zip(times).map(|(what, time)| format!("{what} {}", percent(time, total)));
     let is = if times[0] >= MOST * total { "is" } else { "is not" };
     let suggestion = format!(
-        "The model {is} bound by the cube unit. {what} decides most of its time (cube unit {cube}, vector unit \
-         {vector}, moving data {moving} of it): look first at {named}."
+        "The model {is} bound by the cube unit. Most of its time goes to kernels that wait for: {} ({}). Look first at \
+         {}.",
+        WHAT[most],
+        shares.collect::<Vec<_>>().join(", "),
+        alike(&bound[most])
     );
     let data = json!({
         "Cube Utilization": rounded(times[0]),
         "Vector Utilization": rounded(times[1]),
         "Scalar Utilization": super::table::UNKNOWN,
-        "MTE Utilization": rounded(times[2]),
+        "MTE Utilization": rounded(times[2] + times[3]),
     });
-    std::iter::once(advice("", &suggestion, data)).chain(latency(looks, total)).collect()
+    vec![advice("", &suggestion, data)]
+}
+
+/// Place in [`WHAT`] of what bounds a kernel.
+const fn unit(bound: Bound) -> usize {
+    match bound {
+        Bound::Cube => 0,
+        Bound::Vector => 1,
+        Bound::Mte1 | Bound::Mte2 | Bound::Mte3 | Bound::Fixpipe => 2,
+        Bound::Memory => 3,
+        Bound::Latency => 4,
+    }
 }
 
 /// The kernels with most time, those that do the same together: the first one's name, and how many they are.
@@ -225,18 +237,21 @@ fn alike(looks: &[&Look<'_>]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// What is to be said of kernels in which every pipe waits most of the time.
-fn latency(looks: &[Look<'_>], total: f64) -> Option<Value> {
-    let waits = |look: &&Look<'_>| look.kernel.prediction.is_some_and(|p| p.bound == Bound::Latency);
-    let waiting: Vec<&Look<'_>> = looks.iter().filter(|look| look.pipes.is_some()).filter(waits).collect();
-    let us: f64 = waiting.iter().map(|look| look.total_us).sum();
+/// What is to be said of kernels that take longer to start and fill than they work.
+fn short(looks: &[Look<'_>]) -> Option<Value> {
+    let total: f64 = looks.iter().filter(|look| look.bound().is_some()).map(|look| look.total_us).sum();
+    let is_short = |look: &Look<'_>| look.bound() == Some(Bound::Latency);
+    let us: f64 = looks.iter().filter(|look| is_short(look)).map(|look| look.total_us).sum();
     let suggestion = format!(
-        "{:.0} % of the time is in kernels too short to keep any unit busy: their start, first loads and last stores \
-         take longer than the work between. Fusing them, or a larger batch, saves most.",
-        us / total * 100.0
+        "{} of the time is in these kernels, which are too short: to start and fill them takes longer than their \
+         work. Fusing them, or a larger batch, saves most.",
+        percent(us, total)
     );
-    let names: Vec<&str> = waiting.iter().map(|look| look.kernel.name.as_str()).collect();
-    (us > IDLE * total).then(|| advice("Latency", &suggestion, names))
+    about("", &suggestion, such(looks, is_short)).filter(|_| us > IDLE * total)
+}
+
+fn percent(part: f64, whole: f64) -> String {
+    format!("{:.0} %", part / whole * 100.0)
 }
 
 /// Microseconds to the nanosecond.

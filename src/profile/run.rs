@@ -108,9 +108,9 @@ pub const EXCHANGING: u32 = 1;
 /// What runs a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Engine {
-    /// Cube cores; on parts whose cores do both, every kernel.
+    /// Cube cores; on parts whose cores do both, and that have no others, every kernel.
     AiCore,
-    /// Vector cores.
+    /// Vector cores; on parts that have some beside cores that do both, all of these together.
     AiVectorCore,
     /// Cube cores that lead, with the vector cores beside them.
     MixAic,
@@ -124,11 +124,17 @@ impl Engine {
         let has_vector = |parts: &[Workload]| parts.iter().any(|part| !part.is_cube());
         match workload {
             Workload::Collective(_) => Engine::Communication,
-            _ if !soc.arch.is_split() => Engine::AiCore,
-            Workload::Fused(parts) if workload.is_cube() && has_vector(parts) => Engine::MixAic,
+            _ if !Engine::has_vector_cores(soc) => Engine::AiCore,
+            Workload::Fused(parts) if workload.is_cube() && soc.arch.is_split() && has_vector(parts) => Engine::MixAic,
             _ if workload.is_cube() => Engine::AiCore,
             _ => Engine::AiVectorCore,
         }
+    }
+
+    /// Whether vector work runs on more cores than cube work: on cores of its own, as on the 910B, or on all that there
+    /// are, as on the 310P, which has vector cores beside those that do both.
+    pub const fn has_vector_cores(soc: &Soc) -> bool {
+        soc.arch.is_split() || soc.vector_core_cnt > soc.ai_core_cnt
     }
 
     /// CANN's `Task Type`.

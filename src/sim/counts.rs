@@ -21,8 +21,6 @@ pub struct Counts {
     pub gm_to_ub: f64,
     /// UB to GM, without what comes from L0C.
     pub ub_to_gm: f64,
-    /// Bytes read or written that device memory serves and L2 does not.
-    pub from_memory: f64,
 }
 
 impl Counts {
@@ -36,12 +34,6 @@ impl Counts {
         self.l0_c_to_gm + self.ub_to_gm
     }
 
-    /// Share of the traffic that L2 serves, 0 to 1; `None` where nothing is moved.
-    pub fn l2_hit_rate(&self) -> Option<f64> {
-        let moved = self.read() + self.written();
-        (moved > 0.0).then(|| (1.0 - self.from_memory / moved).clamp(0.0, 1.0))
-    }
-
     fn and(self, other: Counts) -> Counts {
         Counts {
             mac_cycles: self.mac_cycles + other.mac_cycles,
@@ -51,7 +43,6 @@ impl Counts {
             l0_c_to_gm: self.l0_c_to_gm + other.l0_c_to_gm,
             gm_to_ub: self.gm_to_ub + other.gm_to_ub,
             ub_to_gm: self.ub_to_gm + other.ub_to_gm,
-            from_memory: self.from_memory + other.from_memory,
         }
     }
 }

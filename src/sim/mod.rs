@@ -72,7 +72,7 @@ pub enum Bound {
     Mte3,
     /// Device memory, shared by all cores.
     Memory,
-    /// Fixed cost of starting the kernel and filling its pipes.
+    /// Fixed cost of starting the kernel and filling its pipes: more than half of its time.
     Latency,
 }
 
@@ -88,6 +88,8 @@ struct Times {
     lead: f64,
     /// Part of it after: the last output.
     tail: f64,
+    /// What of the time is the same for any data: the start, and the wait for what the first transfers bring.
+    fixed: f64,
 }
 
 impl Times {
@@ -116,6 +118,7 @@ impl Times {
             busy: add(self.busy, other.busy),
             shared: self.shared + other.shared,
             total: self.lead + joined + self.tail,
+            fixed: self.fixed + other.fixed,
             ..self
         }
     }
@@ -133,7 +136,7 @@ impl Times {
             (busy.mte3, Bound::Mte3),
             (self.shared, Bound::Memory),
         ];
-        let (longest, bound) =
+        let (_, bound) =
             candidates.into_iter().fold((0.0, Bound::Latency), |best, c| if c.0 > best.0 { c } else { best });
         Prediction {
             time_us,
@@ -145,8 +148,9 @@ impl Times {
                 vec: share(busy.vec),
                 mte3: share(busy.mte3),
             },
-            // Start, first loads and last stores take longer than any pipe works.
-            bound: if longest < 0.5 * time_us { Bound::Latency } else { bound },
+            // Pipes that take turns may each be idle for most of the time: it is them that the kernel waits for all
+            // the same, unless what is fixed takes longer than all their work.
+            bound: if self.fixed > 0.5 * time_us { Bound::Latency } else { bound },
             known,
         }
     }

@@ -1,4 +1,4 @@
-use super::{Model, Roofs, Work};
+use super::{Bound, Model, Roofs, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::*;
@@ -96,4 +96,28 @@ fn the_roofs_of_a_part_are_its_data_sheet_s() {
     assert!((roofs.cube_8_bit / roofs.cube_16_bit - 2.0).abs() < 1e-12);
     assert!((roofs.memory / (soc.hbm_gb_s * 1e3) - 1.0).abs() < 1e-12);
     assert!(roofs.l2 > roofs.memory && roofs.vector_16_bit < roofs.cube_16_bit);
+}
+
+#[test]
+fn a_long_kernel_whose_transfers_take_turns_is_bound_by_them_and_a_short_one_by_its_start() {
+    let soc = Soc::find("Ascend310P3").unwrap();
+    let predict = |rows: u64, double_buffer: bool| {
+        let operand = || Operand::new([rows, 1024], DataType::Float16);
+        let (op_type, inputs, outputs) = ("Transpose".into(), vec![operand()], vec![operand()]);
+        let transpose = Workload::Move(Move { op_type, inputs, outputs, run_bytes: 64 });
+        let schedule =
+            VectorSchedule { cores: 15, ub_tile_bytes: 32768, double_buffer, template: VectorTemplate::Flat };
+        Model::new(&transpose, &soc).unwrap().predict(&Schedule::Vector(schedule)).unwrap()
+    };
+    // Of a single tile nothing overlaps either.
+    let single = predict(120, true);
+    assert!(matches!(single.bound, Bound::Mte2 | Bound::Mte3), "{single:?}");
+    let long = predict(1 << 12, false);
+    assert!(long.pipes.mte2 < 0.5 && long.pipes.mte3 < 0.5 && long.pipes.mte2 + long.pipes.mte3 > 0.8, "{long:?}");
+    assert!(matches!(long.bound, Bound::Mte2 | Bound::Mte3), "{long:?}");
+    let short = predict(16, false);
+    assert!(short.bound == Bound::Latency && short.time_us < long.time_us, "{short:?}");
+    // Side by side they are busy for most of the time.
+    let both = predict(1 << 12, true);
+    assert!(both.pipes.mte2.max(both.pipes.mte3) > 0.5 && both.bound != Bound::Latency, "{both:?}");
 }

@@ -202,7 +202,14 @@ impl Problem {
             mte3: us(store).max(shared * (1.0 - read_share)),
             ..Pipes::default()
         };
-        Times { busy, shared, total: norm([us(steady), shared]) + start, lead: start, tail: us(store) / tiles }
+        Times {
+            busy,
+            shared,
+            total: norm([us(steady), shared]) + start,
+            lead: start,
+            tail: us(store) / tiles,
+            fixed: start + us(c.tile_transfer_cycles),
+        }
     }
 
     /// Times that it reads its data.
@@ -212,19 +219,12 @@ impl Problem {
 
     /// What [`Problem::times`] moves.
     pub(super) fn counts(&self, s: &VectorSchedule) -> Counts {
-        Counts {
-            gm_to_ub: self.read * self.readings(s),
-            ub_to_gm: self.written,
-            from_memory: self.machine.vector_missed(self.read + self.written, self.held),
-            ..Counts::default()
-        }
+        Counts { gm_to_ub: self.read * self.readings(s), ub_to_gm: self.written, ..Counts::default() }
     }
 
     /// What [`Problem::epilogue`] moves.
     pub(super) fn counts_as_epilogue(&self) -> Counts {
-        let extra = self.beside_the_results();
-        let from_memory = self.machine.vector_missed(extra, self.held);
-        Counts { gm_to_ub: extra, from_memory, ..Counts::default() }
+        Counts { gm_to_ub: self.beside_the_results(), ..Counts::default() }
     }
 
     /// Bytes that work on another kernel's results moves besides these.

@@ -14,6 +14,7 @@ use crate::search::Algorithm;
 use crate::soc::Soc;
 use crate::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
 use crate::tune::{Observer, OpFilter, OpatJob, OpatOutcome, OpatSettings, Progress, Variant, opat};
+use crate::workload::Workload;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -97,13 +98,24 @@ pub(super) fn subgraphs(variants: &[Variant], soc: &Soc, directory: &Path) -> Sg
     sgat(&mut job, &mut Deaf as &mut dyn Observer<SgatOutcome>).unwrap()
 }
 
-/// The network as subgraph tuning leaves it, on the 310P3.
-pub(super) fn fused(batch: i64) -> Run {
-    let soc = soc("Ascend310P3");
+/// The network as subgraph tuning leaves it.
+pub(super) fn fused(batch: i64, soc: &str) -> Run {
+    let soc = super::tests::soc(soc);
     let directory = tempfile::tempdir().unwrap();
     let mut variants = [variant(batch, &soc)];
     let found = subgraphs(&variants, &soc, directory.path());
     variants.iter_mut().zip(found.lowered).for_each(|(variant, lowered)| variant.lowered = lowered);
+    Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run()
+}
+
+/// The network on the 910B2, its first product with the rectifier behind it in one kernel.
+pub(super) fn mixed() -> Run {
+    let soc = soc("Ascend910B2");
+    let mut variants = [variant(1 << 14, &soc)];
+    let kernels = &mut variants[0].lowered.kernels;
+    let relu = kernels.remove(1);
+    kernels[0].workload = Workload::Fused(vec![kernels[0].workload.clone(), relu.workload]);
+    kernels[0].fused.push(relu.node);
     Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run()
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::{Engine, Kernel};
-use crate::workload::{Collective, CollectiveKind, MatMul, Operand, Vector, Workload};
+use crate::workload::{Collective, CollectiveKind, MatMul, Operand, Vector};
 
 fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
@@ -67,7 +67,7 @@ fn a_kernel_names_its_tensors_in_the_types_that_it_runs_in() {
 
 #[test]
 fn a_fused_kernel_reads_from_outside_and_leaves_what_others_read() {
-    let run = fused(4096);
+    let run = fused(4096, "Ascend310P3");
     let first = &run.kernels[0];
     assert_eq!((first.name.as_str(), first.fused.first().map(String::as_str)), ("dense0/MatMul", Some("dense0/Relu")));
     assert_eq!(first.inputs.iter().filter(|tensor| tensor.is_weight).count(), 1);
@@ -85,5 +85,7 @@ fn the_engine_follows_from_the_work_and_the_cores() {
     let fused = Workload::Fused(vec![product(), relu()]);
     let on = |soc: &str| [&product(), &relu(), &fused, &reduce].map(|work| Engine::of(work, &super::soc(soc)));
     assert_eq!(on("Ascend910B2"), [Engine::AiCore, Engine::AiVectorCore, Engine::MixAic, Engine::Communication]);
-    assert_eq!(on("Ascend310P3"), [Engine::AiCore, Engine::AiCore, Engine::AiCore, Engine::Communication]);
+    assert_eq!(on("Ascend910A"), [Engine::AiCore, Engine::AiCore, Engine::AiCore, Engine::Communication]);
+    // Vector cores beside those that do both.
+    assert_eq!(on("Ascend310P3"), [Engine::AiCore, Engine::AiVectorCore, Engine::AiCore, Engine::Communication]);
 }

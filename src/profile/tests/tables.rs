@@ -3,6 +3,7 @@
 use super::*;
 use crate::profile::table::UNKNOWN;
 use crate::profile::{Engine, File, Metrics, Options, Run, files};
+use crate::sim::Bound;
 use std::collections::BTreeMap;
 
 /// A table as its readers see it: a value for each column's name.
@@ -123,7 +124,6 @@ fn nothing_is_told_of_the_pipes_where_a_device_measured() {
         assert!(Metrics::PipeUtilization.columns(run.soc.arch).iter().all(|column| row[column] == UNKNOWN));
     }
     assert_eq!(rows[2]["Task Duration(us)"], UNKNOWN);
-    assert!(content(&files, "l2_cache").is_none());
     let rules: serde_json::Value = serde_json::from_slice(content(&files, "prof_rule_0").unwrap()).unwrap();
     assert_eq!(rules["data"]["Model Summary"][0]["result"], serde_json::json!([]));
 }
@@ -216,34 +216,121 @@ fn a_backward_pass_that_ends_before_the_forward_pass_begins_is_refused() {
 }
 
 #[test]
-fn l2_serves_a_share_of_each_operators_data() {
-    let soc = soc("Ascend910B2");
-    let rates = |batch: i64| -> Vec<f64> {
-        let variants = [variant(batch, &soc)];
+fn what_l2_serves_within_a_network_is_not_known() {
+    for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"].map(soc) {
+        let variants = [variant(64, &soc)];
         let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
-        let rows = rows(&written(&run, Metrics::PipeUtilization), "l2_cache");
-        assert!(rows.iter().all(|row| row["Victim Rate"] == UNKNOWN));
-        rows.iter().map(|row| number(row, "Hit Rate")).collect()
-    };
-    let (small, large) = (rates(64), rates(1 << 18));
-    assert!(small.iter().chain(&large).all(|rate| (0.0..=1.0).contains(rate)));
-    assert!(small.iter().sum::<f64>() > large.iter().sum::<f64>(), "{small:?} {large:?}");
+        let rates = rows(&written(&run, Metrics::PipeUtilization), "l2_cache");
+        assert_eq!(rates.len(), run.tasks.len());
+        assert!(rates.iter().all(|row| row["Hit Rate"] == UNKNOWN && row["Victim Rate"] == UNKNOWN));
+        for metrics in [Metrics::Memory, Metrics::MemoryAccess] {
+            for row in rows(&written(&run, metrics), "op_summary") {
+                let of_memory = row.iter().filter(|(column, _)| column.contains("main_mem"));
+                let known: Vec<_> = of_memory.filter(|(_, value)| *value != UNKNOWN && *value != "0").collect();
+                assert!(known.is_empty(), "{known:?}");
+            }
+        }
+    }
 }
 
 #[test]
-fn the_advice_names_the_operators_that_take_most_of_the_time() {
+fn no_kernel_is_told_to_use_more_cores_than_there_are() {
+    for name in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
+        let soc = soc(name);
+        let variants = [variant(1 << 14, &soc)];
+        let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
+        let files = written(&run, Metrics::PipeUtilization);
+        let info: serde_json::Value = serde_json::from_slice(content(&files, "info.json.0").unwrap()).unwrap();
+        let device = &info["DeviceInfo"][0];
+        let rows = rows(&files, "op_summary");
+        for row in &rows {
+            let cores = if row["Task Type"] == "AI_VECTOR_CORE" { "aiv_num" } else { "ai_core_num" };
+            assert!(number(row, "Block Dim") <= device[cores].as_f64().unwrap(), "{name}: {row:?}");
+            assert!(number(row, "cube_utilization(%)") <= 100.0, "{name}: {row:?}");
+        }
+        let most = rows.iter().map(|row| number(row, "Block Dim")).fold(0.0, f64::max);
+        assert_eq!(most, f64::from(soc.vector_core_cnt.max(soc.ai_core_cnt)), "{name}");
+    }
+}
+
+#[test]
+fn what_is_not_known_of_a_kernel_on_both_kinds_of_cores_is_neither_told_nor_used() {
+    let run = mixed();
+    let mixed = |row: &BTreeMap<String, String>| row["Task Type"] == "MIX_AIC";
+    let files = written(&run, Metrics::PipeUtilization);
+    let tasks = rows(&files, "op_summary");
+    assert!(tasks.iter().any(|row| mixed(row) && number(row, "aiv_vec_ratio") > 0.0));
+    for row in tasks.iter().filter(|row| mixed(row)) {
+        for pipe in ["aic_mte2", "aiv_mte2", "aiv_mte3"] {
+            assert_eq!(row[&format!("{pipe}_ratio")], UNKNOWN, "{pipe}");
+            assert_eq!(row[&format!("{pipe}_time(us)")], UNKNOWN, "{pipe}");
+        }
+    }
+    for (metrics, column) in
+        [(Metrics::Memory, "aiv_l2_write_bw(GB/s)"), (Metrics::MemoryAccess, "aiv_UB_to_GM_datas(KB)")]
+    {
+        let rows = rows(&written(&run, metrics), "op_summary");
+        assert!(rows.iter().filter(|row| mixed(row)).all(|row| row[column] == UNKNOWN), "{column}");
+    }
+    let rules: serde_json::Value = serde_json::from_slice(content(&files, "prof_rule_0").unwrap()).unwrap();
+    let memory = rules["data"]["Op Summary"][1]["result"].to_string();
+    assert!(tasks.iter().filter(|row| mixed(row)).all(|row| !memory.contains(&row["Op Name"])), "{memory}");
+}
+
+#[test]
+fn the_advice_says_what_the_report_says_of_what_bounds_the_kernels() {
+    for run in [sample().into_iter().next_back().unwrap(), fused(64, "Ascend310P3"), mixed()] {
+        let files = written(&run, Metrics::PipeUtilization);
+        let rules: serde_json::Value = serde_json::from_slice(content(&files, "prof_rule_0").unwrap()).unwrap();
+        assert_eq!(rules["status"], 0);
+        let us = |such: &dyn Fn(Bound) -> bool| -> f64 {
+            let of = run.tasks.iter().map(|task| run.kernel(task));
+            of.filter(|kernel| such(kernel.prediction.unwrap().bound)).fold(0.0, |sum, kernel| sum + kernel.us())
+        };
+        let summary = &rules["data"]["Model Summary"][0];
+        assert_eq!(
+            (summary["Rule Type"].as_str(), summary["result"].as_array().unwrap().len()),
+            (Some("Model Bottleneck Analysis"), 1)
+        );
+        let advice = &summary["result"][0];
+        assert_eq!(advice["Rule Subtype"], "");
+        let told = |unit: &str, such: &dyn Fn(Bound) -> bool| {
+            let told = advice["Tuning Data"][format!("{unit} Utilization")].as_f64().unwrap();
+            assert!((told - us(such)).abs() < 0.01, "{unit}: {advice}");
+        };
+        told("Cube", &|bound| bound == Bound::Cube);
+        told("Vector", &|bound| bound == Bound::Vector);
+        told("MTE", &|bound| !matches!(bound, Bound::Cube | Bound::Vector | Bound::Latency));
+        let text = advice["Rule Suggestion"].as_str().unwrap();
+        let share = format!(
+            "start and fill of the kernel {:.0} %",
+            us(&|bound| bound == Bound::Latency) / run.total_us() * 100.0
+        );
+        assert!(text.contains(&share) && text.contains("dense") && text.contains("Look first at"), "{share}: {text}");
+        let sections = rules["data"]["Op Summary"].as_array().unwrap().iter();
+        let results: Vec<_> = sections.flat_map(|section| section["result"].as_array().unwrap()).collect();
+        for result in &results {
+            assert!(
+                ["", "Cube", "Vector", "Scalar", "Memory"].contains(&result["Rule Subtype"].as_str().unwrap()),
+                "{result}"
+            );
+            assert!(result["Tuning Data"].as_array().is_some_and(|names| !names.is_empty()), "{result}");
+        }
+        let is_short = |result: &&&serde_json::Value| result["Rule Suggestion"].as_str().unwrap().contains("too short");
+        for name in
+            results.iter().find(is_short).into_iter().flat_map(|result| result["Tuning Data"].as_array().unwrap())
+        {
+            let kernel = run.kernels.iter().find(|kernel| *name == kernel.name.as_str()).unwrap();
+            assert_eq!(kernel.prediction.unwrap().bound, Bound::Latency, "{name}");
+        }
+    }
+}
+
+#[test]
+fn operators_that_leave_the_vector_unit_idle_are_named() {
     let [_, after] = sample();
     let files = written(&after, Metrics::PipeUtilization);
     let rules: serde_json::Value = serde_json::from_slice(content(&files, "prof_rule_0").unwrap()).unwrap();
-    assert_eq!(rules["status"], 0);
-    let summary = &rules["data"]["Model Summary"][0];
-    assert_eq!(summary["Rule Type"], "Model Bottleneck Analysis");
-    let advice = &summary["result"][0];
-    let units = ["Cube Utilization", "Vector Utilization", "MTE Utilization"];
-    let sum: f64 = units.iter().map(|unit| advice["Tuning Data"][unit].as_f64().unwrap()).sum();
-    assert!((sum - after.total_us()).abs() < 0.01, "{advice}");
-    let text = advice["Rule Suggestion"].as_str().unwrap();
-    assert!(text.contains("dense") && text.contains("look first at"), "{text}");
     let vector = &rules["data"]["Op Summary"][0]["result"];
     let of_vector = vector.as_array().unwrap().iter().find(|rule| rule["Rule Subtype"] == "Vector").unwrap();
     assert!(of_vector["Tuning Data"].as_array().unwrap().iter().any(|name| name == "dense0/Relu"));
@@ -251,7 +338,7 @@ fn the_advice_names_the_operators_that_take_most_of_the_time() {
 
 #[test]
 fn a_fused_kernel_is_told_with_its_parts_and_memory() {
-    let run = fused(4096);
+    let run = fused(4096, "Ascend310P3");
     let rows = rows(&written(&run, Metrics::PipeUtilization), "fusion_op");
     assert!(rows[0]["Original Ops"].starts_with("dense0/MatMul;dense0/Relu"), "{:?}", rows[0]);
     assert!((number(&rows[0], "Memory Weight(KB)") - 2048.0).abs() < 0.001);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::{Engine, Options, Run, Task, files};
-use crate::workload::{Collective, CollectiveKind, Workload};
+use crate::workload::{Collective, CollectiveKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::task::{Tiles, l0_fills, l1_loads};
 use super::{FRACTAL, Problem};
 use crate::sim::Counts;
-use crate::workload::{CubeSchedule, SplitK};
+use crate::workload::CubeSchedule;
 
 impl Problem {
     /// The counts behind [`Problem::times`], from the same sums: those of the busiest core, for as many tasks as
@@ -16,18 +16,12 @@ impl Problem {
         let l0_bytes = |fills: f64, extent: u32| whole(fills * f64::from(extent) * t.k * self.in_bytes);
         let results = whole(t.products * t.m * t.n);
         let steps = results / (FRACTAL * FRACTAL) * (t.k / self.k0) * self.padding;
-        // Partial results of a split K are added in memory.
-        let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
-        let missed = self.missed.unwrap_or_else(|| self.machine.missed(self.footprint));
-        let added =
-            if missed > 0.0 && self.missed.is_none() { self.batch * self.m * self.n * 4.0 * partials } else { 0.0 };
         Counts {
             mac_cycles: steps * self.step_cycles,
             gm_to_l1: whole(a.bytes + b.bytes),
             l1_to_l0_a: l0_bytes(fills_a, s.l0.m),
             l1_to_l0_b: l0_bytes(fills_b, s.l0.n),
             l0_c_to_gm: results * self.out_bytes,
-            from_memory: missed + added,
             ..Counts::default()
         }
     }

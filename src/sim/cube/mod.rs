@@ -170,7 +170,7 @@ impl Problem {
             Some(bytes) => machine.missed_us(bytes),
         };
         let steady = us(task.steady);
-        let total = norm([steady, memory]) + us(task.fill + task.drain) + machine.start_us(task.active);
+        let start = machine.start_us(task.active);
         let busy = Pipes {
             mac: us(task.mac),
             mte1: us(task.mte1),
@@ -179,7 +179,14 @@ impl Problem {
             vec: us(task.vec),
             mte3: us(task.mte3),
         };
-        Times { busy, shared: memory, total, lead: us(task.fill) + machine.start_us(task.active), tail: us(task.drain) }
+        Times {
+            busy,
+            shared: memory,
+            total: norm([steady, memory]) + us(task.fill + task.drain) + start,
+            lead: us(task.fill) + start,
+            tail: us(task.drain),
+            fixed: us(machine.constants.gm_latency) + start,
+        }
     }
 }
 
