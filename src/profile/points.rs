@@ -18,20 +18,18 @@ pub struct Candidate<'a> {
 
 /// The place among these, which are in the order in which they run, where the forward pass begins, and the one where
 /// the backward pass ends. Nobody tells the former by itself; the latter is the last gradient.
-pub fn find<'a>(
-    options: &Options,
-    candidates: impl Iterator<Item = Candidate<'a>> + ExactSizeIterator + DoubleEndedIterator + Clone,
-) -> [Option<usize>; 2] {
-    let runs = |candidate: &Candidate<'_>, node: &str| candidate.nodes.contains(&node);
-    let fp = options.fp_point.as_deref();
-    let bp = options.bp_point.as_deref();
-    [
-        fp.and_then(|node| candidates.clone().position(|candidate| runs(&candidate, node))),
-        candidates.clone().rposition(|candidate| match bp {
-            Some(node) => runs(&candidate, node),
-            None => is_gradient(candidate.op_type),
-        }),
-    ]
+pub fn find<'a>(options: &Options, candidates: impl Iterator<Item = Candidate<'a>>) -> [Option<usize>; 2] {
+    let [fp, bp] = [options.fp_point.as_deref(), options.bp_point.as_deref()];
+    let [mut first, mut last] = [None; 2];
+    for (at, Candidate { op_type, nodes }) in candidates.enumerate() {
+        if first.is_none() && fp.is_some_and(|node| nodes.contains(&node)) {
+            first = Some(at);
+        }
+        if bp.map_or_else(|| is_gradient(op_type), |node| nodes.contains(&node)) {
+            last = Some(at);
+        }
+    }
+    [first, last]
 }
 
 /// Whether a kernel belongs to a backward pass, as the names of Ascend's operator types tell.

@@ -4,14 +4,17 @@
 use super::intervals::{Span, minus, union};
 use super::op_summary::type_name;
 use super::options::{Level, Options};
-use super::run::{Kernel, Run, Task, Tensor};
+use super::run::{Kernel, Run, Task};
 use super::step_trace;
+use super::table::{UNKNOWN, known};
 use super::trace::{Args, Layer, Trace, ns};
+use crate::graph::DataType;
 use crate::sim;
 use crate::sim::timeline::{Bar, Timeline};
 use crate::status::Result;
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 /// Bars of pipes in one timeline at most, about; where there is more to tell, neighbours are joined.
 const MOST_BARS: usize = 200_000;
@@ -76,9 +79,8 @@ fn inferences(run: &Run) -> impl Iterator<Item = (Span, Args)> {
     })
 }
 
-fn exchanges(run: &Run) -> impl Iterator<Item = (usize, &Task, &Kernel)> {
-    let tasks = run.tasks.iter().enumerate().map(|(at, task)| (at, task, run.kernel(task)));
-    tasks.filter(|(_, _, kernel)| !kernel.engine.computes())
+fn exchanges(run: &Run) -> impl Iterator<Item = (&Task, &Kernel)> {
+    run.tasks.iter().map(|task| (task, run.kernel(task))).filter(|(_, kernel)| !kernel.engine.computes())
 }
 
 fn streams(trace: &mut Trace, run: &Run) -> Result<()> {
@@ -164,25 +166,27 @@ fn joined(bars: &[Bar]) -> Option<Bar> {
 fn communication(trace: &mut Trace, run: &Run) -> Result<()> {
     trace.process(Layer::Communication)?;
     trace.thread(Layer::Communication, 0, "Group 0 Communication")?;
-    for (at, task, kernel) in exchanges(run) {
-        let mut args = Args::default();
-        if let Some(ranks) = &run.ranks {
-            args = args.with("rank_size", ranks.devices).with("alg_type", ranks.algorithm.as_str());
-        }
-        let elements = |tensor: &Tensor| tensor.desc.shape.elements();
-        if let Some(count) = kernel.inputs.iter().try_fold(0u64, |sum, tensor| sum.checked_add(elements(tensor)?)) {
-            args = args.with("count", count);
-        }
-        args = args.with("model id", run.models[kernel.model].id).with("task id", at);
-        if let Some(tensor) = kernel.inputs.first() {
-            args = args.with("data_type", type_name(tensor.desc.dtype));
-        }
-        if let Workload::Collective(exchange) = &kernel.workload {
-            args = args.with("size(Byte)", exchange.bytes);
-        }
+    for (task, kernel) in exchanges(run) {
+        // How many devices take part, and how, no graph says.
+        let ranks = run.ranks.as_ref();
+        let dtype = kernel.inputs.first().map(|tensor| tensor.desc.dtype);
+        let args = Args::default()
+            .with("rank_size", ranks.map_or_else(|| UNKNOWN.into(), |ranks| Value::from(ranks.devices)))
+            .with("model id", run.models[kernel.model].id)
+            .with("data_type", known(dtype.map(type_name)))
+            .with("alg_type", ranks.map_or(UNKNOWN, |ranks| ranks.algorithm.as_str()))
+            .with("count", count(&kernel.workload, dtype).map_or_else(|| UNKNOWN.into(), Value::from))
+            .with("relay", UNKNOWN)
+            .with("retry", UNKNOWN);
         trace.bar(Layer::Communication, 0, &kernel.name, run.span(task).map(ns), args)?;
     }
     Ok(())
+}
+
+/// Elements that an exchange adds up or hands on.
+fn count(workload: &Workload, dtype: Option<DataType>) -> Option<u64> {
+    let Workload::Collective(exchange) = workload else { return None };
+    exchange.bytes.saturating_mul(8).checked_div(u64::from(dtype?.bits()))
 }
 
 /// What of the run is computing, what is communication, what of that hides behind no computing, and what is neither.

@@ -1,7 +1,7 @@
 //! CANN's result of operator tuning, field for field. The fields of each structure stand in the order
 //! in which they are written: alphabetically by key.
 
-use super::figures::{improvement, microseconds, milliseconds};
+use super::figures::{gain, improvement, microseconds, milliseconds};
 use super::gdat::Gdat;
 use super::sgat::Sgat;
 use crate::status::{Error, Result};
@@ -199,7 +199,7 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
         Workload::Fused(parts) if parts.len() > 1 => OpType::Several(parts.iter().map(Workload::op_type).collect()),
         _ => OpType::One(&node.op_type),
     };
-    let performance_improvement = improvement(before_us, after_us);
+    let performance_improvement = gain(before_us, after_us);
     let schedule = ModePerformance { after_us, before_us, performance_improvement, update_mode };
     Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
 }

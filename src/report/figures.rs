@@ -18,6 +18,11 @@ pub fn improvement(before: f64, after: f64) -> String {
     if text == "-0.00%" { "0.00%".into() } else { text }
 }
 
+/// [`improvement`] of times in microseconds as they are printed, to the nanosecond: the same for who only has these.
+pub fn gain(before_us: f64, after_us: f64) -> String {
+    improvement(microseconds(before_us), microseconds(after_us))
+}
+
 /// [`improvement`] as AOE prints it for subgraphs: cut off behind the second decimal, not rounded.
 pub fn truncated_improvement(before: f64, after: f64) -> String {
     let percent = if after > 0.0 { (before - after) / after * 100.0 } else { 0.0 };

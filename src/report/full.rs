@@ -68,6 +68,8 @@ struct Backend<'a> {
 struct Bank<'a> {
     also_read: Vec<Cow<'a, str>>,
     custom: Cow<'a, str>,
+    /// Whether CANN looks there by itself.
+    is_default: bool,
 }
 
 /// The folders of the profiles.
@@ -135,6 +137,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         bank: Bank {
             also_read: context.bank.also_read.iter().map(|p| p.to_string_lossy()).collect(),
             custom: context.bank.custom.to_string_lossy(),
+            is_default: context.bank.is_default(),
         },
         before_us,
         dynamic: context.dynamic.iter().map(Unmapped::of).collect(),

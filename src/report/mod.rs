@@ -22,7 +22,7 @@ mod tests;
 mod tuned;
 
 pub use aoe::opat_result;
-pub use figures::improvement;
+pub use figures::{gain, improvement};
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;

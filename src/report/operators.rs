@@ -1,7 +1,7 @@
 //! `op_tuning/<Op>_<dtype>.json`: the operators of each type, with their tilings and searches.
 
 use super::aoe::to_text;
-use super::figures::improvement;
+use super::figures::gain;
 use super::kernel::{Kernel, kernel};
 use crate::graph::DataType;
 use crate::soc::Soc;
@@ -47,7 +47,7 @@ pub fn op_tuning(outcome: &OpatOutcome, soc: Option<&Soc>) -> Result<Vec<(String
             before_us,
             dtype: dtype(cases[0]),
             graph: &outcome.graph,
-            improvement: improvement(before_us, after_us),
+            improvement: gain(before_us, after_us),
             kernels: cases.iter().map(|case| kernel(case, soc)).collect(),
             op_type: cases[0].workload.op_type(),
         })

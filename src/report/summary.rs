@@ -2,7 +2,7 @@
 
 use super::Tuned;
 use super::aoe::to_text;
-use super::figures::{improvement, microseconds};
+use super::figures::gain;
 use crate::status::Result;
 use crate::tune::gdat::Found;
 use crate::tune::sgat::SubgraphOutcome;
@@ -47,7 +47,6 @@ pub fn summary(tuned: Tuned<'_>) -> Result<String> {
     };
     let mut better: Vec<&Item<'_>> = items.iter().filter(|item| item.is_better).collect();
     better.sort_by(|a, b| (b.before_us / b.after_us).total_cmp(&(a.before_us / a.after_us)));
-    let gain = |before_us, after_us| improvement(microseconds(before_us), microseconds(after_us));
     let top = better.iter().take(TOP);
     let (before_us, after_us) = tuned.times_us();
     to_text(&Summary {
@@ -95,7 +94,7 @@ impl<'a> From<&'a Found> for Item<'a> {
             operators: gradients.len(),
             before_us,
             after_us,
-            is_better: after_us < before_us,
+            is_better: is_better(&found.status),
         }
     }
 }

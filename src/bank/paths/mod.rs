@@ -115,6 +115,11 @@ impl BankPaths {
         self
     }
 
+    /// Whether records are written where CANN looks by itself, for a user of the same `HOME`.
+    pub fn is_default(&self) -> bool {
+        DEFAULTS.iter().any(|below| self.custom.ancestors().any(|directory| directory.ends_with(below)))
+    }
+
     fn only(custom: PathBuf) -> BankPaths {
         BankPaths { custom, also_read: Vec::new() }
     }

@@ -2,7 +2,7 @@
 
 use crate::gradients::Gradients;
 use crate::table::{Align, middle_cut, table};
-use aoe::report::improvement;
+use aoe::report::{gain, improvement};
 use aoe::status::{Error, Result};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -254,8 +254,9 @@ impl Summary {
     fn operators(&self) -> Vec<String> {
         let row = |kernel: &Kernel| {
             let (before, after) = (kernel.total_before_us(), kernel.total_after_us());
-            let numbers = (format!("{before:.2}"), format!("{after:.2}"), improvement(before, after));
-            [kernel.label(), kernel.op_type.clone(), numbers.0, numbers.1, numbers.2]
+            // Of one launch, as the result file has it.
+            let gain = gain(kernel.before_us, kernel.after_us);
+            [kernel.label(), kernel.op_type.clone(), format!("{before:.2}"), format!("{after:.2}"), gain]
         };
         let columns = [
             ("Slowest operators", Align::Left),

@@ -16,7 +16,11 @@ pub fn bank(report: &Report) -> Markup {
             @if !report.kernels.is_empty() {
                 p { "The tilings of the operators lie in " code { (operators) } "." }
                 @if let Some(root) = root {
-                    p { "CANN's compiler looks there when it runs for " (soc) " with" }
+                    p {
+                        "CANN's compiler"
+                        @if report.bank.is_default { " looks there by itself; one up to CANN 8.3" }
+                        " looks there when it runs for " (soc) " with"
+                    }
                     pre { code { "export TUNE_BANK_PATH=" (quoted(root)) } }
                     p { "set: compile the model again (" code { "atc" } ", TensorFlow, PyTorch or MindSpore), and it takes the tilings from the bank." }
                 }
@@ -35,8 +39,9 @@ pub fn bank(report: &Report) -> Markup {
                         code { "REPEAT_TUNE=True" } " replaces them."
                     }
                 } @else { p {
-                    "Times and sizes of the gradients lie in " code { (operators) } "; CANN's graph compiler cuts by them when it compiles the training graph and finds the bank through "
-                    code { "TUNE_BANK_PATH" } "."
+                    "Times and sizes of the gradients lie in " code { (operators) } "; CANN's graph compiler cuts by them when it compiles the training graph"
+                    @if report.bank.is_default { ": it looks there by itself." }
+                    @else { " and finds the bank through " code { "TUNE_BANK_PATH" } "." }
                 } }
             } @else if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
         }

@@ -1,7 +1,7 @@
 //! Tables whose rows carry a bar for before and one for after.
 
 use super::text::{percent, time};
-use crate::report::figures::improvement;
+use crate::report::figures::gain;
 use maud::{Markup, html};
 
 /// One row.
@@ -13,6 +13,8 @@ pub struct Row {
     pub note: String,
     /// Microseconds before and after.
     pub us: [f64; 2],
+    /// How much better that is.
+    pub gain: String,
 }
 
 /// Rows sorted by time before; those past the first `most` are summed in a last one.
@@ -23,7 +25,7 @@ pub fn top(mut rows: Vec<Row>, most: usize, what: &str) -> Vec<Row> {
         let rest = rows.split_off(most);
         let us = rest.iter().fold([0.0; 2], |sum, row| [sum[0] + row.us[0], sum[1] + row.us[1]]);
         let label = format!("{} other {what}", rest.len());
-        rows.push(Row { title: label.clone(), label, note: String::new(), us });
+        rows.push(Row { title: label.clone(), label, note: String::new(), us, gain: gain(us[0], us[1]) });
     }
     rows
 }
@@ -55,7 +57,7 @@ pub fn table(headings: [&str; 2], rows: &[Row]) -> Markup {
                             td .number { (time(row.us[0])) }
                             td .number { (time(row.us[1])) }
                             td .number { (percent(row.us[1], whole[1])) }
-                            td .number { (improvement(row.us[0], row.us[1])) }
+                            td .number { (row.gain) }
                         }
                     }
                 }
@@ -65,7 +67,7 @@ pub fn table(headings: [&str; 2], rows: &[Row]) -> Markup {
                         td .number { (time(whole[0])) }
                         td .number { (time(whole[1])) }
                         td .number {}
-                        td .number { (improvement(whole[0], whole[1])) }
+                        td .number { (gain(whole[0], whole[1])) }
                     }
                 }
             }

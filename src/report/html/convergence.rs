@@ -3,7 +3,7 @@
 use super::axes::{Log, place};
 use super::data::{Kernel, Report};
 use super::text::{power, time};
-use crate::report::figures::improvement;
+use crate::report::figures::gain;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ fn chart(kernel: &Kernel) -> Markup {
     let label = format!("{}: {} to {} in {} candidates", kernel.label(60), time(first), time(last), kernel.trials);
     html! {
         figure .multiple {
-            figcaption { (kernel.label(38)) span { (improvement(kernel.before_us, kernel.after_us)) } }
+            figcaption { (kernel.label(38)) span { (gain(kernel.before_us, kernel.after_us)) } }
             svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
                 title { (label) }
                 @for tick in trials.ticks() {

@@ -51,6 +51,8 @@ pub struct Backend {
 #[derive(Debug, Deserialize)]
 pub struct Bank {
     pub custom: Line,
+    #[serde(default)]
+    pub is_default: bool,
 }
 
 #[derive(Debug, Deserialize)]

@@ -4,7 +4,7 @@ use super::axes::place;
 use super::bars::pair;
 use super::data::{Gradients, Report, Scaling, Segment, Split};
 use super::text::{digits, percent, time};
-use crate::report::figures::improvement;
+use crate::report::figures::gain;
 use maud::{Markup, html};
 
 /// Segments of a split that are drawn, and numbers of a list that are written out.
@@ -206,7 +206,7 @@ fn scaling(rows: &[Scaling]) -> Markup {
                             td .number { (row.nodes) }
                             td .number { (ms(row.before_us)) }
                             td .number { (ms(row.after_us)) }
-                            td .number { (improvement(row.before_us, row.after_us)) }
+                            td .number { (gain(row.before_us, row.after_us)) }
                             td .number { (ms(row.trailing_before_us)) }
                             td .number { (ms(row.trailing_after_us)) }
                             td .number { (row.by_idx.len()) }

@@ -2,6 +2,7 @@
 
 use super::bars::{Row, table, top};
 use super::data::{Kernel, Report, Subgraph};
+use crate::report::figures::{gain, microseconds, truncated_improvement};
 use maud::{Markup, html};
 
 /// Rows of their own.
@@ -18,6 +19,9 @@ pub fn operators(report: &Report) -> Markup {
             @if !report.kernels.is_empty() {
                 p { "Time of all launches of each operator in one run of the network, the slowest first. Nodes that do the same work are one operator." }
                 (table(["operator", "type"], &top(report.kernels.iter().map(kernel).collect(), TOP, "operators")))
+                @if report.subgraphs.is_some() {
+                    p .note { "Before: the operators that subgraph tuning left. What it gained itself is in the network's times, not in these." }
+                }
             } @else if report.subgraphs.is_some() {
                 p { "Only subgraphs were tuned: the time of each at all of its places in one run of the network, the slowest first." }
                 (table(["subgraph, from the node", "kernels"], &top(subgraphs.map(subgraph).collect(), TOP, "subgraphs")))
@@ -39,10 +43,14 @@ pub fn operators(report: &Report) -> Markup {
 
 fn kernel(kernel: &Kernel) -> Row {
     let title = format!("{}\n{}\n{}", kernel.label(96), kernel.workload, kernel.status);
-    Row { label: kernel.label(NAME), title, note: kernel.op_type.short(20), us: kernel.total_us() }
+    // Of one launch, as all other files have it: sums round differently.
+    let gain = gain(kernel.before_us, kernel.after_us);
+    Row { label: kernel.label(NAME), title, note: kernel.op_type.short(20), us: kernel.total_us(), gain }
 }
 
 fn subgraph(subgraph: &Subgraph) -> Row {
     let title = format!("{}\n{}", subgraph.label(96), subgraph.status);
-    Row { label: subgraph.label(NAME), title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us() }
+    // Of one place, as the result file has it.
+    let gain = truncated_improvement(microseconds(subgraph.before.us), microseconds(subgraph.after.us));
+    Row { label: subgraph.label(NAME), title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us(), gain }
 }

@@ -5,7 +5,7 @@ use super::data::{Report, Subgraph, Subgraphs};
 use super::sequence::{Block, Launch, blocks, launches};
 use super::text::time;
 use crate::graph::op::{self, Kind};
-use crate::report::figures::truncated_improvement;
+use crate::report::figures::{microseconds, truncated_improvement};
 use maud::{Markup, html};
 
 /// Subgraphs drawn.
@@ -67,7 +67,7 @@ fn figure(subgraph: &Subgraph) -> Markup {
         figure .scope {
             figcaption {
                 strong { (subgraph.label(60)) } " " (subgraph.op_types.len()) " kernels in " (after.launches) " launches, "
-                (before.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(before.us, after.us)) ", " (fate(subgraph.status.as_str())) ")"
+                (before.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(microseconds(before.us), microseconds(after.us))) ", " (fate(subgraph.status.as_str())) ")"
             }
             div .scroll { (drawing.render(subgraph, &launches)) }
             @if drawing.left_out > 0 { p .note { "and " (drawing.left_out) " more launches" } }

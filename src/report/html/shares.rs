@@ -5,6 +5,7 @@ use super::data::{Launched, Report, Runs};
 use super::text::{Name, percent, time};
 use crate::backend::simulator::Simulator;
 use crate::profile::Engine;
+use crate::report::figures::gain;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -68,6 +69,7 @@ fn by_type(runs: &Runs) -> Vec<Row> {
         title: name.map_or_else(String::new, Name::to_string),
         note: if count[0] == count[1] { count[0].to_string() } else { format!("{} → {}", count[0], count[1]) },
         us,
+        gain: gain(us[0], us[1]),
     };
     types.into_iter().map(row).collect()
 }

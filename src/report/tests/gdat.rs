@@ -246,3 +246,26 @@ fn the_summary_counts_the_exchanges() {
     assert_eq!(summary["top_improved_ops"], json!([{"improvement": gain, "op": "reduce0"}]));
     assert_ne!(gain, "0.00%");
 }
+
+#[test]
+fn exchanges_for_which_the_bank_had_the_split_are_not_counted_as_tuned() {
+    let mut outcome = gradients();
+    outcome.found.as_mut().unwrap().status = BankStatus::Reserved;
+    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Gradients(&outcome)).unwrap()).unwrap();
+    assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(4), &json!(0)));
+    assert_eq!(summary["top_improved_ops"], json!([]));
+}
+
+#[test]
+fn the_page_names_a_variable_only_where_cann_needs_it() {
+    let page_at = |custom: &str| {
+        let bank = BankPaths { custom: custom.into(), also_read: Vec::new() };
+        let context = Context { bank, ..context(Path::new(".")) };
+        let report = full_report(Tuned::Gradients(&gradients()), &context).unwrap();
+        page(&report, Path::new("report.json")).unwrap()
+    };
+    let default = page_at("/home/me/Ascend/latest/data/aoe/custom/graph/Ascend910B2");
+    assert!(default.contains("looks there by itself") && !default.contains("TUNE_BANK_PATH"), "{default}");
+    let chosen = page_at("/bank");
+    assert!(!chosen.contains("looks there by itself") && chosen.contains("TUNE_BANK_PATH"), "{chosen}");
+}

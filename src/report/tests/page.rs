@@ -124,3 +124,30 @@ proptest! {
         prop_assert!(page(&report[..cut], Path::new("report.json")).is_err());
     }
 }
+
+#[test]
+fn a_gain_is_the_same_in_every_file() {
+    let mut operators = outcome(true);
+    // To the nanosecond half as much again, before that more.
+    (operators.cases[0].before_us, operators.cases[0].after_us) = (0.015_4, 0.009_6);
+    let tuned = Tuned::Operators(None, &operators);
+    let text = full_report(tuned, &context(Path::new("."))).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let entry = &report["aoe_result"][1]["OPAT"]["repo_modified_operators"][0]["tune_performance"]["Schedule"];
+    assert_eq!(entry["performance_improvement"], "50.00%");
+    let summary = summary::summary(tuned).unwrap();
+    let page = page_of(&text);
+    for file in [&summary, &page] {
+        assert!(file.contains("50.00%") && !file.contains("60.42%"), "{file}");
+    }
+}
+
+#[test]
+fn the_table_of_operators_says_that_it_begins_where_subgraph_tuning_ended() {
+    let note = "the operators that subgraph tuning left";
+    let subgraphs = sgat::subgraphs(true);
+    let page_of = |subgraphs| {
+        page_of(&full_report(Tuned::Operators(subgraphs, &outcome(true)), &context(Path::new("."))).unwrap())
+    };
+    assert!(page_of(Some(&subgraphs)).contains(note) && !page_of(None).contains(note));
+}
