@@ -177,7 +177,7 @@ fn the_profiles_of_a_training_step_are_those_of_its_splits() {
         is_near(number(&statistic, "Total Time(us)"), communicating);
         let hccl: Vec<Value> = serde_json::from_slice(&std::fs::read(only(&output, "hccl_")).unwrap()).unwrap();
         let bars: Vec<_> = hccl.iter().filter(|event| event["ph"] == "X").collect();
-        let bytes = |bar: &Value| bar["args"]["size(Byte)"].as_u64();
+        let bytes = |bar: &Value| bar["args"]["count"].as_u64().map(|count| count * 4);
         assert!(bars.iter().zip(segments).all(|(bar, segment)| bytes(bar) == segment["bytes"].as_u64()));
         assert_eq!((&bars[0]["args"]["rank_size"], &bars[0]["args"]["alg_type"]), (&8.into(), &"ring".into()));
         // Computing never waits; what it does not hide of the exchanges is what trails.

@@ -8,11 +8,9 @@ use super::run::{Kernel, Run, Task};
 use super::step_trace;
 use super::table::{UNKNOWN, known};
 use super::trace::{Args, Layer, Trace, ns};
-use crate::graph::DataType;
 use crate::sim;
 use crate::sim::timeline::{Bar, Timeline};
 use crate::status::Result;
-use crate::workload::Workload;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -175,7 +173,7 @@ fn communication(trace: &mut Trace, run: &Run) -> Result<()> {
             .with("model id", run.models[kernel.model].id)
             .with("data_type", known(dtype.map(type_name)))
             .with("alg_type", ranks.map_or(UNKNOWN, |ranks| ranks.algorithm.as_str()))
-            .with("count", count(&kernel.workload, dtype).map_or_else(|| UNKNOWN.into(), Value::from))
+            .with("count", count(kernel).map_or_else(|| UNKNOWN.into(), Value::from))
             .with("relay", UNKNOWN)
             .with("retry", UNKNOWN);
         trace.bar(Layer::Communication, 0, &kernel.name, run.span(task).map(ns), args)?;
@@ -184,9 +182,8 @@ fn communication(trace: &mut Trace, run: &Run) -> Result<()> {
 }
 
 /// Elements that an exchange adds up or hands on.
-fn count(workload: &Workload, dtype: Option<DataType>) -> Option<u64> {
-    let Workload::Collective(exchange) = workload else { return None };
-    exchange.bytes.saturating_mul(8).checked_div(u64::from(dtype?.bits()))
+fn count(kernel: &Kernel) -> Option<u64> {
+    kernel.inputs.iter().try_fold(0u64, |sum, tensor| sum.checked_add(tensor.desc.shape.elements()?))
 }
 
 /// What of the run is computing, what is communication, what of that hides behind no computing, and what is neither.

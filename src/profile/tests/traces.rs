@@ -121,9 +121,9 @@ fn exchanges_have_rows_of_their_own_and_what_hides_them_is_told() {
     let run = with_exchange();
     let events_of_run = events(&run, "msprof");
     let exchanges = bars(&events_of_run, "Communication");
-    // The arguments that CANN has of an operation, no task's. 4096 bytes of halves.
+    // The arguments that CANN has of an operation, no task's.
     let known = |args: &Value| [&args["model id"], &args["data_type"], &args["count"]].map(Value::clone);
-    assert_eq!(known(&exchanges[0]["args"]), [Value::from(1), "FLOAT16".into(), 2048.into()]);
+    assert_eq!(known(&exchanges[0]["args"]), [Value::from(1), "FLOAT16".into(), (512 * 1024).into()]);
     let keys: Vec<_> = exchanges[0]["args"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["alg_type", "count", "data_type", "model id", "rank_size", "relay", "retry"]);
     assert_eq!(exchanges.len(), 1);
