@@ -105,20 +105,31 @@ static long known_size(int name, long least, long most, long otherwise)
     return size < least ? least : size > most ? most : size;
 }
 
-/* The CPU as a part with one core: L1 of the NPU stands for the core's own L2, L2 for the last cache. The cube's
-   buffers keep their sizes: they bound the L0 tiles that are tried. */
+/* The largest power of two within a size. */
+static long power_within(long size)
+{
+    long power = 1;
+    while (power <= size / 2)
+        power *= 2;
+    return power;
+}
+
+/* The CPU as a part with one core: L1 of the NPU stands for the core's own L2, L2 for the last cache. L0A and L0B stand
+   for its L1: two tiles lie in half of each, as CANN's default has it for a buffer that is filled while the other half
+   is worked on, and together they are within that cache. */
 static AoeStatus describe(void *context, AoeBackendDescription *description)
 {
     static char soc[512], detail[128];
     (void)context;
     if (description->struct_size < sizeof *description)
         return failed(AOE_ERROR_UNSUPPORTED, "this libaoe is older than the plug-in");
+    long l0 = power_within(known_size(_SC_LEVEL1_DCACHE_SIZE, 16 << 10, 256 << 10, 32 << 10));
     long l2 = known_size(_SC_LEVEL2_CACHE_SIZE, 256 << 10, 4 << 20, 1 << 20);
     long l3 = known_size(_SC_LEVEL3_CACHE_SIZE, 1 << 20, 256 << 20, 8 << 20);
     snprintf(soc, sizeof soc,
              "{\"base\": \"Ascend910B2\", \"name\": \"HostCpu\", \"short_name\": \"HostCpu\", \"ai_core_cnt\": 1, "
-             "\"vector_core_cnt\": 1, \"l1_size\": %ld, \"l2_size\": %ld}",
-             l2, l3);
+             "\"vector_core_cnt\": 1, \"l0_a_size\": %ld, \"l0_b_size\": %ld, \"l1_size\": %ld, \"l2_size\": %ld}",
+             l0, l0, l2, l3);
     snprintf(detail, sizeof detail, "one core of this machine's CPU, %d floats at a time, the best of up to %d runs",
 #ifdef __AVX512F__
              16,
