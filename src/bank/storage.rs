@@ -3,42 +3,14 @@
 //! Each method is one system call, so that a test sees every moment at which a crash or an error may come;
 //! what must follow what is written once, in the functions below.
 
+pub use crate::output_file::lock::Guard;
+
 use crate::output_file::directory_of;
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes that small pieces of a content are gathered to before they are written.
 const GATHERED: usize = 1 << 20;
-
-/// A held lock; dropping it (or the death of the process) releases it.
-#[derive(Debug)]
-pub struct Guard {
-    /// The locked file, for locks of the operating system.
-    file: Option<File>,
-}
-
-impl Guard {
-    /// A lock on this open file.
-    pub const fn of(file: File) -> Guard {
-        Guard { file: Some(file) }
-    }
-
-    /// A lock that needs no file of the operating system.
-    pub const fn none() -> Guard {
-        Guard { file: None }
-    }
-}
-
-impl Drop for Guard {
-    /// Closing alone would not do: a child that the process forked meanwhile has the file open too, and
-    /// would hold the lock for as long as it lives.
-    fn drop(&mut self) {
-        if let Some(Err(e)) = self.file.as_ref().map(File::unlock) {
-            log::warn!("a lock is released only when its file is closed everywhere: {e}");
-        }
-    }
-}
 
 /// A file that is being written.
 pub trait NewFile: Write {

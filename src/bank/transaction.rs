@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 /// Hidden directory of our own files beside a bank; nothing of CANN's looks into it.
 pub const OWN_DIRECTORY: &str = ".aoe";
 
+/// End of the names under which new contents are written, where there are locks.
+const TEMPORARY: &str = ".tmp";
 /// The file in it whose lock a writer of the bank holds.
 const LOCK_FILE: &str = "lock";
 
@@ -88,7 +90,7 @@ impl<'a> Transaction<'a> {
             storage,
             locks: Vec::new(),
             warning: None,
-            temporary: ".tmp".into(),
+            temporary: TEMPORARY.into(),
             supports: Replacements::default(),
             banks: Replacements::default(),
         };
@@ -209,6 +211,19 @@ impl Replacements {
             storage.sync_directory(directory).map_err(|e| Error::directory("write to", directory, e))?;
         }
         Ok(())
+    }
+}
+
+/// Removes what a killed writer left beside a bank file. Where nothing is left, nothing is locked.
+pub fn clear_abandoned(storage: &dyn Storage, file: &Path) {
+    let temporary = storage::sibling(file, ".", TEMPORARY);
+    if !matches!(storage.read(&temporary), Ok(None)) {
+        match Transaction::begin(storage, directory_of(file)) {
+            // Without locks nobody knows whether its writer lives.
+            Ok(transaction) if transaction.warning.is_none() => transaction.clear_away(&temporary),
+            Ok(_) => {}
+            Err(error) => log::warn!("{} stays: {error}", temporary.display()),
+        }
     }
 }
 

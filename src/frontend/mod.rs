@@ -31,7 +31,7 @@ pub use file::{is_model_file, is_om_file};
 pub use gear::Gear;
 pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
-pub use save::save_file;
+pub use save::{file_content, save_file};
 
 use crate::graph::{Format, Graph};
 use crate::status::{Error, Result};

@@ -12,11 +12,17 @@ use std::path::Path;
 /// Fails with [`Error::File`] for another suffix or where the file cannot be written, and with
 /// [`Error::Graph`] for a graph that is none or too large.
 pub fn save_file(graph: &Graph, path: &Path) -> Result<()> {
+    output_file::replace(path, &file_content(graph, path)?)
+}
+
+/// What [`save_file`] writes to a file of this name.
+///
+/// Fails with [`Error::File`] and [`Error::Graph`] as that does.
+pub fn file_content(graph: &Graph, path: &Path) -> Result<Vec<u8>> {
     let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
-    let bytes = match suffix.as_deref() {
-        Some("air") => air::encode_model(graph)?,
-        Some("om") => om::encode_graph(graph)?,
-        _ => return Err(Error::file("write", path, "a graph is written as .air or .om; end the name in one of them")),
-    };
-    output_file::replace(path, &bytes)
+    match suffix.as_deref() {
+        Some("air") => air::encode_model(graph),
+        Some("om") => om::encode_graph(graph),
+        _ => Err(Error::file("write", path, "a graph is written as .air or .om; end the name in one of them")),
+    }
 }

@@ -19,22 +19,32 @@ pub struct File {
     pub content: Option<Vec<u8>>,
 }
 
-/// A profile under way.
-struct Files {
+/// A profile under way: whoever takes its files has each before the next is made.
+struct Files<'a> {
     stamp: String,
-    files: Vec<File>,
+    take: &'a mut dyn FnMut(File) -> Result<()>,
 }
 
 /// The files that the options ask for, in CANN's layout since 7.0; `stamp` is the 14 digits in their names.
 pub fn files(run: &Run, options: &Options, stamp: &str) -> Result<Vec<File>> {
-    let mut files = Files { stamp: stamp.to_owned(), files: Vec::new() };
+    let mut files = Vec::new();
+    each_file(run, options, stamp, &mut |file| {
+        files.push(file);
+        Ok(())
+    })?;
+    Ok(files)
+}
+
+/// The same files one by one, so that not all of them are in memory at once. Fails with what `take` fails with.
+pub fn each_file(run: &Run, options: &Options, stamp: &str, take: &mut dyn FnMut(File) -> Result<()>) -> Result<()> {
+    let mut files = Files { stamp: stamp.to_owned(), take };
     // What msprof-analyze puts its analysis of several devices into.
-    files.files.push(File { path: "analyze".into(), content: None });
-    files.add("host/info.json", info::host(run)?);
-    files.add("device_0/info.json.0", info::device(run)?);
-    files.add(&format!("{OUTPUT}/README.txt"), info::README.into());
-    files.json("msprof", timeline::msprof(run, options)?);
-    files.json("ge", timeline::ge(run)?);
+    (files.take)(File { path: "analyze".into(), content: None })?;
+    files.add("host/info.json", info::host(run)?)?;
+    files.add("device_0/info.json.0", info::device(run)?)?;
+    files.add(&format!("{OUTPUT}/README.txt"), info::README.into())?;
+    files.json("msprof", timeline::msprof(run, options)?)?;
+    files.json("ge", timeline::ge(run)?)?;
     if options.tasks >= Level::Times {
         files.table("task_time", &task_time::table(run))?;
     }
@@ -42,40 +52,39 @@ pub fn files(run: &Run, options: &Options, stamp: &str) -> Result<Vec<File>> {
         files.table("op_summary", &op_summary::table(run, options.metrics))?;
         files.table("op_statistic", &op_statistic::table(run))?;
         files.some("fusion_op", memory::fusion_op(run).as_ref())?;
-        files.add(&format!("{OUTPUT}/prof_rule_0.json"), rules::json(run)?);
+        files.add(&format!("{OUTPUT}/prof_rule_0.json"), rules::json(run)?)?;
     }
     if options.training_trace {
         let iterations = step_trace::iterations(run, options);
         files.table("step_trace", &step_trace::table(&iterations))?;
-        files.json("step_trace", step_trace::json(&iterations)?);
+        files.json("step_trace", step_trace::json(&iterations)?)?;
     }
     if options.hccl
         && let Some(exchanges) = timeline::hccl(run)?
     {
-        files.json("hccl", exchanges);
+        files.json("hccl", exchanges)?;
         files.some("communication_statistic", op_statistic::communication(run).as_ref())?;
     }
     if options.l2 {
         files.table("l2_cache", &memory::l2_cache(run))?;
     }
     if options.runtime_api {
-        files.json("thread_group", timeline::thread_group(run)?);
+        files.json("thread_group", timeline::thread_group(run)?)?;
     }
-    Ok(files.files)
+    Ok(())
 }
 
-impl Files {
-    fn add(&mut self, path: &str, content: Vec<u8>) {
-        self.files.push(File { path: path.into(), content: Some(content) });
+impl Files<'_> {
+    fn add(&mut self, path: &str, content: Vec<u8>) -> Result<()> {
+        (self.take)(File { path: path.into(), content: Some(content) })
     }
 
-    fn json(&mut self, name: &str, content: Vec<u8>) {
-        self.add(&format!("{OUTPUT}/{name}_{}.json", self.stamp), content);
+    fn json(&mut self, name: &str, content: Vec<u8>) -> Result<()> {
+        self.add(&format!("{OUTPUT}/{name}_{}.json", self.stamp), content)
     }
 
     fn table(&mut self, name: &str, table: &Table) -> Result<()> {
-        self.add(&format!("{OUTPUT}/{name}_{}.csv", self.stamp), table.csv()?);
-        Ok(())
+        self.add(&format!("{OUTPUT}/{name}_{}.csv", self.stamp), table.csv()?)
     }
 
     fn some(&mut self, name: &str, table: Option<&Table>) -> Result<()> {

@@ -29,7 +29,7 @@ mod timed;
 mod timeline;
 mod trace;
 
-pub use files::{File, files};
+pub use files::{File, each_file, files};
 pub use folder::Folder;
 pub use options::{Level, Options};
 pub use pmu::Metrics;

@@ -2,8 +2,9 @@
 
 use super::Context;
 use super::process::{Entry, ProcessFiles};
+use crate::output_file::{replace, replace_hastily, sweep};
 use crate::status::{Error, Result};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -79,6 +80,11 @@ impl ResultFile {
         self.put(text, true)
     }
 
+    /// Takes the results away again: nothing came of the tuning.
+    pub fn discard(&mut self) {
+        self.last_write = None;
+    }
+
     fn put(&mut self, text: impl FnOnce() -> Result<String>, durable: bool) -> Result<()> {
         let begun = Instant::now();
         let text = text()?;
@@ -108,18 +114,18 @@ impl Drop for ResultFile {
 pub(super) struct NamedFile {
     /// Where it lies.
     pub path: PathBuf,
-    temporary: PathBuf,
 }
 
 impl NamedFile {
-    /// Makes a file of a new name with this content; also the time stamp in the name.
+    /// Makes a file of a new name with this content; also the time stamp in the name. What killed tunings left beside
+    /// it goes.
     pub fn reserve(directory: &Path, job: &str, content: &str) -> Result<(NamedFile, String)> {
         fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
+        sweep(directory);
         let mut moment = jiff::Zoned::now();
         loop {
             let timestamp = timestamp(&moment);
-            let name = file_name(job, &timestamp, std::process::id());
-            let path = directory.join(&name);
+            let path = directory.join(file_name(job, &timestamp, std::process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     if let Err(e) = file.write_all(content.as_bytes()) {
@@ -127,8 +133,7 @@ impl NamedFile {
                         let _ = fs::remove_file(&path);
                         return Err(Error::file("write", &path, e));
                     }
-                    let temporary = directory.join(format!(".{name}.tmp"));
-                    return Ok((NamedFile { path, temporary }, timestamp));
+                    return Ok((NamedFile { path }, timestamp));
                 }
                 // Another session of this process began in the same millisecond.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => moment = next(&moment),
@@ -139,19 +144,8 @@ impl NamedFile {
 
     /// Replaces the content. Only the last one is worth waiting for the disk.
     pub fn replace(&self, content: &str, durable: bool) -> Result<()> {
-        let write = || {
-            let mut file = File::create(&self.temporary)?;
-            file.write_all(content.as_bytes())?;
-            if durable {
-                file.sync_all()?;
-            }
-            fs::rename(&self.temporary, &self.path)
-        };
-        write().map_err(|e| {
-            // Best effort; the error that matters is returned.
-            let _ = fs::remove_file(&self.temporary);
-            Error::file("write", &self.path, e)
-        })
+        let put = if durable { replace } else { replace_hastily };
+        put(&self.path, content.as_bytes())
     }
 
     /// Takes it away, as far as that is possible.

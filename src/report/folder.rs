@@ -5,9 +5,10 @@ use super::operators::{is_ours, op_tuning};
 use super::summary::summary;
 use super::{Context, Tuned};
 use crate::input_file;
-use crate::output_file::{check, replace};
+use crate::output_file::{Patience, Publication, check, check_directory};
 use crate::status::{Error, Result};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Largest file that is looked at before it is replaced or removed.
@@ -30,6 +31,17 @@ impl Folder {
         Ok(folder)
     }
 
+    /// The folder at `path`, which a tuning left.
+    ///
+    /// Fails with [`Error::Directory`] for what is none.
+    pub fn of_tuning(path: &Path) -> Result<Folder> {
+        if !path.is_dir() {
+            let reason = check_directory(path).err().map_or("it does not exist".to_owned(), |e| e.to_string());
+            return Err(Error::directory("read", path, format!("{reason}; name the folder that --output named")));
+        }
+        Ok(Folder(path.to_owned()))
+    }
+
     fn summary(&self) -> PathBuf {
         self.0.join("summary.json")
     }
@@ -46,47 +58,88 @@ impl Folder {
         self.0.join("op_tuning")
     }
 
-    /// Writes the reports of a tuning, in place of those of an earlier one; `report` is the text of the full one.
+    /// Prepares the reports of a tuning, to take the place of those of an earlier one; `report` is the text of the full
+    /// one.
     ///
-    /// Each file is the old one or the new one, whole. Fails with [`Error::Directory`] or [`Error::File`].
-    pub fn write(&self, tuned: Tuned<'_>, report: &str, context: &Context) -> Result<()> {
-        self.write_operators(tuned, context)?;
-        replace(&self.summary(), summary(tuned)?.as_bytes())?;
-        let page = page(report, &self.report())?;
-        replace(&self.report(), report.as_bytes())?;
-        replace(&self.page(), page.as_bytes())
+    /// Fails with [`Error::Directory`] or [`Error::File`]; then none is prepared: those of two tunings do not belong
+    /// together.
+    pub fn prepare(
+        &self,
+        publication: &mut Publication,
+        tuned: Tuned<'_>,
+        report: &str,
+        context: &Context,
+    ) -> Result<()> {
+        let texts = self.texts(tuned, report, context)?;
+        let prepared = texts.iter().try_for_each(|(path, text)| publication.file(path, text.as_bytes()).map(drop));
+        if prepared.is_err() {
+            for (path, _) in &texts {
+                publication.withdraw(path);
+            }
+        }
+        prepared
+    }
+
+    /// The files of a tuning.
+    fn texts(&self, tuned: Tuned<'_>, report: &str, context: &Context) -> Result<Vec<(PathBuf, String)>> {
+        let operators = tuned.operators().map_or(Ok(Vec::new()), |outcome| op_tuning(outcome, context.soc.as_ref()))?;
+        let directory = self.operators();
+        let mut texts: Vec<_> = operators.into_iter().map(|(name, text)| (directory.join(name), text)).collect();
+        texts.push((self.summary(), summary(tuned)?));
+        texts.push((self.report(), report.to_owned()));
+        texts.push((self.page(), page(report, &self.report())?));
+        Ok(texts)
+    }
+
+    /// Puts what is prepared in place, while no other tuning does that here. Where reports are among it, the files of
+    /// operators that are not replaced go.
+    ///
+    /// Fails with [`Error::Directory`] or [`Error::File`].
+    pub fn publish(&self, mut publication: Publication, patience: &Patience) -> Result<()> {
+        publication.lock(&self.0, patience)?;
+        let is_reported = publication.has(&self.report());
+        if is_reported {
+            let earlier = self.earlier_operators()?;
+            for path in earlier.into_iter().filter(|path| !publication.has(path)).collect::<Vec<_>>() {
+                publication.retire(path);
+            }
+        }
+        publication.commit()?;
+        if is_reported {
+            // One that holds something stays.
+            let _ = fs::remove_dir(self.operators());
+        }
+        Ok(())
+    }
+
+    /// The files of operators that tunings left. What someone else put there is not among them.
+    fn earlier_operators(&self) -> Result<Vec<PathBuf>> {
+        let directory = self.operators();
+        let entries = match fs::read_dir(&directory) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(|e| Error::directory("read", &directory, e))?,
+        };
+        let is_earlier = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let read = name.ends_with(".json").then(|| input_file::read(path, MAX_BYTES, "too large"));
+            read.is_some_and(|earlier| earlier.is_ok_and(|earlier| is_ours(&name, &earlier)))
+        };
+        Ok(entries.flatten().map(|entry| entry.path()).filter(is_earlier).collect())
     }
 
     /// Makes the page again from the report that lies in the folder; answers where it is.
     ///
     /// Fails with [`Error::File`] for what is not there, no report, or cannot be written.
     pub fn draw(&self) -> Result<PathBuf> {
+        let mut publication = Publication::new();
+        // No tuning replaces the report until the page is the one of it.
+        publication.lock(&self.0, &Patience::default())?;
         let report = input_file::read(&self.report(), MAX_BYTES, "has more than 1 GiB, too many for a report")?;
         let text = String::from_utf8(report)
             .map_err(|e| Error::file("read", &self.report(), format!("is not UTF-8 text: {}", e.utf8_error())))?;
         let path = self.page();
-        replace(&path, page(&text, &self.report())?.as_bytes())?;
+        publication.file(&path, page(&text, &self.report())?.as_bytes())?;
+        publication.commit()?;
         Ok(path)
-    }
-
-    /// Writes the files of the operators, and removes those of an earlier tuning that are not replaced.
-    fn write_operators(&self, tuned: Tuned<'_>, context: &Context) -> Result<()> {
-        let directory = self.operators();
-        let files = tuned.operators().map_or(Ok(Vec::new()), |outcome| op_tuning(outcome, context.soc.as_ref()))?;
-        fs::create_dir_all(&directory).map_err(|e| Error::directory("create", &directory, e))?;
-        for (name, text) in &files {
-            replace(&directory.join(name), text.as_bytes())?;
-        }
-        for entry in fs::read_dir(&directory).map_err(|e| Error::directory("read", &directory, e))?.flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            let is_new = files.iter().any(|(new, _)| *new == name);
-            let read = (!is_new && name.ends_with(".json")).then(|| input_file::read(&path, MAX_BYTES, "too large"));
-            // What someone else put there stays.
-            if read.is_some_and(|earlier| earlier.is_ok_and(|earlier| is_ours(&name, &earlier))) {
-                fs::remove_file(&path).map_err(|e| Error::file("remove", &path, e))?;
-            }
-        }
-        Ok(())
     }
 }

@@ -2,10 +2,10 @@
 //! named by `output` says in a hidden file of ours where the bank lies; elsewhere we leave nothing but results.
 
 use crate::bank::BankPaths;
+use crate::output_file::replace;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The hidden file of an output directory: a JSON object with the bank directory of each SoC tuned for.
@@ -54,12 +54,11 @@ pub fn remember(directory: &Path, soc: &Soc, bank: &BankPaths) {
     }
 }
 
-fn write(directory: &Path, banks: &BTreeMap<String, PathBuf>) -> std::io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    serde_json::to_writer(&mut file, banks)?;
-    file.write_all(b"\n")?;
-    file.persist(directory.join(BANKS))?;
-    Ok(())
+fn write(directory: &Path, banks: &BTreeMap<String, PathBuf>) -> Result<()> {
+    let path = directory.join(BANKS);
+    let mut text = serde_json::to_vec(banks).map_err(|e| Error::file("write", &path, e))?;
+    text.push(b'\n');
+    replace(&path, &text)
 }
 
 /// What an output directory says, else what those of its models say.

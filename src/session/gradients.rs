@@ -1,7 +1,7 @@
 //! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
 
 use super::live::{Live, summary_file};
-use super::profiling::Profiling;
+use super::profiling::{Profiles, Profiling};
 use super::settings::Settings;
 use super::state::{ProgressFn, Session};
 use super::subgraphs::lowering;
@@ -61,6 +61,15 @@ pub struct Recorded {
     pub profile: PathBuf,
 }
 
+/// Finds the splits. A job that fails leaves no result: there is none.
+fn split(job: &GdatJob<'_>, live: &mut Live<'_>) -> Result<GdatOutcome> {
+    let outcome = gdat(job, live);
+    if outcome.is_err() {
+        live.discard();
+    }
+    outcome
+}
+
 impl Session {
     /// Tunes the gradients of the session's graph, or of a recording.
     pub(super) fn tune_gradients(&self, settings: &Settings, progress: Option<&mut ProgressFn>) -> Result<()> {
@@ -100,21 +109,28 @@ impl Session {
         let lowered = lower(&graph, backend.soc(), &lowering(settings))?;
         let step = Backward::of(&graph, &lowered)?.of_step();
         let form = Form { label: "", graph: &graph, lowered: &lowered };
-        let profiling = Profiling::reserve(settings, &[Form { lowered: &step, ..form }])?;
+        let profiling = Profiling::of(settings, &[Form { lowered: &step, ..form }])?;
         let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
         let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
-        let outcome = gdat(&job, &mut live)?;
+        let outcome = split(&job, &mut live)?;
         let mut tuned = TunedGraph::new(graph.clone(), backend.soc()).with(&[]);
+        let mut summarized = Ok(());
         if let Some(found) = &outcome.found {
             set_segments(&mut tuned, found);
-            live.write_gradient_summary(found, &graph.name)?;
+            summarized = live.write_gradient_summary(found, &graph.name);
         }
         let scene = Scene { network: &graph.name, soc: backend.soc(), precision: settings.precision };
-        let profiled = tell_steps(form, &outcome, scene, profiling, &mut live);
+        let steps = steps(form, &outcome);
+        let profiles = match &steps {
+            Some(steps) => live.tell_runs(timed(form, &outcome, steps, scene), profiling),
+            None => Ok(None),
+        };
         let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
-        self.conclude((tuned, profiled), ended, settings, &mut live, |live| live.finish_gradients(&outcome))
+        let told = profiles.and_then(|profiles| summarized.map(|()| profiles));
+        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_gradients(&outcome, profiles);
+        self.conclude((tuned, told), ended, settings, &mut live, publish)
     }
 
     fn tune_recording(
@@ -133,8 +149,8 @@ impl Session {
         let description = Description { name: "recording".to_owned(), detail, noisy: true };
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
-        let outcome = gdat(&job, &mut live)?;
-        live.finish_gradients(&outcome)?;
+        let outcome = split(&job, &mut live)?;
+        live.finish_gradients(&outcome, None)?;
         if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }
     }
 
@@ -177,25 +193,27 @@ impl Session {
     }
 }
 
-/// Has the reports tell how the step runs with hccl's default split and with the best, and writes the profiles that are
-/// wanted. A tuning that was cancelled knows neither.
-fn tell_steps(
-    form: Form<'_>,
-    outcome: &GdatOutcome,
-    scene: Scene<'_>,
-    profiling: Option<Profiling>,
-    live: &mut Live<'_>,
-) -> Result<()> {
-    let Some(found) = &outcome.found else { return Ok(()) };
+/// The step with hccl's default split and with the best; `None` of a tuning that was cancelled.
+fn steps(form: Form<'_>, outcome: &GdatOutcome) -> Option<[StepRun; 2]> {
+    let found = outcome.found.as_ref()?;
     let step = |case| StepRun::new(form.graph, form.lowered, found, outcome.contention, case);
-    let [Some(before), Some(after)] = [step(&found.before), step(&found.after)] else { return Ok(()) };
+    Some([step(&found.before)?, step(&found.after)?])
+}
+
+/// How these run.
+fn timed<'a>(
+    form: Form<'a>,
+    outcome: &'a GdatOutcome,
+    steps: &'a [StepRun; 2],
+    scene: Scene<'a>,
+) -> Result<[Timed<'a>; 2]> {
     let timed = |step, case: &Case| {
         let algorithm = case.algorithms.iter().map(|algorithm| algorithm.name()).collect::<Vec<_>>().join(", ");
         let ranks = Ranks { devices: outcome.cluster.devices(), algorithm };
         Timed::of_gradients(form, step, ranks, scene)
     };
-    let runs = [timed(&before, &found.before)?, timed(&after, &found.after)?];
-    live.write_runs(&runs, profiling)
+    let found = outcome.found.as_ref().ok_or_else(|| Error::NotFound { what: "the splits of a step".into() })?;
+    Ok([timed(&steps[0], &found.before)?, timed(&steps[1], &found.after)?])
 }
 
 #[cfg(test)]

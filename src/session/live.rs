@@ -1,15 +1,14 @@
 //! What is told while a tuning runs: the result file, the session's report, the caller's progress function.
 
 use super::environment::Environment;
-use super::profiling::Profiling;
-use super::runs::runs;
+use super::profiling::{Profiles, Profiling};
 use super::settings::Settings;
-use super::state::{Flow, ProgressFn, Session};
+use super::state::{Flow, Found, ProgressFn, Session};
 use super::tuned_model::{self, Compilation, Workspace};
 use crate::graph::Graph;
 use crate::lower::Lowered;
-use crate::output_file;
-use crate::profile::{Scene, Timed};
+use crate::output_file::{self, Publication};
+use crate::profile::Timed;
 use crate::report::{
     Context, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
 };
@@ -17,7 +16,7 @@ use crate::status::{Error, Result};
 use crate::tune::gdat::recording::summary_in;
 use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
-use crate::tune::{Observer, OpatOutcome, Progress, Variant};
+use crate::tune::{Observer, OpatOutcome, Progress};
 use std::path::{Path, PathBuf};
 
 /// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
@@ -86,7 +85,9 @@ impl<'a> Live<'a> {
         };
         let soc = self.context.soc.as_ref().map(|soc| soc.name.as_str());
         let compilation = Compilation::of(settings, environment, soc);
-        self.context.tuned_model = Some(tuned_model::write(graph, files, &compilation, self.context.gear.clone())?);
+        let gear = self.context.gear.clone();
+        let model = tuned_model::write(graph, files, &compilation, gear, &self.session.patience())?;
+        self.context.tuned_model = Some(model);
         Ok(())
     }
 
@@ -95,34 +96,20 @@ impl<'a> Live<'a> {
         self.earlier = earlier;
     }
 
-    /// Has the reports tell how the variants ran before and run now, and writes the profiles that are wanted.
-    /// `operators` is what operator tuning found, where it was run.
-    pub fn tell_runs(
-        &mut self,
-        variants: &[Variant],
-        operators: Option<&OpatOutcome>,
-        settings: &Settings,
-        profiling: Option<Profiling>,
-    ) -> Result<()> {
-        let network = variants.first().map_or("", |first| first.graph.name.as_str());
-        let soc = self.context.soc.clone().ok_or_else(|| Error::NotFound { what: "the SoC of a run".into() })?;
-        let scene = Scene { network, soc: &soc, precision: settings.precision };
-        let earlier = std::mem::take(&mut self.earlier);
-        self.write_runs(&runs(variants, &earlier, operators, scene)?, profiling)
+    /// How the variants ran before their subgraphs were tuned, for once.
+    pub fn earlier(&mut self) -> Vec<Lowered> {
+        std::mem::take(&mut self.earlier)
     }
 
-    /// Has the reports tell of the runs before and after, and writes their profiles where they are wanted. Without
-    /// those that nobody asked for a warning says why.
-    pub fn write_runs(&mut self, runs: &[Timed<'_>; 2], profiling: Option<Profiling>) -> Result<()> {
-        self.context.runs = Some(Runs::of(runs));
-        let Some(profiling) = profiling else { return Ok(()) };
-        let is_asked = profiling.is_asked;
-        match profiling.write(runs) {
-            Ok(profiles) => self.context.profiles = Some(profiles),
-            Err(error) if is_asked => return Err(error),
-            Err(error) => log::warn!("the results folder has no profiles of this tuning: {error}"),
-        }
-        Ok(())
+    /// Has the reports tell of the runs before and after; answers the profiles that are wanted of them.
+    pub fn tell_runs<'b>(
+        &mut self,
+        runs: Result<[Timed<'b>; 2]>,
+        profiling: Option<Profiling>,
+    ) -> Result<Option<Profiles<'b>>> {
+        let runs = runs?;
+        self.context.runs = Some(Runs::of(&runs));
+        Ok(profiling.and_then(|profiling| profiling.begin(runs)))
     }
 
     /// Whether subgraphs were tuned before.
@@ -131,30 +118,75 @@ impl<'a> Live<'a> {
     }
 
     /// Publishes the last state of subgraph tuning, finished or not, where no other job follows.
-    pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome) -> Result<()> {
-        let report = self.end(Tuned::Subgraphs(outcome), || sgat_result(outcome))?;
-        self.write_folder(Tuned::Subgraphs(outcome), &report)
+    pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
+        self.finish(Tuned::Subgraphs(outcome), || sgat_result(outcome), profiles)
     }
 
     /// Publishes the last state of operator tuning, finished or not.
-    pub fn finish_operators(&mut self, outcome: &OpatOutcome) -> Result<()> {
+    pub fn finish_operators(&mut self, outcome: &OpatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
         let subgraphs = self.subgraphs.take();
-        let tuned = Tuned::Operators(subgraphs.as_ref(), outcome);
-        let report = self.end(tuned, || opat_result(outcome))?;
-        self.write_folder(tuned, &report)
+        self.finish(Tuned::Operators(subgraphs.as_ref(), outcome), || opat_result(outcome), profiles)
     }
 
-    /// Publishes the last state of a job; answers the report.
-    fn end(&mut self, tuned: Tuned<'_>, result: impl FnOnce() -> Result<String>) -> Result<String> {
+    /// Publishes the last state of a job that another one follows.
+    fn end(&mut self, tuned: Tuned<'_>, result: impl FnOnce() -> Result<String>) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)?;
         self.file.finish(result)?;
-        let report = full_report(tuned, &self.context)?;
-        self.give(report.clone());
-        Ok(report)
+        self.tell(tuned)
     }
 
-    fn write_folder(&self, tuned: Tuned<'_>, report: &str) -> Result<()> {
-        self.context.folder.as_ref().map_or(Ok(()), |folder| folder.write(tuned, report, &self.context))
+    /// Publishes the last state of the last job: the result file, then the reports and profiles. What cannot be written
+    /// holds back nothing else; the first failure is the one to report.
+    fn finish(
+        &mut self,
+        tuned: Tuned<'_>,
+        result: impl FnOnce() -> Result<String>,
+        profiles: Option<Profiles<'_>>,
+    ) -> Result<()> {
+        let earlier = self.failure.take().map_or(Ok(()), Err);
+        let filed = self.file.finish(result);
+        let published = self.publish(tuned, profiles);
+        earlier.and(filed).and(published)
+    }
+
+    /// Puts reports and profiles in place, all at once, and gives the session the report. Of a disk that is nearly full
+    /// the reports get the room.
+    fn publish(&mut self, tuned: Tuned<'_>, wanted: Option<Profiles<'_>>) -> Result<()> {
+        let mut publication = Publication::new();
+        self.context.profiles = wanted.as_ref().map(Profiles::paths);
+        let mut reported = self.prepare(&mut publication, tuned);
+        let mut failed = Ok(());
+        // Beside reports that have no room only profiles that were asked for are tried.
+        let tried = wanted.filter(|profiles| reported.is_ok() || profiles.is_asked);
+        let prepared = tried.as_ref().map(|profiles| profiles.prepare(&mut publication, &self.session.cancel));
+        if !matches!(prepared, Some(Ok(()))) && self.context.profiles.take().is_some() {
+            reported = reported.and_then(|()| self.prepare(&mut publication, tuned));
+        }
+        match (prepared, tried) {
+            (Some(Err(error)), Some(of)) if of.is_asked && !matches!(error, Error::Cancelled) => failed = Err(error),
+            (Some(Err(error)), _) => log::warn!("there are no profiles of this tuning: {error}"),
+            _ => {}
+        }
+        let committed = match &self.context.folder {
+            Some(folder) => folder.publish(publication, &self.session.patience()),
+            None => publication.commit(),
+        };
+        if committed.is_err() {
+            self.context.profiles = None;
+        }
+        self.tell(tuned)?;
+        reported.and(committed).and(failed)
+    }
+
+    fn prepare(&self, publication: &mut Publication, tuned: Tuned<'_>) -> Result<()> {
+        let Some(folder) = &self.context.folder else { return Ok(()) };
+        folder.prepare(publication, tuned, &full_report(tuned, &self.context)?, &self.context)
+    }
+
+    /// Takes the results of the job at hand away again: it found nothing.
+    pub fn discard(&mut self) {
+        self.file.discard();
+        *self.session.found() = Found::default();
     }
 
     /// Writes CANN's summary of the gradients of a graph; that of others stays.
@@ -166,15 +198,17 @@ impl<'a> Live<'a> {
     }
 
     /// Publishes the last state of gradient tuning, finished or not, and the timeline of what was found.
-    pub fn finish_gradients(&mut self, outcome: &GdatOutcome) -> Result<()> {
-        self.failure.take().map_or(Ok(()), Err)?;
-        if let Some(found) = &outcome.found {
-            let path = self.file.sibling("aoe_timeline");
-            output_file::replace(&path, gdat_timeline(found, outcome.contention)?.as_bytes())?;
-            self.context.timeline = Some(path);
-        }
-        let report = self.end(Tuned::Gradients(outcome), || gdat_result(outcome))?;
-        self.write_folder(Tuned::Gradients(outcome), &report)
+    pub fn finish_gradients(&mut self, outcome: &GdatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
+        let drawn = outcome.found.as_ref().map_or(Ok(()), |found| self.write_timeline(found, outcome));
+        let finished = self.finish(Tuned::Gradients(outcome), || gdat_result(outcome), profiles);
+        drawn.and(finished)
+    }
+
+    fn write_timeline(&mut self, found: &Splits, outcome: &GdatOutcome) -> Result<()> {
+        let path = self.file.sibling("aoe_timeline");
+        output_file::replace(&path, gdat_timeline(found, outcome.contention)?.as_bytes())?;
+        self.context.timeline = Some(path);
+        Ok(())
     }
 
     /// Gives the session what the file now says, and more.

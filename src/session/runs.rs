@@ -1,9 +1,11 @@
 //! How the network of a tuning call ran before it and runs now, kernel by kernel: what its profiles and its report are
 //! made from.
 
+use super::settings::Settings;
 use crate::backend::simulator::Simulator;
 use crate::lower::Lowered;
 use crate::profile::{Form, Moment, Scene, Timed};
+use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::{OpatOutcome, Variant};
 
@@ -31,6 +33,12 @@ pub fn runs<'a>(
         Timed::of_operators(now.clone(), outcome, Moment::Before, scene)
     };
     Ok([before, Timed::of_operators(now, outcome, Moment::After, scene)])
+}
+
+/// Where the runs of a tuning take place.
+pub fn scene<'a>(variants: &'a [Variant], soc: &'a Soc, settings: &Settings) -> Scene<'a> {
+    let network = variants.first().map_or("", |first| first.graph.name.as_str());
+    Scene { network, soc, precision: settings.precision }
 }
 
 /// The variants with these kernels, where there are any, else with their own.

@@ -4,11 +4,12 @@ use super::environment::Environment;
 use super::settings::Settings;
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
-use crate::frontend::save_file;
+use crate::frontend::file_content;
 use crate::graph::Graph;
-use crate::output_file::{check, directory_of};
+use crate::output_file::{Patience, Publication, check, check_directory, directory_of, sweep};
 use crate::report::{OmWriter, TunedModel};
 use crate::status::{Error, Result};
+use crate::tune::sgat::State;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,8 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// Where the tuned model lies in the directory of its tuning.
+const MODELS: &str = "tunespace/result";
 /// Longest part of a network's name in a file name, in bytes; names of files end at 255.
 const MAX_NAME: usize = 128;
 
@@ -67,7 +70,7 @@ const MAX_NAME: usize = 128;
 /// `timestamp` is the result file's.
 pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Files {
     let stem = settings.output.clone().unwrap_or_else(|| {
-        let result = workspace(settings, graph, timestamp).join("tunespace/result");
+        let result = workspace(settings, graph, timestamp).join(MODELS);
         result.join(format!("{}_{timestamp}_tune", file_name(graph)))
     });
     let with = |suffix: &str| {
@@ -78,12 +81,18 @@ pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Files {
     Files { air: with(".air"), om: with(".om") }
 }
 
-/// Whether the files that option `output` names can be written, asked before the tuning that is to end in them.
+/// Whether the tuned model can be written, asked before the tuning that is to end in it.
 ///
-/// Fails with [`Error::File`].
+/// Fails with [`Error::File`] or [`Error::Directory`].
 pub fn check_writable(settings: &Settings) -> Result<()> {
-    let files = settings.output.as_ref().map(|_| files(settings, "", ""));
-    files.map_or(Ok(()), |Files { air, om }| [air, om].iter().try_for_each(|path| check(path)))
+    if settings.output.is_some() {
+        let Files { air, om } = files(settings, "", "");
+        return [air, om].iter().try_for_each(|path| check(path));
+    }
+    let (jobs, _) = jobs(settings, "");
+    let is_written = settings.tuned_model && settings.recorded.is_none();
+    let checked = if is_written { check_directory(&jobs) } else { Ok(()) };
+    checked.map_err(|e| Error::directory("write to", &jobs, e))
 }
 
 /// The directory of one tuning, which no other has. It goes with this where nothing was put into it.
@@ -94,12 +103,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes, among those that [`jobs`] tells, the directory of a tuning that began at a moment. Where a tuning of a network of the same name began at
-    /// the same one, the next millisecond that is free gives the name.
+    /// Makes, among those that [`jobs`] tells, the directory of a tuning that began at a moment. Where a tuning of a
+    /// network of the same name began at the same one, the next millisecond that is free gives the name. What killed
+    /// tunings left unfinished in theirs goes.
     ///
     /// Fails with [`Error::Directory`].
     pub fn claim((jobs, prefix): (PathBuf, String), timestamp: &str) -> Result<Workspace> {
         std::fs::create_dir_all(&jobs).map_err(|e| Error::directory("create", &jobs, e))?;
+        for job in std::fs::read_dir(&jobs).into_iter().flatten().flatten() {
+            sweep(&job.path().join(MODELS));
+            State::sweep(&job.path());
+        }
         let mut timestamp = timestamp.to_owned();
         loop {
             let directory = jobs.join(format!("{prefix}{timestamp}"));
@@ -149,25 +163,32 @@ pub fn jobs(settings: &Settings, graph: &str) -> (PathBuf, String) {
     (settings.work_path.join("aoe_workspace"), format!("{}_", file_name(graph)))
 }
 
-/// `gear` says which of several the graph is. Writes a tuned graph in both forms: as IR, and compiled by GE. Where there is no GE, or it cannot compile the
-/// graph, the om is a container of the same IR, and the answer says why.
+/// Writes a tuned graph in both forms, which appear together: as IR, and compiled by GE. Where there is no GE, or it
+/// cannot compile the graph, the om is a container of the same IR, and the answer says why. `gear` says which of several
+/// the graph is.
 ///
 /// Fails with [`Error::Directory`] or [`Error::File`], and with [`Error::Graph`] for a graph that is too
 /// large for them.
-pub fn write(graph: &Graph, files: Files, compilation: &Compilation, gear: Option<String>) -> Result<TunedModel> {
+pub fn write(
+    graph: &Graph,
+    files: Files,
+    compilation: &Compilation,
+    gear: Option<String>,
+    patience: &Patience,
+) -> Result<TunedModel> {
     let Files { air, om } = files;
-    for path in [&air, &om] {
-        let directory = directory_of(path);
-        std::fs::create_dir_all(directory).map_err(|e| Error::directory("create", directory, e))?;
-    }
-    save_file(graph, &air)?;
-    let om_by = compiled(&air, &om, compilation);
+    let mut publication = Publication::new();
+    let unfinished = publication.file(&air, &file_content(graph, &air)?)?;
+    let om_by = compiled(&unfinished, &publication.place(&om)?, compilation);
     if let OmWriter::Libaoe(reason) = &om_by {
         if let Some(reason) = reason {
             log::warn!("{} holds no compiled kernels: {reason}", om.display());
         }
-        save_file(graph, &om)?;
+        publication.file(&om, &file_content(graph, &om)?)?;
     }
+    // Of two tunings that end here at once both files are one's.
+    publication.lock(directory_of(&air), patience)?;
+    publication.commit()?;
     Ok(TunedModel { air, om, om_by, gear })
 }
 

@@ -5,16 +5,17 @@ use super::live::Live;
 use super::logging;
 use super::material::{Material, workloads};
 use super::options::{OptionMap, gather};
-use super::profiling::Profiling;
-use super::runs::forms;
+use super::profiling::{Profiles, Profiling};
+use super::runs::{forms, runs, scene};
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
-use crate::bank::{BankPaths, OperatorBank, Patience};
+use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
+use crate::output_file::Patience;
 use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -113,7 +114,7 @@ impl Session {
         }
         let soc = backend.soc();
         let Material { variants, stated, dynamic } = Material::of(&graph, &inputs, &settings, soc)?;
-        let profiling = Profiling::reserve(&settings, &forms(&variants, &[]))?;
+        let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;
             OperatorBank::open(paths.clone(), soc).check_writable(workloads(&variants))?;
@@ -137,12 +138,17 @@ impl Session {
 
     /// Leaves behind what subgraph tuning found, where no other job follows.
     fn conclude_subgraphs(&self, work: Work, outcome: &SgatOutcome, live: &mut Live<'_>) -> Result<()> {
-        let Work { settings, variants, tuned, profiling, .. } = work;
+        let Work { settings, backend, variants, tuned, profiling, .. } = work;
+        let earlier = live.earlier();
         // One that was interrupted knows no run that compares with the one before.
-        let profiled = if outcome.finished { live.tell_runs(&variants, None, &settings, profiling) } else { Ok(()) };
+        let profiles = if outcome.finished {
+            live.tell_runs(runs(&variants, &earlier, None, scene(&variants, backend.soc(), &settings)), profiling)
+        } else {
+            Ok(None)
+        };
         let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
-        let publish = |live: &mut Live<'_>| live.finish_subgraphs(outcome);
-        self.conclude((tuned.with(&variants), profiled), ended, &settings, live, publish)
+        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_subgraphs(outcome, profiles);
+        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
     }
 
     /// Tunes the operators of the variants.
@@ -176,8 +182,11 @@ impl Session {
             }
             ended => ended,
         };
-        let profiled = live.tell_runs(&variants, Some(&outcome), &settings, profiling.filter(|_| ended.is_ok()));
-        self.conclude((tuned.with(&variants), profiled), ended, &settings, live, |live| live.finish_operators(&outcome))
+        let earlier = live.earlier();
+        let runs = runs(&variants, &earlier, Some(&outcome), scene(&variants, soc, &settings));
+        let profiles = live.tell_runs(runs, profiling.filter(|_| ended.is_ok()));
+        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_operators(&outcome, profiles);
+        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
     }
 
     /// A cancel ends the waiting for a bank that another process has locked.
@@ -191,25 +200,28 @@ impl Session {
     }
 
     /// Leaves the tuned graph behind, and its files where the tuning came to a good end: one that was cancelled or
-    /// failed leaves the bank and the report; a model would look tuned. Profiles that could not be written are told
-    /// of last: what was found is worth more.
-    pub(super) fn conclude(
+    /// failed leaves the bank and the report; a model would look tuned. What cannot be written holds back nothing else,
+    /// and is told of before how the tuning ended.
+    pub(super) fn conclude<'b>(
         &self,
-        (tuned, profiled): (Graph, Result<()>),
+        (tuned, profiles): (Graph, Result<Option<Profiles<'b>>>),
         ended: Result<()>,
         settings: &Settings,
         live: &mut Live<'_>,
-        publish: impl FnOnce(&mut Live<'_>) -> Result<()>,
+        publish: impl FnOnce(&mut Live<'_>, Option<Profiles<'b>>) -> Result<()>,
     ) -> Result<()> {
         let written = if ended.is_ok() && settings.tuned_model {
             live.write_model(&tuned, settings, &self.instance.environment)
         } else {
             Ok(())
         };
-        publish(live)?;
+        let (profiles, known) = match profiles {
+            Ok(profiles) => (profiles, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let published = publish(live, profiles);
         self.found().graph = Some(tuned);
-        written.and(profiled)?;
-        ended
+        published.and(written).and(known).and(ended)
     }
 
     /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default; below them the

@@ -2,8 +2,8 @@
 
 use super::{Bank, Gradients, file_name};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, DISK, Disk, Patience, load_where_there, update};
-use crate::output_file::directory_of;
+use crate::bank::{BankPaths, DISK, Disk, load_where_there, update};
+use crate::output_file::{Patience, directory_of};
 use crate::soc::Soc;
 use crate::status::Result;
 use std::path::{Path, PathBuf};

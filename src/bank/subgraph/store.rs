@@ -3,8 +3,8 @@
 use super::file_name;
 use super::{Bank, Feature, Kind, Record, Strategy};
 use crate::bank::transaction::check_writable;
-use crate::bank::{BankPaths, DISK, Disk, Patience, load_where_there, update};
-use crate::output_file::directory_of;
+use crate::bank::{BankPaths, DISK, Disk, load_where_there, update};
+use crate::output_file::{Patience, directory_of};
 use crate::soc::Soc;
 use crate::status::Result;
 use std::path::{Path, PathBuf};

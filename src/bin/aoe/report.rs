@@ -21,7 +21,7 @@ fn arguments() -> Command {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let folder = matches.get_one::<String>("folder").map_or(".", String::as_str);
-    let page = Folder::at(Path::new(folder))?.draw()?;
+    let page = Folder::of_tuning(Path::new(folder))?.draw()?;
     console.line(&page.display().to_string());
     Ok(DONE)
 }

@@ -26,7 +26,8 @@ pub struct Summary {
     /// After tuning.
     pub after_us: f64,
     kernels: Vec<Kernel>,
-    finished: bool,
+    /// Whether all was tuned.
+    pub finished: bool,
     gradients: Option<Gradients>,
     subgraphs: Option<Subgraphs>,
     #[serde(rename = "summary")]

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// Tunes what the options ask for.
 ///
-/// Fails with [`Error::Cancelled`] after an interrupt, and with whatever stopped the tuning. Of several models
+/// Fails with [`Error::Cancelled`] where an interrupt ended it early, and with whatever stopped the tuning. Of several models
 /// each is tried; those that fail are named at once, and the error counts them.
 pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let models = Models::of(settings)?;
@@ -36,7 +36,9 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
         Models::Recording => job.report(job.tune_graph(None, None)?),
         Models::Directory { models, others } => job.tune_all(models, others),
     };
-    outcome.and(session::finalize()).and_then(|()| interrupt.over())
+    let ended = outcome.and(session::finalize());
+    interrupt.over();
+    ended
 }
 
 struct Job<'a> {
@@ -65,6 +67,8 @@ impl Job<'_> {
         self.print(summary.lines());
         self.print([labelled("Result", &result_file.display().to_string())]);
         let output = self.settings.get("output").filter(|output| session::is_directory(output, Path::new(output)));
+        // What could not be written may be the page.
+        let output = output.filter(|_| !matches!(ended, Err(Error::File { .. } | Error::Directory { .. })));
         self.print(
             output.map(|_| labelled("Report", &result_file.with_file_name("report.html").display().to_string())),
         );
@@ -83,7 +87,7 @@ impl Job<'_> {
             self.console.notice("INFO", &format!("{}: {what}, left out", other.display()));
         }
         let mut tuned = Vec::new();
-        let mut failed = 0;
+        let (mut failed, mut interrupted) = (0, false);
         for model in models {
             // Each model has a results folder of its own, or the next would replace what the one before has left.
             let folder = self.settings.get("output").map(|output| models::folder(output, model, models));
@@ -91,7 +95,7 @@ impl Job<'_> {
                 Ok(one) => {
                     match &one.ended {
                         Ok(()) => self.console.line(&format!("[Aoe]{} Tuning process finished.", one.summary.graph)),
-                        Err(Error::Cancelled) => {}
+                        Err(Error::Cancelled) => interrupted = true,
                         Err(error) => {
                             failed += 1;
                             self.console.error(error);
@@ -99,7 +103,8 @@ impl Job<'_> {
                     }
                     tuned.push(one);
                 }
-                Err(Error::Cancelled) => {}
+                // Also of one that comes after an interrupt.
+                Err(Error::Cancelled) => interrupted = true,
                 Err(error @ Error::NothingToTune { .. }) => {
                     self.console.notice("WARNING", &format!("{}: {error}", model.display()));
                 }
@@ -108,17 +113,17 @@ impl Job<'_> {
                     self.console.error(&error.in_model(model));
                 }
             }
-            if self.interrupt.came() {
+            if interrupted {
                 break;
             }
         }
-        if failed == 0 && !self.interrupt.came() {
+        if failed == 0 && !interrupted {
             let seconds = started.elapsed().as_secs();
             self.console.line(&format!("[Aoe]Aoe process finished,cost time {seconds}s."));
         }
         self.print(overview(&tuned));
-        self.interrupt.check()?;
         match failed {
+            _ if interrupted => Err(Error::Cancelled),
             0 => Ok(()),
             _ => Err(Error::Tuning { reason: format!("{failed} of {} models, see above", models.len()) }),
         }
@@ -180,6 +185,10 @@ impl Job<'_> {
             // What failed as a whole may have left a result all the same, which says what failed.
             (ended @ (Ok(()) | Err(Error::Cancelled | Error::Tuning { .. })), Ok((summary, result_file))) => {
                 Ok(Tuned { summary, result_file, ended })
+            }
+            // All was tuned, and something could not be written.
+            (Err(error), Ok((summary, result_file))) if summary.finished => {
+                Ok(Tuned { summary, result_file, ended: Err(error) })
             }
             // Also what was interrupted before it had anything to leave.
             (Err(error), _) | (Ok(()), Err(error)) => Err(error),

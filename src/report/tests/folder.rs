@@ -1,6 +1,7 @@
 //! The results folder holds what the last tuning found, whole, and nothing of anyone else is lost.
 
 use super::*;
+use crate::output_file::{Patience, Publication};
 use crate::status::Error;
 use crate::workload::{Operand, Vector};
 use std::fs;
@@ -8,7 +9,9 @@ use std::fs;
 fn written(path: &Path, outcome: &OpatOutcome) {
     let context = context(path);
     let tuned = Tuned::Operators(None, outcome);
-    Folder::at(path).unwrap().write(tuned, &full_report(tuned, &context).unwrap(), &context).unwrap();
+    let (folder, mut publication) = (Folder::at(path).unwrap(), Publication::new());
+    folder.prepare(&mut publication, tuned, &full_report(tuned, &context).unwrap(), &context).unwrap();
+    folder.publish(publication, &Patience::default()).unwrap();
 }
 
 fn json(path: &Path) -> Value {
@@ -67,6 +70,36 @@ fn a_later_tuning_replaces_its_own_files_and_leaves_those_of_others() {
     }
     written(dir.path(), &other);
     assert_eq!(names(&operators), ["---Re-lu_fp32.json", "Add_fp16.txt", "MatMulV3_fp32.json", "notes.json"]);
+}
+
+#[test]
+fn a_report_without_operators_leaves_no_folder_for_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut none = outcome(true);
+    none.cases.clear();
+    written(dir.path(), &none);
+    assert_eq!(names(dir.path()), ["report.html", "report.json", "summary.json"]);
+    written(dir.path(), &outcome(true));
+    written(dir.path(), &none);
+    assert_eq!(names(dir.path()), ["report.html", "report.json", "summary.json"], "those of an earlier tuning go");
+}
+
+#[test]
+fn reports_of_which_one_has_no_place_leave_those_of_the_earlier_tuning() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path(), &outcome(true));
+    let before = fs::read(dir.path().join("summary.json")).unwrap();
+    let (context, other) = (context(dir.path()), outcome(false));
+    let (folder, mut publication) = (Folder::at(dir.path()).unwrap(), Publication::new());
+    fs::remove_file(dir.path().join("report.html")).unwrap();
+    fs::create_dir(dir.path().join("report.html")).unwrap();
+    let tuned = Tuned::Operators(None, &other);
+    let report = full_report(tuned, &context).unwrap();
+    let error = folder.prepare(&mut publication, tuned, &report, &context).unwrap_err();
+    assert!(error.to_string().contains("report.html"), "{error}");
+    folder.publish(publication, &Patience::default()).unwrap();
+    assert_eq!(fs::read(dir.path().join("summary.json")).unwrap(), before);
+    assert_eq!(names(&dir.path().join("op_tuning")), ["MatMulV3_fp16.json"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::job::SgatSettings;
 use crate::bank::hash::digest;
 use crate::bank::subgraph::{Feature, Record, Strategy, SubgraphBank};
+use crate::bank::{DISK, clear_abandoned};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::BankStatus;
@@ -114,6 +115,11 @@ impl State {
     /// Writes what was taken in.
     pub fn save(&mut self) -> Result<()> {
         self.bank.save()
+    }
+
+    /// Removes what a tuning that was killed while it wrote its state left besides it in a job's directory.
+    pub fn sweep(directory: &Path) {
+        clear_abandoned(&DISK, &state_file(directory));
     }
 
     /// Removes the state: the tuning has ended, and all that it leaves is written. A directory that held nothing else goes too.
