@@ -226,8 +226,13 @@ impl<'a> Scene<'a> {
 
     /// A tensor as a flat operand.
     fn flat(&self, desc: &TensorDesc) -> Result<Operand> {
+        self.flat_of(desc, self.stored(desc.dtype))
+    }
+
+    /// A tensor as a flat operand of this type.
+    fn flat_of(&self, desc: &TensorDesc, dtype: DataType) -> Result<Operand> {
         let elements = self.product_of(&self.dims(desc)?)?;
-        let operand = Operand::new([elements], self.stored(desc.dtype));
+        let operand = Operand::new([elements], dtype);
         if operand.elements().checked_mul(u64::from(operand.dtype.bits())).is_none() {
             return Err(self.overflow());
         }

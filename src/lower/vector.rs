@@ -222,8 +222,13 @@ impl Scene<'_> {
             _ if name.contains("broadcast") => CollectiveKind::Broadcast,
             _ => CollectiveKind::AllReduce,
         };
-        // One call may exchange several tensors; what it sends is what counts.
-        let bytes = self.flat_inputs()?.iter().try_fold(0u64, |n, o| n.checked_add(o.bytes()));
-        Ok(Some(Workload::Collective(Collective { kind, bytes: bytes.ok_or_else(|| self.overflow())? })))
+        // One call may exchange several tensors; what it sends is what counts. Devices exchange what the graph states:
+        // the precision is that of operators.
+        let mut bytes = 0u64;
+        for (_, desc) in self.data_inputs() {
+            let sum = bytes.checked_add(self.flat_of(desc, desc.dtype)?.bytes());
+            bytes = sum.ok_or_else(|| self.overflow())?;
+        }
+        Ok(Some(Workload::Collective(Collective { kind, bytes })))
     }
 }

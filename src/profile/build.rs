@@ -2,8 +2,9 @@
 
 use super::run::{COMPUTING, EXCHANGING, Kernel, Model, Run, Task, Tensor};
 use super::timed::{Form, Timed, TimedKernel};
-use crate::graph::{Attr, Graph, NodeId, Port, TensorDesc};
+use crate::graph::{Attr, Graph, NodeId, Port};
 use crate::lower::{self, FUSED_NODES, Precision};
+use crate::workload::Workload;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Timed<'_> {
@@ -114,7 +115,10 @@ impl<'a> Tensors<'a> {
     fn of_kernel(&self, kernel: &lower::Kernel) -> [Vec<Tensor>; 2] {
         let nodes: Vec<NodeId> = std::iter::once(kernel.node).chain(kernel.fused.iter().copied()).collect();
         let read = nodes.iter().flat_map(|&id| self.graph.node(id).inputs.iter().flatten());
-        let inputs = read.filter(|port| !nodes.contains(&port.node)).map(|&port| self.tensor(port)).collect();
+        // Exchanged is what the graph states: the precision is that of operators.
+        let precision = (!matches!(kernel.workload, Workload::Collective(_))).then_some(self.precision);
+        let tensor = |port| self.tensor(port, precision);
+        let inputs = read.filter(|port| !nodes.contains(&port.node)).map(|&port| tensor(port)).collect();
         let made =
             |&id: &NodeId| (0..self.graph.node(id).outputs.len() as u32).map(move |output| Port { node: id, output });
         let leaves = |port: &Port| {
@@ -126,12 +130,13 @@ impl<'a> Tensors<'a> {
             // Nobody reads it: its last node writes all the same.
             outputs.extend(nodes.last().into_iter().flat_map(made));
         }
-        [inputs, outputs.into_iter().map(|port| self.tensor(port)).collect()]
+        [inputs, outputs.into_iter().map(tensor).collect()]
     }
 
-    fn tensor(&self, port: Port) -> Tensor {
-        let desc = self.graph.desc(port);
-        let desc = TensorDesc { dtype: self.precision.stored(desc.dtype), ..desc.clone() };
+    /// A tensor as it is stored with this precision, else as the graph states it.
+    fn tensor(&self, port: Port, precision: Option<Precision>) -> Tensor {
+        let mut desc = self.graph.desc(port).clone();
+        desc.dtype = precision.map_or(desc.dtype, |precision| precision.stored(desc.dtype));
         Tensor { desc, is_weight: self.graph.node(port.node).value.is_some() }
     }
 }

@@ -138,3 +138,16 @@ fn exchange_counts_the_bytes_of_one_device() {
         assert_eq!((c.kind, c.bytes), (kind, 16384));
     }
 }
+
+#[test]
+fn an_exchange_has_the_type_that_the_graph_states_whatever_the_precision_of_operators() {
+    let bytes = |workload| match workload {
+        Workload::Collective(exchange) => exchange.bytes,
+        other => panic!("{other}"),
+    };
+    let float = |op_type: &str| op(op_type).typed(DataType::Float, &[1024, 8]).one();
+    assert_eq!(bytes(float("HcomAllReduce")), 32768);
+    // The precision without a word is force_fp16, as the operator beside it has it.
+    let Workload::Vector(relu) = float("Relu") else { panic!() };
+    assert_eq!(relu.inputs[0].bytes(), 16384);
+}
