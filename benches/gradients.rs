@@ -69,7 +69,8 @@ fn measure(gradients: usize, devices: u64, soc: &Soc) {
     let Gradients { time, size } = one.entry();
     black_box(from_bank(&Gradients { time, size }, &cluster));
     let rule_ms = lap();
-    let joint = black_box(best_of_sets(&mixed, cost, contention, SEGMENTS, &[])).expect("there are gradients");
+    let joint =
+        black_box(best_of_sets(&mixed, cost, contention, SEGMENTS, &[], &|| false)).expect("there are gradients");
     let joint_ms = lap();
     assert!(joint.is_optimum, "two sets are not too many");
     let whole_ms = whole(one, cluster, soc);

@@ -4,15 +4,15 @@ use rustix::io::Errno;
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How long a lock is waited for. Writers hold one for milliseconds, for seconds where a bank has a million records.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// Set by who does not want to wait any longer.
-    cancel: Option<Arc<AtomicBool>>,
+    /// Set by who does not want to wait any longer, and when that was seen first: for all locks together.
+    cancel: Option<(Arc<AtomicBool>, Arc<OnceLock<Instant>>)>,
     /// From then on, what was found may still be saved for so long.
     grace: Duration,
     /// At most in any case: the other process may be stopped, or hang.
@@ -38,7 +38,13 @@ impl Patience {
 
     /// The patience of who may be cancelled.
     pub fn until(cancel: Arc<AtomicBool>) -> Patience {
-        Patience { cancel: Some(cancel), ..Patience::UNTOLD }
+        Patience { cancel: Some((cancel, Arc::default())), ..Patience::UNTOLD }
+    }
+
+    /// For how long a cancel has been known.
+    fn since_cancel(&self) -> Option<Duration> {
+        let (cancel, seen) = self.cancel.as_ref()?;
+        cancel.load(Ordering::Acquire).then(|| seen.get_or_init(Instant::now).elapsed())
     }
 
     /// Locks a file that is open; `path` names it in messages.
@@ -47,7 +53,7 @@ impl Patience {
     /// [`ErrorKind::Unsupported`] where the file system has no locks.
     pub fn lock(&self, file: &File, path: &Path) -> io::Result<()> {
         let start = Instant::now();
-        let (mut cancelled, mut is_told) = (None, false);
+        let mut is_told = false;
         // `flock` can be waited for without a limit only, or not at all.
         let mut pause = Duration::from_millis(1);
         loop {
@@ -58,10 +64,7 @@ impl Patience {
                 Err(TryLockError::Error(error)) => return Err(unsupported(error)),
             }
             let waited = start.elapsed();
-            if cancelled.is_none() && self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Acquire)) {
-                cancelled = Some(waited);
-            }
-            if waited >= self.limit || cancelled.is_some_and(|since| waited.saturating_sub(since) >= self.grace) {
+            if waited >= self.limit || self.since_cancel().is_some_and(|time| time >= self.grace) {
                 let reason = "another process holds it, stopped or at work; what was to be saved there is not: run again \
                               when it is gone (`fuser` names it)";
                 return Err(io::Error::new(ErrorKind::TimedOut, format!("waited for {waited:.1?}: {reason}")));

@@ -80,7 +80,11 @@ impl Session {
             log::warn!("without effect on gradients that are tuned: {}", spelling::listed(&idle));
         }
         match &settings.recorded {
-            Some(_) if settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) => {
+            // What the environment asks of every program is not meant for this one.
+            Some(_)
+                if settings.given.contains_key("profiling_mode")
+                    && settings.profiling.as_ref().is_some_and(|wanted| wanted.is_asked) =>
+            {
                 let reason = "a recording has times of gradients and not of kernels, of which a profile consists; \
                               leave it out, or tune a training graph";
                 Err(Error::option("profiling_mode", reason))

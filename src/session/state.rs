@@ -2,6 +2,7 @@
 
 use super::library::Instance;
 use crate::graph::{Graph, TensorDesc};
+use crate::output_file::Patience;
 use crate::status::{Error, Result};
 use crate::tune::Progress;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ pub struct Session {
     inside: AtomicBool,
     /// Set to stop the running tuning.
     pub(super) cancel: Arc<AtomicBool>,
+    /// Of the running tuning with the locks of others.
+    patience: Mutex<Patience>,
     given: Mutex<Given>,
     found: Mutex<Found>,
     last_error: Mutex<String>,
@@ -68,10 +71,23 @@ impl Session {
             instance,
             inside: AtomicBool::new(false),
             cancel: Arc::default(),
+            patience: Mutex::default(),
             given: Mutex::default(),
             found: Mutex::default(),
             last_error: Mutex::default(),
         }
+    }
+
+    /// How long the running tuning waits for what another process has locked: a cancel ends it, for all locks together.
+    pub(super) fn patience(&self) -> Patience {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Begins a tuning that nobody has cancelled yet.
+    pub(super) fn begin_uncancelled(&self) {
+        self.cancel.store(false, Ordering::Release);
+        let patience = Patience::until(Arc::clone(&self.cancel));
+        *self.patience.lock().unwrap_or_else(PoisonError::into_inner) = patience;
     }
 
     /// Enters the session, or fails with [`Error::Busy`].

@@ -15,14 +15,12 @@ use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
-use crate::output_file::Patience;
 use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::SgatOutcome;
 use crate::tune::{OpatJob, Variant, opat};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// What one tuning call works on, understood and not yet begun.
 pub(super) struct Work {
@@ -46,7 +44,7 @@ impl Session {
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
         let _inside = self.enter()?;
-        self.cancel.store(false, Ordering::Release);
+        self.begin_uncancelled();
         // What an earlier tuning found is not this one's, whatever becomes of it.
         *self.found() = Found::default();
         // The host's function runs under no lock: it may call back into this session.
@@ -187,11 +185,6 @@ impl Session {
         let profiles = live.tell_runs(runs, profiling.filter(|_| ended.is_ok()));
         let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_operators(&outcome, profiles);
         self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
-    }
-
-    /// A cancel ends the waiting for a bank that another process has locked.
-    pub(super) fn patience(&self) -> Patience {
-        Patience::until(Arc::clone(&self.cancel))
     }
 
     /// The files that all tunings of the process share, where results go there.

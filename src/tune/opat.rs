@@ -93,7 +93,14 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
         keeper.follow(&outcome)?;
-        observer.progress(&progress(&outcome, &ahead, Some(case)), &outcome);
+        let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
+        // What is known of the others is in every call, or figures would go back.
+        let told = if under_way.is_empty() {
+            told
+        } else {
+            with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems))
+        };
+        observer.progress(&told, &outcome);
         Ok(())
     });
     // Who asks to stop while it runs is told so, also when the last operator was done already; later it

@@ -78,7 +78,8 @@ pub struct GdatJob<'a> {
 
 /// Finds the best split of the gradients of a network, and records their times and sizes in the bank.
 ///
-/// After a cancel the outcome says `finished: false`, and the bank is as it was.
+/// After a cancel the outcome says `finished: false`: before the times are known the bank is as it was; after that it
+/// has them, and the splits are the best by then.
 ///
 /// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
 /// that cannot run on the part at all, with [`Error::Tuning`] where the time is up before every kernel was measured, and
@@ -114,7 +115,7 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
         let found = Found { kernels, ..found(job, training, outcome.contention, status) };
         warn(&found);
         outcome.found = Some(found);
-        outcome.finished = true;
+        outcome.finished = !Interrupt { cancel: job.cancel, deadline: None }.cancelled();
     }
     outcome.elapsed = started.elapsed();
     let total = outcome.found.as_ref().map_or(0, |found| found.training.gradients.len());
@@ -257,7 +258,15 @@ fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: 
     let longest = parts.iter().map(|part| part.bytes.len()).max().unwrap_or(0);
     let equal: Vec<(bool, Ends)> = (1..=most.min(longest)).flat_map(uniform).collect();
     let known: Vec<Ends> = equal.iter().map(|(_, ends)| ends).chain([&default]).cloned().collect();
-    let ways = |cluster: &Cluster| Ways { step: &step, exchanges: cluster.exchanges(), contention, known: &known };
+    let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
+    let is_over = || interrupt.reason().is_some();
+    let ways = |cluster: &Cluster| Ways {
+        step: &step,
+        exchanges: cluster.exchanges(),
+        contention,
+        known: &known,
+        is_over: &is_over,
+    };
     let here = ways(cluster);
     let scale = |devices: u64| {
         let cluster = cluster.with_devices(devices);
@@ -298,6 +307,8 @@ struct Ways<'a> {
     contention: Contention,
     /// Splits that the best one is not to be worse than.
     known: &'a [Ends],
+    /// Whether to be content with the best so far.
+    is_over: &'a dyn Fn() -> bool,
 }
 
 impl Ways<'_> {
@@ -308,7 +319,7 @@ impl Ways<'_> {
     /// The best split, and whether no other ends earlier.
     fn best(&self, most: usize) -> (Case, bool) {
         self.first_to_end(|exchange| {
-            let found = best_of_sets(self.step, exchange.cost, self.contention, most, self.known);
+            let found = best_of_sets(self.step, exchange.cost, self.contention, most, self.known, self.is_over);
             found.map_or_else(|| (Ends::new(), true), |split| (split.ends, split.is_optimum))
         })
     }

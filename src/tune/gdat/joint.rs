@@ -18,20 +18,25 @@
 //! following all of them decides the question.
 //!
 //! For each `K` the earliest `T` is then found by halving, to [`NARROW`] of itself. The number of ways grows with the
-//! power of the number of sets. Two sets of eight segments stay below what [`MOST_WAYS`] allows; where there are more, those that have the fewest bytes left are, and the result says that it may not be
-//! the optimum.
+//! power of the number of sets. Two sets of eight segments stay below what
+//! [`MOST_WAYS`] allows; where there are more, those that have the fewest bytes left are followed, and after
+//! [`MOST_WORK`] the search ends with the best by then. The result then says that it may not be the optimum.
 
 use super::cluster::Contention;
 use super::plan::Plan;
 use super::split::{Clock, Step, best};
 use crate::sim::collective::AllReduce;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// The part of the time down to which the optimum is narrowed.
 const NARROW: f64 = 1e-8;
 
 /// Steps onward that are looked at for one question at most: for each segment, as many ways as that leaves are followed.
 const MOST_WAYS: usize = 20_000;
+
+/// Ways that are looked at in all, times the square of the sets, of which each tells: about a second.
+const MOST_WORK: usize = 10_000_000;
 
 /// A split of several sets.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,14 +49,15 @@ pub struct JointSplit {
     pub is_optimum: bool,
 }
 
-/// The split of a step into at most `most` segments of each set that ends first, and not after any of `known`. `None`
-/// where there is no gradient, or `most` is 0.
+/// The split of a step into at most `most` segments of each set that ends first, and not after any of `known` that has
+/// no more. `None` where there is no gradient, or `most` is 0. Once `is_over` says so, the best by then is the answer.
 pub fn best_of_sets(
     step: &Step,
     cost: AllReduce,
     contention: Contention,
     most: usize,
     known: &[Vec<Vec<usize>>],
+    is_over: &dyn Fn() -> bool,
 ) -> Option<JointSplit> {
     let alone = step.parts().iter().map(|part| best(part, cost, contention, most)).collect::<Option<Vec<_>>>()?;
     let first: Vec<Vec<usize>> = alone.iter().map(|split| split.ends.clone()).collect();
@@ -60,13 +66,13 @@ pub fn best_of_sets(
     }
     let end_of = |ends: &[Vec<usize>]| Plan::of(step, cost, contention, ends).end_us;
     let mut found = JointSplit { end_us: end_of(&first), ends: first, is_optimum: true };
-    for ends in known {
+    for ends in known.iter().filter(|ends| ends.iter().all(|of_set| of_set.len() <= most)) {
         let end_us = end_of(ends);
         if end_us < found.end_us {
             found = JointSplit { ends: ends.clone(), end_us, is_optimum: true };
         }
     }
-    let search = Search::new(step, cost, contention, most);
+    let search = Search::new(step, cost, contention, most, is_over);
     let least = step.sets.iter().filter(|members| !members.is_empty()).count();
     for segments in least..=search.most.iter().sum() {
         search.improve(segments, &mut found, &end_of);
@@ -75,7 +81,10 @@ pub fn best_of_sets(
 }
 
 /// What is known of the sets, by the exchange's clock.
-struct Search {
+struct Search<'a> {
+    is_over: &'a dyn Fn() -> bool,
+    /// Work that is left of [`MOST_WORK`].
+    budget: Cell<usize>,
     clock: Clock,
     cost: AllReduce,
     /// For each set when its gradients are ready, and the bytes behind the first so many of them.
@@ -96,8 +105,14 @@ struct Way {
     from: Option<(usize, usize)>,
 }
 
-impl Search {
-    fn new(step: &Step, cost: AllReduce, contention: Contention, most: usize) -> Search {
+impl<'a> Search<'a> {
+    fn new(
+        step: &Step,
+        cost: AllReduce,
+        contention: Contention,
+        most: usize,
+        is_over: &'a dyn Fn() -> bool,
+    ) -> Search<'a> {
         let clock = Clock::new(contention, step.backward_us);
         let parts = step.parts();
         let behind = |part: &Step| {
@@ -106,6 +121,8 @@ impl Search {
             sums.iter().map(|sum| all - sum).collect()
         };
         Search {
+            is_over,
+            budget: Cell::new(MOST_WORK),
             clock,
             cost,
             ready: parts.iter().map(|part| part.ready_us.iter().map(|&us| clock.at(us)).collect()).collect(),
@@ -146,6 +163,12 @@ impl Search {
         }];
         let (mut ways, mut is_whole) = (0..1, true);
         for left in (1..=segments).rev() {
+            let work = ways.len() * sets * sets;
+            let budget = self.budget.get();
+            self.budget.set(budget.saturating_sub(work));
+            if budget < work || (self.is_over)() {
+                return (None, false);
+            }
             let mut front = Front::default();
             for at in ways {
                 let way = &steps[at];

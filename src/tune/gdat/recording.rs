@@ -3,7 +3,7 @@
 //!
 //! `docs/gradients.md` describes both files, and the rule by which times become those of the bank.
 
-use super::gradients::{DTYPES, Gradient, MOST_BYTES, Training};
+use super::gradients::{DTYPES, Gradient, MOST_BYTES, Training, WORLD};
 use crate::bank::gradient::model_hash;
 use crate::graph::DataType;
 use crate::input_file;
@@ -102,6 +102,7 @@ pub fn parse_summary(text: &[u8], graph: &str) -> Result<Vec<Row>, Wrong> {
             return Err(format!("trace node `{trace}` has a row already, on line {first}"));
         }
         let text = str::to_owned;
+        let group = if group.is_empty() { WORLD } else { group };
         let gradient = Gradient { node: text(node), all_reduce: text(all_reduce), dtype, bytes, group: text(group) };
         rows.push(Row { trace: text(trace), gradient });
         Ok(())
