@@ -196,7 +196,7 @@ impl Publication {
         for attempt in 1.. {
             self.make(directory)?;
             if !self.is_hasty {
-                shelf::sweep(directory, UNFINISHED);
+                shelf::sweep(directory, UNFINISHED, |_| {});
             }
             match Shelf::open(directory, UNFINISHED) {
                 Ok(opened) => {
@@ -295,7 +295,7 @@ fn replace_with(path: &Path, content: &[u8], mut publication: Publication) -> Re
 
 /// Removes what killed processes left of their publications into a directory.
 pub fn sweep(directory: &Path) {
-    shelf::sweep(directory, UNFINISHED);
+    shelf::sweep(directory, UNFINISHED, |_| {});
 }
 
 fn create(path: &Path) -> io::Result<File> {

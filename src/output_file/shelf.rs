@@ -48,8 +48,8 @@ impl Shelf {
     }
 }
 
-/// Removes this user's folders of this prefix in a directory whose owners live no more.
-pub fn sweep(directory: &Path, prefix: &str) {
+/// Removes this user's folders of this prefix in a directory whose owners live no more, each after `before` has seen it.
+pub fn sweep(directory: &Path, prefix: &str, before: impl Fn(&Path)) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
         let Ok(folder) = entry.metadata() else { continue };
@@ -57,6 +57,7 @@ pub fn sweep(directory: &Path, prefix: &str) {
         let is_ours = folder.is_dir() && folder.uid() == rustix::process::geteuid().as_raw();
         // Held while the folder goes.
         let Some(_dead) = is_ours.then(|| abandoned(&entry, &folder)).flatten() else { continue };
+        before(&entry.path());
         match std::fs::remove_dir_all(entry.path()) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 log::warn!("{} was left by a tuning that was killed: {error}", entry.path().display());
@@ -97,7 +98,7 @@ mod tests {
     const PREFIX: &str = "unfinished-";
 
     fn opened(directory: &Path) -> Shelf {
-        sweep(directory, PREFIX);
+        sweep(directory, PREFIX, |_| {});
         Shelf::open(directory, PREFIX).unwrap()
     }
 

@@ -1,7 +1,9 @@
 //! Measuring processes and their tuning, killed at any moment: no orphan, no lock, no broken bank.
 
 use crate::stand_in::{Machine, Product, SMALL, Tuned};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +12,10 @@ use std::time::{Duration, Instant};
 /// How many tunings are killed; the nightly run sets more.
 const KILLS: &str = "LIBAOE_TEST_KILLED_TUNINGS";
 const PATIENCE: Duration = Duration::from_secs(60);
+
+fn kills() -> u64 {
+    std::env::var(KILLS).ok().and_then(|count| count.parse().ok()).unwrap_or(4)
+}
 
 /// Waits for something to become so.
 #[track_caller]
@@ -48,9 +54,8 @@ fn assert_bank_is_whole(machine: &Machine) {
 
 #[test]
 fn a_tuning_killed_at_any_moment_leaves_no_process_and_no_lock_and_the_next_one_cleans_up() {
-    let kills: u64 = std::env::var(KILLS).ok().and_then(|count| count.parse().ok()).unwrap_or(4);
     let Some(machine) = Machine::new() else { return };
-    for kill in 0..kills {
+    for kill in 0..kills() {
         let before = runs(&machine);
         let mut tuning = begin(&machine, &["--max_tuning_count=40", "--tuning_parallel_num=2"]);
         // At some moment of a later measurement each time.
@@ -129,20 +134,69 @@ fn an_interrupt_ends_the_wait_for_a_runtime_that_hangs_when_it_is_asked() {
 }
 
 /// Helpers that stay in the group of the process that starts them, and such that leave it.
+const HELPERS: [&str; 2] = ["aclnnMatmul=orphan", "aclnnMatmul=daemon"];
+
+/// A machine whose operators start a helper each, those of this scope, and hang.
+fn with_helpers(scope: &str, helper: &str) -> Option<Machine> {
+    Some(Machine::new()?.with("STAND_IN_FAULTS", &format!("{scope}:{helper}")))
+}
+
+/// Whether a helper has been started, and has left the group if it does.
+fn has_helper(machine: &Machine) -> bool {
+    let line = |process: u32| std::fs::read(Path::new("/proc").join(process.to_string()).join("cmdline"));
+    machine.processes().into_iter().any(|process| line(process).is_ok_and(|line| line.starts_with(b"sleep")))
+}
+
 #[test]
 fn what_a_measuring_process_starts_ends_with_it() {
-    for helper in ["candidate:aclnnMatmul=orphan", "candidate:aclnnMatmul=daemon"] {
-        let Some(machine) = Machine::new() else { return };
-        let machine = machine.with("STAND_IN_FAULTS", helper);
+    for helper in HELPERS {
+        let Some(machine) = with_helpers("candidate", helper) else { return };
         let tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=1"]);
         Tuned::of(tuning.wait_with_output().unwrap()).expect(0, &[]);
         wait_until("nothing lives", || machine.processes().is_empty());
-        // Also where the tuning is killed first.
+    }
+}
+
+#[test]
+fn what_a_measuring_process_starts_ends_where_the_tuning_is_killed() {
+    for (scope, helper) in ["all", "candidate"].into_iter().flat_map(|scope| HELPERS.map(|helper| (scope, helper))) {
+        let Some(machine) = with_helpers(scope, helper) else { return };
+        for _ in 0..kills() {
+            let mut tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=3600"]);
+            wait_until("a helper was started", || has_helper(&machine));
+            tuning.kill().unwrap();
+            tuning.wait().unwrap();
+            wait_until("nothing lives", || machine.processes().is_empty());
+        }
+    }
+}
+
+/// The sockets of a process, as a child that it forked would keep them; `None`, said aloud, where the system has no
+/// way to get at them.
+fn sockets_of(process: &Child) -> Option<Vec<OwnedFd>> {
+    let handle = pidfd_open(Pid::from_child(process), PidfdFlags::empty());
+    let folder = std::fs::read_dir(Path::new("/proc").join(process.id().to_string()).join("fd")).unwrap();
+    let is_socket = |path: &Path| path.read_link().is_ok_and(|to| to.to_string_lossy().starts_with("socket:"));
+    let paths = folder.map(|entry| entry.unwrap().path()).filter(|path| is_socket(path));
+    let numbers = paths.map(|path| path.file_name().unwrap().to_str().unwrap().parse().unwrap());
+    let copies = handle.and_then(|handle| {
+        numbers.map(|number| pidfd_getfd(&handle, number, PidfdGetfdFlags::empty())).collect::<Result<Vec<_>, _>>()
+    });
+    copies.inspect_err(|error| eprintln!("not tested, no copies of a process's files: {error}")).ok()
+}
+
+#[test]
+fn a_measuring_process_ends_with_a_killed_tuning_whose_end_of_the_line_somebody_keeps_open() {
+    for helper in HELPERS {
+        let Some(machine) = with_helpers("all", helper) else { return };
         let mut tuning = begin(&machine, &["--max_tuning_count=2", "--measuring_timeout=3600"]);
-        wait_until("a helper was started", || machine.processes().len() >= 3);
+        wait_until("a helper was started", || has_helper(&machine));
+        let kept = sockets_of(&tuning);
         tuning.kill().unwrap();
         tuning.wait().unwrap();
+        assert!(kept.as_ref().is_none_or(|kept| !kept.is_empty()));
         wait_until("nothing lives", || machine.processes().is_empty());
+        drop(kept);
     }
 }
 

@@ -6,12 +6,16 @@ use super::measure;
 use super::process::{GO, READY};
 use super::workshop::BANK;
 use crate::status::{Error, Result};
-use crossbeam::channel::{Receiver, bounded};
-use rustix::process::{Signal, kill_current_process_group, set_parent_process_death_signal};
-use std::io::{Read, Write};
+use crossbeam::channel::{Receiver, Sender, bounded};
+use rustix::process::{Pid, Signal, getppid, kill_current_process_group};
+use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often it is looked whether the parent lives, where its end of the line does not tell.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Does the job in a file and writes the answer where the job says.
 ///
@@ -45,18 +49,12 @@ impl Line {
         if stream.peer_addr().is_err() {
             return Ok(None);
         }
-        // For a parent whose end of the line is kept open by some other child of its own. The signal asks to end,
-        // so that a handler of it can end the whole group.
-        set_parent_process_death_signal(Some(Signal::TERM))?;
         let (sender, turn) = bounded(1);
-        let mut other_end = stream.try_clone()?;
+        let other_end = stream.try_clone()?;
+        other_end.set_read_timeout(Some(LOOK))?;
+        let parent = getppid();
         let watch = move || {
-            let mut word = [0];
-            while matches!(other_end.read(&mut word), Ok(1..)) {
-                if word[0] == GO {
-                    let _ = sender.try_send(());
-                }
-            }
+            listen(&other_end, parent, &sender);
             helpers::end(&bank);
             let _ = kill_current_process_group(Signal::KILL);
         };
@@ -74,5 +72,30 @@ impl Line {
     fn take_turn(&self) -> Result<(), String> {
         let ready = (&self.stream).write_all(&[READY]).map_err(|error| format!("the tuning is gone: {error}"));
         ready.and_then(|()| self.turn.recv().map_err(|_| "the tuning is gone".to_owned()))
+    }
+}
+
+/// Hands on each turn until the tuning is gone.
+///
+/// No signal tells of the parent's death: one that ends this process would do so before its helpers are ended, and
+/// one that is blocked or handled would be so in the compilers that it starts, or in CANN's own way with signals.
+fn listen(mut line: &UnixStream, parent: Option<Pid>, turn: &Sender<()>) {
+    let mut word = [0];
+    loop {
+        match line.read(&mut word) {
+            Ok(1..) => {
+                if word[0] == GO {
+                    let _ = turn.try_send(());
+                }
+            }
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            // Some other child of the parent's may keep its end open when it has died.
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if getppid() != parent {
+                    return;
+                }
+            }
+            Ok(0) | Err(_) => return,
+        }
     }
 }

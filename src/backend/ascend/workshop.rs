@@ -1,5 +1,6 @@
 //! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
 
+use super::helpers;
 use crate::output_file::{Shelf, sweep_shelves};
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -20,9 +21,10 @@ pub struct Workshop {
 }
 
 impl Workshop {
-    /// Makes one in a folder for temporary files, and removes those whose owner was killed.
+    /// Makes one in a folder for temporary files, and removes those whose owner was killed,
+    /// with what measured there and lives yet.
     pub fn open(temporary: &Path) -> Result<Workshop> {
-        sweep_shelves(temporary, PREFIX);
+        sweep_shelves(temporary, PREFIX, helpers::end);
         let shelf = Shelf::open(temporary, PREFIX);
         Ok(Workshop { shelf: shelf.map_err(|e| Error::directory("create a folder in", temporary, e))? })
     }
@@ -95,6 +97,28 @@ mod tests {
         assert_eq!(names(workshop.shelf.path()), 1, "the owner's file alone");
         drop(workshop);
         assert_eq!(names(temporary.path()), 0);
+    }
+
+    #[test]
+    fn what_measured_in_a_dead_ones_folder_ends_with_it() {
+        use std::os::unix::process::{CommandExt, ExitStatusExt};
+        let temporary = tempfile::tempdir().unwrap();
+        let helper = |bank: &Path| {
+            let mut command = std::process::Command::new("/bin/sleep");
+            command.arg("3600").env("TUNE_BANK_PATH", bank).process_group(0).spawn().unwrap()
+        };
+        let living = Workshop::open(temporary.path()).unwrap();
+        let dead = temporary.path().join(format!("{PREFIX}dead"));
+        std::fs::create_dir(&dead).unwrap();
+        std::fs::copy(living.shelf.path().join(".aoe-owner"), dead.join(".aoe-owner")).unwrap();
+        let mut others = helper(&living.bench().unwrap().bank());
+        let mut left = helper(&dead.join("candidate-1").join(BANK));
+        drop(Workshop::open(temporary.path()).unwrap());
+        assert!(!dead.exists());
+        assert_eq!(left.wait().unwrap().signal(), Some(9));
+        assert!(others.try_wait().unwrap().is_none(), "its tuning lives");
+        others.kill().unwrap();
+        others.wait().unwrap();
     }
 
     #[test]
