@@ -57,10 +57,10 @@ impl ResultFile {
         &self.timestamp
     }
 
-    /// Another file of the same tuning: this one's path, with `stem` in place of `aoe_result`.
-    pub fn sibling(&self, stem: &str) -> PathBuf {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        self.path.with_file_name(name.replacen("aoe_result", stem, 1))
+    /// Another file of the same tuning, beside this one: named by `kind` and the tuning's own moment, which is not the
+    /// one in the name of a file that tunings share.
+    pub fn sibling(&self, kind: &str, job: &str) -> PathBuf {
+        self.path.with_file_name(file_name(kind, job, &self.timestamp, std::process::id()))
     }
 
     /// Writes the text of the outcome so far, unless writing would take up a tenth of the time; answers
@@ -125,7 +125,7 @@ impl NamedFile {
         let mut moment = jiff::Zoned::now();
         loop {
             let timestamp = timestamp(&moment);
-            let path = directory.join(file_name(job, &timestamp, std::process::id()));
+            let path = directory.join(file_name(RESULT, job, &timestamp, std::process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(mut file) => {
                     if let Err(e) = file.write_all(content.as_bytes()) {
@@ -165,18 +165,22 @@ pub(super) fn timestamp(moment: &jiff::Zoned) -> String {
     format!("{}{:03}", moment.strftime("%Y%m%d_%H%M%S"), moment.millisecond())
 }
 
-/// `aoe_result_<job>_<timestamp>_pid<pid>.json`.
-fn file_name(job: &str, timestamp: &str, pid: u32) -> String {
-    format!("aoe_result_{job}_{timestamp}_pid{pid}.json")
+/// How the names of result files begin.
+const RESULT: &str = "aoe_result";
+
+/// `<kind>_<job>_<timestamp>_pid<pid>.json`.
+fn file_name(kind: &str, job: &str, timestamp: &str, pid: u32) -> String {
+    format!("{kind}_{job}_{timestamp}_pid{pid}.json")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{file_name, timestamp};
+    use super::{RESULT, file_name, timestamp};
 
     #[test]
     fn the_name_holds_the_moment_and_the_process() {
         let moment = jiff::civil::datetime(2026, 3, 4, 5, 6, 7, 89_000_000).to_zoned(jiff::tz::TimeZone::UTC).unwrap();
-        assert_eq!(file_name("opat", &timestamp(&moment), 42), "aoe_result_opat_20260304_050607089_pid42.json");
+        let name = file_name(RESULT, "opat", &timestamp(&moment), 42);
+        assert_eq!(name, "aoe_result_opat_20260304_050607089_pid42.json");
     }
 }

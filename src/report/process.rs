@@ -53,7 +53,7 @@ impl ProcessFiles {
         let (key, timestamp) = loop {
             let timestamp = timestamp(&moment);
             let key = format!("report_{timestamp}_{thread}");
-            if !guard.entries.contains_key(&key) {
+            if !guard.has_entry_of(&timestamp) {
                 break (key, timestamp);
             }
             moment = next(&moment);
@@ -101,6 +101,12 @@ impl Entry {
 }
 
 impl ProcessFile {
+    /// Whether a tuning has this moment, by whichever thread: other files of a tuning are named by it alone.
+    fn has_entry_of(&self, timestamp: &str) -> bool {
+        let prefix = format!("report_{timestamp}_");
+        self.entries.range(prefix.clone()..).next().is_some_and(|(key, _)| key.starts_with(&prefix))
+    }
+
     fn text(&self) -> String {
         let entry = |(key, text): (&String, &Option<String>)| Some(format!("    \"{key}\": {}", text.as_ref()?));
         let entries: Vec<_> = self.entries.iter().filter_map(entry).collect();
@@ -161,6 +167,19 @@ mod tests {
         let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
         assert!(keys.iter().all(|key| key.ends_with(&format!("_{thread}"))));
         assert!(entries.iter().all(|entry| entry.path() == entries[0].path()));
+    }
+
+    #[test]
+    fn tunings_of_many_threads_have_a_moment_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ProcessFiles::default();
+        let begin = || [(); 20].map(|()| files.entry(folder.path(), "gdat").unwrap());
+        let entries: Vec<_> = std::thread::scope(|scope| {
+            let threads = [(); 8].map(|()| scope.spawn(begin));
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        let moments: std::collections::BTreeSet<_> = entries.iter().map(Entry::timestamp).collect();
+        assert_eq!(moments.len(), entries.len());
     }
 
     #[test]

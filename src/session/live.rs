@@ -205,7 +205,7 @@ impl<'a> Live<'a> {
     }
 
     fn write_timeline(&mut self, found: &Splits, outcome: &GdatOutcome) -> Result<()> {
-        let path = self.file.sibling("aoe_timeline");
+        let path = self.file.sibling("aoe_timeline", "gdat");
         output_file::replace(&path, gdat_timeline(found, outcome.contention)?.as_bytes())?;
         self.context.timeline = Some(path);
         Ok(())
