@@ -33,10 +33,10 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOpt
 }
 
 /// What to say of `input_format` where nothing asks for it: the model states its own layouts, so that the option only
-/// tells which dimensions `dynamic_image_size` means.
+/// tells which dimensions `dynamic_image_size` means. `ND` tells none: clients send it for all that are no images.
 pub fn idle_format(options: &OptionMap) -> Option<String> {
     let set = |key: &str| options.get(key).filter(|value| !value.is_empty());
-    let format = set("input_format").filter(|_| set("dynamic_image_size").is_none())?;
+    let format = set("input_format").filter(|format| *format != "ND" && set("dynamic_image_size").is_none())?;
     Some(format!("input_format={format} has no effect without dynamic_image_size: the model states its layouts"))
 }
 
@@ -99,6 +99,7 @@ mod tests {
         assert!(message.contains("input_format=NHWC") && message.contains("dynamic_image_size"), "{message}");
         assert_eq!(told(&[("input_format", "NHWC"), ("dynamic_image_size", "8,8")]), None);
         assert_eq!(told(&[("input_format", "")]), None);
+        assert_eq!(told(&[("input_format", "ND"), ("dynamic_batch_size", "1,2")]), None);
     }
 
     #[test]

@@ -120,9 +120,9 @@ impl OptionSpec {
             IntegerList => integers(value).map(|_| ()).or_else(|item| {
                 bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,2,4"))
             }),
-            Devices => devices(value).map(|_| ()).or_else(|item| {
-                bad(format!("`{item}` in `{value}` is no device from 0 to {LAST_DEVICE}; write for example 0,1"))
-            }),
+            Devices => {
+                devices(value).map(|_| ()).or_else(|reason| bad(format!("`{value}`: {reason}; write for example 0,1")))
+            }
             IntegerLists => integer_lists(value).map(|_| ()).or_else(|item| {
                 bad(format!("`{item}` in `{value}` is not a positive whole number; write for example 1,128;8,128"))
             }),
@@ -156,12 +156,16 @@ pub fn integers(value: &str) -> Result<Vec<i64>, String> {
 /// The largest number of a logical device.
 const LAST_DEVICE: u32 = 1023;
 
-/// Reads `0,1`, each device once; the error is the item at fault.
+/// Reads `0,1`, each device once; the error is what is wrong.
 pub fn devices(value: &str) -> Result<Vec<u32>, String> {
     let mut found: Vec<u32> = Vec::new();
     for item in value.split(',').map(str::trim) {
-        let device = item.parse().ok().filter(|device| *device <= LAST_DEVICE && !found.contains(device));
-        found.push(device.ok_or_else(|| item.to_owned())?);
+        let device = item.parse().ok().filter(|device| *device <= LAST_DEVICE);
+        let device = device.ok_or_else(|| format!("`{item}` is no device from 0 to {LAST_DEVICE}"))?;
+        if found.contains(&device) {
+            return Err(format!("device {device} is named twice"));
+        }
+        found.push(device);
     }
     Ok(found)
 }
@@ -289,7 +293,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("weight", File, Tuning, "Weights of a Caffe model (.caffemodel): their shapes are checked against the net's.").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
-    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open; else a warning says that it has no effect."),
+    option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open; else a warning says that it has no effect (ND is no layout, and needs none)."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs, whatever the model states: \"name:1,3,224,224;name2:1,128\"; -1 opens a dimension."),
     option("dynamic_batch_size", IntegerList, Tuning, "Batch sizes for inputs whose first dimension is open: \"1,2,4\"; each is tuned."),
     option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),
@@ -403,6 +407,15 @@ mod tests {
         for key in ["job-type", "config", "zzzzzz", ""] {
             let error = judge(key, Some("x")).unwrap_err();
             assert!(matches!(error, Error::NotFound { .. }) && error.to_string().contains(key), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_comes_twice_is_told_from_one_that_cannot_be() {
+        for (value, reason) in [("0,1,0", "device 0 is named twice"), ("0,1024", "`1024` is no device"), ("1,,0", "``")]
+        {
+            let message = check("device", value).unwrap_err().to_string();
+            assert!(message.contains(reason) && message.contains(value), "{message}");
         }
     }
 
