@@ -109,7 +109,7 @@ impl Workspace {
     ///
     /// Fails with [`Error::Directory`].
     pub fn claim((jobs, prefix): (PathBuf, String), timestamp: &str) -> Result<Workspace> {
-        std::fs::create_dir_all(&jobs).map_err(|e| Error::directory("create", &jobs, e))?;
+        make(&jobs)?;
         for job in std::fs::read_dir(&jobs).into_iter().flatten().flatten() {
             sweep(&job.path().join(MODELS));
             State::sweep(&job.path());
@@ -120,6 +120,8 @@ impl Workspace {
             match (std::fs::create_dir(&directory), next_millisecond(&timestamp)) {
                 (Ok(()), _) => return Ok(Workspace { directory, timestamp }),
                 (Err(e), Some(next)) if e.kind() == ErrorKind::AlreadyExists => timestamp = next,
+                // Another tuning has just left it empty, and taken it away.
+                (Err(e), _) if e.kind() == ErrorKind::NotFound => make(&jobs)?,
                 (Err(e), _) => return Err(Error::directory("create", &directory, e)),
             }
         }
@@ -140,7 +142,28 @@ impl Drop for Workspace {
     fn drop(&mut self) {
         // One that holds something stays.
         let _ = std::fs::remove_dir(&self.directory);
+        if let Some(jobs) = self.directory.parent() {
+            leave(jobs);
+        }
     }
+}
+
+/// Makes the directory of all tunings, of which another may take it away at any moment.
+fn make(jobs: &Path) -> Result<()> {
+    // What is in the way must be a directory that went again, or is back.
+    let is_free = || jobs.parent().is_some_and(Path::is_dir) && (jobs.is_dir() || jobs.symlink_metadata().is_err());
+    loop {
+        match std::fs::create_dir_all(jobs) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_free() => {}
+            made => return made.map_err(|e| Error::directory("create", jobs, e)),
+        }
+    }
+}
+
+/// Takes away the directory of all tunings where none left anything in it.
+pub fn leave(jobs: &Path) {
+    // One that holds something stays.
+    let _ = std::fs::remove_dir(jobs);
 }
 
 /// The moment after `YYYYMMDD_HHMMSSmmm`.
@@ -254,6 +277,15 @@ mod tests {
         std::fs::write(begun[0].directory().join("kept"), "").unwrap();
         drop(begun);
         assert_eq!(std::fs::read_dir(place.path().join("jobs")).unwrap().count(), 1, "empty ones go");
+    }
+
+    #[test]
+    fn tunings_that_leave_nothing_leave_no_directory_and_take_none_from_each_other() {
+        let place = tempfile::tempdir().unwrap();
+        let jobs = place.path().join("jobs");
+        let claim = || drop(Workspace::claim((jobs.clone(), "net_".into()), "20261122_095450999").unwrap());
+        std::thread::scope(|s| drop([0; 4].map(|_| s.spawn(|| (0..500).for_each(|_| claim())))));
+        assert!(!jobs.exists());
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, ProcessFiles};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::sgat::SgatOutcome;
+use crate::tune::sgat::{SgatOutcome, State};
 use crate::tune::{OpatJob, Variant, opat};
 use std::sync::Arc;
 
@@ -72,6 +72,12 @@ impl Session {
         let files = self.result_files(&work.settings);
         let [subgraphs, operators] = work.settings.job.parts();
         let mut state = None;
+        let (jobs, _) = tuned_model::jobs(&work.settings, "");
+        let clear = |state: State| {
+            state.clear()?;
+            tuned_model::leave(&jobs);
+            Ok(())
+        };
         let mut live = if subgraphs {
             let paths = self.subgraph_paths(&work.settings, work.backend.soc())?;
             context.subgraph_bank = Some(paths.custom.clone());
@@ -83,7 +89,7 @@ impl Session {
                 }
                 Ok((outcome, kept)) => {
                     self.conclude_subgraphs(work, &outcome, &mut live)?;
-                    return kept.clear();
+                    return clear(kept);
                 }
                 // Operators may be tunable all the same.
                 Err(Error::NothingToTune { .. }) if operators => live.go_on(None, "opat")?,
@@ -95,7 +101,7 @@ impl Session {
         };
         self.tune_operators(work, &mut live)?;
         // Whatever ends a tuning before this, it can go on from its state.
-        state.map_or(Ok(()), |state| state.clear())
+        state.map_or(Ok(()), clear)
     }
 
     /// Opens the backend and makes sure of all that can fail before anything is tuned: the graph is bound and lowered,
