@@ -138,6 +138,7 @@ inline ge::Graph product() { return ge::Graph("product", AOE_NETWORKS "/product.
 inline ge::Graph slashes() { return ge::Graph("scope/step:1/net", AOE_NETWORKS "/slashes.air"); }
 inline ge::Graph nothing() { return ge::Graph("nothing", AOE_NETWORKS "/nothing.air"); }
 inline ge::Graph chain() { return ge::Graph("chain", AOE_NETWORKS "/chain.air"); }
+inline ge::Graph training() { return ge::Graph("training", AOE_NETWORKS "/training.air"); }
 inline ge::Graph open_batch() { return ge::Graph("open", AOE_NETWORKS "/open.air"); }
 
 // The input of product(), as the client has it for its first step: its elements lie in the device's memory, which
@@ -148,13 +149,13 @@ inline Tensors first_step(int64_t rows = 256) {
     return {ge::Tensor(desc, in_device, static_cast<size_t>(rows) * 512 * 2)};
 }
 
-// The texts of the result files of operator tunings in a directory.
-inline std::vector<std::string> result_files_in(const char *path) {
+// The texts of a directory's files whose names begin so; those of the result files of operator tunings otherwise.
+inline std::vector<std::string> result_files_in(const char *path, const std::string &prefix = "aoe_result_opat_") {
     std::vector<std::string> texts;
     DIR *directory = opendir(path);
     if (directory == nullptr) CHECK_FAIL("%s: %s", path, strerror(errno));
     while (const dirent *entry = readdir(directory)) {
-        if (strncmp(entry->d_name, "aoe_result_opat_", 16) != 0) continue;
+        if (strncmp(entry->d_name, prefix.c_str(), prefix.size()) != 0) continue;
         std::ifstream file(std::string(path) + "/" + entry->d_name);
         texts.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
     }
@@ -162,9 +163,10 @@ inline std::vector<std::string> result_files_in(const char *path) {
     return texts;
 }
 
-// Operator tunings whose results are in a directory, which has one file for all of them.
-inline int results_in(const char *path) {
-    const std::vector<std::string> texts = result_files_in(path);
+// Tunings of a kind, of operators unless it is said, whose results are in a directory, which has one file for all of
+// them.
+inline int results_in(const char *path, const std::string &kind = "opat") {
+    const std::vector<std::string> texts = result_files_in(path, "aoe_result_" + kind + "_");
     CHECK(texts.size() == 1 && json_valid(texts[0].c_str()));
     int count = 0;
     for (size_t at = 0; (at = texts[0].find("\n    \"report_2", at)) != std::string::npos; at++) count++;

@@ -300,7 +300,8 @@ TEST(a_session_by_itself_is_told_from_one_with_options) {
     for (const Options &options : {Options(), Options({{"work_path", "."}})}) {
         EXPECT(AOE_SUCCESS, tuner().initialize(options));
         EXPECT(AOE_SUCCESS, tuner().destroy_session(new_session()));
-        EXPECT(AOE_SUCCESS, tuner().create_session(place.session));
+        // An older client's empty map looks the same: if it is one, this says what became of it.
+        EXPECT_NAMED(AOE_SUCCESS, "AOE_CREATE_SESSION_ARGUMENTS", tuner().create_session(place.session));
         EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(place.session, nothing()));
         EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(place.session, operators));
         EXPECT(AOE_SUCCESS, tuner().destroy_session(place.session));
@@ -342,6 +343,18 @@ TEST(options_of_the_environment_stand_behind_the_clients) {
     EXPECT_NAMED(AOE_ERROR_INVALID_OPTION_ATTR, "`seed`", tuner().initialize(operators));
 }
 
+TEST(what_is_wrong_in_the_environment_is_said_to_be_there) {
+    for (const char *wrong : {"sead=1", "log=info||seed=many", "model=net.onnx", "backend=simulator|seed=2",
+                              "backend=simulator|||seed=2"}) {
+        setenv("AOE_TUNING_OPTIONS", wrong, 1);
+        const std::string before = printed();
+        EXPECT(AOE_ERROR_INVALID_OPTION_ATTR, tuner().initialize(operators));
+        const std::string told = printed().substr(before.size());
+        if (told.find("AoeInitialize: AOE_TUNING_OPTIONS: ") == std::string::npos) CHECK_FAIL("%s: %s", wrong, told.c_str());
+    }
+    CHECK(printed().find("two bars") != std::string::npos);
+}
+
 TEST(a_simulator_that_nobody_asked_for_is_told) {
     unsetenv("AOE_TUNING_OPTIONS");
     EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "2"}, {"max_tuning_count", "8"}}));
@@ -349,6 +362,35 @@ TEST(a_simulator_that_nobody_asked_for_is_told) {
     EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, product()));
     EXPECT_NAMED(AOE_SUCCESS, "warning: backend simulator (chosen by auto", tuner().tuning_graph(session, {}));
     FINALIZE_WITH_SESSIONS(tuner());
+}
+
+TEST(gradient_tunings_of_one_life_have_a_timeline_each) {
+    // Only what has an effect on gradients.
+    setenv("AOE_TUNING_OPTIONS", "backend=simulator", 1);
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "4"}}));
+    for (int tuning = 0; tuning < 2; tuning++) {
+        const uint64_t session = new_session();
+        EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, training()));
+        EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+        EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+    }
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    CHECK(results_in(".", "gdat") == 2);
+    const std::vector<std::string> timelines = result_files_in(".", "aoe_timeline_gdat_");
+    CHECK(timelines.size() == 2);
+    for (const std::string &timeline : timelines) CHECK(json_valid(timeline.c_str()));
+    CHECK(access("gradient_summary.csv", F_OK) == 0);
+}
+
+TEST(subgraphs_leave_no_empty_folder) {
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"job_type", "1"}}));
+    const uint64_t session = new_session();
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, chain()));
+    EXPECT(AOE_SUCCESS, tuner().tuning_graph(session, {}));
+    EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tuner().tuning_graph(new_session(), {}));
+    FINALIZE_WITH_SESSIONS(tuner());
+    CHECK(results_in(".", "sgat") == 1);
+    CHECK(access("aoe_workspace", F_OK) != 0);
 }
 
 TEST(a_tuned_model_is_written_for_who_says_where_to) {

@@ -65,8 +65,37 @@ static int write_chain(const char *file) {
     return 0;
 }
 
+/* A training step: a chain of products, each of whose results is a gradient that is exchanged. */
+static int write_training(const char *file) {
+    const int64_t dims[] = {512, 512};
+    const AoeTensor x = {dims, 2, AOE_DT_FLOAT16, AOE_FORMAT_ND, NULL, 0, NULL};
+    AoeGraph *graph = NULL;
+    AoeNodeId last;
+    OK(AoeGraphCreate("training", &graph));
+    OK(AoeGraphAddInput(graph, "x", &x, &last));
+    for (int i = 0; i < 8; i++) {
+        char gradient[16], exchanged[16];
+        AoeNodeId product, exchange;
+        snprintf(gradient, sizeof gradient, "grad%d", i);
+        snprintf(exchanged, sizeof exchanged, "allreduce%d", i);
+        OK(AoeGraphAddNode(graph, gradient, "MatMulV2", 1, &product));
+        OK(AoeGraphAddEdge(graph, last, 0, product, 0));
+        OK(AoeGraphAddEdge(graph, last, 0, product, 1));
+        OK(AoeGraphAddNode(graph, exchanged, "HcomAllReduce", 1, &exchange));
+        OK(AoeGraphAddEdge(graph, product, 0, exchange, 0));
+        OK(AoeGraphSetAttrString(graph, exchange, "reduction", "sum"));
+        OK(AoeGraphSetAttrString(graph, exchange, "group", "hccl_world_group"));
+        OK(AoeGraphSetAttrInt(graph, exchange, "fusion", 1));
+        OK(AoeGraphAddOutput(graph, exchange, 0));
+        last = product;
+    }
+    OK(AoeGraphSaveFile(graph, file));
+    AoeGraphDestroy(graph);
+    return 0;
+}
+
 int main(void) {
     return write_product("product", 256, "product.air") || write_product("scope/step:1/net", 128, "slashes.air") ||
            write_product("open", AOE_DIM_UNKNOWN, "open.air") || write_nothing("nothing.air") ||
-           write_chain("chain.air");
+           write_chain("chain.air") || write_training("training.air");
 }

@@ -8,6 +8,14 @@
 
 namespace drop_in {
 
+namespace {
+
+[[noreturn]] void fail_environment(const std::string &reason) {
+    throw Failure{AOE_ERROR_INVALID_OPTION_ATTR, "AOE_TUNING_OPTIONS: " + reason};
+}
+
+}  // namespace
+
 MapAt map_at(const void *address) {
     cann::MapHeader header;
     if (!peek(address, header)) return MapAt::kNone;
@@ -47,11 +55,14 @@ Options read_environment() {
         const std::string::size_type bars = text.find("||");
         const std::string option = text.substr(0, bars);
         const std::string::size_type equals = option.find('=');
-        if (equals == std::string::npos || equals == 0) {
-            throw Failure{AOE_ERROR_INVALID_OPTION_ATTR,
-                          "AOE_TUNING_OPTIONS: `" + option + "` is not of the form key=value"};
+        if (equals == std::string::npos || equals == 0) fail_environment("`" + option + "` is not of the form key=value");
+        if (option.find('|') != std::string::npos) {
+            fail_environment("`" + option + "` holds a single bar; options are separated by two bars");
         }
         read.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+        if (engine().CheckOption(read.back().first.c_str(), read.back().second.c_str()) != AOE_SUCCESS) {
+            fail_environment(engine().GetLastError());
+        }
         text.erase(0, bars == std::string::npos ? bars : bars + 2);
     }
     return read;

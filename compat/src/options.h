@@ -26,7 +26,8 @@ MapAt map_at(const void *address);
 bool has_key(const cann::Options &options, const char *key);
 
 // The options of the environment variable AOE_TUNING_OPTIONS: key=value, several separated by two bars.
-// Throws Failure with AOE_ERROR_INVALID_OPTION_ATTR for text of another form.
+// Throws Failure with AOE_ERROR_INVALID_OPTION_ATTR, which names the variable, for text of another form and for what
+// libaoe does not take.
 Options read_environment();
 
 // Those of a client's options that libaoe has; the others are told to the log. A client may send keys that only

@@ -93,6 +93,10 @@ const cann::Options *session_options(const void *first) {
     const Arguments arguments = life().arguments;
     if (arguments == Arguments::kSession) return nullptr;
     const MapAt map = map_at(first);
+    if (arguments == Arguments::kUnknown && map == MapAt::kEmpty) {
+        message(AOE_LOG_WARNING, "AoeCreateSession: the first argument may be an empty map of options, and is taken for where the "
+                                 "session goes; if options come first, set AOE_CREATE_SESSION_ARGUMENTS=2, otherwise 1");
+    }
     if (arguments == Arguments::kUnknown && map != MapAt::kFilled) return nullptr;
     given(static_cast<const cann::Options *>(first), "sessionOptions");
     if (map == MapAt::kNone) {
