@@ -248,22 +248,19 @@ fn a_runtime_without_devices_names_no_soc() {
 }
 
 #[test]
-fn an_unknown_device_soc_is_an_error_unless_another_is_chosen() {
+fn a_device_of_an_unknown_soc_is_named_and_the_default_or_another_is_simulated() {
     let Some(install) = Install::usual() else { return };
-    install.state(|state| state.soc = text("Ascend999X"));
-    let error = install.open(&Choice::Auto).unwrap_err();
-    assert!(matches!(error, Error::UnknownSoc { .. }));
-    let message = error.to_string();
-    assert!(message.contains("Ascend999X") && message.contains("soc_version"), "{message}");
-    let opened = open(&Choice::Auto, Some("Ascend310P3"), &install.env()).unwrap();
-    assert_eq!(opened.backend.soc().name, "Ascend310P3");
-}
-
-#[test]
-fn a_soc_name_that_is_not_utf_8_is_an_unknown_one() {
-    let Some(install) = Install::usual() else { return };
-    install.state(|state| state.soc = CString::new(b"Ascend\xff".to_vec()).unwrap().into_raw());
-    assert!(matches!(install.open(&Choice::Auto), Err(Error::UnknownSoc { .. })));
+    // Whatever bytes the name is of.
+    for (name, said) in [(&b"Ascend999X"[..], "Ascend999X"), (b"Ascend\xff", "Ascend\u{fffd}")] {
+        install.state(|state| state.soc = CString::new(name).unwrap().into_raw());
+        for choice in [Choice::Auto, Choice::Simulator] {
+            let opened = open(&choice, None, &install.env()).unwrap();
+            assert_eq!(opened.backend.soc().name, DEFAULT_SOC);
+            assert!(opened.note.contains(&format!("the device's `{said}` is unknown")), "{}", opened.note);
+        }
+        let opened = open(&Choice::Auto, Some("Ascend310P3"), &install.env()).unwrap();
+        assert_eq!(opened.backend.soc().name, "Ascend310P3");
+    }
 }
 
 #[test]

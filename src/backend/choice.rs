@@ -111,7 +111,8 @@ pub struct Opened {
 /// The simulator asked for by name with a `soc_version` never touches a runtime of this machine.
 ///
 /// Fails with [`Error::Backend`] where `ascend` cannot measure, naming every path tried and every
-/// symbol missing; [`Error::UnknownSoc`], and whatever [`Soc::load`] and [`Soc::set`] fail with;
+/// symbol missing, or the device's SoC where it is not known; [`Error::UnknownSoc`] for `soc_version`,
+/// and whatever [`Soc::load`] and [`Soc::set`] fail with;
 /// [`Error::Environment`] for a malformed `ASCEND_DEVICE_ID`, or, like [`Error::Option`] for `device`,
 /// for a device that the machine does not have; [`Error::Backend`] too for a plug-in that cannot be used.
 pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
@@ -192,22 +193,21 @@ fn change(soc: &mut Soc, request: &Request<'_>) -> Result<&'static str> {
     Ok(if request.soc_set.is_empty() { "" } else { ", changed by soc_set" })
 }
 
-/// The device's SoC where there is a device, else the default; and who named it.
+/// The device's SoC where there is a device that is known, else the default; and who named it.
 fn default_soc(probe: &Probe) -> Result<(Soc, String)> {
-    let Some((name, library)) = probe.device_soc() else {
-        return Ok((Soc::find(DEFAULT_SOC)?, "default".to_owned()));
-    };
+    let default = || Soc::find(DEFAULT_SOC);
+    let Some((name, library)) = probe.device_soc() else { return Ok((default()?, "default".to_owned())) };
     // Tuning for another SoC than the one in the machine would be of no use there.
     match Soc::find(name) {
         Ok(soc) => Ok((soc, format!("named by {}", library.display()))),
-        Err(_) => Err(Error::UnknownSoc {
-            name: name.to_owned(),
-            known: format!(
-                "known are {}; the name comes from the device through {}, choose another with soc_version",
-                Soc::names().join(", "),
+        Err(error) => {
+            log::warn!(
+                "{error} (so the device calls itself, by {}): {DEFAULT_SOC} is simulated, name another SoC with \
+                 soc_version",
                 library.display()
-            ),
-        }),
+            );
+            Ok((default()?, format!("default, for the device's `{name}` is unknown")))
+        }
     }
 }
 

@@ -66,7 +66,13 @@ fn soc_of(described: &Described, request: &Request<'_>) -> Result<Soc> {
             let reason = format!("the device is an {name}, and {} cannot be measured on it", soc.name);
             return Err(Error::option("soc_version", reason));
         }
-        None => Soc::find(name)?,
+        None => Soc::find(name).map_err(|error| Error::Backend {
+            backend: "ascend".to_owned(),
+            reason: format!(
+                "{error} (so the device calls itself); name a file that describes it with soc_version, or simulate \
+                 another with backend=simulator"
+            ),
+        })?,
     };
     if !request.soc_set.is_empty() {
         return Err(Error::option("soc_set", "changes what is simulated; a device is what it is"));

@@ -154,8 +154,11 @@ fn what_a_runtime_lacks_or_says_wrongly_is_told_through_the_process_that_asks() 
     let Some(machine) = Machine::new() else { return };
     let machine = machine.with("STAND_IN_SOC", "Ascend999X");
     machine.products(&[SMALL]);
-    for backend in ["ascend", "auto", "simulator"] {
-        machine.tune(&[("backend", backend)]).expect(2, &["Ascend999X"]);
+    let name = "unknown SoC `Ascend999X`";
+    machine.tune(&[("backend", "ascend")]).expect(1, &["EG0012", name, "the device", "soc_version"]);
+    for backend in ["auto", "simulator"] {
+        let tuned = machine.tune(&[("backend", backend), ("max_tuning_count", "4")]);
+        tuned.expect(0, &["[WARN] ", name, "soc_version", "backend simulator", "SoC Ascend910B2 (default"]);
     }
 }
 
