@@ -84,6 +84,7 @@ static int run(const struct product *product, struct stream *stream)
 {
     FAULT("kernel_launch");
     compute(product);
+    stream->kernels++;
     launch(stream, price(product));
     return SUCCESS;
 }

@@ -2,7 +2,7 @@
 
 use crate::bank::Sayable;
 use crate::graph::{DataType, Format};
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::workload::{MatMul, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -88,12 +88,12 @@ impl Operator {
             ));
         }
         match workload {
-            Workload::MatMul(w) if w.dtype.is_float() => Ok(Operator::product(w)),
+            Workload::MatMul(w) if w.dtype.is_float() => Ok(Operator::product(w, soc)),
             _ => Err(format!("how a device runs {} with a tiling of ours is not known", workload.op_type())),
         }
     }
 
-    fn product(w: &MatMul) -> Operator {
+    fn product(w: &MatMul, soc: &Soc) -> Operator {
         let exponent = (SUM_EXPONENT - w.k.max(1).ilog2() as i32).max(LEAST_EXPONENT);
         let matrix = |rows, columns, transposed, format, axis: usize, exponent| Tensor {
             dtype: w.dtype,
@@ -117,6 +117,8 @@ impl Operator {
             flag("enable_hf32", w.hf32 && w.dtype == DataType::Float),
         ];
         let is_plain = !w.bias && w.a_format == Format::Nd && w.b_format == Format::Nd;
+        // What `aclnnMatmul` makes of ND operands on other parts is not known: it may run another product than this one.
+        let is_plain = is_plain && soc.arch == Arch::C220;
         let math = if w.hf32 && w.dtype == DataType::Float { USE_HF32 } else { KEEP_TYPE };
         Operator {
             op_type: "MatMulV3".to_owned(),
@@ -320,11 +322,13 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_products_go_through_aclnn() {
+    fn only_plain_products_of_parts_with_separate_cores_go_through_aclnn() {
         let w = MatMul::new(64, 64, 64);
         assert_eq!(of(w.clone()).entry, Entry::AclnnMatmul(KEEP_TYPE));
         let float = MatMul { dtype: DataType::Float, out_dtype: DataType::Float, hf32: true, ..w.clone() };
         assert_eq!(of(float).entry, Entry::AclnnMatmul(USE_HF32));
+        let on_310p = Operator::of(&Workload::MatMul(w.clone()), &soc("Ascend310P3")).unwrap();
+        assert_eq!(on_310p.entry, Entry::Aclop);
         let biased = of(MatMul { bias: true, trans_b: true, ..w });
         assert_eq!(biased.entry, Entry::Aclop);
         assert_eq!(biased.flags, [("transpose_x2".to_owned(), true)]);
