@@ -13,16 +13,20 @@ static void tune(const Functions &aoe, const char *precision_mode) {
     EXPECT(AOE_SUCCESS, aoe.destroy_session(session));
 }
 
-TEST(call_order) {
+static void call_order_of(const char *job, const char *kind) {
     const Library library(RTLD_LAZY | RTLD_LOCAL);
     Functions aoe;
     aoe.find_seven(library);
-    EXPECT(AOE_SUCCESS, aoe.initialize({{"job_type", "2"}}));
+    EXPECT(AOE_SUCCESS, aoe.initialize({{"job_type", job}}));
     tune(aoe, "allow_fp32_to_fp16");
     tune(aoe, "must_keep_origin_dtype");
     EXPECT(AOE_SUCCESS, aoe.finalize());
-    CHECK(results_in(".") == 2);
+    CHECK(results_in(".", kind) == 2);
 }
+
+TEST(call_order) { call_order_of("2", "opat"); }
+
+TEST(call_order_of_subgraphs) { call_order_of("1", "sgat"); }
 
 TEST(a_failed_initialisation_that_counts_as_done) {
     const Library library(RTLD_LAZY | RTLD_LOCAL);

@@ -33,6 +33,16 @@ TEST(call_order) {
     EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, tune(operators, nothing(), nullptr, {}, unset));
 }
 
+TEST(each_job_is_a_cycle_of_its_own) {
+    for (const char *job : {"1", "2"}) {
+        const Options global = {{"framework", "1"}, {"device", "0"}, {"precision_mode", "force_fp16"}, {"job_type", job}};
+        EXPECT(AOE_SUCCESS, tune(global, product(), &ge_session, first_step(), unset));
+        EXPECT(AOE_SUCCESS, tune(global, slashes(), nullptr, {}, unset));
+    }
+    // A cycle has a result file of its own.
+    CHECK(result_files_in(".", "aoe_result_sgat_").size() == 2 && result_files_in(".").size() == 2);
+}
+
 TEST(batch_sizes_of_an_open_graph_are_tuned_one_by_one) {
     const Options operators = {{"framework", "1"}, {"device", "0"}, {"job_type", "2"}};
     Options tuning = unset;

@@ -48,6 +48,29 @@ TEST(call_order) {
     EXPECT(AOE_SUCCESS, aoe.finalize());
 }
 
+// Every GeOp of a life with another job; of gradients those are skipped whose graph has no AllReduce.
+static void call_order_of(const char *job, const char *kind) {
+    const bool of_gradients = std::string(job) == "4";
+    // The tests' environment has an option that means nothing to gradients.
+    if (of_gradients) allow_noise();
+    const Library library(RTLD_NOW);
+    Functions aoe;
+    aoe.find_all(library);
+    EXPECT(AOE_SUCCESS, aoe.initialize({{"work_path", "./"}, {"job_type", job}, {"ge.resourceConfigPath", ""}}));
+    const Options unset = {{"ge.recompute", ""}, {"ge.aoe_config_file", ""}};
+    std::thread one([&] { if (!of_gradients) compute(product(), first_step(), unset); });
+    std::thread two([&] { compute(training(), first_step(512), unset); });
+    one.join();
+    two.join();
+    EXPECT(AOE_SUCCESS, aoe.finalize());
+    EXPECT(AOE_SUCCESS, aoe.finalize());
+    CHECK(results_in(".", kind) == (of_gradients ? 1 : 2));
+}
+
+TEST(call_order_of_subgraphs) { call_order_of("1", "sgat"); }
+
+TEST(call_order_of_gradients) { call_order_of("4", "gdat"); }
+
 TEST(a_configuration_file_chooses_the_operators) {
     static const char config[] = "{\"tune_ops_type\":[\"Conv2D\"]}";
     check_write_file("config.json", config, sizeof config - 1);

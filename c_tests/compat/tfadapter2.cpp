@@ -10,11 +10,10 @@ static const Library &library() {
     return library;
 }
 
-TEST(call_order) {
+static void call_order_of(const char *job, const char *kind, const ge::Graph &cached, const Tensors &inputs) {
     Functions aoe;
     aoe.find_all(library());
-    EXPECT(AOE_SUCCESS, aoe.initialize({{"work_path", "./"}, {"job_type", "2"}}));
-    const ge::Graph cached = product();
+    EXPECT(AOE_SUCCESS, aoe.initialize({{"work_path", "./"}, {"job_type", job}}));
     for (int execution = 0; execution < 3; execution++) {
         const ge::Graph graph = cached;
         uint64_t session = 0;
@@ -22,12 +21,23 @@ TEST(call_order) {
         CHECK(session != 0);
         EXPECT(AOE_SUCCESS, aoe.set_ge_session(session, &ge_session));
         EXPECT(AOE_SUCCESS, aoe.set_tuning_graph(session, graph));
-        EXPECT(AOE_SUCCESS, aoe.set_tuning_graph_input(session, first_step()));
+        EXPECT(AOE_SUCCESS, aoe.set_tuning_graph_input(session, inputs));
         const int32_t status = aoe.tuning_graph(session, {{"ge.aoe_config_file", ""}});
         if (status != AOE_SUCCESS) EXPECT(AOE_ERROR_NON_OPTIMIZE_GRAPH, status);
         EXPECT(AOE_SUCCESS, aoe.destroy_session(session));
     }
     EXPECT(AOE_SUCCESS, aoe.finalize());
+    CHECK(results_in(".", kind) == 3);
+}
+
+TEST(call_order) { call_order_of("2", "opat", product(), first_step()); }
+
+TEST(call_order_of_subgraphs) { call_order_of("1", "sgat", product(), first_step()); }
+
+TEST(call_order_of_gradients) {
+    // The tests' environment has an option that means nothing to gradients.
+    allow_noise();
+    call_order_of("4", "gdat", training(), first_step(512));
 }
 
 TEST(leaked_sessions_end_with_finalise) {
