@@ -72,6 +72,7 @@ int planted(const char *function)
     if (what == NULL) {
         return SUCCESS;
     }
+    note("fault");
     if (strcmp(what, "hang") == 0) {
         note("hang");
         for (;;) {

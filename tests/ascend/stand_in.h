@@ -6,7 +6,7 @@
  *   STAND_IN_LIBAOE     path of libaoe.so, which reads the bank and predicts the times
  *   STAND_IN_STATE      a folder in which processes count their runs, so that each has noise of its own, and leave
  *                       empty files: `device-0` when that device was taken, `kernels-10`
- *                       when so many were timed between two events, `hang` when a function hangs as planted
+ *                       when so many were timed between two events, `fault` when one was met, `hang` when a function hangs as planted
  *   STAND_IN_SEED       seed of the noise (0)
  *   STAND_IN_NOISE      relative standard deviation of one process's times (0: none)
  *   STAND_IN_SOC        SoC name (Ascend910B2)
