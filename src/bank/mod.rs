@@ -4,7 +4,7 @@
 //! expects; `layout` packs CANN's keys; `matmul` makes keys; `form` tells CANN's record
 //! form from ours; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
 //! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
-//! `storage` is the seam to the file system and `disk` that, `patience` how long it waits for a lock; `transaction` replaces several files or none,
+//! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
 //! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
