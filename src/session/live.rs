@@ -154,13 +154,15 @@ impl<'a> Live<'a> {
     fn publish(&mut self, tuned: Tuned<'_>, wanted: Option<Profiles<'_>>) -> Result<()> {
         let mut publication = Publication::new();
         self.context.profiles = wanted.as_ref().map(Profiles::paths);
-        let mut reported = self.prepare(&mut publication, tuned);
+        let mut report = full_report(tuned, &self.context)?;
+        let mut reported = self.prepare(&mut publication, tuned, &report);
         let mut failed = Ok(());
         // Beside reports that have no room only profiles that were asked for are tried.
         let tried = wanted.filter(|profiles| reported.is_ok() || profiles.is_asked);
         let prepared = tried.as_ref().map(|profiles| profiles.prepare(&mut publication, &self.session.cancel));
         if !matches!(prepared, Some(Ok(()))) && self.context.profiles.take().is_some() {
-            reported = reported.and_then(|()| self.prepare(&mut publication, tuned));
+            report = full_report(tuned, &self.context)?;
+            reported = reported.and_then(|()| self.prepare(&mut publication, tuned, &report));
         }
         match (prepared, tried) {
             (Some(Err(error)), Some(of)) if of.is_asked && !matches!(error, Error::Cancelled) => failed = Err(error),
@@ -171,16 +173,16 @@ impl<'a> Live<'a> {
             Some(folder) => folder.publish(publication, &self.session.patience()),
             None => publication.commit(),
         };
-        if committed.is_err() {
-            self.context.profiles = None;
+        if committed.is_err() && self.context.profiles.take().is_some() {
+            report = full_report(tuned, &self.context)?;
         }
-        self.tell(tuned)?;
+        self.give(report);
         reported.and(committed).and(failed)
     }
 
-    fn prepare(&self, publication: &mut Publication, tuned: Tuned<'_>) -> Result<()> {
-        let Some(folder) = &self.context.folder else { return Ok(()) };
-        folder.prepare(publication, tuned, &full_report(tuned, &self.context)?, &self.context)
+    fn prepare(&self, publication: &mut Publication, tuned: Tuned<'_>, report: &str) -> Result<()> {
+        let folder = self.context.folder.as_ref();
+        folder.map_or(Ok(()), |folder| folder.prepare(publication, tuned, report, &self.context))
     }
 
     /// Takes the results of the job at hand away again: it found nothing.
