@@ -13,6 +13,7 @@
 //! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
 //! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
 //! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
+//! | 2 | [`tiling`] | CANN's host tiling: default tilings, what kernels demand, fields of records |
 //! | 2 | [`search`] | ask/tell optimisers over indices |
 //! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
 //! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
@@ -41,5 +42,6 @@ pub mod spelling;
 pub mod status;
 #[cfg(test)]
 mod testing;
+pub mod tiling;
 pub mod tune;
 pub mod workload;

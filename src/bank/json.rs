@@ -1,5 +1,6 @@
 //! JSON as CANN writes it: keys sorted, no blanks, floats with a point.
 
+pub use crate::tiling::integer;
 use serde_json::{Map, Value};
 
 /// The text of a value with the keys of every object sorted, whatever order the map keeps them in.
@@ -49,13 +50,6 @@ pub fn object<'a>(value: &'a Value, what: &str) -> Result<&'a Map<String, Value>
 pub fn field<'a>(map: &'a Map<String, Value>, name: &str) -> Result<&'a Value, String> {
     map.get(name).ok_or_else(|| format!("`{name}` is missing"))
 }
-
-/// A whole number; `128.0` counts as one, as it does for CANN's parser.
-pub fn integer(value: &Value) -> Option<i64> {
-    let whole = |f: &f64| f.fract() == 0.0 && f.abs() < 9e15;
-    value.as_i64().or_else(|| value.as_f64().filter(whole).map(|f| f as i64))
-}
-
 /// A text of any length as a message quotes it.
 pub fn cut(text: &str) -> String {
     const LETTERS: usize = 60;

@@ -35,7 +35,6 @@ mod reader;
 mod side;
 mod storage;
 pub mod subgraph;
-mod tiling;
 mod transaction;
 mod trials;
 pub mod unified;

@@ -3,7 +3,9 @@
 //!
 //! Each structure is taken apart completely, so that a field added to one cannot be forgotten here.
 
-use super::{Collective, CollectiveKind, Conv, ConvKind, MatMul, Move, Operand, Reduce, Vector, Workload};
+use super::{
+    Collective, CollectiveKind, Conv, ConvKind, MatMul, MatMulKernel, Move, Operand, Reduce, Vector, Workload,
+};
 use serde_json::{Value, json};
 
 /// The JSON of a workload. Equal workloads give equal JSON, different ones different JSON.
@@ -25,12 +27,18 @@ fn mat_mul(w: &MatMul) -> Value {
     #[rustfmt::skip]
     let MatMul {
         batch, a_shared, b_shared, m, k, n, dtype, out_dtype, trans_a, trans_b, bias, a_format, b_format, hf32,
+        kernel,
     } = w;
-    json!({
+    let mut fields = json!({
         "kind": "matmul", "batch": batch, "a_shared": a_shared, "b_shared": b_shared, "m": m, "k": k, "n": n,
         "dtype": dtype.name(), "out_dtype": out_dtype.name(), "trans_a": trans_a, "trans_b": trans_b,
         "bias": bias, "a_format": a_format.name(), "b_format": b_format.name(), "hf32": hf32,
-    })
+    });
+    // Older records have no kernel: it was AscendC's.
+    if *kernel == MatMulKernel::Tbe {
+        fields["kernel"] = "tbe".into();
+    }
+    fields
 }
 
 fn conv(w: &Conv) -> Value {

@@ -35,6 +35,18 @@ pub struct MatMul {
     pub b_format: Format,
     /// fp32 operands may be rounded to HF32.
     pub hf32: bool,
+    /// Who implements it: it decides which default tiling and which bank count.
+    pub kernel: MatMulKernel,
+}
+
+/// The two implementations of products that CANN has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MatMulKernel {
+    /// `MatMulV2`, `BatchMatMulV2`: compiled by TBE for static shapes; its default tiling is closed.
+    Tbe,
+    /// `MatMulV3`, `BatchMatMulV3`: written in `AscendC`, with public host tiling.
+    #[default]
+    AscendC,
 }
 
 impl MatMul {
@@ -55,12 +67,18 @@ impl MatMul {
             a_format: Format::Nd,
             b_format: Format::Nd,
             hf32: false,
+            kernel: MatMulKernel::AscendC,
         }
     }
 
-    /// Operator type under which CANN's banks keep it.
+    /// CANN's operator type.
     pub fn op_type(&self) -> &'static str {
-        if self.batch > 1 { "BatchMatMulV3" } else { "MatMulV3" }
+        match (self.kernel, self.batch > 1) {
+            (MatMulKernel::Tbe, false) => "MatMulV2",
+            (MatMulKernel::Tbe, true) => "BatchMatMulV2",
+            (MatMulKernel::AscendC, false) => "MatMulV3",
+            (MatMulKernel::AscendC, true) => "BatchMatMulV3",
+        }
     }
 
     /// The product as cube work.

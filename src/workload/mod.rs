@@ -16,7 +16,7 @@ pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind};
 pub use cube::{CubeShape, k0};
 pub use legality::check;
-pub use matmul::MatMul;
+pub use matmul::{MatMul, MatMulKernel};
 pub use schedule::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath};
 pub use schedule::{Panel, Schedule, SplitK, VectorSchedule, VectorTemplate};
 pub use vector::{Collective, CollectiveKind, Move, Operand, Reduce, Vector};

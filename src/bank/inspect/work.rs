@@ -3,7 +3,9 @@
 use super::fields::Fields;
 use crate::bank::form::Form;
 use crate::graph::DataType;
-use crate::workload::{Collective, CollectiveKind, Conv, ConvKind, MatMul, Move, Reduce, Vector, Workload};
+use crate::workload::{
+    Collective, CollectiveKind, Conv, ConvKind, MatMul, MatMulKernel, Move, Reduce, Vector, Workload,
+};
 use serde_json::{Map, Value};
 
 /// The workload of an `info_dict`; or which field stands in the way.
@@ -148,6 +150,11 @@ fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
             a_format: f.format("a_format")?,
             b_format: f.format("b_format")?,
             hf32: f.flag("hf32")?,
+            kernel: match f.0.get("kernel").map(|name| name.as_str()) {
+                None => MatMulKernel::AscendC,
+                Some(Some("tbe")) => MatMulKernel::Tbe,
+                Some(_) => return Err("`kernel` is not \"tbe\"".into()),
+            },
         }),
         "conv" => canonical_conv(f, ConvKind::Forward)?,
         "conv_backprop_input" => canonical_conv(f, ConvKind::BackpropInput)?,

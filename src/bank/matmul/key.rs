@@ -2,6 +2,8 @@
 
 use crate::bank::layout::Layout;
 use crate::graph::{DataType, Format};
+pub use crate::tiling::matmul_v3::Rounding;
+use crate::tiling::matmul_v3::rounding;
 use crate::workload::MatMul;
 use serde_json::{Map, Value};
 
@@ -39,37 +41,6 @@ fn folded_dtype(dtype: DataType) -> Option<DataType> {
 
 fn folded_format(format: Format) -> Format {
     if format == Format::FractalNz { Format::FractalNz } else { Format::Nd }
-}
-
-/// What the extents of a key are multiples of.
-#[derive(Debug, Clone, Copy)]
-pub struct Rounding {
-    /// Of m.
-    pub m: u64,
-    /// Of k.
-    pub k: u64,
-    /// Of n.
-    pub n: u64,
-}
-
-/// `MatMulV3` rounds m and n up to 16, k to 16 or, for fp32, 8.
-fn rounding(w: &MatMul) -> Rounding {
-    Rounding { m: 16, k: if w.dtype == DataType::Float { 8 } else { 16 }, n: 16 }
-}
-
-/// m as the key has it.
-pub(super) fn rounded_m(w: &MatMul) -> u64 {
-    w.m.next_multiple_of(rounding(w).m)
-}
-
-/// n as the key has it.
-pub(super) fn rounded_n(w: &MatMul) -> u64 {
-    w.n.next_multiple_of(rounding(w).n)
-}
-
-/// k as the key has it.
-pub(super) fn rounded_k(w: &MatMul) -> u64 {
-    w.k.next_multiple_of(rounding(w).k)
 }
 
 /// The `info_dict` that CANN builds for a product. Call only where [`has_key`] holds.

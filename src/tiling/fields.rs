@@ -35,7 +35,7 @@ macro_rules! tiling {
                 knowledge: &serde_json::Map<String, serde_json::Value>,
             ) -> std::result::Result<Self, String> {
                 let mut tiling = Tiling::default();
-                $($crate::bank::tiling::read(knowledge, $name, &mut tiling.$field)?;)*
+                $($crate::tiling::fields::read(knowledge, $name, &mut tiling.$field)?;)*
                 Ok(tiling)
             }
 
@@ -51,35 +51,41 @@ macro_rules! tiling {
             }
 
             /// The fields that are not as in `other`.
-            fn beyond(&self, other: &Tiling) -> $crate::bank::tiling::Unmodelled {
+            fn beyond(&self, other: &Tiling) -> $crate::tiling::fields::Unmodelled {
                 let fields = [$(($name, self.$field, other.$field),)*];
                 fields.into_iter().filter(|f| f.1 != f.2).map(|f| (f.0.to_owned(), f.1.into())).collect()
             }
 
             /// The tiling with these fields in place of its own. Fails with
             /// [`Error::IllegalSchedule`](crate::status::Error::IllegalSchedule) for one that it does not have.
-            fn with(mut self, fields: &$crate::bank::tiling::Unmodelled) -> $crate::status::Result<Tiling> {
+            fn with(mut self, fields: &$crate::tiling::fields::Unmodelled) -> $crate::status::Result<Tiling> {
                 for (name, &value) in fields {
                     let field = match name.as_str() {
                         $($name => &mut self.$field,)*
-                        _ => return Err($crate::bank::tiling::inexpressible($op, format!("it has no `{name}`"))),
+                        _ => return Err($crate::tiling::fields::inexpressible($op, format!("it has no `{name}`"))),
                     };
-                    *field = $crate::bank::tiling::narrow($op, name, value)?;
+                    *field = $crate::tiling::fields::narrow($op, name, value)?;
                 }
                 Ok(self)
             }
         }
     };
 }
-pub(in crate::bank) use tiling;
+pub(in crate::tiling) use tiling;
 
 /// Reads one field where it is there.
 pub fn read(knowledge: &Map<String, Value>, name: &str, field: &mut u32) -> Result<(), String> {
     if let Some(value) = knowledge.get(name) {
-        let number = super::json::integer(value).and_then(|v| u32::try_from(v).ok());
+        let number = integer(value).and_then(|v| u32::try_from(v).ok());
         *field = number.ok_or_else(|| format!("knowledge: `{name}` cannot be {value}"))?;
     }
     Ok(())
+}
+
+/// A whole number, however JSON writes it.
+pub fn integer(value: &Value) -> Option<i64> {
+    let whole = |f: &f64| f.fract() == 0.0 && f.abs() < 9e15;
+    value.as_i64().or_else(|| value.as_f64().filter(whole).map(|f| f as i64))
 }
 
 /// The error for what a record of this operator does not say.

@@ -5,8 +5,8 @@
 //! order of its loops follows from the tiling.
 
 use super::OP_TYPE;
-use crate::bank::tiling::{buffer_count, inexpressible, narrow, tiling};
 use crate::status::Result;
+use crate::tiling::fields::{buffer_count, inexpressible, narrow, tiling};
 use crate::workload::tbe::{TbeTiling, lighter_order};
 use crate::workload::{Buffers, Cores, CubeSchedule, L0Tile, L1Tile, MatMul};
 

@@ -1,10 +1,9 @@
 //! The tiling of a `MatMulV3` record: CANN's 23 fields, and what they say as a canonical schedule.
 
 use super::OP_TYPE;
-use super::key::{rounded_k, rounded_m, rounded_n};
-use crate::bank::tiling::{Unmodelled, buffer_count, inexpressible, narrow, order, order_number, tiling};
 use crate::graph::DataType;
 use crate::status::Result;
+use crate::tiling::fields::{Unmodelled, buffer_count, inexpressible, narrow, order, order_number, tiling};
 use crate::workload::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, MatMul, OutputPath, SplitK};
 
 tiling! {
@@ -220,6 +219,37 @@ impl Tiling {
         s.unmodelled = self.beyond(&Tiling::said(&s)?);
         Ok(s)
     }
+}
+
+/// What the extents of a key are multiples of.
+#[derive(Debug, Clone, Copy)]
+pub struct Rounding {
+    /// Of m.
+    pub m: u64,
+    /// Of k.
+    pub k: u64,
+    /// Of n.
+    pub n: u64,
+}
+
+/// `MatMulV3` rounds m and n up to 16, k to 16 or, for fp32, 8.
+pub fn rounding(w: &MatMul) -> Rounding {
+    Rounding { m: 16, k: if w.dtype == DataType::Float { 8 } else { 16 }, n: 16 }
+}
+
+/// m as the key has it.
+fn rounded_m(w: &MatMul) -> u64 {
+    w.m.next_multiple_of(rounding(w).m)
+}
+
+/// n as the key has it.
+fn rounded_n(w: &MatMul) -> u64 {
+    w.n.next_multiple_of(rounding(w).n)
+}
+
+/// k as the key has it.
+fn rounded_k(w: &MatMul) -> u64 {
+    w.k.next_multiple_of(rounding(w).k)
 }
 
 fn sides(s: &CubeSchedule) -> (Side, Side) {

@@ -5,8 +5,8 @@
 //! image in a row (`hoL1`, `hoL0` are numbers of pixels), `mMode` 0 rows by columns.
 
 use super::OP_TYPE;
-use crate::bank::tiling::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
 use crate::status::Result;
+use crate::tiling::fields::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
 use crate::workload::{Buffers, Conv, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
 
 /// Rows or columns of a fractal.
