@@ -5,9 +5,11 @@
 //! record and what they say as a [`crate::workload::Schedule`].
 
 mod fields;
+mod platform;
 
 pub mod conv2d_v2;
 pub mod matmul_v3;
 pub mod quant_batch_matmul_v3;
 
 pub use fields::{Unmodelled, inexpressible, integer};
+pub use platform::Platform;
