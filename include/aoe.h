@@ -564,11 +564,11 @@ AoeStatus AoeCreateSession(AoeSessionId *session);
 AoeStatus AoeDestroySession(AoeSessionId session);
 
 /*
- * Tells which GE session compiles and runs the graph. Only a device backend makes use of it; the
- * simulator does not.
+ * Tells which GE session compiles and runs the graph, as CANN's clients do. Accepted and unused: no backend
+ * compiles through GE, each measures operator by operator. The pointer is looked at for NULL and not kept.
  *
  * session: the session.
- * ge_session: a ge::Session*, not owned; it must live until AoeTuningGraph has returned.
+ * ge_session: a ge::Session*, not owned and never followed.
  * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_PARAM; AOE_ERROR_INVALID_SESSION; AOE_ERROR_BUSY;
  *   AOE_ERROR_UNINITIALIZED; AOE_ERROR_FORKED.
  * Threads: any.
@@ -577,7 +577,8 @@ AoeStatus AoeSetGeSession(AoeSessionId session, void *ge_session);
 
 /*
  * Sets the graphs that must run before the tuning graph can, for example variable initialisation.
- * They are checked and kept; only a device backend runs them.
+ * Accepted and unused: they are checked as AoeTuningGraph checks its graph and kept with the session, but no backend
+ * runs them and no job reads them. What is tuned does not depend on them, since operators are measured one by one.
  *
  * session: the session.
  * graphs, graph_count: the graphs; copied.
@@ -587,7 +588,7 @@ AoeStatus AoeSetGeSession(AoeSessionId session, void *ge_session);
 AoeStatus AoeSetDependGraphs(AoeSessionId session, const AoeGraph *const *graphs, size_t graph_count);
 
 /*
- * Sets the inputs of the depend graphs.
+ * Sets the inputs of the depend graphs. Accepted and unused, as those are; only their number is checked.
  *
  * session: the session.
  * inputs: for each graph, an array of tensors.

@@ -107,12 +107,12 @@ impl Session {
         self.change(|given| given.inputs = inputs)
     }
 
-    /// Sets graphs that the tuning graph depends on; kept for gradient tuning.
+    /// Sets graphs that the tuning graph depends on. They are checked and kept; no backend runs them yet.
     pub fn set_depend_graphs(&self, graphs: Vec<Graph>) -> Result<()> {
         self.change(|given| given.depend_graphs = graphs.into_iter().map(Arc::new).collect())
     }
 
-    /// Sets the inputs of the graphs depended on. Fails with [`Error::Param`] when there are not as
+    /// Sets the inputs of the graphs depended on, kept and unused as those are. Fails with [`Error::Param`] when there are not as
     /// many lists as graphs.
     pub fn set_depend_inputs(&self, inputs: Vec<Vec<TensorDesc>>) -> Result<()> {
         let _inside = self.enter()?;
@@ -125,7 +125,7 @@ impl Session {
         Ok(())
     }
 
-    /// Notes that GE has a session of its own for this one. Nothing here needs it.
+    /// Accepts that GE has a session of its own for this one. Nothing makes use of it, so it is not kept.
     pub fn set_ge_session(&self) -> Result<()> {
         self.change(|_| ())
     }

@@ -54,7 +54,8 @@ const DEFAULTS: [&str; 2] = ["Ascend/cann/data/aoe/custom", "Ascend/latest/data/
 
 impl BankPaths {
     /// The operator bank that AOE reads and writes: `TUNE_BANK_PATH`, else `ge.op_bank_path`, else
-    /// `ASCEND_CACHE_PATH`, else the default below `HOME`; in each of them `<soc>/unified_bank`. The first that is set decides.
+    /// `aoe_data` in `ASCEND_CACHE_PATH`, else the default below `HOME`; in each of them `<soc>/unified_bank`. The first
+    /// that is set decides.
     ///
     /// Fails with [`Error::Environment`] when `TUNE_BANK_PATH` is not usable, as AOE does, or when
     /// nothing is set.
@@ -73,8 +74,17 @@ impl BankPaths {
             return Ok(BankPaths::only(below(&absolute(root)?)));
         }
         if let Some(root) = environment.cache_path(reader)? {
-            // CANN's bank reader looks beside `aoe_data`, CANN's documents name the directory itself.
-            return Ok(BankPaths { custom: below(&root), also_read: vec![below(&root.join("aoe_data"))] });
+            let earlier = below(&root);
+            let paths = BankPaths { custom: below(&root.join("aoe_data")), also_read: vec![earlier.clone()] };
+            // Where an earlier libaoe wrote; CANN never looks there.
+            if is_bank(&earlier) {
+                let (place, here) = (earlier.display(), paths.custom.display());
+                log::warn!(
+                    "{place} holds records of an earlier libaoe: they are read, but CANN looks in {here} only; \
+                     `aoe bank merge` brings them there"
+                );
+            }
+            return Ok(paths);
         }
         let [this, older] = environment.defaults("op")?;
         Ok(BankPaths { custom: below(&this), also_read: vec![below(&older), older.join(&soc)] })
@@ -176,10 +186,11 @@ impl BankEnvironment {
 }
 
 impl BankPaths {
-    /// The bank of a SoC that a directory is or holds: the directory itself, or `unified_bank` or
-    /// `<soc>/unified_bank` in it. `None` where there are neither bank files nor files of ours.
+    /// The bank of a SoC that a directory is or holds: the directory itself, or `unified_bank`,
+    /// `<soc>/unified_bank` or `aoe_data/<soc>/unified_bank` in it. `None` where there are neither bank files nor files of ours.
     pub fn found_in(directory: &Path, soc: &Soc) -> Option<BankPaths> {
-        let inside = ["unified_bank".into(), Path::new(&form::soc_name(soc)).join("unified_bank")];
+        let of_soc = Path::new(&form::soc_name(soc)).join("unified_bank");
+        let inside = ["unified_bank".into(), of_soc.clone(), Path::new("aoe_data").join(of_soc)];
         let places = std::iter::once(directory.to_owned()).chain(inside.map(|place: PathBuf| directory.join(place)));
         let custom = places.into_iter().find(|place| is_bank(place))?;
         Some(BankPaths { custom, also_read: Vec::new() })
@@ -191,7 +202,8 @@ fn is_bank(directory: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
         let name = entry.file_name();
-        name == OWN_DIRECTORY || name.to_string_lossy().ends_with("_kb.json")
+        let text = name.to_string_lossy();
+        name == OWN_DIRECTORY || text.ends_with("_kb.json") || text.contains("_AiCore_") && text.ends_with(".json")
     })
 }
 

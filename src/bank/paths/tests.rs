@@ -47,7 +47,7 @@ fn operators_put_the_variable_first_and_subgraphs_the_option() {
         let default = "/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank";
         assert_eq!(
             operator(&environment).custom,
-            Path::new(if is_tuner { "/cache/Ascend910B2/unified_bank" } else { default })
+            Path::new(if is_tuner { "/cache/aoe_data/Ascend910B2/unified_bank" } else { default })
         );
         environment.ascend_cache_path = None;
         assert_eq!(operator(&environment).custom, Path::new(default));
@@ -123,4 +123,17 @@ fn files_that_cann_cannot_open_for_writing_are_named_with_its_error_id() {
     );
     let default = BankEnvironment { home: Some("/home/me".into()), ..BankEnvironment::default() };
     assert!(default.hindrances(&bank)[0].contains("ignores the file"));
+}
+
+#[test]
+fn records_below_the_cache_are_found_where_cann_looks_and_read_where_libaoe_wrote_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("aoe_data/Ascend910B2/unified_bank");
+    fs::create_dir_all(&place).unwrap();
+    assert_eq!(BankPaths::found_in(directory.path(), &soc()), None, "a folder without banks is none");
+    fs::write(place.join("Ascend910B2_24_AiCore_conv2d.json"), "{}").unwrap();
+    assert_eq!(BankPaths::found_in(directory.path(), &soc()).unwrap().custom, place);
+    let environment = BankEnvironment { ascend_cache_path: Some(directory.path().to_owned()), ..Default::default() };
+    let paths = BankPaths::operator(&environment, &soc()).unwrap();
+    assert_eq!((paths.custom, paths.also_read), (place, vec![directory.path().join("Ascend910B2/unified_bank")]));
 }

@@ -21,8 +21,8 @@ fn the_first_variable_that_is_set_decides() {
     let paths = open(Some(tune.clone()), Some(cache.clone()), Some(home.clone()));
     assert_eq!((paths.custom, paths.also_read), (tune.join("Ascend910B2/unified_bank"), vec![]));
     let paths = open(Some(PathBuf::new()), Some(cache), Some(home.clone()));
-    assert_eq!(paths.custom, PathBuf::from("/cache/Ascend910B2/unified_bank"));
-    assert_eq!(paths.also_read, [PathBuf::from("/cache/aoe_data/Ascend910B2/unified_bank")]);
+    assert_eq!(paths.custom, PathBuf::from("/cache/aoe_data/Ascend910B2/unified_bank"));
+    assert_eq!(paths.also_read, [PathBuf::from("/cache/Ascend910B2/unified_bank")], "where libaoe wrote before");
     let paths = open(None, None, Some(home));
     assert_eq!(paths.custom, PathBuf::from("/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank"));
 }
