@@ -1,8 +1,49 @@
-//! `QuantBatchMatmulV3`: products of int8 operands.
+//! `QuantBatchMatmulV3`: products of int8 and int4 operands.
+//!
+//! Three host tilings share the operator; [`default`] says which takes a product and, where its rules are known,
+//! what it chooses. A bank record holds the terms of TBE's cached tiling only ([`Tiling`]).
 
+mod basic;
+pub mod legality;
+mod problem;
 mod record;
+mod which;
 
+pub use problem::Problem;
 pub use record::Tiling;
+pub use which::Which;
+
+use super::{Platform, matmul_v3};
 
 /// CANN's name of the operator.
 pub const OP_TYPE: &str = "QuantBatchMatmulV3";
+
+/// What the host tiling chooses for a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice {
+    /// Who tiles it.
+    pub which: Which,
+    /// The fields of the basic tiling, by the names that `MatMulV3` has for the same; `None` for another tiling.
+    pub basic: Option<matmul_v3::Tiling>,
+    /// Whether all rules that decided are public. Otherwise the fields are the nearest that is known.
+    pub public: bool,
+    /// The rules that decided: who tiles, then what chose the block.
+    pub rules: [&'static str; 2],
+}
+
+/// The default tiling of a product; `None` for one without elements.
+pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
+    if [p.batch, p.m, p.k, p.n].contains(&0) {
+        return None;
+    }
+    let (which, why) = which::which(p, part);
+    Some(match which {
+        Which::Basic | Which::BasicDecode => {
+            let found = basic::tile(p, part, which == Which::BasicDecode);
+            Choice { which, basic: Some(found.tiling), public: found.exact, rules: [why, found.rule] }
+        }
+        Which::Special310P | Which::Cached => {
+            Choice { which, basic: None, public: false, rules: [why, "qbmm.fields-not-public"] }
+        }
+    })
+}

@@ -16,6 +16,9 @@ const F: u32 = 16;
 const UB_BYTES: u32 = 128 << 10;
 /// Bytes of an element of the result on its way through UB, at most.
 const ACCUMULATOR: u32 = 4;
+/// Cores that take the pieces of a split k in turn: CANN ships records of 29 pieces by up to 8 parts of C, for parts
+/// of 20 cores.
+const CORES_OF_PIECES: u32 = 20;
 
 tiling! {
     OP_TYPE;
@@ -48,6 +51,8 @@ impl Tiling {
         let elements = |name, fractals: u32, size: u64| narrow(OP_TYPE, name, u64::from(fractals) * size);
         let k0 = w.cube().k0();
         let k_l0 = elements("k_l0", self.k_l0, k0)?;
+        // The launch brings whole L0 tiles: a rest of the L1 depth stays unused.
+        let depth = |k: u32| if k > self.k_l0 { k - k % self.k_l0 } else { k };
         let l0 = L0Tile {
             m: elements("m_l0", self.m_l0, F.into())?,
             n: elements("n_l0", self.n_l0, F.into())?,
@@ -56,8 +61,8 @@ impl Tiling {
         };
         let mut tbe = TbeTiling {
             cores: Cores { batch: self.batch_dim, m: self.m_dim, n: self.n_dim, k: self.k_dim },
-            l1_a: L1Tile::panel(elements("k_al1", self.k_al1, k0)?, self.m_al1),
-            l1_b: L1Tile::panel(elements("k_bl1", self.k_bl1, k0)?, self.n_bl1),
+            l1_a: L1Tile::panel(elements("k_al1", depth(self.k_al1), k0)?, self.m_al1),
+            l1_b: L1Tile::panel(elements("k_bl1", depth(self.k_bl1), k0)?, self.n_bl1),
             l0,
             buffers: Buffers {
                 l1_a: buffer_count(OP_TYPE, "db_al1", self.db_al1)?,
@@ -75,6 +80,9 @@ impl Tiling {
             tbe.l1_b = L1Tile::FULL;
         }
         let mut s = canonical(&tbe, w)?;
+        if self.k_dim > 1 {
+            s.used_cores = s.used_cores.min(CORES_OF_PIECES);
+        }
         s.unmodelled = self.beyond(&said(&s, w).unwrap_or_default());
         Ok(s)
     }
