@@ -17,6 +17,7 @@ mod order;
 mod precision;
 #[cfg(test)]
 mod tests;
+mod transpose;
 mod vector;
 
 pub use batch::Batch;
@@ -25,6 +26,7 @@ pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;
 pub use precision::Precision;
+pub use transpose::transposed;
 
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};

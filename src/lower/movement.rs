@@ -1,6 +1,6 @@
 //! Data movement: what is read, what is written, and how much of it stays together.
 
-use super::{Scene, collapse};
+use super::Scene;
 use crate::graph::infer::movement;
 use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
@@ -40,16 +40,7 @@ impl Scene<'_> {
             movement::permutation(&self.call, dims.len()).map_err(|r| self.error(r))?
         };
         let Some(order) = order else { return self.copied() };
-        let (sizes, order) = collapse::transpose(&dims, &order);
-        let sizes = if sizes.is_empty() { vec![1] } else { sizes };
-        let moved: Vec<u64> = order.iter().map(|&a| sizes[a]).collect();
-        let run = match order.last() {
-            None | Some(0) if order.len() <= 1 => 0,
-            Some(&last) if last + 1 == sizes.len() => Self::bytes_of(dtype, sizes[last]),
-            _ => Self::bytes_of(dtype, 1),
-        };
-        let moved = if moved.is_empty() { vec![1] } else { moved };
-        Ok(self.whole(run, vec![Operand::new(sizes, dtype)], vec![Operand::new(moved, dtype)]))
+        Ok(super::transposed(&self.op_type(), &dims, &order, dtype, self.soc))
     }
 
     /// A tensor as rows of what it has from `axis` on, or flat where there is only one row.

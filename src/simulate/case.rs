@@ -2,7 +2,7 @@
 
 use super::limits::{check_memory, check_types, matmul_bytes};
 use super::strict::Strict;
-use super::{Job, deal, fields, operands, tiling};
+use super::{Job, deal, exact, fields, operands, tiling, transpose};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::space::default_policy;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Largest extent of one axis: tilings count in 32-bit integers.
-const MAX_EXTENT: u64 = i32::MAX as u64;
+pub(super) const MAX_EXTENT: u64 = i32::MAX as u64;
 /// Largest number of elements of a tensor; beyond it sizes are taken for nonsense.
-const MAX_ELEMENTS: u64 = 1 << 40;
+pub(super) const MAX_ELEMENTS: u64 = 1 << 40;
 /// Most dimensions of a tensor.
 const MAX_RANK: usize = 16;
 /// Most operands of a kernel.
@@ -49,6 +49,9 @@ pub(super) struct Case {
     inputs: Option<Vec<Tensor>>,
     outputs: Option<Vec<Tensor>>,
     schedule: Option<Value>,
+    attrs: Option<serde_json::Map<String, Value>>,
+    workload: Option<serde_json::Map<String, Value>>,
+    missed_bytes: Option<f64>,
     /// Names of the fields that were not used.
     #[serde(skip)]
     unused: Option<String>,
@@ -113,15 +116,24 @@ impl Case {
         check_types(&workload, soc)?;
         let schedule = self.schedule(&workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
-        Ok(Job { id: self.id, workload, schedule })
+        let missed = self.missed_bytes;
+        if missed.is_some_and(|bytes| !bytes.is_finite() || bytes < 0.0) {
+            return Err(wrong("`missed_bytes`: it is no number of bytes"));
+        }
+        Ok(Job { id: self.id, workload, schedule, missed })
     }
 
     fn workload(&self, soc: &Soc) -> Result<Workload> {
+        if let Some(written) = &self.workload {
+            return exact::workload(written, soc);
+        }
+        let perm = self.perm()?;
         match (&self.inputs, &self.outputs) {
             (Some(inputs), Some(outputs)) => {
                 let (inputs, outputs) = (read("inputs", inputs)?, read("outputs", outputs)?);
                 check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
-                let mut workload = operands::workload(&self.op, inputs, outputs, self.block_dim, soc)?;
+                let mut workload =
+                    operands::workload(&self.op, inputs, outputs, (self.block_dim, perm.as_deref()), soc)?;
                 if self.hf32 {
                     allow_hf32(&mut workload);
                 }
@@ -134,6 +146,16 @@ impl Case {
             }
             _ => Err(wrong("`inputs` and `outputs` go together")),
         }
+    }
+
+    /// The order of axes of a transpose, where the case gives it.
+    fn perm(&self) -> Result<Option<Vec<i64>>> {
+        let Some(perm) = self.attrs.as_ref().and_then(|a| a.get("perm")).filter(|_| transpose::is_transpose(&self.op))
+        else {
+            return Ok(None);
+        };
+        let axes = perm.as_array().and_then(|axes| axes.iter().map(Value::as_i64).collect::<Option<Vec<_>>>());
+        axes.map(Some).ok_or_else(|| wrong("`attrs.perm`: it is no list of axes"))
     }
 
     fn matmul(&self) -> Result<MatMul> {

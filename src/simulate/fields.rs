@@ -21,14 +21,29 @@ const SIZES: &[&str] = &[
 /// A kernel by its operands; `hf32` counts for these too.
 const OPERANDS: &[&str] = &["inputs", "outputs"];
 /// What both forms have; the last ones belong to measured data and do not count.
-const COMMON: &[&str] =
-    &["id", "op", "soc", "schedule", "block_dim", "measured_us", "measured", "count", "network", "core"];
+const COMMON: &[&str] = &[
+    "id",
+    "op",
+    "soc",
+    "schedule",
+    "block_dim",
+    "missed_bytes",
+    "measured_us",
+    "measured",
+    "count",
+    "network",
+    "core",
+];
+/// A kernel field by field, instead of either form.
+const EXACT: &str = "workload";
+/// Attributes, of which an operator's own count.
+const ATTRS: &str = "attrs";
 
 /// Names in `case` that no form has. A name that is nearly one of a form's is taken for a mistake.
 ///
 /// Fails with a sentence on such a mistake, and where the fields of both forms are mixed.
 pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
-    let known = || SIZES.iter().chain(OPERANDS).chain(COMMON);
+    let known = || SIZES.iter().chain(OPERANDS).chain(COMMON).chain(&[EXACT, ATTRS]);
     let mut unused = Vec::new();
     for name in case.keys().filter(|name| !known().any(|k| k == name)) {
         if let Some(meant) = known().find(|k| is_near(name, k)) {
@@ -37,6 +52,16 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
         unused.push(name.as_str());
     }
     let has = |name: &&&str| case.contains_key(**name);
+    let attrs = case.get(ATTRS).and_then(Value::as_object);
+    let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
+    if attrs.is_some_and(|attrs| attrs.keys().any(|name| !(is_transpose && name == "perm"))) {
+        unused.push(ATTRS);
+    }
+    if case.contains_key(EXACT)
+        && let Some(other) = OPERANDS.iter().chain(&SIZES[..3]).find(has)
+    {
+        return Err(format!("`{other}` and `{EXACT}` are two forms of one case; give one of them"));
+    }
     if let (Some(operand), Some(size)) = (OPERANDS.iter().find(has), SIZES[..3].iter().find(has)) {
         return Err(format!("`{size}` and `{operand}` are two forms of one case; give the sizes or the operands"));
     }

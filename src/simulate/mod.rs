@@ -7,6 +7,7 @@ mod attention;
 mod case;
 mod conv;
 mod deal;
+mod exact;
 mod explain;
 mod fields;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod strict;
 #[cfg(test)]
 mod tests;
 mod tiling;
+mod transpose;
 
 use crate::lines;
 use crate::sim::{Constants, Model, Pipes, Prediction};
@@ -26,6 +28,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 use case::Case;
+pub use exact::case;
 pub use explain::Explanation;
 use explain::Trace;
 pub use parts::Parts;
@@ -44,6 +47,8 @@ pub struct Job {
     pub workload: Workload,
     /// The case's tiling, or CANN's default one.
     pub schedule: Schedule,
+    /// Bytes of its data that the case says to be in device memory, all else in L2.
+    pub missed: Option<f64>,
 }
 
 /// One line of output.
@@ -174,7 +179,7 @@ pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
     let (soc, note) = parts.of(parsed.soc())?;
     let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).collect();
     let job = parsed.job(soc)?;
-    let timeline = Model::new(&job.workload, soc)?.timeline(&job.schedule)?;
+    let timeline = job.model(soc, &Constants::FITTED)?.timeline(&job.schedule)?;
     Ok(Explanation { id: job.id, workload: job.workload.to_string(), soc: soc.name.clone(), notes, timeline })
 }
 
@@ -195,7 +200,12 @@ fn text<'a>(line: &'a [u8], kind: &lines::Line, number: u64) -> Result<&'a str> 
 impl Job {
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
-        Model::with_constants(&self.workload, soc, constants)?.predict(&self.schedule)
+        self.model(soc, constants)?.predict(&self.schedule)
+    }
+
+    fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {
+        let model = Model::with_constants(&self.workload, soc, constants)?;
+        Ok(self.missed.map_or(model.clone(), |bytes| model.with_missed(bytes)))
     }
 }
 

@@ -1,8 +1,9 @@
 //! From an operator's name and operands, as a profile shows them, to a workload.
 //!
-//! A profile has no attributes: axes, strides and transposes are read off shapes and formats.
+//! A profile has no attributes: axes and strides are read off shapes and formats, and so is the order of a transpose
+//! where the case does not give it.
 
-use super::{attention, conv, product};
+use super::{attention, conv, product, transpose};
 use crate::graph::Format;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -46,13 +47,16 @@ pub(super) fn workload(
     op: &str,
     inputs: Vec<Operand>,
     outputs: Vec<Operand>,
-    block_dim: Option<u64>,
+    (block_dim, perm): (Option<u64>, Option<&[i64]>),
     soc: &Soc,
 ) -> Result<Workload> {
     if inputs.is_empty() && outputs.is_empty() {
         return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
     }
     let kernel = Kernel { op: op.to_owned(), inputs, outputs };
+    if let Some(transposed) = transpose::workload(op, &kernel, perm, soc)? {
+        return Ok(transposed);
+    }
     if let Some(fused) = attention::workload(&kernel)? {
         return Ok(fused);
     }

@@ -37,3 +37,4 @@ pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
 pub use source::{Line, MAX_LINE_BYTES, Source, files};
 pub use verify::{Judge, Judgement, Remark, Status, verify};
+pub use work::canonical as exact_workload;

@@ -130,8 +130,8 @@ fn input_gradient(f: Fields<'_>) -> Result<Conv, String> {
     })
 }
 
-/// Reads our own form, see [`canonical_json`](crate::workload::canonical_json).
-fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
+/// Reads our own form, see [`canonical_json`](crate::workload::canonical_json). Fails with the field at fault.
+pub fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
     let f = Fields(info);
     let op_type = || f.text("op_type").map(str::to_owned);
     Ok(match f.text("kind")? {
