@@ -211,6 +211,15 @@ fn default_soc(probe: &Probe) -> Result<(Soc, String)> {
     }
 }
 
+/// The logical devices that are asked for, of those that the machine has.
+///
+/// Fails with [`Error::Environment`] or [`Error::Option`] for one that is no number or that it does not have.
+pub fn wanted_devices(request: &Request<'_>, env: &RuntimeEnv, probe: &Probe) -> Result<Vec<u32>> {
+    let wanted = Wanted::of(request, env)?;
+    wanted.check(probe)?;
+    Ok(wanted.devices)
+}
+
 /// The logical devices asked for, and by which means.
 struct Wanted {
     devices: Vec<u32>,

@@ -22,6 +22,18 @@ pub fn open_devices(
     env: &RuntimeEnv,
     simulated: bool,
 ) -> Result<Opened> {
+    let (backend, note) = open_ascend(request, devices, probe, env, simulated)?;
+    Ok(Opened { backend: Box::new(backend), note })
+}
+
+/// [`open_devices`], as the devices themselves.
+pub fn open_ascend(
+    request: &Request<'_>,
+    devices: &[u32],
+    probe: &Probe,
+    env: &RuntimeEnv,
+    simulated: bool,
+) -> Result<(Ascend, String)> {
     let runtime = probe.runtime.as_ref().filter(|_| probe.has_device());
     let Some(runtime) = runtime.filter(|runtime| runtime.missing.is_empty()) else {
         let reason = match &probe.runtime {
@@ -53,8 +65,7 @@ pub fn open_devices(
         None => String::new(),
     };
     let note = format!("backend ascend ({detail}){rest}, SoC {}", soc.name);
-    let backend = Box::new(Ascend::new(opened, soc, detail, described.lacking, simulated));
-    Ok(Opened { backend, note })
+    Ok((Ascend::new(opened, soc, detail, described.lacking, simulated), note))
 }
 
 /// The SoC that a device is, with the cores that it has.

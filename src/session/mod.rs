@@ -7,6 +7,7 @@
 pub mod banks;
 pub mod base;
 mod config;
+pub mod device_check;
 pub mod environment;
 mod gradients;
 pub mod inputs;

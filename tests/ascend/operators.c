@@ -83,6 +83,9 @@ int aclDestroyAclOpExecutor(void *executor)
 static int run(const struct product *product, struct stream *stream)
 {
     FAULT("kernel_launch");
+    if (!kernel_exists(product)) {
+        return INTERNAL_ERROR;
+    }
     compute(product);
     stream->kernels++;
     launch(stream, price(product));

@@ -91,7 +91,12 @@ static void compute_row(int64_t row, float *sums)
     if (computes_wrongly()) {
         sums[p->n / 2] *= 1.5f;
     }
+    float rubbish = adds_rubbish(p) ? 1.5f : 1.0f;
     for (int64_t j = 0; j < p->n; j++) {
+        if (!is_written(p, row, j)) {
+            continue;
+        }
+        sums[j] *= rubbish;
         encode(p->c.data, p->c.type, row * p->n + j, sums[j]);
     }
 }

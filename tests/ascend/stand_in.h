@@ -13,6 +13,7 @@
  *   STAND_IN_CORES      AI Cores (24)
  *   STAND_IN_DEVICES    devices (2)
  *   STAND_IN_MEMORY_MB  device memory (4096)
+ *   STAND_IN_BANK       `ignored`: no bank is read, as where CANN looks for another name
  *   STAND_IN_FAULTS     [SCOPE:]FUNCTION=WHAT, separated by commas. WHAT is the code to return, `null` for a
  *                       function that returns a pointer, `hang`, `orphan` (starts a process that stays, and hangs),
  *                       `daemon` (the same, in a session of its own),
@@ -86,6 +87,12 @@ double price(const struct product *product);
 const char *record(void);
 /* How many processes of the test have come to their kernel so far. */
 uint64_t runs_before(void);
+
+/* kernels.c: what the kernels do with the record: whether there is one for its template, whether an element of the
+ * result is written at all, and whether other memory gets into the sums. */
+int kernel_exists(const struct product *product);
+int is_written(const struct product *product, int64_t row, int64_t column);
+int adds_rubbish(const struct product *product);
 
 /* product.c: notes that a product was launched, so that its result can be read. */
 void compute(const struct product *product);

@@ -2,6 +2,7 @@
 
 #[path = "../ascend/cc.rs"]
 mod cc;
+mod check;
 mod faults;
 mod host;
 mod networks;

@@ -29,6 +29,7 @@ pub fn ask_apart(env: &RuntimeEnv, measuring: &Measuring, cancel: &AtomicBool) -
     let Ok(program) = program::find(measuring.program.as_deref()) else { return Ok(super::probe(env)) };
     let circumstances = Circumstances {
         program: &program,
+        under: &[],
         turn: &Mutex::new(()),
         cancel,
         timeout: measuring.timeout.min(MOST_TIME),

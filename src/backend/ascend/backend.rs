@@ -5,7 +5,7 @@ use super::operator::{Entry, Operator};
 use super::process::{self, Circumstances, End};
 use super::program;
 use super::report::Runtime;
-use super::timing::Timing;
+use super::timing::{Times, Timing};
 use super::workshop::{Bench, Workshop};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measure, Measurement, Measuring};
@@ -13,6 +13,7 @@ use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -84,7 +85,7 @@ impl Devices {
         let mut first: Option<(u32, Described)> = None;
         for device in &self.all {
             let bench = self.workshop.bench()?;
-            let described = match self.run(device, Task::Describe, &bench) {
+            let described = match self.run(device, Task::Describe, &bench, &[]) {
                 End::Answered(Answer::Described(described)) => described,
                 End::Cancelled => return Err(Error::Cancelled),
                 End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
@@ -108,7 +109,7 @@ impl Devices {
         first.map(|(_, described)| described).ok_or_else(|| unusable("no device was named".to_owned()))
     }
 
-    fn run(&self, device: &Device, task: Task, bench: &Bench) -> End {
+    fn run(&self, device: &Device, task: Task, bench: &Bench, under: &[OsString]) -> End {
         let work = Work::OnDevice(OnDevice {
             runtime: self.runtime.clone(),
             device: device.id,
@@ -117,6 +118,7 @@ impl Devices {
         });
         let circumstances = Circumstances {
             program: &self.program,
+            under,
             turn: &device.turn,
             cancel: &self.cancel,
             timeout: self.timeout,
@@ -228,11 +230,48 @@ impl Measure for Prepared<'_> {
     }
 }
 
+/// Why a measurement gave no times.
+#[derive(Debug)]
+pub enum Refused {
+    /// The candidate could not be run.
+    Failed(String),
+    /// Nothing more can be measured.
+    Ended(String),
+    /// The caller cancelled.
+    Cancelled,
+}
+
+impl Ascend {
+    /// Times of a workload with a bank that holds this tiling and nothing else, or nothing.
+    pub fn timed(&self, workload: &Workload, schedule: Option<&Schedule>) -> Result<Times, Refused> {
+        self.prepared(workload)?.times(schedule, &[])
+    }
+
+    /// The same, in a process that another program runs.
+    pub fn timed_under(&self, workload: &Workload, schedule: &Schedule, under: &[OsString]) -> Result<Times, Refused> {
+        self.prepared(workload)?.times(Some(schedule), under)
+    }
+
+    fn prepared(&self, workload: &Workload) -> Result<Prepared<'_>, Refused> {
+        let operator = self.operator(workload).map_err(Refused::Failed)?;
+        Ok(Prepared { backend: self, device: self.devices.assign(), workload: workload.clone(), operator })
+    }
+}
+
 impl Prepared<'_> {
     /// Measures with a bank that holds this tiling and nothing else, or nothing.
     fn measure_with(&self, schedule: Option<&Schedule>) -> Measurement {
+        match self.times(schedule, &[]) {
+            Ok(times) => Measurement::Time { us: times.median },
+            Err(Refused::Failed(reason)) => Measurement::Failed { reason },
+            Err(Refused::Ended(reason)) => Measurement::Ended { reason },
+            Err(Refused::Cancelled) => Measurement::Ended { reason: format!("device {}: cancelled", self.device.id) },
+        }
+    }
+
+    fn times(&self, schedule: Option<&Schedule>, under: &[OsString]) -> Result<Times, Refused> {
         let devices = &self.backend.devices;
-        let ended = |reason: String| Measurement::Ended { reason: format!("device {}: {reason}", self.device.id) };
+        let ended = |reason: String| Err(Refused::Ended(format!("device {}: {reason}", self.device.id)));
         let mut attempts = 1..=ATTEMPTS;
         loop {
             let is_last = attempts.next() == Some(ATTEMPTS);
@@ -242,21 +281,21 @@ impl Prepared<'_> {
             };
             match schedule.map_or(Ok(()), |schedule| self.record(schedule, &bench.bank())) {
                 Ok(()) => {}
-                Err(Error::IllegalSchedule { rule }) => return Measurement::Failed { reason: rule },
+                Err(Error::IllegalSchedule { rule }) => return Err(Refused::Failed(rule)),
                 Err(error) => return ended(error.to_string()),
             }
             let task = Task::Measure { operator: self.operator.clone(), timing: devices.timing };
-            match devices.run(self.device, task, &bench) {
-                End::Answered(Answer::Timed(times)) => return Measurement::Time { us: times.median },
+            match devices.run(self.device, task, &bench, under) {
+                End::Answered(Answer::Timed(times)) => return Ok(times),
                 End::Answered(Answer::Failed { blame: Blame::Candidate, reason }) | End::Lost(reason) => {
-                    return Measurement::Failed { reason };
+                    return Err(Refused::Failed(reason));
                 }
                 End::Answered(Answer::Failed { blame: Blame::Device, reason }) if !is_last => {
                     log::warn!("device {}: {reason}; trying again", self.device.id);
                 }
                 End::Answered(Answer::Failed { reason, .. }) | End::Unstarted(reason) => return ended(reason),
                 End::Answered(Answer::Described(_) | Answer::Probed(_)) => return ended("a wrong answer".to_owned()),
-                End::Cancelled => return ended("cancelled".to_owned()),
+                End::Cancelled => return Err(Refused::Cancelled),
             }
         }
     }

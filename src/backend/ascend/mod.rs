@@ -6,6 +6,7 @@
 
 mod asking;
 mod backend;
+mod check;
 mod codes;
 mod compiler;
 mod device;
@@ -28,6 +29,7 @@ mod workshop;
 
 pub use asking::ask_apart;
 pub use backend::{Ascend, Devices, Setting};
+pub use check::{CheckReport, Step, Verdict, check};
 pub use codes::DOCUMENTED as CODES;
 pub use compiler::{COMPILING, CompileOptions, Compiler, Search, compiler};
 pub use job::Described;

@@ -145,12 +145,16 @@ impl Product {
         if self.bias { sum + power(pattern(j)) } else { sum }
     }
 
-    /// Rows to check: the first, the last and some between.
+    /// Rows to check: the first, the last and some between, at no regular distance: tiles are regular, and what is
+    /// missing of each must not lie between the rows looked at.
     pub fn rows(&self) -> Vec<u64> {
-        const ROWS: u64 = 9;
-        let count = ROWS.min(self.m);
-        let row = |i| if count == 1 { 0 } else { i * (self.m - 1) / (count - 1) };
-        (0..count).map(row).collect()
+        const BETWEEN: u64 = 15;
+        // Multiples of the golden ratio, which spread evenly over the rows.
+        let scattered = |i: u64| (u128::from(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)) * u128::from(self.m) >> 64) as u64;
+        let mut rows: Vec<u64> = (1..=BETWEEN).map(scattered).chain([0, self.m.saturating_sub(1)]).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        rows
     }
 
     /// What is wrong with a row of the result.

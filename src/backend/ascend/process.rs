@@ -5,6 +5,7 @@ use super::job::{self, Answer, Job, VERSION, Work};
 use super::program::COMMAND;
 use super::workshop::{Bench, JOB};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
@@ -32,6 +33,8 @@ pub const GO: u8 = b'g';
 pub struct Circumstances<'a> {
     /// The program that measures.
     pub program: &'a Path,
+    /// The program that runs it, with its arguments, as a profiler does; empty where none does.
+    pub under: &'a [OsString],
     /// Held while a process measures on the device.
     pub turn: &'a Mutex<()>,
     /// Set from any thread to stop.
@@ -106,7 +109,9 @@ impl Process {
         let (line, theirs) = UnixStream::pair()?;
         line.set_read_timeout(Some(LOOK))?;
         let output = File::create(bench.output())?;
-        let child = Command::new(circumstances.program)
+        let mut words = circumstances.under.iter().map(OsString::as_os_str).chain([circumstances.program.as_os_str()]);
+        let child = Command::new(words.next().unwrap_or_default())
+            .args(words)
             .arg(COMMAND)
             // By its name in its working directory: the whole path may be no text, as arguments are.
             .arg(JOB)

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, measure, report, search, simulate, soc};
+use crate::{bank, device, measure, report, search, simulate, soc};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -25,8 +25,15 @@ pub struct Subcommand {
 }
 
 /// Every sub-command.
-const COMMANDS: &[Subcommand] =
-    &[bank::COMMAND, measure::COMMAND, report::COMMAND, search::COMMAND, simulate::COMMAND, soc::COMMAND];
+const COMMANDS: &[Subcommand] = &[
+    bank::COMMAND,
+    device::COMMAND,
+    measure::COMMAND,
+    report::COMMAND,
+    search::COMMAND,
+    simulate::COMMAND,
+    soc::COMMAND,
+];
 
 /// The word that may stand before the options of a tuning.
 const TUNE: &str = "tune";

@@ -13,6 +13,7 @@
 //! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `soc` | the sub-command `aoe soc` |
+//! | `device` | the sub-command `aoe device` |
 //! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod arguments;
 mod bank;
 mod config;
 mod console;
+mod device;
 mod gradients;
 mod interrupt;
 mod measure;

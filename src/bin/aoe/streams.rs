@@ -39,6 +39,11 @@ impl Input {
         Ok(Input { reader: Box::new(BufReader::with_capacity(1 << 16, file)), name, identity })
     }
 
+    /// Nothing to read, for what only writes.
+    pub fn none() -> Input {
+        Input { reader: Box::new(io::empty()), name: PathBuf::new(), identity: None }
+    }
+
     /// The stream.
     pub fn reader(&mut self) -> &mut dyn BufRead {
         &mut *self.reader

@@ -1,0 +1,341 @@
+//! The acceptance test of a machine with a device: does CANN take our records, does every template compute the right
+//! result with one, how much do times scatter, how far is the simulator.
+//!
+//! Each [`Step`] says passed, failed or not possible, what was found, and what to do. `products` is what the steps
+//! run, `profiler` asks CANN's profiler which tiling a kernel was launched with.
+
+mod products;
+mod profiler;
+
+use super::backend::{Ascend, Refused};
+use super::report::Probe;
+use super::timing::Times;
+use crate::backend::choice::{Request, wanted_devices};
+use crate::backend::opening::open_ascend;
+use crate::backend::{RuntimeEnv, ascend};
+use crate::sim::Model;
+use crate::soc::Soc;
+use crate::space::default_policy;
+use crate::status::{Error, Result};
+use crate::workload::{MatMul, Schedule, Workload};
+use products::Trial;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A kernel on one core of 20 or more takes many times as long: so much longer at least, if the record was taken.
+const TAKEN: f64 = 3.0;
+/// Processes that time one product, to see how much they differ.
+const SCATTER_PROCESSES: usize = 6;
+/// Relative scatter between processes from which the times of a machine are hardly worth comparing.
+const WILD: f64 = 0.15;
+/// Mean error of the simulator from which its choices are not to be relied on.
+const FAR: f64 = 0.5;
+/// Processes that get ready at a time; one measures.
+const PARALLEL: usize = 4;
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As it should be.
+    Passed,
+    /// It could not be tried here.
+    NotPossible,
+    /// Not as it should be.
+    Failed,
+}
+
+impl Verdict {
+    /// In words.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Verdict::Passed => "passed",
+            Verdict::NotPossible => "not possible",
+            Verdict::Failed => "failed",
+        }
+    }
+}
+
+/// One thing that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// What was tried, in a word or three: `runtime`, `record`, `template 20`, ...
+    pub name: String,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// What was found, in a sentence.
+    pub finding: String,
+    /// What to do about it; empty where nothing.
+    pub advice: String,
+    /// The numbers behind it.
+    pub figures: Map<String, Value>,
+}
+
+impl Step {
+    fn new(name: &str, verdict: Verdict, finding: impl Into<String>, advice: &str) -> Step {
+        let (name, advice) = (name.to_owned(), advice.to_owned());
+        Step { name, verdict, finding: finding.into(), advice, figures: Map::new() }
+    }
+
+    fn with(mut self, figures: &Value) -> Step {
+        self.figures = figures.as_object().cloned().unwrap_or_default();
+        self
+    }
+}
+
+/// All that was tried on a machine.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// Version of this form.
+    pub version: u32,
+    /// Version of libaoe.
+    pub libaoe: &'static str,
+    /// What the machine has, in words.
+    pub machine: String,
+    /// SoC name; empty where none was found.
+    pub soc: String,
+    /// AI Cores; 0 where no device was found.
+    pub ai_cores: u32,
+    /// The worst verdict of the steps.
+    pub verdict: Verdict,
+    /// What was tried, in order.
+    pub steps: Vec<Step>,
+}
+
+/// Tries a machine. Each step is handed to `told` when it is done.
+///
+/// Fails with [`Error::Cancelled`], and for options that ask for what the machine is not, as
+/// [`open`](crate::backend::open) does; a machine without a device is a report.
+pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step)) -> Result<CheckReport> {
+    let probe = ascend::ask_apart(env, &request.measuring, &request.cancel)?;
+    let mut report = CheckReport {
+        version: 1,
+        libaoe: env!("CARGO_PKG_VERSION"),
+        machine: probe.summary(),
+        soc: String::new(),
+        ai_cores: 0,
+        verdict: Verdict::Passed,
+        steps: Vec::new(),
+    };
+    let mut keep = |step: Step| {
+        told(&step);
+        report.verdict = report.verdict.max(step.verdict);
+        report.steps.push(step);
+    };
+    keep(runtime(&probe));
+    let devices = wanted_devices(request, env, &probe)?;
+    let opened = match open_ascend(request, &devices, &probe, env, false) {
+        Ok((opened, note)) => {
+            let soc = crate::backend::Backend::soc(&opened);
+            let figures = json!({"soc": soc.name, "ai_cores": soc.ai_core_cnt, "vector_cores": soc.vector_core_cnt});
+            keep(Step::new("device", Verdict::Passed, note, "").with(&figures));
+            opened
+        }
+        Err(error @ (Error::Cancelled | Error::Option { .. })) => return Err(error),
+        Err(error) => {
+            let verdict = if probe.has_device() { Verdict::Failed } else { Verdict::NotPossible };
+            keep(Step::new("device", verdict, error.to_string(), ADVICE_DEVICE));
+            for name in ["record", "profiler", "templates", "scatter", "simulator"] {
+                keep(Step::new(name, Verdict::NotPossible, "there is no device to try it on", ""));
+            }
+            return Ok(report);
+        }
+    };
+    let soc = crate::backend::Backend::soc(&opened).clone();
+    let machine = Machine { ascend: &opened, soc: &soc };
+    keep(machine.record()?);
+    keep(machine.profiler(env)?);
+    for step in machine.templates()? {
+        keep(step);
+    }
+    keep(machine.scatter()?);
+    keep(machine.simulator()?);
+    (report.soc, report.ai_cores) = (soc.name.clone(), soc.ai_core_cnt);
+    Ok(report)
+}
+
+const ADVICE_DEVICE: &str = "run it on a machine with an Ascend device, with CANN's environment set (source set_env.sh), \
+                             as a user who may use the device (npu-smi info)";
+const ADVICE_RECORD: &str = "look for a bank that hides ours (TUNE_BANK_PATH of this shell is not used here), and at \
+                             the number of cores in the names of CANN's own bank files; send the report";
+const ADVICE_TEMPLATE: &str = "send the report: records of this template must not be written for this CANN";
+const ADVICE_SCATTER: &str = "close what else uses the device, fix its clock (npu-smi), and try again";
+const ADVICE_SIMULATOR: &str = "tune on the device (backend=ascend), not on the simulator; send the report";
+
+fn runtime(probe: &Probe) -> Step {
+    let verdict = if probe.runtime.is_some() { Verdict::Passed } else { Verdict::NotPossible };
+    let advice = if probe.runtime.is_some() { "" } else { ADVICE_DEVICE };
+    let figures = json!({"tried": probe.attempts_text()});
+    Step::new("runtime", verdict, probe.summary(), advice).with(&figures)
+}
+
+/// The machine under trial.
+struct Machine<'a> {
+    ascend: &'a Ascend,
+    soc: &'a Soc,
+}
+
+/// What a measurement came to; a machine that can measure nothing more has a reason, too.
+type Timed = Result<Times, String>;
+
+impl Machine<'_> {
+    fn timed(&self, product: &MatMul, schedule: Option<&Schedule>) -> Result<Timed> {
+        match self.ascend.timed(&Workload::MatMul(product.clone()), schedule) {
+            Ok(times) => Ok(Ok(times)),
+            Err(Refused::Cancelled) => Err(Error::Cancelled),
+            Err(Refused::Failed(reason) | Refused::Ended(reason)) => Ok(Err(reason)),
+        }
+    }
+
+    /// Times of several at once; as many get ready at a time as the machine takes.
+    fn all_timed(&self, trials: &[(&MatMul, Option<&Schedule>)]) -> Result<Vec<Timed>> {
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<Option<Result<Timed>>>> = Mutex::new(trials.iter().map(|_| None).collect());
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some((product, schedule)) = trials.get(at) else { return };
+                let timed = self.timed(product, *schedule);
+                if let Some(place) = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_mut(at) {
+                    *place = Some(timed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..PARALLEL.min(trials.len()) {
+                scope.spawn(work);
+            }
+        });
+        let done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        done.into_iter().map(|timed| timed.unwrap_or_else(|| Ok(Err("it was not tried".to_owned())))).collect()
+    }
+
+    /// Does CANN take a record of ours? One that leaves all but one core idle cannot be missed.
+    fn record(&self) -> Result<Step> {
+        let (product, schedule) = match products::on_one_core(self.soc) {
+            Ok(trial) => trial,
+            Err(reason) => return Ok(Step::new("record", Verdict::NotPossible, reason, "")),
+        };
+        let (without, with) = (self.timed(&product, None)?, self.timed(&product, Some(&schedule))?);
+        Ok(match (without, with) {
+            (Ok(without), Ok(with)) => {
+                let factor = with.median / without.median;
+                let figures = json!({"without_us": without.median, "with_us": with.median, "factor": factor});
+                let said = format!(
+                    "{product} takes {:.1} us by itself and {:.1} us with a record that leaves one core at work",
+                    without.median, with.median
+                );
+                let step = if factor >= TAKEN {
+                    Step::new("record", Verdict::Passed, said, "")
+                } else {
+                    Step::new("record", Verdict::Failed, format!("{said}: CANN did not take it"), ADVICE_RECORD)
+                };
+                step.with(&figures)
+            }
+            (Err(reason), _) => {
+                Step::new("record", Verdict::Failed, format!("{product} alone: {reason}"), ADVICE_RECORD)
+            }
+            (_, Err(reason)) => {
+                Step::new("record", Verdict::Failed, format!("with the record: {reason}"), ADVICE_RECORD)
+            }
+        })
+    }
+
+    /// Does CANN's profiler report the tiling of the record?
+    fn profiler(&self, env: &RuntimeEnv) -> Result<Step> {
+        let (product, schedule) = match products::on_one_core(self.soc) {
+            Ok(trial) => trial,
+            Err(reason) => return Ok(Step::new("profiler", Verdict::NotPossible, reason, "")),
+        };
+        profiler::step(self.ascend, &Workload::MatMul(product), &schedule, env)
+    }
+
+    /// Does each template compute the right result with the record that we write?
+    fn templates(&self) -> Result<Vec<Step>> {
+        let trials = products::templates(self.soc);
+        let ready: Vec<_> = trials.iter().filter_map(|t| Some((&t.product, Some(t.schedule.as_ref().ok()?)))).collect();
+        let mut timed = self.all_timed(&ready)?.into_iter();
+        let step = |trial: &Trial| {
+            let name = format!("template {}", trial.enable);
+            match (&trial.schedule, trial.schedule.is_ok().then(|| timed.next()).flatten()) {
+                (Err(reason), _) => Step::new(&name, Verdict::NotPossible, reason.clone(), ""),
+                (_, Some(Ok(times))) => {
+                    let found = format!("{} computes the right result, in {:.1} us", trial.product, times.median);
+                    Step::new(&name, Verdict::Passed, found, "").with(&json!({"us": times.median}))
+                }
+                (_, Some(Err(reason))) => {
+                    Step::new(&name, Verdict::Failed, format!("{}: {reason}", trial.product), ADVICE_TEMPLATE)
+                }
+                (_, None) => Step::new(&name, Verdict::NotPossible, "it was not tried", ""),
+            }
+        };
+        Ok(trials.iter().map(step).collect())
+    }
+
+    /// How much do times differ, within a process and between processes?
+    fn scatter(&self) -> Result<Step> {
+        let product = MatMul::new(1024, 1024, 1024);
+        let timed = self.all_timed(&[(&product, None); SCATTER_PROCESSES])?;
+        let times: Vec<&Times> = timed.iter().filter_map(|t| t.as_ref().ok()).collect();
+        if times.len() < 2 {
+            let reason = timed.iter().find_map(|t| t.as_ref().err()).map_or("", String::as_str);
+            return Ok(Step::new("scatter", Verdict::Failed, format!("{product}: {reason}"), ADVICE_SCATTER));
+        }
+        let within = times.iter().map(|t| t.deviation / t.median).sum::<f64>() / times.len() as f64;
+        let medians: Vec<f64> = times.iter().map(|t| t.median).collect();
+        let between = Times::of(&medians).map_or(f64::INFINITY, |all| all.deviation / all.median);
+        let found = format!(
+            "{product}: {:.1} % within a process, {:.1} % between {} of them",
+            100.0 * within,
+            100.0 * between,
+            times.len()
+        );
+        let verdict = if between < WILD { Verdict::Passed } else { Verdict::Failed };
+        let advice = if verdict == Verdict::Passed { "" } else { ADVICE_SCATTER };
+        let figures = json!({"within": within, "between": between, "medians_us": medians});
+        Ok(Step::new("scatter", verdict, found, advice).with(&figures))
+    }
+
+    /// How far is the simulator on products as networks have them, each with CANN's own tiling?
+    fn simulator(&self) -> Result<Step> {
+        let products = products::in_networks();
+        let trials: Vec<_> = products.iter().map(|product| (product, None)).collect();
+        let (mut rows, mut errors, mut failed) = (Vec::new(), Vec::new(), 0);
+        for (product, timed) in products.iter().zip(self.all_timed(&trials)?) {
+            let workload = Workload::MatMul(product.clone());
+            let predicted = default_policy(&workload, self.soc)
+                .and_then(|schedule| Model::new(&workload, self.soc)?.predict(&schedule))?
+                .time_us;
+            match timed {
+                Ok(times) => {
+                    errors.push(predicted / times.median - 1.0);
+                    rows.push(json!({"product": product.to_string(), "us": times.median, "predicted_us": predicted}));
+                }
+                Err(reason) => {
+                    failed += 1;
+                    rows.push(json!({"product": product.to_string(), "failed": reason, "predicted_us": predicted}));
+                }
+            }
+        }
+        let figures = |error: f64, bias: f64| json!({"mean_error": error, "bias": bias, "kernels": rows});
+        if errors.is_empty() {
+            let found = format!("none of {failed} products could be measured");
+            return Ok(Step::new("simulator", Verdict::Failed, found, ADVICE_DEVICE).with(&figures(0.0, 0.0)));
+        }
+        let count = errors.len() as f64;
+        let error = errors.iter().map(|e| e.abs()).sum::<f64>() / count;
+        let bias = errors.iter().sum::<f64>() / count;
+        let left = if failed == 0 { String::new() } else { format!("; {failed} could not be measured") };
+        let found = format!(
+            "on {} products it errs by {:.0} % in the mean, {:+.0} % with sign{left}",
+            errors.len(),
+            100.0 * error,
+            100.0 * bias
+        );
+        let verdict = if error <= FAR && failed == 0 { Verdict::Passed } else { Verdict::Failed };
+        let advice = if verdict == Verdict::Passed { "" } else { ADVICE_SIMULATOR };
+        Ok(Step::new("simulator", verdict, found, advice).with(&figures(error, bias)))
+    }
+}

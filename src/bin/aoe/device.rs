@@ -1,0 +1,91 @@
+//! `aoe device check`: an acceptance test of this machine's device.
+
+use crate::arguments::{self, Subcommand};
+use crate::console::Console;
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::streams::{Input, Output};
+use crate::{DONE, FAILED};
+use aoe::backend::ascend::{CheckReport, Step, Verdict};
+use aoe::session::device_check;
+use aoe::status::{Error, Result};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `aoe device check`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run };
+
+/// Width of the steps' names.
+const NAME_WIDTH: usize = 14;
+/// Width of the verdicts.
+const VERDICT_WIDTH: usize = 12;
+
+fn arguments() -> Command {
+    Command::new("device")
+        .about("Try this machine's Ascend device: does CANN take our records, is the result right, how far is the simulator")
+        .subcommand_required(true)
+        .subcommand_value_name("COMMAND")
+        .subcommand(
+            Command::new("check")
+                .about("Run the acceptance test: some ten minutes on a device")
+                .override_usage("aoe device check [--output=FILE] [--device=N] [OPTIONS]")
+                .after_help(
+                    "Each step says passed, failed or not possible, and what to do. The file is JSON, fit to be sent.\n\
+                     More: docs/devices.md.\n\
+                     Exit status: 0 all passed, 1 a step failed or was not possible, 2 a wrong command line or option,\n\
+                     130 interrupted.",
+                )
+                .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report there as JSON"))
+                .args(device_check::options().map(|spec| arguments::argument(spec).help_heading("Device"))),
+        )
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+    match matches.subcommand() {
+        Some(("check", matches)) => check(matches, console),
+        _ => Err(Error::CommandLine { reason: "`aoe device` needs a command: check".to_owned() }),
+    }
+}
+
+fn check(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+    let mut settings = Settings::default();
+    for spec in device_check::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
+        settings.set(spec.name, arguments::value_of(matches, spec))?;
+    }
+    let output = matches.get_one::<String>("output");
+    // Ten minutes are not to be spent before a path that cannot be written is found out.
+    let output = output.map(|path| Output::open(path, &Input::none())).transpose()?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let interrupt = output.is_none().then(|| Interrupt::listen(console)).transpose()?;
+    if let Some(interrupt) = &interrupt {
+        let stop = Arc::clone(&cancel);
+        interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    }
+    let report = device_check::check(settings.options(), cancel, &mut |step| show(step, console))?;
+    console.line(&format!("{}: {}", report.verdict.text(), sums(&report)));
+    if let Some(mut output) = output {
+        let json = serde_json::to_string_pretty(&report)
+            .map_err(|e| Error::Internal { place: "aoe device check".to_owned(), message: e.to_string() })?;
+        output.writer().write_all(format!("{json}\n").as_bytes()).map_err(|e| output.error(&e))?;
+        output.finish()?;
+    }
+    Ok(if report.verdict == Verdict::Passed { DONE } else { FAILED })
+}
+
+/// One step on the console.
+fn show(step: &Step, console: &Console) {
+    let Step { name, verdict, finding, advice, .. } = step;
+    console.line(&format!("{name:<NAME_WIDTH$} {:<VERDICT_WIDTH$} {finding}", verdict.text()));
+    if !advice.is_empty() {
+        console.line(&format!("{:<NAME_WIDTH$} {:<VERDICT_WIDTH$} {advice}", "", "to do:"));
+    }
+}
+
+/// How many steps ended how.
+fn sums(report: &CheckReport) -> String {
+    let count = |verdict: Verdict| report.steps.iter().filter(|step| step.verdict == verdict).count();
+    let (passed, failed, other) = (count(Verdict::Passed), count(Verdict::Failed), count(Verdict::NotPossible));
+    format!("{passed} steps passed, {failed} failed, {other} were not possible")
+}

@@ -1,0 +1,77 @@
+//! The acceptance test, on machines good and bad.
+
+use crate::stand_in::{Machine, Tuned};
+use serde_json::Value;
+
+fn checked(machine: &Machine, arguments: &[&str]) -> Tuned {
+    let arguments: Vec<&str> = ["device", "check"].iter().chain(arguments).copied().collect();
+    Tuned::of(machine.aoe(&arguments).output().unwrap())
+}
+
+/// The report's steps, by name.
+fn verdict(report: &Value, name: &str) -> String {
+    let steps = report["steps"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("no step `{name}`: {report}"));
+    step["verdict"].as_str().unwrap().to_owned()
+}
+
+fn report(machine: &Machine) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(machine.path("check.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn a_machine_that_does_what_it_should_passes_every_step() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_NOISE", "0.01");
+    checked(&machine, &["--output=check.json"]).expect(0, &["record", "template 20", "passed: "]);
+    let report = report(&machine);
+    for step in report["steps"].as_array().unwrap() {
+        assert_eq!(step["verdict"], "passed", "{step}");
+    }
+    let templates = [0, 2, 3, 4, 10, 12, 20, 1020, 2003, 2020, 10_000];
+    assert!(templates.iter().all(|enable| verdict(&report, &format!("template {enable}")) == "passed"));
+    let simulator = report["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(simulator["figures"]["kernels"].as_array().unwrap().len(), 30);
+    assert_eq!((&report["soc"], &report["ai_cores"]), (&"Ascend910B2".into(), &24.into()));
+    assert!(machine.left_behind().is_empty(), "{:?}", machine.left_behind());
+}
+
+#[test]
+fn a_machine_that_opens_no_bank_is_found_out_by_time_and_by_its_profiler() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_BANK", "ignored");
+    checked(&machine, &["--output=check.json"]).expect(1, &["CANN did not take it", "to do:"]);
+    let report = report(&machine);
+    for name in ["record", "profiler"] {
+        assert_eq!(verdict(&report, name), "failed", "{name}");
+    }
+    assert_eq!(report["verdict"], "failed");
+}
+
+#[test]
+fn a_machine_whose_tuned_kernels_compute_rubbish_fails_each_template() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "candidate:kernel=wrong");
+    checked(&machine, &["--output=check.json"]).expect(1, &["wrong result"]);
+    assert_eq!(verdict(&report(&machine), "template 12"), "failed");
+    assert_eq!(verdict(&report(&machine), "scatter"), "passed");
+}
+
+#[test]
+fn without_a_device_no_step_is_possible_and_it_says_what_to_do() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("ASCEND_HOME_PATH", "/nowhere");
+    checked(&machine, &["--output=check.json"]).expect(1, &["not possible", "set_env.sh"]);
+    for name in ["device", "record", "templates", "scatter", "simulator"] {
+        assert_eq!(verdict(&report(&machine), name), "not_possible", "{name}");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_known_before_anything_is_tried() {
+    let Some(machine) = Machine::new() else { return };
+    checked(&machine, &["--output=/nowhere/check.json"]).expect(1, &["/nowhere"]);
+    assert!(!machine.path("state/runs").exists());
+    checked(&machine, &["--device=9"]).expect(2, &["device 9 does not exist"]);
+    checked(&machine, &["--job_type=2"]).expect(2, &["job_type"]);
+}
