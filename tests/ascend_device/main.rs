@@ -5,6 +5,7 @@ mod cc;
 mod check;
 mod faults;
 mod host;
+mod kernels;
 mod networks;
 mod processes;
 mod stand_in;

@@ -103,6 +103,11 @@ impl Machine {
         self
     }
 
+    /// The library of its runtime.
+    pub fn runtime(&self) -> PathBuf {
+        self.root.join("lib64/libascendcl.so")
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
