@@ -2,6 +2,10 @@
 
 use crate::soc::{Arch, Soc};
 
+/// Bytes of L1 and, on a split part, of UB that CANN keeps for itself: its platform interface gives so much less
+/// than the part has (524,032 of 524,288 and 196,352 of 196,608 on a 910B).
+const RESERVED: u64 = 256;
+
 /// Numbers of a part as CANN's platform interface gives them to a tiling function. Sizes are bytes of one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Platform {
@@ -9,9 +13,9 @@ pub struct Platform {
     pub cores: u64,
     /// Vector cores.
     pub vector_cores: u64,
-    /// L1.
+    /// The whole of L1. Most rules take it; [`Platform::l1_given`] is what the interface gives.
     pub l1: u64,
-    /// Unified buffer.
+    /// Unified buffer, less what CANN keeps for itself on a split part.
     pub ub: u64,
     /// L0A.
     pub l0_a: u64,
@@ -36,7 +40,7 @@ impl Platform {
             cores: soc.ai_core_cnt.into(),
             vector_cores: soc.vector_core_cnt.max(soc.ai_core_cnt).into(),
             l1: soc.l1_size,
-            ub: soc.ub_size,
+            ub: if soc.arch == Arch::C220 { soc.ub_size.saturating_sub(RESERVED) } else { soc.ub_size },
             l0_a: soc.l0_a_size,
             l0_b: soc.l0_b_size,
             l0_c: soc.l0_c_size,
@@ -45,5 +49,10 @@ impl Platform {
             fixpipe: !matches!(soc.arch, Arch::C100 | Arch::M200),
             arch: soc.arch,
         }
+    }
+
+    /// L1 as CANN's platform interface gives it.
+    pub const fn l1_given(&self) -> u64 {
+        self.l1.saturating_sub(RESERVED)
     }
 }

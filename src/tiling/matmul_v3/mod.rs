@@ -1,8 +1,39 @@
 //! `MatMulV3`: matrix products of floats.
+//!
+//! [`default()`] is the tiling that CANN's host code chooses, rule by rule; [`check`] is what CANN's kernels demand
+//! of any tiling, whoever made it.
 
+mod balance;
+mod block;
+mod default;
+mod deterministic;
+mod draft;
+mod full_load;
+mod increment;
+mod increment_cost;
+mod l1;
+mod l2_tiles;
+pub(in crate::tiling) mod math;
+mod prepass;
+mod problem;
 mod record;
+mod rules;
+mod split_k;
+mod split_with_a;
 
+pub use default::{Choice, Mode, default, default_in};
+pub use prepass::{PrepassTile, nd2nz, nd2nz_of, prepass};
 pub use record::{Rounding, Tiling, rounding};
+pub use rules::{Rule, Rules};
+
+#[allow(unused_imports, reason = "for the operators built upon this one")]
+pub(in crate::tiling) use {
+    default::{choice, draft},
+    draft::{Draft, L2Grid},
+    l2_tiles::{L2Search, budget, grid},
+    prepass::{flags, narrow},
+    problem::Problem,
+};
 
 /// CANN's name of the operator.
 pub const OP_TYPE: &str = "MatMulV3";

@@ -1,0 +1,207 @@
+//! At most 128 rows of 16-bit elements (decode steps of language models): CANN's older basic-block search overwrites
+//! the block. It tries every deal of the cores with A whole in L1, B whole, or neither, and takes the cheapest by
+//! its own cost model. All sizes are fractals of 16 x 16 elements.
+
+use super::draft::{Draft, L2Grid};
+use super::increment_cost::{Cost, cost};
+use super::math::{cd, dn, max, min, product, up};
+use super::problem::Problem;
+use super::rules::Rule;
+
+/// Fractals in L1.
+pub(super) const L1: u64 = 1024;
+
+/// A tiling that the search tries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub m_dim: u64,
+    pub n_dim: u64,
+    pub m_l1: u64,
+    pub n_l1: u64,
+    pub k_a: u64,
+    pub k_b: u64,
+    pub m0: u64,
+    pub n0: u64,
+    pub k0: u64,
+    rule: Option<Rule>,
+}
+
+/// The product in fractals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Search {
+    pub m: u64,
+    pub k: u64,
+    pub n: u64,
+    pub u: u64,
+    /// An extent is no multiple of 16.
+    pub unaligned: bool,
+    best: Option<(Candidate, Cost)>,
+}
+
+/// Overwrites the block where the search applies and finds one.
+pub(super) fn apply(q: &Problem, d: &mut Draft) {
+    let nd = !q.a_nz && !q.b_nz && !q.ta && !q.tb && !q.bias;
+    if !q.p.fixpipe || q.m > 128 || q.es != 2 || q.cs != 2 || !nd || d.nd2nz_a || d.nd2nz_b {
+        return;
+    }
+    let unaligned = [q.m, q.k, q.n].iter().any(|e| !e.is_multiple_of(16));
+    let mut search = Search { m: cd(q.m, 16), k: cd(q.k, 16), n: cd(q.n, 16), u: q.u, unaligned, best: None };
+    search.a_full();
+    search.b_full();
+    search.neither();
+    let Some((c, cost)) = search.best else {
+        return;
+    };
+    d.rule(Rule::Increment);
+    if let Some(rule) = c.rule {
+        d.rule(rule);
+    }
+    d.used = cost.m_dim * cost.n_dim;
+    (d.bm, d.bn, d.bk) = (16 * c.m0, 16 * c.n0, 16 * c.k0);
+    (d.single_m, d.single_n, d.single_k) = (d.bm, d.bn, q.k);
+    (d.step_m, d.step_n) = (cd(c.m_l1, c.m0), cd(c.n_l1, c.n0));
+    (d.step_ka, d.step_kb) = (max(c.k_a / c.k0, 1), max(c.k_b / c.k0, 1));
+    let buffers = |double: bool| if double { 2 } else { 1 };
+    d.depth_a = d.step_m * d.step_ka * buffers(cost.double_a);
+    d.depth_b = d.step_n * d.step_kb * buffers(cost.double_b);
+    d.db_l0c = if 2 * c.m0 * c.n0 <= 128 { 2 } else { 1 };
+    d.l2 = L2Grid::ONE;
+}
+
+impl Search {
+    /// Candidates with all of A's rows and K in L1. M is at most 8 fractals, so one core row holds all of them.
+    fn a_full(&mut self) {
+        let Search { m, k, n, u, .. } = *self;
+        if product([k, cd(m, u)]) + 1 > L1 {
+            return;
+        }
+        let mut stale = 1;
+        for n_dim in 16..=min(u, n) {
+            let n0 = min(cd(n, n_dim), 16);
+            let k0 = self.lowered(min(64 / m, k), m, n0);
+            if m * k + 2 * n0 * stale > L1 {
+                continue;
+            }
+            let wide = k.is_multiple_of(16) && 16 % k0 == 0 && m * k + 16 * n0 <= L1;
+            // CANN checks the next candidate's room against this one's depth.
+            stale = if wide { 16 } else { k0 };
+            self.weigh(Candidate {
+                m_dim: 1,
+                n_dim,
+                m_l1: m,
+                n_l1: n0,
+                k_a: k,
+                k_b: stale,
+                m0: m,
+                n0,
+                k0,
+                rule: Some(Rule::IncrementAFull),
+            });
+        }
+    }
+
+    /// Candidates with all of B's columns and K in L1.
+    fn b_full(&mut self) {
+        let Search { m, k, n, u, .. } = *self;
+        if 1 + product([k, cd(n, u)]) > L1 {
+            return;
+        }
+        let most = if n <= 16 { 1 } else { min(u, n) };
+        for n_dim in 1..=most {
+            let share = cd(n, n_dim);
+            let n_l1 = if n_dim == 1 { share } else { up(share, 16) };
+            if n_dim > 1 && n_l1 > max(cd(n, n_dim - 1) - 1, share) {
+                continue;
+            }
+            let n0 = match n_l1 {
+                0..=16 => n_l1,
+                _ if n_l1.is_multiple_of(16) => 16,
+                _ => continue,
+            };
+            for m_dim in cd(16, n_dim)..=min(u / n_dim, m) {
+                let m0 = min(cd(m, m_dim), 8);
+                let k0 = self.lowered(min(64 / n0, k), m0, n0);
+                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && product([k, n_l1]) + 32 * m0 <= L1;
+                let k_a = if wide { 16 } else { k0 };
+                let rule = Some(Rule::IncrementBFull);
+                self.weigh(Candidate { m_dim, n_dim, m_l1: m0, n_l1, k_a, k_b: k, m0, n0, k0, rule });
+            }
+        }
+    }
+
+    /// Candidates with neither operand whole in L1.
+    fn neither(&mut self) {
+        let Search { m, k, n, u, unaligned, .. } = *self;
+        let deep = if unaligned && 8 < k && k < 16 { 16 } else { k };
+        for n_dim in 1..=min(u, n) {
+            let mut m_dim = min(u / n_dim, m);
+            if m_dim != m {
+                let share = cd(m, m_dim);
+                let quarter = up(share, 8);
+                m_dim = cd(m, if quarter / share >= 2 { up(share, 4) } else { quarter });
+            }
+            let (mut m_l1, n_l1) = (l1_side(m, m_dim), l1_side(n, n_dim));
+            let (k_a, mut k_b) = l1_depths(deep, unaligned);
+            let (m0, n0) = (m_l1, n_l1);
+            let mut k0 = if min(k_a, k_b) >= 4 { 4 } else { deep };
+            if k_a == deep {
+                let low = max(cd(64, k_a), m_l1);
+                let high = min(2 * low, cd(m, m_dim));
+                let whole = (low..=high).step_by(m0 as usize).find(|rows| m.is_multiple_of(*rows));
+                m_l1 = whole.unwrap_or(m_l1);
+            }
+            let most = min(cd(64, m0), cd(64, n0));
+            if let Some(larger) = (k0 + 1..=most).find(|&i| most.is_multiple_of(i) && k_a.is_multiple_of(i)) {
+                k0 = larger;
+                k_b = max(k_b, k0);
+            }
+            while !k_b.is_multiple_of(k0) {
+                k0 -= 1;
+            }
+            self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b, m0, n0, k0, rule: None });
+        }
+    }
+
+    /// `k0` lowered until it divides K and both L0 buffers hold it.
+    fn lowered(&self, k0: u64, m0: u64, n0: u64) -> u64 {
+        let mut k0 = min(max(k0, 1), 64);
+        while k0 > 1 && !(self.k.is_multiple_of(k0) && k0 * m0 <= 64 && k0 * n0 <= 64) {
+            k0 -= 1;
+        }
+        k0
+    }
+
+    /// Keeps the candidate if it is possible and better than the best so far.
+    fn weigh(&mut self, c: Candidate) {
+        if c.m0 * c.k0 > 64 || c.n0 * c.k0 > 64 || c.m0 * c.n0 > 128 {
+            return;
+        }
+        if let Some(cost) = cost(self, &c)
+            && self.best.as_ref().is_none_or(|(_, least)| cost.order() < least.order())
+        {
+            self.best = Some((c, cost));
+        }
+    }
+}
+
+/// What of one axis a core brings to L1 at once: at most 8, lowered until the padding costs no core its share.
+fn l1_side(size: u64, dim: u64) -> u64 {
+    let share = cd(size, dim);
+    let mut side = min(share, 8);
+    while side > 1 && dim > 1 && up(share, side) > max(share, cd(size, dim - 1) - 1) {
+        side -= 1;
+    }
+    side
+}
+
+/// Depths of A and B in L1 where neither is whole.
+fn l1_depths(deep: u64, unaligned: bool) -> (u64, u64) {
+    if unaligned && deep >= 32 {
+        return (32, 32);
+    }
+    if deep >= 16 {
+        return (16, 16);
+    }
+    let (a, b) = (min(deep, 8), min(deep, 4));
+    (dn(a, b), b)
+}
