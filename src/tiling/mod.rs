@@ -7,6 +7,7 @@
 mod fields;
 mod platform;
 
+pub mod batch_matmul_v3;
 pub mod conv2d_v2;
 pub mod matmul_v3;
 pub mod quant_batch_matmul_v3;

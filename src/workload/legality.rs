@@ -3,7 +3,7 @@
 //! Used by the space, by the simulator's input check and by the readers of banks, so that no two of
 //! them can disagree.
 
-use super::{Conv, CubeSchedule, CubeShape, L1Tile, Schedule, SplitK, VectorSchedule, Workload};
+use super::{Conv, CubeSchedule, CubeShape, L1Tile, Schedule, VectorSchedule, Workload};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 

@@ -40,7 +40,7 @@ pub(super) struct Search {
 
 /// Overwrites the block where the search applies and finds one.
 pub(super) fn apply(q: &Problem, d: &mut Draft) {
-    let nd = !q.a_nz && !q.b_nz && !q.ta && !q.tb && !q.bias;
+    let nd = !q.a_nz && !q.b_nz && !q.ta && q.tb && !q.bias;
     if !q.p.fixpipe || q.m > 128 || q.es != 2 || q.cs != 2 || !nd || d.nd2nz_a || d.nd2nz_b {
         return;
     }

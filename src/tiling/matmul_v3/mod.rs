@@ -32,7 +32,7 @@ pub(in crate::tiling) use {
     draft::{Draft, L2Grid},
     l2_tiles::{L2Search, budget, grid},
     prepass::{flags, narrow},
-    problem::Problem,
+    problem::{LONGEST_INNER, Problem},
 };
 
 /// CANN's name of the operator.
