@@ -10,6 +10,7 @@
 //! | 5 | [`profile`] | runs of the network before and after, as CANN's profiler lays them out |
 //! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
+//! | 3 | [`cases`] | kernels as users write them, one JSON object a line: what the next two read |
 //! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
 //! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
 //! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
@@ -23,6 +24,7 @@
 pub mod backend;
 pub mod bank;
 pub mod capi;
+pub mod cases;
 pub mod frontend;
 pub mod graph;
 pub mod ini;

@@ -3,40 +3,26 @@
 //! A case is one JSON object a line: cube work by its sizes and tiling, or any kernel by its operands.
 //! Every line gets one answer; a line that cannot be priced gets an error by name.
 
-mod attention;
-mod case;
-mod conv;
 mod deal;
-mod exact;
 mod explain;
-mod fields;
+mod job;
 #[cfg(test)]
 mod kernel_tests;
-mod limits;
-mod operands;
-mod parts;
-mod product;
-mod strict;
 #[cfg(test)]
 mod tests;
 mod tiling;
-mod transpose;
 
-use crate::lines;
+pub use crate::cases::exact_case as case;
+use crate::cases::{Case, stream};
+pub use crate::cases::{Count, Parts};
 use crate::sim::{Constants, Model, Pipes, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
-use case::Case;
-pub use exact::case;
 pub use explain::Explanation;
 use explain::Trace;
-pub use parts::Parts;
 use serde::Serialize;
 use std::io::{BufRead, Write};
-
-/// Longest line that is read; longer ones get an error answer.
-const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// A case made ready: what is to be computed, and how.
 #[derive(Debug, Clone)]
@@ -63,19 +49,13 @@ struct Answer<'a> {
     note: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-struct Failure<'a> {
-    id: &'a serde_json::Value,
-    error: String,
-}
-
 /// Reads one case. The schedule is the case's own, or what CANN would choose, on `block_dim` cores where
 /// the case says so.
 ///
 /// Fails with [`Error::Case`] for a malformed case, [`Error::Workload`] for sizes that cannot be, and
 /// [`Error::IllegalSchedule`] for a tiling that the SoC cannot run.
 pub fn read(line: &str, soc: &Soc) -> Result<Job> {
-    Case::parse(line)?.job(soc)
+    Job::of(Case::parse(line)?, soc)
 }
 
 /// Prices one case and returns its answer, a line of JSON without line break. Fails as [`read`] does, and with
@@ -84,7 +64,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
     let (soc, part_note) = parts.of(parsed.soc())?;
     let field_note = parsed.note();
-    let job = parsed.job(soc)?;
+    let job = Job::of(parsed, soc)?;
     let prediction = job.predict(soc, &Constants::FITTED)?;
     let model_note = (!prediction.known).then(|| {
         format!("the model does not know {}: it is priced as the movement of its data", job.workload.op_type())
@@ -101,20 +81,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
 
 /// The answer to one case line: [`price`], or what is wrong with the case.
 pub fn answer(line: &str, parts: &mut Parts) -> String {
-    price(line, parts).unwrap_or_else(|error| failure(&case::id_of(line), error.to_string()))
-}
-
-fn failure(id: &serde_json::Value, error: String) -> String {
-    to_json(&Failure { id, error }).unwrap_or_default()
-}
-
-/// How many lines had cases, and how many of these got errors.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Cases, one answer each.
-    pub cases: u64,
-    /// Answers that are errors.
-    pub failed: u64,
+    price(line, parts).unwrap_or_else(|error| stream::failure(&crate::cases::id_of(line), &error.to_string()))
 }
 
 /// What is written of each case.
@@ -132,40 +99,20 @@ pub enum Form {
 ///
 /// Fails only when reading or writing does.
 pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, form: Form) -> std::io::Result<Count> {
-    let mut line = Vec::new();
-    let mut count = Count::default();
-    let mut number: u64 = 0;
     let mut trace = Trace::default();
-    while let Some(kind) = lines::next(cases, &mut line, MAX_LINE_BYTES)? {
-        number += 1;
-        let case = match text(&line, &kind, number) {
-            Ok("") => continue,
-            case => case,
-        };
-        count.cases += 1;
-        let mut fail = |error: Error| {
-            count.failed += 1;
-            format!("line {number}: {error}")
-        };
-        match form {
-            Form::Answers => {
-                let answer = case.and_then(|case| price(case, parts)).unwrap_or_else(|error| {
-                    let id = std::str::from_utf8(&line).map_or(serde_json::Value::Null, case::id_of);
-                    failure(&id, fail(error))
-                });
-                answers.write_all(answer.as_bytes())?;
-                answers.write_all(b"\n")?;
-            }
-            Form::Text => {
-                let text = case.and_then(|case| explain(case, parts)).map(|e| e.text());
-                answers.write_all(text.unwrap_or_else(|error| fail(error) + "\n\n").as_bytes())?;
-            }
-            Form::Trace => match case.and_then(|case| explain(case, parts)) {
-                Ok(explanation) => trace.add(&explanation, answers)?,
-                Err(error) => trace.fail(&fail(error), answers)?,
-            },
+    let count = stream::each(cases, |case, place| match form {
+        Form::Answers => stream::write_answer(answers, case.and_then(|case| price(case, parts)), place),
+        Form::Text => {
+            let text = case.and_then(|case| explain(case, parts)).map(|e| e.text());
+            let explained = text.is_ok();
+            answers.write_all(text.unwrap_or_else(|error| place.words(&error) + "\n\n").as_bytes())?;
+            Ok(explained)
         }
-    }
+        Form::Trace => match case.and_then(|case| explain(case, parts)) {
+            Ok(explanation) => trace.add(&explanation, answers).map(|()| true),
+            Err(error) => trace.fail(&place.words(&error), answers).map(|()| false),
+        },
+    })?;
     if form == Form::Trace {
         trace.end(answers)?;
     }
@@ -178,23 +125,9 @@ pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
     let parsed = Case::parse(case)?;
     let (soc, note) = parts.of(parsed.soc())?;
     let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).collect();
-    let job = parsed.job(soc)?;
+    let job = Job::of(parsed, soc)?;
     let timeline = job.model(soc, &Constants::FITTED)?.timeline(&job.schedule)?;
     Ok(Explanation { id: job.id, workload: job.workload.to_string(), soc: soc.name.clone(), notes, timeline })
-}
-
-/// The text of a line, without blanks around it.
-fn text<'a>(line: &'a [u8], kind: &lines::Line, number: u64) -> Result<&'a str> {
-    if let lines::Line::TooLong(bytes) = kind {
-        return Err(case::wrong(format!("{bytes} bytes are more than the {MAX_LINE_BYTES} that a case may have")));
-    }
-    if number == 1 && line.starts_with(&[0x1f, 0x8b]) {
-        return Err(case::wrong("the input is compressed by gzip; pass it through `gzip -dc`"));
-    }
-    let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-    let text = std::str::from_utf8(line)
-        .map_err(|e| case::wrong(format!("it is not UTF-8 text (byte {})", e.valid_up_to() + 1)))?;
-    Ok(text.trim_ascii())
 }
 
 impl Job {

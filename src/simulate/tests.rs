@@ -1,6 +1,7 @@
 //! Cases of every kind of mistake, and answers that can be read again.
 
-use super::{Count, Form, MAX_LINE_BYTES, Parts, answer, read, run};
+use super::{Count, Form, Parts, answer, read, run};
+use crate::cases::stream::MAX_LINE_BYTES;
 use crate::soc::Soc;
 use proptest::prelude::*;
 use serde_json::{Value, json};

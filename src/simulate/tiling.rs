@@ -60,7 +60,7 @@ pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Sc
 /// The written schedule in this form; an error names the place in it.
 fn typed<'a, T: Deserialize<'a>>(written: &'a Value) -> Result<T, String> {
     serde_path_to_error::deserialize(written).map_err(|e| match e.path().iter().next() {
-        Some(_) => format!("`schedule.{}`: {}", super::fields::shown(&e.path().to_string()), e.inner()),
+        Some(_) => format!("`schedule.{}`: {}", crate::cases::shown(&e.path().to_string()), e.inner()),
         None => format!("`schedule`: {}", e.inner()),
     })
 }

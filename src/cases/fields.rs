@@ -81,7 +81,7 @@ pub(super) fn note(unused: &[&str]) -> Option<String> {
 }
 
 /// The beginning of a name that may be of any length.
-pub(super) fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     const LETTERS: usize = 60;
     let start: String = name.chars().take(LETTERS).flat_map(char::escape_default).collect();
     if name.chars().nth(LETTERS).is_some() { start + "..." } else { start }

@@ -1,4 +1,4 @@
-//! Which SoC each case is priced for.
+//! Which SoC each case is for.
 
 use crate::soc::Soc;
 use crate::status::Result;
@@ -49,7 +49,7 @@ impl Parts {
     }
 
     /// The SoC of a case that names `own`, and what an answer has to say of it.
-    pub(super) fn of(&mut self, own: Option<&str>) -> Result<(&Soc, Option<&'static str>)> {
+    pub(crate) fn of(&mut self, own: Option<&str>) -> Result<(&Soc, Option<&'static str>)> {
         if self.fixed.is_none() {
             let name = own.unwrap_or(DEFAULT_SOC);
             if !self.named.contains_key(name) {
@@ -62,7 +62,7 @@ impl Parts {
         }
         let soc = self.fixed.as_ref().unwrap_or_else(|| &self.named[own.unwrap_or(DEFAULT_SOC)]);
         let note = (self.fixed.is_none() && own.is_none())
-            .then_some("neither soc_version nor the case names a SoC: priced for Ascend910B2");
+            .then_some("neither soc_version nor the case names a SoC: Ascend910B2 is taken");
         Ok((soc, note))
     }
 

@@ -1,7 +1,7 @@
 //! A kernel as a tuning has it, field by field: what [`canonical_json`] writes, and the case around it.
 
-use super::case::{MAX_ELEMENTS, MAX_EXTENT, wrong};
 use super::limits::{check_memory, matmul_bytes};
+use super::{MAX_ELEMENTS, MAX_EXTENT, wrong};
 use crate::lower::Kernel;
 use crate::soc::Soc;
 use crate::status::Result;

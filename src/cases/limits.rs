@@ -1,13 +1,13 @@
 //! What a part's cube unit and memory can hold.
 
-use super::case::wrong;
+use super::wrong;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, Workload};
 
 /// Refuses cube work in types that the part's cube does not multiply, or does not make of them.
-pub(super) fn check_types(workload: &Workload, soc: &Soc) -> Result<()> {
+pub(crate) fn check_types(workload: &Workload, soc: &Soc) -> Result<()> {
     use DataType::{Bfloat16, Float, Float8E4m3fn, Float8E5m2, Float16, Hifloat8, Int4, Int8, Int32, Qint8, Quint8};
     use DataType::{Qint32, Uint8};
     const WHOLE: &[DataType] = &[Int4, Int8, Qint8, Quint8, Uint8];

@@ -34,7 +34,7 @@ impl Kernel {
 }
 
 /// Bytes of the largest operand of vector work.
-pub(super) fn largest_bytes(workload: &Workload) -> u64 {
+pub(crate) fn largest_bytes(workload: &Workload) -> u64 {
     if let Workload::Fused(parts) = workload {
         return parts.iter().filter(|p| !matches!(p, Workload::Fused(_))).map(largest_bytes).max().unwrap_or(0);
     }

@@ -1,0 +1,98 @@
+//! Tensors of a case.
+
+use super::{MAX_ELEMENTS, MAX_EXTENT, fields, wrong};
+use crate::graph::{DataType, Format};
+use crate::status::Result;
+use crate::workload::Operand;
+use serde::Deserialize;
+
+/// Most dimensions of a tensor.
+const MAX_RANK: usize = 16;
+/// Most operands of a kernel.
+const MAX_OPERANDS: usize = 4096;
+#[derive(Debug, Deserialize)]
+pub(super) struct Tensor {
+    shape: Vec<u64>,
+    dtype: String,
+    #[serde(default)]
+    format: Option<String>,
+}
+
+pub(super) fn read(field: &str, tensors: &[Tensor]) -> Result<Vec<Operand>> {
+    if tensors.len() > MAX_OPERANDS {
+        return Err(wrong(format!("`{field}`: {} operands are more than {MAX_OPERANDS}", tensors.len())));
+    }
+    let operand = |(i, tensor): (usize, &Tensor)| tensor.operand(&format!("{field}[{i}]"));
+    tensors.iter().enumerate().map(operand).collect()
+}
+
+impl Tensor {
+    /// `place` says which one it is.
+    fn operand(&self, place: &str) -> Result<Operand> {
+        let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));
+        if self.shape.len() > MAX_RANK {
+            return Err(wrong_shape(format!("{} dimensions are more than {MAX_RANK}", self.shape.len())));
+        }
+        if let Some(dim) = self.shape.iter().find(|d| !(1..=MAX_EXTENT).contains(*d)) {
+            return Err(wrong_shape(format!("{dim} is not from 1 to {MAX_EXTENT}")));
+        }
+        let elements = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+        if elements.is_none() {
+            return Err(wrong_shape(format!("{:?} has more than {MAX_ELEMENTS} elements", self.shape)));
+        }
+        let dtype = dtype(&format!("{place}.dtype"), &self.dtype)?;
+        let format = match self.format.as_deref() {
+            None | Some("NULL") => Format::Nd,
+            Some(name) => Format::from_name(name)
+                .ok_or_else(|| wrong(format!("`{place}.format`: there is no format `{}`", fields::shown(name))))?,
+        };
+        if let Some(form) = misfit(format, &self.shape) {
+            return Err(wrong_shape(format!(
+                "{:?} does not fit format {}, which is {form}",
+                self.shape,
+                format.name()
+            )));
+        }
+        Ok(Operand { shape: self.shape.clone(), dtype, format })
+    }
+}
+
+/// The form of a format whose tensors cannot have this shape.
+fn misfit(format: Format, shape: &[u64]) -> Option<&'static str> {
+    /// Elements of the innermost block, by type; 4 for few input channels.
+    const C0: [u64; 5] = [4, 8, 16, 32, 64];
+    let block = shape.last().is_some_and(|c0| C0.contains(c0));
+    let fractal = block && matches!(shape, [.., 16, _]);
+    let (fits, form) = match format {
+        Format::FractalNz => (shape.len() >= 4 && fractal, "[.., n / C0, m / 16, 16, C0]"),
+        Format::Nc1hwc0 => (shape.len() == 5 && block, "[n, c / C0, h, w, C0]"),
+        Format::Ndc1hwc0 => (shape.len() == 6 && block, "[n, d, c / C0, h, w, C0]"),
+        // Profiles show an empty shape for filters that a fused kernel makes for itself.
+        Format::FractalZ | Format::FractalZ3d => {
+            (shape.is_empty() || (shape.len() == 4 && fractal), "[c / C0 * kh * kw, n / 16, 16, C0]")
+        }
+        _ => (true, ""),
+    };
+    (!fits).then_some(form)
+}
+
+pub(super) fn dtype(place: &str, name: &str) -> Result<DataType> {
+    Ok(match name {
+        // Profiles write these for masks, shapes without a type, and absent optional operands.
+        "uint" => DataType::Uint8,
+        "begin" | "undefined" | "null" => DataType::Int32,
+        _ => DataType::from_name(name)
+            .ok_or_else(|| wrong(format!("`{place}`: there is no data type `{}`", fields::shown(name))))?,
+    })
+}
+
+pub(super) fn matrix_format(field: &str, name: Option<&str>) -> Result<Format> {
+    match name.map(|name| (name, Format::from_name(name))) {
+        None => Ok(Format::Nd),
+        Some((_, Some(format @ (Format::Nd | Format::FractalNz)))) => Ok(format),
+        Some((_, Some(format))) => {
+            Err(wrong(format!("`{field}`: a matrix is ND or FRACTAL_NZ, not {}", format.name())))
+        }
+        Some((name, None)) => Err(wrong(format!("`{field}`: there is no format `{}`", fields::shown(name)))),
+    }
+}
