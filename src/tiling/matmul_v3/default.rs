@@ -1,6 +1,6 @@
 //! CANN's default tiling of `MatMulV3`: its rules in their order.
 
-use super::draft::Draft;
+use super::draft::{Draft, L2Grid};
 use super::l2_tiles::{self, L2Search};
 use super::math::{cd, min};
 use super::problem::Problem;
@@ -115,14 +115,17 @@ fn all_templates(q: &Problem, d: &mut Draft) -> Option<L2Search> {
     Some(l2)
 }
 
-/// The bias table holds 256 columns.
+/// The bias table holds 256 columns. L2 tiles keep their extents: the kernel counts them in the blocks of now.
 fn bias(q: &Problem, d: &mut Draft) {
     if !q.bias || d.bn <= 256 {
         return;
     }
     d.rule(Rule::BiasTable);
-    d.bn = 256;
+    let before = std::mem::replace(&mut d.bn, 256);
     if d.digits % 10 < 2 && d.digits / 10 % 10 != 2 {
         d.single_n = 256;
+        if d.l2 != L2Grid::ONE {
+            d.l2.n_block = min(cd(d.l2.n_block * before, 256), cd(q.n, 256));
+        }
     }
 }

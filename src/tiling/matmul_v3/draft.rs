@@ -32,7 +32,7 @@ pub(in crate::tiling) struct Draft {
     pub rules: Rules,
 }
 
-/// L2 tiles: their number, and the blocks of each. No blocks: the kernel derives them.
+/// L2 tiles: their number, and the blocks of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tiling) struct L2Grid {
     pub m_tiles: u64,
@@ -42,8 +42,10 @@ pub(in crate::tiling) struct L2Grid {
 }
 
 impl L2Grid {
-    /// One tile whose blocks the kernel derives.
-    pub const ONE: L2Grid = L2Grid { m_tiles: 1, n_tiles: 1, m_block: 0, n_block: 0 };
+    /// One tile, as CANN's records have it where no search for tiles ran.
+    pub const ONE: L2Grid = L2Grid { m_tiles: 1, n_tiles: 1, m_block: 1, n_block: 1 };
+    /// One tile, as CANN's records have it where the search found none: the kernel derives the blocks.
+    pub const DERIVED: L2Grid = L2Grid { m_tiles: 1, n_tiles: 1, m_block: 0, n_block: 0 };
 }
 
 impl Draft {

@@ -35,6 +35,8 @@ pub(super) struct Search {
     pub u: u64,
     /// An extent is no multiple of 16.
     pub unaligned: bool,
+    /// Divisors of K up to 64: bit 0 is 1.
+    divisors: u64,
     best: Option<(Candidate, Cost)>,
 }
 
@@ -45,7 +47,9 @@ pub(super) fn apply(q: &Problem, d: &mut Draft) {
         return;
     }
     let unaligned = [q.m, q.k, q.n].iter().any(|e| !e.is_multiple_of(16));
-    let mut search = Search { m: cd(q.m, 16), k: cd(q.k, 16), n: cd(q.n, 16), u: q.u, unaligned, best: None };
+    let k = cd(q.k, 16);
+    let divisors = (1..=64).filter(|&i| k.is_multiple_of(i)).fold(0, |set, i| set | 1 << (i - 1));
+    let mut search = Search { m: cd(q.m, 16), k, n: cd(q.n, 16), u: q.u, unaligned, divisors, best: None };
     search.a_full();
     search.b_full();
     search.neither();
@@ -162,13 +166,11 @@ impl Search {
         }
     }
 
-    /// `k0` lowered until it divides K and both L0 buffers hold it.
+    /// The largest divisor of K of which both L0 buffers hold so many fractals, at most `k0`.
     fn lowered(&self, k0: u64, m0: u64, n0: u64) -> u64 {
-        let mut k0 = min(max(k0, 1), 64);
-        while k0 > 1 && !(self.k.is_multiple_of(k0) && k0 * m0 <= 64 && k0 * n0 <= 64) {
-            k0 -= 1;
-        }
-        k0
+        let most = min(min(k0, 64 / m0), max(64 / n0, 1));
+        let fitting = self.divisors & (u64::MAX >> (64 - max(most, 1)));
+        u64::from(fitting.ilog2()) + 1
     }
 
     /// Keeps the candidate if it is possible and better than the best so far.

@@ -65,6 +65,7 @@ pub(in crate::tiling) fn search(q: &Problem, d: &mut Draft) -> L2Search {
         tiles(q, budget, (q.m, d.bm), (q.n, d.bn), !q.tb)
     };
     let Some((outer, inner)) = best else {
+        d.l2 = L2Grid::DERIVED;
         return L2Search::Failed;
     };
     d.rule(Rule::L2Tiles);

@@ -13,6 +13,7 @@ mod increment;
 mod increment_cost;
 mod l1;
 mod l2_tiles;
+mod legality;
 pub(in crate::tiling) mod math;
 mod prepass;
 mod problem;
@@ -20,11 +21,14 @@ mod record;
 mod rules;
 mod split_k;
 mod split_with_a;
+mod template;
 
 pub use default::{Choice, Mode, default, default_in};
+pub use legality::{Broken, accepts, check, fits, runs};
 pub use prepass::{PrepassTile, nd2nz, nd2nz_of, prepass};
 pub use record::{Rounding, Tiling, rounding};
 pub use rules::{Rule, Rules};
+pub use template::{Digits, Template, task_count, tasks, templates_for};
 
 #[allow(unused_imports, reason = "for the operators built upon this one")]
 pub(in crate::tiling) use {

@@ -109,15 +109,18 @@ fn extents(q: &Problem, d: &mut Draft) {
         (m, n, product([cd(q.m, m), cd(q.n, n)]))
     };
     let (mut m_count, mut n_count) = (cd(q.m, 128 * d.step_m), factor(q, cd(q.n, 3072)));
-    let mut best = None;
+    let (mut best, mut columns) = (None, u64::MAX);
     if product([m_count, n_count]) >= q.u {
         m_count = max(q.u / n_count, 1);
-        best = Some(parts(m_count, n_count));
+        let first = parts(m_count, n_count);
+        (best, columns) = (Some(first), first.1);
     }
     n_count = max(q.u / m_count, 1);
-    while n_count <= q.u && best.is_none_or(|(_, n, tasks)| tasks < q.u && n >= 1024) {
+    // The columns of the last deal end the search, whether or not that one is kept.
+    while n_count <= q.u && best.is_none_or(|(.., tasks)| tasks < q.u) && columns >= 1024 {
         n_count = factor(q, n_count);
         let next = parts(q.u / n_count, n_count);
+        columns = next.1;
         if best.is_none_or(|(.., tasks)| next.2 > tasks) {
             best = Some(next);
         }
