@@ -7,7 +7,7 @@
 use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
 use aoe::graph::{Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, infer};
-use aoe::lower::{Lowered, Settings, graph_fusion, lower};
+use aoe::lower::{Lowered, Settings, Switches, graph_fusion, lower};
 use aoe::profile::{Form, Scene, Timed};
 use aoe::soc::Soc;
 use aoe::tune::sgat::{SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -41,7 +41,7 @@ fn measure(name: &str, mut graph: Graph) {
     let mut lap = || std::mem::replace(&mut begun, Instant::now()).elapsed().as_secs_f64();
     infer::infer(&mut graph).expect("the network is sound");
     let inferred = lap();
-    let graph = graph_fusion(graph).expect("the network is sound");
+    let graph = graph_fusion(graph, &soc, &settings, &Switches::default()).expect("the network is sound").0;
     let lowered = lower(&graph, &soc, &settings).expect("the network can be lowered");
     let lowering = lap();
     // From an empty bank, which is written as well.

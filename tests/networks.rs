@@ -2,7 +2,7 @@
 
 use aoe::frontend::{Framework, ModelOptions, load_file, load_memory};
 use aoe::graph::{Graph, infer};
-use aoe::lower::{Lowered, Settings, graph_fusion, lower};
+use aoe::lower::{Lowered, Settings, Switches, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::workload::Workload;
 use std::collections::HashSet;
@@ -64,7 +64,7 @@ fn caffe_tensorflow_and_onnx_give_one_network_the_same_workloads_in_the_same_ord
     for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
         let soc = Soc::find(soc).unwrap();
         let workloads = |graph: &Graph| {
-            let fused = graph_fusion(graph.clone()).unwrap();
+            let fused = graph_fusion(graph.clone(), &soc, &Settings::default(), &Switches::default()).unwrap().0;
             let kernels = lower(&fused, &soc, &Settings::default()).unwrap().kernels;
             kernels.into_iter().map(|kernel| kernel.workload).collect::<Vec<_>>()
         };

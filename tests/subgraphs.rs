@@ -3,7 +3,7 @@
 
 use aoe::frontend::{Gear, ModelOptions, bind_inputs, is_model_file, load_file};
 use aoe::graph::Graph;
-use aoe::lower::{Batch, Kernel, Settings, graph_fusion, lower};
+use aoe::lower::{Batch, Kernel, Settings, Switches, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::Error;
 use aoe::tune::sgat::{Network, solve, tuned};
@@ -29,14 +29,14 @@ fn models() -> Vec<PathBuf> {
 }
 
 /// A model with its open batch bound, fused as it is tuned; `None` where its format cannot be read.
-fn load(path: &Path, batch: Option<i64>) -> Option<Graph> {
+fn load(path: &Path, batch: Option<i64>, soc: &Soc) -> Option<Graph> {
     let options = ModelOptions { gear: batch.map(Gear::Batch), ..ModelOptions::default() };
     let mut graph = match load_file(path, None, &ModelOptions::default()) {
         Err(Error::Unsupported { .. }) => return None,
         graph => graph.unwrap_or_else(|e| panic!("{}: {e}", path.display())),
     };
     bind_inputs(&mut graph, &options).unwrap();
-    Some(graph_fusion(graph).unwrap())
+    Some(graph_fusion(graph, soc, &Settings::default(), &Switches::default()).unwrap().0)
 }
 
 fn is_open(path: &Path) -> bool {
@@ -47,10 +47,10 @@ fn is_open(path: &Path) -> bool {
 fn no_network_gets_slower_and_each_kernel_runs_once() {
     for path in models() {
         for batch in if is_open(&path) { vec![Some(1), Some(8)] } else { vec![None] } {
-            let Some(graph) = load(&path, batch) else { continue };
             for soc in ["Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend950PR_9589"] {
                 let place = format!("{} on {soc}", path.display());
                 let soc = Soc::find(soc).unwrap();
+                let Some(graph) = load(&path, batch, &soc) else { continue };
                 let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
                 let network = Network::new(&graph, &lowered, &soc, &Settings::default()).unwrap();
                 for mixed in [false, true] {
@@ -77,10 +77,10 @@ fn a_part_of_a_batch_is_worth_the_network_with_the_smaller_batch() {
     let settings = Settings::default();
     let mut compared = 0;
     for path in models().into_iter().filter(|path| is_open(path)) {
-        let Some(whole) = load(&path, Some(8)) else { continue };
+        let Some(whole) = load(&path, Some(8), &soc) else { continue };
         let batch = Batch::of(&whole).unwrap().unwrap();
         for parts in [2, 4, 8] {
-            let smaller = load(&path, Some(8 / parts)).unwrap();
+            let smaller = load(&path, Some(8 / parts), &soc).unwrap();
             let lowered = lower(&smaller, &soc, &settings).unwrap();
             for kernel in &lowered.kernels {
                 if let Some(slice) = batch.slice(&whole, &soc, &settings, kernel.node, parts as u64) {

@@ -15,6 +15,7 @@ mod layout;
 mod movement;
 mod order;
 mod precision;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod transpose;
@@ -23,9 +24,10 @@ mod vector;
 pub use batch::Batch;
 pub use device::{Layouts, device_formats};
 pub use flow::{Flows, Read, Source, flows, written_bytes};
-pub use graph_fusion::{FUSED_NODES, STATED_TYPE, graph_fusion};
+pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;
 pub use precision::Precision;
+pub use switches::{Known, PASSES, Stage, Switches};
 pub use transpose::transposed;
 
 use crate::graph::infer::{Call, Values};

@@ -8,7 +8,7 @@ use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
 use crate::graph::infer::{self, Static};
-use crate::lower::{graph_fusion, lower};
+use crate::lower::{Fused, graph_fusion, lower};
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -23,6 +23,8 @@ pub struct Material {
     pub variants: Vec<Variant>,
     /// The first of them as it was before it was fused.
     pub stated: Graph,
+    /// What graph fusion did to it.
+    pub fused: Vec<Fused>,
     /// Nodes that are left out because only a run tells their sizes.
     pub dynamic: Vec<SkippedKernel>,
 }
@@ -108,7 +110,7 @@ impl Material {
         tuned::clear(&mut graph);
         frontend::bind_inputs(&mut graph, inputs)?;
         let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
-        let mut fused = graph_fusion(known)?;
+        let (mut fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
         let lowered = lower(&fused, soc, &lowering(settings))?;
         if lowered.kernels.is_empty() && !dynamic.is_empty() {
             infer::require_static(&graph)?;
@@ -116,6 +118,7 @@ impl Material {
         if self.variants.is_empty() {
             tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));
             self.stated = graph;
+            self.fused = passes;
         }
         let named = |(name, origin_type)| SkippedKernel { name: format!("{name}{label}"), origin_type };
         self.dynamic.extend(dynamic.into_iter().map(named));

@@ -12,7 +12,7 @@ use super::profiling;
 use super::tuned_model;
 use crate::backend::{Choice, Measuring};
 use crate::frontend::{Gear, ModelOptions};
-use crate::lower::Precision;
+use crate::lower::{Precision, Switches};
 use crate::search::Algorithm;
 use crate::status::{Error, Result};
 use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
@@ -65,6 +65,8 @@ pub struct Settings {
     pub soc_set: Vec<(String, String)>,
     /// How float32 operators run.
     pub precision: Precision,
+    /// Which fusion passes run.
+    pub switches: Switches,
     /// What is said of the model: shapes of its inputs, its outputs.
     pub model: ModelOptions,
     /// Gears to tune for, one after the other; empty where none were given.
@@ -175,6 +177,7 @@ impl Settings {
             soc: layers.get("soc_version").map(str::to_owned),
             soc_set: soc_set.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect(),
             precision: layers.get("precision_mode").and_then(Precision::from_name).unwrap_or_default(),
+            switches: switches(&layers, &path)?,
             model: inputs::model_options(&merged)?.1,
             gears: inputs::gears(&merged)?,
             sgat: SgatSettings {
@@ -220,6 +223,13 @@ impl Settings {
             given: merged,
         })
     }
+}
+
+/// Which fusion passes run: those of the optimisation level, on top of it what the switch file says.
+fn switches(layers: &Layers<'_>, path: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Switches> {
+    let closed = layers.get("oo_level") == Some("O1");
+    let switches = if closed { Switches::closed() } else { Switches::default() };
+    path("fusion_switch_file").map_or_else(|| Ok(switches.clone()), |file| switches.clone().read(&file))
 }
 
 /// The profiles that are wanted.

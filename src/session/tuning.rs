@@ -117,7 +117,7 @@ impl Session {
             settings.opat.max_trials = settings.dear_trials;
         }
         let soc = backend.soc();
-        let Material { variants, stated, dynamic } = Material::of(&graph, &inputs, &settings, soc)?;
+        let Material { variants, stated, dynamic, .. } = Material::of(&graph, &inputs, &settings, soc)?;
         let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;

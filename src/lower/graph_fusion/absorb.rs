@@ -1,83 +1,87 @@
-//! Work on each channel with constant parameters, done by the convolution or product before it.
+//! Work on each channel with constant parameters, done by the convolution before it.
 
-use super::Fusion;
+use super::rewrite::Fusion;
 use crate::graph::infer::norm;
+use crate::graph::infer::window::Layout;
 use crate::graph::{Node, NodeId, Port};
 
 /// Convolutions whose filter and bias take a factor and a summand for each channel.
 const CONVOLUTIONS: &[&str] = &["Conv2D", "Conv2DV2", "Conv3D", "Conv3DV2", "DepthwiseConv2D"];
-/// Products that add a bias to each column.
-const PRODUCTS: &[&str] = &["MatMul", "MatMulV2", "MatMulV3"];
-/// Input of both that is the bias.
+/// Input of them that is the bias.
 const BIAS: usize = 2;
 
-/// What an operator does to each channel.
-#[derive(Clone, Copy, PartialEq)]
-enum Change {
-    /// Adds to it.
-    Shift,
-    /// Adds to each column, as `Add` of a vector does.
-    Sum,
-    /// Multiplies it, and may add to it.
-    Scale,
-}
-
-/// What a node does to each channel at inference; `None` where it does something else.
-fn change(node: &Node) -> Option<Change> {
-    let attrs = &node.attrs;
-    match node.op_type.as_str() {
-        "BiasAdd" | "Bias" => Some(Change::Shift),
-        "BatchNorm" | "BatchNormV3" => (attrs.bool("is_training") == Some(false)).then_some(Change::Scale),
-        "BNInference" | "BNInferenceD" => (attrs.bool("use_global_stats") != Some(false)).then_some(Change::Scale),
-        "BNInfer" | "Scale" => Some(Change::Scale),
-        _ => None,
-    }
-}
-
 impl Fusion<'_> {
-    /// Lets the node before this one do its work, where that can; whether it does.
-    pub(super) fn absorbed(&mut self, id: NodeId) -> bool {
-        let Some((change, made, parameter)) = self.work(self.graph.node(id)) else { return false };
-        if !self.only_first_output_read(id) {
-            return false;
+    /// `Conv -> BiasAdd`: the convolution adds it.
+    pub(super) fn bias_of_convolution(&mut self, id: NodeId) -> Option<bool> {
+        let convolution = self.convolution_before(id)?;
+        if self.graph.node(convolution).input(BIAS).is_some() {
+            return Some(false);
         }
-        let host = self.graph.node(made.node);
-        let of = |types: &[&str]| types.contains(&host.op_type.as_str());
-        let has_bias = host.input(BIAS).is_some();
-        let takes = match change {
-            Change::Shift => (of(CONVOLUTIONS) || of(PRODUCTS)) && !has_bias,
-            Change::Sum => of(PRODUCTS) && !has_bias,
-            Change::Scale => {
-                of(CONVOLUTIONS) && self.is_constant(host.input(1)) && (!has_bias || self.is_constant(host.input(BIAS)))
-            }
-        };
-        if !takes || !self.has_one_reader(made) {
-            return false;
-        }
-        let host = self.graph.node_mut(made.node);
-        if !has_bias {
-            host.inputs.resize(host.inputs.len().max(BIAS + 1), None);
-            host.inputs[BIAS] = Some(parameter);
-        }
-        let result = Port::first(id);
-        let readings = self.readings.remove(&result).unwrap_or(0);
-        self.readings.insert(made, readings);
-        self.stands_for.insert(result, made);
-        self.take_out(id, made.node);
-        true
+        let Some(bias) = self.parameter(self.graph.node(id)) else { return Some(false) };
+        self.absorb(id, convolution, Some(bias));
+        Some(true)
     }
 
-    /// What a node does to each channel at inference, the tensor it works on, and its parameter.
-    fn work(&self, node: &Node) -> Option<(Change, Port, Port)> {
-        if node.op_type != "Add" {
-            return Some((change(node)?, node.input(0)?, self.parameter(node)?));
+    /// `Conv -> BatchNorm` or `Scale` with constant parameters: filter and bias take them in.
+    pub(super) fn scale_of_convolution(&mut self, id: NodeId) -> Option<bool> {
+        if !is_at_inference(self.graph.node(id)) {
+            return None;
         }
-        let (a, b) = (node.input(0)?, node.input(1)?);
-        let (made, parameter) = if self.is_constant(Some(a)) { (b, a) } else { (a, b) };
-        let columns = self.graph.desc(made).shape.known()?.last().copied();
-        let vector = self.graph.desc(parameter).shape.known()?;
-        let fits = self.is_constant(Some(parameter)) && vector.len() == 1 && vector.first().copied() == columns;
-        fits.then_some((Change::Sum, made, parameter))
+        let convolution = self.convolution_before(id)?;
+        let parameter = self.parameter(self.graph.node(id)).filter(|_| self.has_constant_weights(convolution));
+        let Some(parameter) = parameter.filter(|_| self.only_first_output_read(id)) else { return Some(false) };
+        let bias = self.graph.node(convolution).input(BIAS).is_none().then_some(parameter);
+        self.absorb(id, convolution, bias);
+        Some(true)
+    }
+
+    /// `Conv -> Mul` with a constant for all channels or one for each.
+    pub(super) fn factor_of_convolution(&mut self, id: NodeId) -> Option<bool> {
+        let (convolution, factor) = self.either(id, |this, port| this.made(port, CONVOLUTIONS))?;
+        if !self.is_constant(Some(factor)) {
+            return None;
+        }
+        let made = Port::first(convolution);
+        let layout = self.ask(self.graph.node(convolution), |call| {
+            let image = self.graph.desc(made);
+            Layout::of(call, image, image.shape.rank().unwrap_or(0))
+        });
+        let (Ok(layout), Some(whole), Some(dims)) = (layout, self.dims(made), self.dims(factor)) else {
+            return Some(false);
+        };
+        let axis = layout.channel();
+        let missing = whole.len().checked_sub(dims.len());
+        let is_factor = |(&size, at): (&i64, usize)| size == 1 || at == axis && size == whole[axis];
+        let fits = missing.is_some_and(|missing| dims.iter().zip(missing..).all(is_factor));
+        let fits = fits && self.has_constant_weights(convolution);
+        if fits {
+            self.absorb(id, convolution, None);
+        }
+        Some(fits)
+    }
+
+    /// The convolution whose result a node works on, where nothing else does.
+    fn convolution_before(&mut self, id: NodeId) -> Option<NodeId> {
+        let made = self.graph.node(id).input(0)?;
+        self.made(made, CONVOLUTIONS)
+    }
+
+    fn has_constant_weights(&self, convolution: NodeId) -> bool {
+        let node = self.graph.node(convolution);
+        let bias = node.input(BIAS);
+        self.is_constant(node.input(1)) && (bias.is_none() || self.is_constant(bias))
+    }
+
+    /// Lets a host do the work of a node behind it, with this bias where it had none.
+    pub(super) fn absorb(&mut self, id: NodeId, host: NodeId, bias: Option<Port>) {
+        if let Some(bias) = bias {
+            let mut inputs = self.graph.node(host).inputs.clone();
+            inputs.resize(inputs.len().max(BIAS + 1), None);
+            inputs[BIAS] = Some(bias);
+            self.set_inputs(host, inputs);
+        }
+        self.take_out(id, host);
+        self.replace(id, Port::first(host));
     }
 
     /// A parameter of the node with one value for each channel, all of them being constant and no larger; `None` where
@@ -85,14 +89,18 @@ impl Fusion<'_> {
     fn parameter(&self, node: &Node) -> Option<Port> {
         let channels = self.ask(node, norm::channels).ok().flatten()?;
         let parameters: Vec<Port> = node.inputs.iter().skip(1).flatten().copied().collect();
-        let is = |port: &Port, dims: &[i64]| self.graph.desc(*port).shape.known() == Some(dims);
+        let is = |port: &Port, dims: &[i64]| self.dims(*port) == Some(dims);
         let small = |port: &Port| self.is_constant(Some(*port)) && (is(port, &[channels]) || is(port, &[1]));
         let whole = parameters.iter().rev().find(|port| is(port, &[channels])).copied();
         whole.filter(|_| parameters.iter().all(small))
     }
+}
 
-    fn only_first_output_read(&self, id: NodeId) -> bool {
-        let others = 1..self.graph.node(id).outputs.len();
-        others.into_iter().all(|output| !self.readings.contains_key(&Port { node: id, output: output as u32 }))
+/// Whether a normalisation takes the statistics that it is given.
+fn is_at_inference(node: &Node) -> bool {
+    match node.op_type.as_str() {
+        "BatchNorm" | "BatchNormV3" => node.attrs.bool("is_training") == Some(false),
+        "BNInference" | "BNInferenceD" => node.attrs.bool("use_global_stats") != Some(false),
+        _ => true,
     }
 }

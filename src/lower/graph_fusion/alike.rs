@@ -1,6 +1,6 @@
 //! Operator types that say the same of different frameworks: each kind of work gets one.
 
-use super::Fusion;
+use super::rewrite::Fusion;
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::window::Layout;
 use crate::graph::{Attr, Node, NodeId, Port, Shape, TensorDesc};
@@ -20,7 +20,6 @@ impl Fusion<'_> {
                 }
             }
             "Pooling" | "MaxPool" | "MaxPoolV3" | "AvgPool" | "AvgPoolV2" => self.pool(id),
-            "GlobalAveragePool" => self.mean_of_image(id),
             "FullyConnection" => self.product(id),
             _ => {}
         }
@@ -40,7 +39,8 @@ impl Fusion<'_> {
         if average
             && pooling.axes.iter().all(|axis| axis.kernel == axis.input && axis.output == 1 && axis.pads == [0, 0])
         {
-            return self.mean_of_image(id);
+            self.mean_of_image(id);
+            return;
         }
         if caffe {
             // Caffe counts the other way round: 0 rounds up.
@@ -50,19 +50,21 @@ impl Fusion<'_> {
         self.rename(id, if average { "AvgPoolV2" } else { "MaxPoolV3" });
     }
 
-    fn mean_of_image(&mut self, id: NodeId) {
+    /// An average over all of each image as the mean that it is.
+    pub(super) fn mean_of_image(&mut self, id: NodeId) -> Option<bool> {
         let node = self.graph.node(id);
         let layout = self.ask(node, |call| {
             let x = call.need(0)?;
             Layout::of(call, x, x.shape.rank().unwrap_or(0))
         });
-        let Ok(layout) = layout else { return };
+        let Ok(layout) = layout else { return Some(false) };
         let axes = (layout.first()..layout.first() + layout.spatial).map(|axis| axis as i64).collect();
         let node = self.graph.node_mut(id);
         node.attrs.set("axes", Attr::Ints(axes));
         node.attrs.set("keep_dims", Attr::Bool(true));
         node.attrs.set("data_format", Attr::Str(layout.format().name().to_owned()));
         self.rename(id, MEAN);
+        Some(true)
     }
 
     /// `FullyConnection` as the product that it is: of x, flattened, and the transposed weights.
@@ -84,9 +86,9 @@ impl Fusion<'_> {
             let view = Node::new(name, "Reshape")
                 .with_inputs([x])
                 .with_outputs(vec![TensorDesc::new(dtype, Shape::new([rows, inner]))]);
-            let Ok(view) = self.graph.add(view) else { return };
-            self.keep.push(true);
-            self.graph.node_mut(id).inputs[0] = Some(Port::first(view));
+            let Some(view) = self.add(view) else { return };
+            let others = self.graph.node(id).inputs[1..].to_vec();
+            self.set_inputs(id, [vec![Some(Port::first(view))], others].concat());
         }
         let attrs = &mut self.graph.node_mut(id).attrs;
         attrs.set("transpose_x1", Attr::Bool(false));

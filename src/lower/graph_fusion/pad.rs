@@ -1,31 +1,30 @@
 //! Zeros around an image, put there by the convolution that reads it.
 
-use super::Fusion;
+use super::rewrite::Fusion;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::movement;
 use crate::graph::{Attr, NodeId, Port};
 
-/// Convolutions that pad by themselves.
-const CONVOLUTIONS: &[&str] = &["Conv2D", "Conv2DV2", "DepthwiseConv2D"];
 /// Widest padding that they have.
 const WIDEST: i64 = 255;
 
 impl Fusion<'_> {
     /// Where a convolution reads an image that was only padded for it, lets it pad by itself.
-    pub(super) fn pad_into_convolution(&mut self, id: NodeId) {
-        if !CONVOLUTIONS.contains(&self.graph.node(id).op_type.as_str()) {
-            return;
-        }
-        let Some(padded) = self.graph.node(id).input(0).filter(|&port| self.has_one_reader(port)) else { return };
-        let Some(image) = self.graph.node(padded.node).input(0) else { return };
-        let Some(pads) = self.joint_pads(id, padded.node) else { return };
+    pub(super) fn pad_into_convolution(&mut self, id: NodeId) -> Option<bool> {
+        let padded = self.graph.node(id).input(0)?;
+        let pad = self.made(padded, &["Pad", "PadV2", "PadV3"])?;
+        let (Some(image), Some(pads)) = (self.graph.node(pad).input(0), self.joint_pads(id, pad)) else {
+            return Some(false);
+        };
         let attrs = &mut self.graph.node_mut(id).attrs;
         for chosen in ["auto_pad", "padding", "padding_mode", "pad_mode"] {
             attrs.remove(chosen);
         }
         attrs.set("pads", Attr::Ints(pads));
-        self.graph.node_mut(id).inputs[0] = Some(image);
-        self.take_out(padded.node, id);
+        let others = self.graph.node(id).inputs[1..].to_vec();
+        self.set_inputs(id, [vec![Some(image)], others].concat());
+        self.take_out(pad, id);
+        Some(true)
     }
 
     /// Padding of a convolution together with that of the node before it, `[top, bottom, left, right]`; `None` where
@@ -60,9 +59,8 @@ impl Fusion<'_> {
                 _ => false,
             }
         };
-        let pads = matches!(node.op_type.as_str(), "Pad" | "PadV2" | "PadV3");
         let constant = node.attrs.str("mode").is_none_or(|mode| mode == "constant");
-        if !pads || !constant || node.input(2).is_some_and(|value| !is_zero(value)) {
+        if !constant || node.input(2).is_some_and(|value| !is_zero(value)) {
             return None;
         }
         let rank = self.graph.desc(node.input(0)?).shape.rank()?;

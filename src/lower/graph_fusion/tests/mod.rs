@@ -1,8 +1,10 @@
 //! What is fused into what, and what is left alone.
 
+mod products;
+
 use super::{FUSED_NODES, STATED_TYPE, graph_fusion};
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
-use crate::lower::{Settings, lower};
+use crate::lower::{Settings, Switches, lower};
 use crate::soc::Soc;
 use crate::workload::Workload;
 
@@ -70,7 +72,12 @@ impl Line {
     }
 
     fn fused(&self) -> Graph {
-        let graph = graph_fusion(self.done()).unwrap();
+        self.fused_on("Ascend310P3", &Switches::default())
+    }
+
+    fn fused_on(&self, soc: &str, switches: &Switches) -> Graph {
+        let soc = Soc::find(soc).unwrap();
+        let (graph, _) = graph_fusion(self.done(), &soc, &Settings::default(), switches).unwrap();
         graph.validate().unwrap();
         graph
     }

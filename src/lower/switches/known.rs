@@ -1,0 +1,86 @@
+//! The fusion passes of CANN that a switch may name, as far as the public rule reference and the configuration files
+//! name them.
+
+use super::Stage::{self, Graph, Ub};
+
+/// A pass of CANN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Its name; `FusionPass` and `Pass` at the end may be left out in a switch.
+    pub name: &'static str,
+    /// What it works on.
+    pub stage: Stage,
+    /// Whether it is on by default.
+    pub on: bool,
+    /// Whether it can be switched at all.
+    pub switchable: bool,
+    /// Whether this library does what it does.
+    pub modelled: bool,
+}
+
+const fn pass(name: &'static str, stage: Stage) -> Known {
+    Known { name, stage, on: true, switchable: true, modelled: true }
+}
+
+const fn fixed(name: &'static str, stage: Stage) -> Known {
+    Known { switchable: false, ..pass(name, stage) }
+}
+
+/// On in CANN, without a counterpart here.
+const fn other(name: &'static str, stage: Stage) -> Known {
+    Known { modelled: false, ..pass(name, stage) }
+}
+
+/// Off by default (the switches of CANN 8.1's configuration).
+const fn off(name: &'static str, stage: Stage) -> Known {
+    Known { on: false, ..other(name, stage) }
+}
+
+/// Every pass that is known.
+#[rustfmt::skip] // one pass after another reads better than one per line
+pub const PASSES: &[Known] = &[
+    pass("AABiasaddConvFusion", Graph), pass("ConvBatchnormFusionPass", Graph), pass("ConvScaleFusionPass", Graph),
+    pass("PadConv2dFusionPass", Graph), pass("PadDepthwiseConv2dFusionPass", Graph), pass("AConv2dMulFusion", Graph),
+    pass("Globalavgpoolpass", Graph), pass("GroupNormFusionPass", Graph), pass("GeluONNXFusionPass", Graph),
+    pass("GeluFusionPass", Graph), pass("LayerNormONNXFusionPass", Graph), pass("LayerNormFusionPass", Graph),
+    pass("AddLayerNormFusionPass", Graph), pass("MatMulBiasAddFusionPass", Graph),
+    pass("MatMulReshapeBiasAddFusionPass", Graph), pass("BatchMatMulFusionPass", Graph),
+    pass("BatchMatMulTransposeFusionPass", Graph), pass("BatchMatMulV2ReshapeFusionPass", Graph),
+    pass("ReshapeTransposeFusionPass", Graph), pass("TransposeReshapeFusionPass", Graph),
+    pass("RealDiv2MulsFusionPass", Graph), pass("ZZMatMulToMatmulV3FusionPass", Graph),
+    pass("MatMulToMatmulV3FusionPass", Graph), pass("BatchMatMulToBatchMatmulV3FusionPass", Graph),
+    fixed("FIXPIPEFUSIONPASS", Graph), fixed("PermuteFusion", Graph), fixed("TransposedUpdateFusionPass", Graph),
+    other("GemmToMatmul", Graph), other("EinsumPass", Graph), other("FullyConnectionFusionPass", Graph),
+    other("ConvToFullyConnectionFusionPass", Graph), other("BatchMatMul2TransposeBatchMatMul", Graph),
+    other("BatchMatMul2Mul", Graph), other("MatMulUnsqueezeSqueeze", Graph), other("MatmulCastFusionPass", Graph),
+    other("TransdataTransposeTransdataBatchMatMulv2", Graph), other("ZZConfusionTransposeNd", Graph),
+    other("MaskedSoftmaxWithRelPosBias", Graph), other("SoftmaxFusionPass", Graph), other("GeGluV2", Graph),
+    other("AddRmsNorm", Graph), other("AGroupNormSilu", Graph), other("AReduceMean", Graph), other("AReduceSum", Graph),
+    other("AReduceMax", Graph), other("ConstToAttrPass", Graph), other("ADepthwiseFusionPass", Graph),
+    other("DepthwiseToConv2d", Graph), other("PadMaxPoolFusionPass", Graph), other("PadFusionPass", Graph),
+    other("ConvCast", Graph), other("ConvWeightCompressFusionPass", Graph), other("StrideHoistingPass", Graph),
+    other("SpaceToBatchConv2dBatchToSpacePass", Graph), other("SameInputConv2dPass", Graph),
+    other("SplitConvConcatFusionPass", Graph), other("ASplitConv2dConcatPass", Graph), other("Conv1D", Graph),
+    other("ZSplitVFusionPass", Graph), other("ZSplitVDFusionPass", Graph), other("ZConcatv2dFusionPass", Graph),
+    other("ZConcatDFusionPass", Graph), other("ConvConcatFusionPass", Graph),
+    other("SwapMergeCastFusionPass", Graph), other("CastReluCastFusionPass", Graph), other("ForceFp16CastFusionPass", Graph),
+    other("TransDataPosFusionPass", Graph), other("SameTransdataBreadthFusionPass", Graph),
+    other("RefreshInt64ToInt32FusionPass", Graph), other("V200RequantFusionPass", Graph),
+    off("MulFusionOptimizePass", Graph), off("SplitConvFusionPass", Graph), off("BatchNormBnInferOnlyFusionPass", Graph),
+    off("ConcatCOptimizeFusionPass", Graph), off("GatherV2ConcatV2", Graph), off("ReduceMeanDTransnode", Graph),
+    off("StridedSliceConcatFusionPass", Graph), off("StridedSliceDToSplitFusionPass", Graph),
+    off("MatmulNzInNdOutTransdata", Graph), off("MatmulWeightPrefetchFusionPass", Graph),
+    off("MatmulAllReduceAddRmsNormFusionPass", Graph), off("ZConcatExt3FusionPass", Graph),
+    off("GridSampler2DFusionPass", Graph), off("SubMulConcat", Graph), off("ConvToSplitConvDequantConcat", Graph),
+    off("SoftmaxSmallOpFusionPass", Graph), off("MatmulReshape", Graph),
+    pass("AutomaticUbFusion", Ub), fixed("TbeConvFixPipeFusionPass", Ub), fixed("TbeMatmulFixPipeFusionPass", Ub),
+    pass("TbeConvDoubleInFusionPass", Ub), pass("TbeConv2DEltwiseFusionPass", Ub), pass("TbeConvCommonRules0FusionPass", Ub),
+    pass("TbeDepthwiseConvElemwiseFusionPass", Ub), pass("TbeBatchMatmulElementWiseFusionPass", Ub),
+    pass("ATbeMatMulElemwiseFusionPass", Ub), pass("TbeReduceElemwiseFusionPass", Ub), pass("TbeEltwiseFusionPass", Ub),
+    pass("TbeMultiOutputFusionPass", Ub), pass("TbeEltwiseCastFusionPass", Ub), pass("EltwiseWriteSelect", Ub),
+    pass("MatmulConfusiontransposeUbFusion", Ub), pass("BatchMatmulConfusiontransposeUbFusion", Ub),
+    pass("MatmulTransdataFusionPass", Ub), pass("AddLayerNormV3", Ub),
+    other("TbeConvBnreduceFusionPass", Ub), other("TbeConvStridedwriteFusionPass", Ub),
+    off("MatmulToMatMulV3UB", Ub), off("TbeConvDequantSigmoidMulAddFusionPass", Ub), off("AutoSingleNorm", Ub),
+    off("AutoSingleReduce", Ub),
+];

@@ -1,0 +1,83 @@
+//! Which fusion passes run: CANN's `fusion_switch_file` and optimisation levels.
+
+mod known;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::spelling;
+pub use known::{Known, PASSES};
+use std::collections::BTreeMap;
+
+/// What a fusion pass works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// The graph.
+    Graph,
+    /// Kernels that become one in the unified buffer or through fixpipe.
+    Ub,
+}
+
+/// Which passes are switched on and off. The default is CANN's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// What all graph passes and all UB passes are switched to.
+    all: [Option<bool>; 2],
+    /// What single passes are switched to, by the names in [`PASSES`].
+    named: BTreeMap<&'static str, bool>,
+}
+
+impl Switches {
+    /// Every pass that can be switched off is off: `oo_level` O1.
+    pub fn closed() -> Switches {
+        Switches { all: [Some(false); 2], ..Switches::default() }
+    }
+
+    /// Whether a pass runs; one that is not known does.
+    pub fn is_on(&self, pass: &str) -> bool {
+        let Some(pass) = find(pass) else { return true };
+        let chosen = self.named.get(pass.name).copied().or(self.all[pass.stage as usize]);
+        !pass.switchable || chosen.unwrap_or(pass.on)
+    }
+
+    /// Switches one pass, or with `ALL` every pass of a stage. Answers the pass, `None` for `ALL`.
+    ///
+    /// Fails with the reason for a name that no pass has.
+    fn set(&mut self, name: &str, stage: Option<Stage>, on: bool) -> Result<Option<&'static Known>, String> {
+        if name.eq_ignore_ascii_case("ALL") {
+            match stage {
+                Some(stage) => self.all[stage as usize] = Some(on),
+                None => self.all = [Some(on); 2],
+            }
+            return Ok(None);
+        }
+        let pass = find(name).filter(|pass| stage.is_none_or(|stage| stage == pass.stage));
+        let Some(pass) = pass else { return Err(unknown(name, stage)) };
+        self.named.insert(pass.name, on);
+        Ok(Some(pass))
+    }
+}
+
+/// A pass's name without the word that says that it is one.
+fn stem(name: &str) -> &str {
+    let name = name.strip_suffix("Pass").or_else(|| name.strip_suffix("pass")).unwrap_or(name);
+    name.strip_suffix("UbFusion").or_else(|| name.strip_suffix("Fusion")).unwrap_or(name)
+}
+
+/// The pass of this name.
+pub fn find(name: &str) -> Option<&'static Known> {
+    PASSES.iter().find(|pass| pass.name == name).or_else(|| PASSES.iter().find(|pass| stem(pass.name) == stem(name)))
+}
+
+fn unknown(name: &str, stage: Option<Stage>) -> String {
+    let names: Vec<&str> =
+        PASSES.iter().filter(|pass| stage.is_none_or(|stage| stage == pass.stage)).map(|pass| pass.name).collect();
+    let kind = match stage {
+        Some(Stage::Graph) => "graph fusion pass",
+        Some(Stage::Ub) => "UB fusion pass",
+        None => "fusion pass",
+    };
+    let hint = spelling::nearest(name, names.iter().copied());
+    let hint = hint.map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"));
+    format!("there is no {kind} `{}`{hint} It may be one of {}", spelling::shortened(name), names.join(", "))
+}

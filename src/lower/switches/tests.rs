@@ -1,0 +1,93 @@
+//! Switch files in both forms, and what is no such file.
+
+use super::{PASSES, Switches, find};
+use crate::status::{Error, Result};
+
+fn read(text: &str) -> Result<Switches> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("switches.cfg");
+    std::fs::write(&path, text).unwrap();
+    Switches::default().read(&path)
+}
+
+#[test]
+fn by_default_passes_run_as_in_cann() {
+    let switches = Switches::default();
+    assert!(switches.is_on("GeluONNXFusionPass") && switches.is_on("AutomaticUbFusion"));
+    assert!(!switches.is_on("SoftmaxSmallOp") && !switches.is_on("AutoSingleNorm"));
+}
+
+#[test]
+fn lines_and_json_switch_the_same_passes() {
+    let lines = read("# mine\nGeluONNXFusionPass:off\n\nAutomaticUbFusion : off\nSoftmaxSmallOp:on\n").unwrap();
+    let json = r#"{"Switch":{"GraphFusion":{"GeluONNXFusionPass":"off","SoftmaxSmallOp":"on"},
+        "UBFusion":{"AutomaticUbFusion":"off"}}}"#;
+    assert_eq!(read(json).unwrap(), lines);
+    assert!(!lines.is_on("GeluONNXFusionPass") && !lines.is_on("AutomaticUbFusion"));
+    assert!(lines.is_on("SoftmaxSmallOp") && lines.is_on("GeluFusionPass"));
+}
+
+#[test]
+fn all_counts_for_its_stage_and_a_name_beats_it() {
+    let text = r#"{"Switch":{"GraphFusion":{"ALL":"off","GeluFusionPass":"on"}}}"#;
+    let switches = read(text).unwrap();
+    assert!(switches.is_on("GeluFusionPass") && switches.is_on("AutomaticUbFusion"));
+    assert!(!switches.is_on("MatMulBiasAddFusionPass"));
+}
+
+#[test]
+fn the_lowest_level_closes_all_but_what_cannot_be_closed() {
+    let closed = Switches::closed();
+    for pass in PASSES {
+        assert_eq!(closed.is_on(pass.name), !pass.switchable, "{}", pass.name);
+    }
+    assert!(read("FIXPIPEFUSIONPASS:off").unwrap().is_on("FIXPIPEFUSIONPASS"));
+}
+
+#[test]
+fn a_pass_is_known_with_and_without_the_word_for_it() {
+    for name in ["MatMulBiasAddFusionPass", "MatMulBiasAdd", "MatMulBiasAddPass"] {
+        assert_eq!(find(name).map(|pass| pass.name), Some("MatMulBiasAddFusionPass"), "{name}");
+    }
+    assert_eq!(find("Nothing"), None);
+    for pass in PASSES {
+        assert_eq!(find(pass.name).map(|found| found.name), Some(pass.name));
+    }
+}
+
+#[test]
+fn a_name_that_no_pass_has_is_an_error_with_those_that_exist() {
+    for (text, place) in [
+        ("GeluFusionPass:on\nGeluFusionPas:off", "switches.cfg:2"),
+        (r#"{"Switch":{"UBFusion":{"GeluFusionPass":"off"}}}"#, "UB fusion pass `GeluFusionPass`"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(place) && error.contains("AutomaticUbFusion"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_no_switch_file_is_a_named_error() {
+    for text in [
+        "GeluFusionPass",
+        "GeluFusionPass:maybe",
+        ":",
+        "{",
+        "{}",
+        r#"{"Switch":1}"#,
+        r#"{"Switch":{"Graph":{}}}"#,
+        r#"{"Switch":{"GraphFusion":{"GeluFusionPass":true}}}"#,
+        r#"{"Switch":{"GraphFusion":{"GeluFusionPass":"ON"}}}"#,
+    ] {
+        let error = read(text);
+        assert!(matches!(error, Err(Error::Config { .. })), "{text}: {error:?}");
+    }
+    assert!(matches!(Switches::default().read(std::path::Path::new("/dev/zero")), Err(Error::File { .. })));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_file_makes_it_panic(text in ".{0,200}") {
+        drop(read(&text));
+    }
+}
