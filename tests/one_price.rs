@@ -1,7 +1,7 @@
 //! A kernel has one price: in a network, and given to `aoe simulate` as a case.
 
 use aoe::frontend::{ModelOptions, load_file};
-use aoe::lower::{Kernel, Settings, graph_fusion, lower};
+use aoe::lower::{Kernel, Settings, Switches, graph_fusion, lower};
 use aoe::sim::Model;
 use aoe::simulate::{Parts, answer, case};
 use aoe::soc::Soc;
@@ -38,10 +38,11 @@ fn every_kernel_of_every_bundled_network_has_its_price_as_a_case_to_the_last_bit
     assert!(models.len() >= 4, "{models:?}");
     for model in models {
         let graph = load_file(&model, None, &ModelOptions::default()).unwrap();
-        let graph = graph_fusion(graph).unwrap();
         for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A", "Ascend950PR_9589"] {
             let soc = Soc::find(soc).unwrap();
-            let kernels = lower(&graph, &soc, &Settings::default()).unwrap().kernels;
+            let settings = Settings::default();
+            let (graph, _) = graph_fusion(graph.clone(), &soc, &settings, &Switches::default()).unwrap();
+            let kernels = lower(&graph, &soc, &settings).unwrap().kernels;
             let mut seen = std::collections::HashSet::new();
             for kernel in kernels.iter().filter(|kernel| seen.insert(kernel.workload.clone())) {
                 let cold = Kernel { missed: Some(1e6), ..kernel.clone() };
