@@ -8,7 +8,7 @@ use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
 use aoe::frontend::{self, Gear, ModelOptions};
 use aoe::graph::infer;
-use aoe::lower::{Settings, graph_fusion, lower};
+use aoe::lower::{Settings, Switches, graph_fusion, lower};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use aoe::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -73,8 +73,8 @@ fn gain(model: &Path, soc: &Soc) -> Result<String> {
     let open = infer::require_static(&graph).is_err();
     let inputs = ModelOptions { gear: open.then(|| Gear::Batch(batch.unwrap_or(1))), ..ModelOptions::default() };
     frontend::bind_inputs(&mut graph, &inputs)?;
-    let graph = graph_fusion(graph)?;
     let lowering = Settings::default();
+    let (graph, _) = graph_fusion(graph, soc, &lowering, &Switches::default())?;
     let lowered = lower(&graph, soc, &lowering)?;
     let variants = [Variant { label: String::new(), graph, lowered }];
     let alike = tuned(&variants, lowering, soc, false)?;

@@ -3,7 +3,7 @@
 use super::rewrite::Fusion;
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::window::Layout;
-use crate::graph::{Attr, Node, NodeId, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Node, NodeId, Shape, TensorDesc};
 
 /// The type of an average over each whole image, which CANN makes of `GlobalAveragePool` too.
 const MEAN: &str = "ReduceMean";
@@ -83,12 +83,10 @@ impl Fusion<'_> {
         let transposed = node.attrs.bool("transpose") != Some(true);
         let name = format!("{}/flat", node.name);
         if !is_matrix {
-            let view = Node::new(name, "Reshape")
-                .with_inputs([x])
-                .with_outputs(vec![TensorDesc::new(dtype, Shape::new([rows, inner]))]);
-            let Some(view) = self.add(view) else { return };
+            let seen = TensorDesc::new(dtype, Shape::new([rows, inner]));
+            let Some(view) = self.view(name, x, seen) else { return };
             let others = self.graph.node(id).inputs[1..].to_vec();
-            self.set_inputs(id, [vec![Some(Port::first(view))], others].concat());
+            self.set_inputs(id, [vec![Some(view)], others].concat());
         }
         let attrs = &mut self.graph.node_mut(id).attrs;
         attrs.set("transpose_x1", Attr::Bool(false));

@@ -21,11 +21,15 @@ mod alike;
 mod arithmetic;
 mod bias;
 mod gelu;
+mod group_norm;
+mod layer_norm;
+mod names;
 mod pad;
 mod passes;
 mod rewrite;
 #[cfg(test)]
 mod tests;
+mod transpose;
 
 use super::{Settings, Switches};
 use crate::graph::Graph;
@@ -89,12 +93,12 @@ impl Part {
 pub fn graph_fusion(
     mut graph: Graph,
     soc: &Soc,
-    _settings: &Settings,
+    settings: &Settings,
     switches: &Switches,
 ) -> Result<(Graph, Vec<Fused>)> {
     let order = graph.validated_order()?;
     let part = Part::of(soc);
-    let mut fusion = Fusion::of(&mut graph);
+    let mut fusion = Fusion::of(&mut graph, settings.precision);
     for &id in &order {
         if fusion.is_live(id) {
             fusion.call_alike(id);

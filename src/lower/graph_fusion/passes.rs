@@ -1,6 +1,7 @@
 //! The passes, in the order in which CANN runs them.
 
 use super::Part::{self, A3, P310B, P310P, P910, P910B, P950};
+use super::bias::PRODUCTS;
 use super::rewrite::Fusion;
 use crate::graph::NodeId;
 
@@ -18,6 +19,9 @@ pub(super) struct Pass {
 }
 
 const ALL: &[Part] = &[P910, P310P, P310B, P910B, A3, P950];
+const BEFORE_950: &[Part] = &[P910, P310P, P310B, P910B, A3];
+const SUMS: &[&str] = &["Add", "AddV2"];
+const BIASES: &[&str] = &["Add", "AddV2", "BiasAdd"];
 
 const fn pass(
     name: &'static str,
@@ -38,13 +42,28 @@ pub(super) static PASSES: &[Pass] = &[
     pass("ConvScaleFusionPass", ALL, &["Scale"], |f, id| f.scale_of_convolution(id)),
     pass("AConv2dMulFusion", ALL, &["Mul"], |f, id| f.factor_of_convolution(id)),
     pass("Globalavgpoolpass", ALL, &["GlobalAveragePool"], |f, id| f.mean_of_image(id)),
+    pass("GroupNormFusionPass", &[P910, P310P, P910B, A3], SUMS, |f, id| f.group_norm(id)),
     pass("GeluONNXFusionPass", ALL, &["Mul"], |f, id| f.gelu_of_erf(id)),
     pass("GeluFusionPass", &[P910, P310P, P910B, A3], &["Mul"], |f, id| f.gelu_of_tanh(id)),
+    pass("LayerNormONNXFusionPass", ALL, &["RealDiv", "Div", "Mul", "Add", "AddV2"], |f, id| f.layer_norm_of_onnx(id)),
+    pass("LayerNormFusionPass", &[P910B], SUMS, |f, id| f.layer_norm_of_rsqrt(id)),
+    pass("BatchMatMulFusionPass", BEFORE_950, PRODUCTS, |f, id| f.transpose_into_product(id)),
+    pass("BatchMatMulTransposeFusionPass", &[P950], PRODUCTS, |f, id| f.transpose_into_product(id)),
     pass("MatMulBiasAddFusionPass", ALL, &["Add", "AddV2", "BiasAdd", "Bias"], |f, id| f.bias_of_product(id)),
-    pass("MatMulReshapeBiasAddFusionPass", &[P910, P910B, A3, P950], &["Add", "AddV2", "BiasAdd"], |f, id| {
-        f.bias_behind_view(id)
+    pass("MatMulReshapeBiasAddFusionPass", &[P910, P910B, A3, P950], BIASES, |f, id| f.bias_behind_view(id)),
+    // Before the biases by its number; behind them, because in CANN's banks of BERT the products have them all.
+    pass("AddLayerNormFusionPass", &[P910B, P950], &["LayerNorm", "LayerNormV3", "LayerNormV4"], |f, id| {
+        f.sum_before_norm(id)
     }),
     pass("RealDiv2MulsFusionPass", &[P910, P310P, P910B], &["RealDiv", "Div"], |f, id| f.division_by_scalar(id)),
+    pass("BatchMatMulV2ReshapeFusionPass", &[P910, P310B, P910B, A3], &["BatchMatMulV2"], |f, id| {
+        f.stack_of_few_rows(id)
+    }),
+    pass("ZZMatMulToMatmulV3FusionPass", &[P910B], &["MatMulV2"], |f, id| f.third_version(id)),
+    pass("MatMulToMatmulV3FusionPass", &[P950], &["MatMul", "MatMulV2"], |f, id| f.third_version(id)),
+    pass("BatchMatMulToBatchMatmulV3FusionPass", &[P950], &["BatchMatMul", "BatchMatMulV2"], |f, id| {
+        f.third_version(id)
+    }),
 ];
 
 /// Normalisations at inference, whose statistics may be constant.

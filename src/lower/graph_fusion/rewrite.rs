@@ -2,29 +2,36 @@
 
 use super::{FUSED_NODES, STATED_TYPE};
 use crate::graph::infer::{Call, Values};
-use crate::graph::{Attr, Attrs, Constant, Graph, Node, NodeId, Port};
-use rustc_hash::FxHashMap;
+use crate::graph::{Attr, Attrs, Constant, Graph, Node, NodeId, Port, TensorDesc};
+use crate::lower::Precision;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A graph while it is fused.
 pub(super) struct Fusion<'g> {
     pub graph: &'g mut Graph,
+    pub precision: Precision,
     /// How often each tensor is read; an output of the graph is a reading.
     readings: FxHashMap<Port, u32>,
     /// By node, the tensor that now stands for its first output.
     stands_for: Vec<Option<Port>>,
     /// By node, whether it stays.
     keep: Vec<bool>,
+    /// Nodes that read what they stand for.
+    views: FxHashSet<NodeId>,
+    /// Makers of what elementwise work reads, where somebody asked.
+    followed: Option<FxHashSet<NodeId>>,
     /// Nodes whose names [`FUSED_NODES`] lists, by the node that does their work.
     fused: FxHashMap<NodeId, Vec<String>>,
 }
 
 impl<'g> Fusion<'g> {
-    pub fn of(graph: &'g mut Graph) -> Self {
+    pub fn of(graph: &'g mut Graph, precision: Precision) -> Self {
         let mut readings: FxHashMap<Port, u32> = FxHashMap::default();
         let read = graph.iter().flat_map(|(_, node)| node.inputs.iter().flatten()).chain(graph.outputs());
         read.for_each(|&port| *readings.entry(port).or_default() += 1);
         let (stands_for, keep) = (vec![None; graph.len()], vec![true; graph.len()]);
-        Fusion { graph, readings, stands_for, keep, fused: FxHashMap::default() }
+        let (views, fused) = (FxHashSet::default(), FxHashMap::default());
+        Fusion { graph, precision, readings, stands_for, keep, views, followed: None, fused }
     }
 
     /// Whether a node is there to be worked on.
@@ -43,6 +50,9 @@ impl<'g> Fusion<'g> {
 
     /// Lets a node read what stands for its inputs.
     pub fn follow(&mut self, id: NodeId) {
+        if self.views.contains(&id) {
+            return;
+        }
         for index in 0..self.graph.node(id).inputs.len() {
             if let Some(port) = self.graph.node(id).inputs[index] {
                 let now = self.resolved(port);
@@ -183,6 +193,37 @@ impl<'g> Fusion<'g> {
         self.keep.push(true);
         self.stands_for.push(None);
         Some(id)
+    }
+
+    /// Whether an operator that is often fused with what it reads reads a node's result: looked up once for the graph.
+    pub fn is_followed(&mut self, id: NodeId) -> bool {
+        let followed = self.followed.take().unwrap_or_else(|| {
+            let readers = self.graph.iter().filter(|(id, node)| {
+                self.keep[id.index()] && matches!(node.op_type.as_str(), "Add" | "AddN" | "Mul" | "Relu")
+            });
+            let read = readers.flat_map(|(_, node)| node.inputs.iter().flatten());
+            read.map(|&port| self.resolved(port).node).collect()
+        });
+        self.followed.insert(followed).contains(&id)
+    }
+
+    /// A view of a tensor, by a new node.
+    pub fn view(&mut self, name: String, of: Port, seen: TensorDesc) -> Option<Port> {
+        self.add(Node::new(name, "Reshape").with_inputs([of]).with_outputs(vec![seen])).map(Port::first)
+    }
+
+    /// Lets everyone see a node's first result, which from now on is `made`, as what it was.
+    pub fn view_result(&mut self, id: NodeId, name: String, made: TensorDesc) -> Option<()> {
+        if self.graph.find(&name).is_some() {
+            return None;
+        }
+        let readings = self.readings.remove(&Port::first(id)).unwrap_or(0);
+        let seen = std::mem::replace(self.graph.node_mut(id).outputs.first_mut()?, made);
+        let view = self.view(name, Port::first(id), seen)?;
+        self.readings.insert(view, readings);
+        self.stands_for[id.index()] = Some(view);
+        self.views.insert(view.node);
+        Some(())
     }
 
     /// Gives a node the operator type that means the same.

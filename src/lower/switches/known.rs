@@ -46,7 +46,7 @@ pub const PASSES: &[Known] = &[
     pass("AddLayerNormFusionPass", Graph), pass("MatMulBiasAddFusionPass", Graph),
     pass("MatMulReshapeBiasAddFusionPass", Graph), pass("BatchMatMulFusionPass", Graph),
     pass("BatchMatMulTransposeFusionPass", Graph), pass("BatchMatMulV2ReshapeFusionPass", Graph),
-    pass("ReshapeTransposeFusionPass", Graph), pass("TransposeReshapeFusionPass", Graph),
+    other("ReshapeTransposeFusionPass", Graph), other("TransposeReshapeFusionPass", Graph),
     pass("RealDiv2MulsFusionPass", Graph), pass("ZZMatMulToMatmulV3FusionPass", Graph),
     pass("MatMulToMatmulV3FusionPass", Graph), pass("BatchMatMulToBatchMatmulV3FusionPass", Graph),
     fixed("FIXPIPEFUSIONPASS", Graph), fixed("PermuteFusion", Graph), fixed("TransposedUpdateFusionPass", Graph),

@@ -1,5 +1,6 @@
 //! What is fused into what, and what is left alone.
 
+mod norms;
 mod products;
 
 use super::{FUSED_NODES, STATED_TYPE, graph_fusion};

@@ -18,18 +18,18 @@ impl Line {
         self
     }
 
-    fn by(&mut self, name: &str, op_type: &str, value: f64) -> &mut Line {
+    pub(super) fn by(&mut self, name: &str, op_type: &str, value: f64) -> &mut Line {
         let scalar = self.scalar(&format!("{name}/value"), value);
         self.then(name, op_type, &[scalar], &[])
     }
 }
 
-fn node<'a>(graph: &'a Graph, name: &str) -> &'a crate::graph::Node {
+pub(super) fn node<'a>(graph: &'a Graph, name: &str) -> &'a crate::graph::Node {
     graph.node(graph.find(name).unwrap())
 }
 
 /// Which node each input of a node comes from.
-fn inputs(graph: &Graph, name: &str) -> Vec<String> {
+pub(super) fn inputs(graph: &Graph, name: &str) -> Vec<String> {
     node(graph, name).inputs.iter().flatten().map(|port| graph.node(port.node).name.clone()).collect()
 }
 
