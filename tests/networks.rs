@@ -74,3 +74,25 @@ fn caffe_tensorflow_and_onnx_give_one_network_the_same_workloads_in_the_same_ord
         assert_eq!(workloads(&tensorflow), expected, "TensorFlow on {}", soc.name);
     }
 }
+
+#[test]
+fn graph_fusion_leaves_of_each_encoder_layer_what_cann_leaves() {
+    let (graph, before) = lowered("bert_base.onnx");
+    let fused = |soc: &str, switches: &Switches| {
+        let soc = Soc::find(soc).unwrap();
+        let (fused, report) = graph_fusion(graph.clone(), &soc, &Settings::default(), switches).unwrap();
+        let kernels = lower(&fused, &soc, &Settings::default()).unwrap().kernels;
+        let count = |op_type: &str| kernels.iter().filter(|k| fused.node(k.node).op_type == op_type).count();
+        let counts = ["BatchMatMulV2", "Gelu", "AddLayerNorm", "LayerNorm", "SoftmaxV2", "Transpose"].map(count);
+        let effects = report.iter().find(|f| f.pass == "MatMulBiasAddFusionPass").map_or(0, |f| f.effect_times);
+        (counts, kernels.len(), effects)
+    };
+    // Six linear layers and two products of the attention in each of twelve layers.
+    let ([products, gelu, sums, norms, softmax, transposes], all, biases) = fused("Ascend910B2", &Switches::default());
+    assert_eq!((products, gelu, sums + norms, softmax, transposes), (96, 12, 25, 12, 48));
+    assert!((24..=25).contains(&sums) && (220..=230).contains(&all), "{sums} {all}");
+    assert_eq!(biases, 72);
+    let ([products, gelu, sums, norms, ..], _, biases) = fused("Ascend310P3", &Switches::default());
+    assert_eq!((products, gelu, sums, norms, biases), (96, 12, 0, 25, 72));
+    assert_eq!(fused("Ascend910B2", &Switches::closed()).1, before.kernels.len());
+}

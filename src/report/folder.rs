@@ -25,7 +25,7 @@ impl Folder {
     /// Fails with [`Error::File`].
     pub fn at(path: &Path) -> Result<Folder> {
         let folder = Folder(path.to_owned());
-        [folder.summary(), folder.report(), folder.page()].iter().try_for_each(|path| check(path))?;
+        [folder.summary(), folder.report(), folder.page(), folder.fusions()].iter().try_for_each(|path| check(path))?;
         // Whatever its operators are called.
         check(&folder.operators().join("Op_fp16.json"))?;
         Ok(folder)
@@ -48,6 +48,10 @@ impl Folder {
 
     fn report(&self) -> PathBuf {
         self.0.join("report.json")
+    }
+
+    fn fusions(&self) -> PathBuf {
+        self.0.join("fusion_result.json")
     }
 
     fn page(&self) -> PathBuf {
@@ -86,6 +90,9 @@ impl Folder {
         let directory = self.operators();
         let mut texts: Vec<_> = operators.into_iter().map(|(name, text)| (directory.join(name), text)).collect();
         texts.push((self.summary(), summary(tuned)?));
+        if let Some(fusions) = &context.fusions {
+            texts.push((self.fusions(), fusions.text()));
+        }
         texts.push((self.report(), report.to_owned()));
         texts.push((self.page(), page(report, &self.report())?));
         Ok(texts)

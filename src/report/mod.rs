@@ -8,6 +8,7 @@ mod figures;
 mod file;
 mod folder;
 mod full;
+mod fusions;
 mod gdat;
 mod gdat_timeline;
 mod html;
@@ -26,6 +27,7 @@ pub use figures::{gain, improvement};
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;
+pub use fusions::Fusions;
 pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
 pub use html::page;
@@ -68,6 +70,8 @@ pub struct Context {
     pub profiles: Option<[PathBuf; 2]>,
     /// What one run of the network launches before and after, once that is known.
     pub runs: Option<Runs>,
+    /// What CANN's fusion passes did to the network before it was tuned, where that is known.
+    pub fusions: Option<Fusions>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
     /// The results folder, where one was asked for.
@@ -129,6 +133,7 @@ impl Context {
             tuned_model: None,
             profiles: None,
             runs: None,
+            fusions: None,
             options: BTreeMap::new(),
             folder: None,
         }

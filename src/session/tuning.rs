@@ -15,7 +15,7 @@ use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
-use crate::report::{Context, Folder, ProcessFiles};
+use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
@@ -117,7 +117,7 @@ impl Session {
             settings.opat.max_trials = settings.dear_trials;
         }
         let soc = backend.soc();
-        let Material { variants, stated, dynamic, .. } = Material::of(&graph, &inputs, &settings, soc)?;
+        let Material { variants, stated, dynamic, fused } = Material::of(&graph, &inputs, &settings, soc)?;
         let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;
@@ -133,6 +133,7 @@ impl Session {
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             dynamic,
+            fusions: Some(Fusions { graph: fused, ub: Vec::new() }),
             gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
             ..Context::new(&settings.work_path, note, &bank)
         };

@@ -3,8 +3,8 @@
 use super::settings::OpFilter;
 use super::{SkippedKernel, TunedNode};
 use crate::backend::Standing;
-use crate::graph::{Graph, op};
-use crate::lower::{Lowered, STATED_TYPE};
+use crate::graph::{Attr, Graph, op};
+use crate::lower::{FUSED_NODES, Lowered, STATED_TYPE};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
 
@@ -79,7 +79,12 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
                 let node = variant.graph.node(id);
                 let stated = node.attrs.str(STATED_TYPE).unwrap_or(&node.op_type);
                 let types = [node.op_type.as_str(), stated, node.origin_type.as_str(), kernel.workload.op_type()];
-                node.mapped && op::tunable(&node.op_type) && filter.selects(&node.name, &types)
+                // What was fused into a node on the graph goes by its own name, too.
+                let by_part = || match node.attrs.get(FUSED_NODES) {
+                    Some(Attr::Strs(names)) => names.iter().any(|name| filter.names.contains(name)),
+                    _ => false,
+                };
+                node.mapped && op::tunable(&node.op_type) && (filter.selects(&node.name, &types) || by_part())
             });
             let name = format!("{}{}", node.name, variant.label);
             let op_type = node.op_type.clone();
