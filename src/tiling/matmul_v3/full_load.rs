@@ -79,7 +79,8 @@ pub(super) fn b(q: &Problem, d: &mut Draft) -> bool {
     let narrow_a = q.fp32 && q.outer_a() >= 72368 && 1 < q.inner_a() && q.inner_a() <= c0;
     let tall = m > 16 * n.max(k) && k <= 256;
     let bias = if q.bias { 4 * d.bn } else { 0 };
-    let half = product([up(q.outer_b(), 16), up(q.inner_b(), c0), es]) + bias < q.p.l1_given() / 2;
+    let fractals = product([up(q.outer_b(), 16), up(q.inner_b(), c0), es]);
+    let half = fractals.saturating_add(bias) < q.p.l1_given() / 2;
     if tall && ((listed && !d.nd2nz_b) || (narrow_a && half)) {
         return b_tall(q, d, if q.tb { 16 } else { c0 });
     }
@@ -94,7 +95,7 @@ fn b_tall(q: &Problem, d: &mut Draft, unit: u64) -> bool {
     (d.depth_a, d.depth_b) = (2 * d.step_ka, d.step_n * d.step_kb);
     let need = |bm: u64| {
         let blocks = d.depth_a * bm + d.depth_b * d.bn;
-        product([d.bk, q.es, blocks]) + if q.bias { d.bn * q.es } else { 0 }
+        product([d.bk, q.es, blocks]).saturating_add(if q.bias { d.bn * q.es } else { 0 })
     };
     if need(16) > q.p.l1_given() {
         d.rule(Rule::FullBRefused);

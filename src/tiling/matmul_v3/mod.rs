@@ -22,6 +22,8 @@ mod rules;
 mod split_k;
 mod split_with_a;
 mod template;
+#[cfg(test)]
+mod tests;
 
 pub use default::{Choice, Mode, default, default_in};
 pub use legality::{Broken, accepts, check, fits, runs};

@@ -125,9 +125,12 @@ impl Tiling {
     }
 
     /// Fails with [`crate::status::Error::IllegalSchedule`] for a tiling at which CANN's operator stops with an error,
-    /// where another one that it cannot use only makes it fall back: multi-core split-K runs for
-    /// float32 with B alone transposed, and all its tasks at once.
+    /// where another one that it cannot use only makes it fall back: a record's split of K is one of 0 to 4, and
+    /// multi-core split-K runs for float32 with B alone transposed, and all its tasks at once.
     pub fn check_split(&self, w: &MatMul, cores: u32) -> Result<()> {
+        if self.tiling_enable % 10 > 4 {
+            return Err(inexpressible(OP_TYPE, format!("tilingEnable = {} names no template", self.tiling_enable)));
+        }
         if self.tiling_enable % 10 != 4 {
             return Ok(());
         }
@@ -170,13 +173,13 @@ impl Tiling {
         }
     }
 
-    /// The schedule of a tiling for one product. Fails with [`crate::status::Error::IllegalSchedule`] for a tiling
-    /// that CANN would refuse too; whether the rest is legal is for [`crate::workload::check`].
+    /// The schedule of a tiling for one product, a record's or one of CANN's defaults. Fails with
+    /// [`crate::status::Error::IllegalSchedule`] for a tiling that CANN would refuse too; whether the rest is legal is for [`crate::workload::check`].
     pub fn schedule(&self, w: &MatMul) -> Result<CubeSchedule> {
         let (ones, tens, hundreds) =
             (self.tiling_enable % 10, self.tiling_enable / 10 % 10, self.tiling_enable / 100 % 10);
         let (thousands, shift) = (self.tiling_enable / 1000 % 10, self.tiling_enable / 10_000);
-        if ones > 4 || tens > 2 || hundreds > 0 || thousands > 2 || shift > 1 {
+        if ones > 6 || tens > 2 || hundreds > 0 || thousands > 2 || shift > 1 {
             return Err(inexpressible(OP_TYPE, format!("tilingEnable = {} names no template", self.tiling_enable)));
         }
         let single = Extents {
@@ -208,8 +211,13 @@ impl Tiling {
                 n_block: self.l2_n_tile_block,
                 order: order(OP_TYPE, "l2IterateOrder", self.l2_iterate_order)?,
             },
-            split_k: [SplitK::None, SplitK::None, SplitK::SingleCore, SplitK::Deterministic, SplitK::MultiCore]
-                [ones as usize],
+            split_k: match ones {
+                0 | 1 => SplitK::None,
+                3 => SplitK::Deterministic,
+                4 => SplitK::MultiCore,
+                // 5 and 6 are forms of 2 of CANN's own defaults; `unmodelled` keeps which.
+                _ => SplitK::SingleCore,
+            },
             output: [OutputPath::Direct, OutputPath::Aligned, OutputPath::VectorNzToNd][thousands as usize],
             unmodelled: Unmodelled::new(),
         };

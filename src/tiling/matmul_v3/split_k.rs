@@ -36,7 +36,7 @@ pub(super) fn single_core(q: &Problem, d: &mut Draft, l2_failed: bool) -> bool {
     }
     extents(q, &mut t);
     let k1536 = reason == Rule::SplitK1536;
-    let few_columns = q.fp32 && q.n <= 64 && q.m >= 1920 && (27392..65535).contains(&q.k) && !q.ta && !q.tb;
+    let few_columns = q.fp32 && q.n <= 64 && q.m >= 1920 && (27392..65535).contains(&q.k) && !q.ta && q.tb;
     if !few_columns && !k1536 && wasteful(q, &t) {
         return false;
     }
