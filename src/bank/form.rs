@@ -9,6 +9,7 @@ use super::layout::Layout;
 use super::{conv2d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
+use crate::tiling::{Platform, conv2d_v2, inexpressible, quant_batch_matmul_v3};
 use crate::workload::{Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
@@ -269,7 +270,14 @@ impl Knowledge {
     pub fn check_accepted(&self, workload: &Workload, soc: &Soc) -> Result<()> {
         match (self, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) => tiling.check_split(w, soc.ai_core_cnt),
-            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => tiling.check_panels(w),
+            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => {
+                let judged = conv2d_v2::legality::check(tiling, w, &Platform::of(soc));
+                judged.map_err(|broken| inexpressible(conv2d_v2::OP_TYPE, broken))
+            }
+            (Knowledge::Quant(tiling), Workload::MatMul(w)) => {
+                let judged = quant_batch_matmul_v3::legality::check(tiling, w, &Platform::of(soc));
+                judged.map_err(|broken| inexpressible(quant_batch_matmul_v3::OP_TYPE, broken))
+            }
             _ => Ok(()),
         }
     }

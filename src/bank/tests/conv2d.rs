@@ -135,9 +135,6 @@ fn what_the_kernel_has_not_is_refused() {
         let error = Tiling::from_schedule(&schedule, &image(4)).unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
-    let cut = Tiling { k_al1: 96, ..rows() }.check_panels(&image(4)).unwrap_err().to_string();
-    assert!(cut.contains("kAL1 = 96"), "{cut}");
-    Tiling { k_al1: 96, is_c04_flag: 1, ..rows() }.check_panels(&image(4)).unwrap();
     assert!(Tiling { n_dim: 0, ..rows() }.schedule(&image(4)).is_err());
     assert!(Tiling { iterate_mn_order: 2, ..rows() }.schedule(&image(4)).is_err());
 }
@@ -210,7 +207,7 @@ proptest! {
         let tiling = Tiling::from_knowledge(&map).unwrap();
         let [batch, cin, cout, ho, kh, hi] = sizes;
         let w = Conv { batch, cin, hi, cout, ho, kh, groups, ..image(1) };
-        let _ = tiling.check_panels(&w);
+        let _ = crate::tiling::conv2d_v2::legality::check(&tiling, &w, &crate::tiling::Platform::of(&on_950()));
         if let Ok(schedule) = tiling.schedule(&w) {
             prop_assert_eq!(Tiling::from_schedule(&schedule, &w).unwrap(), tiling);
             let _ = crate::workload::check(&Workload::Conv(w), &Schedule::Cube(schedule), &on_950());

@@ -1,7 +1,9 @@
 //! The tiling that CANN's own heuristics choose: what a network runs with before it is tuned.
 
+mod batch;
 mod conv;
 mod matmul;
+mod quant;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -41,7 +43,10 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
 fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
     match workload {
         Workload::MatMul(matmul) if is_tbe(matmul, soc) => Some(conv::one_task_each(&matmul.cube(), soc, false)),
-        Workload::MatMul(matmul) => Some(matmul::tiling(matmul, soc)),
+        Workload::MatMul(matmul) => {
+            let own = batch::tiling(matmul, soc).or_else(|| quant::tiling(matmul, soc));
+            Some(own.unwrap_or_else(|| matmul::tiling(matmul, soc)))
+        }
         Workload::Conv(conv) => Some(conv::tiling(conv, soc)),
         Workload::Fused(parts) => parts.iter().find_map(|part| cube_tiling(part, soc)),
         _ => None,

@@ -64,6 +64,29 @@ fn tall_products_with_a_small_right_side_keep_it_in_l1() {
     assert_eq!(schedule.used_cores, 24);
 }
 
+/// 480 products of 64 x 64 x 64 are 20 for each of 24 cores, whole.
+#[test]
+fn a_task_of_small_batched_products_has_several() {
+    let schedule = cube(MatMul { batch: 480, ..MatMul::new(64, 64, 64) }, "Ascend910B2");
+    assert_eq!((schedule.cores.batch, schedule.single.batch, schedule.used_cores), (24, 20, 24));
+    assert_eq!((schedule.single.m, schedule.single.n, schedule.l0.n), (64, 64, 64));
+}
+
+/// One B for 16 products of 8 rows: a block holds the rows of all.
+#[test]
+fn rows_of_products_with_one_b_are_dealt_together() {
+    let decode = MatMul { batch: 16, b_shared: true, trans_b: true, ..MatMul::new(8, 1024, 4096) };
+    let schedule = cube(decode, "Ascend910B2");
+    assert_eq!((schedule.cores.batch, schedule.single.batch, schedule.single.m), (1, 16, 8));
+}
+
+#[test]
+fn large_int8_products_have_the_block_of_the_basic_tiling() {
+    let w = MatMul { dtype: DataType::Int8, trans_b: true, ..MatMul::new(4096, 4096, 4096) };
+    let schedule = cube(w, "Ascend910B2");
+    assert_eq!((schedule.l0.m, schedule.l0.n, schedule.l0.k_a), (128, 256, 128));
+}
+
 #[test]
 fn extents_of_zero_have_no_default() {
     let workload = Workload::MatMul(MatMul::new(0, 16, 16));

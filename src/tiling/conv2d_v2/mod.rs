@@ -1,5 +1,6 @@
 //! `Conv2DV2`: forward convolutions on 950 parts.
 
+pub mod legality;
 mod record;
 
 pub use record::Tiling;

@@ -108,20 +108,6 @@ impl Tiling {
         s.unmodelled = self.beyond(&said(&s, w).unwrap_or_default());
         Ok(s)
     }
-
-    /// Fails with [`crate::status::Error::IllegalSchedule`] for panels in L1 of which the kernel would cut a
-    /// channel: it brings whole channel blocks with all their kernel positions. Four-channel images
-    /// (`isC04Flag`) have blocks of their own.
-    pub fn check_panels(&self, w: &Conv) -> Result<()> {
-        let block = w.cube().k0().saturating_mul(w.kh).saturating_mul(w.kw);
-        for (name, k) in [("kAL1", self.k_al1), ("kBL1", self.k_bl1)] {
-            if self.is_c04_flag == 0 && !u64::from(k).is_multiple_of(block) {
-                let rule = format!("{name} = {k} is no multiple of {block}, a block of channels with its kernel");
-                return Err(inexpressible(OP_TYPE, rule));
-            }
-        }
-        Ok(())
-    }
 }
 
 fn round_up(value: u64, step: u64) -> u64 {

@@ -13,7 +13,7 @@ pub(super) const L1: u64 = 1024;
 
 /// A tiling that the search tries.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(in crate::tiling) struct Candidate {
     pub m_dim: u64,
     pub n_dim: u64,
     pub m_l1: u64,
@@ -47,13 +47,7 @@ pub(super) fn apply(q: &Problem, d: &mut Draft) {
         return;
     }
     let unaligned = [q.m, q.k, q.n].iter().any(|e| !e.is_multiple_of(16));
-    let k = cd(q.k, 16);
-    let divisors = (1..=64).filter(|&i| k.is_multiple_of(i)).fold(0, |set, i| set | 1 << (i - 1));
-    let mut search = Search { m: cd(q.m, 16), k, n: cd(q.n, 16), u: q.u, unaligned, divisors, best: None };
-    search.a_full();
-    search.b_full();
-    search.neither();
-    let Some((c, cost)) = search.best else {
+    let Some((c, cost)) = search([cd(q.m, 16), cd(q.k, 16), cd(q.n, 16)], q.u, unaligned) else {
         return;
     };
     d.rule(Rule::Increment);
@@ -72,63 +66,90 @@ pub(super) fn apply(q: &Problem, d: &mut Draft) {
     d.l2 = L2Grid::ONE;
 }
 
+/// The cheapest tiling of a product of so many fractals along M, K and N; `unaligned`: an extent is no whole number of
+/// them.
+pub(in crate::tiling) fn search([m, k, n]: [u64; 3], u: u64, unaligned: bool) -> Option<(Candidate, Cost)> {
+    let divisors = (1..=64).filter(|&i| k.is_multiple_of(i)).fold(0, |set, i| set | 1 << (i - 1));
+    let mut search = Search { m, k, n, u, unaligned, divisors, best: None };
+    search.a_full();
+    search.b_full();
+    search.neither();
+    search.best
+}
+
+/// What one of `dim` core rows keeps of an axis: its share, in 16s where there are several, unless fewer core rows
+/// would do as well.
+fn kept(size: u64, dim: u64) -> Option<u64> {
+    let share = cd(size, dim);
+    if dim == 1 {
+        return Some(share);
+    }
+    let side = up(share, 16);
+    (side <= max(cd(size, dim - 1) - 1, share)).then_some(side)
+}
+
 impl Search {
-    /// Candidates with all of A's rows and K in L1. M is at most 8 fractals, so one core row holds all of them.
+    /// Candidates with all of A's rows and K in L1.
     fn a_full(&mut self) {
         let Search { m, k, n, u, .. } = *self;
-        if product([k, cd(m, u)]) + 1 > L1 {
+        if product([k, cd(m, u)]).saturating_add(1) > L1 {
             return;
         }
         let mut stale = 1;
-        for n_dim in 16..=min(u, n) {
-            let n0 = min(cd(n, n_dim), 16);
-            let k0 = self.lowered(min(64 / m, k), m, n0);
-            if m * k + 2 * n0 * stale > L1 {
-                continue;
+        for m_dim in 1..=if m <= 8 { 1 } else { min(u, m) } {
+            let Some(m_l1) = kept(m, m_dim) else { continue };
+            let m0 = match m_l1 {
+                0..=16 => m_l1,
+                _ if m_l1.is_multiple_of(8) => 8,
+                _ => continue,
+            };
+            for n_dim in cd(16, m_dim)..=min(u / m_dim, n) {
+                let n0 = min(cd(n, n_dim), 16);
+                let k0 = self.lowered(min(64 / m0, k), m0, n0);
+                let a = product([m_l1, k]);
+                if a.saturating_add(2 * n0 * stale) > L1 {
+                    continue;
+                }
+                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && a + 16 * n0 <= L1;
+                // CANN checks the next candidate's room against this one's depth.
+                stale = if wide { 16 } else { k0 };
+                let (k_b, rule) = (stale, Some(Rule::IncrementAFull));
+                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1: n0, k_a: k, k_b, m0, n0, k0, rule });
             }
-            let wide = k.is_multiple_of(16) && 16 % k0 == 0 && m * k + 16 * n0 <= L1;
-            // CANN checks the next candidate's room against this one's depth.
-            stale = if wide { 16 } else { k0 };
-            self.weigh(Candidate {
-                m_dim: 1,
-                n_dim,
-                m_l1: m,
-                n_l1: n0,
-                k_a: k,
-                k_b: stale,
-                m0: m,
-                n0,
-                k0,
-                rule: Some(Rule::IncrementAFull),
-            });
         }
     }
 
     /// Candidates with all of B's columns and K in L1.
     fn b_full(&mut self) {
         let Search { m, k, n, u, .. } = *self;
-        if 1 + product([k, cd(n, u)]) > L1 {
+        if product([k, cd(n, u)]).saturating_add(1) > L1 {
             return;
         }
-        let most = if n <= 16 { 1 } else { min(u, n) };
-        for n_dim in 1..=most {
-            let share = cd(n, n_dim);
-            let n_l1 = if n_dim == 1 { share } else { up(share, 16) };
-            if n_dim > 1 && n_l1 > max(cd(n, n_dim - 1) - 1, share) {
-                continue;
-            }
+        for n_dim in 1..=if n <= 16 { 1 } else { min(u, n) } {
+            let Some(n_l1) = kept(n, n_dim) else { continue };
             let n0 = match n_l1 {
                 0..=16 => n_l1,
                 _ if n_l1.is_multiple_of(16) => 16,
                 _ => continue,
             };
             for m_dim in cd(16, n_dim)..=min(u / n_dim, m) {
-                let m0 = min(cd(m, m_dim), 8);
+                let share = cd(m, m_dim);
+                let mut m0 = min(share, 8);
                 let k0 = self.lowered(min(64 / n0, k), m0, n0);
-                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && product([k, n_l1]) + 32 * m0 <= L1;
+                let b = product([k, n_l1]);
+                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && b.saturating_add(32 * m0) <= L1;
                 let k_a = if wide { 16 } else { k0 };
+                let mut m_l1 = m0;
+                if share >= 16 && b.saturating_add(32 * k_a) <= L1 {
+                    if k_a == k {
+                        m_l1 = 16;
+                    }
+                    if 16 * k0 <= 64 && 16 * n0 <= 128 {
+                        (m_l1, m0) = (16, 16);
+                    }
+                }
                 let rule = Some(Rule::IncrementBFull);
-                self.weigh(Candidate { m_dim, n_dim, m_l1: m0, n_l1, k_a, k_b: k, m0, n0, k0, rule });
+                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b: k, m0, n0, k0, rule });
             }
         }
     }

@@ -5,7 +5,7 @@ use super::math::{cd, max, min, product};
 
 /// What a candidate costs, and what follows from it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Cost {
+pub(in crate::tiling) struct Cost {
     cycles: u64,
     /// Fractal products of an L0 step.
     volume: u64,

@@ -36,6 +36,7 @@ pub use template::{Digits, Template, task_count, tasks, templates_for};
 pub(in crate::tiling) use {
     default::{choice, draft},
     draft::{Draft, L2Grid},
+    increment::search as search_blocks,
     l2_tiles::{L2Search, budget, grid},
     prepass::{flags, narrow},
     problem::{LONGEST_INNER, Problem},

@@ -4,6 +4,7 @@
 //! what it chooses. A bank record holds the terms of TBE's cached tiling only ([`Tiling`]).
 
 mod basic;
+mod cached;
 pub mod legality;
 mod problem;
 mod record;
@@ -25,11 +26,16 @@ pub struct Choice {
     pub which: Which,
     /// The fields of the basic tiling, by the names that `MatMulV3` has for the same; `None` for another tiling.
     pub basic: Option<matmul_v3::Tiling>,
+    /// The fields of the cached tiling; `None` for another tiling, and where its search finds none.
+    pub cached: Option<Tiling>,
     /// Whether all rules that decided are public. Otherwise the fields are the nearest that is known.
     pub public: bool,
     /// The rules that decided: who tiles, then what chose the block.
     pub rules: [&'static str; 2],
 }
+
+/// The rule of a tiling whose fields are not known.
+const UNKNOWN: &str = "qbmm.fields-not-public";
 
 /// The default tiling of a product; `None` for one without elements.
 pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
@@ -40,10 +46,15 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
     Some(match which {
         Which::Basic | Which::BasicDecode => {
             let found = basic::tile(p, part, which == Which::BasicDecode);
-            Choice { which, basic: Some(found.tiling), public: found.exact, rules: [why, found.rule] }
+            Choice { which, basic: Some(found.tiling), cached: None, public: found.exact, rules: [why, found.rule] }
         }
-        Which::Special310P | Which::Cached => {
-            Choice { which, basic: None, public: false, rules: [why, "qbmm.fields-not-public"] }
-        }
+        Which::Special310P => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
+        Which::Cached => match cached::tile(p, part) {
+            Some((tiling, exact)) => {
+                let rule = if exact { "qbmm.cached.basic-block" } else { "qbmm.cached.basic-block-of-linear" };
+                Choice { which, basic: None, cached: Some(tiling), public: exact, rules: [why, rule] }
+            }
+            None => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
+        },
     })
 }
