@@ -183,5 +183,6 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(BankClose);
     SAME(RegisterBackend);
     SAME(CheckOption);
+    SAME(Tiling);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

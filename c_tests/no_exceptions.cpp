@@ -28,6 +28,7 @@ TEST(tune_without_exceptions) {
     auto priced = aoe::try_simulate(R"({"op":"MatMul","m":64,"k":64,"n":64})", {{"soc_version", "Ascend910B4"}});
     CHECK(priced && priced->find("\"time_us\":") != std::string::npos);
     CHECK(aoe::try_simulate("{}").status() == AOE_ERROR_INVALID_PARAM);
+    CHECK(aoe::try_tiling("{}").status() == AOE_ERROR_INVALID_PARAM);
     auto search = aoe::Search::try_create(R"({"parameters":[{"name":"a","values":[3,1]}]})", 1);
     CHECK(search);
     for (int i = 0; i < 2; i++) {

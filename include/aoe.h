@@ -713,6 +713,29 @@ AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
 AoeStatus AoeSimulate(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
                       size_t *size);
 
+/*
+ * The tiling that CANN's own host code chooses for one kernel, what it runs with where no bank has a record; needs
+ * no AoeInitialize, no session and no device.
+ *
+ * case_json: the kernel as one JSON object, a line of `aoe tiling` (docs/tiling.md):
+ *   {"op":"MatMulV3","m":1024,"k":512,"n":512,"dtype":"float16"}.
+ * options: `soc_version`, `soc_set`, `aicore_num` of this call; those of AoeInitialize do not count here.
+ *   Without soc_version the case's field `soc` counts, else Ascend910B2, and the answer's `note` says so.
+ * option_count: entries in options.
+ * buffer: receives the answer, one JSON object without line break:
+ *   {"id","op","template","knowledge","nd2nz","default","rules"} and, where there is something to say, "note".
+ *   knowledge holds CANN's own fields, default is "public" where all rules that decided are public, else
+ *   "estimated", nd2nz is there for products of floats. May be NULL to ask for the size.
+ * size: the buffer's size in bytes; receives the bytes needed, terminating NUL included.
+ * Returns: AOE_SUCCESS; for a case that cannot be answered never an answer but a status, whose text names
+ *   the field: AOE_ERROR_INVALID_PARAM for one that is malformed or whose operator is not known,
+ *   AOE_ERROR_INVALID_GRAPH for sizes that cannot be; AOE_ERROR_INVALID_OPTION_ATTR for an option or SoC that is
+ *   not known; AOE_ERROR_IO for a SoC description that cannot be read; AOE_ERROR_BUFFER_TOO_SMALL;
+ *   AOE_ERROR_FORKED.
+ * Threads: any; the same case and options always give the same bytes.
+ */
+AoeStatus AoeTiling(const char *case_json, const AoeOption *options, size_t option_count, char *buffer, size_t *size);
+
 /* ---- Search: bring your own space and your own measurement ----------------------------------- */
 
 /*
@@ -1210,6 +1233,8 @@ typedef struct AoeApi {
     void (*BankClose)(AoeBank *bank);
     AoeStatus (*RegisterBackend)(const AoeBackend *backend);
     AoeStatus (*CheckOption)(const char *key, const char *value);
+    AoeStatus (*Tiling)(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
+                        size_t *size);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

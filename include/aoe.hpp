@@ -581,6 +581,19 @@ inline std::string simulate(const std::string &case_json, const Options &options
 }
 #endif
 
+/* CANN's default tiling of one kernel as JSON, from one case as JSON; see AoeTiling. */
+inline Result<std::string> try_tiling(const std::string &case_json, const Options &options = {}) {
+    const std::vector<AoeOption> view = options.view();
+    return detail::read_text([&](char *buffer, std::size_t *size) {
+        return AoeTiling(case_json.c_str(), view.data(), view.size(), buffer, size);
+    });
+}
+#if AOE_HAS_EXCEPTIONS
+inline std::string tiling(const std::string &case_json, const Options &options = {}) {
+    return try_tiling(case_json, options).value();
+}
+#endif
+
 /* ---- Search -------------------------------------------------------------------------------- */
 
 /* A search in a space of your own; see AoeSearch in aoe.h. Ended when this object goes. */

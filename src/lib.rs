@@ -12,6 +12,7 @@
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
 //! | 3 | [`cases`] | kernels as users write them, one JSON object a line: what the next two read |
 //! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
+//! | 3 | [`defaults`] | cases in, default tilings out: what `aoe tiling` runs |
 //! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
 //! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
 //! | 2 | [`tiling`] | CANN's host tiling: default tilings, what kernels demand, fields of records |
@@ -25,6 +26,7 @@ pub mod backend;
 pub mod bank;
 pub mod capi;
 pub mod cases;
+pub mod defaults;
 pub mod frontend;
 pub mod graph;
 pub mod ini;

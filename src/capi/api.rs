@@ -20,7 +20,7 @@ use super::session::{
     AoeInitialize, AoeSessionId, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
     AoeSetTuningGraphInput, AoeTuningGraph,
 };
-use super::simulate::AoeSimulate;
+use super::simulate::{AoeSimulate, AoeTiling};
 use super::tensor::{AoeDataType, AoeTensor};
 use super::version::AoeGetVersion;
 use std::ffi::{c_char, c_void};
@@ -206,6 +206,13 @@ pub struct AoeApi {
     pub BankClose: unsafe extern "C" fn(bank: *mut AoeBank),
     pub RegisterBackend: unsafe extern "C" fn(backend: *const AoeBackend) -> AoeStatus,
     pub CheckOption: unsafe extern "C" fn(key: *const c_char, value: *const c_char) -> AoeStatus,
+    pub Tiling: unsafe extern "C" fn(
+        case_json: *const c_char,
+        options: *const AoeOption,
+        option_count: usize,
+        buffer: *mut c_char,
+        size: *mut usize,
+    ) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -263,6 +270,7 @@ static API: AoeApi = AoeApi {
     BankClose: AoeBankClose,
     RegisterBackend: AoeRegisterBackend,
     CheckOption: AoeCheckOption,
+    Tiling: AoeTiling,
 };
 
 /// See `include/aoe.h`.

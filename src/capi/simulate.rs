@@ -1,4 +1,4 @@
-//! The simulator.
+//! The simulator, and CANN's default tilings: what answers cases.
 
 use super::convert::{TextOut, options, text};
 use super::error::AoeStatus;
@@ -24,5 +24,24 @@ pub unsafe extern "C" fn AoeSimulate(
         };
         let mut parts = simulation::parts(&gather(pairs(&options))?)?;
         answer.write(&crate::simulate::price(case, &mut parts)?)
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeTiling(
+    case_json: *const c_char,
+    options: *const AoeOption,
+    option_count: usize,
+    buffer: *mut c_char,
+    size: *mut usize,
+) -> AoeStatus {
+    guard("AoeTiling", || {
+        // SAFETY: the header's contract.
+        let (case, options, answer) = unsafe {
+            (text(case_json, "case_json")?, self::options(options, option_count)?, TextOut::new(buffer, size)?)
+        };
+        let mut parts = simulation::parts(&gather(pairs(&options))?)?;
+        answer.write(&crate::defaults::tiling(case, &mut parts)?)
     })
 }

@@ -17,8 +17,12 @@ const SIZES: &[&str] = &[
     "trans_b",
     "hf32",
     "raw",
+    "a_shape",
+    "b_shape",
+    "out_shape",
+    "bias_shape",
 ];
-/// A kernel by its operands; `hf32` counts for these too.
+/// A kernel by its operands; `hf32` and transposes count for these too.
 const OPERANDS: &[&str] = &["inputs", "outputs"];
 /// What both forms have; the last ones belong to measured data and do not count.
 const COMMON: &[&str] = &[
@@ -67,7 +71,8 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     }
     if OPERANDS.iter().any(|name| case.contains_key(*name)) {
         // Operands tell types and formats; a profile may name them once more for the whole kernel.
-        unused.extend(SIZES.iter().filter(|name| **name != "hf32").filter(has));
+        let counts = |name: &&&str| ["hf32", "trans_a", "trans_b"].contains(*name);
+        unused.extend(SIZES.iter().filter(|name| !counts(name)).filter(has));
     }
     Ok(unused)
 }

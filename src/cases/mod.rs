@@ -10,6 +10,7 @@ mod limits;
 mod operands;
 mod parts;
 mod product;
+mod shapes;
 pub(crate) mod stream;
 mod strict;
 mod tensor;
@@ -25,7 +26,7 @@ pub(crate) use operands::largest_bytes;
 
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{MatMul, Workload};
+use crate::workload::{MatMul, Operand, Workload};
 use limits::{check_memory, matmul_bytes};
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,6 +37,8 @@ use tensor::{Tensor, dtype, matrix_format};
 pub(super) const MAX_EXTENT: u64 = i32::MAX as u64;
 /// Largest number of elements of a tensor; beyond it sizes are taken for nonsense.
 pub(super) const MAX_ELEMENTS: u64 = 1 << 40;
+/// Most numbers of an attribute.
+const MOST_INTEGERS: usize = 64;
 /// Longest operator name in bytes.
 const MAX_NAME: usize = 256;
 
@@ -44,7 +47,7 @@ const MAX_NAME: usize = 256;
 pub(crate) struct Case {
     #[serde(default)]
     pub(crate) id: Value,
-    op: String,
+    pub(crate) op: String,
     soc: Option<String>,
     batch: Option<u64>,
     m: Option<u64>,
@@ -63,6 +66,11 @@ pub(crate) struct Case {
     #[serde(default)]
     raw: Raw,
     pub(crate) block_dim: Option<u64>,
+    /// Sizes as stored, with the axes of the batch, in place of `batch`, `m`, `k` and `n`.
+    a_shape: Option<Vec<u64>>,
+    b_shape: Option<Vec<u64>>,
+    out_shape: Option<Vec<u64>>,
+    bias_shape: Option<Vec<u64>>,
     inputs: Option<Vec<Tensor>>,
     outputs: Option<Vec<Tensor>>,
     pub(crate) schedule: Option<Value>,
@@ -71,7 +79,18 @@ pub(crate) struct Case {
     pub(crate) missed_bytes: Option<f64>,
     /// Names of the fields that were not used.
     #[serde(skip)]
-    unused: Option<String>,
+    unused: Vec<String>,
+}
+
+/// A product, and the axes of its batches, outermost first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Product {
+    pub matmul: MatMul,
+    pub batches: [[u64; 4]; 2],
+    /// The bias has an axis of the batch.
+    pub bias_has_batch: bool,
+    /// The case's shapes are m x k and k x n, and not those in memory.
+    pub as_multiplied: bool,
 }
 
 /// Fields of TBE's bank records whose names come from convolutions but mean something else for products.
@@ -99,7 +118,7 @@ impl Case {
     pub(crate) fn parse(line: &str) -> Result<Case> {
         let Strict(value) = serde_json::from_str(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
         let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
-        let unused = fields::note(&fields::unused(fields).map_err(wrong)?);
+        let unused = fields::unused(fields).map_err(wrong)?.into_iter().map(str::to_owned).collect();
         let case: Case = serde_path_to_error::deserialize(value).map_err(|e| match e.path().iter().next() {
             Some(_) => wrong(format!("`{}`: {}", shown(&e.path().to_string()), e.inner())),
             None => wrong(e.inner().to_string()),
@@ -115,9 +134,81 @@ impl Case {
         self.soc.as_deref()
     }
 
-    /// What an answer has to say of the case.
+    /// What an answer has to say of the case: fields that were not used.
     pub(crate) fn note(&self) -> Option<String> {
-        self.unused.clone()
+        self.note_but(&[])
+    }
+
+    /// The same of an answer that did use these.
+    pub(crate) fn note_but(&self, used: &[&str]) -> Option<String> {
+        let unused: Vec<&str> = self.unused.iter().map(String::as_str).filter(|name| !used.contains(name)).collect();
+        fields::note(&unused)
+    }
+
+    /// The operands; `None` for a case that gives sizes.
+    pub(crate) fn operands(&self) -> Result<Option<(Vec<Operand>, Vec<Operand>)>> {
+        match (&self.inputs, &self.outputs) {
+            (Some(inputs), Some(outputs)) => {
+                Ok(Some((tensor::read("inputs", inputs)?, tensor::read("outputs", outputs)?)))
+            }
+            (None, None) => Ok(None),
+            _ => Err(wrong("`inputs` and `outputs` go together")),
+        }
+    }
+
+    /// An attribute that is whole numbers: one, or a list. `None` where the case has none of these names.
+    pub(crate) fn integers(&self, names: &[&str]) -> Result<Option<Vec<i64>>> {
+        let Some((name, value)) = names.iter().find_map(|name| Some((name, self.attrs.as_ref()?.get(*name)?))) else {
+            return Ok(None);
+        };
+        let numbers = match value {
+            Value::Array(items) if items.len() <= MOST_INTEGERS => items.iter().map(Value::as_i64).collect(),
+            one => one.as_i64().map(|n| vec![n]),
+        };
+        let wrong = || wrong(format!("`attrs.{name}`: it is no list of whole numbers"));
+        numbers.map(Some).ok_or_else(wrong)
+    }
+
+    /// Whether A and B are stored transposed, as far as the case says so.
+    fn transposes(&self) -> Result<[Option<bool>; 2]> {
+        let attr = |names: &[&str]| {
+            let found = names.iter().find_map(|name| Some((name, self.attrs.as_ref()?.get(*name)?)));
+            found.map(|(name, value)| {
+                value.as_bool().ok_or_else(|| wrong(format!("`attrs.{name}`: it is neither true nor false")))
+            })
+        };
+        let a = attr(&["transpose_x1", "adj_x1", "transposeX1", "transpose_a"]).transpose()?;
+        let b = attr(&["transpose_x2", "adj_x2", "transposeX2", "transpose_b"]).transpose()?;
+        Ok([self.trans_a.or(a), self.trans_b.or(b)])
+    }
+
+    /// The product and the axes of its batches, whichever way the case gives it.
+    pub(crate) fn product(&self, soc: &Soc) -> Result<Product> {
+        let mut as_multiplied = false;
+        let (matmul, batches) = match self.operands()? {
+            None => {
+                let matmul = self.matmul()?;
+                check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
+                let shapes = self.shapes_of([matmul.trans_a, matmul.trans_b])?;
+                as_multiplied = shapes.as_ref().is_some_and(|s| s.as_multiplied);
+                (matmul, shapes.map(|s| s.batches))
+            }
+            Some((inputs, _)) => match self.workload(soc)? {
+                Workload::MatMul(matmul) => {
+                    let batches = product::batches(&inputs);
+                    (matmul, batches)
+                }
+                other => return Err(wrong(format!("`op`: {other} is no product alone"))),
+            },
+        };
+        let shared = |one: bool| [1, 1, 1, if one { 1 } else { matmul.batch }];
+        let batches = batches.unwrap_or_else(|| [shared(matmul.a_shared), shared(matmul.b_shared)]);
+        let bias_has_batch = match (&self.bias_shape, self.operands()?) {
+            (Some(shape), _) => shape.iter().rev().skip(1).any(|&d| d > 1),
+            (None, Some((inputs, _))) => inputs.get(2).is_some_and(|o| o.shape.iter().rev().skip(2).any(|&d| d > 1)),
+            _ => false,
+        };
+        Ok(Product { matmul, batches, bias_has_batch, as_multiplied })
     }
 
     /// The work; fails where the fields do not say it.
@@ -125,25 +216,19 @@ impl Case {
         if let Some(written) = &self.workload {
             return exact::workload(written, soc);
         }
+        let Some((inputs, outputs)) = self.operands()? else {
+            let matmul = self.matmul()?;
+            check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
+            return Ok(Workload::MatMul(matmul));
+        };
+        check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
         let perm = self.perm()?;
-        match (&self.inputs, &self.outputs) {
-            (Some(inputs), Some(outputs)) => {
-                let (inputs, outputs) = (tensor::read("inputs", inputs)?, tensor::read("outputs", outputs)?);
-                check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
-                let mut workload =
-                    operands::workload(&self.op, inputs, outputs, (self.block_dim, perm.as_deref()), soc)?;
-                if self.hf32 {
-                    allow_hf32(&mut workload);
-                }
-                Ok(workload)
-            }
-            (None, None) => {
-                let matmul = self.matmul()?;
-                check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
-                Ok(Workload::MatMul(matmul))
-            }
-            _ => Err(wrong("`inputs` and `outputs` go together")),
+        let told = operands::Told { block_dim: self.block_dim, perm: perm.as_deref(), transposes: self.transposes()? };
+        let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
+        if self.hf32 {
+            allow_hf32(&mut workload);
         }
+        Ok(workload)
     }
 
     /// The order of axes of a transpose, where the case gives it.
@@ -157,35 +242,54 @@ impl Case {
     }
 
     fn matmul(&self) -> Result<MatMul> {
-        if !self.op.contains("MatMul") {
+        if !self.op.contains("MatMul") && !self.op.contains("Matmul") {
             return Err(wrong(format!(
                 "{} needs `inputs` and `outputs`; only MatMul is described by m, k, n",
                 self.op
             )));
         }
-        let extent = |name: &str, value: Option<u64>| match value {
-            None => Err(wrong(format!("`{name}` is missing"))),
-            Some(v) if v == 0 || v > MAX_EXTENT => Err(wrong(format!("`{name}`: {v} is not from 1 to {MAX_EXTENT}"))),
-            Some(v) => Ok(v),
-        };
+        let trans = |bit: i64| self.raw.dilation_h.is_some_and(|mode| (1..=4).contains(&mode) && (mode - 1) & bit != 0);
+        let [told_a, told_b] = self.transposes()?;
+        let [trans_a, trans_b] = [told_a.unwrap_or_else(|| trans(1)), told_b.unwrap_or_else(|| trans(2))];
+        if let Some(shapes) = self.shapes_of([trans_a, trans_b])? {
+            return self.matmul_of(shapes.extents, shapes.batches, [trans_a, trans_b]);
+        }
         let batch = extent("batch", Some(self.batch.unwrap_or(1)))?;
-        let (m, k, n) = (extent("m", self.m)?, extent("k", self.k)?, extent("n", self.n)?);
+        let extents = [extent("m", self.m)?, extent("k", self.k)?, extent("n", self.n)?];
+        let b_shared = batch > 1 && self.raw.batch_type == Some(2);
+        let batches = [[1, 1, 1, batch], [1, 1, 1, if b_shared { 1 } else { batch }]];
+        self.matmul_of(extents, batches, [trans_a, trans_b])
+    }
+
+    /// The product of these extents and batches, with the case's types and formats.
+    fn matmul_of(&self, [m, k, n]: [u64; 3], batches: [[u64; 4]; 2], [trans_a, trans_b]: [bool; 2]) -> Result<MatMul> {
+        let [a, b] = batches.map(|axes| axes.iter().fold(1u64, |n, &d| n.saturating_mul(d)));
+        let batch = (0..4).fold(1u64, |n, axis| n.saturating_mul(batches[0][axis].max(batches[1][axis])));
         let dtype = dtype("dtype", self.dtype.as_deref().unwrap_or("float16"))?;
         let out_dtype = self.out_dtype.as_deref().map_or(Ok(dtype), |name| tensor::dtype("out_dtype", name))?;
-        let trans = |bit: i64| self.raw.dilation_h.is_some_and(|mode| (1..=4).contains(&mode) && (mode - 1) & bit != 0);
         Ok(MatMul {
             batch,
-            b_shared: batch > 1 && self.raw.batch_type == Some(2),
+            a_shared: batch > 1 && a == 1,
+            b_shared: batch > 1 && b == 1,
             dtype,
             out_dtype,
-            trans_a: self.trans_a.unwrap_or_else(|| trans(1)),
-            trans_b: self.trans_b.unwrap_or_else(|| trans(2)),
-            bias: self.bias,
+            trans_a,
+            trans_b,
+            bias: self.bias || self.bias_shape.is_some(),
             a_format: matrix_format("a_format", self.a_format.as_deref())?,
             b_format: matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
             ..MatMul::new(m, k, n)
         })
+    }
+}
+
+/// An extent of a product, which has to be there.
+fn extent(name: &str, value: Option<u64>) -> Result<u64> {
+    match value {
+        None => Err(wrong(format!("`{name}` is missing"))),
+        Some(v) if v == 0 || v > MAX_EXTENT => Err(wrong(format!("`{name}`: {v} is not from 1 to {MAX_EXTENT}"))),
+        Some(v) => Ok(v),
     }
 }
 

@@ -33,6 +33,15 @@ impl Kernel {
     }
 }
 
+/// What a case says beside its operands.
+pub(super) struct Told<'a> {
+    pub block_dim: Option<u64>,
+    /// The order of axes of a transpose.
+    pub perm: Option<&'a [i64]>,
+    /// Whether A and B of a product are stored transposed.
+    pub transposes: [Option<bool>; 2],
+}
+
 /// Bytes of the largest operand of vector work.
 pub(crate) fn largest_bytes(workload: &Workload) -> u64 {
     if let Workload::Fused(parts) = workload {
@@ -47,14 +56,14 @@ pub(super) fn workload(
     op: &str,
     inputs: Vec<Operand>,
     outputs: Vec<Operand>,
-    (block_dim, perm): (Option<u64>, Option<&[i64]>),
+    told: &Told,
     soc: &Soc,
 ) -> Result<Workload> {
     if inputs.is_empty() && outputs.is_empty() {
         return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
     }
     let kernel = Kernel { op: op.to_owned(), inputs, outputs };
-    if let Some(transposed) = transpose::workload(op, &kernel, perm, soc)? {
+    if let Some(transposed) = transpose::workload(op, &kernel, told.perm, soc)? {
         return Ok(transposed);
     }
     if let Some(fused) = attention::workload(&kernel)? {
@@ -64,12 +73,12 @@ pub(super) fn workload(
     let name = op.strip_prefix("FusionOp_").unwrap_or(op);
     let parts: Vec<&str> = if name.len() < op.len() { name.split('_').collect() } else { vec![op] };
     let first = parts.first().copied().unwrap_or(op);
-    let lead = if let Some(matmul) = product::workload(first, &kernel)? {
+    let lead = if let Some(matmul) = product::workload(first, &kernel, told.transposes)? {
         matmul
     } else if let Some(conv) = conv::workload(first, &kernel, soc)? {
         conv
     } else {
-        vector(first, &kernel, block_dim)
+        vector(first, &kernel, told.block_dim)
     };
     let mut pieces = vec![lead];
     if first == "FusedDbnDw" {

@@ -27,7 +27,7 @@ impl Stored {
 }
 
 /// The product that `op` names, `None` when it names none.
-pub(super) fn workload(op: &str, kernel: &Kernel) -> Result<Option<Workload>> {
+pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Result<Option<Workload>> {
     if !op.contains("MatMul") && !op.contains("Matmul") {
         return Ok(None);
     }
@@ -41,8 +41,11 @@ pub(super) fn workload(op: &str, kernel: &Kernel) -> Result<Option<Workload>> {
     }
     let stored = |o: &Operand| Stored::of(o).ok_or_else(|| kernel.error(format!("{:?} is no matrix", o.shape)));
     let (left, right, result) = (stored(a)?, stored(b)?, stored(c)?);
-    // Transposes show in the shapes; where several fit, as for square matrices, the plain product counts.
+    // Transposes the case tells or show in the shapes; where several fit, as for square matrices, the plain product counts.
     for (trans_a, trans_b) in [(false, false), (false, true), (true, false), (true, true)] {
+        if told[0].is_some_and(|t| t != trans_a) || told[1].is_some_and(|t| t != trans_b) {
+            continue;
+        }
         let (m, k) = if trans_a { (left.columns, left.rows) } else { (left.rows, left.columns) };
         let (inner, n) = if trans_b { (right.columns, right.rows) } else { (right.rows, right.columns) };
         if (m, n, k) != (result.rows, result.columns, inner) {
@@ -64,4 +67,18 @@ pub(super) fn workload(op: &str, kernel: &Kernel) -> Result<Option<Workload>> {
         })));
     }
     Err(kernel.error(format!("{:?} x {:?} does not give {:?}", a.shape, b.shape, c.shape)))
+}
+
+/// The axes of the batches of both operands; `None` where there are more than four.
+pub(super) fn batches(inputs: &[Operand]) -> Option<[[u64; 4]; 2]> {
+    let mut matrices = inputs.iter().filter(|o| o.shape.len() >= 2).map(|o| {
+        let inner = if o.format == Format::FractalNz { 4 } else { 2 };
+        let axes = &o.shape[..o.shape.len().saturating_sub(inner)];
+        let mut batch = [1; 4];
+        (axes.len() <= 4).then(|| {
+            batch[4 - axes.len()..].copy_from_slice(axes);
+            batch
+        })
+    });
+    Some([matrices.next()??, matrices.next()??])
 }

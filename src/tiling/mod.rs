@@ -6,11 +6,14 @@
 
 mod fields;
 mod platform;
+mod rules;
 
 pub mod batch_matmul_v3;
 pub mod conv2d_v2;
+pub mod conv3d_v2;
 pub mod matmul_v3;
 pub mod quant_batch_matmul_v3;
+pub mod vector;
 
 pub use fields::{Unmodelled, inexpressible, integer};
 pub use platform::Platform;

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, device, measure, report, search, simulate, soc};
+use crate::{bank, device, measure, report, search, simulate, soc, tiling};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -33,6 +33,7 @@ const COMMANDS: &[Subcommand] = &[
     search::COMMAND,
     simulate::COMMAND,
     soc::COMMAND,
+    tiling::COMMAND,
 ];
 
 /// The word that may stand before the options of a tuning.

@@ -10,7 +10,8 @@
 //! | `summary`, `gradients`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `report` | the sub-command `aoe report` |
-//! | `simulate`, `streams` | the sub-command `aoe simulate`, its input and output |
+//! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
+//! | `cases`, `streams` | what these have in common; their input and output |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `soc` | the sub-command `aoe soc` |
 //! | `device` | the sub-command `aoe device` |
@@ -19,6 +20,7 @@
 
 mod arguments;
 mod bank;
+mod cases;
 mod config;
 mod console;
 mod device;
@@ -35,6 +37,7 @@ mod soc;
 mod streams;
 mod summary;
 mod table;
+mod tiling;
 mod tune;
 
 use aoe::status::{Result, Status};

@@ -1,0 +1,94 @@
+//! Commands that answer cases, one JSON object a line: their arguments, streams and exit status.
+
+use crate::arguments;
+use crate::console::Console;
+use crate::settings::Settings;
+use crate::streams::{Input, Output};
+use aoe::cases::{Count, Parts};
+use aoe::session::simulation;
+use aoe::status::{Error, Result};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::sync::Arc;
+
+/// `--input` and `--output`.
+pub fn streams() -> [Arg; 2] {
+    let file = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("FILE").default_value("-").help(help)
+    };
+    [
+        file("input", "Cases; - is standard input"),
+        file("output", "Answers; - is standard output. A file is replaced when all answers are there"),
+    ]
+}
+
+/// The options that say which part counts.
+pub fn soc() -> impl Iterator<Item = Arg> {
+    simulation::options().map(|spec| arguments::argument(spec).help_heading("SoC"))
+}
+
+/// Answers the cases of the input with `run`; `done` is what happens to a case that is answered.
+pub fn answer(
+    matches: &ArgMatches,
+    console: &Arc<Console>,
+    done: &str,
+    run: impl FnOnce(&mut dyn BufRead, &mut dyn Write, &mut Parts) -> io::Result<Count>,
+) -> Result<()> {
+    let mut settings = Settings::default();
+    for spec in simulation::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
+        settings.set(spec.name, arguments::value_of(matches, spec))?;
+    }
+    let mut parts = simulation::parts(settings.options())?;
+    let text = |name: &str| matches.get_one::<String>(name).map_or("-", String::as_str);
+    let mut input = Input::open(text("input"))?;
+    let mut output = Output::open(text("output"), &input)?;
+    let mut read_failed = false;
+    let mut reader = Noting { reader: input.reader(), failed: &mut read_failed };
+    let outcome = run(&mut reader, output.writer(), &mut parts);
+    let count = match (outcome, read_failed) {
+        (Ok(count), _) => count,
+        (Err(error), true) => return Err(Error::file("read", &input.name, error)),
+        // Who reads no further has what it wanted.
+        (Err(error), false) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+        (Err(error), false) => return Err(output.error(&error)),
+    };
+    output.finish()?;
+    if count.failed > 0 {
+        console
+            .notice("WARNING", &format!("{} of {} cases could not be {done}, see `error`", count.failed, count.cases));
+    }
+    Ok(())
+}
+
+/// A reader that tells its failures apart from those of the writer.
+struct Noting<'a> {
+    reader: &'a mut dyn BufRead,
+    failed: &'a mut bool,
+}
+
+impl Noting<'_> {
+    fn note<T>(failed: &mut bool, outcome: io::Result<T>) -> io::Result<T> {
+        // An interrupted call is made again.
+        if outcome.as_ref().is_err_and(|e| e.kind() != ErrorKind::Interrupted) {
+            *failed = true;
+        }
+        outcome
+    }
+}
+
+impl Read for Noting<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Noting::note(self.failed, self.reader.read(buffer))
+    }
+}
+
+impl BufRead for Noting<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Noting::note(self.failed, self.reader.fill_buf())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.reader.consume(amount);
+    }
+}

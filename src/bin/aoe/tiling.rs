@@ -1,0 +1,40 @@
+//! `aoe tiling`: cases in, CANN's default tilings out.
+
+use crate::DONE;
+use crate::arguments::Subcommand;
+use crate::cases;
+use crate::console::Console;
+use aoe::defaults::Form;
+use aoe::status::Result;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::sync::Arc;
+
+/// `aoe tiling`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+
+fn arguments() -> Command {
+    Command::new("tiling")
+        .about("CANN's own tiling of kernels: one JSON case a line in, one answer a line out")
+        .override_usage(
+            "aoe tiling [--soc_version=NAME|FILE] [--soc_set KEY=VALUE]... [--input=FILE] [--output=FILE] [--explain]",
+        )
+        .after_help(
+            "The form of cases and answers: docs/tiling.md. A case that cannot be answered gets an answer with\n\
+             `error`; the others are answered all the same.\n\
+             Exit status: 0 every case was answered, 1 reading or writing failed, 2 a wrong command line or option,\n\
+             130 interrupted.",
+        )
+        .args(cases::streams())
+        .arg(
+            Arg::new("explain")
+                .long("explain")
+                .action(ArgAction::SetTrue)
+                .help("Write which rules decided, in words, not answers"),
+        )
+        .args(cases::soc())
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
+    let form = if matches.get_flag("explain") { Form::Text } else { Form::Answers };
+    cases::answer(matches, console, "answered", |input, output, parts| aoe::defaults::run(input, output, parts, form))
+}

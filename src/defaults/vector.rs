@@ -1,0 +1,165 @@
+//! Vector operators by their operands.
+
+use super::{Tiling, conv, estimate};
+use crate::cases::{Case, wrong};
+use crate::graph::DataType;
+use crate::graph::op::Kind;
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::tiling::Platform;
+use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction};
+use crate::workload::Operand;
+
+/// The tiling of an operator of this kind.
+pub(super) fn of_kind(case: &Case, kind: Kind, soc: &Soc) -> Result<Tiling> {
+    let part = Platform::of(soc);
+    match (kind, case.op.as_str()) {
+        (Kind::Conv(_), _) => conv::conv2d(case, soc),
+        (Kind::Elementwise, _) => {
+            let (inputs, outputs) = operands(case, soc)?;
+            Ok(said(case, &vector::elementwise(&elements(&inputs, &outputs)?, &part)))
+        }
+        (_, op) if op.starts_with("Reduce") => reduction(case, soc, &part),
+        (_, "RmsNorm") => Ok(said(case, &vector::rms_norm(&norm(case, soc, 1)?, &part))),
+        (_, "AddLayerNorm") => Ok(said(case, &vector::add_layer_norm(&norm(case, soc, 2)?, &part))),
+        (Kind::Transpose, _) => transpose(case, soc, &part),
+        _ => estimate::workload(case, soc),
+    }
+}
+
+/// The operands, which fit the device's memory.
+fn operands(case: &Case, soc: &Soc) -> Result<(Vec<Operand>, Vec<Operand>)> {
+    let operands = case.operands()?.ok_or_else(|| wrong(format!("{} needs `inputs` and `outputs`", case.op)))?;
+    // Reading the work holds sizes to the device's memory.
+    case.workload(soc)?;
+    Ok(operands)
+}
+
+fn said(case: &Case, choice: &Choice) -> Tiling {
+    let fields = choice.fields().iter().map(|&(name, value)| (name.to_owned(), value.into()));
+    Tiling {
+        op: case.op.clone(),
+        template: choice.template.to_owned(),
+        knowledge: fields.collect(),
+        nd2nz: None,
+        public: choice.public,
+        rules: choice.rules.iter().map(|rule| (rule.name(), rule.describe())).collect(),
+        note: None,
+    }
+}
+
+fn elements(inputs: &[Operand], outputs: &[Operand]) -> Result<Elementwise> {
+    let result = outputs.iter().max_by_key(|o| o.elements()).ok_or_else(|| wrong("`outputs`: there is none"))?;
+    let all = || inputs.iter().chain(outputs);
+    Ok(Elementwise {
+        elements: result.elements(),
+        out_bits: bits(result),
+        widest_bits: all().map(bits).max().unwrap_or(8),
+        tensors: all().filter(|o| o.elements() > 1).count().max(1) as u64,
+    })
+}
+
+/// Bits of an element in UB.
+fn bits(o: &Operand) -> u64 {
+    u64::from(o.dtype.bits()).max(1)
+}
+
+fn reduction(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
+    let (inputs, outputs) = operands(case, soc)?;
+    let x = inputs.first().ok_or_else(|| wrong("`inputs`: there is none"))?;
+    let y = outputs.first().ok_or_else(|| wrong("`outputs`: there is none"))?;
+    let reduced = match case.integers(&["axes", "axis", "dim", "dimensions"])? {
+        Some(axes) => axes_of(&axes, x.shape.len())?,
+        None => inferred(&x.shape, &y.shape)?,
+    };
+    let axes: Vec<(u64, bool)> = x.shape.iter().copied().zip(reduced).collect();
+    let kept = axes.iter().filter(|axis| !axis.1).fold(1u64, |n, axis| n.saturating_mul(axis.0));
+    if kept != y.elements() {
+        return Err(wrong(format!("`outputs[0].shape`: the axes leave {kept} elements, not {}", y.elements())));
+    }
+    let sums = ["ReduceSum", "ReduceSumD"].contains(&case.op.as_str());
+    let adds = sums || case.op.starts_with("ReduceMean");
+    let choice = vector::reduction(
+        &Reduction {
+            axes: &axes,
+            es: x.dtype.bytes().max(1),
+            atomic: sums && x.dtype == DataType::Float,
+            widened: adds && x.dtype.is_float() && x.dtype.bits() == 16,
+        },
+        part,
+    );
+    Ok(said(case, &choice))
+}
+
+/// Which axes are named; no axis at all names every one.
+fn axes_of(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
+    let mut reduced = vec![axes.is_empty(); rank];
+    for &axis in axes {
+        let at = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
+        let place = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| reduced.get_mut(at));
+        *place.ok_or_else(|| wrong(format!("`attrs.axes`: {axis} is no axis of {rank}")))? = true;
+    }
+    Ok(reduced)
+}
+
+/// Which axes are reduced, where the shapes leave no doubt.
+fn inferred(from: &[u64], to: &[u64]) -> Result<Vec<bool>> {
+    let unclear = || wrong(format!("`attrs.axes` is missing: {from:?} to {to:?} does not say which axes are reduced"));
+    if to.iter().all(|&d| d == 1) {
+        return Ok(vec![true; from.len()]);
+    }
+    if from.len() == to.len() {
+        let fits = from.iter().zip(to).all(|(f, t)| f == t || *t == 1);
+        return if fits { Ok(from.iter().zip(to).map(|(f, t)| f != t).collect()) } else { Err(unclear()) };
+    }
+    // The kept axes are found from either end; where both find the same there is no other way.
+    let found = |backwards: bool| {
+        let mut reduced = vec![true; from.len()];
+        let mut left = to.len();
+        for step in 0..from.len() {
+            let axis = if backwards { from.len() - 1 - step } else { step };
+            let next = if backwards { left.checked_sub(1) } else { (left > 0).then(|| to.len() - left) };
+            if next.is_some_and(|next| to.get(next) == from.get(axis)) {
+                reduced[axis] = false;
+                left -= 1;
+            }
+        }
+        (left == 0).then_some(reduced)
+    };
+    match (found(false), found(true)) {
+        (Some(forwards), Some(backwards)) if forwards == backwards => Ok(forwards),
+        _ => Err(unclear()),
+    }
+}
+
+/// Rows of a norm; the scale is the operand at this place.
+fn norm(case: &Case, soc: &Soc, scale: usize) -> Result<Norm> {
+    let (inputs, _) = operands(case, soc)?;
+    let x = inputs.first().ok_or_else(|| wrong("`inputs`: there is none"))?;
+    let Some(scale) = inputs.get(scale) else { return Err(wrong(format!("`inputs`: {} has a scale too", case.op))) };
+    let columns = scale.elements().max(1);
+    if !x.elements().is_multiple_of(columns) {
+        let reason = format!("`inputs`: a scale of {columns} elements does not divide {:?} into rows", x.shape);
+        return Err(wrong(reason));
+    }
+    let bytes = |o: &Operand| o.dtype.bytes().max(1);
+    Ok(Norm { rows: x.elements() / columns, columns, es: bytes(x), scale_es: bytes(scale) })
+}
+
+fn transpose(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
+    let (inputs, _) = operands(case, soc)?;
+    let x = inputs.first().ok_or_else(|| wrong("`inputs`: there is none"))?;
+    let order = match case.integers(&["perm"])? {
+        Some(perm) => {
+            let rank = x.shape.len();
+            let axis = |&a: &i64| usize::try_from(if a < 0 { a.saturating_add_unsigned(rank as u64) } else { a }).ok();
+            perm.iter().map(axis).collect::<Option<Vec<usize>>>()
+        }
+        None => None,
+    };
+    let order = order.ok_or_else(|| wrong("`attrs.perm` is missing: the order of axes decides the tiling"))?;
+    match vector::transpose(&x.shape, &order, x.dtype.bytes().max(1), part) {
+        Some(choice) => Ok(said(case, &choice)),
+        None => estimate::workload(case, soc),
+    }
+}
