@@ -1,6 +1,6 @@
 //! The option `backend`: which one is opened, and why.
 
-use super::ascend::{self, Probe};
+use super::ascend::{KeptAnswer, Probe};
 use super::opening::open_devices;
 use super::plugin::{self, Plugin, PluginBackend};
 use super::simulator::Simulator;
@@ -72,6 +72,8 @@ pub struct Request<'a> {
     pub devices: &'a [u32],
     /// How a device measures; the simulator needs none of it.
     pub measuring: Measuring,
+    /// What the runtime answered earlier in this life of the library.
+    pub answer: Arc<KeptAnswer>,
     /// The installed CANN, whose own banks tell how many cores it counts.
     pub toolkit: Toolkit,
     /// Set from any thread to stop: no measurement is waited for any longer.
@@ -146,7 +148,7 @@ pub fn open(request: &Request<'_>, env: &RuntimeEnv) -> Result<Opened> {
 
 /// What this machine has.
 fn asked(request: &Request<'_>, env: &RuntimeEnv) -> Result<Probe> {
-    ascend::ask_apart(env, &request.measuring, &request.cancel)
+    request.answer.or_ask(env, &request.measuring, &request.cancel)
 }
 
 /// The devices where they can measure, else the simulator.

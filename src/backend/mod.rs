@@ -106,6 +106,16 @@ pub trait Measure {
     /// Measures one schedule.
     fn measure(&mut self, schedule: &Schedule) -> Measurement;
 
+    /// Candidates that are best handed over together, because one gets ready while another is measured.
+    fn together(&self) -> usize {
+        1
+    }
+
+    /// Measures several schedules; the answers are in their order.
+    fn measure_all(&mut self, schedules: &[Schedule]) -> Vec<Measurement> {
+        schedules.iter().map(|schedule| self.measure(schedule)).collect()
+    }
+
     /// Measures what runs without any schedule of ours: what the installed CANN chooses. `None` where there is no
     /// such thing to measure.
     fn untuned(&mut self) -> Option<Measurement> {

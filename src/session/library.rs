@@ -7,6 +7,7 @@ use super::environment::Environment;
 use super::options::{OptionMap, gather};
 use super::process::{Use, use_library};
 use super::state::Session;
+use crate::backend::ascend::KeptAnswer;
 use crate::report::ProcessFiles;
 use crate::status::{Error, Result};
 use slotmap::{Key, KeyData, SlotMap};
@@ -22,6 +23,8 @@ pub struct Instance {
     pub options: OptionMap,
     /// The environment at that moment.
     pub environment: Environment,
+    /// What the runtime of this machine answered, once it was asked.
+    pub runtime: Arc<KeptAnswer>,
     /// Result files that the tunings of this life share.
     pub results: ProcessFiles,
 }
@@ -73,8 +76,12 @@ pub fn initialize<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> 
         return Err(Error::RepeatInitialize);
     }
     super::logging::set_level(options.get("log").map(String::as_str).filter(|v| !v.is_empty()));
-    library.instance =
-        Some(Arc::new(Instance { options, environment: Environment::read(), results: ProcessFiles::default() }));
+    library.instance = Some(Arc::new(Instance {
+        options,
+        environment: Environment::read(),
+        runtime: Arc::default(),
+        results: ProcessFiles::default(),
+    }));
     library.life = Some(life);
     Ok(())
 }

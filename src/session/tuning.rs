@@ -243,6 +243,7 @@ impl Session {
             aicore_num: settings.aicore_num,
             devices: &settings.devices,
             measuring: settings.measuring.clone(),
+            answer: Arc::clone(&self.instance.runtime),
             toolkit: environment.toolkit(),
             cancel: Arc::clone(&self.cancel),
         };

@@ -3,6 +3,7 @@
 mod earlier;
 mod near;
 mod recordable;
+mod together;
 mod watched;
 
 use super::*;

@@ -9,7 +9,7 @@ use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::TrialStore;
-use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason};
+use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason, Trial};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 
@@ -109,28 +109,47 @@ fn explore(
     outcome: &mut CaseOutcome,
     tuner: &Tuner<'_>,
 ) -> Result<()> {
-    while let Some(trial) = search.ask() {
+    'rounds: loop {
+        let trials: Vec<_> = std::iter::from_fn(|| search.ask()).take(measure.together()).collect();
+        if trials.is_empty() {
+            break;
+        }
         outcome.stop = tuner.interrupt.reason();
         if outcome.stop.is_some() {
             break;
         }
-        let told = match measured_as(measure, search.domain(), &trial.configuration, tuner) {
-            Err(Error::Cancelled) => {
-                outcome.stop = Some(StopReason::Cancelled);
-                break;
+        for (trial, measurement) in measured_together(measure, search.domain(), trials) {
+            let told = match outcome_of(measurement, tuner) {
+                Err(Error::Cancelled) => {
+                    outcome.stop = Some(StopReason::Cancelled);
+                    break 'rounds;
+                }
+                told => told?,
+            };
+            outcome.trials += 1;
+            outcome.failed_trials += usize::from(told == Outcome::Failed);
+            search.tell(trial.id, told)?;
+            note_improvement(outcome, search.best().map(|(_, us)| us));
+            if trial.repeats.is_none() {
+                made.push((trial.configuration, told));
             }
-            told => told?,
-        };
-        outcome.trials += 1;
-        outcome.failed_trials += usize::from(told == Outcome::Failed);
-        search.tell(trial.id, told)?;
-        note_improvement(outcome, search.best().map(|(_, us)| us));
-        if trial.repeats.is_none() {
-            made.push((trial.configuration, told));
         }
     }
     outcome.stop = outcome.stop.or(search.stop_reason());
     Ok(())
+}
+
+/// Trials with what measuring them came to; `None` for one that is no tiling.
+fn measured_together(
+    measure: &mut dyn Measure,
+    space: &Recordable<'_>,
+    trials: Vec<Trial>,
+) -> Vec<(Trial, Option<Measurement>)> {
+    let schedules: Vec<_> = trials.iter().map(|trial| space.schedule(&trial.configuration)).collect();
+    let legal: Vec<Schedule> = schedules.iter().flatten().cloned().collect();
+    let mut measured = measure.measure_all(&legal).into_iter();
+    let measurements = schedules.into_iter().map(|schedule| schedule.and_then(|_| measured.next()));
+    trials.into_iter().zip(measurements.collect::<Vec<_>>()).collect()
 }
 
 /// Keeps the best time that the search knows of, where it is better than what it knew before.
@@ -165,7 +184,12 @@ pub(super) fn measured_as(
     configuration: &[u32],
     tuner: &Tuner<'_>,
 ) -> Result<Outcome> {
-    match space.schedule(configuration).map(|schedule| measure.measure(&schedule)) {
+    outcome_of(space.schedule(configuration).map(|schedule| measure.measure(&schedule)), tuner)
+}
+
+/// What a search is told of a measurement.
+fn outcome_of(measurement: Option<Measurement>, tuner: &Tuner<'_>) -> Result<Outcome> {
+    match measurement {
         Some(Measurement::Time { us }) if us.is_finite() => Ok(Outcome::Cost(us)),
         Some(Measurement::Ended { reason }) => Err(ended(reason, tuner)),
         Some(Measurement::Failed { reason }) => {

@@ -89,6 +89,16 @@ impl Measure for Watched<'_, '_> {
         measurement
     }
 
+    fn together(&self) -> usize {
+        self.inner.together()
+    }
+
+    fn measure_all(&mut self, schedules: &[Schedule]) -> Vec<Measurement> {
+        let measurements = self.inner.measure_all(schedules);
+        measurements.iter().for_each(|measurement| self.note(measurement));
+        measurements
+    }
+
     fn untuned(&mut self) -> Option<Measurement> {
         let measurement = self.inner.untuned()?;
         self.note(&measurement);

@@ -24,6 +24,8 @@ pub const NAME: &str = "ascend";
 /// Runs before the first that counts, and pairs of events.
 const WARM_UP: u32 = 3;
 const SAMPLES: u32 = 5;
+/// Candidates of one operator that get ready at a time: the next loads CANN while one is measured.
+const TOGETHER: usize = 2;
 /// Times that a process is started for one measurement while the device fails before the operator is met.
 const ATTEMPTS: usize = 3;
 
@@ -227,6 +229,20 @@ impl Measure for Prepared<'_> {
 
     fn untuned(&mut self) -> Option<Measurement> {
         Some(self.measure_with(None))
+    }
+
+    fn together(&self) -> usize {
+        TOGETHER
+    }
+
+    fn measure_all(&mut self, schedules: &[Schedule]) -> Vec<Measurement> {
+        let this = &*self;
+        std::thread::scope(|scope| {
+            let started: Vec<_> =
+                schedules.iter().map(|schedule| scope.spawn(move || this.measure_with(Some(schedule)))).collect();
+            let lost = || Measurement::Failed { reason: "the thread that measured it ended".to_owned() };
+            started.into_iter().map(|thread| thread.join().unwrap_or_else(|_| lost())).collect()
+        })
     }
 }
 
