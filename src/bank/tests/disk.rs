@@ -48,7 +48,7 @@ fn an_unusable_environment_is_named() {
 fn a_soc_s_name_cannot_lead_out_of_the_bank() {
     let evil = Soc { name: "../../etc".into(), ..soc() };
     let paths = BankPaths::operator(&environment(None, Some("/cache".into()), None), &evil).unwrap();
-    assert_eq!(paths.custom, PathBuf::from("/cache/-2E.-2F..-2Fetc/unified_bank"));
+    assert_eq!(paths.custom, PathBuf::from("/cache/aoe_data/-2E.-2F..-2Fetc/unified_bank"));
 }
 
 #[test]
