@@ -1,13 +1,14 @@
 //! One bank file with its side file on storage: reading, and merging changes into it.
 
-use super::document::Document;
+use super::document::{Document, Record};
 use super::form::{Form, Knowledge};
 use super::key::Key;
 use super::operator::Measured;
 use super::side::{Side, Stamp, Verdict};
 use super::storage::Storage;
 use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
-use super::whole;
+use super::unified;
+use super::whole::{self, Content};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use prost::bytes::Bytes;
@@ -106,6 +107,20 @@ impl<'a> BankFile<'a> {
         document.lines.findings().iter().map(|f| text(f.line, &f.reason).to_string()).collect()
     }
 
+    /// The usable records of the file, what its side file says, and what there is to tell of it; `None` where there is
+    /// no bank file.
+    pub fn records(&self) -> Result<Option<(Vec<Record>, Side, Vec<String>)>> {
+        if let Form::Unified(operator) = self.form {
+            let Some(content) = self.content()? else { return Ok(None) };
+            let bank = unified::Bank::parse(&content);
+            let records = unified::records(&bank, operator).map(|(key, knowledge)| Record { key, knowledge });
+            return Ok(Some((records.collect(), self.side(), whole::warnings(&self.path, &bank))));
+        }
+        let Some((document, side)) = self.read()? else { return Ok(None) };
+        let warnings = self.findings(&document);
+        Ok(Some((document.records().cloned().collect(), side, warnings)))
+    }
+
     fn content(&self) -> Result<Option<Bytes>> {
         let content = self.storage.read(&self.path).map_err(|e| Error::file("read", &self.path, e))?;
         Ok(content.map(Bytes::from))
@@ -122,9 +137,12 @@ impl<'a> BankFile<'a> {
         stamp: &Stamp,
         transaction: &mut Transaction<'_>,
     ) -> Result<Merged> {
+        if let Form::Unified(operator) = self.form {
+            return self.merge_unified(operator, changes, stamp, transaction);
+        }
         self.rewrite(transaction, |document, side| {
             for (key, change) in changes {
-                if theirs_is_better(document, side, key, change, stamp) {
+                if theirs_is_better(document.get(key), side, key, change, stamp) {
                     continue;
                 }
                 document.put(key, &change.info, change.knowledge.clone())?;
@@ -132,6 +150,47 @@ impl<'a> BankFile<'a> {
             }
             Ok(())
         })
+    }
+
+    /// [`BankFile::merge`] for a file of the unified bank: the same tiling under everything that TBE may ask for.
+    fn merge_unified(
+        &self,
+        operator: unified::Operator,
+        changes: &BTreeMap<Key, Change>,
+        stamp: &Stamp,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Merged> {
+        transaction.lock_file(&self.path)?;
+        let old = Old::from(self.content()?);
+        let old_side = self.old_side();
+        let mut side = Side::parse(self.form, old_side.content());
+        let mut bank = unified::Bank::parse(old.content());
+        let mut warnings = whole::warnings(&self.path, &bank);
+        let records = |bank: &unified::Bank| -> Vec<Record> {
+            unified::records(bank, operator).map(|(key, knowledge)| Record { key, knowledge }).collect()
+        };
+        let before = records(&bank);
+        let there: BTreeMap<&Key, &Knowledge> = before.iter().map(|r| (&r.key, &r.knowledge)).collect();
+        for (key, change) in changes {
+            if theirs_is_better(there.get(key).copied(), &side, key, change, stamp) {
+                continue;
+            }
+            for text in change.info.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                unified::put(&mut bank, text, &change.knowledge, change.measured.after_us)?;
+                let key = Key::new(text.as_bytes().to_vec());
+                side.insert(stamp.measurement(&key, &change.knowledge, &change.measured));
+            }
+        }
+        if bank.is_damaged() {
+            warnings.push(whole::set_aside(self.storage, &self.path, old.content(), transaction)?);
+        } else {
+            side.retain_recorded(before.iter().chain(&records(&bank)));
+        }
+        transaction.stage(Role::Support, &self.side_path, &[&side.render()?], old_side)?;
+        let new = bank.render();
+        let changed = !is_made_of(old.content(), &[&new]);
+        transaction.stage(Role::Bank, &self.path, &[&new], old)?;
+        Ok(Merged { changed, warnings })
     }
 
     /// Locks the file, reads it as it is now, lets `change` work on it and stages the result.
@@ -166,8 +225,8 @@ impl<'a> BankFile<'a> {
 }
 
 /// Whether another process recorded something better since the change was decided.
-fn theirs_is_better(document: &Document, side: &Side, key: &Key, change: &Change, stamp: &Stamp) -> bool {
-    let Some(knowledge) = document.get(key).filter(|k| change.replaces.as_ref() != Some(k)) else { return false };
+fn theirs_is_better(theirs: Option<&Knowledge>, side: &Side, key: &Key, change: &Change, stamp: &Stamp) -> bool {
+    let Some(knowledge) = theirs.filter(|k| change.replaces.as_ref() != Some(k)) else { return false };
     match side.verdict(key, knowledge) {
         Verdict::Vouched(m) => {
             m.soc_fields == stamp.soc_fields

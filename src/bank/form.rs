@@ -6,11 +6,12 @@
 
 use super::key::{Key, Unusable};
 use super::layout::Layout;
+use super::unified::{self, Dict, Operator};
 use super::{conv2d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::tiling::{Platform, conv2d_v2, inexpressible, quant_batch_matmul_v3};
-use crate::workload::{Schedule, Workload, canonical_json};
+use crate::workload::{MatMulKernel, Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
 /// Longest operator type that is spelled out in a file name; a name may have 255 bytes.
@@ -23,6 +24,8 @@ pub enum Form {
     Runtime(&'static Layout),
     /// CANN's runtime bank of any other operator: its records are kept and none is used.
     Unknown,
+    /// CANN's unified bank, which TBE's cube operators ask: one object in a file, keyed by the text of `info_dict`.
+    Unified(Operator),
     /// Our form: canonical workload and canonical schedule.
     Canonical,
 }
@@ -62,18 +65,28 @@ pub enum Knowledge {
     Conv2d(conv2d::Tiling),
     /// The fields of an operator of CANN's whose tiling has no canonical schedule.
     Opaque(Map<String, Value>),
+    /// The text of a `knowledge` of the unified bank.
+    Unified(Operator, String),
     /// A canonical schedule.
     Schedule(Schedule),
 }
+
+/// The field under which the text of a unified bank's `knowledge` stands among fields.
+const TEXT: &str = "text";
 
 impl Form {
     /// The form that holds the records of a workload on a SoC: CANN's where its operator on such a part asks
     /// the bank for it, else ours.
     ///
     /// `MatMulV3` asks on 910B, 910C and 310P (on 950 its other implementation does not), quantised products
-    /// on 310P, `Conv2DV2` on 950.
+    /// on 310P, `Conv2DV2` on 950. What TBE compiles asks the unified bank on 910B, 910C and 310B.
     pub fn of(workload: &Workload, soc: &Soc) -> Form {
+        if let Some(operator) = Operator::of(workload, soc) {
+            return Form::Unified(operator);
+        }
         let op_type = match (workload, soc.arch) {
+            // TBE's products of a 910B never ask for `MatMulV3`.
+            (Workload::MatMul(w), Arch::C220) if w.kernel == MatMulKernel::Tbe => return Form::Canonical,
             (Workload::MatMul(w), Arch::C220 | Arch::M200) if matmul::has_key(w) => matmul::OP_TYPE,
             (Workload::MatMul(w), Arch::M200) if quant::has_key(w) => quant::OP_TYPE,
             (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
@@ -91,6 +104,7 @@ impl Form {
     pub fn op_type(self, workload: &Workload) -> &str {
         match self {
             Form::Runtime(layout) => layout.op_type(),
+            Form::Unified(operator) => operator.op_type(),
             Form::Unknown | Form::Canonical => workload.op_type(),
         }
     }
@@ -104,6 +118,9 @@ impl Form {
     /// Name of the bank file of an operator type. Characters that a file name should not hold become
     /// `-` and their hexadecimal code; a very long type is cut and told apart by its digest.
     pub fn file_name(self, op_type: &str, soc: &Soc) -> String {
+        if let Form::Unified(operator) = self {
+            return unified::file_name(operator.op_type(), soc);
+        }
         let mut op = file_safe(op_type, b"_");
         if op.len() > LONGEST_OP_TYPE {
             op.truncate(LONGEST_OP_TYPE);
@@ -111,13 +128,17 @@ impl Form {
         }
         let form = match self {
             Form::Runtime(_) | Form::Unknown => "runtime_kb",
-            Form::Canonical => "aoe_kb",
+            Form::Canonical | Form::Unified(_) => "aoe_kb",
         };
         format!("{}_{}_AiCore_{op}_{form}.json", soc_name(soc), soc.ai_core_cnt)
     }
 
-    /// The `info_dict` of a workload.
+    /// The `info_dict` of a workload. Of the unified bank it is a list of texts: everything that TBE may ask for.
     pub fn info_dict(self, workload: &Workload) -> Value {
+        if let Form::Unified(_) = self {
+            let texts = unified::info_dicts(workload).unwrap_or_default();
+            return texts.iter().map(|info| Value::from(info.dumps())).collect();
+        }
         let terms = if let Form::Runtime(layout) = self { Terms::of(layout) } else { Terms::Opaque };
         match (terms, workload) {
             (Terms::MatMul, Workload::MatMul(w)) => Value::Object(matmul::info_dict(w)),
@@ -129,11 +150,26 @@ impl Form {
 
     /// The key of an `info_dict`.
     pub fn key(self, info: &Value) -> Result<Key, Unusable> {
+        if let Form::Unified(_) = self {
+            let first = info.as_array().and_then(|texts| texts.first()).unwrap_or(info).as_str();
+            let text = first.ok_or_else(|| Unusable::Foreign("it is no question of TBE's".into()))?;
+            return Ok(Key::new(text.as_bytes().to_vec()));
+        }
         let fields = json::object(info, "info_dict").map_err(Unusable::Damaged)?;
         match self {
             Form::Runtime(layout) => layout.pack(fields),
             Form::Unknown => Err(Unusable::Foreign("the key structure of this operator is not known".into())),
-            Form::Canonical => Ok(Key::new(json::to_sorted_text(info).into_bytes())),
+            Form::Canonical | Form::Unified(_) => Ok(Key::new(json::to_sorted_text(info).into_bytes())),
+        }
+    }
+
+    /// Everything that a workload may be asked for under, the likeliest first; all hold the same.
+    pub fn keys_of(self, workload: &Workload) -> Result<Vec<Key>> {
+        match (self, self.info_dict(workload)) {
+            (Form::Unified(_), Value::Array(texts)) if !texts.is_empty() => {
+                Ok(texts.iter().filter_map(Value::as_str).map(|text| Key::new(text.as_bytes().to_vec())).collect())
+            }
+            _ => Ok(vec![self.key_of(workload)?]),
         }
     }
 
@@ -152,6 +188,11 @@ impl Form {
         let layout = match self {
             Form::Runtime(layout) => layout,
             Form::Unknown => return Ok(Knowledge::Opaque(map.clone())),
+            Form::Unified(operator) => {
+                let text = map.get(TEXT).and_then(Value::as_str).map(str::to_owned);
+                let text = text.ok_or_else(|| Unusable::Damaged(format!("knowledge: `{TEXT}` is no text")))?;
+                return Ok(Knowledge::Unified(operator, text));
+            }
             Form::Canonical => {
                 return serde_json::from_value(value.clone())
                     .map(Knowledge::Schedule)
@@ -197,6 +238,10 @@ impl Form {
         let layout = match self {
             Form::Runtime(layout) => layout,
             Form::Unknown => return Err(unwritten("an operator of an unknown type")),
+            Form::Unified(operator) => {
+                let Schedule::Cube(cube) = schedule else { return Err(unwritten(operator.op_type())) };
+                return Ok(Knowledge::Unified(operator, unified::knowledge(cube, workload, None)?.dumps()));
+            }
             Form::Canonical => return Ok(Knowledge::Schedule(schedule.clone())),
         };
         match (Terms::of(layout), schedule, workload) {
@@ -231,16 +276,22 @@ impl<'a> Sayable<'a> {
         Sayable { form: Form::of(workload, soc), workload, soc }
     }
 
-    /// Whether CANN reads the records, so that a recorded tiling is one that it runs.
+    /// Whether CANN's operator reads the records when it is launched, so that a recorded tiling is one that it runs.
+    /// Those of the unified bank are read when TBE compiles.
     pub fn is_read_by_cann(&self) -> bool {
         matches!(self.form, Form::Runtime(_))
+    }
+
+    /// What of the records no public file or text proves, by the names of the fields.
+    pub const fn unproven(&self) -> &'static [&'static str] {
+        if let Form::Unified(operator) = self.form { operator.unproven() } else { &[] }
     }
 
     /// Whether every legal schedule can be recorded, so that none need be asked about.
     pub fn is_everything(&self) -> bool {
         match self.form {
             Form::Runtime(layout) => Terms::of(layout) == Terms::MatMul,
-            Form::Unknown => false,
+            Form::Unknown | Form::Unified(_) => false,
             Form::Canonical => true,
         }
     }
@@ -256,6 +307,9 @@ impl<'a> Sayable<'a> {
     /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say or at which CANN
     /// would stop.
     pub fn check(&self, schedule: &Schedule) -> Result<()> {
+        if let (Form::Unified(_), Schedule::Cube(cube)) = (self.form, schedule) {
+            return unified::check(cube, self.workload, self.soc);
+        }
         self.form.knowledge_of(schedule, self.workload)?.check_accepted(self.workload, self.soc)
     }
 }
@@ -278,6 +332,7 @@ impl Knowledge {
                 let judged = quant_batch_matmul_v3::legality::check(tiling, w, &Platform::of(soc));
                 judged.map_err(|broken| inexpressible(quant_batch_matmul_v3::OP_TYPE, broken))
             }
+            (Knowledge::Unified(_, text), _) => unified::accepts(&dict(text)?, workload, soc),
             _ => Ok(()),
         }
     }
@@ -292,10 +347,19 @@ impl Knowledge {
                 workload: workload.to_string(),
                 reason: "the record is one of another kind of work".into(),
             }),
+            (Knowledge::Unified(_, text), _) => Ok(Schedule::Cube(unified::schedule(&dict(text)?, workload)?)),
             (Knowledge::Opaque(_), _) => {
                 Err(Error::IllegalSchedule { rule: "bank record: its tiling fields are not decoded".into() })
             }
             (Knowledge::Schedule(schedule), _) => Ok(schedule.clone()),
+        }
+    }
+
+    /// What of the record no public file or text proves, by the names of the fields.
+    pub const fn unproven(&self) -> &'static [&'static str] {
+        match self {
+            Knowledge::Unified(operator, _) => operator.unproven(),
+            _ => &[],
         }
     }
 
@@ -305,6 +369,7 @@ impl Knowledge {
             Knowledge::Tiling(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Quant(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Conv2d(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Unified(_, text) => return Ok(Map::from_iter([(TEXT.to_owned(), text.as_str().into())])),
             Knowledge::Opaque(fields) => return Ok(fields.clone()),
             Knowledge::Schedule(schedule) => schedule,
         };
@@ -313,6 +378,12 @@ impl Knowledge {
             other => Err(Error::Internal { place: "bank".into(), message: format!("a schedule became {other:?}") }),
         }
     }
+}
+
+/// An object as Python writes it.
+fn dict(text: &str) -> Result<Dict> {
+    let parsed = unified::Value::parse(text).ok().and_then(|value| value.as_dict().cloned());
+    parsed.ok_or_else(|| Error::IllegalSchedule { rule: "unified bank record: its knowledge is no object".into() })
 }
 
 /// Name of a part as it stands in paths; the names in users' descriptions may hold anything.

@@ -5,7 +5,7 @@
 
 use super::form::{Form, Knowledge};
 use super::key::Key;
-use super::{conv2d, json, matmul};
+use super::{conv2d, json, matmul, unified};
 use crate::status::Result;
 use crate::workload::{MatMul, Schedule, Workload};
 use rustc_hash::FxHashMap;
@@ -70,9 +70,19 @@ impl Neighbour {
                 Some(Workload::MatMul(MatMul { m, k, n, ..w.clone() }))
             }
             (Workload::Conv(w), Knowledge::Conv2d(_), extents) => conv2d::of_extents(w, extents).map(Workload::Conv),
+            // Such a key is the text that says the work.
+            (_, Knowledge::Unified(..), _) => self.asked(),
             _ => None,
         };
         self.knowledge.schedule(own.as_ref().unwrap_or(workload))
+    }
+}
+
+impl Neighbour {
+    /// The work that the key of a unified bank's record asks for.
+    fn asked(&self) -> Option<Workload> {
+        let text = std::str::from_utf8(self.key.bytes()).ok()?;
+        unified::workload(unified::Value::parse(text).ok()?.as_dict()?).ok()
     }
 }
 
@@ -88,7 +98,7 @@ fn place(form: Form, key: &Key) -> Option<Place> {
             Some(Place { kind, extents: extents.to_vec() })
         }
         Form::Unknown => None,
-        Form::Canonical => {
+        Form::Canonical | Form::Unified(_) => {
             let mut info: Value = serde_json::from_slice(key.bytes()).ok()?;
             let mut extents = Vec::new();
             take_numbers(&mut info, &mut extents);

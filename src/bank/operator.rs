@@ -1,9 +1,9 @@
 //! The operator bank as a tuner sees it: look up, record, save.
 
 use super::disk::Disk;
-use super::document::Document;
+use super::document::Record;
 use super::file::{BankFile, Change};
-use super::form::{self, Form, Knowledge};
+use super::form::{self, Form, Knowledge, Sayable};
 use super::key::Key;
 use super::neighbours::Index;
 use super::paths::BankPaths;
@@ -178,8 +178,9 @@ impl OperatorBank {
             }));
         }
         let loaded = self.loaded(&name, form, op_type)?;
+        let keys = form.keys_of(workload)?;
         for layer in &loaded.layers {
-            let Some((knowledge, measured)) = layer.records.get(&key) else { continue };
+            let Some((knowledge, measured)) = keys.iter().find_map(|key| layer.records.get(key)) else { continue };
             match self.usable(knowledge, workload) {
                 Ok(schedule) => {
                     let valid = measured.as_ref().filter(|m| m.soc_fields == self.soc_fields);
@@ -224,8 +225,8 @@ impl OperatorBank {
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
+        Sayable::of(workload, &self.soc).check(schedule)?;
         let knowledge = form.knowledge_of(schedule, workload)?;
-        knowledge.check_accepted(workload, &self.soc)?;
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {
@@ -290,9 +291,9 @@ impl OperatorBank {
         let mut layers = Vec::new();
         for directory in std::iter::once(&self.paths.custom).chain(&self.paths.also_read) {
             let file = self.file(directory, name, form, op_type);
-            if let Some((document, side)) = file.read()? {
-                file.findings(&document).into_iter().for_each(|w| self.warn(w));
-                layers.push(Layer::new(file.path(), &document, &side));
+            if let Some((records, side, warnings)) = file.records()? {
+                warnings.into_iter().for_each(|w| self.warn(w));
+                layers.push(Layer::new(file.path(), records, &side));
             } else if layers.is_empty() {
                 // The first layer is always the custom one.
                 layers.push(Layer { path: file.path().to_owned(), records: FxHashMap::default() });
@@ -313,13 +314,13 @@ impl OperatorBank {
 }
 
 impl Layer {
-    fn new(path: &Path, document: &Document, side: &side::Side) -> Layer {
-        let records = document.records().map(|record| {
+    fn new(path: &Path, records: Vec<Record>, side: &side::Side) -> Layer {
+        let records = records.into_iter().map(|record| {
             let measured = match side.verdict(&record.key, &record.knowledge) {
                 side::Verdict::Vouched(measured) => Some(measured.clone()),
                 side::Verdict::Unknown | side::Verdict::Changed => None,
             };
-            (record.key.clone(), (record.knowledge.clone(), measured))
+            (record.key, (record.knowledge, measured))
         });
         Layer { path: path.to_owned(), records: records.collect() }
     }

@@ -176,6 +176,9 @@ fn to_line(m: &Measurement) -> Result<String> {
     fields.insert("soc".into(), m.soc.as_str().into());
     fields.insert("soc_fields".into(), hexadecimal(m.soc_fields).into());
     fields.insert("space".into(), m.space.into());
+    if !m.knowledge.unproven().is_empty() {
+        fields.insert("unproven".into(), m.knowledge.unproven().into());
+    }
     let sum = hash::digest(json::to_sorted_text(&Value::Object(fields.clone())).as_bytes());
     fields.insert("sum".into(), hexadecimal(sum).into());
     Ok(json::to_sorted_text(&Value::Object(fields)))

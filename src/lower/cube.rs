@@ -247,8 +247,10 @@ impl Scene<'_> {
         let (width, height, depth) = (at(1), at(2), at(3));
         let batch = self.product_of(&[self.size(read.batch)?, of(depth, |a| a.output, 1)?])?;
         let cin = self.product_of(&[self.size(read.cin)?, of(depth, |a| a.kernel, 1)?])?;
-        // A layout of its own exists for images on the cube; 950 reads them as the network has them.
-        let format = if self.soc.arch == Arch::C310 { read.layout.image_format() } else { Format::Nc1hwc0 };
+        // A layout of its own exists for images on the cube; 950 reads them as the network has them. That of volumes
+        // tells their convolutions, which other operators do, from those of images.
+        let blocks = if depth.is_some() { Format::Ndc1hwc0 } else { Format::Nc1hwc0 };
+        let format = if self.soc.arch == Arch::C310 { read.layout.image_format() } else { blocks };
         Ok(Conv {
             kind,
             batch,

@@ -75,7 +75,9 @@ fn settled(graph: &Graph, node: NodeId, workload: &Workload, soc: &Soc, values: 
         (Workload::MatMul(product), _) if product.a_format == Format::FractalNz && result.shape.rank() > Some(1) => {
             DeviceLayout::Fractals
         }
-        (Workload::Conv(conv), _) if conv.format == Format::Nc1hwc0 && conv.kind != ConvKind::BackpropFilter => {
+        (Workload::Conv(conv), _)
+            if matches!(conv.format, Format::Nc1hwc0 | Format::Ndc1hwc0) && conv.kind != ConvKind::BackpropFilter =>
+        {
             DeviceLayout::image(&call, result)
         }
         // On the 950 images lie as the network has them.

@@ -1,5 +1,6 @@
 //! One kernel as our own reports tell it.
 
+use crate::bank::Sayable;
 use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
@@ -31,6 +32,9 @@ pub struct Kernel<'a> {
     status: &'static str,
     stop: Option<&'static str>,
     trials: usize,
+    /// What of the record in the bank is not proven, by the names of its fields.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unproven: &'static [&'static str],
     /// What one launch computes and moves.
     work: Option<Work>,
     workload: String,
@@ -46,6 +50,7 @@ struct Node<'a> {
 pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     let model = soc.and_then(|soc| Model::new(&case.workload, soc).ok());
     let bound = |schedule| model.as_ref().and_then(|m| m.predict(schedule).ok()).map(|p| p.bound);
+    let is_recorded = matches!(case.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved);
     Kernel {
         after: &case.after,
         after_us: case.after_us,
@@ -67,6 +72,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         status: status_name(&case.status),
         stop: case.stop.map(StopReason::name),
         trials: case.trials,
+        unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Sayable::of(&case.workload, soc).unproven()),
         work: model.as_ref().map(Model::work),
         workload: case.workload.to_string(),
     }

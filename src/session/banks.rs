@@ -2,7 +2,7 @@
 
 use super::environment::Environment;
 use super::options::{OptionMap, restrict};
-use crate::bank::{BankPaths, Found, Index, Part};
+use crate::bank::{BankPaths, Found, Index, Part, unified};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -77,7 +77,16 @@ impl Bank {
             Error::option("soc_version", "is needed at AoeBankOpen to look up cases: no table knows the bank's SoC")
         })?;
         let workload = simulate::read(text, soc)?.workload;
-        self.index.find_workload(&workload, soc)?.ok_or_else(|| missing(workload.op_type()))
+        self.index.find_workload(&workload, soc)?.ok_or_else(|| match unified::Operator::of(&workload, soc) {
+            Some(operator) => Error::NotFound {
+                what: format!(
+                    "a record of {}: TBE asks for it in the unified bank (`{}`), which `aoe bank show` reads and this does not",
+                    workload.op_type(),
+                    unified::file_name(operator.op_type(), soc)
+                ),
+            },
+            None => missing(workload.op_type()),
+        })
     }
 
     /// The records.

@@ -353,7 +353,7 @@ fn measured_tilings_go_through_the_unified_bank_and_back() {
     let mut count = 0;
     for case in text.lines() {
         let Ok(job) = read(case, &soc) else { continue };
-        let (Workload::MatMul(w), Schedule::Cube(s)) = (&job.workload, &job.schedule) else { continue };
+        let (w @ Workload::MatMul(_), Schedule::Cube(s)) = (&job.workload, &job.schedule) else { continue };
         let knowledge = unified::knowledge(s, w, None).unwrap_or_else(|e| panic!("{e}: {case}"));
         assert_eq!(&unified::schedule(&knowledge, w).unwrap(), s, "{case}");
         count += 1;

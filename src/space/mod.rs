@@ -23,7 +23,7 @@ use vector::{VectorSpace, Work};
 
 /// Versions of the spaces, for [`version`].
 const PRODUCTS: u32 = 2;
-const CONVOLUTIONS: u32 = 2;
+const CONVOLUTIONS: u32 = 3;
 const VECTOR_KERNELS: u32 = 1;
 
 /// Version of the space of a workload's operator family. It is raised when the space comes to hold other

@@ -13,6 +13,7 @@ pub mod conv2d_v2;
 pub mod conv3d_v2;
 pub mod matmul_v3;
 pub mod quant_batch_matmul_v3;
+pub mod tbe;
 pub mod vector;
 
 pub use fields::{Unmodelled, inexpressible, integer};

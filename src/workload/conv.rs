@@ -65,7 +65,7 @@ pub struct Conv {
     pub out_dtype: DataType,
     /// A bias of `cout` elements is added.
     pub bias: bool,
-    /// Layout of the feature map: `NCHW`, `NHWC` or `NC1HWC0`.
+    /// Layout of the feature map: `NCHW`, `NHWC` or `NC1HWC0`; `NDC1HWC0` where a depth was folded away.
     pub format: Format,
     /// fp32 operands may be rounded to HF32.
     pub hf32: bool,

@@ -23,8 +23,8 @@ pub fn unified(cost_us: f64) -> Vec<u8> {
     };
     // TBE's form has no loop order and no grouping for L2.
     (schedule.order, schedule.l2) = Default::default();
-    let info = unified::info_dict(&product()).unwrap();
-    let knowledge = unified::knowledge(&schedule, &product(), None).unwrap();
+    let info = unified::info_dict(&Workload::MatMul(product())).unwrap();
+    let knowledge = unified::knowledge(&schedule, &Workload::MatMul(product()), None).unwrap();
     let mut bank = unified::Bank::default();
     bank.put(&info, &knowledge, cost_us).unwrap();
     bank.render()
@@ -38,9 +38,10 @@ const GRADIENT: &str = r#"[{"modelhash":"77","modelvalue":{"gradientTime":[1500,
 
 /// A row of the tiling repository for a product of 320 x 256 x 64.
 pub fn row() -> Value {
-    let mut shape: Value =
-        serde_json::from_str(&unified::info_dict(&MatMul { dtype: DataType::Float16, ..product() }).unwrap().dumps())
-            .unwrap();
+    let mut shape: Value = serde_json::from_str(
+        &unified::info_dict(&Workload::MatMul(MatMul { dtype: DataType::Float16, ..product() })).unwrap().dumps(),
+    )
+    .unwrap();
     shape["A_shape"] = json!([1, 16, 20, 16, 16]);
     shape["B_shape"] = json!([256, 4, 1, 1, 16]);
     shape["kernel_name"] = json!("some kernel");

@@ -98,7 +98,7 @@ pub fn convert(item: &Item, target: Target, soc: &Soc) -> Result<Converted, Stri
             (workload.op_type().to_owned(), Content::Record { form, fields, side })
         }
         Target::Unified => (
-            "matmul".to_owned(),
+            unified_op(&workload)?,
             element(
                 &workload,
                 &schedule,
@@ -151,21 +151,27 @@ fn record(
     Ok(Content::Record { form, fields, side: side.transpose().map_err(text)? })
 }
 
+/// The operator in the unified bank's terms.
+fn unified_op(workload: &Workload) -> Result<String, String> {
+    let info = unified::info_dict(workload).map_err(|e| e.to_string())?;
+    Ok(unified::op_type(&info).unwrap_or("matmul").to_owned())
+}
+
 /// An element of the unified bank.
 fn element(workload: &Workload, schedule: &Schedule, cost_us: f64, lost: &mut Vec<String>) -> Result<Content, String> {
-    let (Workload::MatMul(product), Schedule::Cube(cube)) = (workload, schedule) else {
-        return Err(format!("only products are understood in the unified bank, not {workload}"));
+    let Schedule::Cube(cube) = schedule else {
+        return Err(format!("only products and convolutions are understood in the unified bank, not {workload}"));
     };
     let text = |e: Error| e.to_string();
-    let info = unified::info_dict(product).map_err(text)?;
+    let info = unified::info_dict(workload).map_err(text)?;
     // What TBE has no field for is left out, so that the rest can be said.
     let plain = CubeSchedule { order: LoopOrder::default(), l2: L2Tiling::default(), ..cube.clone() };
-    let knowledge = unified::knowledge(cube, product, None).or_else(|_| unified::knowledge(&plain, product, None));
+    let knowledge = unified::knowledge(cube, workload, None).or_else(|_| unified::knowledge(&plain, workload, None));
     let knowledge = knowledge.map_err(text)?;
     let back = unified::workload(&info).and_then(|w| Ok((unified::schedule(&knowledge, &w)?, w)));
-    let (cube_back, product_back) = back.map_err(text)?;
+    let (cube_back, workload_back) = back.map_err(text)?;
     note_differences("schedule", schedule_fields(schedule), schedule_fields(&Schedule::Cube(cube_back)), lost);
-    note_differences("workload", workload_fields(workload), workload_fields(&Workload::MatMul(product_back)), lost);
+    note_differences("workload", workload_fields(workload), workload_fields(&workload_back), lost);
     Ok(Content::Element { info, knowledge, cost_us })
 }
 
@@ -222,11 +228,11 @@ impl Item {
         let none = Map::new();
         let fields = |name: &str| self.fields.get(name).and_then(Value::as_object).unwrap_or(&none);
         let plain = self.workload.as_ref().ok().and_then(|workload| match workload {
-            Workload::MatMul(product) => unified::info_dict(product).ok(),
+            Workload::MatMul(_) | Workload::Conv(_) => unified::info_dict(workload).ok(),
             _ => None,
         });
         let cube = match (&self.workload, &self.schedule) {
-            (Ok(Workload::MatMul(product)), Ok(Schedule::Cube(cube))) => unified::knowledge(cube, product, None).ok(),
+            (Ok(workload), Ok(Schedule::Cube(cube))) => unified::knowledge(cube, workload, None).ok(),
             _ => None,
         };
         let mut lost = Vec::new();

@@ -3,7 +3,8 @@
 use super::record::Record;
 use super::source::Source;
 use crate::bank::disk::DISK;
-use crate::bank::form::Form;
+use crate::bank::form::{Form, Knowledge};
+use crate::bank::key::Key;
 use crate::bank::side::{Side, Verdict};
 use crate::bank::storage::Storage;
 use crate::bank::transaction::OWN_DIRECTORY;
@@ -55,16 +56,19 @@ impl Gains {
 
     /// The times of a record whose tiling is the one that was measured.
     pub fn times(&mut self, record: &Record) -> Option<Times> {
+        self.times_of(record.form, &record.key, &record.tiling().ok()?)
+    }
+
+    /// The times of a tiling of this form and key, where it is the one that was measured.
+    pub fn times_of(&mut self, form: Form, key: &Key, knowledge: &Knowledge) -> Option<Times> {
         if self.content.is_empty() {
             return None;
         }
-        let form = record.form;
-        let knowledge = record.tiling().ok()?;
         if self.sides.iter().all(|(known, _)| *known != form) {
             self.sides.push((form, Side::parse(form, &self.content)));
         }
         let (_, side) = self.sides.iter().find(|(known, _)| *known == form)?;
-        match side.verdict(&record.key, &knowledge) {
+        match side.verdict(key, knowledge) {
             Verdict::Vouched(m) => Some(Times {
                 before_us: m.before_us,
                 after_us: m.after_us,

@@ -8,6 +8,7 @@ use super::part::Part;
 use super::record::Record;
 use super::source::{Line, Source};
 use crate::bank::form::{Form, Knowledge};
+use crate::bank::key::Key;
 use crate::bank::lines::trim;
 use crate::bank::{gradient, json, subgraph, unified};
 use crate::soc::Soc;
@@ -110,9 +111,16 @@ pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) ->
     match kind {
         Kind::Unified => {
             let bank = unified::Bank::parse(&source.content()?);
+            let mut gains = Gains::of(source);
             for (line, entry) in bank.lines().zip(bank.entries()) {
                 let Some(element) = entry.best() else { continue };
-                if !take(of_element(line, entry.key(), element, part.as_ref()))? {
+                let item = of_element(line, entry.key(), element, part.as_ref());
+                let key = Key::new(element.info_dict().dumps().into_bytes());
+                let times = item.knowledge.as_ref().and_then(|knowledge| match knowledge {
+                    Knowledge::Unified(operator, _) => gains.times_of(Form::Unified(*operator), &key, knowledge),
+                    _ => None,
+                });
+                if !take(Item { times, ..item })? {
                     break;
                 }
             }
@@ -196,11 +204,12 @@ fn to_json(value: &unified::Value) -> Value {
 pub(super) fn of_element(line: usize, key: &str, element: unified::Element<'_>, part: Option<&Part>) -> Item {
     let workload = unified::workload(element.info_dict());
     let schedule = match &workload {
-        Ok(product) => unified::schedule(element.knowledge(), product).map(Schedule::Cube).map_err(rule),
+        Ok(workload) => unified::schedule(element.knowledge(), workload).map(Schedule::Cube).map_err(rule),
         Err(why) => Err(why.to_string()),
     };
-    let workload = workload.map(Workload::MatMul).map_err(|e| e.to_string());
-    let op = element.info_dict().get("op_type").and_then(unified::Value::as_str).unwrap_or("?").to_owned();
+    let workload = workload.map_err(|e| e.to_string());
+    let op = unified::op_type(element.info_dict()).unwrap_or("?").to_owned();
+    let knowledge = unified::Operator::find(&op).map(|op| Knowledge::Unified(op, element.knowledge().dumps()));
     let mut fields = Map::new();
     for (name, dict) in [("info_dict", element.info_dict()), ("knowledge", element.knowledge())] {
         fields.insert(name.into(), to_json(&unified::Value::Dict(dict.clone())));
@@ -209,7 +218,7 @@ pub(super) fn of_element(line: usize, key: &str, element: unified::Element<'_>, 
         fields.insert("origin".into(), to_json(origin));
     }
     let item = Item::new(op, key.into(), workload, schedule, fields);
-    Item { line, part: part.cloned(), cost_us: element.cost_us(), ..item }
+    Item { line, part: part.cloned(), cost_us: element.cost_us(), knowledge, ..item }
 }
 
 fn of_row(line: &[u8]) -> Option<Item> {

@@ -126,7 +126,7 @@ impl Record {
     fn reads(&self, name: &str) -> bool {
         match self.form {
             Form::Runtime(layout) => layout.field(name).is_some(),
-            Form::Unknown | Form::Canonical => true,
+            Form::Unknown | Form::Canonical | Form::Unified(_) => true,
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// The workload of an `info_dict`; or which field stands in the way.
 pub(super) fn workload(form: Form, op: &str, info: &Map<String, Value>) -> Result<Workload, String> {
     match form {
-        Form::Canonical => canonical(info),
+        Form::Canonical | Form::Unified(_) => canonical(info),
         Form::Runtime(_) | Form::Unknown => match op {
             "Conv2DV2" | "Conv3DV2" | "Conv3D" => forward(Fields(info)).map(Workload::Conv),
             "Conv3DBackpropFilterV2" => filter_gradient(Fields(info)).map(Workload::Conv),

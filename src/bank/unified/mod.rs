@@ -1,10 +1,13 @@
 //! The banks of TBE's cube operators: the unified bank, read and written, and the tiling repository before
 //! it, read. `docs/banks/unified.md` describes both.
 //!
-//! `python` is JSON as Python has it, over whose text the keys are summed; `file` the bank itself; `product`
-//! and `tiling` what its records say in this library's terms; `repository` the older generation.
+//! `python` is JSON as Python has it, over whose text the keys are summed; `file` the bank itself; `operator` who
+//! asks it, `product` and `conv` what they ask for, `tiling` what they are answered; `repository` the older
+//! generation. What a tiling must satisfy is in [`crate::tiling::tbe`].
 
+mod conv;
 mod file;
+mod operator;
 mod product;
 mod python;
 mod repository;
@@ -14,13 +17,18 @@ mod tiling;
 mod tests;
 
 pub use file::{Bank, Element, Entry, key};
+pub use operator::Operator;
 pub use python::{Dict, Value};
 pub use repository::{Repository, Row};
 
-use super::form;
+use super::form::{self, Knowledge};
+use super::key::Key;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{CubeSchedule, MatMul};
+use crate::tiling::Platform;
+use crate::tiling::tbe::{Strength, TbeTiling, conv2d, matmul};
+use crate::workload::{CubeSchedule, CubeShape, Workload};
+use operator::Work;
 
 /// Name of the bank file of an operator type, as `info_dict` has it: `matmul`.
 pub fn file_name(op_type: &str, soc: &Soc) -> String {
@@ -28,31 +36,127 @@ pub fn file_name(op_type: &str, soc: &Soc) -> String {
     format!("{}_{}_AiCore_{op}.json", form::soc_name(soc), soc.ai_core_cnt)
 }
 
-/// The product that an `info_dict` stands for. Fails with [`Error::Workload`], which names the field, for one
-/// that stands for something else.
-pub fn workload(info: &Dict) -> Result<MatMul> {
-    product::workload(info).map_err(|reason| Error::Workload { workload: "of a unified bank record".into(), reason })
+/// The operator type of an `info_dict`; that of a forward convolution does not say it.
+pub fn op_type(info: &Dict) -> Option<&str> {
+    match info.get("op_type") {
+        Some(op) => op.as_str(),
+        None => info.get("fm_shape").map(|_| Operator::Conv2d.op_type()),
+    }
 }
 
-/// The `info_dict` of a plain product: nothing fused, no bias, whole fractals. Fails with
-/// [`Error::Workload`], which names the field for which TBE's rule is not known.
-pub fn info_dict(workload: &MatMul) -> Result<Dict> {
+/// The work that an `info_dict` stands for. Fails with [`Error::Workload`], which names the field, for one
+/// that stands for something else.
+pub fn workload(info: &Dict) -> Result<Workload> {
+    let is_product = op_type(info).is_none_or(|op| op == Operator::MatMul.op_type());
+    let read = if is_product { product::workload(info).map(Workload::MatMul) } else { conv::workload(info) };
+    read.map_err(|reason| Error::Workload { workload: "of a unified bank record".into(), reason })
+}
+
+/// Every `info_dict` under which TBE may ask for a workload, the likeliest first: plain products of whole fractals,
+/// and convolutions. Fails with [`Error::Workload`], which names the field for which TBE's rule is not known.
+pub fn info_dicts(workload: &Workload) -> Result<Vec<Dict>> {
     let fail = |reason| Error::Workload { workload: workload.to_string(), reason: format!("info_dict: {reason}") };
-    product::info_dict(workload).map_err(fail)
+    let work =
+        Work::of(workload).ok_or_else(|| fail("no work of an operator that asks the unified bank".to_owned()))?;
+    work.info_dicts().map_err(fail)
+}
+
+/// The first of [`info_dicts`].
+pub fn info_dict(workload: &Workload) -> Result<Dict> {
+    info_dicts(workload)?
+        .into_iter()
+        .next()
+        .ok_or_else(|| Error::Workload { workload: workload.to_string(), reason: "nothing asks for it".into() })
 }
 
 /// The schedule that a `knowledge` stands for. Fails with [`Error::IllegalSchedule`], which names the field,
-/// where it cannot be read; whether the rest is legal is for [`crate::workload::check`].
-pub fn schedule(knowledge: &Dict, workload: &MatMul) -> Result<CubeSchedule> {
-    tiling::schedule(knowledge, workload).map_err(illegal)
+/// where it cannot be read; whether the rest is legal is for [`accepts`] and [`crate::workload::check`].
+pub fn schedule(knowledge: &Dict, workload: &Workload) -> Result<CubeSchedule> {
+    let (work, shape) = work(workload)?;
+    let tiling = tiling::read(knowledge, &shape).map_err(illegal)?;
+    match work {
+        Work::Product(_) => tiling.schedule(&shape),
+        Work::Conv(w, _) => conv2d::schedule(&tiling, w),
+    }
+    .map_err(illegal)
 }
 
 /// The `knowledge` that says a schedule. What no part of a schedule stands for, and what says the same
 /// already, is as in `base`, the knowledge that it takes the place of; without one, as in records of kernels
 /// with nothing fused. Fails with [`Error::IllegalSchedule`], which names the field, for what this form
 /// cannot say.
-pub fn knowledge(schedule: &CubeSchedule, workload: &MatMul, base: Option<&Dict>) -> Result<Dict> {
-    tiling::knowledge(schedule, workload, base).map_err(illegal)
+pub fn knowledge(schedule: &CubeSchedule, workload: &Workload, base: Option<&Dict>) -> Result<Dict> {
+    let (work, shape) = work(workload)?;
+    let tiling = of_schedule(schedule, work)?;
+    let mut said = tiling::knowledge(&tiling, &shape, base).map_err(illegal)?;
+    if matches!(work, Work::Conv(..)) {
+        tiling::copy_out(&mut said);
+    }
+    Ok(said)
+}
+
+/// Fails with [`Error::IllegalSchedule`] for a schedule that this form cannot say, or whose record we do not know
+/// TBE's kernels to compute right: none of those is written.
+pub fn check(schedule: &CubeSchedule, workload: &Workload, soc: &Soc) -> Result<()> {
+    let work = work(workload)?.0;
+    judge(&of_schedule(schedule, work)?, work, soc, Strength::Written)
+}
+
+/// Fails with [`Error::IllegalSchedule`] for a record at which TBE's compilation would stop, or that the part cannot
+/// hold.
+pub fn accepts(knowledge: &Dict, workload: &Workload, soc: &Soc) -> Result<()> {
+    let (work, shape) = work(workload)?;
+    let tiling = tiling::read(knowledge, &shape).map_err(illegal)?;
+    if let Work::Conv(..) = work {
+        tiling::check_copy_out(knowledge).map_err(illegal)?;
+        judge(&tiling, work, soc, Strength::Accepted)?;
+    }
+    Ok(())
+}
+
+/// The records of a bank for an operator: each `info_dict` as the text that its key is summed over, with the fastest
+/// tiling for it.
+pub fn records(bank: &Bank, operator: Operator) -> impl Iterator<Item = (Key, Knowledge)> {
+    bank.entries().filter_map(Entry::best).map(move |element| {
+        let key = Key::new(element.info_dict().dumps().into_bytes());
+        (key, Knowledge::Unified(operator, element.knowledge().dumps()))
+    })
+}
+
+/// Records a tiling for the `info_dict` of a text. Fails as [`Bank::put`] does, and for what is no record of this bank.
+pub(super) fn put(bank: &mut Bank, info: &str, knowledge: &Knowledge, cost_us: f64) -> Result<()> {
+    let dict = |text: &str| Value::parse(text).ok().and_then(|value| value.as_dict().cloned());
+    let none = || illegal("it is no record of this bank".to_owned());
+    let Knowledge::Unified(_, text) = knowledge else { return Err(none()) };
+    let (info, knowledge) = dict(info).zip(dict(text)).ok_or_else(none)?;
+    bank.put(&info, &knowledge, cost_us)
+}
+
+fn of_schedule(schedule: &CubeSchedule, work: Work<'_>) -> Result<TbeTiling> {
+    match work {
+        Work::Product(w) => TbeTiling::of(schedule, &w.cube()),
+        Work::Conv(w, _) => conv2d::of_schedule(schedule, w),
+    }
+    .map_err(illegal)
+}
+
+fn judge(tiling: &TbeTiling, work: Work<'_>, soc: &Soc, strength: Strength) -> Result<()> {
+    let platform = Platform::of(soc);
+    match work {
+        Work::Product(w) => matmul::check(tiling, w, &platform, strength),
+        Work::Conv(w, _) => conv2d::check(tiling, w, &platform, strength),
+    }
+    .map_err(illegal)
+}
+
+fn work(workload: &Workload) -> Result<(Work<'_>, CubeShape)> {
+    let none = || illegal(format!("{workload} is no work of an operator that asks this bank"));
+    let work = Work::of(workload).ok_or_else(none)?;
+    let shape = match work {
+        Work::Product(w) => w.cube(),
+        Work::Conv(w, _) => w.cube(),
+    };
+    Ok((work, shape))
 }
 
 fn illegal(mut reason: String) -> Error {

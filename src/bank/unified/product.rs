@@ -59,15 +59,40 @@ pub(super) fn workload(info: &Dict) -> Result<MatMul, Reason> {
     })
 }
 
-/// The `info_dict` of a plain product: nothing fused, no bias, whole fractals. An error names the field
-/// for which TBE's rule is not known.
-pub(super) fn info_dict(w: &MatMul) -> Result<Dict, Reason> {
+/// Every `info_dict` under which TBE may ask for a plain product of whole fractals; the first is that of CANN's own
+/// records. An error names the field for which TBE's rule is not known.
+///
+/// TBE asks with the old and with the new `fused_double_operand_num`; where nothing is fused both are 0.
+pub(super) fn info_dicts(w: &MatMul) -> Result<Vec<Dict>, Reason> {
+    let plain = plain(w)?;
+    // The type of a bias is the tensor's, which a product here does not tell.
+    let biases: &[Option<DataType>] = if w.bias { &[Some(DataType::Float16), Some(DataType::Float)] } else { &[None] };
+    // Bit 0 says that the result is not in fractals; whether the field is there where nothing else is fused is open.
+    let flags: &[Option<u64>] = if w.bias { &[Some(1), None] } else { &[None, Some(1)] };
+    let mut all = Vec::new();
+    for &bias in biases {
+        for &flag in flags {
+            let mut info = plain.clone();
+            if let Some(bias) = bias {
+                info.set("bias_dtype", Value::from(bias.name()));
+            }
+            if let Some(flag) = flag {
+                info.set("fixpipe_flag", Value::from(flag));
+            }
+            all.push(info);
+        }
+    }
+    Ok(all)
+}
+
+/// What all of them have in common.
+fn plain(w: &MatMul) -> Result<Dict, Reason> {
     let k0 = 256 / u64::from(w.dtype.bits().max(1));
     if w.batch != 1 {
         return Err("`batch_type`: how TBE numbers batched products is not known".into());
     }
-    if w.bias {
-        return Err("`bias_dtype`: how TBE chooses the type of a bias is not known".into());
+    if [w.m, w.k, w.n].contains(&0) {
+        return Err("`A_shape`: an extent is zero".into());
     }
     if !w.m.is_multiple_of(F) || !w.k.is_multiple_of(k0) {
         return Err(format!("`shape_a_align`: {} x {} is not made of whole {F} x {k0} fractals", w.m, w.k));
@@ -79,7 +104,8 @@ pub(super) fn info_dict(w: &MatMul) -> Result<Dict, Reason> {
     let dtype = |dtype: DataType| Value::from(dtype.name());
     let transposes = 1 + u64::from(w.trans_a) + 2 * u64::from(w.trans_b);
     let number = |n: u64| Value::from(n);
-    Ok([
+    let mad = dtype(if w.dtype.is_float() { DataType::Float } else { DataType::Int32 });
+    let head = [
         ("op_type", Value::from("matmul")),
         ("A_shape", list([1, w.k / k0, w.m / F, F, k0])),
         ("B_shape", list([w.k, w.n / F, 1, 1, F])),
@@ -87,28 +113,23 @@ pub(super) fn info_dict(w: &MatMul) -> Result<Dict, Reason> {
         ("A_dtype", dtype(w.dtype)),
         ("B_dtype", dtype(w.dtype)),
         ("C_dtype", dtype(w.out_dtype)),
-        ("mad_dtype", dtype(if w.dtype.is_float() { DataType::Float } else { DataType::Int32 })),
-        ("padl", number(0)),
-        ("padr", number(0)),
-        ("padu", number(0)),
-        ("padd", number(0)),
-        ("strideH", number(1)),
-        ("strideW", number(1)),
-        ("strideH_expand", number(1)),
-        ("strideW_expand", number(1)),
+        ("mad_dtype", mad),
+    ];
+    let zeros = ["padl", "padr", "padu", "padd"].map(|name| (name, number(0)));
+    let ones = ["strideH", "strideW", "strideH_expand", "strideW_expand"].map(|name| (name, number(1)));
+    let tail = [
         ("dilationH", number(transposes)),
         ("dilationW", number(1)),
         ("group", number(1)),
-        ("bias_flag", Value::Bool(false)),
+        ("bias_flag", Value::Bool(w.bias)),
         ("fused_double_operand_num", number(0)),
         ("shape_a_align", number(1)),
         ("shape_b_align", number(1)),
         ("scalar_size", number(0)),
         ("batch_type", number(0)),
         ("reduce_fusion", number(0)),
-    ]
-    .into_iter()
-    .collect())
+    ];
+    Ok(head.into_iter().chain(zeros).chain(ones).chain(tail).collect())
 }
 
 /// What a field holds instead of what it should.
@@ -116,22 +137,22 @@ pub(super) fn wrong(name: &str, value: Option<&Value>) -> Reason {
     value.map_or_else(|| format!("`{name}` is missing"), |value| format!("`{name}` cannot be {value}"))
 }
 
-fn text<'a>(info: &'a Dict, name: &str) -> Result<&'a str, Reason> {
+pub(super) fn text<'a>(info: &'a Dict, name: &str) -> Result<&'a str, Reason> {
     let value = info.get(name);
     value.and_then(Value::as_str).ok_or_else(|| wrong(name, value))
 }
 
-fn whole(info: &Dict, name: &str) -> Result<u64, Reason> {
+pub(super) fn whole(info: &Dict, name: &str) -> Result<u64, Reason> {
     let value = info.get(name);
     value.and_then(Value::as_u64).ok_or_else(|| wrong(name, value))
 }
 
-fn data_type(info: &Dict, name: &str) -> Result<DataType, Reason> {
+pub(super) fn data_type(info: &Dict, name: &str) -> Result<DataType, Reason> {
     let name_of_type = text(info, name)?;
     DataType::from_name(name_of_type).ok_or_else(|| format!("`{name}` = {name_of_type} is no data type"))
 }
 
-fn shape(info: &Dict, name: &str) -> Result<[u64; 5], Reason> {
+pub(super) fn shape(info: &Dict, name: &str) -> Result<[u64; 5], Reason> {
     let value = info.get(name);
     let items = value.and_then(Value::as_list).map(|items| items.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
     items.flatten().and_then(|items| items.try_into().ok()).ok_or_else(|| wrong(name, value))

@@ -1,23 +1,17 @@
-//! TBE's tiling of a matrix product as the unified bank's `knowledge`, and as a canonical schedule.
+//! TBE's tiling of cube work as the unified bank's `knowledge`.
 
 use super::product::{Reason, wrong};
 use super::python::{Dict, Value};
 use crate::workload::tbe::{TbeTiling, whole_depth};
-use crate::workload::{Buffers, Cores, CubeSchedule, L0Tile, L1Tile, MatMul, Panel};
+use crate::workload::{Buffers, Cores, CubeShape, L0Tile, L1Tile, Panel};
 
 /// Rows and columns of a fractal.
 const F: u32 = 16;
 
-/// The schedule that a `knowledge` stands for. An error names the field that cannot be read.
-pub(super) fn schedule(knowledge: &Dict, w: &MatMul) -> Result<CubeSchedule, Reason> {
-    read(knowledge, w)?.schedule(&w.cube())
-}
-
-/// The `knowledge` that says a schedule. Fields that no part of a schedule stands for are those of `base`,
+/// The `knowledge` that says a tiling. Fields that no part of a tiling stands for are those of `base`,
 /// the record that it takes the place of, as are fields that say the same already; without one, those of
 /// a kernel with nothing fused. An error names the field that cannot be said.
-pub(super) fn knowledge(s: &CubeSchedule, w: &MatMul, base: Option<&Dict>) -> Result<Dict, Reason> {
-    let new = TbeTiling::of(s, &w.cube())?;
+pub(super) fn knowledge(new: &TbeTiling, w: &CubeShape, base: Option<&Dict>) -> Result<Dict, Reason> {
     let mut out = base.cloned().unwrap_or_else(|| plain(w));
     let old = base.and_then(|base| read(base, w).ok());
     let same = |part: fn(&TbeTiling) -> [u64; 4]| old.as_ref().is_some_and(|old| part(old) == part(&new));
@@ -56,7 +50,25 @@ pub(super) fn knowledge(s: &CubeSchedule, w: &MatMul, base: Option<&Dict>) -> Re
     Ok(out)
 }
 
-fn read(knowledge: &Dict, w: &MatMul) -> Result<TbeTiling, Reason> {
+/// Sets what a convolution brings from L0C at once, which is one tile of it where no vector work is fused.
+pub(super) fn copy_out(knowledge: &mut Dict) {
+    if let Some(tile) = knowledge.get("CL0_matrix").and_then(Value::as_list).and_then(|items| items.get(..6)) {
+        let tile = tile.to_vec();
+        knowledge.set("L0C_OUTPUT_matrix", Value::List(tile));
+    }
+}
+
+/// Fails where a convolution brings anything else from L0C.
+pub(super) fn check_copy_out(knowledge: &Dict) -> Result<(), Reason> {
+    let head = |name: &str| knowledge.get(name).and_then(Value::as_list).and_then(|items| items.get(..4));
+    match (head("L0C_OUTPUT_matrix"), head("CL0_matrix")) {
+        (Some(out), Some(tile)) if out == tile => Ok(()),
+        _ => Err("`L0C_OUTPUT_matrix` is not `CL0_matrix`: TBE's compilation stops where nothing is fused".into()),
+    }
+}
+
+/// The tiling that a `knowledge` stands for. An error names the field that cannot be read.
+pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Reason> {
     let k0 = k0(w)?;
     let list = |name: &str| {
         let value = knowledge.get(name);
@@ -92,7 +104,7 @@ fn read(knowledge: &Dict, w: &MatMul) -> Result<TbeTiling, Reason> {
     };
     // L0B holds all of B where the list is empty.
     let k_b = if list("BL0_matrix")?.is_empty() {
-        whole_depth(&w.cube()).map_err(|e| format!("`BL0_matrix`: {e}"))?
+        whole_depth(w).map_err(|e| format!("`BL0_matrix`: {e}"))?
     } else {
         let [k_b, b_n] = matrix("BL0_matrix", k0)?;
         if b_n != n {
@@ -159,7 +171,7 @@ fn put(out: &mut Dict, name: &str, head: &[u32], tail: &[u64]) {
 
 /// What a kernel with nothing fused has in the fields that no part of a schedule stands for, as every such
 /// record of CANN's has them; the other fields in their places, still empty.
-fn plain(w: &MatMul) -> Dict {
+fn plain(w: &CubeShape) -> Dict {
     let number = |n: u64| Value::from(n);
     let later = || Value::Null;
     let ones = ["AUB", "BUB", "AL1", "BL1", "AL0", "BL0", "CL0", "L0C_OUTPUT", "UBG"].into_iter();
@@ -191,8 +203,8 @@ fn plain(w: &MatMul) -> Dict {
     .collect()
 }
 
-fn k0(w: &MatMul) -> Result<u32, Reason> {
-    u32::try_from(w.cube().k0()).map_err(|_| format!("`A_dtype` = {} has no fractal", w.dtype.name()))
+fn k0(w: &CubeShape) -> Result<u32, Reason> {
+    u32::try_from(w.k0()).map_err(|_| format!("`A_dtype` = {} has no fractal", w.dtype.name()))
 }
 
 fn number(name: &str, items: &[Value], index: usize) -> Result<u32, Reason> {

@@ -25,7 +25,8 @@ pub fn bank(report: &Report) -> Markup {
                     p { "set: compile the model again (" code { "atc" } ", TensorFlow, PyTorch or MindSpore), and it takes the tilings from the bank." }
                 }
                 p {
-                    "CANN reads the files that end in " code { "_runtime_kb.json" } "; those that end in " code { "_aoe_kb.json" }
+                    "CANN reads the files that end in " code { "_runtime_kb.json" } ", and TBE those that are named after its operators, as "
+                    code { "_conv2d.json" } "; those that end in " code { "_aoe_kb.json" }
                     " hold operators for which CANN has no such form, and only libaoe reads them."
                 }
             }

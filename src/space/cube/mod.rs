@@ -4,6 +4,7 @@
 //! its last field is known, so that a walk down the parameters rarely meets a dead end. What
 //! decides the structure comes first, so that a change there finds its sizes below.
 
+mod tbe;
 mod tiling;
 mod values;
 
@@ -12,7 +13,7 @@ pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base, rou
 use super::Parameter;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
-use crate::workload::{CubeSchedule, CubeShape, LoopOrder, MatMul, SplitK, Workload};
+use crate::workload::{CubeSchedule, CubeShape, LoopOrder, MatMul, MatMulKernel, SplitK, Workload};
 
 /// Declares the parameters: position and CANN's name.
 macro_rules! parameters {
@@ -53,9 +54,10 @@ const FULL_A: u64 = 1;
 const FULL_B: u64 = 2;
 const FULL_BOTH: u64 = 3;
 
-/// Whether a product runs on TBE's kernel: one of int8 operands on a 310P.
+/// Whether a product runs on TBE's kernel: one of int8 operands on a 310P, and what a 910B or 310B leaves to TBE.
 pub(in crate::space) fn is_tbe(w: &MatMul, soc: &Soc) -> bool {
-    w.batch == 1 && w.dtype == DataType::Int8 && soc.arch == Arch::M200
+    let by_name = w.kernel == MatMulKernel::Tbe && matches!(soc.arch, Arch::C220 | Arch::M300);
+    w.batch == 1 && (by_name || w.dtype == DataType::Int8 && soc.arch == Arch::M200)
 }
 
 /// Which special forms a workload's kernels have.
@@ -73,6 +75,8 @@ struct Kernels {
     block: u64,
     /// Sizes of whole images and their even parts along m (`Conv2DV2`): their number, and the pixels of one.
     images: Option<(u64, u64)>,
+    /// What TBE's convolutions ask.
+    tbe: Option<tbe::Whole>,
 }
 
 impl Kernels {
@@ -99,7 +103,17 @@ impl Kernels {
                 images: Some((w.batch, w.ho.saturating_mul(w.wo).max(1))),
                 ..Kernels::plain()
             },
-            Workload::Conv(_) => Kernels { full_load: CONV, ..Kernels::plain() },
+            Workload::Conv(w) => match tbe::Whole::of(w, soc) {
+                Some(whole) => Kernels {
+                    full_load: CONV,
+                    one_task: true,
+                    block: whole.steps(w.cube().k0()),
+                    images: Some(whole.images()),
+                    tbe: Some(whole),
+                    ..Kernels::plain()
+                },
+                None => Kernels { full_load: CONV, ..Kernels::plain() },
+            },
             Workload::Fused(parts) => {
                 parts.iter().find(|part| part.is_cube()).map_or_else(Kernels::plain, |part| Kernels::of(part, soc))
             }
@@ -115,6 +129,7 @@ impl Kernels {
             one_task: false,
             block: 1,
             images: None,
+            tbe: None,
         }
     }
 }
@@ -126,7 +141,10 @@ pub(in crate::space) struct CubeSpace {
     limits: Limits,
     one_round: bool,
     one_task: bool,
+    tbe: Option<tbe::Whole>,
     parameters: Vec<Parameter>,
+    /// The configurations of what the space has to contain, CANN's default among them: TBE's rules do not bind them.
+    included: Vec<Vec<u32>>,
 }
 
 impl CubeSpace {
@@ -140,7 +158,7 @@ impl CubeSpace {
         let limits = Limits::new(shape, soc);
         let kernels = Kernels::of(workload, soc);
         let include: Vec<Tiling> = include.filter_map(|s| Tiling::from_schedule(s, shape)).collect();
-        let parameters = POSITIONS
+        let parameters: Vec<Parameter> = POSITIONS
             .iter()
             .zip(NAMES)
             .map(|(&position, &name)| {
@@ -151,7 +169,16 @@ impl CubeSpace {
                 Parameter { name, values }
             })
             .collect();
-        CubeSpace { shape: *shape, limits, one_round: kernels.one_round, one_task: kernels.one_task, parameters }
+        let included = include.iter().filter_map(|tiling| super::indices(&parameters, &values_of(tiling)));
+        CubeSpace {
+            shape: *shape,
+            limits,
+            one_round: kernels.one_round,
+            one_task: kernels.one_task,
+            tbe: kernels.tbe,
+            included: included.collect(),
+            parameters,
+        }
     }
 
     pub fn parameters(&self) -> &[Parameter] {
@@ -217,6 +244,12 @@ impl CubeSpace {
     /// The rules that can be checked once parameter `p` is known. Each leaves the later ones a way to go
     /// on, so far as that can be told cheaply.
     fn holds(&self, c: &[u32], p: P) -> bool {
+        let is_tbe_s = self.tbe.is_none_or(|whole| whole.holds(p, |p| self.value(c, p)));
+        (is_tbe_s || self.included.iter().any(|known| known.starts_with(&c[..=p as usize]))) && self.has_room(c, p)
+    }
+
+    /// The rules of every kernel.
+    fn has_room(&self, c: &[u32], p: P) -> bool {
         let value = |p: P| self.value(c, p);
         let (limits, now) = (&self.limits, value(p));
         match p {

@@ -1,13 +1,15 @@
 //! Tests of the unified bank and the tiling repository.
 
+mod conv;
 mod mapping;
+mod tuning;
 
 use super::*;
 use crate::bank::Content;
 use crate::bank::tests::mutate::{damage, damaged};
 use crate::graph::{DataType, Format};
 use crate::workload::tbe::TbeTiling;
-use crate::workload::{Buffers, Cores, L0Tile, L1Tile, LoopOrder, Panel, Schedule, SplitK, Workload, check};
+use crate::workload::{Buffers, Cores, L0Tile, L1Tile, LoopOrder, MatMul, Panel, Schedule, SplitK, check};
 use proptest::prelude::*;
 
 /// The two key vectors of CANN's format: text and sum.
@@ -21,6 +23,26 @@ const VECTORS: [(&str, &str); 2] = [
         "c9f9af200edadf8f53d6039326ef9db7",
     ),
 ];
+
+/// The product that an `info_dict` stands for.
+fn workload(info: &Dict) -> Result<MatMul> {
+    match super::workload(info)? {
+        Workload::MatMul(w) => Ok(w),
+        other => panic!("{other} is no product"),
+    }
+}
+
+fn info_dict(w: &MatMul) -> Result<Dict> {
+    super::info_dict(&Workload::MatMul(w.clone()))
+}
+
+fn schedule(knowledge: &Dict, w: &MatMul) -> Result<CubeSchedule> {
+    super::schedule(knowledge, &Workload::MatMul(w.clone()))
+}
+
+fn knowledge(s: &CubeSchedule, w: &MatMul, base: Option<&Dict>) -> Result<Dict> {
+    super::knowledge(s, &Workload::MatMul(w.clone()), base)
+}
 
 fn dict(text: &str) -> Dict {
     Value::parse(text).unwrap().as_dict().unwrap().clone()

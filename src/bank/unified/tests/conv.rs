@@ -1,0 +1,206 @@
+//! Convolutions: the keys by the rules, and tilings there and back.
+
+use super::super::{accepts, check, info_dicts, knowledge, schedule, workload};
+use super::*;
+use crate::workload::{Conv, ConvKind, Extents, L2Tiling, Operand, OutputPath, Vector};
+
+fn soc() -> Soc {
+    Soc::find("Ascend910B2").unwrap()
+}
+
+/// 56 x 56 pixels, 64 channels to 64, 3 x 3 kernels: the page's vector is its gradient.
+pub(super) fn image(kind: ConvKind) -> Conv {
+    Conv {
+        kind,
+        batch: 1,
+        cin: 64,
+        hi: 56,
+        wi: 56,
+        cout: 64,
+        ho: 56,
+        wo: 56,
+        kh: 3,
+        kw: 3,
+        stride: [1, 1],
+        pads: [1, 1, 1, 1],
+        dilation: [1, 1],
+        groups: 1,
+        dtype: DataType::Float16,
+        out_dtype: if kind == ConvKind::BackpropFilter { DataType::Float } else { DataType::Float16 },
+        bias: false,
+        format: Format::Nc1hwc0,
+        hf32: false,
+    }
+}
+
+pub(super) fn activated(conv: Conv) -> Workload {
+    let operand = Operand::new([conv.batch, conv.cout, conv.ho, conv.wo], conv.out_dtype);
+    let relu = Vector { op_type: "Relu".into(), inputs: vec![operand.clone()], outputs: vec![operand] };
+    Workload::Fused(vec![Workload::Conv(conv), Workload::Vector(relu)])
+}
+
+/// Four runs of 784 pixels, all 64 channels, the filter whole in L1.
+pub(super) fn tiled() -> CubeSchedule {
+    CubeSchedule {
+        used_cores: 4,
+        cores: Cores { batch: 1, m: 4, n: 1, k: 1 },
+        single: Extents { batch: 1, m: 784, n: 64, k: 576 },
+        l0: L0Tile { m: 112, n: 64, k_a: 144, k_b: 144 },
+        l1_a: L1Tile::panel(576, 2),
+        l1_b: L1Tile::FULL,
+        buffers: Buffers { l1_a: 2, l1_b: 1, l0_a: 2, l0_b: 2, l0_c: 2 },
+        order: LoopOrder::MFirst,
+        l2: L2Tiling::default(),
+        split_k: SplitK::None,
+        output: OutputPath::Direct,
+        unmodelled: [].into(),
+    }
+}
+
+/// The same with the order that TBE's kernels take.
+pub(super) fn sayable(w: &Workload) -> CubeSchedule {
+    let order = crate::workload::tbe::lighter_order(&tiled(), &w.cube().unwrap());
+    CubeSchedule { order, ..tiled() }
+}
+
+#[test]
+fn a_gradient_of_the_input_has_the_page_s_key() {
+    let w = Workload::Conv(image(ConvKind::BackpropInput));
+    let all = info_dicts(&w).unwrap();
+    assert_eq!(all[0].dumps().len(), 516);
+    assert_eq!(key(&all[0]), "442cf4ebb63394e3ae31beb6b914528c");
+    // Of stride 1 the other branch asks without result and pads.
+    assert_eq!(all.len(), 2);
+    assert!(all[1].dumps().contains(r#""C_shape": [0, 0, 0, 0], "A_dtype""#), "{}", all[1].dumps());
+    let strided = Conv { stride: [2, 2], hi: 112, wi: 112, ..image(ConvKind::BackpropInput) };
+    let all = info_dicts(&Workload::Conv(strided)).unwrap();
+    let text = all[0].dumps();
+    assert!(all.len() == 1 && text.contains(r#""strideH": 1, "strideW": 1, "strideH_expand": 2"#), "{text}");
+}
+
+#[test]
+fn a_gradient_of_the_filter_ends_with_its_fusion_type() {
+    let w = Conv { stride: [2, 1], bias: false, ..image(ConvKind::BackpropFilter) };
+    let all = info_dicts(&Workload::Conv(w)).unwrap();
+    let text = all[0].dumps();
+    assert_eq!(all.len(), 1);
+    assert!(text.ends_with(r#""bias_flag": 0, "fused_double_operand_num": 0, "fusion_type": 0}"#), "{text}");
+    assert!(text.contains(r#""C_dtype": "float32", "mad_dtype": "float32""#), "{text}");
+    assert!(text.contains(r#""strideH": 2, "strideW": 1, "strideH_expand": 1, "strideW_expand": 1"#), "{text}");
+}
+
+#[test]
+fn a_convolution_is_asked_for_as_one_optimised_group() {
+    let w =
+        Conv { cin: 3, batch: 8, dtype: DataType::Bfloat16, out_dtype: DataType::Bfloat16, ..image(ConvKind::Forward) };
+    let all = info_dicts(&Workload::Conv(w.clone())).unwrap();
+    let text = all[0].dumps();
+    assert!(
+        text.starts_with(
+            r#"{"fm_shape": [8, 1, 56, 56, 16], "filter_shape": [64, 1, 3, 3, 16], "fm_dtype": "float16","#
+        ),
+        "{text}"
+    );
+    assert!(text.contains(r#""pad": [1, 1, 1, 1], "stride": [1, 1], "dilation": [1, 1], "group": 1, "bias_flag": false, "bias_dtype": "","#), "{text}");
+    assert!(text.contains(r#""fusion_type": "1","#), "{text}");
+    let mut keys: Vec<_> = all.iter().map(key).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), 4, "two fields of two values each");
+    let relu = info_dicts(&activated(Conv { bias: true, ..w })).unwrap();
+    let text = relu[0].dumps();
+    assert!(text.contains(r#""fixpipe_fused_type": [{"pre_act": "NORMAL_RELU", "pre_conv": "F322F16"}]"#), "{text}");
+    assert!(
+        text.contains(r#""bias_dtype": "float16""#) && text.contains(r#""fusion_type": "80_fixpipe_1_9_2_2""#),
+        "{text}"
+    );
+    assert_eq!(relu.len(), 4);
+}
+
+#[test]
+fn what_is_not_known_of_a_convolution_is_named() {
+    let refused = |w: Conv, field: &str| {
+        let error = info_dicts(&Workload::Conv(w)).unwrap_err().to_string();
+        assert!(error.contains(field), "{field}: {error}");
+    };
+    let plain = || image(ConvKind::Forward);
+    refused(Conv { groups: 64, ..plain() }, "group");
+    refused(Conv { format: Format::Ndc1hwc0, ..plain() }, "volumes");
+    refused(Conv { dtype: DataType::Float, ..plain() }, "fm_dtype");
+    refused(Conv { dtype: DataType::Int8, ..plain() }, "fm_dtype");
+    refused(Conv { out_dtype: DataType::Float, ..plain() }, "result_dtype");
+    refused(Conv { kh: 300, ..plain() }, "special_mode");
+    refused(Conv { stride: [64, 1], ..plain() }, "special_mode");
+    refused(Conv { batch: 0, ..plain() }, "fm_shape");
+    refused(Conv { batch: 1 << 40, ..plain() }, "fm_shape");
+    refused(Conv { bias: true, ..image(ConvKind::BackpropInput) }, "bias_dtype");
+    assert!(info_dicts(&activated(image(ConvKind::BackpropInput))).is_err());
+}
+
+#[test]
+fn an_info_dict_is_read_back_as_the_convolution_of_whole_blocks() {
+    for kind in [ConvKind::Forward, ConvKind::BackpropInput, ConvKind::BackpropFilter] {
+        let w = Conv { stride: [2, 1], pads: [1, 0, 2, 3], ..image(kind) };
+        let info = info_dict(&Workload::Conv(w.clone())).unwrap();
+        assert_eq!(workload(&info).unwrap(), Workload::Conv(w));
+    }
+    let relu = activated(Conv { bias: true, ..image(ConvKind::Forward) });
+    assert_eq!(workload(&info_dict(&relu).unwrap()).unwrap(), relu);
+}
+
+fn info_dict(w: &Workload) -> Result<Dict> {
+    super::super::info_dict(w)
+}
+
+#[test]
+fn a_tiling_says_images_runs_of_pixels_and_whole_channel_blocks() {
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let s = sayable(&w);
+    check(&s, &w, &soc()).unwrap();
+    let said = knowledge(&s, &w, None).unwrap();
+    let text = said.dumps();
+    assert!(text.contains(r#""block_dim": [1, 1, 4, 1, 0]"#), "{text}");
+    assert!(text.contains(r#""AL1_shape": [576, 2, 1, 1, 0], "BL1_shape": []"#), "{text}");
+    assert!(text.contains(r#""AL0_matrix": [7, 9, 16, 16, 1, 1, 0], "BL0_matrix": [9, 4, 16, 16, 1, 1, 0]"#), "{text}");
+    assert!(text.contains(r#""CL0_matrix": [4, 7, 16, 16, 1, 1, 0]"#), "{text}");
+    assert!(text.contains(r#""L0C_OUTPUT_matrix": [4, 7, 16, 16, 1, 1]"#), "{text}");
+    assert_eq!(schedule(&said, &w).unwrap(), s);
+    accepts(&said, &w, &soc()).unwrap();
+}
+
+/// A change of a schedule that is legal.
+type Change = fn(&mut CubeSchedule);
+
+#[test]
+fn a_tiling_that_would_stop_tbe_is_refused_in_a_sentence() {
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let cases: [(&str, Change); 7] = [
+        ("AL0_matrix holds 144 of k and BL0_matrix 72", |s| s.l0.k_b = 72),
+        ("AL1_shape' k of 384", |s| {
+            s.l0 = L0Tile { k_a: 96, k_b: 96, ..s.l0 };
+            s.l1_a = L1Tile::panel(384, 2);
+        }),
+        ("no even parts", |s| s.single.m = 800),
+        ("core tasks", |s| (s.single.m, s.cores.m, s.used_cores) = (500, 7, 7)),
+        ("CL0_matrix needs", |s| s.l0 = L0Tile { m: 784, n: 64, k_a: 16, k_b: 16 }),
+        ("order", |s| s.order = if s.order == LoopOrder::MFirst { LoopOrder::NFirst } else { LoopOrder::MFirst }),
+        ("AL1_shape holds 896 rows", |s| s.l1_a = L1Tile::panel(576, 8)),
+    ];
+    for (rule, change) in cases {
+        let mut s = sayable(&w);
+        change(&mut s);
+        let error = check(&s, &w, &soc()).unwrap_err().to_string();
+        assert!(error.contains(rule), "{rule}: {error}");
+    }
+    let said = knowledge(&sayable(&w), &w, None).unwrap();
+    for (field, value) in [
+        ("L0C_OUTPUT_matrix", "[1, 1, 16, 16, 1, 1]"),
+        ("BL0_matrix", "[3, 4, 16, 16, 1, 1, 0]"),
+        ("AL0_matrix", "[7, 9, 32, 16, 1, 1, 0]"),
+    ] {
+        let mut wrong = said.clone();
+        wrong.set(field, Value::parse(value).unwrap());
+        let error = accepts(&wrong, &w, &soc()).unwrap_err().to_string();
+        assert!(error.contains(field), "{field}: {error}");
+    }
+}

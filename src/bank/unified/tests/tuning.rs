@@ -1,0 +1,175 @@
+//! The bank as a tuning sees it: written, read back as a hit, merged with what others wrote.
+
+use super::conv::{activated, image, sayable};
+use super::*;
+use crate::bank::tests::memory::Memory;
+use crate::bank::{BankPaths, Measured, OperatorBank, Sayable};
+use crate::search::Domain;
+use crate::space::OperatorSpace;
+use crate::workload::{Conv, ConvKind, MatMulKernel};
+use std::path::Path;
+use std::sync::Arc;
+
+const DIRECTORY: &str = "/bank/Ascend910B2/unified_bank";
+const FILE: &str = "Ascend910B2_24_AiCore_conv2d.json";
+
+fn soc() -> Soc {
+    Soc::find("Ascend910B2").unwrap()
+}
+
+fn open(storage: &Arc<Memory>) -> OperatorBank {
+    let paths = BankPaths { custom: DIRECTORY.into(), also_read: Vec::new() };
+    OperatorBank::with_storage(paths, &soc(), storage.clone(), "2026-01-02".into())
+}
+
+fn measured(after_us: f64) -> Measured {
+    Measured { before_us: 2.0 * after_us, after_us, backend: "simulator".into(), space: 1 }
+}
+
+fn content(storage: &Memory, name: &str) -> String {
+    use crate::bank::Storage;
+    String::from_utf8(storage.read(&Path::new(DIRECTORY).join(name)).unwrap().unwrap()).unwrap()
+}
+
+#[test]
+fn a_convolution_s_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
+    let storage = Arc::new(Memory::default());
+    for (w, us) in [(Workload::Conv(image(ConvKind::Forward)), 4.5), (activated(image(ConvKind::Forward)), 5.0)] {
+        let tiling = Schedule::Cube(sayable(&w));
+        let mut bank = open(&storage);
+        assert_eq!(bank.lookup(&w).unwrap(), None);
+        bank.record(&w, &tiling, &measured(us)).unwrap();
+        bank.save().unwrap();
+        let found = open(&storage).lookup(&w).unwrap().unwrap();
+        assert_eq!((found.schedule, found.measured), (tiling, Some(measured(us))));
+        assert_eq!(found.source, Path::new(DIRECTORY).join(FILE));
+        let file = Bank::parse(content(&storage, FILE).as_bytes());
+        for info in info_dicts(&w).unwrap() {
+            assert_eq!(file.get(&info).unwrap().cost_us(), Some(us));
+        }
+    }
+    let unproven = Sayable::of(&Workload::Conv(image(ConvKind::Forward)), &soc()).unproven();
+    assert!(unproven.contains(&"file name") && unproven.contains(&"out_fm_memory_type"), "{unproven:?}");
+    let side = content(&storage, &format!(".aoe/{FILE}.side.jsonl"));
+    assert!(side.lines().all(|line| line.contains(r#""unproven":["file name","bias_dtype""#)), "{side}");
+    // A second run that finds the same writes the same bytes.
+    let before = content(&storage, FILE);
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let mut bank = open(&storage);
+    bank.record(&w, &Schedule::Cube(sayable(&w)), &measured(4.5)).unwrap();
+    assert!(bank.save().unwrap().is_empty());
+    assert_eq!(content(&storage, FILE), before);
+}
+
+#[test]
+fn a_record_of_somebody_else_under_any_of_the_keys_is_a_hit_and_stays_beside_ours() {
+    let storage = Arc::new(Memory::default());
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let tiling = Schedule::Cube(sayable(&w));
+    let mut theirs = Bank::default();
+    let infos = info_dicts(&w).unwrap();
+    theirs.put(infos.last().unwrap(), &super::super::knowledge(&sayable(&w), &w, None).unwrap(), 9.0).unwrap();
+    theirs.put(&info(0), &tiling_of_product(), 1.0).unwrap();
+    storage.put(&Path::new(DIRECTORY).join(FILE), theirs.render());
+    assert_eq!(open(&storage).lookup(&w).unwrap().unwrap().schedule, tiling);
+    let mut bank = open(&storage);
+    bank.record(&w, &tiling, &measured(4.5)).unwrap();
+    bank.save().unwrap();
+    let file = Bank::parse(content(&storage, FILE).as_bytes());
+    assert_eq!(file.get(&info(0)).unwrap().cost_us(), Some(1.0), "what is not ours stays");
+    assert_eq!(file.entries().count(), infos.len() + 1);
+}
+
+fn tiling_of_product() -> Dict {
+    tiling()
+}
+
+#[test]
+fn an_illegal_tiling_is_not_recorded_and_an_illegal_record_is_no_hit() {
+    let storage = Arc::new(Memory::default());
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let mut wrong = sayable(&w);
+    wrong.l0.k_b = 72;
+    let error = open(&storage).record(&w, &Schedule::Cube(wrong), &measured(1.0)).unwrap_err();
+    assert!(matches!(error, Error::IllegalSchedule { .. }), "{error}");
+    let mut knowledge = super::super::knowledge(&sayable(&w), &w, None).unwrap();
+    knowledge.set("L0C_OUTPUT_matrix", Value::parse("[1, 1, 16, 16, 1, 1]").unwrap());
+    let mut bank = Bank::default();
+    bank.put(&super::super::info_dict(&w).unwrap(), &knowledge, 1.0).unwrap();
+    storage.put(&Path::new(DIRECTORY).join(FILE), bank.render());
+    let bank = open(&storage);
+    assert_eq!(bank.lookup(&w).unwrap(), None);
+    assert!(bank.warnings()[0].contains("L0C_OUTPUT_matrix"), "{:?}", bank.warnings());
+}
+
+#[test]
+fn tbe_s_products_of_whole_fractals_go_to_the_unified_bank_and_others_stay_ours() {
+    let w = |m, kernel| Workload::MatMul(MatMul { kernel, bias: true, ..MatMul::new(m, 768, 768) });
+    let name = |w: &Workload| {
+        let bank = open(&Arc::new(Memory::default()));
+        bank.record_name(w).unwrap().split('#').next().unwrap().to_owned()
+    };
+    assert_eq!(name(&w(128, MatMulKernel::Tbe)), "Ascend910B2_24_AiCore_matmul.json");
+    assert_eq!(name(&w(100, MatMulKernel::Tbe)), "Ascend910B2_24_AiCore_MatMulV2_aoe_kb.json");
+    assert_eq!(name(&w(128, MatMulKernel::AscendC)), "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json");
+    assert_eq!(
+        name(&Workload::Conv(Conv { groups: 64, ..image(ConvKind::Forward) })),
+        "Ascend910B2_24_AiCore_Conv2D_aoe_kb.json"
+    );
+    for (kind, file) in
+        [(ConvKind::BackpropInput, "conv2d_backprop_input"), (ConvKind::BackpropFilter, "conv2d_backprop_filter")]
+    {
+        assert_eq!(name(&Workload::Conv(image(kind))), format!("Ascend910B2_24_AiCore_{file}.json"));
+    }
+}
+
+/// Draws legal configurations of a space, from seeds.
+fn drawn(space: &OperatorSpace, seed: u64) -> Option<CubeSchedule> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut prefix: Vec<u32> = Vec::new();
+    while prefix.len() < space.sizes().len() {
+        let size = space.sizes()[prefix.len()];
+        let first = random.u32(0..size);
+        let next = (0..size).map(|i| (first + i) % size).find(|&value| {
+            prefix.push(value);
+            let fits = space.may_extend(&prefix);
+            prefix.pop();
+            fits
+        })?;
+        prefix.push(next);
+    }
+    match space.schedule(&prefix) {
+        Some(Schedule::Cube(s)) => Some(s),
+        _ => None,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn whatever_the_space_draws_that_a_record_says_goes_there_and_back(
+        (batch, cin, cout, size, kernel, stride) in
+            (1u64..9, 1u64..9, 1u64..9, prop::sample::select(vec![7u64, 14, 28, 56]), prop::sample::select(vec![1u64, 3]), 1u64..3),
+        backward in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let kind = if backward { ConvKind::BackpropInput } else { ConvKind::Forward };
+        let pad = kernel / 2;
+        let out = (size + 2 * pad - kernel) / stride + 1;
+        let conv = Conv {
+            batch, cin: cin * 16, cout: cout * 16, hi: size, wi: size, ho: out, wo: out, kh: kernel, kw: kernel,
+            stride: [stride; 2], pads: [pad; 4], ..image(kind)
+        };
+        let w = Workload::Conv(conv);
+        let space = OperatorSpace::new(&w, &soc()).unwrap();
+        let drawn: Vec<_> = (0..40).filter_map(|i| drawn(&space, seed.wrapping_add(i))).collect();
+        let good: Vec<_> = drawn.iter().filter(|s| super::super::check(s, &w, &soc()).is_ok()).collect();
+        for s in good {
+            let said = super::super::knowledge(s, &w, None).unwrap();
+            prop_assert_eq!(&super::super::schedule(&said, &w).unwrap(), s);
+            accepts(&said, &w, &soc()).unwrap();
+            check(&w, &Schedule::Cube(s.clone()), &soc()).unwrap();
+        }
+    }
+}
