@@ -8,6 +8,7 @@
 //! | 6 | [`session`] | initialise and finalise, session table, options, configuration, environment, cancel |
 //! | 5 | [`report`] | the result files, from the outcome types of `tune` |
 //! | 5 | [`profile`] | runs of the network before and after, as CANN's profiler lays them out |
+//! | 5 | [`kernels`] | what CANN would launch, beside a real profile |
 //! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
 //! | 3 | [`cases`] | kernels as users write them, one JSON object a line: what the next two read |
@@ -31,6 +32,7 @@ pub mod frontend;
 pub mod graph;
 pub mod ini;
 pub mod input_file;
+pub mod kernels;
 pub mod lines;
 pub mod lower;
 pub mod output_file;

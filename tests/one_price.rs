@@ -47,8 +47,10 @@ fn every_kernel_of_every_bundled_network_has_its_price_as_a_case_to_the_last_bit
             for kernel in kernels.iter().filter(|kernel| seen.insert(kernel.workload.clone())) {
                 let cold = Kernel { missed: Some(1e6), ..kernel.clone() };
                 for kernel in [kernel, &cold] {
-                    let (case, network) =
-                        (case(&json!(1), kernel, None), in_network_us(&kernel.workload, kernel.missed, &soc));
+                    let (case, network) = (
+                        case(&json!(1), &kernel.workload, kernel.missed, None),
+                        in_network_us(&kernel.workload, kernel.missed, &soc),
+                    );
                     let own = time_us(&case, &soc);
                     assert_eq!(
                         own.to_bits(),

@@ -2,19 +2,19 @@
 
 use super::limits::{check_memory, matmul_bytes};
 use super::{MAX_ELEMENTS, MAX_EXTENT, wrong};
-use crate::lower::Kernel;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Operand, Schedule, Workload, canonical_json};
 use serde_json::{Map, Value, json};
 
-/// The case of a kernel of a lowered network: answered, it has the time that the network counts for one launch.
-pub fn case(id: &Value, kernel: &Kernel, schedule: Option<&Schedule>) -> Value {
-    let mut case = json!({"id": id, "op": kernel.workload.op_type(), "workload": canonical_json(&kernel.workload)});
+/// The case of a kernel, with the bytes that it finds in device memory where what ran before it decides that: answered,
+/// it has the time that the network counts for one launch.
+pub fn case(id: &Value, workload: &Workload, missed: Option<f64>, schedule: Option<&Schedule>) -> Value {
+    let mut case = json!({"id": id, "op": workload.op_type(), "workload": canonical_json(workload)});
     if let Some(schedule) = schedule {
         case["schedule"] = json!(schedule);
     }
-    if let Some(missed) = kernel.missed {
+    if let Some(missed) = missed {
         case["missed_bytes"] = json!(missed);
     }
     case

@@ -70,12 +70,19 @@ pub struct Kernel {
     /// Bytes of its data that each launch finds in device memory, where what ran before it decides that; `None`
     /// where nothing but its own size does.
     pub missed: Option<f64>,
+    /// CANN's pass that fuses its nodes, where there are several.
+    pub pass: Option<&'static str>,
 }
 
 impl Kernel {
     /// A kernel of one node that is launched once.
     pub fn new(node: NodeId, workload: Workload) -> Kernel {
-        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None }
+        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None, pass: None }
+    }
+
+    /// Its name as CANN makes it: those of its nodes one behind the other.
+    pub fn name(&self, graph: &Graph) -> String {
+        std::iter::once(self.node).chain(self.fused.iter().copied()).map(|id| graph.node(id).name.as_str()).collect()
     }
 }
 

@@ -48,6 +48,7 @@ impl Timed<'_> {
         Kernel {
             model,
             name: node.name.clone(),
+            launched: kernel.name(form.graph),
             fused: fused(form.graph, kernel),
             op_type: node.op_type.clone(),
             engine: kind.engine,

@@ -26,7 +26,7 @@ pub fn fusion_op(run: &Run) -> Option<Table> {
             HOST.to_owned(),
             model.name.clone(),
             model.id.to_string(),
-            kernel.name.clone(),
+            kernel.launched.clone(),
             kernel.nodes().collect::<Vec<_>>().join(";"),
             kilobytes(read(false)),
             kilobytes(kernel.outputs.iter()),
@@ -57,7 +57,7 @@ pub fn l2_cache(run: &Run) -> Table {
             at.to_string(),
             UNKNOWN.to_owned(),
             UNKNOWN.to_owned(),
-            kernel.name.clone(),
+            kernel.launched.clone(),
         ]);
     }
     table

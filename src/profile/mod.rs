@@ -31,6 +31,7 @@ mod trace;
 
 pub use files::{File, each_file, files};
 pub use folder::Folder;
+pub use op_summary::{shapes, types_and_formats};
 pub use options::{Level, Options};
 pub use pmu::Metrics;
 pub use points::check as check_points;

@@ -67,7 +67,8 @@ fn common(run: &Run, kernel: &Kernel, metrics: Option<Metrics>) -> Common {
     let computes = kernel.engine.computes();
     // Every shape is known when a network is tuned.
     let state = if computes { "static" } else { UNKNOWN };
-    let head = [kernel.name.clone(), kernel.op_type.clone(), state.to_owned(), kernel.engine.task_type().to_owned()];
+    let head =
+        [kernel.launched.clone(), kernel.op_type.clone(), state.to_owned(), kernel.engine.task_type().to_owned()];
     let mut tail = vec![kernel.blocks().to_string(), kernel.mix_blocks(&run.soc).to_string()];
     tail.push(if computes { hf32(&kernel.workload).to_owned() } else { UNKNOWN.to_owned() });
     for tensors in [&kernel.inputs, &kernel.outputs] {
@@ -96,6 +97,11 @@ pub fn shapes(tensors: &[Tensor]) -> String {
         [] => UNKNOWN.to_owned(),
         _ => format!("\"{}\"", tensors.iter().map(dims).collect::<Vec<_>>().join(";")),
     }
+}
+
+/// Types and formats of tensors.
+pub fn types_and_formats(tensors: &[Tensor]) -> [String; 2] {
+    [types(tensors), formats(tensors)]
 }
 
 fn types(tensors: &[Tensor]) -> String {

@@ -52,6 +52,8 @@ pub struct Kernel {
     pub model: usize,
     /// Name of its node; where several nodes are fused into it, of the first.
     pub name: String,
+    /// Its own name: those of the nodes of its scope one behind the other, as CANN makes it.
+    pub launched: String,
     /// The other nodes that it runs, in the order in which they work.
     pub fused: Vec<String>,
     /// Ascend operator type of its node.

@@ -17,7 +17,7 @@ pub fn table(run: &Run) -> Table {
     ]);
     for (at, task) in run.tasks.iter().enumerate() {
         let kernel = run.kernel(task);
-        let name = if kernel.engine.computes() { &kernel.name } else { UNKNOWN };
+        let name = if kernel.engine.computes() { &kernel.launched } else { UNKNOWN };
         let [start, end] = run.span(task);
         table.push(vec![
             DEVICE.to_owned(),

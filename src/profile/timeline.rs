@@ -100,7 +100,7 @@ fn streams(trace: &mut Trace, run: &Run) -> Result<()> {
         if let Some(prediction) = kernel.prediction.filter(|_| kernel.is_simulated && kernel.engine.computes()) {
             args = args.with("Bound", serde_json::to_value(prediction.bound).unwrap_or_default());
         }
-        trace.bar(layer, task.stream, &kernel.name, run.span(task).map(ns), args)?;
+        trace.bar(layer, task.stream, &kernel.launched, run.span(task).map(ns), args)?;
     }
     Ok(())
 }
@@ -129,7 +129,7 @@ fn pipes(trace: &mut Trace, run: &Run) -> Result<()> {
                 let Some(bar) = joined(bars) else { continue };
                 let span = [bar.start_us, bar.end_us].map(|us| ns(task.start_us + us * scale));
                 let args = Args::default()
-                    .with("Operator", kernel.name.as_str())
+                    .with("Operator", kernel.launched.as_str())
                     .with("Operations", bar.operations)
                     .with("Busy(us)", (bar.busy_us * scale * 1e3).round() / 1e3);
                 trace.bar(Layer::Pipes, row, bar.what, span, args)?;
@@ -176,7 +176,7 @@ fn communication(trace: &mut Trace, run: &Run) -> Result<()> {
             .with("count", count(kernel).map_or_else(|| UNKNOWN.into(), Value::from))
             .with("relay", UNKNOWN)
             .with("retry", UNKNOWN);
-        trace.bar(Layer::Communication, 0, &kernel.name, run.span(task).map(ns), args)?;
+        trace.bar(Layer::Communication, 0, &kernel.launched, run.span(task).map(ns), args)?;
     }
     Ok(())
 }

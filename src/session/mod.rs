@@ -11,6 +11,7 @@ pub mod device_check;
 pub mod environment;
 mod gradients;
 pub mod inputs;
+pub mod kernels;
 mod library;
 mod live;
 pub mod logging;

@@ -12,7 +12,8 @@ use crate::bank::{BankPaths, Reader};
 use crate::lower;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::tune::sgat::{SgatJob, SgatOutcome, State, sgat, state_file};
+use crate::tune::Variant;
+use crate::tune::sgat::{SgatJob, SgatOutcome, State, fused, sgat, state_file};
 use std::path::PathBuf;
 
 impl Session {
@@ -65,6 +66,14 @@ impl Session {
         let paths = BankPaths::subgraph(Reader::Tuner, &places, settings.mdl_bank_path.as_deref(), soc)?;
         Ok(paths.over(environment.toolkit().graph_banks()))
     }
+}
+
+/// Has the variants run as CANN fuses them by itself, where no tuning of subgraphs decided that.
+pub fn fuse_by_default(variants: &mut [Variant], settings: &Settings, soc: &Soc) -> Result<()> {
+    for variant in variants {
+        variant.lowered = fused(&variant.graph, &variant.lowered, soc, &lowering(settings))?;
+    }
+    Ok(())
 }
 
 /// How the graphs of a tuning are lowered.

@@ -9,6 +9,7 @@ use super::profiling::{Profiles, Profiling};
 use super::runs::{forms, runs, scene};
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
+use super::subgraphs::fuse_by_default;
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use crate::backend::simulator::Simulator;
@@ -92,7 +93,11 @@ impl Session {
                     return clear(kept);
                 }
                 // Operators may be tunable all the same.
-                Err(Error::NothingToTune { .. }) if operators => live.go_on(None, "opat")?,
+                Err(Error::NothingToTune { .. }) if operators => {
+                    let Work { variants, settings, backend, .. } = &mut work;
+                    fuse_by_default(variants, settings, backend.soc())?;
+                    live.go_on(None, "opat")?;
+                }
                 Err(error) => return Err(error),
             }
             live
@@ -117,7 +122,10 @@ impl Session {
             settings.opat.max_trials = settings.dear_trials;
         }
         let soc = backend.soc();
-        let Material { variants, stated, dynamic, fused } = Material::of(&graph, &inputs, &settings, soc)?;
+        let Material { mut variants, stated, dynamic, fused } = Material::of(&graph, &inputs, &settings, soc)?;
+        if !settings.job.parts()[0] {
+            fuse_by_default(&mut variants, &settings, soc)?;
+        }
         let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;

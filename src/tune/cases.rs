@@ -86,7 +86,7 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
                 };
                 node.mapped && op::tunable(&node.op_type) && (filter.selects(&node.name, &types) || by_part())
             });
-            let name = format!("{}{}", node.name, variant.label);
+            let name = format!("{}{}", kernel.name(&variant.graph), variant.label);
             let op_type = node.op_type.clone();
             let launches = kernel.launches;
             cases[at].nodes.push(TunedNode { name, variant: number, id: kernel.node, op_type, launches });

@@ -13,6 +13,7 @@
 //! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
 //! | `cases`, `streams` | what these have in common; their input and output |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
+//! | `kernels` | the sub-command `aoe kernels` |
 //! | `soc` | the sub-command `aoe soc` |
 //! | `device` | the sub-command `aoe device` |
 //! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
@@ -26,6 +27,7 @@ mod console;
 mod device;
 mod gradients;
 mod interrupt;
+mod kernels;
 mod measure;
 mod models;
 mod progress;

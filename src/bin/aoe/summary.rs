@@ -237,9 +237,7 @@ impl Summary {
         if distinct == 0 {
             return format!("{before:.3} ms before, {after:.3} ms after{part}");
         }
-        // What CANN fuses by default is not fused where operators are tuned by themselves.
-        let fused = if self.subgraphs.is_some() { "" } else { ", none fused" };
-        format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{fused}{part}")
+        format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
     }
 
     fn tuned(&self) -> String {

@@ -33,7 +33,7 @@ pub(super) fn variant(batch: i64, soc: &Soc) -> Variant {
         let product = Port::first(graph.add(product).unwrap());
         let relu = Node::new(format!("dense{layer}/Relu"), "Relu").with_inputs([product]);
         x = Port::first(graph.add(relu).unwrap());
-        let sum = Node::new(format!("dense{layer}/Add"), "Add").with_inputs([x, product]);
+        let sum = Node::new(format!("dense{layer}/Add"), "Add").with_inputs([x, x]);
         x = Port::first(graph.add(sum).unwrap());
     }
     let softmax = graph.add(Node::new("softmax", "SoftmaxV2").with_inputs([x])).unwrap();

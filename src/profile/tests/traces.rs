@@ -39,6 +39,7 @@ fn with_exchange() -> Run {
     let [mut run, _] = sample();
     let mut exchange = run.kernels[1].clone();
     exchange.name = "allreduce".to_owned();
+    exchange.launched = exchange.name.clone();
     exchange.op_type = CollectiveKind::AllReduce.op_type().to_owned();
     exchange.engine = Engine::Communication;
     exchange.workload = Workload::Collective(Collective { kind: CollectiveKind::AllReduce, bytes: 4096 });

@@ -2,6 +2,7 @@
 
 use super::price::Pricer;
 use super::record::{self, Mark};
+use super::rules::Pass;
 use super::scope;
 use super::strategy::{Case, Strategy};
 use super::{Network, steps::Subgraph};
@@ -11,23 +12,27 @@ use crate::workload::Workload;
 
 /// The kernels of the network under the strategies found.
 pub fn tuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
-    kernels(network, soc, cases, |case| &case.after)
+    kernels(network, soc, cases.iter().map(|case| (case.subgraphs.as_slice(), &case.after)))
 }
 
 /// The kernels of the network as it ran before.
 pub fn untuned(network: &Network<'_>, soc: &Soc, cases: &[Case]) -> Lowered {
-    kernels(network, soc, cases, |case| &case.before)
+    kernels(network, soc, cases.iter().map(|case| (case.subgraphs.as_slice(), &case.before)))
 }
 
-/// The kernels of the network under one strategy of each case: each scope is one kernel, launched once for each
+/// The kernels of the network with each strategy on the subgraphs that are alike: each scope is one kernel, launched once for each
 /// part of its group's batch, in an order in which they can run.
-fn kernels(network: &Network<'_>, soc: &Soc, cases: &[Case], of: impl Fn(&Case) -> &Strategy) -> Lowered {
+pub fn kernels<'c>(
+    network: &Network<'_>,
+    soc: &Soc,
+    plans: impl Iterator<Item = (&'c [Subgraph], &'c Strategy)>,
+) -> Lowered {
     let mut pricer = Pricer::new(network, soc);
-    let pieces: Vec<Vec<Piece<'_>>> = cases.iter().map(|case| pieces(&mut pricer, of(case))).collect();
+    let solved: Vec<_> = plans.map(|(subgraphs, strategy)| (subgraphs, pieces(&mut pricer, strategy))).collect();
     let mut placed: Vec<(&Subgraph, u32, &[Piece<'_>])> = Vec::new();
-    for (case, pieces) in cases.iter().zip(&pieces) {
-        let solved = case.subgraphs[0].kernels.start;
-        placed.extend(case.subgraphs.iter().map(|subgraph| (subgraph, solved, pieces.as_slice())));
+    for (subgraphs, pieces) in &solved {
+        let first = subgraphs[0].kernels.start;
+        placed.extend(subgraphs.iter().map(|subgraph| (subgraph, first, pieces.as_slice())));
     }
     placed.sort_by_key(|(subgraph, ..)| subgraph.kernels.start);
     let mut kernels = Vec::with_capacity(network.stages().len());
@@ -39,6 +44,7 @@ fn kernels(network: &Network<'_>, soc: &Soc, cases: &[Case], of: impl Fn(&Case) 
             workload: piece.workload.clone(),
             launches: piece.launches,
             missed: piece.missed,
+            pass: piece.pass,
         }));
     }
     Lowered { kernels, unmapped: network.unmapped().to_vec() }
@@ -50,6 +56,7 @@ struct Piece<'a> {
     workload: Workload,
     launches: u32,
     missed: Option<f64>,
+    pass: Option<&'static str>,
 }
 
 /// The scopes of a strategy, in the order in which they run.
@@ -60,7 +67,9 @@ fn pieces<'c>(pricer: &mut Pricer<'_>, strategy: &'c Strategy) -> Vec<Piece<'c>>
         pieces.extend(group.scopes.iter().filter(|members| !members.is_empty()).filter_map(|members| {
             let workload = scope::workload(network, members, group.run.parts)?.into_owned();
             let launches = u32::try_from(group.run.parts).ok()?;
-            Some(Piece { members, workload, launches, missed: pricer.missed(members, group.run) })
+            let pass = if members.len() > 1 { scope::pass(network, pricer.soc().arch, members) } else { None };
+            let missed = pricer.missed(members, group.run);
+            Some(Piece { members, workload, launches, missed, pass: pass.map(Pass::name) })
         }));
     }
     pieces

@@ -1,29 +1,94 @@
-//! CANN's default fusion, which every gain is measured against.
+//! CANN's default fusion, which every gain is measured against, and the network as it leaves it.
 
-use super::network::Network;
-use super::scope;
-use crate::lower::Source;
-use crate::soc::Arch;
+use super::network::{Network, Role};
+use super::price::Pricer;
+use super::strategy::{self, default_strategy};
+use super::{apply, scope};
+use crate::graph::Graph;
+use crate::lower::{self, Lowered, Source};
+use crate::soc::{Arch, Soc};
+use crate::status::Result;
+use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// The scopes of a step by default: every kernel joins the scope of the latest maker of its inputs, as long
-/// as the passes allow it and the scopes can still run one after the other. In an order in which they can.
+/// Most readers of a result that passes within a scope.
+const MOST_READERS: usize = 6;
+
+/// The kernels of a lowered graph as CANN runs them by itself: each group of its fusion is one. This is what any job
+/// begins with.
+///
+/// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
+pub fn fused(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Settings) -> Result<Lowered> {
+    let network = Network::new(graph, lowered, soc, settings)?;
+    let mut pricer = Pricer::new(&network, soc);
+    let alike = strategy::alike(&network, soc).into_iter();
+    let plans = alike.map(|subgraphs| Ok((default_strategy(&mut pricer, &subgraphs[0])?, subgraphs)));
+    let plans: Vec<_> = plans.collect::<Result<_>>()?;
+    Ok(apply::kernels(&network, soc, plans.iter().map(|(strategy, subgraphs)| (subgraphs.as_slice(), strategy))))
+}
+
+/// The scopes of a step by default, in an order in which they can run.
+///
+/// Every kernel joins the scopes that make its inputs, else the one of the latest maker, as long as the passes allow
+/// it and the scopes can still run one after the other. What passes within a scope has all its readers there: where
+/// some stayed outside, its maker ends its scope.
 pub fn scopes(network: &Network<'_>, arch: Arch, step: &Range<u32>) -> Vec<Vec<u32>> {
+    let mut ends: FxHashSet<u32> = FxHashSet::default();
+    loop {
+        let scopes = joined(network, arch, step, &ends);
+        let open = scopes.iter().flat_map(|members| members.iter().filter(|&&at| is_split(network, members, at)));
+        let known = ends.len();
+        ends.extend(open.copied().collect::<Vec<_>>());
+        if ends.len() == known {
+            return scopes;
+        }
+    }
+}
+
+/// Whether a member's result is read both in its scope and elsewhere.
+fn is_split(network: &Network<'_>, members: &[u32], at: u32) -> bool {
+    let inside = network.stage(at).users.iter().any(|user| members.contains(user));
+    inside && scope::is_result(network, members, at)
+}
+
+/// The scopes of a step where nothing follows those in `ends`.
+fn joined(network: &Network<'_>, arch: Arch, step: &Range<u32>, ends: &FxHashSet<u32>) -> Vec<Vec<u32>> {
     let mut scopes: Vec<Vec<u32>> = Vec::new();
     for at in step.clone() {
-        let maker = makers(network, step, at).max();
-        let home = maker.and_then(|maker| scopes.iter().position(|scope| scope.contains(&maker)));
-        let Some(home) = home else {
-            scopes.push(vec![at]);
-            continue;
-        };
-        scopes[home].push(at);
-        if scope::pass(network, arch, &scopes[home]).is_none() || ordered(network, step, scopes.clone()).is_none() {
-            scopes[home].pop();
-            scopes.push(vec![at]);
+        let mut makers: Vec<u32> =
+            makers(network, step, at).filter(|maker| goes_on(network, *maker, at, ends)).collect();
+        makers.sort_unstable();
+        makers.dedup();
+        let home = |maker: &u32, scopes: &[Vec<u32>]| scopes.iter().position(|scope| scope.contains(maker));
+        let homes: FxHashSet<usize> = makers.iter().filter_map(|maker| home(maker, &scopes)).collect();
+        let latest: FxHashSet<usize> = makers.last().and_then(|maker| home(maker, &scopes)).into_iter().collect();
+        let tries = [&homes, &latest].into_iter().filter(|homes| !homes.is_empty());
+        let with = tries.map(|homes| merged(&scopes, homes, at)).find(|(members, scopes)| {
+            scope::pass(network, arch, members).is_some() && ordered(network, step, scopes.clone()).is_some()
+        });
+        match with {
+            Some((_, joined)) => scopes = joined,
+            None => scopes.push(vec![at]),
         }
     }
     ordered(network, step, scopes).unwrap_or_else(|| step.clone().map(|at| vec![at]).collect())
+}
+
+/// Scopes with some of them and a kernel made one; that one by itself too.
+fn merged(scopes: &[Vec<u32>], homes: &FxHashSet<usize>, at: u32) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let mut members: Vec<u32> = homes.iter().flat_map(|&home| scopes[home].iter().copied()).chain([at]).collect();
+    members.sort_unstable();
+    let others = scopes.iter().enumerate().filter(|(index, _)| !homes.contains(index)).map(|(_, scope)| scope.clone());
+    let scopes = others.chain([members.clone()]).collect();
+    (members, scopes)
+}
+
+/// Whether a kernel may take this one's result inside the core by default.
+fn goes_on(network: &Network<'_>, maker: u32, at: u32, ends: &FxHashSet<u32>) -> bool {
+    let stage = network.stage(maker);
+    // CANN's pass for reductions behind elementwise kernels leaves those of its networks alone.
+    let reduces = network.stage(at).role == Role::Reducing;
+    !reduces && !stage.leaves && stage.users.len() <= MOST_READERS && !ends.contains(&maker)
 }
 
 /// Kernels of the step whose results a kernel reads.

@@ -1,7 +1,7 @@
 //! Subgraph tuning: how a network is cut, fused and kept in cache.
 //!
 //! `network` is the lowered graph with who reads whom; `steps` takes it apart where no fusion is lost;
-//! `scope` says what may be one kernel and what that does; `price` asks the simulator; `default` is what
+//! `scope` says what may be one kernel and what that does, by the passes of `rules`; `price` asks the simulator; `default` is what
 //! CANN does by itself; `fusion` finds the best scopes of a step, `groups` the best cuts along the batch, of which
 //! `residency` says whether L2 holds them and `pieces` what they cost;
 //! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
@@ -24,6 +24,7 @@ mod price;
 mod problem;
 mod record;
 mod residency;
+mod rules;
 mod run;
 mod scope;
 mod state;
@@ -33,12 +34,13 @@ mod strategy;
 mod tests;
 
 pub use apply::tuned;
+pub use default::fused;
 pub use groups::Group;
 pub use job::{Sgat, SgatJob, SgatSettings, sgat};
 pub use network::Network;
 pub use outcome::{Place, Plan, PlanGroup, SgatOutcome, SubgraphOutcome};
 pub use price::{Run, Traffic};
 pub use record::Mark;
-pub use scope::Pass;
+pub use rules::Pass;
 pub use state::{State, state_file};
 pub use strategy::{Case, Strategy, solve};

@@ -8,7 +8,8 @@
 
 use super::network::Network;
 use super::price::Pricer;
-use super::scope::{self, Pass};
+use super::rules::Pass;
+use super::scope;
 use super::steps::Subgraph;
 use super::strategy::priced;
 use super::{Group, Strategy};

@@ -1,36 +1,15 @@
 //! Fusion scopes: which kernels may run as one, and what that one does.
 
 use super::network::{Network, Role};
+use super::rules::{self, Pass};
 use crate::graph::Port;
 use crate::lower::Source;
 use crate::soc::Arch;
-use crate::workload::{Operand, Reduce, Vector, Workload};
+use crate::workload::{Move, Operand, Reduce, Vector, Workload};
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 pub use crate::frontend::air::tuned::MOST_MEMBERS;
-
-/// The pass of CANN that fuses a scope, under the name that subgraph banks know it by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Pass {
-    /// Elementwise chains, with a reduction at the end, or behind a cube kernel whose result passes UB.
-    AutomaticUbFusion,
-    /// What fixpipe does on the way out of a convolution.
-    TbeConvFixPipeFusionPass,
-    /// What fixpipe does on the way out of a product.
-    TbeMatmulFixPipeFusionPass,
-}
-
-impl Pass {
-    /// CANN's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pass::AutomaticUbFusion => "AutomaticUbFusion",
-            Pass::TbeConvFixPipeFusionPass => "TbeConvFixPipeFusionPass",
-            Pass::TbeMatmulFixPipeFusionPass => "TbeMatmulFixPipeFusionPass",
-        }
-    }
-}
 
 /// A kernel that could follow others within a scope.
 pub struct Follower<'n> {
@@ -55,27 +34,27 @@ impl<'n> Follower<'n> {
     /// Whether it could follow a kernel that it reads, as far as the two of them tell.
     pub fn follows(&self, first: u32) -> bool {
         let (a, b) = (self.network.stage(first), self.network.stage(self.at));
-        if a.elements != b.domain || self.converted.contains(&first) {
+        if self.converted.contains(&first) {
             return false;
         }
-        let by_fixpipe = || is_fixpipe_function(self.network.op_type(self.at)) && a.users.len() == 1;
         match (a.role, b.role) {
-            (Role::Cube, Role::Elementwise) => !a.leaves && (!needs_fixpipe(self.arch) || by_fixpipe()),
-            (Role::Elementwise, Role::Elementwise | Role::Reducing) => true,
+            (Role::Cube, _) => {
+                let is_only = !a.leaves && a.users.len() == 1 && a.elements == b.domain;
+                let moves = || self.network.op_type(self.at) == "ConfusionTransposeD";
+                let hangs_on = b.role == Role::Elementwise || b.role == Role::Alone && moves();
+                is_only && hangs_on && rules::follows_cube(self.network, self.arch, first, self.at)
+            }
+            // A smaller operand is stretched inside the core.
+            (Role::Elementwise, Role::Elementwise) => {
+                let fits = a.elements == b.domain || a.elements < b.domain && !a.leaves;
+                fits && [first, self.at].iter().all(|&at| rules::joins(self.network, self.arch, at))
+            }
+            (Role::Elementwise, Role::Reducing) => {
+                a.elements == b.domain && rules::joins(self.network, self.arch, first)
+            }
             _ => false,
         }
     }
-}
-
-/// Whether a cube kernel's result can only pass fixpipe on its way out: cube and vector cores are apart and
-/// have no path between them but memory.
-const fn needs_fixpipe(arch: Arch) -> bool {
-    matches!(arch, Arch::C220)
-}
-
-/// What fixpipe computes (ascend-hardware: the activations and type changes of the output path).
-fn is_fixpipe_function(op_type: &str) -> bool {
-    matches!(op_type, "Relu" | "LeakyRelu" | "PRelu" | "Cast" | "AscendQuant" | "AscendDequant" | "AscendRequant")
 }
 
 /// The pass that fuses these kernels, ascending; `None` where they may not be one kernel. That no path
@@ -85,36 +64,37 @@ pub fn pass(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> 
     if members.len() > MOST_MEMBERS {
         return None;
     }
-    let led_by_cube = network.stage(leader).role == Role::Cube;
-    // Side branches may join a vector scope; whatever is behind a cube kernel hangs on its result.
-    let heads = members.iter().filter(|&&at| made_inside(network, members, at).next().is_none()).count();
     let follows = |&at: &u32| {
         let follower = Follower::new(network, arch, at);
         made_inside(network, members, at).all(|from| follower.follows(from))
     };
-    let connected = is_connected(network, members) && rest.iter().all(follows) && (!led_by_cube || heads == 1);
-    let reductions = rest.iter().filter(|&&at| network.stage(at).role == Role::Reducing).count();
-    let last_reduces = rest.last().is_some_and(|&at| network.stage(at).role == Role::Reducing);
-    if !connected || reductions > usize::from(last_reduces) {
+    if !is_connected(network, members) || !rest.iter().all(follows) {
         return None;
     }
-    if !led_by_cube {
-        let domain = network.stage(leader).domain;
-        let same = rest.iter().all(|&at| network.stage(at).domain == domain);
-        let roles = members.iter().all(|&at| matches!(network.stage(at).role, Role::Elementwise | Role::Reducing));
-        return (same && roles && network.stage(leader).role == Role::Elementwise).then_some(Pass::AutomaticUbFusion);
+    if network.stage(leader).role != Role::Cube {
+        return joined(network, arch, members);
     }
+    // Whatever is behind a cube kernel hangs on its result, one on the other, and one result goes out.
+    let heads = members.iter().filter(|&&at| made_inside(network, members, at).next().is_none()).count();
     let results = members.iter().filter(|&&at| is_result(network, members, at)).count();
-    // The cube's own result must not be needed elsewhere, and one result goes out.
-    if reductions > 0 || results != 1 || is_result(network, members, leader) {
-        return None;
-    }
-    if !needs_fixpipe(arch) {
-        return Some(Pass::AutomaticUbFusion);
-    }
-    let product = matches!(network.stage(leader).workload, Workload::MatMul(_));
-    let pass = if product { Pass::TbeMatmulFixPipeFusionPass } else { Pass::TbeConvFixPipeFusionPass };
-    (rest.len() == 1).then_some(pass)
+    let whole = |at: &u32| network.stage(*at).domain == network.stage(leader).elements;
+    let chain = heads == 1 && results == 1 && !is_result(network, members, leader) && rest.iter().all(whole);
+    if chain && !rest.is_empty() { rules::behind_cube(network, arch, leader, rest) } else { None }
+}
+
+/// The pass that joins kernels without a cube: elementwise ones, of which side branches may come together, and behind
+/// them at most one reduction. What is smaller than the rest is stretched in UB, and read by the rest alone.
+fn joined(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> {
+    let (&last, before) = members.split_last()?;
+    let domain = members.iter().map(|&at| network.stage(at).domain).max()?;
+    let ends = |at: u32| network.stage(at).role == Role::Reducing && network.stage(at).domain == domain;
+    let is_elementwise = |at: u32| {
+        let stage = network.stage(at);
+        let fits = stage.domain == domain || !is_result(network, members, at);
+        stage.role == Role::Elementwise && fits && rules::joins(network, arch, at)
+    };
+    let fits = before.iter().all(|&at| is_elementwise(at)) && (is_elementwise(last) || ends(last));
+    (fits && arch != Arch::C310).then_some(Pass::AutomaticUbFusion)
 }
 
 /// Members whose results a member reads.
@@ -154,12 +134,13 @@ pub fn is_result(network: &Network<'_>, members: &[u32], at: u32) -> bool {
 /// what they compute counts, and behind a cube kernel the operands that they fetch themselves.
 pub fn workload<'n>(network: &'n Network<'_>, members: &[u32], parts: u64) -> Option<Cow<'n, Workload>> {
     let piece = |at: u32| if parts == 1 { Some(&network.stage(at).workload) } else { network.slice(at, parts) };
-    let (&leader, rest) = members.split_first()?;
-    let first = piece(leader)?;
-    if rest.is_empty() {
-        return Some(Cow::Borrowed(first));
+    if let [only] = members {
+        return piece(*only).map(Cow::Borrowed);
     }
-    let rest: Vec<(u32, &Workload)> = rest.iter().map(|&at| Some((at, piece(at)?))).collect::<Option<_>>()?;
+    let leader = head(network, members)?;
+    let first = piece(leader)?;
+    let rest = members.iter().filter(|&&at| at != leader);
+    let rest: Vec<(u32, &Workload)> = rest.map(|&at| Some((at, piece(at)?))).collect::<Option<_>>()?;
     let mut border = Border { network, members, parts, seen: Vec::new() };
     let mut fused = Vec::with_capacity(members.len());
     if first.is_cube() {
@@ -188,6 +169,18 @@ pub fn workload<'n>(network: &'n Network<'_>, members: &[u32], parts: u64) -> Op
     Some(Cow::Owned(Workload::Fused(fused)))
 }
 
+/// The member whose loop walks over everything: the first, where none before the others is stretched.
+fn head(network: &Network<'_>, members: &[u32]) -> Option<u32> {
+    let &first = members.first()?;
+    if network.stage(first).role == Role::Cube {
+        return Some(first);
+    }
+    let domain = |&at: &u32| network.stage(at).domain;
+    let widest = members.iter().map(|at| domain(at)).max()?;
+    let elementwise = |at: &u32| network.stage(*at).role == Role::Elementwise;
+    members.iter().copied().find(|at| domain(at) == widest && elementwise(at)).or(Some(first))
+}
+
 /// A follower: works on a tensor that is there already, and reads these others.
 fn inner(work: &Workload, others: Vec<Operand>) -> Option<Workload> {
     let (inputs, outputs) = work.operands()?;
@@ -195,6 +188,7 @@ fn inner(work: &Workload, others: Vec<Operand>) -> Option<Workload> {
     let inputs = std::iter::once(walked.clone()).chain(others).collect();
     Some(match work {
         Workload::Reduce(w) => Workload::Reduce(Reduce { inputs, outputs: vec![walked], ..w.clone() }),
+        Workload::Move(w) => Workload::Move(Move { inputs, outputs: vec![walked], ..w.clone() }),
         _ => Workload::Vector(Vector { op_type: work.op_type().to_owned(), inputs, outputs: vec![walked] }),
     })
 }

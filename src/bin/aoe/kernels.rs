@@ -1,0 +1,176 @@
+//! `aoe kernels`: what CANN would launch for a model, alone or beside a real profile.
+
+use crate::DONE;
+use crate::arguments::{self, Subcommand};
+use crate::console::Console;
+use crate::settings::Settings;
+use crate::streams::{Input, Output};
+use crate::table::{Align, middle_cut, table};
+use aoe::kernels::{Alike, Comparison, Listing, Measured, Row};
+use aoe::session::kernels::{self, Launched};
+use aoe::status::{Error, Result};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// `aoe kernels MODEL`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, _: &Arc<Console>| run(matches).map(|()| DONE) };
+
+/// Most letters of the shapes of a kernel in the table; JSON has all.
+const SHAPES: usize = 44;
+
+fn arguments() -> Command {
+    let file = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("kernels")
+        .about("List the kernels that CANN would launch for a model, alone or beside a real profile")
+        .override_usage("aoe kernels MODEL [--soc_version=NAME|FILE] [--against=PROFILE] [--json|--cases] [--output=FILE]")
+        .after_help(
+            "PROFILE is op_summary_*.csv of CANN's profiler, kernel_details.csv of torch_npu's, or a folder that holds\n\
+             one of them (PROF_*): docs/kernels.md.\n\
+             Exit status: 0 listed, whether or not a profile agrees, 1 reading or writing failed or the model cannot run,\n\
+             2 a wrong command line or option.",
+        )
+        .arg(Arg::new("model").value_name("MODEL").required(true).help("The model file"))
+        .arg(file("against", "PROFILE", "Hold the kernels beside those of a real run"))
+        .arg(file("output", "FILE", "Where it goes; - is standard output").default_value("-"))
+        .arg(flag("json", "Write JSON: every launch in order, and alike ones together"))
+        .arg(flag("cases", "Write each distinct kernel as a case of aoe simulate").conflicts_with_all(["json", "against"]))
+        .args(kernels::options().map(arguments::argument))
+}
+
+fn run(matches: &ArgMatches) -> Result<()> {
+    let mut settings = Settings::default();
+    for spec in kernels::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
+        settings.set(spec.name, arguments::value_of(matches, spec))?;
+    }
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    // A profile that cannot be read is told of before the model is.
+    let measured = text("against").map(|path| Measured::read(Path::new(path))).transpose()?;
+    let model = Path::new(text("model").unwrap_or_default());
+    let in_model = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
+    let launched = Launched::of(model, settings.options()).map_err(in_model)?;
+    let written = if matches.get_flag("cases") {
+        launched.cases().iter().map(Value::to_string).collect::<Vec<_>>()
+    } else {
+        let listing = launched.listing().map_err(in_model)?;
+        let comparison = measured.map(|measured| Comparison::of(&listing, measured));
+        if matches.get_flag("json") {
+            vec![json!({"kernels": listing, "against": comparison}).to_string()]
+        } else {
+            comparison.map_or_else(|| listed(&listing), |comparison| compared(&listing, &comparison))
+        }
+    };
+    let mut output = Output::open(text("output").unwrap_or("-"), &Input::none())?;
+    let wrote = written.iter().try_for_each(|line| writeln!(output.writer(), "{line}"));
+    match wrote {
+        Ok(()) => output.finish(),
+        // Who reads no further has what it wanted.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(output.error(&error)),
+    }
+}
+
+fn us(us: f64) -> String {
+    format!("{us:.1}")
+}
+
+/// The kernels by groups.
+fn listed(listing: &Listing) -> Vec<String> {
+    let Listing { network, soc, count, total_us, ub_fusion, groups, .. } = listing;
+    let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model", us(*total_us))];
+    if !ub_fusion.is_empty() {
+        let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
+        lines.push(format!("Fused: {}", passes.join(", ")));
+    }
+    lines.push(String::new());
+    let row = |group: &Alike| {
+        let look = &group.look;
+        let first = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
+        [
+            group.count.to_string(),
+            middle_cut(&look.op_type, 32),
+            middle_cut(&look.input_shapes, SHAPES),
+            middle_cut(&look.output_shapes, SHAPES),
+            first(&look.input_types),
+            first(&look.input_formats),
+            us(group.us),
+            us(group.total_us),
+        ]
+    };
+    let rows: Vec<_> = groups.iter().map(row).collect();
+    let (left, right) = (Align::Left, Align::Right);
+    let columns = [
+        ("count", right),
+        ("type", left),
+        ("reads", left),
+        ("writes", left),
+        ("dtype", left),
+        ("format", left),
+        ("us", right),
+        ("sum", right),
+    ];
+    lines.extend(table(columns, &rows));
+    lines
+}
+
+/// The kernels beside those of a profile, by type.
+fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
+    let Comparison { files, runs, kernels, us: sums, agreeing_share, covered_share, types } = comparison;
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let mut lines = vec![
+        format!("{} on {} beside {} ({runs} run{})", listing.network, listing.soc, names.join(", "), plural(*runs)),
+        format!(
+            "Kernels: {} expected, {} found, {} the same by type and count",
+            number(kernels[0]),
+            number(kernels[1]),
+            percent(*agreeing_share)
+        ),
+        format!(
+            "Time:    {} us predicted, {} us measured, of which {} in kernels that were expected",
+            us(sums[0]),
+            us(sums[1]),
+            percent(*covered_share)
+        ),
+        String::new(),
+    ];
+    let row = |row: &Row| {
+        let Row { op_type, count, us: time, agrees } = row;
+        let verdict = match (count[0] > 0.0, count[1] > 0.0) {
+            _ if *agrees => "agrees",
+            (true, false) => "only expected",
+            (false, true) => "only found",
+            _ => "counts differ",
+        };
+        let ratio = if time.iter().all(|us| *us > 0.0) { format!("{:.2}", time[0] / time[1]) } else { String::new() };
+        let [expected, found] = count.map(number);
+        [middle_cut(op_type, 40), expected, found, us(time[0]), us(time[1]), ratio, verdict.to_owned()]
+    };
+    let rows: Vec<_> = types.iter().map(row).collect();
+    let (left, right) = (Align::Left, Align::Right);
+    let columns = [
+        ("type", left),
+        ("expected", right),
+        ("found", right),
+        ("predicted us", right),
+        ("measured us", right),
+        ("ratio", right),
+        ("", left),
+    ];
+    lines.extend(table(columns, &rows));
+    lines
+}
+
+fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// A count, which is whole where the profile has whole runs.
+fn number(count: f64) -> String {
+    if count.fract() == 0.0 { format!("{count:.0}") } else { format!("{count:.2}") }
+}

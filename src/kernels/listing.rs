@@ -1,0 +1,122 @@
+//! The launches of a run, in their order and grouped.
+
+use crate::profile::{Kernel, Run, shapes, types_and_formats};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a network launches on one part.
+#[derive(Debug, Serialize)]
+pub struct Listing {
+    /// The network.
+    pub network: String,
+    /// The part.
+    pub soc: String,
+    /// Launches in one run.
+    pub count: usize,
+    /// Predicted microseconds of all of them.
+    pub total_us: f64,
+    /// Groups of CANN's fusion among them, by pass.
+    pub ub_fusion: BTreeMap<&'static str, u64>,
+    /// Every launch, in order.
+    pub kernels: Vec<Launch>,
+    /// Launches that are alike, in the order in which they first occur.
+    pub groups: Vec<Alike>,
+}
+
+/// What a kernel is, as a profile tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Look {
+    /// CANN's operator type.
+    #[serde(rename = "type")]
+    pub op_type: String,
+    /// What runs it: CANN's task type.
+    pub task_type: &'static str,
+    /// Shapes of what it reads: axes by commas, tensors by semicolons.
+    pub input_shapes: String,
+    /// Their types.
+    pub input_types: String,
+    /// Their formats.
+    pub input_formats: String,
+    /// Shapes of what it writes.
+    pub output_shapes: String,
+    /// Their types.
+    pub output_types: String,
+    /// Their formats.
+    pub output_formats: String,
+}
+
+/// One launch.
+#[derive(Debug, Serialize)]
+pub struct Launch {
+    /// Its name, those of all nodes fused into it one behind the other, as CANN makes it.
+    pub name: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub look: Look,
+    /// Predicted microseconds.
+    pub us: f64,
+}
+
+/// Launches that do the same.
+#[derive(Debug, Serialize)]
+pub struct Alike {
+    /// What they are.
+    #[serde(flatten)]
+    pub look: Look,
+    /// How many they are.
+    pub count: u64,
+    /// Predicted microseconds of one, on average.
+    pub us: f64,
+    /// Of all of them.
+    pub total_us: f64,
+}
+
+impl Listing {
+    /// The launches of a run.
+    pub fn of(run: &Run, ub_fusion: BTreeMap<&'static str, u64>) -> Listing {
+        let looks: Vec<Look> = run.kernels.iter().map(look).collect();
+        let launch = |kernel: usize| Launch {
+            name: run.kernels[kernel].launched.clone(),
+            look: looks[kernel].clone(),
+            us: run.kernels[kernel].us(),
+        };
+        let kernels: Vec<Launch> = run.tasks.iter().map(|task| launch(task.kernel)).collect();
+        Listing {
+            network: run.network.clone(),
+            soc: run.soc.name.clone(),
+            count: kernels.len(),
+            total_us: run.total_us(),
+            ub_fusion,
+            groups: groups(&kernels),
+            kernels,
+        }
+    }
+}
+
+fn look(kernel: &Kernel) -> Look {
+    let text = |tensors| {
+        let [types, formats] = types_and_formats(tensors);
+        [shapes(tensors).trim_matches('"').to_owned(), types, formats]
+    };
+    let [input_shapes, input_types, input_formats] = text(&kernel.inputs);
+    let [output_shapes, output_types, output_formats] = text(&kernel.outputs);
+    let (op_type, task_type) = (kernel.op_type.clone(), kernel.engine.task_type());
+    Look { op_type, task_type, input_shapes, input_types, input_formats, output_shapes, output_types, output_formats }
+}
+
+fn groups(kernels: &[Launch]) -> Vec<Alike> {
+    let mut places: FxHashMap<&Look, usize> = FxHashMap::default();
+    let mut groups: Vec<Alike> = Vec::new();
+    for kernel in kernels {
+        let next = groups.len();
+        let place = *places.entry(&kernel.look).or_insert(next);
+        if place == next {
+            groups.push(Alike { look: kernel.look.clone(), count: 0, us: 0.0, total_us: 0.0 });
+        }
+        groups[place].count += 1;
+        groups[place].total_us += kernel.us;
+    }
+    groups.iter_mut().for_each(|group| group.us = group.total_us / group.count as f64);
+    groups
+}

@@ -1,0 +1,14 @@
+//! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
+//!
+//! `listing` gathers a run's launches, one by one and alike ones together; `measured` reads what CANN's profilers
+//! write, line by line; `against` holds the one beside the other.
+
+mod against;
+mod listing;
+mod measured;
+#[cfg(test)]
+mod tests;
+
+pub use against::{Comparison, Row};
+pub use listing::{Alike, Launch, Listing, Look};
+pub use measured::{Counted, Measured};

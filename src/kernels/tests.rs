@@ -1,0 +1,137 @@
+//! A listing beside profiles: ours, which must agree wholly, and others of the shapes that CANN's tools write.
+
+use super::{Comparison, Listing, Measured};
+use crate::profile::{Options, files};
+use crate::session::kernels::Launched;
+use crate::simulate::{Parts, answer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/resnet50.onnx");
+
+fn listing(soc: &str) -> Listing {
+    let options: BTreeMap<String, String> = [("soc_version".to_owned(), soc.to_owned())].into();
+    Launched::of(Path::new(MODEL), &options).unwrap().listing().unwrap()
+}
+
+/// A profile with these columns and rows in a folder.
+fn written(folder: &Path, name: &str, lines: &[&str]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path
+}
+
+fn error(path: &Path) -> String {
+    Measured::read(path).unwrap_err().to_string()
+}
+
+const NEW: &str = "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,Task Start Time(us),\
+                   Task Duration(us),Task Wait Time(us),Block Dim";
+
+#[test]
+fn a_residual_network_is_fused_as_cann_lists_it() {
+    let listing = listing("Ascend910B2");
+    let expected = [("AutomaticUbFusion", 16), ("TbeConvFixPipeFusionPass", 33)];
+    assert_eq!(listing.ub_fusion, expected.into());
+    assert_eq!(listing.count, 72);
+    assert_eq!(listing.groups.iter().map(|group| group.count).sum::<u64>(), 72);
+    let sum: f64 = listing.groups.iter().map(|group| group.total_us).sum();
+    assert!((sum - listing.total_us).abs() < 1e-6 * sum);
+}
+
+#[test]
+fn a_profile_of_several_runs_counts_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |op: &str, name: &str, us: f64| format!("0,1,1,0,{name},{op},static,AI_CORE,1.000\t,{us},0,24");
+    let rows: Vec<String> = (0..3).flat_map(|_| [row("Conv2D", "a", 10.0), row("Relu", "b", 2.0)]).collect();
+    let lines: Vec<&str> = std::iter::once(NEW).chain(rows.iter().map(String::as_str)).collect();
+    written(folder.path(), "PROF_1/mindstudio_profiler_output/op_summary_20260101000000.csv", &lines);
+    let measured = Measured::read(folder.path()).unwrap();
+    assert_eq!(measured.runs, 3);
+    assert_eq!((measured.types["Conv2D"].count, measured.types["Conv2D"].us), (1.0, 10.0));
+}
+
+#[test]
+fn steps_of_torch_npu_are_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),\
+                  Duration(us),Wait Time(us),Block Dim";
+    let row = |step: u32| format!("{step},0,1,1,2,aclnnAdd,Add,dynamic,AI_VECTOR_CORE,1.0,4.5,0,48");
+    let rows: Vec<String> = [1, 1, 2, 2].map(row).into();
+    let lines: Vec<&str> = std::iter::once(header).chain(rows.iter().map(String::as_str)).collect();
+    let path = written(folder.path(), "x_ascend_pt/ASCEND_PROFILER_OUTPUT/kernel_details.csv", &lines);
+    let measured = Measured::read(&path).unwrap();
+    assert_eq!((measured.runs, measured.types["Add"].count, measured.types["Add"].us), (2, 2.0, 9.0));
+}
+
+#[test]
+fn what_only_one_side_has_is_told_with_its_share_of_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = [
+        NEW,
+        "0,1,1,0,a,Conv2D,static,AI_CORE,1.000\t,30.0,0,24",
+        "0,1,2,0,b,GroupNormSilu,static,AI_VECTOR_CORE,2.000\t,10.0,0,24",
+    ];
+    let measured = Measured::read(&written(folder.path(), "op_summary_1.csv", &lines)).unwrap();
+    let comparison = Comparison::of(&listing("Ascend910B2"), measured);
+    assert!(!comparison.agrees());
+    assert!((comparison.covered_share - 0.75).abs() < 1e-12, "{}", comparison.covered_share);
+    let row = |op: &str| comparison.types.iter().find(|row| row.op_type == op).unwrap();
+    assert_eq!((row("Conv2D").count, row("GroupNormSilu").count), ([53.0, 1.0], [0.0, 1.0]));
+}
+
+#[test]
+fn what_is_no_profile_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, lines: &[&str]| error(&written(folder.path(), name, lines));
+    let missing = file("a.csv", &["Op Name,OP Type,Task Duraton(us)", "a,Conv2D,1"]);
+    assert!(missing.contains("Task Duration(us)") && missing.contains("Task Duraton(us)"), "{missing}");
+    let number = file("b.csv", &["Op Name,OP Type,Task Duration(us)", "a,Conv2D,fast"]);
+    assert!(number.contains("line 2") && number.contains("fast"), "{number}");
+    let row = |device: u32| format!("{device},1,1,0,a,Conv2D,static,AI_CORE,1.000\t,1.0,0,24");
+    let devices = file("c.csv", &[NEW, &row(0), &row(1)]);
+    assert!(devices.contains("2 devices") && devices.contains("0, 1"), "{devices}");
+    assert!(file("d.csv", &[NEW]).contains("no kernel"));
+    let none = folder.path().join("none");
+    std::fs::create_dir(&none).unwrap();
+    assert!(error(&none).contains("op_summary"));
+    written(&none, "op_summary_1.csv", &[NEW, &row(0)]);
+    written(&none, "x/kernel_details.csv", &[NEW, &row(0)]);
+    assert!(error(&none).contains("several profiles"));
+    assert!(error(&folder.path().join("nowhere.csv")).contains("nowhere.csv"));
+}
+
+#[test]
+fn the_profile_of_a_tuning_agrees_wholly_with_the_listing() {
+    for soc in ["Ascend910B2", "Ascend310P3"] {
+        let options: BTreeMap<String, String> = [("soc_version".to_owned(), soc.to_owned())].into();
+        let launched = Launched::of(Path::new(MODEL), &options).unwrap();
+        let listing = launched.listing().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = files(&launched.run().unwrap(), &Options::default(), "20260101000000").unwrap();
+        let table = file.iter().find(|file| file.path.to_string_lossy().contains("op_summary")).unwrap();
+        std::fs::write(folder.path().join("op_summary_20260101000000.csv"), table.content.as_ref().unwrap()).unwrap();
+        let comparison = Comparison::of(&listing, Measured::read(folder.path()).unwrap());
+        assert!(comparison.agrees(), "{:?}", comparison.types);
+        assert_eq!((comparison.runs, comparison.kernels[0]), (1, comparison.kernels[1]));
+        assert!((comparison.agreeing_share - 1.0).abs() < 1e-12 && (comparison.covered_share - 1.0).abs() < 1e-12);
+        // The table has three decimals.
+        assert!((comparison.us[0] - comparison.us[1]).abs() < 0.001 * listing.count as f64, "{:?}", comparison.us);
+    }
+}
+
+#[test]
+fn a_case_of_a_kernel_has_its_price_in_the_listing() {
+    let options: BTreeMap<String, String> = [("soc_version".to_owned(), "Ascend310P3".to_owned())].into();
+    let launched = Launched::of(Path::new(MODEL), &options).unwrap();
+    let listing = launched.listing().unwrap();
+    let mut parts = Parts::new(None, Vec::new(), None).unwrap();
+    for case in launched.cases() {
+        let answer: Value = serde_json::from_str(&answer(&case.to_string(), &mut parts)).unwrap();
+        let own = answer["time_us"].as_f64().unwrap_or_else(|| panic!("{case}: {answer}"));
+        let listed = listing.kernels.iter().find(|kernel| case["id"] == kernel.name.as_str()).unwrap();
+        assert_eq!(own.to_bits(), listed.us.to_bits(), "{case}");
+    }
+}

@@ -1,0 +1,106 @@
+//! What CANN launches for a model: the main job's way up to its first measurement, for `aoe kernels`.
+
+use super::environment::Environment;
+use super::inputs::model_options;
+use super::material::Material;
+use super::options::{OptionMap, OptionSpec, find, restrict};
+use super::runs::{forms, scene};
+use super::settings::Settings;
+use super::simulation;
+use super::subgraphs::fuse_by_default;
+use crate::frontend;
+use crate::kernels::Listing;
+use crate::profile::{Run, Timed};
+use crate::simulate;
+use crate::soc::Soc;
+use crate::status::Result;
+use crate::tune::Variant;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Names of the options that count: those that decide what is launched.
+const OPTIONS: &[&str] = &[
+    "soc_version",
+    "soc_set",
+    "aicore_num",
+    "framework",
+    "weight",
+    "input_shape",
+    "input_format",
+    "out_nodes",
+    "precision_mode",
+    "allow_hf32",
+    "fusion_switch_file",
+    "oo_level",
+];
+
+/// The options that decide what is launched, from the one table.
+pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
+    OPTIONS.iter().filter_map(|name| find(name))
+}
+
+/// A model as the kernels that CANN would launch for it.
+#[derive(Debug)]
+pub struct Launched {
+    soc: Soc,
+    settings: Settings,
+    variants: Vec<Variant>,
+}
+
+impl Launched {
+    /// Reads, fuses and lowers a model with these options.
+    ///
+    /// Fails with [`crate::status::Error::Option`] for an option of tuning, which would have no effect, and as a tuning of
+    /// the model does before its first measurement.
+    pub fn of(model: &Path, given: &OptionMap) -> Result<Launched> {
+        restrict(given, OPTIONS, "aoe kernels")?;
+        let environment = Environment::read();
+        let mut call = given.clone();
+        call.insert("job_type".to_owned(), "2".to_owned());
+        let settings = Settings::resolve(&OptionMap::new(), &call, &environment)?;
+        let soc: OptionMap =
+            given.iter().filter(|(key, _)| simulation::OPTIONS.contains(&key.as_str())).map(owned).collect();
+        let soc = simulation::parts(&soc)?.of(None)?.0.clone();
+        let (framework, options) = model_options(&call)?;
+        let graph = frontend::load_file(model, framework, &options)?;
+        let Material { mut variants, .. } = Material::of(&graph, &settings.model, &settings, &soc)?;
+        fuse_by_default(&mut variants, &settings, &soc)?;
+        Ok(Launched { soc, settings, variants })
+    }
+
+    /// One run of it, by the model. Fails as [`Launched::listing`] does.
+    pub fn run(&self) -> Result<Run> {
+        let scene = scene(&self.variants, &self.soc, &self.settings);
+        Ok(Timed::of_subgraphs(forms(&self.variants, &[]), None, scene)?.run())
+    }
+
+    /// Every launch with its predicted time. Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on
+    /// the part at all.
+    pub fn listing(&self) -> Result<Listing> {
+        let run = self.run()?;
+        let mut passes: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for pass in self.variants.iter().flat_map(|v| &v.lowered.kernels).filter_map(|kernel| kernel.pass) {
+            *passes.entry(pass).or_default() += 1;
+        }
+        Ok(Listing::of(&run, passes))
+    }
+
+    /// Each distinct kernel as a case of `aoe simulate`, whose answer has the time that the listing has.
+    pub fn cases(&self) -> Vec<Value> {
+        let mut seen = FxHashSet::default();
+        let kernels = self.variants.iter().flat_map(|v| v.lowered.kernels.iter().map(move |kernel| (v, kernel)));
+        let distinct = kernels.filter(|(_, k)| seen.insert((&k.workload, k.missed.map(f64::to_bits))));
+        let case = |(variant, kernel): (&Variant, &crate::lower::Kernel)| {
+            let mut case = simulate::case(&kernel.name(&variant.graph).into(), &kernel.workload, kernel.missed, None);
+            case["soc"] = self.soc.name.clone().into();
+            case
+        };
+        distinct.map(case).collect()
+    }
+}
+
+fn owned((key, value): (&String, &String)) -> (String, String) {
+    (key.clone(), value.clone())
+}

@@ -1,0 +1,124 @@
+//! CANN's passes that fuse kernels: what each lets into one, by part.
+//!
+//! On parts whose cube and vector cores are apart (910B, 910_93) the only way from one to the other inside a kernel is
+//! fixpipe, which converts and activates. On the first 910 and the 310P one core has both, and passes name what may
+//! follow a cube kernel. Elementwise kernels join each other on both. The 950 fuses nothing so.
+
+use super::network::Network;
+use crate::soc::Arch;
+use crate::workload::{Conv, MatMul, MatMulKernel, Workload};
+
+/// The pass of CANN that fuses a scope, under the name that subgraph banks and `fusion_result.json` know it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pass {
+    /// Elementwise chains, with a reduction at the end.
+    AutomaticUbFusion,
+    /// What fixpipe does on the way out of a convolution.
+    TbeConvFixPipeFusionPass,
+    /// What fixpipe does on the way out of a product.
+    TbeMatmulFixPipeFusionPass,
+    /// One elementwise kernel behind a convolution, or a chain of more than two.
+    TbeConvCommonRules0FusionPass,
+    /// Two elementwise kernels behind a convolution.
+    TbeConvDoubleInFusionPass,
+    /// An activation behind a depthwise convolution.
+    TbeDepthwiseConvElemwiseFusionPass,
+    /// Elementwise kernels behind a product.
+    ATbeMatMulElemwiseFusionPass,
+    /// Scale, mask or activation behind a batched product.
+    TbeBatchMatmulElementWiseFusionPass,
+    /// Heads taken apart in the store of a product.
+    MatmulConfusiontransposeUbFusion,
+    /// The same of a batched product.
+    BatchMatmulConfusiontransposeUbFusion,
+}
+
+impl Pass {
+    /// CANN's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pass::AutomaticUbFusion => "AutomaticUbFusion",
+            Pass::TbeConvFixPipeFusionPass => "TbeConvFixPipeFusionPass",
+            Pass::TbeMatmulFixPipeFusionPass => "TbeMatmulFixPipeFusionPass",
+            Pass::TbeConvCommonRules0FusionPass => "TbeConvCommonRules0FusionPass",
+            Pass::TbeConvDoubleInFusionPass => "TbeConvDoubleInFusionPass",
+            Pass::TbeDepthwiseConvElemwiseFusionPass => "TbeDepthwiseConvElemwiseFusionPass",
+            Pass::ATbeMatMulElemwiseFusionPass => "ATbeMatMulElemwiseFusionPass",
+            Pass::TbeBatchMatmulElementWiseFusionPass => "TbeBatchMatmulElementWiseFusionPass",
+            Pass::MatmulConfusiontransposeUbFusion => "MatmulConfusiontransposeUbFusion",
+            Pass::BatchMatmulConfusiontransposeUbFusion => "BatchMatmulConfusiontransposeUbFusion",
+        }
+    }
+}
+
+/// Most inputs of an `AddN` that joins others.
+const MOST_ADDENDS: usize = 6;
+
+/// The pass that hangs these kernels, in their order, onto the cube kernel `leader`; `None` where none does.
+pub fn behind_cube(network: &Network<'_>, arch: Arch, leader: u32, rest: &[u32]) -> Option<Pass> {
+    let ops: Vec<&str> = rest.iter().map(|&at| network.op_type(at)).collect();
+    match &network.stage(leader).workload {
+        Workload::Conv(conv) => behind_conv(conv, arch, &ops),
+        Workload::MatMul(product) => behind_product(product, network.op_type(leader), arch, &ops),
+        _ => None,
+    }
+}
+
+/// Whether a kernel of this type can be the first behind a cube kernel: what [`behind_cube`] says of one alone, or where
+/// more must follow.
+pub fn follows_cube(network: &Network<'_>, arch: Arch, leader: u32, at: u32) -> bool {
+    behind_cube(network, arch, leader, &[at]).is_some()
+}
+
+fn behind_conv(conv: &Conv, arch: Arch, ops: &[&str]) -> Option<Pass> {
+    match arch {
+        Arch::C220 => passes_fixpipe(ops).then_some(Pass::TbeConvFixPipeFusionPass),
+        Arch::C310 => None,
+        _ if is_depthwise(conv) => {
+            matches!(ops, ["Relu" | "ReluV2"]).then_some(Pass::TbeDepthwiseConvElemwiseFusionPass)
+        }
+        _ if ops.len() == 2 => Some(Pass::TbeConvDoubleInFusionPass),
+        _ => Some(Pass::TbeConvCommonRules0FusionPass),
+    }
+}
+
+fn is_depthwise(conv: &Conv) -> bool {
+    conv.groups > 1 && conv.groups == conv.cin
+}
+
+fn behind_product(product: &MatMul, op_type: &str, arch: Arch, ops: &[&str]) -> Option<Pass> {
+    let is_batched = op_type.starts_with("BatchMatMul");
+    match (arch, ops) {
+        // MatMulV3 and its batched kin are no kernels of TBE: they fuse with nothing.
+        (Arch::C220, _) => {
+            let fuses = product.kernel == MatMulKernel::Tbe && !is_batched && passes_fixpipe(ops);
+            fuses.then_some(Pass::TbeMatmulFixPipeFusionPass)
+        }
+        (Arch::C310, _) => None,
+        (_, ["ConfusionTransposeD"]) if is_batched => Some(Pass::BatchMatmulConfusiontransposeUbFusion),
+        (_, ["ConfusionTransposeD"]) => Some(Pass::MatmulConfusiontransposeUbFusion),
+        (_, ops) if ops.contains(&"ConfusionTransposeD") => None,
+        (_, [first, rest @ ..]) if is_batched => {
+            let is_first = matches!(*first, "FusedMulAdd" | "Add" | "Div" | "RealDiv" | "Muls" | "Relu" | "ReluGrad");
+            let is_second = matches!(rest, [] | ["Add" | "Relu" | "FusedMulAdd"]);
+            (is_first && is_second && !product.bias).then_some(Pass::TbeBatchMatmulElementWiseFusionPass)
+        }
+        _ => Some(Pass::ATbeMatMulElemwiseFusionPass),
+    }
+}
+
+/// Whether fixpipe does all of this on the way out: a conversion, then an activation, at most one of each.
+fn passes_fixpipe(ops: &[&str]) -> bool {
+    let converts = |op: &str| matches!(op, "Cast" | "AscendQuant" | "AscendDequant" | "AscendRequant");
+    let activates = |op: &str| matches!(op, "Relu" | "LeakyRelu" | "PRelu");
+    match ops {
+        [one] => converts(one) || activates(one),
+        [first, second] => converts(first) && activates(second),
+        _ => false,
+    }
+}
+
+/// Whether elementwise kernels of a part join each other at all, and this one may be among them.
+pub fn joins(network: &Network<'_>, arch: Arch, at: u32) -> bool {
+    arch != Arch::C310 && (network.op_type(at) != "AddN" || network.stage(at).reads.len() <= MOST_ADDENDS)
+}
