@@ -14,6 +14,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
 use crate::tune::sgat::{SgatJob, SgatOutcome, State, fused, sgat, state_file};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 impl Session {
@@ -74,6 +75,15 @@ pub fn fuse_by_default(variants: &mut [Variant], settings: &Settings, soc: &Soc)
         variant.lowered = fused(&variant.graph, &variant.lowered, soc, &lowering(settings))?;
     }
     Ok(())
+}
+
+/// The passes that made kernels of the first variant one.
+pub fn ub_fusion(variants: &[Variant]) -> Vec<lower::Fused> {
+    let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for pass in variants.iter().take(1).flat_map(|v| &v.lowered.kernels).filter_map(|kernel| kernel.pass) {
+        *counts.entry(pass).or_default() += 1;
+    }
+    counts.into_iter().map(|(pass, times)| lower::Fused { pass, match_times: times, effect_times: times }).collect()
 }
 
 /// How the graphs of a tuning are lowered.

@@ -9,7 +9,7 @@ use super::profiling::{Profiles, Profiling};
 use super::runs::{forms, runs, scene};
 use super::settings::{JobType, Settings};
 use super::state::{Found, ProgressFn, Session};
-use super::subgraphs::fuse_by_default;
+use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use crate::backend::simulator::Simulator;
@@ -141,7 +141,7 @@ impl Session {
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             dynamic,
-            fusions: Some(Fusions { graph: fused, ub: Vec::new() }),
+            fusions: Some(Fusions { graph: fused, ub: ub_fusion(&variants) }),
             gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
             ..Context::new(&settings.work_path, note, &bank)
         };
