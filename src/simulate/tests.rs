@@ -88,7 +88,7 @@ fn each_mistake_in_a_product_is_named_and_gets_no_number() {
         ("/schedule/ordr", json!("m_first"), "ordr"),
         ("/schedule/cores/m", json!(0), "cores.m is zero"),
         ("/schedule/cores/m", json!(400), "the SoC has 24 cores"),
-        ("/schedule/l0/m", json!(24), "l0.m = 24"),
+        ("/schedule/l0/m", json!(0), "l0.m"),
         ("/schedule/l0/m", json!(-1), "schedule.l0.m"),
         ("/schedule/l0/k_a", json!("all"), "schedule.l0.k_a"),
         ("/schedule/l0/m", json!(512), "L0A needs 131072 bytes, the SoC has 65536"),

@@ -79,7 +79,7 @@ fn what_another_operator_s_record_carried_is_refused() {
 #[test]
 fn tilings_that_cann_refuses_have_no_schedule() {
     for (tiling, what) in [
-        (Tiling { tiling_enable: 5, ..BASE }, "tilingEnable"),
+        (Tiling { tiling_enable: 7, ..BASE }, "tilingEnable"),
         (Tiling { tiling_enable: 100_000, ..BASE }, "tilingEnable"),
         (Tiling { iterate_order: 2, ..BASE }, "iterateOrder"),
         (Tiling { depth_a1: 15, ..BASE }, "depth 15"),

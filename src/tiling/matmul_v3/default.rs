@@ -124,8 +124,8 @@ fn bias(q: &Problem, d: &mut Draft) {
     let before = std::mem::replace(&mut d.bn, 256);
     if d.digits % 10 < 2 && d.digits / 10 % 10 != 2 {
         d.single_n = 256;
-        if d.l2 != L2Grid::ONE {
-            d.l2.n_block = min(cd(d.l2.n_block * before, 256), cd(q.n, 256));
+        if d.l2 != L2Grid::ONE && d.l2 != L2Grid::DERIVED {
+            l2_tiles::grid(q, d, d.l2.m_block, min(cd(d.l2.n_block * before, 256), cd(q.n, 256)));
         }
     }
 }
