@@ -26,7 +26,7 @@ pub(crate) use operands::largest_bytes;
 
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{MatMul, Operand, Workload};
+use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
 use limits::{check_memory, matmul_bytes};
 use serde::Deserialize;
 use serde_json::Value;
@@ -228,6 +228,9 @@ impl Case {
         if self.hf32 {
             allow_hf32(&mut workload);
         }
+        if self.is_tbe() {
+            by_tbe(&mut workload);
+        }
         Ok(workload)
     }
 
@@ -239,6 +242,12 @@ impl Case {
         };
         let axes = perm.as_array().and_then(|axes| axes.iter().map(Value::as_i64).collect::<Option<Vec<_>>>());
         axes.map(Some).ok_or_else(|| wrong("`attrs.perm`: it is no list of axes"))
+    }
+
+    /// Whether TBE's kernel computes a product: its name says so, or a tiling in TBE's form.
+    fn is_tbe(&self) -> bool {
+        let tbe_form = self.schedule.as_ref().is_some_and(|s| s.get("cores").is_some() && s.get("single").is_none());
+        self.op.ends_with("MatMulV2") || (tbe_form && !self.op.ends_with("V3"))
     }
 
     fn matmul(&self) -> Result<MatMul> {
@@ -279,6 +288,7 @@ impl Case {
             a_format: matrix_format("a_format", self.a_format.as_deref())?,
             b_format: matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
+            kernel: if self.is_tbe() { MatMulKernel::Tbe } else { MatMulKernel::AscendC },
             ..MatMul::new(m, k, n)
         })
     }
@@ -300,5 +310,15 @@ fn allow_hf32(workload: &mut Workload) {
         Workload::Conv(w) => w.hf32 = true,
         Workload::Fused(parts) => parts.iter_mut().for_each(allow_hf32),
         Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) | Workload::Collective(_) => {}
+    }
+}
+
+/// Has TBE's kernels compute the products.
+fn by_tbe(workload: &mut Workload) {
+    match workload {
+        Workload::MatMul(w) => w.kernel = MatMulKernel::Tbe,
+        Workload::Fused(parts) => parts.iter_mut().for_each(by_tbe),
+        Workload::Conv(_) | Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) | Workload::Collective(_) => {
+        }
     }
 }

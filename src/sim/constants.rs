@@ -79,9 +79,14 @@ constants! {
     /// Cycles that a row of an ND matrix adds whose pitch is no multiple of 32 bytes: each row then is a
     /// transfer of its own (910B2 bank, rows of 32 bytes take 12.8 cycles).
     unaligned_row_cycles = 12.8, measured [0.0, 30.0];
-    /// Cycles that fixpipe takes for each row of an L0 tile of a plain result: 128 columns of bfloat16 take 24
+    /// Cycles that fixpipe takes for each row of an L0 tile of a plain result of other kernels: 128 columns of bfloat16 take 24
     /// on the 20-core part, whatever k is.
     result_row_cycles = 22.0, measured [0.0, 100.0];
+    /// Cycles in which the kernels of `MatMulV3` bring 128 columns of a plain result's row out of L0C: published times
+    /// of a 24-core part put 128 columns of 16 bits at about 6, and split-K records that were tuned on devices could
+    /// not win were fp32 dearer. (What the 20-core trace counts as busy is four times that, and holds fixpipe's wait
+    /// for the last MMADs under the unit flag.)
+    result_cycles = 6.0, measured [2.0, 50.0];
     /// Cycles of an L1 to L0 load beyond its bytes.
     l0_load_cycles = 24.49, fit_cube [0.0, 200.0];
     /// Cycles of an MMAD instruction and its hand-over beyond its steps.

@@ -13,13 +13,18 @@ pub(super) struct Machine {
     pub l0_a_rate: f64,
     pub l0_b_rate: f64,
     out_rate: f64,
-    ub_out_rate: f64,
+    pub ub_out_rate: f64,
+    /// GM to UB of one vector core.
+    pub ub_in_rate: f64,
+    /// Cycles of the vector clock in one microsecond, and the bytes of one of its instructions.
+    pub vector_mhz: f64,
+    pub vector_bytes: f64,
     /// Device memory, bytes per microsecond.
     hbm: f64,
     hbm_peak: f64,
-    l2_bytes: f64,
+    pub l2_bytes: f64,
     /// L2's rate for vector kernels, bytes per microsecond and cube core.
-    l2_vector: f64,
+    pub l2_vector: f64,
     /// The first generation, whose kernels TBE generates.
     pub first: bool,
     /// Vector cores.
@@ -60,6 +65,9 @@ impl Machine {
             l0_b_rate: soc.l1_to_l0_b_rate,
             out_rate: soc.l0_c_out_rate,
             ub_out_rate: soc.ub_to_gm_rate,
+            ub_in_rate: soc.gm_to_ub_rate,
+            vector_mhz: soc.vec_freq_mhz,
+            vector_bytes: soc.vec_bytes_per_cycle,
             hbm: soc.hbm_gb_s * 1e3 * c.hbm_efficiency,
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
@@ -134,6 +142,12 @@ impl Machine {
         let missed = self.vector_missed(distinct, held);
         let l2 = moved / (self.l2_vector * cores / self.vectors_per_cube);
         norm([l2, missed / hbm])
+    }
+
+    /// Microseconds in which so many cube cores and their vector cores meet: a flag to memory and one back, and they
+    /// come as they started, one after the other.
+    pub fn barrier_us(&self, cores: f64) -> f64 {
+        2.0 * self.constants.gm_latency / self.mhz + self.core_start * cores
     }
 
     /// Microseconds before the last of `cores` cores works.

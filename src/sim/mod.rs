@@ -263,13 +263,20 @@ impl Model {
                     Schedule::Cube(s) => times.after(p.times(s)),
                     Schedule::Vector(_) => times,
                 },
-                Piece::Vector(p) => {
-                    times.beside(p.epilogue(schedule.cores(), matches!(self.first, Piece::Cube(_))), self.fused_serial)
-                }
+                Piece::Vector(p) => times
+                    .beside(p.epilogue(busy_cores(schedule), matches!(self.first, Piece::Cube(_))), self.fused_serial),
                 Piece::Collective(p) => times.after(p.times()),
             };
         }
         times
+    }
+}
+
+/// Cores that have work: a tiling may name more than it has tasks.
+fn busy_cores(schedule: &Schedule) -> u32 {
+    match schedule {
+        Schedule::Cube(s) => u32::try_from(s.cores.tasks()).unwrap_or(u32::MAX).clamp(1, s.used_cores.max(1)),
+        Schedule::Vector(s) => s.cores,
     }
 }
 

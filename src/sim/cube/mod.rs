@@ -1,11 +1,16 @@
 //! Matrix products and convolutions on the cube cores.
 //!
-//! [`Problem`] is the workload reduced to numbers, [`task`] prices one core's work on one product:
-//! transfers GM to L1 (MTE2), L1 to L0 (MTE1), cube steps, and the way of the result out.
+//! [`Problem`] is the workload reduced to numbers. What a kernel does with a schedule is a [`plan`], which each
+//! family of kernels makes for itself: [`tbe`], [`matmul_v3`]. [`task`] prices one core's work under it: transfers
+//! GM to L1 (MTE2), L1 to L0 (MTE1), cube steps, and the way of the result out.
 
 mod counts;
+mod loads;
+mod matmul_v3;
+mod plan;
 mod side;
 mod task;
+mod tbe;
 mod walk;
 
 use super::constants::Constants;
@@ -13,7 +18,8 @@ use super::machine::{Machine, norm};
 use super::{Pipes, Times, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
-use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, SplitK};
+use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul};
+use plan::Plan;
 use side::Side;
 use task::Task;
 pub(super) use walk::{Operand, Reload, Walk};
@@ -51,6 +57,8 @@ pub(super) struct Problem {
     bytes: f64,
     /// Bytes that L2 does not hold, where who prices the kernel knows what ran before it.
     missed: Option<f64>,
+    /// What the kernels of `MatMulV3` know of it, where one of them computes it.
+    matmul_v3: Option<matmul_v3::Product>,
     machine: Machine,
 }
 
@@ -64,7 +72,8 @@ impl Problem {
         let operands = products(w.a_shared) * problem.m * problem.k + products(w.b_shared) * problem.k * problem.n;
         let footprint = operands * problem.in_bytes + problem.batch * problem.m * problem.n * problem.out_bytes;
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
-        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, bytes: footprint, ..problem })
+        let matmul_v3 = matmul_v3::Product::of(w, soc);
+        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, bytes: footprint, matmul_v3, ..problem })
     }
 
     pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -131,6 +140,7 @@ impl Problem {
             footprint: 0.0,
             bytes: 0.0,
             missed: None,
+            matmul_v3: None,
             machine: Machine::new(soc, constants),
         })
     }
@@ -140,11 +150,20 @@ impl Problem {
     pub(super) fn stay_in_l2(&mut self) {
         self.footprint = 0.0;
         self.plain_result = false;
+        self.matmul_v3 = None;
     }
 
     /// Share of its data that comes from device memory, were all of it used shortly before.
     pub(super) fn missed_share(&self) -> f64 {
         self.machine.missed_share(self.footprint)
+    }
+
+    /// Share of its operands that comes from device memory, by who prices the kernel or by its size.
+    fn cold_share(&self) -> f64 {
+        match self.missed {
+            Some(bytes) if self.footprint > 0.0 => (bytes / self.footprint).min(1.0),
+            _ => self.missed_share(),
+        }
     }
 
     /// Has so many bytes come from device memory, all else from L2.
@@ -157,18 +176,20 @@ impl Problem {
         Work { bytes: self.bytes, cube_operations: self.operations, vector_operations: 0.0 }
     }
 
+    /// What the kernel does with a schedule.
+    fn plan(&self, s: &CubeSchedule) -> Plan {
+        match &self.matmul_v3 {
+            Some(product) => matmul_v3::plan(self, product, s),
+            None => tbe::plan(self, s),
+        }
+    }
+
     /// Prices one legal schedule.
     pub(super) fn times(&self, s: &CubeSchedule) -> Times {
-        let task = Task::new(self, s);
-        let machine = &self.machine;
+        let plan = self.plan(s);
+        let task = Task::new(self, s, &plan);
+        let (machine, passes) = (&self.machine, &plan.passes);
         let us = |cycles: f64| cycles / machine.mhz;
-        // Partial results of a split K are added in memory: each is read and written once more.
-        let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
-        let results = self.batch * self.m * self.n * 4.0 * partials;
-        let memory = match self.missed {
-            None => machine.memory_us(self.footprint, results),
-            Some(bytes) => machine.missed_us(bytes),
-        };
         let steady = us(task.steady);
         let start = machine.start_us(task.active);
         let busy = Pipes {
@@ -176,15 +197,19 @@ impl Problem {
             mte1: us(task.mte1),
             mte2: us(task.mte2.max(task.l2)),
             fixpipe: us(task.fixpipe),
-            vec: us(task.vec),
+            vec: us(task.vec) + passes.vec,
             mte3: us(task.mte3),
         };
         Times {
             busy,
-            shared: memory,
-            total: norm([steady, memory]) + us(task.fill + task.drain) + start,
-            lead: us(task.fill) + start,
-            tail: us(task.drain),
+            shared: plan.memory,
+            total: norm([steady, plan.memory, passes.beside])
+                + us(task.fill + task.drain)
+                + start
+                + passes.head
+                + passes.tail,
+            lead: us(task.fill) + start + passes.head,
+            tail: us(task.drain) + passes.tail,
             fixed: us(machine.constants.gm_latency) + start,
         }
     }

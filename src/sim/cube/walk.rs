@@ -1,9 +1,11 @@
 //! The busiest core's loop over blocks, for the event schedule: how often each pipe works and how long each
 //! time, from the same sums as the closed form.
 
-use super::task::{Loads, Panel, Task, Tiles, l0_loads, l1_loads};
+use super::loads::l0_loads;
+use super::plan::{L0cRelease, Loads, Plan};
+use super::task::Task;
 use super::{Problem, Times};
-use crate::workload::{CubeSchedule, L1Tile, LoopOrder};
+use crate::workload::{CubeSchedule, LoopOrder};
 
 /// When an operand's panel is brought to L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +51,19 @@ pub(in crate::sim) struct Walk {
     pub a: Operand,
     pub b: Operand,
     pub l0_c_buffers: usize,
+    /// A tile's first step follows fixpipe into the same buffer, fractal by fractal.
+    pub by_fractal: bool,
     /// One tile's way out: of L0C, and on from there in rows.
     pub fixpipe_us: f64,
+    /// What fixpipe waits for the tile's last steps before that.
+    pub wait_us: f64,
     pub rows_us: f64,
     pub vec_us: f64,
     pub mte3_us: f64,
+    /// Vector cores before the loop, beside each tile, and after the loop.
+    pub head_us: f64,
+    pub beside_us: f64,
+    pub tail_us: f64,
     /// Issue of one tile.
     pub scalar_us: f64,
     /// From issuing the first transfer to its first byte; a transfer without a second buffer waits for it too.
@@ -78,31 +88,24 @@ impl Problem {
 
     /// The loop that [`Problem::times`] prices.
     pub(in crate::sim) fn walk(&self, s: &CubeSchedule) -> (Walk, Times) {
-        let (t, task) = (Tiles::new(self, s), Task::new(self, s));
+        let plan = self.plan(s);
+        let task = Task::new(self, s, &plan);
+        let Plan { tiles: t, a, b, drain, passes, .. } = &plan;
         let us = |cycles: f64| cycles / self.machine.mhz;
         let steps = (t.k / f64::from(s.l0.k_a)).ceil().max(1.0);
-        let tiles = t.products * t.along_m * t.along_n;
-        let (a_loads, b_loads) = l1_loads(self, s, &t);
-        let [a_l0, b_l0] = l0_loads(self, s, &t);
+        let tiles = t.products * t.count();
+        let [a_l0, b_l0] = l0_loads(self, s, t);
         // What issuing the transfers costs, per instruction.
-        let issue = (task.mte2 - a_loads.cycles - b_loads.cycles) / (a_loads.instructions + b_loads.instructions);
-        let m_first = s.order == LoopOrder::MFirst;
-        let operand = |tile: L1Tile, along: f64, loads: &Loads, l0: f64, outer: bool, buffers: [u8; 2]| {
-            let panel = Panel::new(tile, t.k, along);
+        let issue = (task.mte2 - a.cycles - b.cycles) / (a.instructions + b.instructions);
+        let operand = |along: f64, loads: &Loads, l0: f64, buffers: [u8; 2]| {
             let transfers = (loads.cycles / loads.first).max(1.0);
             let own = issue * loads.instructions / transfers + loads.first;
-            let alone = (along / panel.tiles).ceil() <= 1.0;
-            let reload = match () {
-                () if panel.full => Reload::Once,
-                () if panel.whole_k(t.k) && (outer || alone) => Reload::Group,
-                () => Reload::Pair,
-            };
             Operand {
-                reload,
+                reload: loads.reload,
                 tiles: along as u64,
-                tiles_in_panel: panel.tiles as u64,
-                pieces: if reload == Reload::Pair { (t.k / panel.k).ceil() as u64 } else { 1 },
-                first_product_only: false,
+                tiles_in_panel: loads.tiles_in_panel as u64,
+                pieces: loads.pieces as u64,
+                first_product_only: loads.once,
                 load_us: us(own.max(loads.bytes / transfers / self.machine.l2_rate)),
                 load_bytes: loads.bytes / transfers,
                 l0_us: us(l0 / tiles / steps),
@@ -110,21 +113,23 @@ impl Problem {
                 l0_buffers: usize::from(buffers[1]),
             }
         };
-        let a = operand(s.l1_a, t.along_m, &a_loads, a_l0, !m_first, [s.buffers.l1_a, s.buffers.l0_a]);
-        let b = operand(s.l1_b, t.along_n, &b_loads, b_l0, m_first, [s.buffers.l1_b, s.buffers.l0_b]);
-        let b_stays = self.b_shared && (b_loads.cycles / b_loads.first) <= 1.0;
         let walk = Walk {
             products: t.products as u64,
-            m_first,
+            m_first: s.order == LoopOrder::MFirst,
             steps: steps as u64,
             mac_us: us(task.mac / tiles / steps),
-            a,
-            b: Operand { first_product_only: b_stays, ..b },
-            l0_c_buffers: usize::from(s.buffers.l0_c),
-            fixpipe_us: us((task.fixpipe - task.rows) / tiles),
+            a: operand(t.along_m, a, a_l0, [s.buffers.l1_a, s.buffers.l0_a]),
+            b: operand(t.along_n, b, b_l0, [s.buffers.l1_b, s.buffers.l0_b]),
+            l0_c_buffers: usize::from(drain.l0_c_buffers),
+            by_fractal: drain.release == L0cRelease::Fractal,
+            fixpipe_us: us((task.fixpipe - task.rows - task.wait) / tiles),
+            wait_us: us(task.wait / tiles),
             rows_us: us(task.rows / tiles),
             vec_us: us(task.vec / tiles),
             mte3_us: us(task.mte3 / tiles),
+            head_us: passes.head,
+            beside_us: passes.beside / tiles,
+            tail_us: passes.tail,
             scalar_us: us(task.scalar / tiles),
             latency_us: us(self.machine.constants.gm_latency),
             tasks: t.tasks as u64,

@@ -72,6 +72,11 @@ impl Core {
         self.free[pipe as usize]
     }
 
+    /// Holds all pipes until the last of them is done: a barrier.
+    pub fn meet(&mut self) {
+        self.free = [self.end(); 7];
+    }
+
     /// When all pipes have.
     pub fn end(&self) -> f64 {
         self.free.iter().copied().fold(0.0, f64::max)

@@ -91,6 +91,10 @@ pub(super) fn run(walk: &Walk, epilogue_us: f64, core: &mut Core) -> Seen {
     let mut a = Stream::new(&walk.a, ["load A", "A to L0"]);
     let mut b = Stream::new(&walk.b, ["load B", "B to L0"]);
     let mut l0_c = Buffers::new(walk.l0_c_buffers);
+    if walk.head_us > 0.0 {
+        core.run(Pipe::Vector, 0.0, walk.head_us, "rewrite operands");
+        core.meet();
+    }
     let mut scalar = 0.0;
     let mut half = (core.busy(), 0.0);
     for (product, i, j) in tiles(walk).take(usize::try_from(most_tiles).unwrap_or(usize::MAX)) {
@@ -112,7 +116,11 @@ pub(super) fn run(walk: &Walk, epilogue_us: f64, core: &mut Core) -> Seen {
             }
             let (a_slot, a_there) = a.fill(core, count);
             let (b_slot, b_there) = b.fill(core, count);
-            let room = if step == 0 { l0_c.free() } else { Done::NOTHING };
+            let mut room = if step == 0 { l0_c.free() } else { Done::NOTHING };
+            if walk.by_fractal {
+                // It may begin as early as lets it end behind fixpipe.
+                room.end -= walk.mac_us * count;
+            }
             let operands = if b_there.end > a_there.end { b_there } else { a_there };
             last = core.compute(Pipe::Cube, [operands, room, issued], walk.mac_us * count, "multiply");
             seen.first_step = seen.first_step.min(last.start);
@@ -130,17 +138,20 @@ pub(super) fn run(walk: &Walk, epilogue_us: f64, core: &mut Core) -> Seen {
         core.repeat(&busy, from, repeats);
         seen.last_step = core.end();
     }
+    if walk.tail_us > 0.0 {
+        core.run(Pipe::Vector, core.end(), walk.tail_us, "finish results");
+    }
     seen
 }
 
 /// A tile's way out; returns when its L0C buffer is free.
 fn drain(walk: &Walk, epilogue_us: f64, computed: Done, core: &mut Core) -> Done {
     if walk.fixpipe_us > 0.0 {
-        let out = core.run(Pipe::Fixpipe, computed.end, walk.fixpipe_us, "store");
+        let out = core.run(Pipe::Fixpipe, computed.end - walk.wait_us, walk.wait_us + walk.fixpipe_us, "store");
         if walk.rows_us > 0.0 {
             core.run(Pipe::Fixpipe, out.end, walk.rows_us, "rows");
         }
-        core.run(Pipe::Vector, out.end, epilogue_us, "epilogue");
+        core.run(Pipe::Vector, out.end, epilogue_us + walk.beside_us, "epilogue");
         return out;
     }
     let out = core.run(Pipe::Vector, computed.end, walk.vec_us, "L0C to UB");

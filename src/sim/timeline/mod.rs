@@ -14,7 +14,7 @@ mod vector;
 pub use lane::{Bar, Lane, Pipe};
 
 use self::core::Core;
-use super::{Model, Piece, Prediction};
+use super::{Model, Piece, Prediction, busy_cores};
 use crate::status::Result;
 use crate::workload::{Schedule, Workload};
 
@@ -83,7 +83,9 @@ impl Model {
                 let transferred = transferred(&walk);
                 core.memory_us_per_byte = own.shared / transferred.max(1.0);
                 let epilogues = self.rest.iter().filter_map(|piece| match piece {
-                    Piece::Vector(p) => Some(p.epilogue(schedule.cores(), matches!(self.first, Piece::Cube(_))).total),
+                    Piece::Vector(p) => {
+                        Some(p.epilogue(busy_cores(schedule), matches!(self.first, Piece::Cube(_))).total)
+                    }
                     Piece::Cube(_) | Piece::Collective(_) => None,
                 });
                 let mut seen = cube::run(&walk, epilogues.sum::<f64>() / walk.tiles() as f64, &mut core);

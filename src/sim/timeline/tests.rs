@@ -99,7 +99,8 @@ fn loops_of_any_length_end_soon_and_are_said_to_be_sampled() {
     for workload in [product(1 << 20, 1 << 20, 256), product(16, 1 << 30, 16), addition(1 << 36)] {
         let t = timeline(&workload, &soc, |_| {});
         holds(&t, &workload.to_string());
-        assert!(t.tiles[1] < t.tiles[0] || t.steps_joined > 1, "{workload}: {:?}", t.tiles);
+        // Or short enough to be gone through: a split k has few steps in a tile.
+        assert!(t.tiles[1] < t.tiles[0] || t.steps_joined > 1 || t.tiles[0] < 1 << 20, "{workload}: {:?}", t.tiles);
         let ratio = t.total_us / t.prediction.time_us;
         assert!((0.5..2.0).contains(&ratio), "{workload}: {ratio}");
     }

@@ -1,0 +1,109 @@
+//! The pre-pass: vector cores rewrite an operand whose rows the cube cores read badly in fractals of a workspace,
+//! all cores meet, and the kernel runs on the workspace.
+
+use super::super::side::Side;
+use super::super::{FRACTAL, Problem, up};
+use super::passes::Pass;
+use crate::graph::Format;
+use crate::soc::Soc;
+use crate::tiling::Platform;
+use crate::tiling::matmul_v3::{Tiling, prepass};
+use crate::workload::MatMul;
+
+/// One operand's rewriting.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rewrite {
+    /// Its rows and their elements, as it is stored.
+    outer: f64,
+    inner: f64,
+    /// The tile that a vector core brings to UB.
+    rows: f64,
+    width: f64,
+    /// How the workspace lies.
+    side: Side,
+}
+
+pub(super) type Pair = [Option<Rewrite>; 2];
+
+/// What is rewritten, by template: some read an operand themselves that others have rewritten.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Rewrites {
+    usual: Pair,
+    deterministic: Pair,
+    copy_out: Pair,
+}
+
+impl Rewrites {
+    pub(super) fn of(w: &MatMul, soc: &Soc) -> Rewrites {
+        let platform = Platform::of(soc);
+        let shape = w.cube();
+        let with = |digits: u32| {
+            let tiling = Tiling { tiling_enable: digits, used_core_num: soc.ai_core_cnt, ..Tiling::default() };
+            let [a, b] = prepass(&tiling, w, &platform);
+            let stored = |turned: bool, extent: u64, depth: u64| {
+                let (outer, inner) = if turned { (depth, extent) } else { (extent, depth) };
+                (outer as f64, inner as f64)
+            };
+            let ways = [
+                (a, stored(w.trans_a, w.m, w.k), !w.trans_a),
+                // B is stored k x n: its rows run along n.
+                (b, stored(!w.trans_b, w.n, w.k), w.trans_b),
+            ];
+            ways.map(|(tile, (outer, inner), along_k)| {
+                tile.map(|tile| Rewrite {
+                    outer,
+                    inner,
+                    rows: (tile.rows as f64).max(1.0),
+                    width: (tile.width as f64).max(1.0),
+                    side: Side::matrix(Format::FractalNz, along_k, inner as u64, &shape),
+                })
+            })
+        };
+        Rewrites { usual: with(0), deterministic: with(3), copy_out: with(1020) }
+    }
+
+    pub(super) fn usual(&self) -> &Pair {
+        &self.usual
+    }
+
+    pub(super) fn deterministic(&self) -> &Pair {
+        &self.deterministic
+    }
+
+    pub(super) fn copy_out(&self) -> &Pair {
+        &self.copy_out
+    }
+}
+
+/// The operands as the cube finds them, and what that took.
+pub(super) struct Rewritten<'a> {
+    pub sides: [&'a Side; 2],
+    /// Both operands' passes with the barrier behind them; nothing where none is rewritten.
+    pub pass: Pass,
+    /// Bytes of A and B that the cube kernel reads: of the workspace where an operand was rewritten.
+    pub bytes: [f64; 2],
+    /// Bytes from device memory in the pass.
+    pub missed: f64,
+}
+
+pub(super) fn run<'a>(p: &'a Problem, pair: &'a Pair, cores: f64) -> Rewritten<'a> {
+    let own = [p.m * p.k * p.in_bytes, p.k * p.n * p.in_bytes];
+    let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: own, missed: 0.0 };
+    for (i, rewrite) in pair.iter().enumerate() {
+        let Some(r) = rewrite else { continue };
+        let read = r.outer * r.inner * p.in_bytes;
+        let written = up(r.outer, FRACTAL) * up(r.inner, p.k0) * p.in_bytes;
+        let missed = p.cold_share() * read;
+        // Rows come in pieces of the tile's width, and leave as columns of 32 bytes over the tile's rows.
+        let runs = [r.outer * (r.inner / r.width).ceil(), (r.inner / p.k0).ceil() * (r.outer / r.rows).ceil()];
+        let pass = Pass::new(p, cores, [read, written], runs, 0.0).from_memory(p.machine.missed_us(missed));
+        done.pass = done.pass.then(pass);
+        done.sides[i] = &r.side;
+        done.bytes[i] = written;
+        done.missed += missed;
+    }
+    if pair.iter().any(Option::is_some) {
+        done.pass.us += p.machine.barrier_us(cores);
+    }
+    done
+}

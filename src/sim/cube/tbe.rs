@@ -1,0 +1,30 @@
+//! Kernels that TBE generates, and those whose own loop is not modelled: a core keeps what its order of tiles lets it
+//! keep, L0C is free again when a tile has left, pieces of a split k are added in memory.
+
+use super::plan::{Drain, L0cRelease, Passes, Plan, Tiles};
+use super::{Problem, loads};
+use crate::workload::{CubeSchedule, SplitK};
+
+pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
+    let tiles = Tiles::new(p, s);
+    let (a, b) = loads::kept(p, s, &tiles, [&p.a, &p.b]);
+    // Partial results of a split K are added in memory: each is read and written once more.
+    let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
+    let results = p.batch * p.m * p.n * 4.0 * partials;
+    let memory = match p.missed {
+        None => p.machine.memory_us(p.footprint, results),
+        Some(bytes) => p.machine.missed_us(bytes),
+    };
+    Plan { tiles, a, b, drain: drain(p, s), passes: Passes::default(), memory }
+}
+
+fn drain(p: &Problem, s: &CubeSchedule) -> Drain {
+    Drain {
+        element_bytes: p.out_bytes,
+        // Each row of a plain result leaves an L0 tile on its own, while the cube works on the next fractals.
+        row_cycles: if p.plain_result { p.machine.constants.result_row_cycles } else { 0.0 },
+        read_row_cycles: 0.0,
+        release: L0cRelease::Tile,
+        l0_c_buffers: s.buffers.l0_c,
+    }
+}
