@@ -1,1 +1,210 @@
-//! Rules one by one.
+//! Answers to cases of every operator, and to lines that are none.
+
+use super::{Count, Form, Parts, answer, run};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn ask(case: &Value) -> Value {
+    let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+    serde_json::from_str(&answer(&case.to_string(), &mut parts)).unwrap()
+}
+
+fn kernel(op: &str, inputs: &[&[u64]], outputs: &[&[u64]], attrs: &Value) -> Value {
+    let tensors = |shapes: &[&[u64]]| -> Vec<Value> {
+        shapes.iter().map(|shape| json!({"shape": shape, "dtype": "float16"})).collect()
+    };
+    json!({"id": 1, "op": op, "inputs": tensors(inputs), "outputs": tensors(outputs), "attrs": attrs})
+}
+
+fn cases() -> Vec<(Value, &'static str, &'static str)> {
+    let image = json!({"strides": [1, 1, 1, 1, 1], "pads": [1, 1, 1, 1, 1, 1], "dilations": [1, 1, 1, 1, 1]});
+    let volume: &[u64] = &[1, 32, 8, 16, 16];
+    vec![
+        (json!({"op": "MatMul", "m": 512, "k": 512, "n": 512}), "MatMulV3", "public"),
+        (json!({"op": "MatMulV3", "m": 512, "k": 512, "n": 512, "dtype": "float32"}), "MatMulV3", "public"),
+        (json!({"op": "MatMul", "batch": 8, "m": 64, "k": 64, "n": 64}), "BatchMatMulV3", "public"),
+        (json!({"op": "BatchMatMulV3", "a_shape": [2, 4, 64, 32], "b_shape": [4, 32, 16]}), "BatchMatMulV3", "public"),
+        (json!({"op": "MatMulV2", "m": 512, "k": 512, "n": 512}), "MatMulV2", "estimated"),
+        (kernel("Conv3DV2", &[volume, &[64, 32, 3, 3, 3]], &[&[1, 64, 8, 16, 16]], &image), "Conv3DV2", "public"),
+        (
+            kernel("Conv2D", &[&[1, 32, 16, 16], &[64, 32, 1, 1]], &[&[1, 64, 16, 16]], &json!({})),
+            "Conv2D",
+            "estimated",
+        ),
+        (kernel("Relu", &[&[64, 64]], &[&[64, 64]], &json!({})), "Relu", "public"),
+        (kernel("ReduceSum", &[&[64, 48]], &[&[64]], &json!({"axes": [-1]})), "ReduceSum", "public"),
+        (kernel("RmsNorm", &[&[64, 48], &[48]], &[&[64, 48]], &json!({})), "RmsNorm", "public"),
+        (
+            kernel("AddLayerNorm", &[&[64, 48], &[64, 48], &[48], &[48]], &[&[64, 48]], &json!({})),
+            "AddLayerNorm",
+            "public",
+        ),
+        (kernel("Transpose", &[&[64, 48, 32]], &[&[48, 64, 32]], &json!({"perm": [1, 0, 2]})), "Transpose", "public"),
+        (
+            kernel("Transpose", &[&[64, 48, 32]], &[&[32, 48, 64]], &json!({"perm": [2, 1, 0]})),
+            "Transpose",
+            "estimated",
+        ),
+        (kernel("SoftmaxV2", &[&[64, 48]], &[&[64, 48]], &json!({})), "SoftmaxV2", "estimated"),
+        (kernel("LayerNorm", &[&[64, 48], &[48], &[48]], &[&[64, 48]], &json!({})), "LayerNorm", "estimated"),
+    ]
+}
+
+#[test]
+fn each_operator_is_answered_by_its_rules_and_says_whether_they_are_public() {
+    for (case, op, default) in cases() {
+        let answer = ask(&case);
+        assert_eq!((&answer["op"], &answer["default"]), (&json!(op), &json!(default)), "{case}: {answer}");
+        assert!(!answer["rules"].as_array().unwrap().is_empty() && answer["template"].is_string(), "{answer}");
+        assert!(!answer["knowledge"].as_object().unwrap().is_empty() && answer["note"].is_null(), "{answer}");
+        assert_eq!(answer["nd2nz"].is_array(), op.contains("MatMulV3"), "{answer}");
+    }
+}
+
+#[test]
+fn a_product_has_all_fields_of_its_record() {
+    let answer = ask(&cases()[0].0);
+    let names: Vec<_> = answer["knowledge"].as_object().unwrap().keys().map(String::as_str).collect();
+    let mut expected = crate::tiling::matmul_v3::Tiling::NAMES.to_vec();
+    expected.sort_unstable();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_product_is_the_same_however_it_is_written() {
+    let sizes = ask(&json!({"op": "MatMulV3", "m": 512, "k": 256, "n": 128, "trans_b": true}));
+    let stored = ask(&json!({"op": "MatMulV3", "a_shape": [512, 256], "b_shape": [128, 256], "trans_b": true}));
+    assert_eq!(sizes, stored);
+    let mut operands = kernel("MatMulV3", &[&[512, 256], &[128, 256]], &[&[512, 128]], &json!({"transpose_x2": true}));
+    operands["id"] = json!(null);
+    assert_eq!(sizes, ask(&operands));
+    // Square operands do not show it; the case does.
+    let square =
+        |told: Value| ask(&kernel("MatMulV3", &[&[512, 512], &[512, 512]], &[&[512, 512]], &told))["rules"].clone();
+    assert_ne!(square(json!({"transpose_x2": true})), square(json!({})));
+    // Shapes as they are multiplied are taken where those in memory do not fit, and that is said.
+    let multiplied = ask(&json!({"op": "MatMulV3", "a_shape": [512, 256], "b_shape": [256, 128], "trans_b": true}));
+    assert_eq!(multiplied["knowledge"], sizes["knowledge"]);
+    assert!(multiplied["note"].as_str().unwrap().contains("as stored"), "{multiplied}");
+}
+
+#[test]
+fn axes_of_a_batch_count_and_not_only_their_product() {
+    let case = |b: &[u64]| json!({"op": "BatchMatMulV3", "a_shape": [8, 12, 64, 64], "b_shape": b});
+    let [equal, one_axis] = [case(&[8, 12, 64, 64]), case(&[8, 1, 64, 64])].map(|c| ask(&c)["template"].clone());
+    assert_eq!((equal, one_axis), (json!("several-products"), json!("base")));
+}
+
+#[test]
+fn each_mistake_is_named_and_gets_no_tiling() {
+    let conv = &cases()[5].0;
+    let spoilt = |pointer: &str, value: Value| {
+        let mut case = conv.clone();
+        *case.pointer_mut(pointer).unwrap() = value;
+        case
+    };
+    for (case, said) in [
+        (json!({"op": "Reluu"}), "did you mean Relu"),
+        (json!({"op": "MatMul", "k": 1, "n": 1}), "`m` is missing"),
+        (json!({"op": "MatMulV3", "m": 64, "k": 64, "n": 64, "dtype": "int8"}), "QuantBatchMatmulV3 does"),
+        (json!({"op": "QuantBatchMatmulV3", "m": 64, "k": 64, "n": 64}), "multiplies int8"),
+        (json!({"op": "MatMulV3", "a_shape": [64, 32]}), "go together"),
+        (json!({"op": "MatMulV3", "a_shape": [64, 32], "b_shape": [31, 64]}), "inner sizes 32 and 31"),
+        (json!({"op": "MatMulV3", "a_shape": [64, 32], "b_shape": [32, 64], "m": 63}), "`m`"),
+        (json!({"op": "MatMulV3", "a_shape": [2, 64, 32], "b_shape": [3, 32, 64]}), "batches of 2 and 3"),
+        (json!({"op": "MatMulV3", "a_shape": [64, 0], "b_shape": [0, 64]}), "`a_shape`: 0"),
+        (json!({"op": "MatMulV3", "a_shape": [64, 32], "b_shape": [32, 64], "out_shape": [64, 65]}), "`out_shape`"),
+        (spoilt("/attrs/strides", json!([1, 1, 2, 1, 1])), "the depth is 8, the attributes make 4"),
+        (spoilt("/attrs/strides", json!("x")), "`attrs.strides`"),
+        (spoilt("/attrs/strides", json!([0, 0, 0])), "no positive numbers"),
+        (spoilt("/inputs/1/shape", json!([64, 31, 3, 3, 3])), ""),
+        (spoilt("/inputs/1/shape", json!([64, 16, 3, 3, 3])), "`inputs[1].shape`"),
+        (kernel("ReduceSum", &[&[8, 8]], &[&[8]], &json!({})), "`attrs.axes` is missing"),
+        (kernel("ReduceSum", &[&[8, 8]], &[&[8]], &json!({"axes": [2]})), "2 is no axis"),
+        (kernel("ReduceSum", &[&[8, 4]], &[&[8]], &json!({"axes": [0]})), "leave 4 elements"),
+        (kernel("Transpose", &[&[8, 4]], &[&[4, 8]], &json!({"perm": [0, 0]})), "perm"),
+        (kernel("RmsNorm", &[&[8, 4], &[3]], &[&[8, 4]], &json!({})), "does not divide"),
+    ] {
+        let answer = ask(&case);
+        if said.is_empty() {
+            // Channels are counted in blocks of 16: 31 and 32 are the same.
+            assert!(answer["error"].is_null(), "{case}: {answer}");
+            continue;
+        }
+        let error = answer["error"].as_str().unwrap_or_else(|| panic!("{case}: {answer}"));
+        assert!(error.contains(said) && answer["knowledge"].is_null(), "{case}: {error}");
+    }
+}
+
+#[test]
+fn an_explanation_fits_100_columns_and_says_every_rule() {
+    let lines: String = cases().iter().map(|(case, ..)| format!("{case}\n")).collect();
+    let mut text = Vec::new();
+    let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+    let count = run(&mut format!("{lines}nonsense\n").as_bytes(), &mut text, &mut parts, Form::Text).unwrap();
+    assert_eq!(count, Count { cases: 16, failed: 1 });
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    for part in ["MatMulV3", "CANN's default", "an estimate", "OneL2Tile: ", "baseM ", "line 16: case: not a case"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// What must hold of any line: one answer, an object with an error or with knowledge, and no line break.
+fn holds(line: &str) {
+    let mut parts = Parts::new(None, Vec::new(), None).unwrap();
+    let text = answer(line, &mut parts);
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert!(!text.contains('\n') && answer["error"].is_string() != answer["knowledge"].is_object(), "{line}: {text}");
+}
+
+fn number() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        4 => (1u64..4096).prop_map(|n| json!(n)),
+        1 => any::<i64>().prop_map(|n| json!(n)),
+        1 => any::<u64>().prop_map(|n| json!(n)),
+        1 => Just(json!(2_147_483_647u64)),
+        1 => Just(json!([2_147_483_647u64, 2_147_483_647u64])),
+        1 => Just(json!(null)),
+        1 => Just(json!("float32")),
+    ]
+}
+
+/// Every place in a case that can be spoilt.
+fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(name, inner)| pointers(inner, &format!("{at}/{name}"), all)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, inner)| pointers(inner, &format!("{at}/{i}"), all));
+        }
+        _ => {}
+    }
+    if !at.is_empty() {
+        all.push(at.to_owned());
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::testing::cases(256))]
+
+    #[test]
+    fn a_spoilt_case_gets_one_answer(
+        which in any::<prop::sample::Index>(), places in prop::collection::vec((any::<prop::sample::Index>(), number()), 1..3),
+        soc in prop::sample::select(vec!["Ascend910B2", "Ascend910A", "Ascend310P3", "Ascend950PR_9589", "Ascend310B1"]),
+    ) {
+        let all = cases();
+        let mut case = which.get(&all).0.clone();
+        case["soc"] = json!(soc);
+        for (place, value) in places {
+            let mut found = Vec::new();
+            pointers(&case, "", &mut found);
+            *case.pointer_mut(place.get(found.as_slice()).as_str()).unwrap() = value;
+        }
+        holds(&case.to_string());
+    }
+
+    #[test]
+    fn any_line_gets_one_answer(line in "\\PC{0,80}") {
+        holds(&line);
+    }
+}

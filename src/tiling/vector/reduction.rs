@@ -114,7 +114,7 @@ fn split_kept(f: &Fused, p: &Platform, after: u64, e: u64) -> Option<Deal> {
     let mut following = f.product(false);
     let mut parts = 1u64;
     for (axis, &(size, _)) in f.axes().iter().enumerate().filter(|(_, axis)| !axis.1) {
-        following /= size;
+        following = (following / size).max(1);
         if following > after {
             parts = parts.saturating_mul(size);
             continue;

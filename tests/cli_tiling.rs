@@ -1,0 +1,74 @@
+//! `aoe tiling` as its users meet it: streams, options, exit statuses. What it shares with `aoe simulate` is tested
+//! there.
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const CASE: &str = r#"{"id":1,"op":"MatMulV3","m":4096,"k":4096,"n":4096,"trans_b":true}"#;
+
+fn feed(arguments: &[&str], cases: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_aoe"))
+        .arg("tiling")
+        .args(arguments)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A wrong option ends it before it reads.
+    let _ = child.stdin.take().unwrap().write_all(cases.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+fn answers(output: &Output) -> Vec<Value> {
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn cases_pass_from_stream_to_stream_and_bad_ones_are_counted() {
+    let output = feed(&["--soc_version=Ascend910B2"], &format!("{CASE}\nnonsense\n\n{CASE}\n"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(said(&output).contains("1 of 3 cases could not be answered"), "{}", said(&output));
+    let answers = answers(&output);
+    assert!(answers.len() == 3 && answers[0] == answers[2], "{answers:?}");
+    assert!(answers[1]["error"].as_str().unwrap().starts_with("line 2: "));
+    // A tie of both blocks keeps 128 x 256.
+    assert_eq!((&answers[0]["knowledge"]["baseM"], &answers[0]["knowledge"]["baseN"]), (&128.into(), &256.into()));
+    assert_eq!(answers[0]["default"], "public");
+}
+
+#[test]
+fn the_part_decides() {
+    let cores = |arguments: &[&str]| answers(&feed(arguments, CASE))[0]["knowledge"]["usedCoreNum"].clone();
+    assert_eq!(cores(&["--soc_version=Ascend910B4"]), 20);
+    assert_eq!(cores(&["--soc_version=Ascend910B2", "--aicore_num=12"]), 12);
+    assert_eq!(cores(&["--soc_version=Ascend910B2", "--soc_set=ai_core_cnt=8"]), 8);
+}
+
+#[test]
+fn an_explanation_is_text() {
+    let output = feed(&["--soc_version=Ascend910B2", "--explain"], CASE);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("1: MatMulV3 base, CANN's default\n") && text.contains("StartLessTraffic: "), "{text}");
+}
+
+#[test]
+fn wrong_options_and_files_end_it_with_their_status() {
+    for (arguments, status, word) in [
+        (&["--soc_version=Ascend910B5"][..], 2, "Ascend910B4"),
+        (&["--job_type=2"], 2, "job_type"),
+        (&["--input=none.jsonl"], 1, "none.jsonl"),
+        (&["--output=none/out.jsonl"], 1, "none/out.jsonl"),
+    ] {
+        let output = feed(arguments, "");
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(word), "{arguments:?}: {}", said(&output));
+    }
+}
