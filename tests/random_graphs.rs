@@ -237,7 +237,7 @@ fn drive(graph: &mut Graph) {
     infer(graph).expect("what was inferred once can be inferred again");
     for (soc, precision) in [("Ascend910B2", Precision::ForceFp16), ("Ascend910A", Precision::AllowFp32ToFp16)] {
         let soc = Soc::find(soc).unwrap();
-        let lowered = lower(graph, &soc, &Settings { precision, allow_hf32: true });
+        let lowered = lower(graph, &soc, &Settings { precision, allow_hf32: true, ..Settings::default() });
         for kernel in lowered.into_iter().flat_map(|l| l.kernels) {
             let _ = (kernel.workload.to_string(), kernel.workload.cube().map(|c| c.macs()));
         }

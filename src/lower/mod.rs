@@ -27,7 +27,7 @@ pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;
 pub use precision::Precision;
-pub use switches::{Known, PASSES, Stage, Switches};
+pub use switches::{Known, PASSES, Stage, Switches, UbOff};
 pub use transpose::transposed;
 
 use crate::graph::infer::{Call, Values};
@@ -44,6 +44,8 @@ pub struct Settings {
     pub precision: Precision,
     /// float32 products may round their operands to HF32 (`allow_hf32`).
     pub allow_hf32: bool,
+    /// UB passes that the user switched off.
+    pub ub_off: UbOff,
 }
 
 /// A graph as the kernels that run it, in topological order.

@@ -9,7 +9,7 @@ use super::tuned_model;
 use super::tuning::Work;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
-use crate::lower;
+use crate::lower::{self, UbOff};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
@@ -88,7 +88,8 @@ pub fn ub_fusion(variants: &[Variant]) -> Vec<lower::Fused> {
 
 /// How the graphs of a tuning are lowered.
 pub fn lowering(settings: &Settings) -> lower::Settings {
-    lower::Settings { precision: settings.precision, ..lower::Settings::default() }
+    let ub_off = UbOff::of(&settings.switches);
+    lower::Settings { precision: settings.precision, ub_off, ..lower::Settings::default() }
 }
 
 /// Whether a text is the time in a file name, `20261231_235959999`; the name of a network may go on behind another's.

@@ -41,23 +41,42 @@ impl Fusion<'_> {
         if !self.is_constant(Some(factor)) {
             return None;
         }
+        let fits = self.is_for_channels(factor, convolution) && self.has_constant_weights(convolution);
+        if fits {
+            self.absorb(id, convolution, None);
+        }
+        Some(fits)
+    }
+
+    /// `Conv -> Add` with a constant for each channel: the convolution adds it, to the bias that it may have from a
+    /// normalisation before.
+    pub(super) fn summand_of_convolution(&mut self, id: NodeId) -> Option<bool> {
+        let (convolution, summand) = self.either(id, |this, port| this.made(port, CONVOLUTIONS))?;
+        if !self.is_constant(Some(summand)) {
+            return None;
+        }
+        let bias = self.graph.node(convolution).input(BIAS);
+        let fits = self.is_for_channels(summand, convolution) && (bias.is_none() || self.is_constant(bias));
+        if fits {
+            self.absorb(id, convolution, bias.is_none().then_some(summand));
+        }
+        Some(fits)
+    }
+
+    /// Whether a tensor holds one value for all channels of a convolution's result or one for each.
+    fn is_for_channels(&self, factor: Port, convolution: NodeId) -> bool {
         let made = Port::first(convolution);
         let layout = self.ask(self.graph.node(convolution), |call| {
             let image = self.graph.desc(made);
             Layout::of(call, image, image.shape.rank().unwrap_or(0))
         });
         let (Ok(layout), Some(whole), Some(dims)) = (layout, self.dims(made), self.dims(factor)) else {
-            return Some(false);
+            return false;
         };
         let axis = layout.channel();
         let missing = whole.len().checked_sub(dims.len());
         let is_factor = |(&size, at): (&i64, usize)| size == 1 || at == axis && size == whole[axis];
-        let fits = missing.is_some_and(|missing| dims.iter().zip(missing..).all(is_factor));
-        let fits = fits && self.has_constant_weights(convolution);
-        if fits {
-            self.absorb(id, convolution, None);
-        }
-        Some(fits)
+        missing.is_some_and(|missing| dims.iter().zip(missing..).all(is_factor))
     }
 
     /// The convolution whose result a node works on, where nothing else does.

@@ -109,7 +109,7 @@ pub fn graph_fusion(
     for (bit, pass) in passes.iter().enumerate() {
         pass.anchors.iter().for_each(|anchor| *looked_at.entry(anchor).or_default() |= 1 << bit);
     }
-    let mut report = Vec::new();
+    let mut report: Vec<Fused> = Vec::new();
     for (bit, pass) in passes.iter().enumerate() {
         let mut fused = Fused { pass: pass.name, match_times: 0, effect_times: 0 };
         for &id in &order {
@@ -121,8 +121,13 @@ pub fn graph_fusion(
                 fused.effect_times += u64::from(found == Some(true));
             }
         }
-        if fused.match_times > 0 {
-            report.push(fused);
+        match report.iter_mut().find(|earlier| earlier.pass == fused.pass) {
+            Some(earlier) => {
+                earlier.match_times += fused.match_times;
+                earlier.effect_times += fused.effect_times;
+            }
+            None if fused.match_times > 0 => report.push(fused),
+            None => {}
         }
     }
     fusion.finish();

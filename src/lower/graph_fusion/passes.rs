@@ -41,6 +41,8 @@ pub(super) static PASSES: &[Pass] = &[
     pass("ConvBatchnormFusionPass", ALL, NORMS, |f, id| f.scale_of_convolution(id)),
     pass("ConvScaleFusionPass", ALL, &["Scale"], |f, id| f.scale_of_convolution(id)),
     pass("AConv2dMulFusion", ALL, &["Mul"], |f, id| f.factor_of_convolution(id)),
+    // Once more: what was a normalisation of the convolution's result, or a factor, is out of the way now.
+    pass("AABiasaddConvFusion", ALL, &["Add", "AddV2"], |f, id| f.summand_of_convolution(id)),
     pass("Globalavgpoolpass", ALL, &["GlobalAveragePool"], |f, id| f.mean_of_image(id)),
     pass("GroupNormFusionPass", &[P910, P310P, P910B, A3], SUMS, |f, id| f.group_norm(id)),
     pass("GeluONNXFusionPass", ALL, &["Mul"], |f, id| f.gelu_of_erf(id)),

@@ -58,6 +58,25 @@ impl Switches {
     }
 }
 
+/// The UB passes that are switched off, in so little that it goes wherever a graph is lowered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UbOff(u64);
+
+impl UbOff {
+    /// Those that the switches close, of the passes that can be.
+    pub fn of(switches: &Switches) -> UbOff {
+        let places = PASSES.iter().filter(|pass| pass.stage == Stage::Ub).enumerate();
+        UbOff(places.filter(|(_, pass)| pass.on && !switches.is_on(pass.name)).fold(0, |off, (place, _)| off | 1 << place))
+    }
+
+    /// Whether a UB pass runs; one that is not known does.
+    pub fn is_on(self, pass: &str) -> bool {
+        let Some(pass) = find(pass) else { return true };
+        let place = PASSES.iter().filter(|pass| pass.stage == Stage::Ub).position(|other| other.name == pass.name);
+        place.is_none_or(|place| self.0 >> place & 1 == 0)
+    }
+}
+
 /// A pass's name without the word that says that it is one.
 fn stem(name: &str) -> &str {
     let name = name.strip_suffix("Pass").or_else(|| name.strip_suffix("pass")).unwrap_or(name);

@@ -1,6 +1,6 @@
 //! Switch files in both forms, and what is no such file.
 
-use super::{PASSES, Switches, find};
+use super::{PASSES, Stage, Switches, UbOff, find};
 use crate::status::{Error, Result};
 
 fn read(text: &str) -> Result<Switches> {
@@ -90,4 +90,14 @@ proptest::proptest! {
     fn no_file_makes_it_panic(text in ".{0,200}") {
         drop(read(&text));
     }
+}
+
+#[test]
+fn ub_passes_that_are_closed_are_off_and_those_that_cannot_be_stay_on() {
+    let none = UbOff::of(&Switches::default());
+    assert!(PASSES.iter().filter(|pass| pass.stage == Stage::Ub && pass.on).all(|pass| none.is_on(pass.name)));
+    let closed = UbOff::of(&Switches::closed());
+    assert!(!closed.is_on("AutomaticUbFusion") && !closed.is_on("TbeConvDoubleInFusionPass"));
+    assert!(closed.is_on("TbeConvFixPipeFusionPass"), "it cannot be switched off");
+    assert!(PASSES.iter().filter(|pass| pass.stage == Stage::Ub).count() <= 64, "one bit each");
 }

@@ -115,7 +115,7 @@ impl Case {
 }
 
 pub(super) fn settings(precision: Precision) -> Settings {
-    Settings { precision, allow_hf32: false }
+    Settings { precision, ..Settings::default() }
 }
 
 pub(super) fn shapes(operands: &[Operand]) -> Vec<Vec<u64>> {

@@ -60,6 +60,11 @@ impl<'n> Follower<'n> {
 /// The pass that fuses these kernels, ascending; `None` where they may not be one kernel. That no path
 /// leaves the set and comes back is for the caller to see to.
 pub fn pass(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> {
+    found(network, arch, members).filter(|pass| network.settings().ub_off.is_on(pass.name()))
+}
+
+/// The pass of CANN for these kernels, whether or not it is switched on.
+fn found(network: &Network<'_>, arch: Arch, members: &[u32]) -> Option<Pass> {
     let (&leader, rest) = members.split_first()?;
     if members.len() > MOST_MEMBERS {
         return None;

@@ -146,6 +146,25 @@ fn several_in_a_row_go_into_one_convolution() {
 }
 
 #[test]
+fn a_constant_summand_for_each_channel_goes_into_the_convolution_and_no_other_does() {
+    let summed = |dims: &[i64], norm: bool| {
+        let mut line = Line::new(&[1, 3, 8, 8]);
+        line.conv("c", 3, 16, 3);
+        if norm {
+            line.norm("n", "BatchNorm", 16, 4, &inference());
+        }
+        let summand = line.weight("s", dims);
+        line.then("a", "Add", &[summand], &[]);
+        types(&line.fused()).len()
+    };
+    // Older exports of DenseNet have a normalisation, a factor and a summand behind each convolution.
+    for norm in [false, true] {
+        assert_eq!([summed(&[16, 1, 1], norm), summed(&[1, 16, 1, 1], norm)], [1, 1]);
+        assert_eq!([summed(&[8, 8], norm), summed(&[16, 8, 8], norm)], [2, 2]);
+    }
+}
+
+#[test]
 fn what_is_learned_read_twice_or_not_constant_stays() {
     let stays = |line: &Line, why: &str| assert_eq!(types(&line.fused()).len(), types(&line.done()).len(), "{why}");
     let mut line = Line::new(&[1, 3, 8, 8]);
