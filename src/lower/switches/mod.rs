@@ -66,7 +66,11 @@ impl UbOff {
     /// Those that the switches close, of the passes that can be.
     pub fn of(switches: &Switches) -> UbOff {
         let places = PASSES.iter().filter(|pass| pass.stage == Stage::Ub).enumerate();
-        UbOff(places.filter(|(_, pass)| pass.on && !switches.is_on(pass.name)).fold(0, |off, (place, _)| off | 1 << place))
+        UbOff(
+            places
+                .filter(|(_, pass)| pass.on && !switches.is_on(pass.name))
+                .fold(0, |off, (place, _)| off | 1 << place),
+        )
     }
 
     /// Whether a UB pass runs; one that is not known does.

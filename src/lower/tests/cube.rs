@@ -75,7 +75,8 @@ fn older_parts_keep_matrices_in_fractals() {
 fn hf32_is_for_float32_and_only_when_asked_for() {
     let product = |precision, allow_hf32| {
         let case = op("MatMulV2").x(&[16, 16]).w(&[16, 16]);
-        let all = case.on("Ascend910B2", super::Settings { precision, allow_hf32, ..super::Settings::default() }).unwrap();
+        let all =
+            case.on("Ascend910B2", super::Settings { precision, allow_hf32, ..super::Settings::default() }).unwrap();
         let Workload::MatMul(m) = &all[0] else { panic!("{all:?}") };
         m.hf32
     };
