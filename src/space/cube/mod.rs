@@ -244,7 +244,10 @@ impl CubeSpace {
     /// The rules that can be checked once parameter `p` is known. Each leaves the later ones a way to go
     /// on, so far as that can be told cheaply.
     fn holds(&self, c: &[u32], p: P) -> bool {
-        let is_tbe_s = self.tbe.is_none_or(|whole| whole.holds(p, |p| self.value(c, p)));
+        let is_tbe_s = self.tbe.is_none_or(|whole| {
+            let least = || whole.least_steps(self.value(c, P::BaseK));
+            whole.holds(p, |p| self.value(c, p)) && ((p as usize) < P::FullLoad as usize || self.l1_from(c, p, least()))
+        });
         (is_tbe_s || self.included.iter().any(|known| known.starts_with(&c[..=p as usize]))) && self.has_room(c, p)
     }
 
@@ -325,6 +328,11 @@ impl CubeSpace {
 
     /// Whether L1 holds what the parameters up to `p` ask for at least.
     fn l1(&self, c: &[u32], p: P) -> bool {
+        self.l1_from(c, p, 1)
+    }
+
+    /// The same where a panel of A has so many steps along k at least.
+    fn l1_from(&self, c: &[u32], p: P, least_ka: u64) -> bool {
         let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
         let (base_k, whole_k) = (self.value(c, P::BaseK), round_up(self.value(c, P::SingleK), self.limits.k0));
         let full = self.value(c, P::FullLoad);
@@ -339,7 +347,7 @@ impl CubeSpace {
                 base * base_k * steps * buffers
             }
         };
-        let steps_a = known(P::StepM, 1) * known(P::StepKa, 1);
+        let steps_a = known(P::StepM, 1) * known(P::StepKa, least_ka);
         let steps_b = known(P::StepN, 1) * known(P::StepKb, 1);
         let a = side(full & FULL_A != 0, P::SingleM, P::BaseM, steps_a, known(P::DbA1, 1));
         let b = side(full & FULL_B != 0, P::SingleN, P::BaseN, steps_b, known(P::DbB1, 1));

@@ -19,7 +19,8 @@ pub(super) struct Whole {
     k: u64,
     /// Elements of k of one channel block with all kernel positions.
     block: u64,
-    /// Inner extent as the schedule counts it.
+    /// Columns and inner extent as the schedule counts them.
+    schedule_n: u64,
     schedule_k: u64,
 }
 
@@ -44,6 +45,7 @@ impl Whole {
             n: round_up(columns, F),
             k: round_up(channels, k0).saturating_mul(positions),
             block: k0.saturating_mul(positions),
+            schedule_n: shape.n.max(1),
             schedule_k: shape.k,
         })
     }
@@ -62,14 +64,13 @@ impl Whole {
     pub fn holds(&self, p: P, value: impl Fn(P) -> u64) -> bool {
         let now = value(p);
         match p {
+            // Pixels that stay in L1 are those of one image.
+            P::FullLoad => now & FULL_A == 0 || self.images == 1,
             P::BaseK => self.k.is_multiple_of(now),
             P::BaseM => now <= round_up(self.pixels, F),
             P::BaseN => self.n.is_multiple_of(now),
             P::SingleN => self.n.is_multiple_of(self.columns_at_once(now).saturating_mul(value(P::BaseN))),
-            P::SingleM => {
-                let one_image = now <= self.pixels;
-                (one_image || value(P::FullLoad) & FULL_A == 0) && self.is_dealt(now, value(P::BaseM))
-            }
+            P::SingleM => self.is_dealt(now, value(P::BaseM)),
             P::StepM => {
                 now.saturating_mul(value(P::BaseM)) <= round_up(value(P::SingleM).min(self.pixels), value(P::BaseM))
             }
@@ -85,7 +86,13 @@ impl Whole {
 
     /// Cores along n.
     fn columns_at_once(&self, single: u64) -> u64 {
-        self.n.div_ceil(single.max(1))
+        self.schedule_n.div_ceil(single.max(1))
+    }
+
+    /// Fewest steps that make a panel of A.
+    pub fn least_steps(&self, base: u64) -> u64 {
+        let whole_blocks = self.block / gcd(self.block, base.max(1));
+        whole_blocks.min(self.schedule_k.div_ceil(base.max(1))).max(1)
     }
 
     /// Whether core tasks of so many pixels are whole images, or even runs of L0 tiles of one.
@@ -103,4 +110,13 @@ impl Whole {
         let depth = steps.saturating_mul(base);
         depth >= self.schedule_k || depth.is_multiple_of(block) && self.k.is_multiple_of(depth)
     }
+}
+
+/// Greatest common divisor of two positive numbers.
+fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a.max(1)
 }

@@ -32,6 +32,13 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
         P::StepM | P::StepN => vec![1, 2, 3, 4, 6, 8],
         P::StepKa | P::StepKb => {
             let mut values = vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64];
+            if kernels.tbe.is_some() {
+                // All of k at once, however deep the L0 tile.
+                let whole = base_k(shape, limits).into_iter().map(|base| shape.k.div_ceil(base.max(1)));
+                values.extend(whole.filter(|&steps| steps <= MOST_STEPS));
+                // With a deeper L0 tile fewer steps make a block of channels.
+                values.extend((2..=kernels.block.min(MOST_STEPS)).filter(|steps| kernels.block.is_multiple_of(*steps)));
+            }
             values.extend(
                 [1, 2, 3, 4].map(|blocks| kernels.block.saturating_mul(blocks)).iter().filter(|&&n| n <= MOST_STEPS),
             );
