@@ -387,3 +387,19 @@ fn the_bank_follows_while_tuning_runs() {
     tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut peek).unwrap();
     assert!(peek.seen);
 }
+
+#[test]
+fn a_node_is_selected_by_the_name_of_what_was_fused_into_it() {
+    let mut variant = network();
+    let product = variant.graph.find("c").unwrap();
+    let names = Attr::Strs(vec!["c/bias".into(), "c/gelu".into()]);
+    variant.graph.node_mut(product).attrs.set(lower::FUSED_NODES, names);
+    let tuned = |name: &str| {
+        let filter = OpFilter { names: vec![name.into()], types: Vec::new() };
+        let cases = cases::distinct(std::slice::from_ref(&variant), &filter);
+        cases.into_iter().filter(|case| case.tune).map(|case| case.nodes[0].name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(tuned("c/gelu"), ["c"]);
+    assert_eq!(tuned("c"), ["c"]);
+    assert!(tuned("bias").is_empty());
+}
