@@ -10,7 +10,7 @@ use crate::graph::op::{ConvPass, Kind};
 use crate::graph::{DataType, Format};
 use crate::soc::Arch;
 use crate::status::{Error, Result};
-use crate::workload::{Conv, ConvKind, MatMul, Operand, Reduce, Vector, Workload};
+use crate::workload::{Conv, ConvKind, MatMul, MatMulKernel, Operand, Reduce, Vector, Workload};
 
 impl Scene<'_> {
     /// Matrix products and what is made of them.
@@ -45,8 +45,18 @@ impl Scene<'_> {
             a_format: format,
             b_format: format,
             hf32: self.hf32(dtype),
+            kernel: self.kernel(),
             ..MatMul::new(rows, inner, columns)
         })
+    }
+
+    /// Who wrote the kernel, which the operator's type says: versions 1 and 2 of the products are TBE's, as is what
+    /// becomes one of them; the 950 has none of those.
+    fn kernel(&self) -> MatMulKernel {
+        let name = self.node().op_type.as_str();
+        let first_two = matches!(name, "MatMul" | "MatMulV2" | "BatchMatMul" | "BatchMatMulV2" | "GEMM" | "Einsum");
+        let becomes = name.starts_with("FullyConnection") || matches!(name, "InnerProduct" | "MatMulV2Compress");
+        if (first_two || becomes) && self.soc.arch != Arch::C310 { MatMulKernel::Tbe } else { MatMulKernel::AscendC }
     }
 
     /// The stack of products that a node is. Where one right-hand matrix serves all, the stack of

@@ -31,7 +31,7 @@ fn chain(products: &[(&str, i64)]) -> Variant {
     let mut k = 1024;
     for &(name, n) in products {
         let w = g.add_const(format!("{name}.w"), tensor(&[k, n]), crate::graph::Constant::Opaque).unwrap();
-        x = Port::first(g.add(Node::new(name, "MatMulV2").with_inputs([x, w])).unwrap());
+        x = Port::first(g.add(Node::new(name, "MatMulV3").with_inputs([x, w])).unwrap());
         k = n;
     }
     let relu = g.add(Node::new("relu", "Relu").with_inputs([x])).unwrap();

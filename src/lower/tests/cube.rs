@@ -188,3 +188,21 @@ fn full_connections_are_products() {
     let m = matmul(op("FullyConnection").x(&[8, 16, 4, 4]).w(&[10, 256]).w(&[10]));
     assert_eq!((sizes(&m), m.trans_b, m.bias), ([1, 8, 256, 10], true, true));
 }
+
+#[test]
+fn the_operators_type_says_who_wrote_the_kernel() {
+    use crate::workload::MatMulKernel::{AscendC, Tbe};
+    let kernel = |op_type: &str, soc: &str| {
+        let all = op(op_type).x(&[4, 32, 64]).w(&[64, 128]).on(soc, settings(Precision::default())).unwrap();
+        let [Workload::MatMul(m)] = &all[..] else { panic!("{all:?}") };
+        m.kernel
+    };
+    for (op_type, expected) in
+        [("MatMulV3", AscendC), ("BatchMatMulV3", AscendC), ("BatchMatMulV2", Tbe), ("MatMulV2", Tbe)]
+    {
+        for soc in ["Ascend910B2", "Ascend310P3", "Ascend910A"] {
+            assert_eq!(kernel(op_type, soc), expected, "{op_type} on {soc}");
+        }
+        assert_eq!(kernel(op_type, "Ascend950PR_9589"), AscendC, "{op_type}");
+    }
+}

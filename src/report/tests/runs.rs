@@ -18,7 +18,7 @@ fn network(lengths: impl Iterator<Item = i64>, soc: &Soc) -> (Graph, Lowered) {
         graph.add_output(x);
     }
     let sides = ["a", "b"].map(|name| graph.add_input(name, tensor(&[512, 512])).unwrap());
-    let product = graph.add(Node::new("product", "MatMulV2").with_inputs(sides)).unwrap();
+    let product = graph.add(Node::new("product", "MatMulV3").with_inputs(sides)).unwrap();
     graph.add_output(Port::first(product));
     infer::infer(&mut graph).unwrap();
     let lowered = lower(&graph, soc, &lower::Settings::default()).unwrap();
