@@ -50,11 +50,11 @@ fn of_a_network_the_device_measures_the_products_and_nothing_is_made_up_for_the_
             assert_eq!(kernel["before_us"].as_f64().unwrap() > 0.0, is_product);
             assert_eq!(kernel["failure"].is_string(), !is_product, "and the report says why");
         }
-        assert_eq!(dealt_with(&machine)["MatMulV3"].len(), 4, "projections, feed-forwards, pooler");
+        assert_eq!(dealt_with(&machine)["MatMulV3"].len(), 1, "the pooler: of rank 3 all are TBE's");
         let report = machine.report();
         let sum = kernels.iter().map(|k| k["before_us"].as_f64().unwrap() * k["count"].as_f64().unwrap()).sum::<f64>();
         assert!((report["before_us"].as_f64().unwrap() - sum).abs() < 1e-3, "to the nanosecond");
-        assert_eq!(report["aoe_result"][1]["OPAT"]["repo_summary"]["total_num"], json!(4));
+        assert_eq!(report["aoe_result"][1]["OPAT"]["repo_summary"]["total_num"], json!(1));
     }
 }
 
