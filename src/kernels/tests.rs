@@ -35,8 +35,9 @@ fn a_residual_network_is_fused_as_cann_lists_it() {
     let listing = listing("Ascend910B2");
     let expected = [("AutomaticUbFusion", 16), ("TbeConvFixPipeFusionPass", 33)];
     assert_eq!(listing.ub_fusion, expected.into());
-    assert_eq!(listing.count, 72);
-    assert_eq!(listing.groups.iter().map(|group| group.count).sum::<u64>(), 72);
+    // Fifty-three convolutions, sixteen sums, a pool, a mean and a product; at the edges two casts and two changes of layout.
+    assert_eq!(listing.count, 76);
+    assert_eq!(listing.groups.iter().map(|group| group.count).sum::<u64>(), 76);
     let sum: f64 = listing.groups.iter().map(|group| group.total_us).sum();
     assert!((sum - listing.total_us).abs() < 1e-6 * sum);
 }

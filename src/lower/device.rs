@@ -4,10 +4,10 @@
 
 use super::flow::{Read, Source, flows};
 use super::layout::DeviceLayout;
-use super::{Kernel, Lowered, Settings, is_known};
+use super::{Kernel, Lowered, Settings, conversion, is_known};
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};
-use crate::graph::{Format, Graph, Node, NodeId, Port};
+use crate::graph::{Format, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, Workload};
 use std::collections::VecDeque;
@@ -22,7 +22,12 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
+    pub(super) const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
+
+    /// The layout of this result of the kernel: one that cannot be in blocks is plain.
+    pub(super) fn of(self, result: &TensorDesc) -> DeviceLayout {
+        if self.result.holds(result) { self.result } else { DeviceLayout::Plain }
+    }
 }
 
 /// The layouts of the kernels of a graph, in their order; `reads` is what each reads.
@@ -67,9 +72,19 @@ fn input_format(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> 
     }
 }
 
+/// Whether a node that works in blocks reads this tensor in blocks: parameters and what is stretched may stay plain.
+pub(super) fn takes_blocks(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> bool {
+    let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
+    let is_whole = || node.outputs.iter().take(1).all(|whole| whole.shape.elements() == desc.shape.elements());
+    works.holds(desc) && (class != OpClass::Elementwise || is_whole())
+}
+
 /// Layouts that a kernel has whatever is around it.
 fn settled(graph: &Graph, node: NodeId, workload: &Workload, soc: &Soc, values: &Values) -> Option<Layouts> {
     let call = Call::new(graph, graph.node(node), values);
+    if let Some(layouts) = conversion::layouts(call.node) {
+        return Some(layouts);
+    }
     let Some(result) = call.node.outputs.first() else { return Some(Layouts::PLAIN) };
     let layout = match (workload, op::kind(&call.node.op_type)) {
         (Workload::MatMul(product), _) if product.a_format == Format::FractalNz && result.shape.rank() > Some(1) => {

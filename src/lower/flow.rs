@@ -1,8 +1,9 @@
 //! How data flows between kernels: which tensors each reads and who made them, seen through the nodes
 //! that run no kernel.
 
-use super::device::{Layouts, layouts};
-use super::{Lowered, Settings};
+use super::device::{Layouts, layouts, takes_blocks};
+use super::layout::DeviceLayout;
+use super::{Lowered, Settings, conversion};
 use crate::graph::{Graph, NodeId, Port};
 use crate::soc::Soc;
 use crate::workload::{Operand, Workload};
@@ -32,7 +33,8 @@ pub struct Read {
     pub elements: u64,
     /// Bytes of these in the type that the tensor is stored in.
     pub bytes: u64,
-    /// Whether it lies otherwise than the kernel that made it leaves it: a conversion (`TransData`) is between the two.
+    /// Whether it lies otherwise than the kernel or the caller that made it leaves it: a conversion (`TransData`) is
+    /// between the two.
     pub converted: bool,
 }
 
@@ -43,6 +45,8 @@ pub struct Flows {
     pub reads: Vec<Vec<Read>>,
     /// Whether a result of the kernel leaves the graph.
     pub leaves: Vec<bool>,
+    /// Who made each output of the graph, and the tensor itself, seen through views.
+    pub outputs: Vec<(Source, Port)>,
     /// How the tensors of each kernel lie on the device.
     pub layouts: Vec<Layouts>,
 }
@@ -71,24 +75,34 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
             let (source, origin) = source(*port);
             let parameter = source == Source::Constant && !desc.dtype.is_float();
             let elements = desc.shape.elements().filter(|&n| n > 0 && !parameter)?;
-            let bits = u64::from(settings.precision.stored(desc.dtype).bits());
+            let bits = u64::from(conversion::stored(graph.node(kernel.node), desc, true, settings.precision).bits());
             let bytes = elements.saturating_mul(bits).div_ceil(8);
             Some(Read { source, port: *port, origin, elements, bytes, converted: false })
         };
         flows.reads.push(graph.node(kernel.node).inputs.iter().flatten().filter_map(read).collect());
     }
-    for &port in graph.outputs() {
-        if let (Source::Kernel(at), _) = source(port) {
+    flows.outputs = graph.outputs().iter().map(|&port| source(port)).collect();
+    for (made_by, _) in &flows.outputs {
+        if let Source::Kernel(at) = *made_by {
             flows.leaves[at as usize] = true;
         }
     }
     flows.layouts = layouts(graph, lowered, soc, &flows.reads);
     let sizes = |port| graph.desc(port).shape.known().unwrap_or_default();
-    for (reads, here) in flows.reads.iter_mut().zip(&flows.layouts) {
+    for ((reads, here), kernel) in flows.reads.iter_mut().zip(&flows.layouts).zip(&lowered.kernels) {
         for read in reads {
-            let Source::Kernel(from) = read.source else { continue };
-            let made = flows.layouts[from as usize].result;
-            read.converted = made.viewed(sizes(read.origin), sizes(read.port)) != Some(here.works);
+            let made = match read.source {
+                Source::Kernel(from) => flows.layouts[from as usize].of(graph.desc(read.origin)),
+                // What the caller gives is plain.
+                Source::Input => DeviceLayout::Plain,
+                // Weights are converted when the network is compiled.
+                Source::Constant => continue,
+            };
+            let wanted = match made {
+                DeviceLayout::Plain if !takes_blocks(graph, graph.node(kernel.node), read.port, here.works) => made,
+                _ => here.works,
+            };
+            read.converted = made.viewed(sizes(read.origin), sizes(read.port)) != Some(wanted);
         }
     }
     flows

@@ -103,13 +103,26 @@ impl DeviceLayout {
     }
 
     /// Whether there is such a tensor in this layout.
-    fn holds(self, desc: &TensorDesc) -> bool {
+    pub(super) fn holds(self, desc: &TensorDesc) -> bool {
         let rank = desc.shape.known().map_or(0, <[i64]>::len);
         match self {
             DeviceLayout::Plain => true,
             DeviceLayout::Channels(axis) => (3..=5).contains(&rank) && axis < rank,
             DeviceLayout::Fractals => rank > 1,
         }
+    }
+
+    /// Elements of a tensor with those that fill up its blocks; `None` where 64 bits cannot count them.
+    pub(super) fn padded(self, desc: &TensorDesc, stored: DataType) -> Option<u64> {
+        let dims = desc.shape.known()?;
+        let blocked = if self.holds(desc) { self.blocked(dims.len()) } else { Vec::new() };
+        // Rows of fractals come in sixteens whatever the type.
+        let unit = |axis: usize| if blocked.last() == Some(&axis) { block(stored) } else { EDGE };
+        let sizes = dims.iter().enumerate().map(|(axis, &size)| {
+            let (size, unit) = (size.unsigned_abs(), unit(axis).unsigned_abs());
+            if blocked.contains(&axis) { size.checked_next_multiple_of(unit) } else { Some(size) }
+        });
+        sizes.reduce(|product, size| product?.checked_mul(size?)).unwrap_or(Some(1))
     }
 
     /// The axes that are cut into blocks, which are padded.

@@ -7,6 +7,7 @@
 
 mod batch;
 mod collapse;
+mod conversion;
 mod cube;
 mod device;
 mod flow;
@@ -22,6 +23,7 @@ mod transpose;
 mod vector;
 
 pub use batch::Batch;
+pub use conversion::with_conversions;
 pub use device::{Layouts, device_formats};
 pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};

@@ -1,6 +1,8 @@
 //! Data movement: what is read, what is written, and how much of it stays together.
 
-use super::Scene;
+use super::device::Layouts;
+use super::layout::DeviceLayout;
+use super::{Scene, conversion};
 use crate::graph::infer::movement;
 use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
@@ -12,6 +14,7 @@ impl Scene<'_> {
     /// Moves elements without computing.
     pub(super) fn movement(&self) -> Result<Option<Workload>> {
         let workload = match self.kind {
+            _ if conversion::layouts(self.node()).is_some() => self.converted()?,
             Kind::Transpose => self.transposed()?,
             Kind::Join => self.joined()?,
             Kind::Split => self.split()?,
@@ -28,6 +31,19 @@ impl Scene<'_> {
 
     fn whole(&self, run_bytes: u64, inputs: Vec<Operand>, outputs: Vec<Operand>) -> Move {
         Move { op_type: self.op_type(), run_bytes, inputs, outputs }
+    }
+
+    /// A tensor from one layout to another: blocks are filled up.
+    fn converted(&self) -> Result<Move> {
+        let layouts = conversion::layouts(self.node()).unwrap_or(Layouts::PLAIN);
+        let x = self.call.need(0).map_err(|r| self.error(r))?;
+        let dtype = self.stored(x.dtype);
+        let operand = |layout: DeviceLayout| {
+            let elements = layout.padded(x, dtype).filter(|n| n.checked_mul(u64::from(dtype.bits())).is_some());
+            elements.map(|n| Operand::new([n], dtype)).ok_or_else(|| self.overflow())
+        };
+        let run = super::transpose::blocked_run(layouts, &self.dims(x)?, dtype, self.soc);
+        Ok(self.whole(run, vec![operand(layouts.works)?], vec![operand(layouts.result)?]))
     }
 
     fn transposed(&self) -> Result<Move> {

@@ -1,6 +1,6 @@
 //! Elementwise work and reductions.
 
-use super::{Scene, collapse};
+use super::{Scene, collapse, conversion};
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::{norm, reduce};
 use crate::graph::op::Kind;
@@ -17,10 +17,12 @@ fn is_commutative(op_type: &str) -> bool {
 impl Scene<'_> {
     /// Elementwise work; operands keep what they do not broadcast.
     pub(super) fn elementwise(&self) -> Result<Option<Workload>> {
-        let outputs = self.results()?;
+        self.results()?;
+        let stored =
+            |desc: &TensorDesc, read: bool| conversion::stored(self.node(), desc, read, self.settings.precision);
         if matches!(self.node().op_type.as_str(), "Cast" | "CastLike") {
-            let from = self.call.get(0).map(|d| self.stored(d.dtype));
-            if from == outputs.first().map(|o| o.dtype) {
+            let from = self.call.get(0).map(|d| stored(d, true));
+            if from == self.node().outputs.first().map(|d| stored(d, false)) {
                 return Ok(None);
             }
         }
@@ -36,7 +38,7 @@ impl Scene<'_> {
             // Operands that do not broadcast (regions, grids, optimiser scalars) are read as they lie.
             None => shapes.iter().map(|s| self.product_of(s).map(|n| vec![n])).collect::<Result<_>>()?,
         };
-        let types = inputs.iter().chain(&results).map(|d| self.stored(d.dtype));
+        let types = inputs.iter().map(|d| stored(d, true)).chain(results.iter().map(|d| stored(d, false)));
         let mut operands: Vec<_> = merged.into_iter().zip(types).map(|(shape, t)| Operand::new(shape, t)).collect();
         let outputs = operands.split_off(inputs.len());
         if is_commutative(&self.node().op_type) {

@@ -8,7 +8,7 @@ use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::Graph;
 use crate::graph::infer::{self, Static};
-use crate::lower::{Fused, graph_fusion, lower};
+use crate::lower::{Fused, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -110,8 +110,8 @@ impl Material {
         tuned::clear(&mut graph);
         frontend::bind_inputs(&mut graph, inputs)?;
         let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
-        let (mut fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
-        let lowered = lower(&fused, soc, &lowering(settings))?;
+        let (fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
+        let (mut fused, lowered) = with_conversions(fused, soc, &lowering(settings))?;
         if lowered.kernels.is_empty() && !dynamic.is_empty() {
             infer::require_static(&graph)?;
         }

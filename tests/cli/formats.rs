@@ -197,7 +197,8 @@ fn a_tuned_model_tells_the_formats_of_the_device_and_one_that_was_tampered_with_
         let scoped = graph.iter().find(|(_, node)| node.attrs.get("fusion_scope").is_some()).unwrap().0;
         for (name, value) in [
             ("fusion_scope", Attr::Int(i64::MAX)),
-            ("fusion_scope", Attr::Int(3)),
+            // A scope behind it: conversions of the image come first.
+            ("fusion_scope", Attr::Int(5)),
             ("_aoe_cut", Attr::Int(-2)),
             ("_aoe_output_formats", Attr::Strs(vec!["NC1HWC1".to_owned()])),
             ("_aoe_tiling", Attr::Str("[99999999999999999999]".to_owned())),

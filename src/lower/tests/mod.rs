@@ -1,6 +1,7 @@
 //! What nodes become, field by field.
 
 mod batch;
+mod conversion;
 mod cube;
 mod moving;
 mod vector;

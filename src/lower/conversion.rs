@@ -1,0 +1,289 @@
+//! Conversions that CANN's compiler puts between kernels, each a kernel of its own: a `Cast` where the caller's float32
+//! meets a network that runs in 16 bits, a `TransData` where a tensor lies otherwise than its reader wants it. Several
+//! readers share one; what a constant would need is done when the network is compiled.
+
+use super::device::Layouts;
+use super::layout::DeviceLayout;
+use super::{Flows, Lowered, Precision, Read, Settings, Source, flows, lower};
+use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, TensorDesc};
+use crate::soc::Soc;
+use crate::status::Result;
+use rustc_hash::FxHashMap;
+
+/// Attribute of a `Cast` at the edge of the network: which edge. Its type out there is what the network states.
+const EDGE: &str = "_aoe_edge";
+const INPUT: &str = "input";
+const OUTPUT: &str = "output";
+/// Attribute of a conversion: the layouts that it reads and writes.
+const LAYOUTS: &str = "_aoe_layouts";
+
+/// The type in which a node has a tensor that it reads, or writes.
+pub(super) fn stored(node: &Node, desc: &TensorDesc, read: bool, precision: Precision) -> DataType {
+    match (node.attrs.str(EDGE), read) {
+        (Some(INPUT), true) | (Some(OUTPUT), false) => desc.dtype,
+        _ => precision.stored(desc.dtype),
+    }
+}
+
+/// The layouts of a conversion; `None` for any other node.
+pub(super) fn layouts(node: &Node) -> Option<Layouts> {
+    let &[works, result] = node.attrs.ints(LAYOUTS)? else { return None };
+    let is_one = matches!(node.op_type.as_str(), "TransData" | "Cast");
+    is_one.then_some(())?;
+    Some(Layouts { works: layout(works)?, result: layout(result)? })
+}
+
+const PLAIN: i64 = -1;
+const FRACTALS: i64 = -2;
+
+fn layout(number: i64) -> Option<DeviceLayout> {
+    match number {
+        PLAIN => Some(DeviceLayout::Plain),
+        FRACTALS => Some(DeviceLayout::Fractals),
+        axis => usize::try_from(axis).ok().map(DeviceLayout::Channels),
+    }
+}
+
+fn number(layout: DeviceLayout) -> i64 {
+    match layout {
+        DeviceLayout::Plain => PLAIN,
+        DeviceLayout::Fractals => FRACTALS,
+        DeviceLayout::Channels(axis) => axis as i64,
+    }
+}
+
+/// Whether conversions between these are kernels here. Those of fractals are not yet: what a transpose costs that keeps
+/// them is not known.
+fn is_modelled(from: DeviceLayout, to: DeviceLayout) -> bool {
+    from != DeviceLayout::Fractals && to != DeviceLayout::Fractals
+}
+
+/// A graph whose shapes are known with the conversions that it needs on this part, and its kernels. They are called
+/// `trans_Cast_0`, `trans_TransData_1` and so on, and stand before what first reads them.
+///
+/// Fails as [`lower`] does.
+pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<(Graph, Lowered)> {
+    let lowered = lower(&graph, soc, settings)?;
+    let flows = flows(&graph, &lowered, soc, settings);
+    let before = graph.len();
+    let graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
+    let lowered = if graph.len() == before { lowered } else { lower(&graph, soc, settings)? };
+    Ok((graph, lowered))
+}
+
+/// A graph on its way into one with conversions.
+struct Converted<'a> {
+    old: Graph,
+    new: Graph,
+    precision: Precision,
+    flows: &'a Flows,
+    /// Kernels by their nodes.
+    kernels: FxHashMap<NodeId, u32>,
+    /// Where the nodes of the old graph are in the new one.
+    places: Vec<NodeId>,
+    /// Conversions by what they read and what they make of it.
+    made: FxHashMap<(Port, Conversion), Port>,
+    /// Views of conversions, by the views of what these read.
+    views: FxHashMap<(NodeId, Port), NodeId>,
+    names: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Conversion {
+    Narrowed,
+    Widened,
+    Moved(DeviceLayout, DeviceLayout),
+}
+
+impl<'a> Converted<'a> {
+    fn new(old: Graph, precision: Precision, lowered: &Lowered, flows: &'a Flows) -> Converted<'a> {
+        let mut new = Graph::new(old.name.clone());
+        new.attrs = old.attrs.clone();
+        Converted {
+            places: vec![NodeId(0); old.len()],
+            kernels: lowered.kernels.iter().zip(0..).map(|(kernel, at)| (kernel.node, at)).collect(),
+            old,
+            new,
+            precision,
+            flows,
+            made: FxHashMap::default(),
+            views: FxHashMap::default(),
+            names: 0,
+        }
+    }
+
+    /// The graph with its conversions. One without any stays as it is, with its order.
+    fn run(mut self) -> Result<Graph> {
+        for id in self.old.validated_order()? {
+            let mut node = self.old.node(id).clone();
+            let stated = node.inputs.clone();
+            node.inputs = stated.iter().map(|port| port.map(|port| self.place(port))).collect();
+            if let Some(&at) = self.kernels.get(&id) {
+                let flows = self.flows;
+                for read in &flows.reads[at as usize] {
+                    let handed = self.handed(read, flows.layouts[at as usize].works, &node.op_type)?;
+                    let same = stated.iter().zip(&mut node.inputs).filter(|(port, _)| **port == Some(read.port));
+                    same.for_each(|(_, input)| *input = Some(handed));
+                }
+            }
+            self.places[id.index()] = self.new.add(node)?;
+        }
+        let outputs = self.outputs()?;
+        self.new.set_outputs(outputs);
+        Ok(if self.made.is_empty() { self.old } else { self.new })
+    }
+
+    /// A tensor of the old graph in the new one.
+    fn place(&self, port: Port) -> Port {
+        Port { node: self.places[port.node.index()], output: port.output }
+    }
+
+    fn is_narrowed(&self, port: Port) -> bool {
+        let dtype = self.new.desc(port).dtype;
+        self.precision.stored(dtype) != dtype
+    }
+
+    /// Whether a tensor has the elements of another: of what runs no kernel, sizes of tensors and the like have not.
+    fn is_view(&self, seen: Port, origin: Port) -> bool {
+        let [seen, origin] = [seen, origin].map(|port| self.new.desc(port));
+        seen.shape.elements() == origin.shape.elements() && seen.dtype.is_float() == origin.dtype.is_float()
+    }
+
+    /// What a kernel that works in a layout reads instead of a tensor.
+    fn handed(&mut self, read: &Read, works: DeviceLayout, op_type: &str) -> Result<Port> {
+        let (origin, seen) = (self.place(read.origin), self.place(read.port));
+        if !self.is_view(seen, origin) {
+            return Ok(seen);
+        }
+        let mut root = origin;
+        // The network's own cast reads what the caller gives.
+        if read.source == Source::Input && op_type != "Cast" && self.is_narrowed(origin) {
+            root = self.converted(origin, Conversion::Narrowed)?;
+        }
+        let from = self.made_in(read.source, read.origin);
+        if !read.converted || !is_modelled(from, works) {
+            return self.seen(seen, origin, root);
+        }
+        let plain = self.plain(seen, origin, root, from)?;
+        if works == DeviceLayout::Plain || !works.holds(self.new.desc(plain)) {
+            return Ok(plain);
+        }
+        self.converted(plain, Conversion::Moved(DeviceLayout::Plain, works))
+    }
+
+    fn made_in(&self, source: Source, origin: Port) -> DeviceLayout {
+        match source {
+            Source::Kernel(at) => self.flows.layouts[at as usize].of(self.old.desc(origin)),
+            Source::Input | Source::Constant => DeviceLayout::Plain,
+        }
+    }
+
+    /// A view of a tensor that lies in some layout, as it lies in the network's.
+    fn plain(&mut self, seen: Port, origin: Port, root: Port, from: DeviceLayout) -> Result<Port> {
+        if from == DeviceLayout::Plain {
+            return self.seen(seen, origin, root);
+        }
+        let moved = self.converted(root, Conversion::Moved(from, DeviceLayout::Plain))?;
+        self.seen(seen, origin, moved)
+    }
+
+    /// What a view of `origin` sees where `root` stands for that.
+    fn seen(&mut self, view: Port, origin: Port, root: Port) -> Result<Port> {
+        let mut chain = Vec::new();
+        let mut at = view;
+        while at != origin && root != origin {
+            chain.push(at);
+            let Some(earlier) = self.new.node(at.node).input(0) else { return Ok(view) };
+            at = earlier;
+        }
+        if root == origin {
+            return Ok(view);
+        }
+        let mut seen = root;
+        for port in chain.into_iter().rev() {
+            let node = match self.views.get(&(port.node, seen)) {
+                Some(&node) => node,
+                None => self.view(port.node, seen)?,
+            };
+            seen = Port { node, output: port.output };
+        }
+        Ok(seen)
+    }
+
+    /// A second view like this one, of something else.
+    fn view(&mut self, like: NodeId, of: Port) -> Result<NodeId> {
+        let mut node = self.new.node(like).clone();
+        node.name = self.name(&node.name.clone());
+        node.inputs[0] = Some(of);
+        let id = self.new.add(node)?;
+        self.views.insert((like, of), id);
+        Ok(id)
+    }
+
+    /// A conversion of a tensor, the same for all who ask.
+    fn converted(&mut self, of: Port, what: Conversion) -> Result<Port> {
+        if let Some(&known) = self.made.get(&(of, what)) {
+            return Ok(known);
+        }
+        let mut desc = self.new.desc(of).clone();
+        let (edge, works, result) = match what {
+            Conversion::Narrowed => (Some(INPUT), DeviceLayout::Plain, DeviceLayout::Plain),
+            Conversion::Widened => (Some(OUTPUT), DeviceLayout::Plain, DeviceLayout::Plain),
+            Conversion::Moved(from, to) => (None, from, to),
+        };
+        let op_type = if edge.is_some() { "Cast" } else { "TransData" };
+        let mut node = Node::new(self.name(&format!("trans_{op_type}")), op_type).with_inputs([of]);
+        node.attrs.set(LAYOUTS, Attr::Ints(vec![number(works), number(result)]));
+        if let Some(edge) = edge {
+            if what == Conversion::Narrowed {
+                desc.dtype = self.precision.stored(desc.dtype);
+            }
+            node.attrs.set("dst_type", Attr::Type(desc.dtype));
+            node.attrs.set(EDGE, Attr::Str(edge.to_owned()));
+        } else {
+            node.attrs.set("src_format", Attr::Str(works.format(&desc).name().to_owned()));
+            node.attrs.set("dst_format", Attr::Str(result.format(&desc).name().to_owned()));
+        }
+        let made = Port::first(self.new.add(node.with_outputs(vec![desc]))?);
+        self.made.insert((of, what), made);
+        Ok(made)
+    }
+
+    /// A name that no node has.
+    fn name(&mut self, base: &str) -> String {
+        loop {
+            let name = format!("{base}_{}", self.names);
+            self.names += 1;
+            if self.old.find(&name).is_none() && self.new.find(&name).is_none() {
+                return name;
+            }
+        }
+    }
+
+    /// The outputs of the graph, plain and in the types that the network states.
+    fn outputs(&mut self) -> Result<Vec<Port>> {
+        let stated = self.old.outputs().to_vec();
+        let made: Vec<_> = self.flows.outputs.clone();
+        stated.into_iter().zip(made).map(|(port, (source, origin))| self.output(port, source, origin)).collect()
+    }
+
+    fn output(&mut self, port: Port, source: Source, origin: Port) -> Result<Port> {
+        let seen = self.place(port);
+        if !matches!(source, Source::Kernel(_)) {
+            return Ok(seen);
+        }
+        let from = self.made_in(source, origin);
+        let sizes = |port: Port| self.old.desc(port).shape.known().unwrap_or_default();
+        let is_plain = from.viewed(sizes(origin), sizes(port)) == Some(DeviceLayout::Plain);
+        let origin = self.place(origin);
+        if !self.is_view(seen, origin) {
+            return Ok(seen);
+        }
+        let plain = if is_plain || !is_modelled(from, DeviceLayout::Plain) {
+            seen
+        } else {
+            self.plain(seen, origin, origin, from)?
+        };
+        if self.is_narrowed(plain) { self.converted(plain, Conversion::Widened) } else { Ok(plain) }
+    }
+}
