@@ -85,7 +85,13 @@ fn tiling(number: u64, round: u64) -> Schedule {
 
 /// The time tells the round.
 fn measured(round: u64) -> Measured {
-    Measured { before_us: 1e9, after_us: round as f64, backend: "simulator".into(), space: 1 }
+    Measured {
+        before_us: 1e9,
+        after_us: round as f64,
+        backend: "simulator".into(),
+        space: 1,
+        default: aoe::workload::DefaultOrigin::Estimated,
+    }
 }
 
 fn save(bank: &mut OperatorBank, numbers: impl IntoIterator<Item = u64>, round: u64) -> aoe::status::Result<()> {

@@ -99,12 +99,13 @@ fn info() -> Value {
     info
 }
 
-/// A tiling that every part of the 910B family can run for that product.
+/// A tiling that every part of the 910B family can run for that product, and for one of another m: how many tasks an
+/// L2 tile has is derived.
 fn knowledge() -> Value {
     json!({
         "usedCoreNum": 16, "singleCoreM": 128, "singleCoreN": 256, "singleCoreK": 1024, "baseM": 128, "baseN": 256,
         "baseK": 64, "depthA1": 8, "depthB1": 4, "stepM": 1, "stepN": 1, "iterateOrder": 0, "stepKa": 4, "stepKb": 2,
-        "dbL0A": 2, "dbL0B": 2, "dbL0C": 1, "l2MTileCnt": 1, "l2NTileCnt": 1, "l2MTileBlock": 1, "l2NTileBlock": 16,
+        "dbL0A": 2, "dbL0B": 2, "dbL0C": 1, "l2MTileCnt": 1, "l2NTileCnt": 1, "l2MTileBlock": 0, "l2NTileBlock": 0,
         "l2IterateOrder": 0, "tilingEnable": 0,
     })
 }

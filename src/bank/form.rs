@@ -10,7 +10,7 @@ use super::unified::{self, Dict, Operator};
 use super::{conv2d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
-use crate::tiling::{Platform, conv2d_v2, inexpressible, quant_batch_matmul_v3};
+use crate::tiling::{Platform, conv2d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
 use crate::workload::{MatMulKernel, Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
@@ -76,7 +76,7 @@ const TEXT: &str = "text";
 
 impl Form {
     /// The form that holds the records of a workload on a SoC: CANN's where its operator on such a part asks
-    /// the bank for it, else ours.
+    /// the bank for it and what its kernels do with a tiling is known, else ours.
     ///
     /// `MatMulV3` asks on 910B, 910C and 310P (on 950 its other implementation does not), quantised products
     /// on 310P, `Conv2DV2` on 950. What TBE compiles asks the unified bank on 910B, 910C and 310B.
@@ -85,9 +85,11 @@ impl Form {
             return Form::Unified(operator);
         }
         let op_type = match (workload, soc.arch) {
-            // TBE's products of a 910B never ask for `MatMulV3`.
-            (Workload::MatMul(w), Arch::C220) if w.kernel == MatMulKernel::Tbe => return Form::Canonical,
-            (Workload::MatMul(w), Arch::C220 | Arch::M200) if matmul::has_key(w) => matmul::OP_TYPE,
+            (Workload::MatMul(w), Arch::C220 | Arch::M200)
+                if w.kernel == MatMulKernel::AscendC && matmul::has_key(w) =>
+            {
+                matmul::OP_TYPE
+            }
             (Workload::MatMul(w), Arch::M200) if quant::has_key(w) => quant::OP_TYPE,
             (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
             _ => return Form::Canonical,
@@ -232,7 +234,21 @@ impl Form {
         }
     }
 
-    /// The knowledge that says a schedule of a workload. Fails with [`Error::IllegalSchedule`] when the
+    /// The knowledge to be written for a schedule of a workload: every record that libaoe makes is made here. Fails
+    /// with [`Error::IllegalSchedule`] when the form cannot say it, and for a tiling at which CANN would stop or
+    /// with which its kernel would not compute the result.
+    pub fn record_of(self, schedule: &Schedule, workload: &Workload, soc: &Soc) -> Result<Knowledge> {
+        let knowledge = self.knowledge_of(schedule, workload)?;
+        knowledge.check_accepted(workload, soc)?;
+        knowledge.check_computes(workload, soc)?;
+        if let (Knowledge::Tiling(tiling), Workload::MatMul(w)) = (&knowledge, workload) {
+            let broken = matmul_v3::accepts(tiling, w, &Platform::of(soc)).map_err(|broken| broken.to_string());
+            broken.map_err(|rule| Error::IllegalSchedule { rule })?;
+        }
+        Ok(knowledge)
+    }
+
+    /// The knowledge that says a schedule of a workload, whether it may be written or not. Fails with [`Error::IllegalSchedule`] when the
     /// form cannot.
     pub fn knowledge_of(self, schedule: &Schedule, workload: &Workload) -> Result<Knowledge> {
         let layout = match self {
@@ -304,13 +320,13 @@ impl<'a> Sayable<'a> {
         knowledge.schedule(self.workload)
     }
 
-    /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say or at which CANN
-    /// would stop.
+    /// Fails with [`Error::IllegalSchedule`] for a schedule that the record cannot say, at which CANN would stop, or
+    /// with which its kernel would not compute the result.
     pub fn check(&self, schedule: &Schedule) -> Result<()> {
         if let (Form::Unified(_), Schedule::Cube(cube)) = (self.form, schedule) {
             return unified::check(cube, self.workload, self.soc);
         }
-        self.form.knowledge_of(schedule, self.workload)?.check_accepted(self.workload, self.soc)
+        self.form.record_of(schedule, self.workload, self.soc).map(drop)
     }
 }
 
@@ -335,6 +351,26 @@ impl Knowledge {
             (Knowledge::Unified(_, text), _) => unified::accepts(&dict(text)?, workload, soc),
             _ => Ok(()),
         }
+    }
+
+    /// Fails with [`Error::IllegalSchedule`], which says the rule in one sentence, for a tiling that CANN takes and
+    /// with which its kernel does not compute the result: its operators check little of what a record says.
+    pub fn check_computes(&self, workload: &Workload, soc: &Soc) -> Result<()> {
+        let platform = Platform::of(soc);
+        let broken = match (self, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) if matches!(soc.arch, Arch::C220 | Arch::M200) => {
+                match matmul_v3::check(tiling, w, &platform) {
+                    // CANN itself passes over a record that names no template.
+                    Ok(()) | Err(matmul_v3::Broken::NoTemplate { .. } | matmul_v3::Broken::OnlyDefault { .. }) => None,
+                    // That is a limit of the part, as `workload::check` has them.
+                    Err(matmul_v3::Broken::Cores { .. }) => None,
+                    Err(broken) => Some(broken.to_string()),
+                }
+            }
+            // What is known of the others, `check_accepted` judges.
+            _ => None,
+        };
+        broken.map_or(Ok(()), |rule| Err(Error::IllegalSchedule { rule }))
     }
 
     /// The schedule for a workload. Fails with [`Error::IllegalSchedule`] for a tiling without one.

@@ -5,12 +5,13 @@ use super::document::{Document, Record};
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::form::Knowledge;
-use super::inspect::{Fate, PART_FIELD, Part, Told};
+use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule};
 use super::key::Key;
 use super::merge_whole::{Split, split};
 use super::side::{Measurement, Side, Verdict};
 use super::transaction::Transaction;
 use crate::output_file::directory_of;
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use memchr::memmem::Finder;
 use prost::bytes::Bytes;
@@ -31,7 +32,7 @@ pub struct MergeOutcome {
     pub updated: usize,
     /// Records that the bank has already, or has better.
     pub kept: usize,
-    /// Records that the built-in bank has already, or has better.
+    /// Records that the built-in bank has already, or has better, and those of ours that would not compute.
     pub refused: usize,
     /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
     pub foreign: usize,
@@ -197,7 +198,8 @@ impl Job {
                 let (built_in, sources) = given.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 let given = built_in.iter().chain(&sources);
                 outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
-                let mut merging = Merging { document, side, built_in: &built_in, outcome };
+                let soc = self.soc();
+                let mut merging = Merging { soc: soc.as_ref(), document, side, built_in: &built_in, outcome };
                 for source in &sources {
                     merging.take_in(source);
                 }
@@ -238,6 +240,10 @@ impl Job {
         Ok(())
     }
 
+    fn soc(&self) -> Option<Soc> {
+        Part { soc: self.name.soc.clone(), cores: self.name.cores }.soc().ok()
+    }
+
     fn file(&self, path: &Path) -> BankFile<'static> {
         BankFile::at(&DISK, path, self.name.form, self.name.op_type.as_deref().unwrap_or_default())
     }
@@ -253,6 +259,8 @@ impl Job {
 
 /// A file while others are merged into it.
 struct Merging<'a> {
+    /// The part whose bank it is, where it is one that is known.
+    soc: Option<&'a Soc>,
     document: &'a mut Document,
     side: &'a mut Side,
     built_in: &'a [Given],
@@ -277,6 +285,13 @@ impl Merging<'_> {
 
     fn take_record(&mut self, source: &Given, place: usize, record: &Record) {
         let time = vouched(&source.side, &record.key, &record.knowledge);
+        if time.is_some()
+            && let Some(rule) = self.broken(source.document.lines.text(place))
+        {
+            self.outcome.warnings.push(format!("a record that libaoe wrote is not taken over: {rule}"));
+            self.outcome.refused += 1;
+            return;
+        }
         let old = self.document.get(&record.key);
         let is_known = old.is_some();
         if let Some(old) = old {
@@ -299,6 +314,11 @@ impl Merging<'_> {
             self.side.insert(time.clone());
         }
         *(if is_known { &mut self.outcome.updated } else { &mut self.outcome.added }) += 1;
+    }
+
+    /// The rule that a record breaks with which CANN's kernel would not compute the result.
+    fn broken(&self, line: Option<&Bytes>) -> Option<String> {
+        broken_rule(line?, self.soc?)
     }
 
     /// Whether a record gains nothing over what CANN ships. Without times to compare, a tiling that someone

@@ -32,6 +32,7 @@ mod operator;
 mod paths;
 mod quant;
 mod reader;
+pub mod repair;
 mod side;
 mod storage;
 pub mod subgraph;

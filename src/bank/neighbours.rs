@@ -6,6 +6,7 @@
 use super::form::{Form, Knowledge};
 use super::key::Key;
 use super::{conv2d, json, matmul, unified};
+use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{MatMul, Schedule, Workload};
 use rustc_hash::FxHashMap;
@@ -49,8 +50,8 @@ impl Index {
     }
 
     /// The tilings of the workloads nearest to one, nearest first, as they are for those workloads. The
-    /// workload's own record is none of them.
-    pub fn nearest(&self, form: Form, workload: &Workload, key: &Key, count: usize) -> Vec<Schedule> {
+    /// workload's own record is none of them, nor one that does not compute what it is for.
+    pub fn nearest(&self, form: Form, workload: &Workload, key: &Key, soc: &Soc, count: usize) -> Vec<Schedule> {
         let Some(here) = place(form, key) else { return Vec::new() };
         let Some(kin) = self.0.get(&here.kind) else { return Vec::new() };
         let others = kin.iter().filter(|other| other.key != *key);
@@ -58,13 +59,13 @@ impl Index {
             others.filter_map(|other| Some((distance(&here.extents, &other.extents)?, other))).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.key.cmp(&b.1.key)));
         // A record that says no schedule makes way for the next.
-        near.into_iter().filter_map(|(_, other)| other.schedule(workload).ok()).take(count).collect()
+        near.into_iter().filter_map(|(_, other)| other.schedule(workload, soc).ok()).take(count).collect()
     }
 }
 
 impl Neighbour {
     /// The schedule for the neighbour itself, which is like `workload` but for its extents.
-    fn schedule(&self, workload: &Workload) -> Result<Schedule> {
+    fn schedule(&self, workload: &Workload, soc: &Soc) -> Result<Schedule> {
         let own = match (workload, &self.knowledge, &self.extents[..]) {
             (Workload::MatMul(w), Knowledge::Tiling(_) | Knowledge::Quant(_), &[m, k, n]) => {
                 Some(Workload::MatMul(MatMul { m, k, n, ..w.clone() }))
@@ -74,7 +75,9 @@ impl Neighbour {
             (_, Knowledge::Unified(..), _) => self.asked(),
             _ => None,
         };
-        self.knowledge.schedule(own.as_ref().unwrap_or(workload))
+        let own = own.as_ref().unwrap_or(workload);
+        self.knowledge.check_computes(own, soc)?;
+        self.knowledge.schedule(own)
     }
 }
 

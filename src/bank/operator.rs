@@ -14,7 +14,7 @@ use super::trials::TrialStore;
 use crate::output_file::Patience;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{Schedule, Workload, check};
+use crate::workload::{DefaultOrigin, Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,8 @@ pub struct Measured {
     pub backend: String,
     /// Version of the space that was searched; 0 where that is not known.
     pub space: u32,
+    /// Whether the tiling of before is CANN's by its public rules.
+    pub default: DefaultOrigin,
 }
 
 /// What the bank holds for a workload.
@@ -163,8 +165,8 @@ impl OperatorBank {
     /// What the bank holds for a workload: recorded in this session, else in the custom file, else in
     /// the layers below it.
     ///
-    /// A record that is illegal for the workload on this SoC is a miss and is named in
-    /// [`OperatorBank::warnings`]. Fails when a file exists and cannot be read.
+    /// A record that is illegal for the workload on this SoC, or with which CANN's kernel would not compute the
+    /// result, is a miss and is named in [`OperatorBank::warnings`]. Fails when a file exists and cannot be read.
     pub fn lookup(&self, workload: &Workload) -> Result<Option<Entry>> {
         let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
@@ -189,6 +191,7 @@ impl OperatorBank {
                         after_us: m.after_us,
                         backend: m.backend.clone(),
                         space: m.space,
+                        default: m.default,
                     });
                     return Ok(Some(Entry { schedule, measured, source: layer.path.clone() }));
                 }
@@ -206,11 +209,12 @@ impl OperatorBank {
         let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
         let loaded = self.loaded(&form.file_name(op_type, &self.soc), form, op_type)?;
-        Ok(loaded.index(form).nearest(form, workload, &form.key_of(workload)?, count))
+        Ok(loaded.index(form).nearest(form, workload, &form.key_of(workload)?, &self.soc, count))
     }
 
     fn usable(&self, knowledge: &Knowledge, workload: &Workload) -> Result<Schedule> {
         knowledge.check_accepted(workload, &self.soc)?;
+        knowledge.check_computes(workload, &self.soc)?;
         let schedule = knowledge.schedule(workload)?;
         check(workload, &schedule, &self.soc)?;
         Ok(schedule)
@@ -218,15 +222,15 @@ impl OperatorBank {
 
     /// Notes a better tiling, to be written by [`OperatorBank::save`]. Where workloads share a record
     /// (see [`OperatorBank::record_name`]), the one that gains more time keeps it. Fails with
-    /// [`crate::status::Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, or at which
-    /// CANN would stop with an error.
+    /// [`crate::status::Error::IllegalSchedule`] for a schedule that the workload's record form cannot say, at which
+    /// CANN would stop with an error, or with which its kernel would not compute the result.
     pub fn record(&mut self, workload: &Workload, schedule: &Schedule, measured: &Measured) -> Result<()> {
         let form = Form::of(workload, &self.soc);
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
         Sayable::of(workload, &self.soc).check(schedule)?;
-        let knowledge = form.knowledge_of(schedule, workload)?;
+        let knowledge = form.record_of(schedule, workload, &self.soc)?;
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {

@@ -12,6 +12,7 @@ use super::operator::Measured;
 use super::{hash, json};
 use crate::soc::Soc;
 use crate::status::Result;
+use crate::workload::DefaultOrigin;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
@@ -38,6 +39,8 @@ pub struct Measurement {
     pub date: String,
     /// Version of the space that was searched; 0 where that is not known.
     pub space: u32,
+    /// Whether the tiling of before is CANN's by its public rules.
+    pub default: DefaultOrigin,
 }
 
 /// What the measurements of one save have in common.
@@ -65,6 +68,7 @@ impl Stamp {
             soc_fields: self.soc_fields,
             date: self.date.clone(),
             space: measured.space,
+            default: measured.default,
         }
     }
 }
@@ -169,6 +173,7 @@ fn to_line(m: &Measurement) -> Result<String> {
     fields.insert("after_us".into(), m.after_us.into());
     fields.insert("backend".into(), m.backend.as_str().into());
     fields.insert("before_us".into(), m.before_us.into());
+    fields.insert("default".into(), m.default.name().into());
     fields.insert("date".into(), m.date.as_str().into());
     fields.insert("id".into(), m.id.into());
     fields.insert("key".into(), hexadecimal(m.key).into());
@@ -205,6 +210,8 @@ fn parse_line(form: Form, line: &[u8]) -> Option<Measurement> {
         date: text("date")?,
         // Lines of before there were versions have none.
         space: fields["space"].as_u64().and_then(|v| u32::try_from(v).ok()).unwrap_or(0),
+        // Nor do those of before it was known which defaults are CANN's own.
+        default: fields["default"].as_str().and_then(DefaultOrigin::named).unwrap_or_default(),
     })
 }
 

@@ -6,10 +6,10 @@ use super::transaction::{Old, Role, Transaction};
 use crate::output_file::directory_of;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Copies of damaged files that are kept beside one bank file at most.
-const MOST_DAMAGED_COPIES: u32 = 10_000;
+/// Copies of one kind that are kept beside one bank file at most.
+const MOST_COPIES: u32 = 10_000;
 
 /// What the file of a bank holds, read whole.
 pub trait Content {
@@ -120,8 +120,20 @@ pub fn set_aside(
     content: &[u8],
     transaction: &mut Transaction<'_>,
 ) -> Result<String> {
-    for n in 1..=MOST_DAMAGED_COPIES {
-        let copy = storage::sibling(path, "", &format!(".damaged-{n}"));
+    let copy = set_aside_as("damaged", storage, path, content, transaction)?;
+    Ok(format!("bank {}: damaged; set aside as {}", path.display(), copy.display()))
+}
+
+/// Stages a copy of a file as `<name>.<word>-<n>`, once, and answers where.
+pub fn set_aside_as(
+    word: &str,
+    storage: &dyn Storage,
+    path: &Path,
+    content: &[u8],
+    transaction: &mut Transaction<'_>,
+) -> Result<PathBuf> {
+    for n in 1..=MOST_COPIES {
+        let copy = storage::sibling(path, "", &format!(".{word}-{n}"));
         let existing = storage.read(&copy).map_err(|e| Error::file("read", &copy, e))?;
         if existing.as_ref().is_some_and(|e| e != content) {
             continue;
@@ -129,8 +141,8 @@ pub fn set_aside(
         if existing.is_none() {
             transaction.stage(Role::Support, &copy, &[content], Old::Absent)?;
         }
-        return Ok(format!("bank {}: damaged; set aside as {}", path.display(), copy.display()));
+        return Ok(copy);
     }
-    let reason = format!("{MOST_DAMAGED_COPIES} damaged copies lie beside it already");
+    let reason = format!("{MOST_COPIES} copies ({word}) lie beside it already");
     Err(Error::Bank { path: path.to_owned(), line: None, reason })
 }

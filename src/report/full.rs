@@ -10,7 +10,8 @@ use super::{Context, OmWriter, Runs, Tuned};
 use crate::sim::Roofs;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::SkippedKernel;
+use crate::tune::{OpatOutcome, SkippedKernel};
+use crate::workload::DefaultOrigin;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ struct Report<'a> {
     backend: Backend<'a>,
     bank: Bank<'a>,
     before_us: f64,
+    /// Times and gains apart by how sure the default is.
+    defaults: BTreeMap<&'static str, Over>,
     dynamic: Vec<Unmapped<'a>>,
     finished: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +112,26 @@ impl Unmapped<'_> {
     }
 }
 
+/// Times of the kernels whose defaults are of one origin.
+#[derive(Debug, Serialize)]
+struct Over {
+    after_us: f64,
+    before_us: f64,
+    improvement: String,
+}
+
+impl Over {
+    /// By the word for the origin; an origin that no kernel has is left out.
+    fn of(outcome: &OpatOutcome) -> BTreeMap<&'static str, Over> {
+        let present = |origin: &DefaultOrigin| outcome.cases.iter().any(|case| case.default == *origin);
+        let over = |origin: DefaultOrigin| {
+            let [before_us, after_us] = outcome.times_over(origin).map(microseconds);
+            (origin.name(), Over { after_us, before_us, improvement: improvement(before_us, after_us) })
+        };
+        DefaultOrigin::ALL.into_iter().filter(present).map(over).collect()
+    }
+}
+
 /// The report as JSON, indented by four, keys in alphabetical order.
 pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     // To the nanosecond, as in CANN's result: the improvement must be the same in both.
@@ -140,6 +163,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             is_default: context.bank.is_default(),
         },
         before_us,
+        defaults: operators.map(Over::of).unwrap_or_default(),
         dynamic: context.dynamic.iter().map(Unmapped::of).collect(),
         finished,
         gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),

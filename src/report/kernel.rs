@@ -5,7 +5,7 @@ use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
 use crate::tune::{BankStatus, CaseOutcome};
-use crate::workload::Schedule;
+use crate::workload::{DefaultOrigin, Schedule};
 use serde::Serialize;
 
 /// One distinct kernel: it is launched `count` times.
@@ -21,6 +21,8 @@ pub struct Kernel<'a> {
     bound: Option<Bound>,
     bound_before: Option<Bound>,
     count: usize,
+    /// Whether CANN's default is by its public rules.
+    default: DefaultOrigin,
     failed_trials: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
@@ -60,6 +62,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         bound: bound(&case.after),
         bound_before: bound(&case.before),
         count: case.count(),
+        default: case.default,
         failed_trials: case.failed_trials,
         failure: match &case.status {
             BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),

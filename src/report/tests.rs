@@ -37,6 +37,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         after_us,
         before: schedule(1),
         after: schedule(2),
+        default: crate::workload::DefaultOrigin::Estimated,
         status,
         backend: "simulator".into(),
         trials: 10,

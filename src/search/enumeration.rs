@@ -9,7 +9,7 @@ const VISITS_PER_CONFIGURATION: usize = 16;
 
 /// All legal configurations, one after the other in lexicographic order, or `None` where there are more
 /// than `limit` or where too many prefixes lead nowhere.
-pub(super) fn enumerate<D: Domain + ?Sized>(domain: &D, limit: usize) -> Option<Vec<u32>> {
+pub(crate) fn enumerate<D: Domain + ?Sized>(domain: &D, limit: usize) -> Option<Vec<u32>> {
     let mut enumeration = Enumeration::new(domain.sizes().len(), 0);
     let mut steps = limit.saturating_mul(VISITS_PER_CONFIGURATION).saturating_add(LISTING_STEPS);
     let (mut all, mut count) = (Vec::new(), 0);
@@ -30,7 +30,7 @@ pub(super) fn enumerate<D: Domain + ?Sized>(domain: &D, limit: usize) -> Option<
 
 /// Walks down the parameters with a random open value at each, which takes one of `steps` for each value tried;
 /// `None` at a dead end and where they do not suffice.
-pub(super) fn walk<D: Domain + ?Sized>(domain: &D, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+pub(crate) fn walk<D: Domain + ?Sized>(domain: &D, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
     let sizes = domain.sizes();
     let mut prefix = Vec::with_capacity(sizes.len());
     for &size in sizes {

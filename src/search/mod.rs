@@ -40,6 +40,7 @@ mod tests;
 mod tunable;
 
 pub use domain::{Domain, Scale};
+pub(crate) use enumeration::{enumerate, walk};
 pub use settings::{Algorithm, Outcome, Settings, StopReason, Trial};
 
 use crate::status::{Error, Result};

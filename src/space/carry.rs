@@ -3,6 +3,7 @@
 use super::OperatorSpace;
 use super::cube::{F, Tiling, round_up};
 use super::policy::settle;
+use super::product::is_matmul_v3;
 use super::vector::{VectorSpace, Work};
 use crate::soc::Soc;
 use crate::workload::{CubeSchedule, CubeShape, Extents, OutputPath, Schedule, Workload};
@@ -14,6 +15,15 @@ const LARGEST: u64 = 1 << 24;
 /// as a bank's neighbour: the same blocks and as many core tasks, so far as this shape and the buffers have
 /// room. `None` where none is near, as for a tiling of another kind of kernel.
 pub fn carried_over(schedule: &Schedule, workload: &Workload, soc: &Soc) -> Option<Schedule> {
+    if let Workload::MatMul(w) = workload
+        && is_matmul_v3(w, soc)
+    {
+        let Schedule::Cube(other) = schedule else { return None };
+        // What no buffer holds is near nothing.
+        cube(other, &w.cube())?;
+        let space = OperatorSpace::including(workload, soc, std::slice::from_ref(schedule)).ok()?;
+        return space.schedule(&space.nearest(schedule)?);
+    }
     let carried = match (schedule, workload.cube()) {
         (Schedule::Cube(other), Some(shape)) => {
             Schedule::Cube(settle(cube(other, &shape)?, &shape, soc).schedule(&shape))

@@ -5,6 +5,7 @@ mod carry;
 mod cube;
 pub mod custom;
 mod policy;
+mod product;
 #[cfg(test)]
 mod samples;
 #[cfg(test)]
@@ -12,17 +13,18 @@ mod tests;
 mod vector;
 
 pub use carry::carried_over;
-pub use policy::default_policy;
+pub use policy::{default_origin, default_policy};
 
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Schedule, Workload, check};
 use cube::CubeSpace;
+use product::{ProductSpace, is_matmul_v3};
 use vector::{VectorSpace, Work};
 
 /// Versions of the spaces, for [`version`].
-const PRODUCTS: u32 = 2;
+const PRODUCTS: u32 = 3;
 const CONVOLUTIONS: u32 = 3;
 const VECTOR_KERNELS: u32 = 1;
 
@@ -44,7 +46,8 @@ pub fn version(workload: &Workload) -> u32 {
 pub struct Parameter {
     /// CANN's name of the tiling field (`baseM`, `stepKa`, ...). `fullLoad` is the tens digit of
     /// `tilingEnable` (1 A, 2 B), `tilingEnable` its ones digit, `dbA1` and `dbB1` are `depthA1` and
-    /// `depthB1` over their steps, and `usedCoreNum` follows from the core tasks; for vector kernels `tilingKey`, `blockDim`, `doubleBuffer`, `ubTileBytes`.
+    /// `depthB1` over their steps, and `usedCoreNum` follows from the core tasks; of `MatMulV3`, `singleCoreM` and `singleCoreN` are blocks of a
+    /// task, `singleCoreK` pieces of k, and 0 what follows from the rest or is not read; for vector kernels `tilingKey`, `blockDim`, `doubleBuffer`, `ubTileBytes`.
     pub name: &'static str,
     /// Its values, ascending; a configuration holds indices into this list.
     pub values: Vec<u64>,
@@ -65,12 +68,14 @@ pub struct OperatorSpace {
 
 #[derive(Debug, Clone)]
 enum Tilings {
+    Product(ProductSpace),
     Cube(CubeSpace),
     Vector(VectorSpace),
 }
 
 impl OperatorSpace {
-    /// The space of a workload; it contains [`default_policy`]'s schedule and fails where that does.
+    /// The space of a workload; fails where [`default_policy`] does. The default lies in it but where a product's
+    /// template is one that only CANN's own rules may choose ([`OperatorSpace::nearest`]).
     pub fn new(workload: &Workload, soc: &Soc) -> Result<OperatorSpace> {
         OperatorSpace::including(workload, soc, &[])
     }
@@ -80,8 +85,13 @@ impl OperatorSpace {
     pub fn including(workload: &Workload, soc: &Soc, schedules: &[Schedule]) -> Result<OperatorSpace> {
         let default = default_policy(workload, soc)?;
         let all = || std::iter::once(&default).chain(schedules);
-        let tilings = if let Some(shape) = workload.cube() {
-            let include = all().filter_map(|s| if let Schedule::Cube(s) = s { Some(s) } else { None });
+        let cube = || all().filter_map(|s| if let Schedule::Cube(s) = s { Some(s) } else { None });
+        let tilings = if let Workload::MatMul(w) = workload
+            && is_matmul_v3(w, soc)
+        {
+            Tilings::Product(ProductSpace::new(w, soc, cube()))
+        } else if let Some(shape) = workload.cube() {
+            let include = cube();
             Tilings::Cube(CubeSpace::new(workload, &shape, soc, include))
         } else {
             let work = Work::new(workload, soc).ok_or_else(|| crate::status::Error::Workload {
@@ -102,7 +112,7 @@ impl OperatorSpace {
         self.tilings.parameters()
     }
 
-    /// The tiling that CANN would choose by itself; the space contains it.
+    /// The tiling that CANN would choose by itself.
     pub fn default_schedule(&self) -> &Schedule {
         &self.default
     }
@@ -115,6 +125,10 @@ impl OperatorSpace {
             return None;
         }
         let schedule = match &self.tilings {
+            Tilings::Product(space) if space.is_canonical(configuration) => {
+                space.schedule(configuration).map(Schedule::Cube)
+            }
+            Tilings::Product(_) => None,
             Tilings::Cube(space) => {
                 space.is_canonical(configuration).then(|| Schedule::Cube(space.schedule(configuration)))
             }
@@ -128,17 +142,28 @@ impl OperatorSpace {
     /// The configuration of a schedule, when the space contains it.
     pub fn configuration(&self, schedule: &Schedule) -> Option<Vec<u32>> {
         let configuration = match (&self.tilings, schedule) {
+            (Tilings::Product(space), Schedule::Cube(s)) => space.configuration(s),
             (Tilings::Cube(space), Schedule::Cube(s)) => space.configuration(s),
             (Tilings::Vector(space), Schedule::Vector(s)) => space.configuration(s),
             _ => None,
         }?;
         self.is_legal(&configuration).then_some(configuration)
     }
+
+    /// The configuration of a schedule, or, where it is one that a record cannot say or that is another product's,
+    /// the nearest one that the space contains.
+    pub fn nearest(&self, schedule: &Schedule) -> Option<Vec<u32>> {
+        self.configuration(schedule).or_else(|| match (&self.tilings, schedule) {
+            (Tilings::Product(space), Schedule::Cube(s)) => space.nearest(s).filter(|found| self.is_legal(found)),
+            _ => None,
+        })
+    }
 }
 
 impl Tilings {
     fn parameters(&self) -> &[Parameter] {
         match self {
+            Tilings::Product(space) => space.parameters(),
             Tilings::Cube(space) => space.parameters(),
             Tilings::Vector(space) => space.parameters(),
         }
@@ -156,8 +181,24 @@ impl Domain for OperatorSpace {
 
     fn may_extend(&self, prefix: &[u32]) -> bool {
         match &self.tilings {
+            Tilings::Product(space) => space.extends(prefix),
             Tilings::Cube(space) => space.extends(prefix),
             Tilings::Vector(space) => space.extends(prefix),
+        }
+    }
+
+    fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+        match &self.tilings {
+            Tilings::Product(space) => space.sample(rng, steps),
+            _ => crate::search::walk(self, rng, steps),
+        }
+    }
+
+    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+        match &self.tilings {
+            // Trying would take longer than it is worth.
+            Tilings::Product(space) if !space.is_small() => None,
+            _ => crate::search::enumerate(self, limit),
         }
     }
 

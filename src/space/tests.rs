@@ -28,14 +28,17 @@ fn walk(space: &OperatorSpace, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
 proptest! {
     #![proptest_config(crate::testing::cases(200))]
     #[test]
-    fn the_default_is_in_the_space(workload in workload(), soc in any::<Index>()) {
+    fn the_default_is_in_the_space_or_near_a_tiling_that_is(workload in workload(), soc in any::<Index>()) {
         let socs: Vec<Soc> = socs().collect();
         let soc = &socs[soc.index(socs.len())];
         let space = OperatorSpace::new(&workload, soc).unwrap();
         let default = default_policy(&workload, soc).unwrap();
-        let configuration = space.configuration(&default);
+        let configuration = space.nearest(&default);
         prop_assert!(configuration.is_some(), "{default:?}");
-        prop_assert_eq!(space.schedule(&configuration.unwrap()), Some(default));
+        let schedule = space.schedule(&configuration.unwrap());
+        let is_matmul_v3 = matches!(&workload, Workload::MatMul(w) if super::product::is_matmul_v3(w, soc));
+        prop_assert!(schedule.is_some());
+        prop_assert!(is_matmul_v3 || schedule == Some(default));
     }
 
     #[test]
@@ -102,7 +105,7 @@ fn different_configurations_are_different_schedules() {
 fn lengths_and_indices_out_of_range_are_no_schedules() {
     let space =
         OperatorSpace::new(&Workload::MatMul(MatMul::new(64, 64, 64)), &Soc::find("Ascend310P3").unwrap()).unwrap();
-    let default = space.configuration(space.default_schedule()).unwrap();
+    let default = space.nearest(space.default_schedule()).unwrap();
     assert!(space.schedule(&default[1..]).is_none());
     let mut beyond = default;
     beyond[1] = space.sizes()[1];

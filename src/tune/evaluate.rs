@@ -11,7 +11,7 @@ use crate::search::Algorithm;
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{DefaultOrigin, Schedule, Workload};
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,6 +141,7 @@ impl Problem<'_> {
             after_us: default_us,
             before: default.clone(),
             after: default,
+            default: DefaultOrigin::Estimated,
             status: BankStatus::NotTuned,
             backend: self.simulator.describe().name,
             trials: 0,

@@ -10,7 +10,7 @@ use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
 use crate::backend::{Backend, Measure};
 use crate::bank::OperatorBank;
-use crate::space::{self, carried_over, default_policy};
+use crate::space::{self, carried_over, default_origin, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ impl Keeper<'_> {
 
 fn measured(case: &CaseOutcome) -> crate::bank::Measured {
     let (before_us, after_us, backend) = (case.before_us, case.after_us, case.backend.clone());
-    crate::bank::Measured { before_us, after_us, backend, space: space::version(&case.workload) }
+    crate::bank::Measured { before_us, after_us, backend, space: space::version(&case.workload), default: case.default }
 }
 
 fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
@@ -328,6 +328,7 @@ fn tune_case(
         after_us: before_us,
         after: before.clone(),
         before,
+        default: default_origin(&case.workload, tuner.backend.soc()),
         status: if in_bank { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: tuner.backend.describe_for(&case.workload).name,
         trials: 0,

@@ -4,7 +4,7 @@ use crate::backend::Description;
 use crate::graph::NodeId;
 use crate::search::StopReason;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::time::Duration;
 
 /// Result of operator tuning.
@@ -73,6 +73,8 @@ pub struct CaseOutcome {
     pub after_us: f64,
     /// Tiling before.
     pub before: Schedule,
+    /// Whether CANN's default for it, which an untuned operator runs, is by its public rules.
+    pub default: DefaultOrigin,
     /// Tiling after; equal to `before` where nothing better was found.
     pub after: Schedule,
     /// What this means for the bank.
@@ -138,6 +140,15 @@ impl OpatOutcome {
     /// Time of the whole network before tuning in microseconds: every kernel's time, summed.
     pub fn before_us(&self) -> f64 {
         self.cases.iter().fold(0.0, |sum, c| sum + c.before_us * c.count() as f64)
+    }
+
+    /// Times of the kernels whose default is of this origin, before and after tuning, in microseconds.
+    pub fn times_over(&self, origin: DefaultOrigin) -> [f64; 2] {
+        let of = self.cases.iter().filter(|case| case.default == origin);
+        of.fold([0.0; 2], |[before, after], case| {
+            let count = case.count() as f64;
+            [before + case.before_us * count, after + case.after_us * count]
+        })
     }
 
     /// Time of the whole network after tuning in microseconds.

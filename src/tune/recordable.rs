@@ -31,6 +31,11 @@ impl<'a> Recordable<'a> {
         self.space.configuration(schedule).filter(|configuration| self.is_legal(configuration))
     }
 
+    /// The configuration of a schedule or, where it is none of these, of the nearest that is.
+    pub fn nearest(&self, schedule: &Schedule) -> Option<Vec<u32>> {
+        self.space.nearest(schedule).filter(|configuration| self.is_legal(configuration))
+    }
+
     fn says(&self, schedule: &Schedule) -> bool {
         self.sayable.is_everything() || self.sayable.check(schedule).is_ok()
     }
@@ -51,6 +56,14 @@ impl Domain for Recordable<'_> {
 
     fn may_extend(&self, prefix: &[u32]) -> bool {
         self.space.may_extend(prefix)
+    }
+
+    fn sample_within(&self, rng: &mut fastrand::Rng, steps: &mut usize) -> Option<Vec<u32>> {
+        self.space.sample_within(rng, steps).filter(|configuration| self.completes(configuration))
+    }
+
+    fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
+        if self.sayable.is_everything() { self.space.enumerate(limit) } else { crate::search::enumerate(self, limit) }
     }
 
     fn completes(&self, configuration: &[u32]) -> bool {

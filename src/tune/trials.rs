@@ -26,7 +26,8 @@ pub(super) struct Tuner<'a> {
 }
 
 /// Searches the space of the case's workload; leaves the best in `outcome.after`, where it is faster than the
-/// `reference`. The first to be tried are the tiling before and those `near`, legal ones. What earlier tunings
+/// `reference`. The first to be tried are the tiling before, or the nearest that a
+/// record can say, and those `near`, legal ones. What earlier tunings
 /// measured is not measured again, but for the best of it; what this one measures is kept for the next.
 ///
 /// Fails where the backend can measure nothing more.
@@ -42,7 +43,7 @@ pub(super) fn search(
     let first = [std::slice::from_ref(&outcome.before), near].concat();
     let (workload, soc) = (outcome.workload.clone(), tuner.backend.soc());
     let space = Recordable::new(&workload, soc, &first)?;
-    let initial: Vec<Vec<u32>> = first.iter().filter_map(|schedule| space.configuration(schedule)).collect();
+    let initial: Vec<Vec<u32>> = first.iter().filter_map(|schedule| space.nearest(schedule)).collect();
     // Each case its own stream, so that the order in which cases are tuned cannot matter.
     let seed = tuner.settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let description = tuner.backend.describe_for(&workload);

@@ -39,13 +39,11 @@ fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &So
     ] {
         rule(value > 0 && value % step == 0, || format!("{name} = {value} is no positive multiple of {step}"))?;
     }
-    for (name, count) in [
-        ("l1_a", s.buffers.l1_a),
-        ("l1_b", s.buffers.l1_b),
-        ("l0_a", s.buffers.l0_a),
-        ("l0_b", s.buffers.l0_b),
-        ("l0_c", s.buffers.l0_c),
-    ] {
+    for (name, count) in [("l1_a", s.buffers.l1_a), ("l1_b", s.buffers.l1_b)] {
+        // How many there can be is for the size of L1 to tell; CANN's records have four.
+        rule(count > 0, || format!("buffers.{name} = 0"))?;
+    }
+    for (name, count) in [("l0_a", s.buffers.l0_a), ("l0_b", s.buffers.l0_b), ("l0_c", s.buffers.l0_c)] {
         rule((1..=2).contains(&count), || format!("buffers.{name} = {count} is neither 1 nor 2"))?;
     }
     let bytes = |a: u32, b: u32, element: u64, buffers: u8| {
@@ -83,7 +81,9 @@ fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc,
             L1Tile::Full(_) => round_up(extent, u64::from(base)).saturating_mul(round_up(s.single.k, shape.k0())),
             L1Tile::Panel(p) => {
                 rule(p.tiles > 0 && p.k > 0 && p.batch > 0, || format!("{name} is empty"))?;
-                rule(p.k % base_k == 0, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))?;
+                // What quantised products bring of B to L1 need not be whole L0 tiles.
+                let whole = p.k % base_k == 0 || (is_quantised(shape) && name == "l1_b" && p.k >= base_k);
+                rule(whole, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))?;
                 [p.tiles, p.batch, base, u32::from(buffers)]
                     .into_iter()
                     .fold(u64::from(p.k), |bytes, factor| bytes.saturating_mul(u64::from(factor)))
@@ -94,7 +94,9 @@ fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc,
     }
     if let (L1Tile::Panel(a), L1Tile::Panel(b)) = (s.l1_a, s.l1_b) {
         let (long, short) = (a.k.max(b.k), a.k.min(b.k));
-        rule(long % short == 0, || format!("l1_a.k = {} and l1_b.k = {}: neither divides the other", a.k, b.k))?;
+        rule(long % short == 0 || is_quantised(shape), || {
+            format!("l1_a.k = {} and l1_b.k = {}: neither divides the other", a.k, b.k)
+        })?;
     }
     fits("L1", total, soc.l1_size)
 }
@@ -117,7 +119,9 @@ fn window(conv: &Conv, s: &CubeSchedule, k0: u64) -> u64 {
 
 fn check_split(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, idle: bool) -> Result<()> {
     let (used, cores) = (s.used_cores, soc.ai_core_cnt);
-    rule((1..=cores).contains(&used), || format!("used_cores = {used}, the SoC has {cores}"))?;
+    // Pieces of k of quantised products may outnumber the cores: they take turns.
+    let in_turns = is_quantised(shape) && s.cores.k > 1;
+    rule(used >= 1 && (used <= cores || in_turns), || format!("used_cores = {used}, the SoC has {cores}"))?;
     for (name, blocks, extent, whole) in [
         ("batch", s.cores.batch, s.single.batch, shape.batch),
         ("m", s.cores.m, s.single.m, shape.m),
@@ -133,6 +137,11 @@ fn check_split(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, idle: bool) -> Re
     rule(idle || u64::from(used) <= s.cores.tasks(), || {
         format!("used_cores = {used}, but there are only {} core tasks", s.cores.tasks())
     })
+}
+
+/// Whether the operands are integers.
+fn is_quantised(shape: &CubeShape) -> bool {
+    matches!(shape.dtype, crate::graph::DataType::Int8 | crate::graph::DataType::Int4)
 }
 
 fn check_vector(s: &VectorSchedule, soc: &Soc) -> Result<()> {

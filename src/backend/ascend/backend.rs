@@ -12,7 +12,7 @@ use crate::backend::{Backend, Description, Measure, Measurement, Measuring};
 use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -322,7 +322,13 @@ impl Prepared<'_> {
         let environment = BankEnvironment { tune_bank_path: Some(root.to_owned()), ..BankEnvironment::default() };
         let mut bank = OperatorBank::open(BankPaths::operator(&environment, soc)?, soc);
         // What it will be measured to cost is not known yet, and nobody asks.
-        let measured = Measured { before_us: 0.0, after_us: 0.0, backend: NAME.to_owned(), space: 0 };
+        let measured = Measured {
+            before_us: 0.0,
+            after_us: 0.0,
+            backend: NAME.to_owned(),
+            space: 0,
+            default: DefaultOrigin::Estimated,
+        };
         bank.record(&self.workload, schedule, &measured)?;
         bank.save().map(drop)
     }

@@ -123,7 +123,7 @@ fn record(
 ) -> Result<Content, String> {
     let text = |e: Error| e.to_string();
     let (key, info) = (form.key_of(workload).map_err(text)?, form.info_dict(workload));
-    let knowledge = form.knowledge_of(schedule, workload).map_err(text)?;
+    let knowledge = form.record_of(schedule, workload, soc).map_err(text)?;
     let back = knowledge.schedule(workload).map_err(text)?;
     note_differences("schedule", schedule_fields(schedule), schedule_fields(&back), lost);
     if let Ok(back) = super::work::workload(form, form.op_type(workload), info.as_object().unwrap_or(&Map::new())) {
@@ -137,6 +137,7 @@ fn record(
             after_us: times.after_us,
             backend: times.backend.clone(),
             space: times.space,
+            default: times.default,
         };
         let mut side = Side::default();
         side.insert(stamp.measurement(&key, &knowledge, &measured));

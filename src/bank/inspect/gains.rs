@@ -8,6 +8,7 @@ use crate::bank::key::Key;
 use crate::bank::side::{Side, Verdict};
 use crate::bank::storage::Storage;
 use crate::bank::transaction::OWN_DIRECTORY;
+use crate::workload::DefaultOrigin;
 use serde::Serialize;
 
 /// What a record was measured to cost.
@@ -26,6 +27,8 @@ pub struct Times {
     /// Version of the space that was searched; 0 where that is not known.
     #[serde(skip)]
     pub space: u32,
+    /// Whether the tiling of before is CANN's by its public rules.
+    pub default: DefaultOrigin,
     /// Digest of the SoC's description: times of different ones do not compare.
     #[serde(skip)]
     pub soc_fields: u64,
@@ -76,6 +79,7 @@ impl Gains {
                 soc: m.soc.clone(),
                 date: m.date.clone(),
                 space: m.space,
+                default: m.default,
                 soc_fields: m.soc_fields,
             }),
             Verdict::Unknown | Verdict::Changed => None,

@@ -88,6 +88,7 @@ impl Item {
         let (workload, schedule) = (workload.map_err(Clone::clone)?, schedule.map_err(Clone::clone)?);
         if let Some(knowledge) = &self.knowledge {
             knowledge.check_accepted(workload, soc).map_err(rule)?;
+            knowledge.check_computes(workload, soc).map_err(rule)?;
         }
         check(workload, schedule, soc).map_err(rule)?;
         Ok(schedule.clone())
@@ -95,11 +96,16 @@ impl Item {
 }
 
 /// The rule that a schedule breaks.
-pub(super) fn rule(error: Error) -> String {
+pub(in crate::bank) fn rule(error: Error) -> String {
     match error {
         Error::IllegalSchedule { rule } => rule,
         other => other.to_string(),
     }
+}
+
+/// The same of an error that is still needed.
+pub(super) fn rule_of(error: &Error) -> String {
+    if let Error::IllegalSchedule { rule } = error { rule.clone() } else { error.to_string() }
 }
 
 /// Reads the records of a file one after the other until `take` answers false; answers how many lines or entries

@@ -1,14 +1,17 @@
 //! Every line of an operator bank judged as CANN's loader, CANN's operator and our rule book would.
 
 use super::forms;
-use super::items::rule;
+use super::items::{rule, rule_of};
 use super::kind::Kind;
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};
 use super::source::{Line, Source};
+use crate::bank::disk::DISK;
+use crate::bank::file::BankFile;
 use crate::bank::form::{Form, Knowledge};
 use crate::bank::key::Unusable;
 use crate::bank::lines::trim;
+use crate::bank::side::{Side, Verdict};
 use crate::status::Result;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -27,6 +30,8 @@ pub enum Status {
     Unusable,
     /// CANN's operator stops with an error when it meets it.
     Refused,
+    /// CANN's operator takes it, and its kernel does not compute the result with it.
+    WouldNotCompute,
     /// The tiling breaks a limit of the hardware, or names no template of the operator.
     Illegal,
     /// It is of another operator or form than the file, or of a later version.
@@ -43,12 +48,13 @@ pub enum Status {
 
 impl Status {
     /// Every status, worst first.
-    pub const ALL: [Status; 11] = [
+    pub const ALL: [Status; 12] = [
         Status::Damaged,
         Status::Blank,
         Status::Duplicate,
         Status::Unusable,
         Status::Refused,
+        Status::WouldNotCompute,
         Status::Illegal,
         Status::Foreign,
         Status::StaleId,
@@ -65,6 +71,7 @@ impl Status {
             Status::Duplicate => "duplicate",
             Status::Unusable => "unusable",
             Status::Refused => "refused",
+            Status::WouldNotCompute => "would not compute",
             Status::Illegal => "illegal",
             Status::Foreign => "foreign",
             Status::StaleId => "stale id",
@@ -74,9 +81,10 @@ impl Status {
         }
     }
 
-    /// Whether CANN stumbles over such a line: it loses records, or stops with an error.
+    /// Whether CANN stumbles over such a line: it loses records, stops with an error, or computes something else.
     pub const fn stumbles(self) -> bool {
-        matches!(self, Status::Damaged | Status::Blank | Status::Duplicate | Status::Unusable | Status::Refused)
+        use Status::{Blank, Damaged, Duplicate, Refused, Unusable, WouldNotCompute};
+        matches!(self, Damaged | Blank | Duplicate | Unusable | Refused | WouldNotCompute)
     }
 }
 
@@ -104,6 +112,8 @@ pub struct Judge<'a> {
     /// The part and the operator that the file's name tells.
     part: Option<Part>,
     op: Option<String>,
+    /// The side file, which tells the records that were written here.
+    side: Side,
     /// The line that first had a key, by part, operator and digest of the key.
     first: FxHashMap<(Option<Part>, String, u64), usize>,
 }
@@ -112,7 +122,11 @@ impl<'a> Judge<'a> {
     /// A judge for one file.
     pub fn new(source: &Source, socs: &'a mut Socs) -> Judge<'a> {
         let (part, op) = (source.part(), source.name().and_then(|name| name.op_type));
-        Judge { socs, part, op, first: FxHashMap::default() }
+        let name = source.name().filter(|name| matches!(name.form, Form::Runtime(_)));
+        let side = name.map_or_else(Side::default, |name| {
+            BankFile::at(&DISK, source.path(), name.form, op.as_deref().unwrap_or_default()).side()
+        });
+        Judge { socs, part, op, side, first: FxHashMap::default() }
     }
 
     /// Judges a line.
@@ -174,17 +188,27 @@ impl<'a> Judge<'a> {
             Ok(workload) => workload,
             Err(why) => return say(Status::NotJudged, why.to_string()),
         };
-        let schedule = match knowledge.schedule(&workload) {
+        let schedule = knowledge.schedule(&workload);
+        let soc = match (self.socs.of(part), &schedule) {
+            (Ok(soc), _) => soc,
+            (Err(_), Err(why)) => return say(Status::Illegal, rule_of(why)),
+            (Err(why), Ok(_)) => return say(Status::NotJudged, why.to_owned()),
+        };
+        let schedule = match schedule {
             Ok(schedule) => schedule,
             Err(why) => return say(Status::Illegal, rule(why)),
         };
-        let soc = match self.socs.of(part) {
-            Ok(soc) => soc,
-            Err(why) => return say(Status::NotJudged, why.to_owned()),
-        };
         if let Err(why) = knowledge.check_accepted(&workload, soc) {
-            say(Status::Refused, format!("on {}: {}", soc.name, rule(why)));
-        } else if let Err(why) = crate::workload::check(&workload, &schedule, soc) {
+            return say(Status::Refused, format!("on {}: {}", soc.name, rule(why)));
+        }
+        if let Err(why) = knowledge.check_computes(&workload, soc) {
+            let whose = match self.side.verdict(&record.key, &knowledge) {
+                Verdict::Vouched(_) => "libaoe wrote it: `aoe bank repair` takes it out",
+                Verdict::Unknown | Verdict::Changed => "libaoe did not write it: `aoe bank repair --all` takes it out",
+            };
+            return say(Status::WouldNotCompute, format!("on {}: {} ({whose})", soc.name, rule(why)));
+        }
+        if let Err(why) = crate::workload::check(&workload, &schedule, soc) {
             say(Status::Illegal, format!("on {}: {}", soc.name, rule(why)));
         }
     }

@@ -13,6 +13,7 @@ mod merge_whole;
 pub mod mutate;
 mod near;
 mod quant;
+mod repair;
 mod schedule;
 mod trials;
 
@@ -86,7 +87,13 @@ fn vector_tiling(cores: u32) -> Schedule {
 }
 
 fn measured(after_us: f64) -> Measured {
-    Measured { before_us: 2.0 * after_us, after_us, backend: "simulator".into(), space: 1 }
+    Measured {
+        before_us: 2.0 * after_us,
+        after_us,
+        backend: "simulator".into(),
+        space: 1,
+        default: crate::workload::DefaultOrigin::Estimated,
+    }
 }
 
 /// Rows of the products in a bank as [`saved`] makes it.

@@ -5,6 +5,7 @@ use crate::table::{Align, middle_cut, table};
 use aoe::report::{gain, improvement};
 use aoe::status::{Error, Result};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Operators listed: the slowest before and the slowest after, so many of each.
@@ -25,6 +26,9 @@ pub struct Summary {
     pub before_us: f64,
     /// After tuning.
     pub after_us: f64,
+    /// Times apart by how sure the default is.
+    #[serde(default)]
+    defaults: BTreeMap<String, Over>,
     kernels: Vec<Kernel>,
     /// Whether all was tuned.
     pub finished: bool,
@@ -38,6 +42,13 @@ pub struct Summary {
     tuned_model: Option<TunedModel>,
     unmapped: Vec<Unmapped>,
     dynamic: Vec<Unmapped>,
+}
+
+/// Times of the kernels whose default is of one origin.
+#[derive(Debug, Deserialize)]
+struct Over {
+    before_us: f64,
+    after_us: f64,
 }
 
 /// The folders of the profiles.
@@ -198,6 +209,7 @@ impl Summary {
         lines.extend(self.gradients.iter().flat_map(Gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
+            lines.extend(self.over_defaults());
             lines.push(String::new());
             lines.extend(self.operators());
             lines.push(String::new());
@@ -224,6 +236,18 @@ impl Summary {
     /// Whether an interruption came before anything was tuned.
     pub fn is_empty(&self) -> bool {
         !self.finished && self.counts.total == 0
+    }
+
+    /// The gain over defaults of CANN whose rules are public, and over those that are estimated.
+    fn over_defaults(&self) -> Option<String> {
+        let over = |name: &str, words: &str| {
+            let Over { before_us, after_us } = self.defaults.get(name)?;
+            let gained = improvement(*before_us, *after_us);
+            Some(format!("{gained} over {words} ({:.3} to {:.3} ms)", before_us / 1e3, after_us / 1e3))
+        };
+        let told = [over("public", "CANN's public defaults"), over("estimated", "estimated defaults")];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        (!told.is_empty()).then(|| labelled("Gains", &told.join(", ")))
     }
 
     fn network(&self) -> String {

@@ -22,6 +22,11 @@ pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
     Some(with_single(&choice.tiling, extents(w, &choice), choice.template))
 }
 
+/// Whether [`tiling`] is what public rules choose.
+pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
+    tiling(w, soc).is_some()
+}
+
 /// What one core task computes.
 fn extents(w: &MatMul, choice: &Choice) -> Extents {
     let t = &choice.tiling;

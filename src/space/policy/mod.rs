@@ -3,10 +3,13 @@
 mod batch;
 mod conv;
 mod matmul;
+mod origin;
 mod quant;
 #[cfg(test)]
 mod tests;
 mod vector;
+
+pub use origin::default_origin;
 
 use super::cube::{Limits, Tiling, is_tbe};
 use super::vector::Work;

@@ -27,3 +27,9 @@ pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
     let single = Extents { batch: 1, m: cut(w.m, t.single_core_m), n: cut(w.n, t.single_core_n), k: w.k };
     Some(with_single(&t, single, Template::Base))
 }
+
+/// Whether [`tiling`] is what public rules choose.
+pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
+    let choice = quant_batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
+    tiling(w, soc).is_some() && choice.is_some_and(|choice| choice.public)
+}

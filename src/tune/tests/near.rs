@@ -73,7 +73,13 @@ fn bank_with(directory: &std::path::Path, product: &MatMul) -> Schedule {
     let schedule = Schedule::Cube(block);
     check(&workload, &schedule, &soc()).unwrap();
     let mut bank = bank_in(directory);
-    let measured = crate::bank::Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into(), space: 1 };
+    let measured = crate::bank::Measured {
+        before_us: 2.0,
+        after_us: 1.0,
+        backend: "simulator".into(),
+        space: 1,
+        default: crate::workload::DefaultOrigin::Estimated,
+    };
     bank.record(&workload, &schedule, &measured).unwrap();
     bank.save().unwrap();
     schedule

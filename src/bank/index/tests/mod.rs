@@ -177,7 +177,13 @@ fn what_is_written_later_is_seen_by_the_next_one_opened() {
         double_buffer: true,
         template: VectorTemplate::Flat,
     });
-    let measured = Measured { before_us: 2.0, after_us: 1.0, backend: "simulator".into(), space: 0 };
+    let measured = Measured {
+        before_us: 2.0,
+        after_us: 1.0,
+        backend: "simulator".into(),
+        space: 0,
+        default: crate::workload::DefaultOrigin::Estimated,
+    };
     bank.record(&gelu(), &schedule, &measured).unwrap();
     bank.save().unwrap();
     let after = open();

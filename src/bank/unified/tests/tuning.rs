@@ -23,7 +23,13 @@ fn open(storage: &Arc<Memory>) -> OperatorBank {
 }
 
 fn measured(after_us: f64) -> Measured {
-    Measured { before_us: 2.0 * after_us, after_us, backend: "simulator".into(), space: 1 }
+    Measured {
+        before_us: 2.0 * after_us,
+        after_us,
+        backend: "simulator".into(),
+        space: 1,
+        default: crate::workload::DefaultOrigin::Estimated,
+    }
 }
 
 fn content(storage: &Memory, name: &str) -> String {

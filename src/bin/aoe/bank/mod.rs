@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `show` | records as a table or as JSON lines |
 //! | `verify` | every line judged |
+//! | `repair` | what would not compute taken out |
 //! | `key` | ids from `info_dict`s |
 //! | `diff` | what two banks do not share |
 //! | `merge` | one bank out of several |
@@ -15,6 +16,7 @@ mod diff;
 mod evaluate;
 mod key;
 mod merge;
+mod repair;
 mod show;
 mod verify;
 
@@ -41,6 +43,7 @@ const TROUBLE: u8 = 2;
 const VERBS: &[Subcommand] = &[
     show::COMMAND,
     verify::COMMAND,
+    repair::COMMAND,
     key::COMMAND,
     diff::COMMAND,
     merge::COMMAND,

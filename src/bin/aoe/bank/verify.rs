@@ -21,7 +21,7 @@ const PRINTED: usize = 50;
 
 fn arguments() -> Command {
     Command::new("verify")
-        .about("Judge every line of bank files: what is damaged, stale, foreign, double, illegal")
+        .about("Judge every line of bank files: what is damaged, stale, foreign, double, illegal, or would not compute")
         .arg(Arg::new("file").value_name("FILE").required(true).action(ArgAction::Append).num_args(1..).help("Bank files"))
         .arg(json_argument().help("Write a JSON line for each line and one for each file"))
         .arg(
@@ -34,7 +34,7 @@ fn arguments() -> Command {
         .args(soc_arguments())
         .after_help(
             "Exit status: 0 all is well, 1 there are lines at which CANN's loader or operators stumble (damaged, blank,\n\
-             duplicate, unusable, refused; with --strict any finding), 2 a wrong command line, or a file that cannot be read.",
+             duplicate, unusable, refused), or whose kernel would not compute its result (with --strict any finding), 2 a wrong command line, or a file that cannot be read.",
         )
 }
 

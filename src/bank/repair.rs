@@ -1,0 +1,130 @@
+//! Takes the records out of a bank with which CANN's kernels would not compute their result.
+//!
+//! Versions of libaoe before the rules of the kernels were known wrote such records. The side file tells which are
+//! ours; what others wrote goes only where that is asked for.
+
+use super::disk::DISK;
+use super::file::BankFile;
+use super::file_name::{FileName, refused};
+use super::form::Form;
+use super::inspect::{Part, Record, broken_rule, shapes};
+use super::side::{Side, Verdict};
+use super::storage::Storage;
+use super::transaction::{Old, Role, Transaction};
+use super::whole::set_aside_as;
+use crate::output_file::directory_of;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use prost::bytes::Bytes;
+use std::path::{Path, PathBuf};
+
+/// Directories, one in the other, below which CANN installs its own banks.
+const INSTALLED: [&str; 3] = ["built-in", "data", "op"];
+
+/// A record that would not compute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bad {
+    /// Its line, counted from 1.
+    pub line: usize,
+    /// What it is for, in words.
+    pub record: String,
+    /// The rule that it breaks.
+    pub rule: String,
+    /// Whether libaoe wrote it.
+    pub ours: bool,
+}
+
+/// What a repair did, or would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Records taken out.
+    pub taken: Vec<Bad>,
+    /// Records that would not compute either and stay: others wrote them.
+    pub left: Vec<Bad>,
+    /// The copy of the file as it was.
+    pub copy: Option<PathBuf>,
+    /// What was found wrong on the way.
+    pub warnings: Vec<String>,
+}
+
+/// Takes out of a bank file in CANN's form what would not compute: the records that libaoe wrote, with `all` everybody's.
+/// The file as it was stays beside it as `<name>.before-repair-<n>`. Where there is nothing to take out, and with
+/// `rehearse`, nothing is written.
+///
+/// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, and as any
+/// write of a bank does.
+pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
+    let name = FileName::of(path)?;
+    if !matches!(name.form, Form::Runtime(_)) {
+        // Our own form is read by libaoe alone, which judges a tiling before it uses it.
+        return Ok(Repaired::default());
+    }
+    let soc = Part { soc: name.soc.clone(), cores: name.cores }.soc()?;
+    let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
+    let file = BankFile::at(&DISK, &absolute, name.form, name.op_type.as_deref().unwrap_or_default());
+    if rehearse {
+        let content = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
+        let found = Found::of(content.as_deref().unwrap_or_default(), &file.side(), &soc, all);
+        return Ok(found.repaired);
+    }
+    if is_installed(&absolute) {
+        return Err(refused(path, "is one that CANN installed; it is only read".into()));
+    }
+    let mut transaction = Transaction::begin(&DISK, directory_of(&absolute))?;
+    transaction.lock_file(&absolute)?;
+    let old = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
+    let old = Old::from(old.map(Bytes::from));
+    let mut found = Found::of(old.content(), &file.side(), &soc, all);
+    found.repaired.warnings.extend(transaction.warning());
+    if !found.repaired.taken.is_empty() {
+        found.repaired.copy = Some(set_aside_as("before-repair", &DISK, &absolute, old.content(), &mut transaction)?);
+        let stays: Vec<&[u8]> = found.stays.iter().map(Vec::as_slice).collect();
+        transaction.stage(Role::Bank, &absolute, &stays, old)?;
+        transaction.commit()?;
+    }
+    Ok(found.repaired)
+}
+
+/// Whether a path lies where CANN installs its banks, by whatever links.
+fn is_installed(path: &Path) -> bool {
+    let below = |path: &Path| {
+        let names: Vec<_> = path.components().map(|part| part.as_os_str().to_owned()).collect();
+        names.windows(INSTALLED.len()).any(|part| part.iter().zip(INSTALLED).all(|(name, word)| name == word))
+    };
+    below(path) || std::fs::canonicalize(path).is_ok_and(|path| below(&path))
+}
+
+/// The lines of a file, judged.
+struct Found {
+    repaired: Repaired,
+    /// The lines that stay, byte by byte.
+    stays: Vec<Vec<u8>>,
+}
+
+impl Found {
+    fn of(content: &[u8], side: &Side, soc: &Soc, all: bool) -> Found {
+        let mut found = Found { repaired: Repaired::default(), stays: Vec::new() };
+        for (index, line) in content.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let Some(bad) = bad(index + 1, line, side, soc) else {
+                found.stays.push(line.to_owned());
+                continue;
+            };
+            if bad.ours || all {
+                found.repaired.taken.push(bad);
+            } else {
+                found.stays.push(line.to_owned());
+                found.repaired.left.push(bad);
+            }
+        }
+        found
+    }
+}
+
+fn bad(line: usize, text: &[u8], side: &Side, soc: &Soc) -> Option<Bad> {
+    let rule = broken_rule(text, soc)?;
+    let record = Record::parse(text).ok()?;
+    let knowledge = record.tiling().ok()?;
+    let ours = matches!(side.verdict(&record.key, &knowledge), Verdict::Vouched(_));
+    let what = record.workload().map(|workload| shapes(&workload)).unwrap_or_default();
+    Some(Bad { line, record: format!("{} {what}", record.op), rule, ours })
+}

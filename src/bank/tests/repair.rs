@@ -1,0 +1,80 @@
+//! Records of ours, written before the rules of the kernels were known, with which those would not compute.
+
+use super::super::form::Knowledge;
+use super::super::side::{Side, Stamp, soc_digest};
+use super::super::{BankPaths, Measured, OperatorBank, repair::repair};
+use super::matmul_v3;
+use crate::soc::Soc;
+use crate::tiling::matmul_v3::Tiling;
+use crate::workload::{DefaultOrigin, MatMul, Workload};
+use serde_json::{Value, json};
+
+/// Tasks of two blocks, and no L2 tiles: what was written until the kernels' rules were known.
+const BAD: Tiling = Tiling {
+    used_core_num: 24,
+    single_core_m: 256,
+    single_core_n: 128,
+    single_core_k: 4096,
+    base_m: 128,
+    base_n: 128,
+    base_k: 64,
+    depth_a1: 4,
+    depth_b1: 4,
+    step_m: 1,
+    step_n: 1,
+    iterate_order: 0,
+    step_ka: 2,
+    step_kb: 2,
+    db_l0a: 2,
+    db_l0b: 2,
+    db_l0c: 1,
+    l2_m_tile_cnt: 0,
+    l2_n_tile_cnt: 0,
+    l2_m_tile_block: 0,
+    l2_n_tile_block: 0,
+    l2_iterate_order: 0,
+    tiling_enable: 0,
+};
+
+#[test]
+fn a_record_of_ours_that_would_not_compute_is_no_hit_and_is_taken_out_unasked() {
+    let (root, soc) = (tempfile::tempdir().unwrap(), Soc::find("Ascend910B2").unwrap());
+    let (form, workload) = (matmul_v3(), Workload::MatMul(MatMul::new(1024, 4096, 2048)));
+    let (key, knowledge) = (form.key_of(&workload).unwrap(), Knowledge::Tiling(BAD));
+    let line: Value = json!({
+        "id": key.id(), "info_dict": form.info_dict(&workload), "knowledge": BAD.to_knowledge(), "op": "MatMulV3",
+        "version": 0,
+    });
+    let measured = Measured {
+        before_us: 2.0,
+        after_us: 1.0,
+        backend: "simulator".into(),
+        space: 2,
+        default: DefaultOrigin::Estimated,
+    };
+    let stamp = Stamp { soc: soc.name.clone(), soc_fields: soc_digest(&soc), date: "2026-01-01".into() };
+    let mut side = Side::default();
+    side.insert(stamp.measurement(&key, &knowledge, &measured));
+    let name = form.file_name("MatMulV3", &soc);
+    let path = root.path().join(&name);
+    std::fs::create_dir(root.path().join(".aoe")).unwrap();
+    std::fs::write(root.path().join(".aoe").join(format!("{name}.side.jsonl")), side.render().unwrap()).unwrap();
+    let text = line.to_string() + "\n";
+    std::fs::write(&path, &text).unwrap();
+
+    let bank = OperatorBank::open(BankPaths { custom: root.path().to_owned(), also_read: Vec::new() }, &soc);
+    assert_eq!(bank.lookup(&workload).unwrap(), None);
+    let warnings = bank.warnings();
+    assert!(warnings.len() == 1 && warnings[0].contains("singleCoreM = 256 exceeds baseM = 128"), "{warnings:?}");
+    let near = Workload::MatMul(MatMul::new(1024, 4096, 1024));
+    assert_eq!(bank.neighbours(&near, 3).unwrap(), [], "nor does it start another search");
+
+    let rehearsed = repair(&path, false, true).unwrap();
+    assert!(rehearsed.taken.len() == 1 && rehearsed.taken[0].ours && rehearsed.copy.is_none());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    let repaired = repair(&path, false, false).unwrap();
+    assert_eq!((repaired.taken.len(), repaired.left.len()), (1, 0));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+    assert_eq!(std::fs::read_to_string(repaired.copy.unwrap()).unwrap(), text);
+    assert_eq!(repair(&path, false, false).unwrap().taken, []);
+}
