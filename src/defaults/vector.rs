@@ -2,7 +2,6 @@
 
 use super::{Tiling, conv, estimate};
 use crate::cases::{Case, wrong};
-use crate::graph::DataType;
 use crate::graph::op::Kind;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -15,10 +14,7 @@ pub(super) fn of_kind(case: &Case, kind: Kind, soc: &Soc) -> Result<Tiling> {
     let part = Platform::of(soc);
     match (kind, case.op.as_str()) {
         (Kind::Conv(_), _) => conv::conv2d(case, soc),
-        (Kind::Elementwise, _) => {
-            let (inputs, outputs) = operands(case, soc)?;
-            Ok(said(case, &vector::elementwise(&elements(&inputs, &outputs)?, &part)))
-        }
+        (Kind::Elementwise, _) => elementwise(case, soc, &part),
         (_, op) if op.starts_with("Reduce") => reduction(case, soc, &part),
         (_, "RmsNorm") => Ok(said(case, &vector::rms_norm(&norm(case, soc, 1)?, &part))),
         (_, "AddLayerNorm") => Ok(said(case, &vector::add_layer_norm(&norm(case, soc, 2)?, &part))),
@@ -48,20 +44,12 @@ fn said(case: &Case, choice: &Choice) -> Tiling {
     }
 }
 
-fn elements(inputs: &[Operand], outputs: &[Operand]) -> Result<Elementwise> {
-    let result = outputs.iter().max_by_key(|o| o.elements()).ok_or_else(|| wrong("`outputs`: there is none"))?;
-    let all = || inputs.iter().chain(outputs);
-    Ok(Elementwise {
-        elements: result.elements(),
-        out_bits: bits(result),
-        widest_bits: all().map(bits).max().unwrap_or(8),
-        tensors: all().filter(|o| o.elements() > 1).count().max(1) as u64,
-    })
-}
-
-/// Bits of an element in UB.
-fn bits(o: &Operand) -> u64 {
-    u64::from(o.dtype.bits()).max(1)
+/// Elementwise work; where an operand is repeated the rules are those of a similar kernel.
+fn elementwise(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
+    let (inputs, outputs) = operands(case, soc)?;
+    let work = Elementwise::of(&case.op, &inputs, &outputs).ok_or_else(|| wrong("`outputs`: there is none"))?;
+    let choice = vector::elementwise(&work, part);
+    Ok(said(case, &if vector::broadcasts(&inputs, &outputs) { choice.estimated() } else { choice }))
 }
 
 fn reduction(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
@@ -77,18 +65,7 @@ fn reduction(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
     if kept != y.elements() {
         return Err(wrong(format!("`outputs[0].shape`: the axes leave {kept} elements, not {}", y.elements())));
     }
-    let sums = ["ReduceSum", "ReduceSumD"].contains(&case.op.as_str());
-    let adds = sums || case.op.starts_with("ReduceMean");
-    let choice = vector::reduction(
-        &Reduction {
-            axes: &axes,
-            es: x.dtype.bytes().max(1),
-            atomic: sums && x.dtype == DataType::Float,
-            widened: adds && x.dtype.is_float() && x.dtype.bits() == 16,
-        },
-        part,
-    );
-    Ok(said(case, &choice))
+    Ok(said(case, &vector::reduction(&Reduction::of(&case.op, &axes, x.dtype), part)))
 }
 
 /// Which axes are named; no axis at all names every one.

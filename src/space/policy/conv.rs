@@ -1,6 +1,9 @@
 //! Default tiling of kernels whose cores have one task each: convolutions, and TBE's products.
 //!
-//! CANN's rules for them are not public. This is what its kernels' structure asks for: one core task a
+//! TBE's rules for them are closed, and so are those of `Conv2DV2`. Those of `Conv3DV2` are public
+//! ([`crate::tiling::conv3d_v2`], which `aoe tiling` follows), but deal the depth to cores; a
+//! [`Conv`] has the depth's taps among its channels and its planes among the images, from which they
+//! cannot be told again, so that 3-D convolutions are estimated too. This is what its kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
 //! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less.
 

@@ -31,7 +31,7 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
         Schedule::Cube(settle(tiling, &shape, soc).schedule(&shape))
     } else {
         let work = Work::new(workload, soc).ok_or_else(|| unfit("it neither reads nor writes a tensor"))?;
-        let schedule = vector::schedule(&work);
+        let schedule = vector::schedule(workload, soc, &work);
         if schedule.ub_tile_bytes == 0 {
             let reason =
                 format!("it has so many tensors that the unified buffer of {} cannot hold a part of each", soc.name);

@@ -3,7 +3,8 @@ use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::space::samples::{self, workload};
 use crate::status::Error;
-use crate::workload::{CubeSchedule, L1Tile, MatMul, Operand, Schedule, SplitK, Vector, Workload, check};
+use crate::workload::{CubeSchedule, L1Tile, MatMul, Move, Operand, Reduce, Schedule, SplitK, Vector, Workload, check};
+use crate::workload::{VectorSchedule, VectorTemplate};
 use proptest::prelude::*;
 
 fn cube(matmul: MatMul, soc: &str) -> CubeSchedule {
@@ -102,4 +103,100 @@ fn absurdly_large_extents_still_have_a_default() {
         let schedule = default_policy(&workload, &soc).unwrap();
         assert!(check(&workload, &schedule, &soc).is_ok());
     }
+}
+
+fn vector(workload: &Workload) -> VectorSchedule {
+    match default_policy(workload, &Soc::find("Ascend910B2").unwrap()).unwrap() {
+        Schedule::Vector(schedule) => schedule,
+        Schedule::Cube(_) => panic!("vector work got a cube schedule"),
+    }
+}
+
+fn along(op_type: &str, [outer, axis]: [u64; 2], dtype: DataType, scales: usize, out: &[u64]) -> Workload {
+    let mut inputs = vec![Operand::new([outer, axis], dtype); if op_type == "AddLayerNorm" { 2 } else { 1 }];
+    inputs.extend(vec![Operand::new([axis], dtype); scales]);
+    let outputs = vec![Operand::new(out, dtype)];
+    Workload::Reduce(Reduce { op_type: op_type.into(), outer, axis, inner: 1, inputs, outputs })
+}
+
+fn sum(op_type: &str, rows: u64, dtype: DataType) -> VectorSchedule {
+    vector(&along(op_type, [rows, 4096], dtype, 0, &[rows]))
+}
+
+/// 48 cores and 8 elements in a block of 32 bytes: fewer than 192 results.
+#[test]
+fn few_long_sums_of_float32_are_shared_along_the_axis() {
+    for (rows, template) in [(12, VectorTemplate::SplitAxis), (191, VectorTemplate::SplitAxis)] {
+        let schedule = sum("ReduceSum", rows, DataType::Float);
+        assert_eq!((schedule.template, schedule.cores), (template, 48), "{rows}");
+    }
+    let whole = sum("ReduceSum", 192, DataType::Float);
+    // 24 parts of 8 results: a store is a block.
+    assert_eq!((whole.template, whole.cores), (VectorTemplate::FullLoad, 24));
+    // Only sums of float32 are added up in memory.
+    assert_ne!(sum("ReduceSum", 12, DataType::Float16).template, VectorTemplate::SplitAxis);
+    assert_ne!(sum("ReduceMax", 12, DataType::Float).template, VectorTemplate::SplitAxis);
+}
+
+#[test]
+fn elements_are_dealt_in_128s_and_tiles_cut_a_block_evenly() {
+    let relu = |n: u64| {
+        let x = Operand::new([n], DataType::Float16);
+        vector(&Workload::Vector(Vector { op_type: "Relu".into(), inputs: vec![x.clone()], outputs: vec![x] }))
+    };
+    // 10,000 elements: blocks of 256 on 40 cores, each at once.
+    let few = VectorSchedule { cores: 40, ub_tile_bytes: 512, double_buffer: false, template: VectorTemplate::Flat };
+    assert_eq!(relu(10_000), few);
+    // 2^22: 87,424 for each of 48, in four tiles of 21,888.
+    let many = VectorSchedule { cores: 48, ub_tile_bytes: 43_776, double_buffer: true, template: VectorTemplate::Flat };
+    assert_eq!(relu(1 << 22), many);
+    assert_eq!(relu(1535).cores, 1);
+}
+
+#[test]
+fn norms_work_on_as_many_rows_as_their_kernels_do() {
+    // 11 rows of 1,024 at once, 43 for each core; two parts of 8,192 of a long row.
+    let short = vector(&along("RmsNorm", [2048, 1024], DataType::Float16, 1, &[2048, 1024]));
+    assert_eq!((short.cores, short.ub_tile_bytes, short.template), (48, 11 * 2048, VectorTemplate::FullLoad));
+    let long = vector(&along("RmsNorm", [100, 16_384], DataType::Float16, 1, &[100, 16_384]));
+    assert_eq!((long.cores, long.ub_tile_bytes, long.template), (34, 16_384, VectorTemplate::Recompute));
+    // 13 rows of 768 at once.
+    let added = vector(&along("AddLayerNorm", [2048, 768], DataType::Float16, 2, &[2048, 768]));
+    assert_eq!((added.ub_tile_bytes, added.double_buffer), (13 * 1536, false));
+}
+
+#[test]
+fn transposes_have_the_default_of_their_kernel_where_the_sizes_tell_the_order() {
+    let own = |from: &[u64], to: &[u64]| {
+        let [x, y] = [from, to].map(|shape| Operand::new(shape, DataType::Float16));
+        let work = Move { op_type: "Transpose".into(), run_bytes: 512, inputs: vec![x], outputs: vec![y] };
+        super::vector::own(&Workload::Move(work), &Soc::find("Ascend910B2").unwrap())
+    };
+    assert_eq!(own(&[32, 128, 12, 64], &[32, 12, 128, 64]).map(|s| s.cores), Some(32));
+    assert_eq!(own(&[40, 50, 64], &[40, 64, 50]).map(|s| s.cores), Some(40));
+    // 0-2-1 and 1-0-2 would give the same sizes, or the kernel is closed.
+    assert_eq!(own(&[40, 64, 64], &[40, 64, 64]), None);
+    assert_eq!(own(&[4096, 4096], &[4096, 4096]), None);
+}
+
+#[test]
+fn closed_rules_leave_an_estimate() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let row = Operand::new([1024], DataType::Float16);
+    let whole = Operand::new([64, 1024], DataType::Float16);
+    let add = |b: &Operand| {
+        let inputs = vec![whole.clone(), b.clone()];
+        Workload::Vector(Vector { op_type: "Add".into(), inputs, outputs: vec![whole.clone()] })
+    };
+    assert!(super::vector::own(&add(&whole), &soc).is_some());
+    // A repeated operand has a kernel of other rules; so have softmax, fused kernels, and other parts.
+    for closed in [
+        add(&row),
+        along("SoftmaxV2", [64, 1024], DataType::Float16, 0, &[64, 1024]),
+        Workload::Fused(vec![add(&whole), add(&whole)]),
+    ] {
+        assert_eq!(super::vector::own(&closed, &soc), None, "{closed}");
+        assert!(default_policy(&closed, &soc).is_ok());
+    }
+    assert_eq!(super::vector::own(&add(&whole), &Soc::find("Ascend310P3").unwrap()), None);
 }

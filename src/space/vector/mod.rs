@@ -23,19 +23,23 @@ const TEMPLATES: [VectorTemplate; 4] =
 pub(in crate::space) struct VectorSpace {
     work: Work,
     parameters: Vec<Parameter>,
+    /// The configuration of CANN's default: its rules are other ones than those of this space.
+    default: Vec<u32>,
 }
 
 impl VectorSpace {
-    /// The space of a kernel whose lists hold at least what these schedules need. `only` offers nothing
-    /// else.
+    /// The space of a kernel whose lists hold at least what these schedules need; the first is CANN's default, which
+    /// belongs to the space whatever rule it breaks. `only` offers nothing else.
     pub fn new<'a>(work: Work, only: bool, include: impl Iterator<Item = &'a VectorSchedule>) -> VectorSpace {
         let mut lists = if only { Default::default() } else { lists(&work) };
+        let mut default = None;
         for schedule in include {
+            default.get_or_insert(values_of(schedule));
             for (list, value) in lists.iter_mut().zip(values_of(schedule)) {
                 list.push(value);
             }
         }
-        let parameters = NAMES
+        let parameters: Vec<Parameter> = NAMES
             .into_iter()
             .zip(lists)
             .map(|(name, mut values)| {
@@ -44,7 +48,8 @@ impl VectorSpace {
                 Parameter { name, values }
             })
             .collect();
-        VectorSpace { work, parameters }
+        let default = default.and_then(|values| super::indices(&parameters, &values)).unwrap_or_default();
+        VectorSpace { work, parameters, default }
     }
 
     pub fn parameters(&self) -> &[Parameter] {
@@ -81,14 +86,14 @@ impl VectorSpace {
         VectorSchedule { cores: cores as u32, ub_tile_bytes, double_buffer: double, template }
     }
 
-    /// Whether all rules hold that these first parameters decide, given that they hold without the last.
+    /// Whether all rules hold that these first parameters decide.
     pub fn extends(&self, prefix: &[u32]) -> bool {
-        prefix.is_empty() || self.holds(prefix, prefix.len() - 1)
+        self.default.starts_with(prefix) || (0..prefix.len()).all(|position| self.holds(prefix, position))
     }
 
     /// Whether a full configuration breaks none of the rules.
     pub fn is_canonical(&self, configuration: &[u32]) -> bool {
-        (0..NAMES.len()).all(|position| self.holds(configuration, position))
+        self.extends(configuration)
     }
 
     fn value(&self, configuration: &[u32], position: usize) -> u64 {

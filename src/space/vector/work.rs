@@ -1,6 +1,7 @@
 //! What a vector kernel works on, as far as its tiling is concerned.
 
 use crate::soc::Soc;
+use crate::tiling::vector::is_one_instruction;
 use crate::workload::{Operand, VectorTemplate, Workload};
 
 /// Smallest unit of a transfer and of UB.
@@ -163,37 +164,4 @@ fn sum(sides: [&[Operand]; 2]) -> u64 {
 /// UB bytes of an fp32 copy of a tile, for each byte of the tile.
 fn fp32_copy(tiled: &Operand) -> f64 {
     4.0 / tiled.dtype.bytes().max(1) as f64
-}
-
-/// Operators that the vector unit runs as one instruction on the tile.
-fn is_one_instruction(op_type: &str) -> bool {
-    matches!(
-        op_type,
-        "Add"
-            | "AddN"
-            | "Sub"
-            | "Mul"
-            | "Div"
-            | "RealDiv"
-            | "Maximum"
-            | "Minimum"
-            | "Relu"
-            | "LeakyRelu"
-            | "Abs"
-            | "Neg"
-            | "Exp"
-            | "Log"
-            | "Sqrt"
-            | "Rsqrt"
-            | "Reciprocal"
-            | "Cast"
-            | "Adds"
-            | "Muls"
-            | "LogicalAnd"
-            | "LogicalOr"
-            | "LogicalNot"
-            | "Equal"
-            | "Greater"
-            | "Less"
-    )
 }

@@ -3,6 +3,7 @@
 use super::{Choice, Rule, Rules};
 use crate::soc::Arch;
 use crate::tiling::Platform;
+use crate::workload::Operand;
 
 /// An elementwise kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +14,34 @@ pub struct Elementwise {
     pub out_bits: u64,
     /// Bits of the widest element.
     pub widest_bits: u64,
-    /// Tensors read and written, of which UB holds a tile each.
+    /// Tensors of which UB holds a tile each, in widest elements: those read and written, and temporaries.
     pub tensors: u64,
+}
+
+impl Elementwise {
+    /// The kernel of an operator by its operands, those of one element aside; `None` without a result. One that is not
+    /// a single instruction keeps a copy in fp32 besides.
+    pub fn of(op_type: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Elementwise> {
+        let result = outputs.iter().max_by_key(|o| o.elements())?;
+        let all = || inputs.iter().chain(outputs);
+        let bits = |o: &Operand| u64::from(o.dtype.bits()).max(1);
+        let widest_bits = all().map(bits).max().unwrap_or(8);
+        let operands = all().filter(|o| o.elements() > 1).count().max(1) as u64;
+        let copy = if is_one_instruction(op_type) { 0 } else { 32u64.div_ceil(widest_bits) };
+        Some(Elementwise {
+            elements: result.elements(),
+            out_bits: bits(result),
+            widest_bits,
+            tensors: operands.saturating_add(copy),
+        })
+    }
+}
+
+/// Whether an operand is repeated to the size of the result. Such kernels keep their axes and have a tiling of their
+/// own; what is one element does not count.
+pub fn broadcasts(inputs: &[Operand], outputs: &[Operand]) -> bool {
+    let whole = outputs.iter().map(Operand::elements).max().unwrap_or(0);
+    inputs.iter().chain(outputs).any(|o| o.elements() > 1 && o.elements() != whole)
 }
 
 /// Elements that a part of a core is a multiple of.
@@ -79,4 +106,37 @@ fn ascend_c(w: &Elementwise, p: &Platform) -> Choice {
         .with("blockFormer", block)
         .with("ubFormer", tile.min(block.next_multiple_of(unit)))
         .tile(tile.min(block.next_multiple_of(unit)), true)
+}
+
+/// Operators that the vector unit runs as one instruction on the tile.
+pub(crate) fn is_one_instruction(op_type: &str) -> bool {
+    matches!(
+        op_type,
+        "Add"
+            | "AddN"
+            | "Sub"
+            | "Mul"
+            | "Div"
+            | "RealDiv"
+            | "Maximum"
+            | "Minimum"
+            | "Relu"
+            | "LeakyRelu"
+            | "Abs"
+            | "Neg"
+            | "Exp"
+            | "Log"
+            | "Sqrt"
+            | "Rsqrt"
+            | "Reciprocal"
+            | "Cast"
+            | "Adds"
+            | "Muls"
+            | "LogicalAnd"
+            | "LogicalOr"
+            | "LogicalNot"
+            | "Equal"
+            | "Greater"
+            | "Less"
+    )
 }

@@ -11,7 +11,8 @@ mod reduction;
 mod tests;
 mod transpose;
 
-pub use elementwise::{Elementwise, elementwise};
+pub(crate) use elementwise::is_one_instruction;
+pub use elementwise::{Elementwise, broadcasts, elementwise};
 pub use norm::{Norm, add_layer_norm, rms_norm};
 pub use reduction::{Reduction, reduction};
 pub use transpose::transpose;

@@ -1,6 +1,8 @@
 //! Reductions: TBE's run-time tiling, version 3.
 
 use super::{Choice, Rule, Rules};
+use crate::graph::DataType;
+use crate::soc::Arch;
 use crate::tiling::Platform;
 
 /// A reduction.
@@ -14,6 +16,20 @@ pub struct Reduction<'a> {
     pub atomic: bool,
     /// Whether elements are widened to fp32 before they are added.
     pub widened: bool,
+}
+
+impl<'a> Reduction<'a> {
+    /// The kernel of an operator on a tensor with these axes.
+    pub fn of(op_type: &str, axes: &'a [(u64, bool)], dtype: DataType) -> Reduction<'a> {
+        let sums = ["ReduceSum", "ReduceSumD"].contains(&op_type);
+        let adds = sums || op_type.starts_with("ReduceMean");
+        Reduction {
+            axes,
+            es: dtype.bytes().max(1),
+            atomic: sums && dtype == DataType::Float,
+            widened: adds && dtype.is_float() && dtype.bits() == 16,
+        }
+    }
 }
 
 /// Most axes after fusion: alternating, from tensors of at most 16 dimensions.
@@ -75,12 +91,14 @@ pub fn reduction(w: &Reduction, p: &Platform) -> Choice {
         Rule::SplitReduced | Rule::SplitReducedRows => "ReduceAtomic",
         _ => "Reduce",
     };
-    Choice::new(template, deal.cores, Rules::default().and(deal.rule).and(Rule::UbCounted))
+    let choice = Choice::new(template, deal.cores, Rules::default().and(deal.rule).and(Rule::UbCounted))
         .with("blockTilingAxis", deal.axis as u64)
         .with("blockTilingFactor", deal.factor)
         .with("ubTilingAxis", ub_axis as u64)
         .with("ubTilingFactor", ub_factor)
-        .tile(tile, true)
+        .tile(tile, true);
+    // The copy is of the time of these parts.
+    if matches!(p.arch, Arch::C100 | Arch::C220) { choice } else { choice.estimated() }
 }
 
 /// Cores share the reduced axis and add up in memory.
