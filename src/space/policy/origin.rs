@@ -1,7 +1,7 @@
 //! Which defaults are CANN's own by public rules.
 
 use super::super::product::is_matmul_v3;
-use super::{batch, default_policy, quant};
+use super::{batch, default_policy, quant, vector};
 use crate::soc::Soc;
 use crate::tiling::{Platform, matmul_v3};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
@@ -19,7 +19,11 @@ pub fn default_origin(workload: &Workload, soc: &Soc) -> DefaultOrigin {
                 _ => DefaultOrigin::Estimated,
             }
         }
-        // The rules of the others are closed, or not followed rule by rule yet.
+        Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) if vector::own(workload, soc).is_some() => {
+            DefaultOrigin::Public
+        }
+        // The rules of the others are closed, or not followed rule by rule yet; those of vector kernels are not theirs
+        // within a fused one.
         Workload::Conv(_)
         | Workload::MatMul(_)
         | Workload::Vector(_)
@@ -27,7 +31,10 @@ pub fn default_origin(workload: &Workload, soc: &Soc) -> DefaultOrigin {
         | Workload::Move(_)
         | Workload::Collective(_) => DefaultOrigin::Estimated,
         Workload::Fused(parts) => {
-            parts.iter().map(|part| default_origin(part, soc)).max().unwrap_or(DefaultOrigin::Estimated)
+            let cube = parts
+                .iter()
+                .map(|part| if part.is_cube() { default_origin(part, soc) } else { DefaultOrigin::Estimated });
+            cube.max().unwrap_or(DefaultOrigin::Estimated)
         }
     }
 }

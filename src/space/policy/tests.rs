@@ -4,7 +4,7 @@ use crate::soc::Soc;
 use crate::space::samples::{self, workload};
 use crate::status::Error;
 use crate::workload::{CubeSchedule, L1Tile, MatMul, Move, Operand, Reduce, Schedule, SplitK, Vector, Workload, check};
-use crate::workload::{VectorSchedule, VectorTemplate};
+use crate::workload::{DefaultOrigin, VectorSchedule, VectorTemplate};
 use proptest::prelude::*;
 
 fn cube(matmul: MatMul, soc: &str) -> CubeSchedule {
@@ -126,9 +126,9 @@ fn sum(op_type: &str, rows: u64, dtype: DataType) -> VectorSchedule {
 /// 48 cores and 8 elements in a block of 32 bytes: fewer than 192 results.
 #[test]
 fn few_long_sums_of_float32_are_shared_along_the_axis() {
-    for (rows, template) in [(12, VectorTemplate::SplitAxis), (191, VectorTemplate::SplitAxis)] {
+    for rows in [12, 191] {
         let schedule = sum("ReduceSum", rows, DataType::Float);
-        assert_eq!((schedule.template, schedule.cores), (template, 48), "{rows}");
+        assert_eq!((schedule.template, schedule.cores), (VectorTemplate::SplitAxis, 48), "{rows}");
     }
     let whole = sum("ReduceSum", 192, DataType::Float);
     // 24 parts of 8 results: a store is a block.
@@ -189,6 +189,7 @@ fn closed_rules_leave_an_estimate() {
         Workload::Vector(Vector { op_type: "Add".into(), inputs, outputs: vec![whole.clone()] })
     };
     assert!(super::vector::own(&add(&whole), &soc).is_some());
+    assert_eq!(super::default_origin(&add(&whole), &soc), DefaultOrigin::Public);
     // A repeated operand has a kernel of other rules; so have softmax, fused kernels, and other parts.
     for closed in [
         add(&row),
@@ -196,6 +197,7 @@ fn closed_rules_leave_an_estimate() {
         Workload::Fused(vec![add(&whole), add(&whole)]),
     ] {
         assert_eq!(super::vector::own(&closed, &soc), None, "{closed}");
+        assert_eq!(super::default_origin(&closed, &soc), DefaultOrigin::Estimated, "{closed}");
         assert!(default_policy(&closed, &soc).is_ok());
     }
     assert_eq!(super::vector::own(&add(&whole), &Soc::find("Ascend310P3").unwrap()), None);
