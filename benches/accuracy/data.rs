@@ -4,8 +4,10 @@ use aoe::graph::DataType;
 use aoe::sim::{Constants, Prediction};
 use aoe::simulate::{Job, read};
 use aoe::soc::Soc;
+use aoe::status::Error;
 use aoe::workload::Workload;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::Path;
@@ -93,7 +95,8 @@ impl Assumed {
     }
 }
 
-/// Reads every file of measured kernels in a folder, in the order of their names.
+/// Reads every file of measured kernels in a folder, in the order of their names. Rows of parts that the library does
+/// not know are counted and named.
 pub fn load(folder: &Path, assumed: &Assumed) -> Result<Vec<Row>, String> {
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .map_err(|e| format!("{}: {e}", folder.display()))?
@@ -106,8 +109,12 @@ pub fn load(folder: &Path, assumed: &Assumed) -> Result<Vec<Row>, String> {
         let text = text(&path)?;
         let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         let set = name.trim_end_matches(".gz").trim_end_matches(".jsonl").to_owned();
+        let mut unknown = BTreeMap::new();
         for line in text.lines().filter(|l| !l.trim().is_empty()) {
-            rows.extend(row(line, &set, assumed)?);
+            rows.extend(row(line, &set, assumed, &mut unknown)?);
+        }
+        for (soc, rows) in unknown {
+            println!("{set}: {rows} rows left out, there is no SoC `{soc}` here");
         }
     }
     Ok(rows)
@@ -125,12 +132,18 @@ fn text(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// One row; `None` for lines that carry no measurement.
-fn row(line: &str, set: &str, assumed: &Assumed) -> Result<Option<Row>, String> {
+/// One row; `None` for lines that carry no measurement, and for those of unknown parts, which are counted.
+fn row(line: &str, set: &str, assumed: &Assumed, unknown: &mut BTreeMap<String, usize>) -> Result<Option<Row>, String> {
     let case: Value = serde_json::from_str(line).map_err(|e| format!("{set}: {e}"))?;
     let measured = &case["measured"];
     let core_us = || measured["aicore_us"].as_f64()?.max(measured["aivector_us"].as_f64()?).into();
     let Some(measured_us) = case["measured_us"].as_f64().or_else(core_us) else { return Ok(None) };
+    if let Some(name) = case["soc"].as_str()
+        && matches!(Soc::find(name), Err(Error::UnknownSoc { .. }))
+    {
+        *unknown.entry(name.to_owned()).or_default() += 1;
+        return Ok(None);
+    }
     let soc = soc(case["soc"].as_str(), assumed)?;
     let pipes = measured.is_object().then(|| shares(measured, case["core"].as_str().unwrap_or_default()));
     let job = read(line, &soc).map_err(|e| e.to_string());

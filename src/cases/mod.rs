@@ -244,10 +244,14 @@ impl Case {
         axes.map(Some).ok_or_else(|| wrong("`attrs.perm`: it is no list of axes"))
     }
 
-    /// Whether TBE's kernel computes a product: its name says so, or a tiling in TBE's form.
+    /// Whether TBE's kernel computes a product: its name says so, or a tiling in TBE's form, or the tiling of an
+    /// answer about such a product. A name that says otherwise counts before any tiling.
     fn is_tbe(&self) -> bool {
-        let tbe_form = self.schedule.as_ref().is_some_and(|s| s.get("cores").is_some() && s.get("single").is_none());
-        self.op.ends_with("MatMulV2") || (tbe_form && !self.op.ends_with("V3"))
+        let tbe_tiling = self
+            .schedule
+            .as_ref()
+            .is_some_and(|s| s.get("kernel").is_some() || (s.get("cores").is_some() && s.get("single").is_none()));
+        self.op.ends_with("MatMulV2") || (tbe_tiling && !self.op.ends_with("V3"))
     }
 
     fn matmul(&self) -> Result<MatMul> {

@@ -18,7 +18,7 @@ pub use crate::cases::{Count, Parts};
 use crate::sim::{Constants, Model, Pipes, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{MatMulKernel, Schedule, Workload};
 pub use explain::Explanation;
 use explain::Trace;
 use serde::Serialize;
@@ -44,9 +44,19 @@ struct Answer<'a> {
     time_us: f64,
     pipes: Pipes,
     bound: crate::sim::Bound,
-    schedule: &'a Schedule,
+    schedule: Tiling<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+}
+
+/// A schedule with what it has to say of its kernel, where the operator of a case may leave that open: the same tiling
+/// takes `MatMulV3`'s kernels and TBE's a different time.
+#[derive(Debug, Serialize)]
+struct Tiling<'a> {
+    #[serde(flatten)]
+    schedule: &'a Schedule,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<&'static str>,
 }
 
 /// Reads one case. The schedule is the case's own, or what CANN would choose, on `block_dim` cores where
@@ -76,7 +86,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
         // No number at all is better than one that cannot be.
         return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
     }
-    to_json(&Answer { id: &job.id, time_us, pipes, bound, schedule: &job.schedule, note })
+    let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
+    let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
+    to_json(&Answer { id: &job.id, time_us, pipes, bound, schedule, note })
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.

@@ -215,10 +215,30 @@ fn compressed_input_is_named() {
 
 #[test]
 fn the_schedule_of_an_answer_is_that_of_a_case() {
-    for case in [matmul(), kernel(), with(matmul(), "/schedule", json!(null)).parse().unwrap()] {
+    let by_default = |op| with(with(matmul(), "/schedule", json!(null)).parse().unwrap(), "/op", json!(op));
+    let products = ["MatMul", "MatMulV2", "MatMulV3"].map(|op| by_default(op).parse().unwrap());
+    for case in [matmul(), kernel()].into_iter().chain(products) {
         let first = ask(&case.to_string());
         let again = ask(&with(case, "/schedule", first["schedule"].clone()));
         assert_eq!(first, again);
+    }
+}
+
+#[test]
+fn a_product_is_told_whose_kernel_computes_it_by_its_name_then_by_its_tiling() {
+    let ours = ask(&with(matmul(), "/schedule", json!(null)));
+    assert!(ours["schedule"]["kernel"].is_null(), "{ours}");
+    let tbe = ask(&matmul().to_string());
+    assert_eq!(tbe["schedule"]["kernel"], "tbe");
+    assert_eq!(tbe["time_us"], ask(&with(matmul(), "/op", json!("MatMulV2")))["time_us"]);
+    assert_ne!(tbe["time_us"], ask(&with(matmul(), "/op", json!("MatMulV3")))["time_us"]);
+    for (op, name, said) in [
+        ("MatMulV3", json!("tbe"), "`schedule.kernel`: TBE's tiling of a product, and MatMulV3 is none"),
+        ("MatMul", json!("TBE"), "`schedule.kernel`: it is \"TBE\", and can be \"tbe\" or left out"),
+    ] {
+        let case = with(matmul(), "/schedule/kernel", name);
+        let answer = ask(&with(case.parse().unwrap(), "/op", json!(op)));
+        assert!(answer["error"].as_str().is_some_and(|error| error.contains(said)), "{answer}");
     }
 }
 

@@ -4,7 +4,9 @@
 use crate::bank::Sayable;
 use crate::soc::Soc;
 use crate::workload::tbe::{self, TbeTiling};
-use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, Schedule, Workload};
+use crate::workload::{
+    Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, MatMulKernel, Schedule, Workload,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,10 +44,15 @@ enum Full {
     Full,
 }
 
+/// What a schedule's `kernel` says where TBE's kernel computes the product. Without the word it is for the kernel that
+/// the case's operator names.
+pub(super) const TBE: &str = "tbe";
+
 /// Reads a schedule: the canonical form where `single` or a vector schedule's fields are given, TBE's where
 /// `cores` are, else the `knowledge` of the workload's bank record.
 pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Schedule, String> {
     let Some(shape) = workload.cube() else { return typed(written).map(Schedule::Vector) };
+    let written = &without_kernel(written, workload)?;
     if written.get("single").is_some() {
         return typed(written).map(Schedule::Cube);
     }
@@ -55,6 +62,17 @@ pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Sc
     }
     let tbe: Tbe = typed(written)?;
     canonical(&tbe, &shape, soc).map(Schedule::Cube).map_err(|reason| format!("`schedule`: {reason}"))
+}
+
+/// The schedule without the name of its kernel, which has to be that of the workload.
+fn without_kernel(written: &Value, workload: &Workload) -> Result<Value, String> {
+    let mut schedule = written.clone();
+    match schedule.as_object_mut().and_then(|fields| fields.remove("kernel")) {
+        None => Ok(schedule),
+        Some(name) if name != TBE => Err(format!("`schedule.kernel`: it is {name}, and can be \"{TBE}\" or left out")),
+        Some(_) if workload.product_kernel() == Some(MatMulKernel::Tbe) => Ok(schedule),
+        Some(_) => Err(format!("`schedule.kernel`: TBE's tiling of a product, and {} is none", workload.op_type())),
+    }
 }
 
 /// The written schedule in this form; an error names the place in it.

@@ -58,6 +58,15 @@ impl Workload {
         }
     }
 
+    /// Whose kernel computes the matrix product in it; `None` where there is none.
+    pub(crate) fn product_kernel(&self) -> Option<MatMulKernel> {
+        match self {
+            Workload::MatMul(w) => Some(w.kernel),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::product_kernel),
+            _ => None,
+        }
+    }
+
     /// Element type of what it works on: its first operand's; `None` where it has none.
     pub fn dtype(&self) -> Option<DataType> {
         match self {
