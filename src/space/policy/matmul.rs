@@ -1,8 +1,8 @@
-//! CANN's default tiling of matrix products (`MatMulV3`, `BatchMatMulV3`).
+//! An estimate of CANN's default tiling of matrix products, for parts and operators whose rules are not public or
+//! not here: batched products, integers, 950. `crate::tiling::matmul_v3` has `MatMulV3`'s own on the others.
 //!
-//! The choice of block, the trimming of the K steps and the order and conditions of the templates are
-//! CANN's rules. Where those are not public (balance of small shapes, L2 tile counts, extents inside a
-//! template) the choice here is what minimises the obvious cost, and the function's comment says so.
+//! The start of the block and the trimming of the K steps follow `MatMulV3`'s rules; everything else is what
+//! minimises the obvious cost, and the function's comment says so.
 
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;

@@ -13,9 +13,11 @@ pub use origin::default_origin;
 
 use super::cube::{Limits, Tiling, is_tbe};
 use super::vector::Work;
+use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{CubeShape, Schedule, Workload, check};
+use crate::tiling::{Platform, matmul_v3};
+use crate::workload::{CubeShape, MatMulKernel, Schedule, Workload, check};
 
 /// The tiling that CANN's own heuristics choose: the baseline of every tuning. Always legal.
 ///
@@ -26,6 +28,9 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
     let schedule = if let Some(shape) = workload.cube() {
         if [shape.batch, shape.m, shape.k, shape.n].contains(&0) {
             return Err(unfit("an extent is zero"));
+        }
+        if let Some(schedule) = public(workload, soc) {
+            return Ok(schedule);
         }
         let tiling = cube_tiling(workload, soc).ok_or_else(|| unfit("no cube work"))?;
         Schedule::Cube(settle(tiling, &shape, soc).schedule(&shape))
@@ -41,6 +46,26 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
     };
     check(workload, &schedule, soc)?;
     Ok(schedule)
+}
+
+/// The default exactly as CANN chooses it, where its rules are public: single products of floats that run as
+/// `MatMulV3`. Nothing where extents exceed what its fields hold, and for the few products whose default does not
+/// fit L1 by CANN's own rules (steps that stay of a refused full load of B).
+fn public(workload: &Workload, soc: &Soc) -> Option<Schedule> {
+    let w = match workload {
+        Workload::MatMul(w) => w,
+        Workload::Fused(parts) => {
+            parts.iter().find_map(|part| if let Workload::MatMul(w) = part { Some(w) } else { None })?
+        }
+        _ => return None,
+    };
+    let floats = matches!(w.dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16);
+    if w.kernel != MatMulKernel::AscendC || is_tbe(w, soc) || w.batch != 1 || !floats {
+        return None;
+    }
+    let choice = matmul_v3::default(w, &Platform::of(soc));
+    let schedule = Schedule::Cube(choice.tiling.schedule(w).ok().filter(|_| choice.public)?);
+    check(workload, &schedule, soc).is_ok().then_some(schedule)
 }
 
 fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
