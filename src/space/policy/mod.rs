@@ -52,13 +52,8 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
 /// `MatMulV3`. Nothing where extents exceed what its fields hold, and for the few products whose default does not
 /// fit L1 by CANN's own rules (steps that stay of a refused full load of B).
 fn public(workload: &Workload, soc: &Soc) -> Option<Schedule> {
-    let w = match workload {
-        Workload::MatMul(w) => w,
-        Workload::Fused(parts) => {
-            parts.iter().find_map(|part| if let Workload::MatMul(w) = part { Some(w) } else { None })?
-        }
-        _ => return None,
-    };
+    // A fused product is none of `AscendC`'s kernels.
+    let Workload::MatMul(w) = workload else { return None };
     let floats = matches!(w.dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16);
     if w.kernel != MatMulKernel::AscendC || is_tbe(w, soc) || w.batch != 1 || !floats {
         return None;
