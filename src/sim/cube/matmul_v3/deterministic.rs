@@ -9,7 +9,7 @@ use crate::workload::CubeSchedule;
 
 pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let (tiles, panels) = tiles(p, s);
-    let rewritten = prepass::run(p, w.rewrites.deterministic(), tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.deterministic(), s.used_cores);
     let (a, b) = loads::kept(p, s, &tiles, rewritten.sides);
     let drain = drain(p, w, s, &tiles, SUM_BYTES, w.rows);
     let [along_m, along_n] = [(p.m / tiles.m).ceil(), (p.n / tiles.n).ceil()];

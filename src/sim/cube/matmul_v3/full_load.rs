@@ -12,7 +12,7 @@ const ALIGNED: f64 = 512.0;
 /// A is copied to L1 once, then a core works through consecutive tasks.
 pub(super) fn a(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let plan = base::plan(p, w, s);
-    let rewritten = prepass::run(p, w.rewrites.usual(), plan.tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.usual(), s.used_cores);
     let (a, b) = loads::kept(p, s, &plan.tiles, rewritten.sides);
     let a = a.once(&plan.tiles);
     Plan { a, b, ..plan }
@@ -21,7 +21,7 @@ pub(super) fn a(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
 /// B is copied for every task of singleM rows and stays while A's tiles pass.
 pub(super) fn b(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let plan = base::plan(p, w, s);
-    let rewritten = prepass::run(p, w.rewrites.usual(), plan.tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.usual(), s.used_cores);
     let (a, b) = loads::kept(p, s, &plan.tiles, rewritten.sides);
     Plan { a, b, ..plan }
 }
@@ -30,7 +30,7 @@ pub(super) fn b(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
 /// bring it into C's own form behind the cube.
 pub(super) fn b_copy_out(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let tiles = Tiles::new(p, s);
-    let rewritten = prepass::run(p, w.rewrites.copy_out(), tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.copy_out(), s.used_cores);
     let (a, b) = loads::kept(p, s, &tiles, rewritten.sides);
     let fractals = s.output == OutputPath::VectorNzToNd;
     let drain = drain(p, w, s, &tiles, p.out_bytes, w.rows && !fractals);

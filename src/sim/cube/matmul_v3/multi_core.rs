@@ -9,7 +9,7 @@ use crate::workload::CubeSchedule;
 
 pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let tiles = Tiles::new(p, s);
-    let rewritten = prepass::run(p, w.rewrites.usual(), tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.usual(), s.used_cores);
     let (a, b) = loads::anew(p, s, &tiles, rewritten.sides);
     let drain = drain(p, w, s, &tiles, SUM_BYTES, w.rows);
     let memory = p.machine.missed_us(l2::Misses::new(p, &rewritten).of_blocks(s, &tiles));

@@ -25,20 +25,21 @@ pub(super) struct Rewrite {
 
 pub(super) type Pair = [Option<Rewrite>; 2];
 
-/// What is rewritten, by template: some read an operand themselves that others have rewritten.
+/// What is rewritten, by template: some read an operand themselves that others have rewritten. By the number of
+/// cores in use, from one on: tiles are cut for these.
 #[derive(Debug, Clone)]
 pub(in super::super) struct Rewrites {
-    usual: Pair,
-    deterministic: Pair,
-    copy_out: Pair,
+    usual: Vec<Pair>,
+    deterministic: Vec<Pair>,
+    copy_out: Vec<Pair>,
 }
 
 impl Rewrites {
     pub(super) fn of(w: &MatMul, soc: &Soc) -> Rewrites {
         let platform = Platform::of(soc);
         let shape = w.cube();
-        let with = |digits: u32| {
-            let tiling = Tiling { tiling_enable: digits, used_core_num: soc.ai_core_cnt, ..Tiling::default() };
+        let on_cores = |digits: u32, used_core_num: u32| {
+            let tiling = Tiling { tiling_enable: digits, used_core_num, ..Tiling::default() };
             let [a, b] = prepass(&tiling, w, &platform);
             let stored = |turned: bool, extent: u64, depth: u64| {
                 let (outer, inner) = if turned { (depth, extent) } else { (extent, depth) };
@@ -59,18 +60,22 @@ impl Rewrites {
                 })
             })
         };
+        // No template has an operand rewritten that the base template reads itself.
+        let any = on_cores(0, 1).iter().any(Option::is_some);
+        let most = if any { soc.ai_core_cnt.max(1) } else { 1 };
+        let with = |digits: u32| (1..=most).map(|cores| on_cores(digits, cores)).collect();
         Rewrites { usual: with(0), deterministic: with(3), copy_out: with(1020) }
     }
 
-    pub(super) fn usual(&self) -> &Pair {
+    pub(super) fn usual(&self) -> &[Pair] {
         &self.usual
     }
 
-    pub(super) fn deterministic(&self) -> &Pair {
+    pub(super) fn deterministic(&self) -> &[Pair] {
         &self.deterministic
     }
 
-    pub(super) fn copy_out(&self) -> &Pair {
+    pub(super) fn copy_out(&self) -> &[Pair] {
         &self.copy_out
     }
 }
@@ -86,7 +91,12 @@ pub(super) struct Rewritten<'a> {
     pub missed: f64,
 }
 
-pub(super) fn run<'a>(p: &'a Problem, pair: &'a Pair, cores: f64) -> Rewritten<'a> {
+/// The pre-pass of a kernel on so many cores: the vector cores of each take part, be there a task for its cube core
+/// or not.
+pub(super) fn run<'a>(p: &'a Problem, by_cores: &'a [Pair], used_cores: u32) -> Rewritten<'a> {
+    let at = (used_cores as usize).clamp(1, by_cores.len().max(1)) - 1;
+    let pair: &[_] = by_cores.get(at).map_or(&[], |pair| pair);
+    let cores = f64::from(used_cores);
     let own = [p.m * p.k * p.in_bytes, p.k * p.n * p.in_bytes];
     let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: own, missed: 0.0 };
     for (i, rewrite) in pair.iter().enumerate() {

@@ -15,7 +15,7 @@ const CAST_COLUMNS: f64 = 128.0;
 
 pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let tiles = tiles(p, s);
-    let rewritten = prepass::run(p, w.rewrites.usual(), tiles.active);
+    let rewritten = prepass::run(p, w.rewrites.usual(), s.used_cores);
     let (a, b) = loads::kept(p, s, &tiles, rewritten.sides);
     // The strip is the group of tiles whose chunk stays while the other operand's pass.
     let keeps_a = s.order == LoopOrder::NFirst;

@@ -150,6 +150,21 @@ fn a_pre_pass_is_charged_exactly_where_vector_cores_rewrite_an_operand() {
 }
 
 #[test]
+fn every_core_in_use_rewrites_and_no_other() {
+    let w = MatMul::new(48, 1000, 8);
+    let (p, product) = prepared(&w);
+    let head = |cores| plan(&p, &product, &schedule(&w, |t| t.used_core_num = cores)).passes.head;
+    // One task, so that its cube core alone works.
+    assert!(head(4) < head(1));
+    // Tiles are cut for the cores in use, not for those of the part.
+    let fewer = Soc { ai_core_cnt: 20, vector_core_cnt: 40, ..soc() };
+    let small = Problem::matmul(&w, &fewer, &Constants::FITTED).unwrap();
+    let s = schedule(&w, |t| t.used_core_num = 4);
+    let product = Product::of(&w, &fewer).unwrap();
+    assert!((plan(&small, &product, &s).passes.head - head(4)).abs() < 1e-12);
+}
+
+#[test]
 fn deterministic_reads_long_rows_itself() {
     let w = MatMul::new(256, 20_001, 256);
     let (p, product) = prepared(&w);
@@ -166,7 +181,7 @@ fn partial_sums_that_fit_l2_cost_no_device_memory() {
     assert!((at(512) / at(4096) - 1.0).abs() < 1e-9);
     // Beyond L2 they leave it, and come back where a strip of them does not fit either.
     let (p, product) = prepared(&w);
-    let misses = l2::Misses::new(&p, &prepass::run(&p, product.rewrites.usual(), 24.0));
+    let misses = l2::Misses::new(&p, &prepass::run(&p, product.rewrites.usual(), 24));
     let mib = |n: u32| f64::from(n) * 1024.0 * 1024.0;
     assert!(misses.sums(mib(100), mib(100), 8.0) == 0.0);
     let strips = misses.sums(mib(512), mib(16), 8.0);
