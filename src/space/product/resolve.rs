@@ -54,7 +54,7 @@ impl Bounds {
     pub fn single_m(&self, v: &Values) -> u64 {
         let base = self.base_m(v);
         let blocks = match Self::template(v) {
-            Template::Deterministic if v[P::StepM as usize] == ALONG_M => DETERMINISTIC_STEP,
+            Template::Deterministic if v[P::StepM as usize] == ALONG_M => return stepped(self.m),
             Template::Deterministic => v[P::SingleN as usize],
             Template::SingleCoreWithA => return self.m,
             _ => v[P::SingleM as usize],
@@ -66,7 +66,7 @@ impl Bounds {
     pub fn single_n(&self, v: &Values) -> u64 {
         let base = self.base_n(v);
         let blocks = match Self::template(v) {
-            Template::Deterministic if v[P::StepM as usize] != ALONG_M => DETERMINISTIC_STEP,
+            Template::Deterministic if v[P::StepM as usize] != ALONG_M => return stepped(self.n),
             template if template.is_full_b() => return self.n,
             _ => v[P::SingleN as usize],
         };
@@ -167,6 +167,13 @@ impl Bounds {
         let along_m = v[P::StepM as usize] == ALONG_M;
         (if along_m { self.n } else { self.m }).div_ceil(DETERMINISTIC_BASE)
     }
+}
+
+/// The extent of the axis that the deterministic template steps along: three blocks as in CANN's rules, also of an
+/// axis that is shorter. A record whose task spans the axis is read as one of the axis itself.
+fn stepped(extent: u64) -> u64 {
+    let step = DETERMINISTIC_STEP * DETERMINISTIC_BASE;
+    if round_up(extent, F) == step { extent } else { step }
 }
 
 /// The record of these values; `None` where a field would overflow.

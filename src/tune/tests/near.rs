@@ -67,7 +67,7 @@ fn bank_with(directory: &std::path::Path, product: &MatMul) -> Schedule {
         used_cores: 24,
         l1_a: L1Tile::panel(64, 1),
         l1_b: L1Tile::panel(64, 1),
-        l2: L2Tiling::default(),
+        l2: L2Tiling { m_tiles: 1, n_tiles: 1, ..L2Tiling::default() },
         ..default
     };
     let schedule = Schedule::Cube(block);
