@@ -212,7 +212,7 @@ impl Product {
         Product { m, k, n, dtype: "float16", trans_a: false, trans_b: false, bias: false }
     }
 
-    /// As ATC describes it.
+    /// As ATC describes it: the operator whose bank CANN asks, which on a 310P no other becomes.
     pub fn text(&self) -> String {
         let Product { m, k, n, dtype, trans_a, trans_b, bias } = *self;
         let tensor = |shape: &[u32]| format!(r#"{{"format":"ND","shape":{shape:?},"type":"{dtype}"}}"#);
@@ -222,7 +222,7 @@ impl Product {
         let flag = |name: &str, value| format!(r#"{{"name":"{name}","type":"bool","value":{value}}}"#);
         let attributes = [flag("transpose_x1", trans_a), flag("transpose_x2", trans_b)].join(",");
         let c = tensor(&[m, n]);
-        format!(r#"{{"op":"MatMulV2","input_desc":[{a},{b}{bias}],"output_desc":[{c}],"attr":[{attributes}]}}"#)
+        format!(r#"{{"op":"MatMulV3","input_desc":[{a},{b}{bias}],"output_desc":[{c}],"attr":[{attributes}]}}"#)
     }
 }
 
