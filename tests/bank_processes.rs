@@ -69,14 +69,14 @@ fn tiling(number: u64, round: u64) -> Schedule {
     let base_k = [64, 32, 16][(round % 3) as usize];
     Schedule::Cube(CubeSchedule {
         used_cores: 1,
-        cores: Cores { batch: 1, m: 1, n: 1, k: 1 },
-        single: Extents { batch: 1, m: 16 * (number + 1), n: 256, k: 256 },
+        cores: Cores { batch: 1, m: number as u32 + 1, n: 1, k: 1 },
+        single: Extents { batch: 1, m: 16, n: 256, k: 256 },
         l0: L0Tile { m: 16, n: 256, k_a: base_k, k_b: base_k },
         l1_a: L1Tile::panel(base_k, 1),
         l1_b: L1Tile::panel(base_k, 1),
         buffers: Buffers { l1_a: 2, l1_b: 2, l0_a: 2, l0_b: 2, l0_c: 1 },
         order: LoopOrder::MFirst,
-        l2: L2Tiling::default(),
+        l2: L2Tiling { m_tiles: 1, n_tiles: 1, ..L2Tiling::default() },
         split_k: SplitK::None,
         output: OutputPath::Direct,
         unmodelled: BTreeMap::new(),

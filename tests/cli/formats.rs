@@ -130,7 +130,7 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
     let net = |dims: &str| {
         format!(
             "input: 'x' input_dim: [{dims}]
-            layer {{ name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param {{ num_output: 16 kernel_size: 3 }} }}"
+            layer {{ name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param {{ num_output: 32 kernel_size: 3 }} }}"
         )
     };
     for (dims, option, labels) in [

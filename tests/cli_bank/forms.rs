@@ -5,12 +5,12 @@ use aoe::bank::{Content, unified};
 use aoe::graph::{DataType, Format};
 use aoe::soc::Soc;
 use aoe::space::default_policy;
-use aoe::workload::{MatMul, Schedule, Workload};
+use aoe::workload::{MatMul, MatMulKernel, Schedule, Workload};
 
 /// The product of the unified bank's published key: 5120 x 16 x 32 in fp16, B transposed.
 fn product() -> MatMul {
     let nz = Format::FractalNz;
-    MatMul { trans_b: true, a_format: nz, b_format: nz, ..MatMul::new(5120, 16, 32) }
+    MatMul { trans_b: true, a_format: nz, b_format: nz, kernel: MatMulKernel::Tbe, ..MatMul::new(5120, 16, 32) }
 }
 
 pub const UNIFIED_KEY: &str = "147a614a52c16e26607b8ac067296555";

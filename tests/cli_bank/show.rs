@@ -56,7 +56,7 @@ pub fn tuned(place: &Place) -> PathBuf {
 fn a_directory_shows_what_a_tuning_gained_and_verifies() {
     let place = Place::new();
     let bank = tuned(&place);
-    let answer = place.run(&["show", "bank"]).expect(0, &["conv2d", "_conv2d.json:2", "Relu", "_aoe_kb.json:1"]);
+    let answer = place.run(&["show", "bank"]).expect(0, &["conv2d", "_conv2d.json:2", "Add", "_aoe_kb.json:1"]);
     assert!(answer.stdout.lines().skip(1).all(|line| line.contains('%')), "{answer:#?}");
     let rows = place.run(&["show", "bank", "--json"]).json();
     let gain = rows[0]["gain"].as_f64().unwrap();
