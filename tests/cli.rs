@@ -160,7 +160,8 @@ fn single_operators_are_tuned_from_their_description() {
         let inputs: Vec<_> = inputs.iter().map(|dims| tensor(dims)).collect();
         format!(r#"{{"op": "{name}", "input_desc": [{}], "output_desc": [{}]}}"#, inputs.join(","), tensor(output))
     };
-    let text = format!("[{}, {}]", op("MatMulV2", &["512,1024", "1024,1000"], "512,1000"), op("Relu", &["4096"], "4096"));
+    let text =
+        format!("[{}, {}]", op("MatMulV2", &["512,1024", "1024,1000"], "512,1000"), op("Relu", &["4096"], "4096"));
     std::fs::write(place.path("ops.json"), text).unwrap();
     let answer = place.tune(&["--singleop=ops.json", "--output=out/"]).expect(0, &[]);
     assert!(answer.stdout.starts_with("ops process finished."), "{answer:#?}");

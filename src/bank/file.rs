@@ -109,6 +109,7 @@ impl<'a> BankFile<'a> {
 
     /// The usable records of the file, what its side file says, and what there is to tell of it; `None` where there is
     /// no bank file.
+    #[expect(clippy::type_complexity, reason = "three things read together, taken apart at once by the one caller")]
     pub fn records(&self) -> Result<Option<(Vec<Record>, Side, Vec<String>)>> {
         if let Form::Unified(operator) = self.form {
             let Some(content) = self.content()? else { return Ok(None) };

@@ -296,7 +296,9 @@ impl OperatorBank {
         for directory in std::iter::once(&self.paths.custom).chain(&self.paths.also_read) {
             let file = self.file(directory, name, form, op_type);
             if let Some((records, side, warnings)) = file.records()? {
-                warnings.into_iter().for_each(|w| self.warn(w));
+                for warning in warnings {
+                    self.warn(warning);
+                }
                 layers.push(Layer::new(file.path(), records, &side));
             } else if layers.is_empty() {
                 // The first layer is always the custom one.

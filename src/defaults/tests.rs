@@ -138,7 +138,7 @@ fn each_mistake_is_named_and_gets_no_tiling() {
 
 #[test]
 fn an_explanation_fits_100_columns_and_says_every_rule() {
-    let lines: String = cases().iter().map(|(case, ..)| format!("{case}\n")).collect();
+    let lines = cases().iter().fold(String::new(), |lines, (case, ..)| lines + &case.to_string() + "\n");
     let mut text = Vec::new();
     let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
     let count = run(&mut format!("{lines}nonsense\n").as_bytes(), &mut text, &mut parts, Form::Text).unwrap();

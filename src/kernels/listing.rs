@@ -117,6 +117,8 @@ fn groups(kernels: &[Launch]) -> Vec<Alike> {
         groups[place].count += 1;
         groups[place].total_us += kernel.us;
     }
-    groups.iter_mut().for_each(|group| group.us = group.total_us / group.count as f64);
+    for group in &mut groups {
+        group.us = group.total_us / group.count as f64;
+    }
     groups
 }

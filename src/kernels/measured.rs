@@ -228,6 +228,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "msprof writes the name in this case only")]
 fn is_profile(name: &str) -> bool {
     name == "kernel_details.csv" || name.starts_with("op_summary_") && name.ends_with(".csv")
 }

@@ -95,7 +95,9 @@ impl Measure for Watched<'_, '_> {
 
     fn measure_all(&mut self, schedules: &[Schedule]) -> Vec<Measurement> {
         let measurements = self.inner.measure_all(schedules);
-        measurements.iter().for_each(|measurement| self.note(measurement));
+        for measurement in &measurements {
+            self.note(measurement);
+        }
         measurements
     }
 

@@ -150,7 +150,8 @@ impl Product {
     pub fn rows(&self) -> Vec<u64> {
         const BETWEEN: u64 = 15;
         // Multiples of the golden ratio, which spread evenly over the rows.
-        let scattered = |i: u64| (u128::from(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)) * u128::from(self.m) >> 64) as u64;
+        let scattered =
+            |i: u64| ((u128::from(i.wrapping_mul(0x9E37_79B9_7F4A_7C15)) * u128::from(self.m)) >> 64) as u64;
         let mut rows: Vec<u64> = (1..=BETWEEN).map(scattered).chain([0, self.m.saturating_sub(1)]).collect();
         rows.sort_unstable();
         rows.dedup();

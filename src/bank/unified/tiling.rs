@@ -14,7 +14,7 @@ const F: u32 = 16;
 pub(super) fn knowledge(new: &TbeTiling, w: &CubeShape, base: Option<&Dict>) -> Result<Dict, Reason> {
     let mut out = base.cloned().unwrap_or_else(|| plain(w));
     let old = base.and_then(|base| read(base, w).ok());
-    let same = |part: fn(&TbeTiling) -> [u64; 4]| old.as_ref().is_some_and(|old| part(old) == part(&new));
+    let same = |part: fn(&TbeTiling) -> [u64; 4]| old.as_ref().is_some_and(|old| part(old) == part(new));
     let k0 = k0(w)?;
     if !same(|t| [t.cores.batch, t.cores.n, t.cores.m, t.cores.k].map(u64::from)) {
         let c = new.cores;

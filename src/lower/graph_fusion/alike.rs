@@ -51,6 +51,7 @@ impl Fusion<'_> {
     }
 
     /// An average over all of each image as the mean that it is.
+    #[expect(clippy::unnecessary_wraps, reason = "every pass answers so")]
     pub(super) fn mean_of_image(&mut self, id: NodeId) -> Option<bool> {
         let node = self.graph.node(id);
         let layout = self.ask(node, |call| {

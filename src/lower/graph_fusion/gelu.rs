@@ -22,6 +22,7 @@ impl Fusion<'_> {
     }
 
     /// x^3 by `Pow` -> `Mul` -> + x -> `Mul` -> `Tanh` -> + 1, times x and 0.5. The factors within are not looked at.
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method alone is of one lifetime, not of any")]
     pub(super) fn gelu_of_tanh(&mut self, id: NodeId) -> Option<bool> {
         self.gelu(id, |this, port| {
             let sum = this.made(port, &["Add", "AddV2"])?;

@@ -34,6 +34,7 @@ const fn pass(
 
 /// Every pass, by CANN's priorities (facts: the order in its configuration); those without a number stand where their
 /// patterns are still whole. There may be 64 of them.
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the method alone is of one lifetime, not of any")]
 pub(super) static PASSES: &[Pass] = &[
     pass("PadConv2dFusionPass", ALL, &["Conv2D", "Conv2DV2"], |f, id| f.pad_into_convolution(id)),
     pass("PadDepthwiseConv2dFusionPass", ALL, &["DepthwiseConv2D"], |f, id| f.pad_into_convolution(id)),

@@ -182,7 +182,9 @@ impl<'g> Fusion<'g> {
         self.graph.node_mut(id).attrs = attrs;
         self.rename(id, op_type);
         self.set_inputs(id, inputs);
-        gone.iter().for_each(|&other| self.take_out(other, id));
+        for &other in gone {
+            self.take_out(other, id);
+        }
     }
 
     /// Adds a node.

@@ -43,6 +43,7 @@ impl Switches {
         Ok(self)
     }
 
+    #[expect(clippy::type_complexity, reason = "the passes named and an error with its line, read by one caller")]
     fn read_json(&mut self, text: &str) -> Result<Vec<(&'static Known, bool)>, (Option<usize>, String)> {
         let line = |e: &serde_json::Error| Some(e.line()).filter(|&line| line > 0);
         let file: File = serde_json::from_str(text).map_err(|e| (line(&e), e.to_string()))?;

@@ -24,7 +24,9 @@ fn classifier(dtype: DataType) -> Graph {
     let second = conv(&mut graph, "second", first, 32);
     let mut then = |name: &str, op_type: &str, inputs: &[Port], attrs: &[(&str, Attr)]| {
         let mut node = Node::new(name, op_type).with_inputs(inputs.iter().copied());
-        attrs.iter().for_each(|(key, value)| node.attrs.set(*key, value.clone()));
+        for (key, value) in attrs {
+            node.attrs.set(*key, value.clone());
+        }
         Port::first(graph.add(node).unwrap())
     };
     let sum = then("sum", "Add", &[first, second], &[]);

@@ -71,7 +71,7 @@ fn norm(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
 
 /// A transpose whose order of axes its sizes tell.
 fn transpose(w: &Move, part: &Platform) -> Option<VectorSchedule> {
-    let (&[ref x], &[ref y]) = (w.inputs.as_slice(), w.outputs.as_slice()) else { return None };
+    let ([x], [y]) = (w.inputs.as_slice(), w.outputs.as_slice()) else { return None };
     if op::kind(&w.op_type) != Kind::Transpose {
         return None;
     }

@@ -43,6 +43,7 @@ impl Bounds {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "called like the fields that do ask the product")]
     pub fn db_l0_c(&self, v: &Values) -> u64 {
         match (Self::template(v), v[P::DbL0C as usize]) {
             (Template::SingleCore | Template::Deterministic | Template::MultiCore, _) => 2,
@@ -105,6 +106,7 @@ impl Bounds {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "called like the fields that do ask the product")]
     fn step_m(&self, v: &Values) -> u64 {
         match (Self::template(v), v[P::StepM as usize]) {
             (Template::Deterministic, ALONG_M) => DETERMINISTIC_STEP,

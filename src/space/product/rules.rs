@@ -137,6 +137,7 @@ impl Bounds {
         }
     }
 
+    #[expect(clippy::unused_self, reason = "called like the fields that do ask the product")]
     fn l2(&self, template: Template, tasks: u64) -> Allowed {
         if template == Template::Base { Allowed::From(1, tasks) } else { FOLLOWS }
     }

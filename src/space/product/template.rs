@@ -70,20 +70,27 @@ impl Template {
         match self {
             Template::Base | Template::SingleCore | Template::FullB => true,
             // Its narrow results need rows that fractals cut evenly; others have a kernel of their own.
-            Template::Deterministic => w.n % 16 == 0 || w.n <= 128 || w.m <= 128,
+            Template::Deterministic => w.n.is_multiple_of(16) || w.n <= 128 || w.m <= 128,
             Template::MultiCore => fp32 && !w.trans_a && w.trans_b && !w.bias,
             Template::FullA => fp32 && !w.trans_a && w.trans_b,
             Template::SingleCoreWithA => {
-                half && !a_nz && !b_nz && !w.trans_a && w.m <= 256 && w.k % 128 == 0 && w.n % 128 == 0
+                half && !a_nz && !b_nz && !w.trans_a && w.m <= 256 && w.k.is_multiple_of(128) && w.n.is_multiple_of(128)
             }
             Template::FullBAligned => {
                 let (bytes, k_bytes) = (w.n * w.out_dtype.bytes().max(1), w.k.saturating_mul(es));
-                let in_rows = w.out_dtype.bytes() != 2 || ((k_bytes % 256 == 0 || k_bytes < 256) && !w.trans_a);
-                !w.bias && !b_nz && w.n < 256 && bytes % 256 != 0 && 256 % bytes != 0 && in_rows
+                let in_rows =
+                    w.out_dtype.bytes() != 2 || ((k_bytes.is_multiple_of(256) || k_bytes < 256) && !w.trans_a);
+                !w.bias && !b_nz && w.n < 256 && !bytes.is_multiple_of(256) && 256 % bytes != 0 && in_rows
             }
             Template::FullBNz => {
                 let bytes = w.n * w.out_dtype.bytes().max(1);
-                fp32 && !w.bias && !a_nz && !b_nz && !w.trans_a && w.n <= 192 && w.k % 8 == 0 && bytes % 256 != 0
+                fp32 && !w.bias
+                    && !a_nz
+                    && !b_nz
+                    && !w.trans_a
+                    && w.n <= 192
+                    && w.k.is_multiple_of(8)
+                    && !bytes.is_multiple_of(256)
             }
         }
     }

@@ -49,9 +49,9 @@ fn keep(s: &mut State, a: bool) {
     let mut base = kept.base;
     while padded(base, bk).saturating_add(OTHER) > q.p.l1 && (base > 16 || bk > 16) {
         if base > 16 {
-            base = up(base / 2, 16)
+            base = up(base / 2, 16);
         } else {
-            bk = max(up(bk / 2, 16), 16)
+            bk = max(up(bk / 2, 16), 16);
         }
         // Whether CANN halves the block or its depth first is not known.
         s.public = false;

@@ -67,6 +67,6 @@ pub(super) fn depth(tile: &Tile, l1: &Held, w: &Problem, p: &Platform) -> u64 {
     }
     let common = a.saturating_mul(w.k_unit()) / 16;
     let side = |blocks: u64, l0: u64| l0 / (blocks * 256 * w.es * 2).max(1);
-    let most = side(tile.m, p.l0_a).min(side(tile.n, p.l0_b)).min((MOST_K - 1) / 16).max(1);
+    let most = side(tile.m, p.l0_a).min(side(tile.n, p.l0_b)).clamp(1, (MOST_K - 1) / 16);
     (1..=most.min(common)).rev().find(|&k| common.is_multiple_of(k)).unwrap_or(1) * 16
 }

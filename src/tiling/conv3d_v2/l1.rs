@@ -6,6 +6,7 @@ use crate::tiling::Platform;
 
 /// What L1 holds; m and n in blocks of 16, K in blocks of 16 channels with all taps of a plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own in CANN's tiling")]
 pub(super) struct Held {
     pub m: u64,
     pub n: u64,

@@ -58,7 +58,7 @@ fn small_work_stays_in_l1_with_single_buffers() {
     let choice = default(&problem(1, 16, 16, [1, 8, 8]), &b2()).unwrap();
     let t = choice.tiling;
     assert!(choice.rules.has(Rule::BothWhole));
-    assert_eq!((t.al1_full_load, t.bl1_full_load, t.p_buffer_flag & 24, t.iterate_mn_order), (1, 1, 0, 0));
+    assert_eq!((t.al1_full_load, t.bl1_full_load, t.p_buffer_flag & 0b1_1000, t.iterate_mn_order), (1, 1, 0, 0));
     // 16 channels at three depths of 3 x 3 taps.
     assert_eq!((t.k_al1, t.k_bl1), (432, 432));
 }

@@ -111,7 +111,7 @@ fn both(q: &Problem, d: &mut Draft, (m_count, _): (u64, u64)) {
 
 /// A side of the block when the other axis has `count` blocks: what each of the remaining cores gets, in 16s.
 fn cut(q: &Problem, count: u64, size: u64, most: u64) -> u64 {
-    let share = if count == 0 { 1 } else { max(q.u / count, 1) };
+    let share = q.u.checked_div(count).map_or(1, |each| max(each, 1));
     min(up(max(size / share, 1), 16), most)
 }
 

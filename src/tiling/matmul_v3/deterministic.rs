@@ -45,7 +45,7 @@ fn reason(q: &Problem) -> Option<Rule> {
     let Problem { m, k, n, u, .. } = *q;
     let (m_blocks, n_blocks) = (cd(m, 128), cd(n, 128));
     let blocks = m_blocks * n_blocks;
-    if k >= 384 * u && 2 * blocks < u && !(!q.ta && q.tb) {
+    if k >= 384 * u && 2 * blocks < u && (q.ta || !q.tb) {
         return Some(Rule::DeterministicLong);
     }
     if q.plain_fp32() && m <= 64 && n <= 64 && k >= 6144 {
@@ -66,8 +66,8 @@ fn columns_kept(q: &Problem) -> bool {
     m > n
         && (n * es).is_multiple_of(32)
         && m >= 128
-        && !(q.x256(n) && !q.x256(m))
-        && !(!q.x256(m) && n * es <= 256)
+        && (!q.x256(n) || q.x256(m))
+        && (q.x256(m) || n * es > 256)
         && !(m >= 2048 && n == 16)
 }
 

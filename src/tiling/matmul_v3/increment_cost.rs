@@ -2,6 +2,7 @@
 
 use super::increment::{Candidate, L1, Search};
 use super::math::{cd, max, min, product};
+use std::cmp::Ordering;
 
 /// What a candidate costs, and what follows from it.
 #[derive(Debug, Clone, Copy)]
@@ -138,12 +139,10 @@ fn cycles(k: u64, c: &Candidate, [rows, columns]: [u64; 2], kept: [Kept; 2], dou
             (product([n_strips, strip]), [no, 1])
         }
         [Kept::Part, Kept::Part] => {
-            let pieces = if c.k_a == c.k_b {
-                product([a_pieces, max(a + b, a_k)])
-            } else if c.k_a > c.k_b {
-                product([a_pieces, plus(a, product([cd(c.k_a, c.k_b), max(b, b_k)]))])
-            } else {
-                product([b_pieces, plus(b, product([cd(c.k_b, c.k_a), max(a, a_k)]))])
+            let pieces = match c.k_a.cmp(&c.k_b) {
+                Ordering::Equal => product([a_pieces, max(a + b, a_k)]),
+                Ordering::Greater => product([a_pieces, plus(a, product([cd(c.k_a, c.k_b), max(b, b_k)]))]),
+                Ordering::Less => product([b_pieces, plus(b, product([cd(c.k_b, c.k_a), max(a, a_k)]))]),
             };
             (product([mo, no, pieces]), [no, mo])
         }

@@ -105,7 +105,7 @@ fn tiles(q: &Problem, budget: u64, outer: (u64, u64), inner: (u64, u64), bad: bo
             continue;
         }
         before = count;
-        for inner in cuts.iter() {
+        for inner in cuts {
             if inner.rounds > best.1 || cut.rounds > best.0 {
                 continue;
             }

@@ -11,11 +11,13 @@ pub(in crate::tiling) const fn up(a: u64, b: u64) -> u64 {
 }
 
 /// The largest multiple of `b` that is not above `a`.
+#[expect(clippy::manual_checked_ops, reason = "a constant function, where `checked_div` is no shorter")]
 pub(in crate::tiling) const fn dn(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { a / b * b }
 }
 
 /// Floor division; a divisor of 0 counts as 1.
+#[expect(clippy::manual_checked_ops, reason = "a constant function, where `checked_div` is no shorter")]
 pub(in crate::tiling) const fn fl(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { a / b }
 }

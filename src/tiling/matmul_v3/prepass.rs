@@ -45,6 +45,7 @@ pub(in crate::tiling) fn flags(q: &Problem) -> [bool; 2] {
 }
 
 /// Rows that do not begin at multiples of 256 bytes, or are too long for the copy's stride.
+#[expect(clippy::nonminimal_bool, reason = "one line for each of CANN's conditions")]
 fn awkward(q: &Problem, inner: u64) -> bool {
     let bytes = inner * q.es;
     (!bytes.is_multiple_of(256) || inner > LONGEST_INNER)
@@ -61,7 +62,7 @@ pub(in crate::tiling) fn narrow(q: &Problem, outer: u64, inner: u64) -> bool {
         && !bytes.is_multiple_of(256)
         && !READ_AS_IT_LIES.contains(&bytes)
         && inner != 32 / q.es
-        && (bytes <= 192 || (bytes <= 384 && inner % 2 == 0) || (bytes <= 512 && inner % 4 == 0))
+        && (bytes <= 192 || (bytes <= 384 && inner.is_multiple_of(2)) || (bytes <= 512 && inner.is_multiple_of(4)))
 }
 
 /// B's rows are a large power of 2 apart, so that reads of one column meet in one bank of memory.

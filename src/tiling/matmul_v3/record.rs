@@ -148,6 +148,7 @@ impl Tiling {
 
     /// The tiling as a record holds it. A record serves every product with its key, so a core task that
     /// spans the whole of this product has to span the whole of the largest one.
+    #[must_use]
     pub fn widened(self, w: &MatMul) -> Tiling {
         let widen = |single: u32, extent: u64, rounded: u64| {
             if u64::from(single) == extent { u32::try_from(rounded).unwrap_or(single) } else { single }
@@ -161,6 +162,7 @@ impl Tiling {
     }
 
     /// The tiling of a record as it applies to one product: undoes [`Tiling::widened`].
+    #[must_use]
     pub fn narrowed(self, w: &MatMul) -> Tiling {
         let narrow = |single: u32, extent: u64, rounded: u64| {
             if u64::from(single) == rounded { u32::try_from(extent).unwrap_or(single) } else { single }

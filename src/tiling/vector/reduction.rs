@@ -114,7 +114,7 @@ fn split_reduced(f: &Fused, w: &Reduction, p: &Platform, before: u64, after: u64
     }
     let mut parts = 1u64;
     let reduced = || f.axes().iter().enumerate().filter(|(_, axis)| axis.1);
-    let last = reduced().last()?.0;
+    let last = reduced().next_back()?.0;
     for (axis, &(size, _)) in reduced() {
         if parts.saturating_mul(size) >= cores || axis == last {
             let factor = size.div_ceil((cores / parts).max(1));

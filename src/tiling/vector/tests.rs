@@ -54,7 +54,7 @@ fn a_950_gives_each_core_4_kilobytes_in_512s() {
     let few = elementwise(&fp16(4096, 2), &p);
     assert_eq!((few.cores, field(&few, "blockFormer")), (2, 2048));
     let many = elementwise(&fp16(1 << 24, 3), &p);
-    assert!(many.cores == p.vector_cores && field(&many, "blockFormer") % 512 == 0 && many.public);
+    assert!(many.cores == p.vector_cores && field(&many, "blockFormer").is_multiple_of(512) && many.public);
 }
 
 fn sum(axes: &[(u64, bool)]) -> Choice {

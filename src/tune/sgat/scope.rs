@@ -181,7 +181,7 @@ fn head(network: &Network<'_>, members: &[u32]) -> Option<u32> {
         return Some(first);
     }
     let domain = |&at: &u32| network.stage(at).domain;
-    let widest = members.iter().map(|at| domain(at)).max()?;
+    let widest = members.iter().map(domain).max()?;
     let elementwise = |at: &u32| network.stage(*at).role == Role::Elementwise;
     members.iter().copied().find(|at| domain(at) == widest && elementwise(at)).or(Some(first))
 }

@@ -76,7 +76,7 @@ fn a_record_of_somebody_else_under_any_of_the_keys_is_a_hit_and_stays_beside_our
     let infos = info_dicts(&w).unwrap();
     theirs.put(infos.last().unwrap(), &super::super::knowledge(&sayable(&w), &w, None).unwrap(), 9.0).unwrap();
     theirs.put(&info(0), &tiling_of_product(), 1.0).unwrap();
-    storage.put(&Path::new(DIRECTORY).join(FILE), theirs.render());
+    storage.put(Path::new(DIRECTORY).join(FILE), theirs.render());
     assert_eq!(open(&storage).lookup(&w).unwrap().unwrap().schedule, tiling);
     let mut bank = open(&storage);
     bank.record(&w, &tiling, &measured(4.5)).unwrap();
@@ -102,7 +102,7 @@ fn an_illegal_tiling_is_not_recorded_and_an_illegal_record_is_no_hit() {
     knowledge.set("L0C_OUTPUT_matrix", Value::parse("[1, 1, 16, 16, 1, 1]").unwrap());
     let mut bank = Bank::default();
     bank.put(&super::super::info_dict(&w).unwrap(), &knowledge, 1.0).unwrap();
-    storage.put(&Path::new(DIRECTORY).join(FILE), bank.render());
+    storage.put(Path::new(DIRECTORY).join(FILE), bank.render());
     let bank = open(&storage);
     assert_eq!(bank.lookup(&w).unwrap(), None);
     assert!(bank.warnings()[0].contains("L0C_OUTPUT_matrix"), "{:?}", bank.warnings());

@@ -57,6 +57,7 @@ struct FileOut<'a> {
     copy: Option<String>,
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "every command runs so")]
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let [dry, all, json] = ["dry-run", "all", "json"].map(|name| matches.get_flag(name));
     let mut status = DONE;

@@ -34,6 +34,7 @@ impl Pass {
     }
 
     /// The same, with so many microseconds of device memory's traffic.
+    #[expect(clippy::wrong_self_convention, reason = "where the bytes come from, not a conversion")]
     pub fn from_memory(self, memory_us: f64) -> Pass {
         Pass { us: norm([self.us, memory_us]), ..self }
     }

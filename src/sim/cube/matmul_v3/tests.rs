@@ -189,6 +189,7 @@ fn partial_sums_that_fit_l2_cost_no_device_memory() {
 }
 
 #[test]
+#[expect(clippy::float_cmp, reason = "a whole number of bytes")]
 fn pieces_of_k_leave_as_sums_of_fp32_and_a_result_of_16_bits_is_cast() {
     let w = MatMul::new(1024, 32_768, 1024);
     let (p, product) = prepared(&w);

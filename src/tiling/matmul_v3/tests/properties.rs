@@ -30,9 +30,9 @@ fn product() -> impl Strategy<Value = MatMul> {
             trans_a,
             trans_b,
             bias,
-            hf32,
             a_format,
             b_format,
+            hf32,
             ..MatMul::new(m, k, n)
         },
     )

@@ -135,7 +135,9 @@ impl<'a> Search<'a> {
         let least_gain = f64::max(1.3, weight * c.clash / best.clash);
         let calm = c.clash <= most && c.clash <= 2.0 * best.clash;
         // How the first round is dealt is known only roughly, so that an answer which turns on it is no exact one.
-        self.exact &= c.first == best.first;
+        #[expect(clippy::float_cmp, reason = "the same sums of the same terms are the same to the bit")]
+        let same_first = c.first == best.first;
+        self.exact &= same_first;
         calm && (self.p.mix || self.p.n < self.p.k) && best.first > least_gain * c.first
     }
 }

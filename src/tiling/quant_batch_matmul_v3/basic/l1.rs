@@ -39,7 +39,7 @@ pub(super) fn steps(p: &Problem, part: &Platform, block: Block, base_k: u64) -> 
     let exact = !(a_outer && a > 2 || b_outer && b > 2);
     match (a_outer, b_outer) {
         (true, true) => (a, b) = (a.min(2), b.min(2)),
-        (true, false) => (a, b) = shortened(a, b, |a, b| fits(a, b)),
+        (true, false) => (a, b) = shortened(a, b, fits),
         (false, true) => (b, a) = shortened(b, a, |b, a| fits(a, b)),
         (false, false) => {}
     }
