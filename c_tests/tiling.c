@@ -20,7 +20,7 @@ static char *tiling(const char *case_json, const AoeOption *options, size_t coun
 TEST(answers_without_initialising) {
     char *answer = tiling(CASE, B4, 1);
     CHECK(json_value(answer, 0) != NULL && strchr(answer, '\n') == NULL);
-    CHECK(strncmp(answer, "{\"id\":\"x\",\"op\":\"MatMulV3\",\"template\":\"", 39) == 0);
+    CHECK(strncmp(answer, "{\"id\":\"x\",\"op\":\"MatMulV3\",\"template\":\"", 38) == 0);
     CHECK(strstr(answer, "\"usedCoreNum\":20") != NULL && strstr(answer, "\"tilingEnable\":") != NULL);
     CHECK(strstr(answer, "\"default\":\"public\"") != NULL && strstr(answer, "\"rules\":[\"") != NULL);
     CHECK(strstr(answer, "\"note\"") == NULL);
