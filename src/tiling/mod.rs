@@ -4,6 +4,7 @@
 //! One folder for each operator whose tiling is known, by CANN's name. `record` in it holds the fields of a bank
 //! record and what they say as a [`crate::workload::Schedule`].
 
+mod broken;
 mod fields;
 mod platform;
 mod rules;

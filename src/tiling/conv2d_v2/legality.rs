@@ -5,6 +5,8 @@
 
 use super::Tiling;
 use crate::tiling::Platform;
+pub use crate::tiling::broken::Broken;
+use crate::tiling::broken::{fits, product, rule};
 use crate::workload::Conv;
 
 /// Bytes of an accumulator.
@@ -14,16 +16,6 @@ const MOST_STRIDE: u32 = 63;
 const MOST_DILATION: u32 = 255;
 const MOST_PAD: u32 = 255;
 const MOST_KERNEL: u32 = 511;
-
-/// A rule that a tiling breaks, in one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken(pub String);
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Fails with the first rule that the tiling breaks.
 pub fn check(t: &Tiling, w: &Conv, part: &Platform) -> Result<(), Broken> {
@@ -107,20 +99,8 @@ fn instruction(t: &Tiling) -> Result<(), Broken> {
     }
 }
 
-fn product(factors: &[u32]) -> u64 {
-    factors.iter().fold(1, |n, &f| n.saturating_mul(f.into()))
-}
-
 fn up16(value: u64) -> u64 {
     value.div_ceil(16).saturating_mul(16)
-}
-
-fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds { Ok(()) } else { Err(Broken(broken())) }
-}
-
-fn fits(buffer: &str, what: &str, needed: u64, size: u64) -> Result<(), Broken> {
-    rule(needed <= size, || format!("{what} need {needed} bytes of {buffer}, the part has {size}"))
 }
 
 #[cfg(test)]

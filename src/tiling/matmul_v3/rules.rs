@@ -1,29 +1,6 @@
 //! Which rules decided a default tiling, for those who ask why it is as it is.
 
-/// Declares the rules, each with its sentence.
-macro_rules! rules {
-    ($($rule:ident $sentence:literal,)*) => {
-        /// A rule that took part in a default tiling.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u8)]
-        pub enum Rule { $(#[doc = $sentence] $rule,)* }
-
-        impl Rule {
-            /// Every rule, in the order in which they are asked.
-            pub const ALL: &'static [Rule] = &[$(Rule::$rule,)*];
-
-            /// What the rule says, one sentence.
-            pub const fn describe(self) -> &'static str {
-                match self { $(Rule::$rule => $sentence,)* }
-            }
-
-            /// Its name, as it stands in results.
-            pub const fn name(self) -> &'static str {
-                match self { $(Rule::$rule => stringify!($rule),)* }
-            }
-        }
-    };
-}
+use crate::tiling::rules::rules;
 
 rules! {
     Estimated "CANN's rules for this part or operator are not known: the rules of a similar one stand in for them.",
@@ -76,27 +53,4 @@ rules! {
     L2Of310P "On a 310P L2 tiles are half the cores of blocks along M and two along N.",
     BiasTable "The bias table holds 256 columns: the block has no more.",
     HalvedSteps "On 24 cores K steps of 8 become 4 for large products of these extents.",
-}
-
-/// A set of rules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Rules(u64);
-
-const _: () = assert!(Rule::ALL.len() <= 64, "a set holds 64 rules");
-
-impl Rules {
-    /// Adds a rule.
-    pub const fn add(&mut self, rule: Rule) {
-        self.0 |= 1 << rule as u8;
-    }
-
-    /// Whether the rule took part.
-    pub const fn has(self, rule: Rule) -> bool {
-        self.0 >> rule as u8 & 1 == 1
-    }
-
-    /// The rules, in the order in which they are asked.
-    pub fn iter(self) -> impl Iterator<Item = Rule> {
-        Rule::ALL.iter().copied().filter(move |&rule| self.has(rule))
-    }
 }

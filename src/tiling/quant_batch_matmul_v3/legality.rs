@@ -7,6 +7,8 @@
 use super::Tiling;
 use crate::graph::DataType;
 use crate::tiling::Platform;
+pub use crate::tiling::broken::Broken;
+use crate::tiling::broken::{fits, product, rule};
 use crate::workload::MatMul;
 
 /// Bytes of a fractal of an operand: 16 rows of 32 bytes.
@@ -14,20 +16,9 @@ const FRACTAL: u64 = 512;
 /// Bytes of a fractal of accumulators: 16 x 16 of int32.
 const ACCUMULATORS: u64 = 1024;
 
-/// A rule that a tiling breaks, in one sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken(pub String);
-
-impl std::fmt::Display for Broken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// Fails with the first rule that the tiling breaks.
 pub fn check(t: &Tiling, w: &MatMul, part: &Platform) -> Result<(), Broken> {
     counts(t)?;
-    let product = |factors: &[u32]| factors.iter().fold(1u64, |n, &f| n.saturating_mul(f.into()));
     let tasks = product(&[t.batch_dim, t.m_dim, t.n_dim]);
     rule(tasks <= part.cores, || {
         format!("batch_dim x m_dim x n_dim = {tasks} core tasks, one for each core, exceed {} cores", part.cores)
@@ -75,14 +66,6 @@ fn counts(t: &Tiling) -> Result<(), Broken> {
         Some((name, count)) => Err(Broken(format!("{name} = {count} buffers, the kernels have 1 or 2"))),
         None => Ok(()),
     }
-}
-
-fn rule(holds: bool, broken: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds { Ok(()) } else { Err(Broken(broken())) }
-}
-
-fn fits(buffer: &str, what: &str, needed: u64, size: u64) -> Result<(), Broken> {
-    rule(needed <= size, || format!("{what} need {needed} bytes of {buffer}, the part has {size}"))
 }
 
 #[cfg(test)]
