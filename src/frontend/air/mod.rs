@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `proto` | the messages |
 //! | `attr`, `tensor` | attributes, descriptions and constants, both ways |
-//! | `names`, `prototypes` | the names of an operator's inputs and outputs, and their order |
+//! | `names` | the names of an operator's inputs and outputs, and their order |
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
 //! | `write` | the way back, the same bytes each time |
@@ -18,7 +18,6 @@ mod attr;
 mod layout;
 mod names;
 mod proto;
-mod prototypes;
 mod read;
 mod tensor;
 #[cfg(test)]
@@ -26,7 +25,6 @@ mod tests;
 pub mod tuned;
 mod write;
 
-pub use prototypes::{numbered, prototype};
 pub use read::{is_model, read, read_with_weights};
 pub use write::{encode_apart, encode_model};
 

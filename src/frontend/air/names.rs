@@ -4,7 +4,7 @@
 //! parser may leave out an optional input in the middle, so that the names alone tell which inputs
 //! there are; and GE looks inputs up by name, so that a written file has them.
 
-use super::prototypes::{numbered, prototype};
+use crate::graph::op::prototype::{Count, prototype};
 use crate::graph::{Attr, Attrs, Node, Port};
 
 const INPUT_KEYS: &str = "_input_name_key";
@@ -46,8 +46,9 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
         }
         (Some(_), _) => return None,
         (None, _) => {
-            let inputs = prototype(op_type)?.inputs;
-            inputs.iter().all(|name| !name.ends_with('*')).then(|| inputs.to_vec())?
+            let inputs = &prototype(op_type)?.inputs;
+            let is_fixed = inputs.iter().all(|slot| slot.count != Count::Dynamic);
+            is_fixed.then(|| inputs.iter().map(|slot| slot.name).collect())?
         }
     };
     if order.len().max(keys.len()).max(count) > MAX_NAMED {
@@ -71,13 +72,14 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
 pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
     let Some(prototype) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
     let mut attrs = Vec::new();
+    let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
     for (keys, values, names, count) in [
-        (INPUT_KEYS, INPUT_VALUES, prototype.inputs, node.inputs.len()),
-        (OUTPUT_KEYS, OUTPUT_VALUES, prototype.outputs, node.outputs.len()),
+        (INPUT_KEYS, INPUT_VALUES, prototype.input_names(inputs), inputs),
+        (OUTPUT_KEYS, OUTPUT_VALUES, prototype.output_names(outputs), outputs),
     ] {
         if node.attrs.get(keys).is_none()
             && node.attrs.get(values).is_none()
-            && let Some(names) = numbered(names, count)
+            && let Some(names) = names
         {
             attrs.push((keys, Attr::Strs(names)));
             attrs.push((values, Attr::Ints((0..count as i64).collect())));

@@ -7,7 +7,8 @@ mod json;
 #[cfg(test)]
 mod tests;
 
-use crate::frontend::air::{is_frame, numbered, prototype};
+use crate::frontend::air::is_frame;
+use crate::graph::op::prototype::{Count, Slot, prototype};
 use crate::graph::{CONST, DATA, Graph, Node, Port};
 use crate::status::{Error, Result};
 use json::{Op, Reason, Tensor};
@@ -117,10 +118,12 @@ impl Builder {
 
 /// An operator whose prototype is known has no more inputs than that.
 fn check_inputs(op: &Op) -> Result<(), Reason> {
+    let is_single = |slot: &Slot| slot.count != Count::Dynamic;
     let count = op.input_desc.len();
     match prototype(&op.op) {
-        Some(prototype) if numbered(prototype.inputs, count).is_none() => {
-            let (takes, names) = (prototype.inputs.len(), prototype.inputs.join(", "));
+        Some(prototype) if count > prototype.inputs.len() && prototype.inputs.iter().all(is_single) => {
+            let names: Vec<_> = prototype.inputs.iter().map(|slot| slot.name).collect();
+            let (takes, names) = (names.len(), names.join(", "));
             Err(format!("`input_desc` has {count} inputs, the operator has {takes} ({names})"))
         }
         _ => Ok(()),
