@@ -1,16 +1,26 @@
 //! The file system as a [`Storage`].
 
-use super::storage::{Guard, NewFile, Storage};
+use super::storage::{Guard, Identity, NewFile, Storage};
 use crate::output_file::{Patience, check_directory, directory_of};
 use rustix::fs::{AtFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
-use std::fs::{File, OpenOptions, Permissions};
+use rustix::process::geteuid;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Mode of new bank files, as CANN creates them.
 const FILE_MODE: u32 = 0o640;
+
+/// Write permission of the group and of all others.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// All permissions of the group, and the bit that would lend its rights.
+const GROUP: u32 = 0o2070;
+
+/// Largest bank that is read: a million records have some 700 MB.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Symbolic links that are followed one after the other, as Linux does.
 const MOST_LINKS: u32 = 40;
@@ -33,11 +43,17 @@ impl NewFile for File {
 
 impl Storage for Disk {
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        self.target(path)?;
         match std::fs::metadata(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(e),
             Ok(data) if !data.is_file() => {
                 return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
+            }
+            Ok(data) if data.len() > MOST_BYTES => {
+                let reason =
+                    format!("has {} bytes; a bank of more than {} GiB is not read", data.len(), MOST_BYTES >> 30);
+                return Err(io::Error::new(ErrorKind::FileTooLarge, reason));
             }
             Ok(_) => {}
         }
@@ -51,13 +67,23 @@ impl Storage for Disk {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
             match std::fs::read_link(&path) {
-                Ok(next) => path = directory_of(&path).join(next),
+                Ok(next) => {
+                    check_link(&path)?;
+                    path = directory_of(&path).join(next);
+                }
                 // It is there and no link, or it is not there.
                 Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => return Ok(path),
                 Err(e) => return Err(e),
             }
         }
         Err(Errno::LOOP.into())
+    }
+
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        match std::fs::metadata(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            other => other.map(|data| Some(Identity { device: data.dev(), inode: data.ino() })),
+        }
     }
 
     fn make_directory(&self, path: &Path) -> io::Result<()> {
@@ -73,6 +99,7 @@ impl Storage for Disk {
     }
 
     fn check_file(&self, path: &Path) -> io::Result<()> {
+        self.target(path)?;
         match std::fs::metadata(path) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
             Err(e) => Err(e),
@@ -91,6 +118,7 @@ impl Storage for Disk {
 
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>> {
         loop {
+            self.target(path)?;
             // What is no regular file is not opened: that alone may have effects.
             if std::fs::metadata(path).is_ok_and(|data| !data.is_file()) {
                 return Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file"));
@@ -110,9 +138,12 @@ impl Storage for Disk {
     }
 
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
-        let mode = std::fs::metadata(like).map_or(FILE_MODE, |data| data.permissions().mode() & 0o7777);
         let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
-        file.set_permissions(Permissions::from_mode(mode))?;
+        match std::fs::metadata(like) {
+            Ok(like) => take_after(&file, &like)?,
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
         Ok(Box::new(file))
     }
 
@@ -127,6 +158,35 @@ impl Storage for Disk {
     fn remove(&self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
+}
+
+/// Refuses a link that somebody else may have laid: in a directory that others write to, only the user's own links, the
+/// directory's owner's and root's are followed, as the kernel does where `protected_symlinks` is set and the sticky bit is.
+fn check_link(link: &Path) -> io::Result<()> {
+    let (data, directory) = (link.symlink_metadata()?, directory_of(link).metadata()?);
+    let is_theirs = data.uid() != geteuid().as_raw() && data.uid() != directory.uid() && data.uid() != 0;
+    if data.is_symlink() && is_theirs && directory.mode() & OTHERS_WRITE != 0 {
+        let reason = format!(
+            "{} is a link of user {}'s in a directory that others may write; it is not followed: remove it",
+            link.display(),
+            data.uid()
+        );
+        return Err(io::Error::new(ErrorKind::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
+/// Gives a new file the owner and mode of another. Where the group cannot be kept, no group gets in.
+fn take_after(file: &File, like: &Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    let mut mode = like.mode() & 0o7777;
+    if own.uid() != like.uid() && fchown(file, Some(like.uid()), None).is_err() {
+        log::debug!("a file of user {} is replaced by one of user {}", like.uid(), own.uid());
+    }
+    if own.gid() != like.gid() && fchown(file, None, Some(like.gid())).is_err() {
+        mode &= !GROUP;
+    }
+    file.set_permissions(Permissions::from_mode(mode))
 }
 
 /// Whether a file is itself mounted, as containers do with single files; `false` where the kernel does not say.

@@ -3,6 +3,7 @@
 use super::document::{Document, Record};
 use super::form::{Form, Knowledge};
 use super::key::Key;
+use super::lines::{Finding, told};
 use super::operator::Measured;
 use super::side::{Side, Stamp, Verdict};
 use super::storage::Storage;
@@ -102,9 +103,7 @@ impl<'a> BankFile<'a> {
 
     /// The findings of a document as texts that name the file and the line.
     pub fn findings(&self, document: &Document) -> Vec<String> {
-        let text =
-            |line, reason: &str| Error::Bank { path: self.path.clone(), line: Some(line), reason: reason.into() };
-        document.lines.findings().iter().map(|f| text(f.line, &f.reason).to_string()).collect()
+        told(&self.path, document.lines.findings().iter().map(Finding::said), document.lines.unlisted())
     }
 
     /// The usable records of the file, what its side file says, and what there is to tell of it; `None` where there is

@@ -3,14 +3,21 @@
 //! What a line means is for the format; this keeps the lines, and what there is to tell of them.
 
 use super::key::Unusable;
+use crate::status::Error;
 use prost::bytes::Bytes;
 use serde::Deserialize;
+use std::path::Path;
 
 /// UTF-8 byte order mark; CANN's parser skips one at the start of a line.
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Lines that are worth a thread.
 const LINES_A_THREAD: usize = 1000;
+
+/// Findings that are kept of a file; what is beyond is counted. A bank of a million bad lines is bad in few ways.
+const MOST_KEPT: usize = 10_000;
+/// Findings of a file that a tuning tells one by one.
+const MOST_TOLD: usize = 100;
 
 /// Something to tell about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +26,28 @@ pub struct Finding {
     pub line: usize,
     /// What is wrong with it and what becomes of it.
     pub reason: String,
+}
+
+impl Finding {
+    /// Line and reason.
+    pub fn said(&self) -> (usize, &str) {
+        (self.line, &self.reason)
+    }
+}
+
+/// Findings as sentences with file and line: the first one by one, and how many there are beyond.
+pub fn told<'f>(
+    path: &Path,
+    findings: impl ExactSizeIterator<Item = (usize, &'f str)>,
+    unlisted: usize,
+) -> Vec<String> {
+    let said = |line, reason: String| Error::Bank { path: path.to_owned(), line, reason }.to_string();
+    let beyond = findings.len().saturating_sub(MOST_TOLD) + unlisted;
+    let mut told: Vec<_> = findings.take(MOST_TOLD).map(|(line, reason)| said(Some(line), reason.to_owned())).collect();
+    if beyond > 0 {
+        told.push(said(None, format!("{beyond} more lines are as bad")));
+    }
+    told
 }
 
 /// A record that may be used.
@@ -51,12 +80,14 @@ struct Line<R> {
 pub struct Lines<R> {
     kept: Vec<Line<R>>,
     findings: Vec<Finding>,
+    /// Further ones.
+    unlisted: usize,
     is_damaged: bool,
 }
 
 impl<R> Default for Lines<R> {
     fn default() -> Self {
-        Lines { kept: Vec::new(), findings: Vec::new(), is_damaged: false }
+        Lines { kept: Vec::new(), findings: Vec::new(), unlisted: 0, is_damaged: false }
     }
 }
 
@@ -86,7 +117,7 @@ impl<R> Lines<R> {
             Err(Unusable::Damaged(reason)) => {
                 if text.is_empty() {
                     let reason = "blank line; CANN's loader would stop here".into();
-                    self.findings.push(Finding { line: number, reason });
+                    self.find(number, reason);
                 } else {
                     self.damage(number, format!("damaged record, not used: {reason}"));
                 }
@@ -95,19 +126,34 @@ impl<R> Lines<R> {
         };
         let is_record = record.is_some();
         self.kept.push(Line { text, record });
-        self.findings.extend(reason.map(|reason| Finding { line: number, reason }));
+        if let Some(reason) = reason {
+            self.find(number, reason);
+        }
         is_record.then(|| self.kept.len() - 1)
     }
 
     /// Notes that something of the file is not written again.
     pub fn damage(&mut self, number: usize, reason: String) {
         self.is_damaged = true;
-        self.findings.push(Finding { line: number, reason });
+        self.find(number, reason);
     }
 
-    /// What there is to tell, in order of the lines.
+    fn find(&mut self, line: usize, reason: String) {
+        if self.findings.len() < MOST_KEPT {
+            self.findings.push(Finding { line, reason });
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// What there is to tell, in order of the lines, as far as it is kept.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// How much more there is to tell.
+    pub fn unlisted(&self) -> usize {
+        self.unlisted
     }
 
     /// Whether some line will not be written again, or not as it is.

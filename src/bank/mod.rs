@@ -22,6 +22,7 @@ mod index;
 pub mod inspect;
 mod json;
 mod key;
+mod kind;
 mod layout;
 mod lines;
 mod matmul;

@@ -18,13 +18,29 @@ pub trait NewFile: Write {
     fn sync(&mut self) -> io::Result<()>;
 }
 
+/// What a file is, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Identity {
+    /// The file system.
+    pub device: u64,
+    /// The file in it.
+    pub inode: u64,
+}
+
 /// File operations. Paths are absolute or relative to the process's directory.
 pub trait Storage: Send + Sync {
     /// The whole content of a regular file; `None` where there is no file of this name.
     fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>>;
 
-    /// Where a path leads that may be a symbolic link, also one to a file that does not exist.
+    /// Where a path leads that may be a symbolic link, also one to a file that does not exist. Fails with
+    /// [`ErrorKind::PermissionDenied`] for a link that another user may have laid there.
     fn target(&self, path: &Path) -> io::Result<PathBuf>;
+
+    /// Which file lies there, by whatever name; `None` where there is none, or where the storage knows no other names.
+    fn identity(&self, path: &Path) -> io::Result<Option<Identity>> {
+        let _ = path;
+        Ok(None)
+    }
 
     /// Makes one directory. Fails with [`ErrorKind::AlreadyExists`] where something has the name.
     fn make_directory(&self, path: &Path) -> io::Result<()>;
@@ -43,7 +59,7 @@ pub trait Storage: Send + Sync {
     /// file does not exist. Fails with [`ErrorKind::Unsupported`] where the file system has no locks.
     fn lock(&self, path: &Path, create: bool) -> io::Result<Option<Guard>>;
 
-    /// Creates a file, with the permissions of `like` where that exists. Fails with
+    /// Creates a file, with the permissions and, as far as that is allowed, the owner of `like` where that exists. Fails with
     /// [`ErrorKind::AlreadyExists`] where something has the name.
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>>;
 

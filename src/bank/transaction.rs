@@ -1,10 +1,11 @@
 //! Several files of one bank replaced together: all of them or none.
 
-use super::storage::{self, Guard, Storage};
+use super::kind::{Kind, PEEKED};
+use super::storage::{self, Guard, Identity, Storage};
 use crate::output_file::directory_of;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -23,12 +24,16 @@ const LOCK_FILE: &str = "lock";
 pub struct Transaction<'a> {
     storage: &'a dyn Storage,
     locks: Vec<Guard>,
+    /// What is locked: a file that has two names would be waited for without end.
+    held: BTreeSet<Identity>,
     warning: Option<String>,
     /// End of the names under which new contents are written. Under the lock always the same, so that the
     /// next writer clears away what a killed one left.
     temporary: String,
     supports: Replacements,
     banks: Replacements,
+    /// What is to be written, or stands as it is to be, by its own name.
+    targets: BTreeSet<PathBuf>,
 }
 
 /// What a file is to its bank; supports are in place, durably, before the first bank file is.
@@ -89,12 +94,15 @@ impl<'a> Transaction<'a> {
         let mut transaction = Transaction {
             storage,
             locks: Vec::new(),
+            held: BTreeSet::new(),
             warning: None,
             temporary: TEMPORARY.into(),
             supports: Replacements::default(),
             banks: Replacements::default(),
+            targets: BTreeSet::new(),
         };
         let own = directory.join(OWN_DIRECTORY);
+        storage.target(&own).map_err(|e| Error::directory("write to", &own, e))?;
         let lock = own.join(LOCK_FILE);
         // The lock file is made last: where it is, the directories are durable.
         if !transaction.lock(&lock, false)? {
@@ -111,9 +119,16 @@ impl<'a> Transaction<'a> {
 
     /// Returns whether the file is there; a file system without locks counts as locked.
     fn lock(&mut self, path: &Path, create: bool) -> Result<bool> {
+        let identity = || self.storage.identity(path).map_err(|e| Error::file("lock", path, e));
+        if identity()?.is_some_and(|identity| self.held.contains(&identity)) {
+            return Ok(true);
+        }
         match self.storage.lock(path, create) {
             Ok(None) => return Ok(false),
-            Ok(guard) => self.locks.extend(guard),
+            Ok(guard) => {
+                self.held.extend(identity()?);
+                self.locks.extend(guard);
+            }
             Err(e) if e.kind() == ErrorKind::Unsupported => {
                 let reason = "the file system has no locks: of two processes that save at once, one may lose records";
                 self.warning.get_or_insert_with(|| Error::file("lock", path, reason).to_string());
@@ -134,6 +149,43 @@ impl<'a> Transaction<'a> {
     /// the file behind it that is replaced.
     pub fn stage(&mut self, role: Role, path: &Path, content: &[&[u8]], old: Old) -> Result<()> {
         let target = self.storage.target(path).map_err(|e| Error::file("write", path, e))?;
+        self.check_link(path, &target, old.content())?;
+        self.stage_at(role, path, target, content, old).map_err(|e| Error::file("write", path, e))
+    }
+
+    /// Writes a copy of a file beside it, durably, under a name that nothing has; no more may be done with it than with
+    /// the original.
+    pub fn stage_copy(&mut self, original: &Path, copy: &Path, content: &[u8]) -> Result<()> {
+        let staged = self.stage_at(Role::Support, original, copy.to_owned(), &[content], Old::Absent);
+        staged.map_err(|e| Error::file("write", copy, e))
+    }
+
+    /// Refuses to replace, behind a link, what is no bank, and what is replaced under another name already.
+    fn check_link(&self, path: &Path, target: &Path, old: &[u8]) -> Result<()> {
+        let refused = |reason: String| Err(Error::Bank { path: path.to_owned(), line: None, reason });
+        if self.targets.contains(target) {
+            let reason =
+                format!("is {} by another name, which is to be written as well: remove the link", target.display());
+            return refused(reason);
+        }
+        let beginning = old.get(..PEEKED).unwrap_or(old);
+        if path != target && Kind::of(beginning) == Kind::Unknown {
+            let reason = format!("is a link to {}, which is no bank and is not replaced: remove it", target.display());
+            return refused(reason);
+        }
+        Ok(())
+    }
+
+    /// [`Transaction::stage`] where the path leads; a new file is to be like the one at `like`.
+    fn stage_at(
+        &mut self,
+        role: Role,
+        like: &Path,
+        target: PathBuf,
+        content: &[&[u8]],
+        old: Old,
+    ) -> std::io::Result<()> {
+        self.targets.insert(target.clone());
         let replacements = match role {
             Role::Support => &mut self.supports,
             Role::Bank => &mut self.banks,
@@ -148,7 +200,7 @@ impl<'a> Transaction<'a> {
         }
         // Listed first: what a failed write leaves behind is removed with the others.
         replacements.files.push(Replacement { path: target, temporary: temporary.clone(), old, is_renamed: false });
-        storage::write(self.storage, &temporary, content, path).map_err(|e| Error::file("write", path, e))
+        storage::write(self.storage, &temporary, content, like)
     }
 
     /// Removes what was written under a temporary name. Best effort: the next writer removes what remains.
@@ -237,12 +289,18 @@ pub fn check_writable(storage: &dyn Storage, directory: &Path, files: impl IntoI
     }
     let lock = own.join(LOCK_FILE);
     storage.check_file(&lock).map_err(|e| Error::file("lock", &lock, e))?;
+    let mut targets = BTreeMap::new();
     for file in files {
         let refused =
             |e: &std::io::Error| Error::Bank { path: file.clone(), line: None, reason: storage::not_opened(e) };
         storage.check_file(&file).map_err(|e| refused(&e))?;
         // What a link leads to is replaced where it lies.
         let target = storage.target(&file).map_err(|e| refused(&e))?;
+        if let Some(other) = targets.insert(target.clone(), file.clone()) {
+            let reason =
+                format!("is {} by another name: each operator has a file of its own; remove the link", other.display());
+            return Err(Error::Bank { path: file, line: None, reason });
+        }
         let place = directory_of(&target);
         storage.check_writable(place).map_err(|e| Error::directory("write to", place, e))?;
     }

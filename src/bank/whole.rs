@@ -1,6 +1,6 @@
 //! Banks of one file each: reading one, and replacing it durably, a damaged one set aside before.
 
-use super::lines::Finding;
+use super::lines::{Finding, told};
 use super::storage::{self, Storage};
 use super::transaction::{Old, Role, Transaction};
 use crate::output_file::directory_of;
@@ -15,6 +15,8 @@ const MOST_COPIES: u32 = 10_000;
 pub trait Content {
     /// What there is to tell of the file.
     fn findings(&self) -> &[Finding];
+    /// How much more there is to tell than [`Content::findings`] lists.
+    fn unlisted(&self) -> usize;
     /// Whether [`Content::render`] leaves out something of what was read.
     fn is_damaged(&self) -> bool;
     /// The file as it is written.
@@ -109,8 +111,7 @@ pub fn update_in<B: Content>(
 
 /// What there is to tell of a bank file, with file and line.
 pub fn warnings(path: &Path, bank: &impl Content) -> Vec<String> {
-    let text = |f: &Finding| Error::Bank { path: path.to_owned(), line: Some(f.line), reason: f.reason.clone() };
-    bank.findings().iter().map(|f| text(f).to_string()).collect()
+    told(path, bank.findings().iter().map(Finding::said), bank.unlisted())
 }
 
 /// Stages a copy of a damaged file as `<name>.damaged-<n>`, once, and says so.
@@ -134,12 +135,11 @@ pub fn set_aside_as(
 ) -> Result<PathBuf> {
     for n in 1..=MOST_COPIES {
         let copy = storage::sibling(path, "", &format!(".{word}-{n}"));
-        let existing = storage.read(&copy).map_err(|e| Error::file("read", &copy, e))?;
-        if existing.as_ref().is_some_and(|e| e != content) {
-            continue;
-        }
-        if existing.is_none() {
-            transaction.stage(Role::Support, &copy, &[content], Old::Absent)?;
+        match storage.read(&copy) {
+            Ok(None) => transaction.stage_copy(path, &copy, content)?,
+            Ok(Some(existing)) if existing == content => {}
+            // Another copy, or something that cannot be read: the name is taken.
+            _ => continue,
         }
         return Ok(copy);
     }

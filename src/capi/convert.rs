@@ -183,7 +183,10 @@ unsafe fn tensor_at<'a>(t: &AoeTensor, name: &'static str, place: &str) -> Resul
     if t.data.is_null() {
         return if t.data_size == 0 { Ok((desc, None)) } else { bad("`data` is NULL but `data_size` is not 0".into()) };
     }
-    if desc.bytes().is_some_and(|bytes| bytes != t.data_size as u64) {
+    let Some(bytes) = desc.bytes() else {
+        return bad(format!("has `data`, but {} does not say how much: state its whole shape", desc.shape));
+    };
+    if bytes != t.data_size as u64 {
         let (shape, dtype) = (&desc.shape, dtype.name());
         return bad(format!("`data_size` is {}, which is not the size of {shape} {dtype}", t.data_size));
     }

@@ -233,6 +233,8 @@ fn malformed_descriptions_are_refused() {
     refuse(&AoeTensor { format: 0x102, ..tensor(&[1], 1) }, "258 is no format");
     refuse(&tensor(&[1; AOE_MAX_RANK + 1], 1), "65");
     refuse(&AoeTensor { data_size: 2, ..tensor(&[1], 1) }, "data_size");
+    let four = [0u8; 4];
+    refuse(&AoeTensor { data: four.as_ptr().cast(), data_size: 4, ..tensor(&[-1], 1) }, "whole shape");
     refuse(&AoeTensor { reserved: (&raw const graph).cast(), ..tensor(&[1], 1) }, "reserved");
     refuse(&AoeTensor { dim_count: usize::MAX, ..tensor(&[1], 1) }, "dimensions");
 }

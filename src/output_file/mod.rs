@@ -1,17 +1,19 @@
 //! Files that are replaced whole: a reader finds the old content or the new, never a part.
 //!
 //! [`replace`] is for one file; [`Publication`] is for files and folders that belong together. Both prepare in hidden
-//! folders (`shelf`) that tell the living owner from the dead one by a `lock`, for which `patience` waits.
+//! folders (`shelf`) that tell the living owner from the dead one by a `lock`, for which `patience` waits. What other users must not see or change is
+//! [`private`].
 
 pub mod lock;
 mod patience;
+pub mod private;
 mod publication;
 mod shelf;
 #[cfg(test)]
 mod tests;
 
 pub use patience::Patience;
-pub use publication::{Publication, replace, replace_hastily, sweep};
+pub use publication::{Publication, create_whole, replace, replace_hastily, sweep};
 pub use shelf::{Shelf, sweep as sweep_shelves};
 
 use crate::status::{Error, Result};

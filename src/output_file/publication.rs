@@ -5,6 +5,8 @@ use super::patience::Patience;
 use super::shelf::{self, Shelf};
 use super::{check_directory, directory_of};
 use crate::status::{Error, Result};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -274,6 +276,20 @@ impl Drop for Publication {
 /// Fails with [`Error::File`] or [`Error::Directory`]; what was there before is then still there.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
     replace_with(path, content, Publication::new())
+}
+
+/// Makes a file that is whole from its first moment on. The directory must exist.
+///
+/// Fails with [`ErrorKind::AlreadyExists`] where something has the name.
+pub fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let shelf = Shelf::open(directory_of(path), UNFINISHED)?;
+    let staged = shelf.path().join("new");
+    create(&staged)?.write_all(content)?;
+    match renameat_with(CWD, &staged, CWD, path, RenameFlags::NOREPLACE) {
+        // Some file systems cannot rename so; those have hard links.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::hard_link(&staged, path),
+        other => other.map_err(io::Error::from),
+    }
 }
 
 /// Replaces the file at `path`, or makes it, without waiting for the disk: for what is replaced again soon.

@@ -3,6 +3,7 @@
 
 use super::lock::{self, Guard};
 use super::patience::Patience;
+use super::private;
 use std::fs::{DirEntry, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -27,10 +28,10 @@ impl Shelf {
     /// Makes one in a directory; its name begins with `prefix`. Where there are no locks, it has no owner, and nobody
     /// else removes it.
     pub fn open(directory: &Path, prefix: &str) -> io::Result<Shelf> {
-        let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(directory)?;
+        let folder = private::folder(directory, prefix)?;
         // The name tells others that there is an owner: so the file is locked before it has that name.
         let (unlocked, locked) = (folder.path().join("new"), folder.path().join(OWNER));
-        let owner = OpenOptions::new().create_new(true).write(true).open(&unlocked)?;
+        let owner = private::create(&unlocked)?;
         let owner = match Patience::default().lock(&owner, &unlocked) {
             Ok(()) => Some(Guard::of(owner)),
             Err(error) => {

@@ -1,6 +1,6 @@
 //! Properties of files that are replaced whole.
 
-use super::{check, replace};
+use super::{check, create_whole, replace};
 use std::fs;
 
 #[test]
@@ -11,6 +11,16 @@ fn a_file_is_made_and_replaced_and_nothing_else_is_left() {
         replace(&path, content).unwrap();
         assert_eq!(fs::read(&path).unwrap(), content);
     }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_new_file_is_whole_and_takes_nobody_s_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("aoe_result.json");
+    create_whole(&path, b"[]").unwrap();
+    assert_eq!(create_whole(&path, b"other").unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+    assert_eq!(fs::read(&path).unwrap(), b"[]");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 

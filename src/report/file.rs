@@ -2,10 +2,10 @@
 
 use super::Context;
 use super::process::{Entry, ProcessFiles};
-use crate::output_file::{replace, replace_hastily, sweep};
+use crate::output_file::{create_whole, replace, replace_hastily, sweep};
 use crate::status::{Error, Result};
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -126,15 +126,9 @@ impl NamedFile {
         loop {
             let timestamp = timestamp(&moment);
             let path = directory.join(file_name(RESULT, job, &timestamp, std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(mut file) => {
-                    if let Err(e) = file.write_all(content.as_bytes()) {
-                        // An empty file would not be JSON.
-                        let _ = fs::remove_file(&path);
-                        return Err(Error::file("write", &path, e));
-                    }
-                    return Ok((NamedFile { path }, timestamp));
-                }
+            // Whoever looks, and be it after a kill, finds JSON.
+            match create_whole(&path, content.as_bytes()) {
+                Ok(()) => return Ok((NamedFile { path }, timestamp)),
                 // Another session of this process began in the same millisecond.
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => moment = next(&moment),
                 Err(e) => return Err(Error::file("create", &path, e)),

@@ -47,8 +47,8 @@ fn a_table_is_replayed_to_its_end() {
 #[test]
 fn a_program_measures_and_its_failures_have_reasons() {
     let place = Place::new();
-    let script = "case $M$N in\n11) exit 3;; 12) echo wrong >&2; exit 1;; 13) echo nan;; 21) echo nothing;;\n\
-                  22) sleep 3600;; 23) echo -1;; *) echo \"$1 $2: time=$((M * 10 + N)) us\";; esac\n";
+    let script = "case $AOE_PARAM_M$AOE_PARAM_N in\n11) exit 3;; 12) echo wrong >&2; exit 1;; 13) echo nan;; 21) echo nothing;;\n\
+                  22) sleep 3600;; 23) echo -1;; *) echo \"$1 $2: time=$((AOE_PARAM_M * 10 + AOE_PARAM_N)) us\";; esac\n";
     std::fs::write(place.path("measure.sh"), script).unwrap();
     let arguments = ["--command=sh measure.sh", "--budget=50", "--timeout=1", "--parallel=3", "--algorithm=random"];
     let answer = search(&place, &arguments).expect(0, &["9 legal of 12"]);
@@ -237,10 +237,11 @@ fn nothing_that_a_program_started_outlives_the_search() {
     let place = Place::new();
     let daemon = "echo $$ > \"$1\".new; mv \"$1\".new \"$1\"; exec sleep 3600\n";
     std::fs::write(place.path("daemon.sh"), daemon).unwrap();
-    let daemon = "setsid sh daemon.sh \"$M$N.pid\" > /dev/null 2>&1 &";
-    let hang = format!("({daemon})\nuntil [ -e \"$M$N.pid\" ]; do :; done; sleep 3600\n");
-    let bare =
-        format!("(exec env -i M=$M N=$N PATH=\"$PATH\" sh -c '{daemon}')\nuntil [ -e $M$N.pid ]; do :; done; echo 1\n");
+    let daemon = "setsid sh daemon.sh \"$AOE_PARAM_M$AOE_PARAM_N.pid\" > /dev/null 2>&1 &";
+    let hang = format!("({daemon})\nuntil [ -e \"$AOE_PARAM_M$AOE_PARAM_N.pid\" ]; do :; done; sleep 3600\n");
+    let bare = format!(
+        "(exec env -i AOE_PARAM_M=$AOE_PARAM_M AOE_PARAM_N=$AOE_PARAM_N PATH=\"$PATH\" sh -c '{daemon}')\nuntil [ -e $AOE_PARAM_M$AOE_PARAM_N.pid ]; do :; done; echo 1\n"
+    );
     for (script, parallel, failed) in [(hang, "--parallel=3", 3), (bare, "--parallel=1", 0)] {
         std::fs::write(place.path("measure.sh"), script).unwrap();
         let arguments = ["--command=sh measure.sh", "--budget=3", "--timeout=2", "--algorithm=random", parallel];

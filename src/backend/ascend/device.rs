@@ -36,7 +36,8 @@ pub struct Device {
 impl Device {
     /// Initialises the runtime and takes a device. Nothing that is waited for may take longer than `timeout_ms`.
     pub fn open(functions: Functions, libraries: &mut Libraries<'_>, id: u32, timeout_ms: i32) -> Called<Device> {
-        let info = libraries.function::<DeviceInfoFn>(&DEVICE_INFO);
+        // SAFETY: the type is that of the prototype in ACL's documentation.
+        let info = unsafe { libraries.function::<DeviceInfoFn>(&DEVICE_INFO) };
         let device = Device { functions, info, id: id as i32, timeout_ms };
         // SAFETY: `aclError aclInit(const char *)`; NULL means defaults.
         device.check("aclInit", unsafe { (device.functions.aclInit)(std::ptr::null()) })?;
@@ -167,9 +168,10 @@ impl Memory<'_> {
     pub fn read(&self, from: usize, bytes: usize) -> Called<Vec<u8>> {
         assert!(from.checked_add(bytes).is_some_and(|end| end <= self.bytes), "{from} + {bytes} of {}", self.bytes);
         let mut content = vec![0u8; bytes];
+        // A device's address is a number for the runtime; it points to nothing of this process.
+        let source = self.address.map_addr(|address| address.wrapping_add(from)).cast_const();
         // SAFETY: as above; both sides have that many bytes, as was checked.
         let code = unsafe {
-            let source = self.address.cast::<u8>().add(from).cast_const().cast();
             (self.device.functions.aclrtMemcpy)(content.as_mut_ptr().cast(), bytes, source, bytes, DEVICE_TO_HOST)
         };
         self.device.check("aclrtMemcpy", code).map(|()| content)

@@ -73,27 +73,36 @@ impl Ge {
     /// Resolves the functions, each from the first of the libraries that has it; the names of those missing when
     /// one of [`COMPILING`] is.
     pub fn resolve(libraries: &[Loaded]) -> Result<Ge, Vec<&'static str>> {
-        Ge::resolved(libraries).ok_or_else(|| {
+        // SAFETY: the fields have the types of the wrapper's prototypes.
+        unsafe { Ge::resolved(libraries) }.ok_or_else(|| {
             COMPILING.into_iter().filter(|name| !libraries.iter().any(|library| library.has(name))).collect()
         })
     }
 
-    fn resolved(libraries: &[Loaded]) -> Option<Ge> {
-        fn find<F: Copy>(libraries: &[Loaded], name: &str) -> Option<F> {
-            libraries.iter().find_map(|library| library.function(name))
+    /// # Safety
+    /// The libraries' functions of these names have the prototypes of GE's wrapper.
+    unsafe fn resolved(libraries: &[Loaded]) -> Option<Ge> {
+        /// # Safety
+        /// As [`Loaded::function`].
+        unsafe fn find<F: Copy>(libraries: &[Loaded], name: &str) -> Option<F> {
+            // SAFETY: the caller's promise.
+            libraries.iter().find_map(|library| unsafe { library.function(name) })
         }
-        Some(Ge {
-            create_graph: find(libraries, "GeApiWrapper_Graph_CreateGraph")?,
-            destroy_graph: find(libraries, "GeApiWrapper_Graph_DestroyGraph")?,
-            load_from_air: find(libraries, "GeApiWrapper_Graph_LoadFromAir")?,
-            initialize: find(libraries, "GeApiWrapper_OfflineCompile_BuildInitialize")?,
-            finalize: find(libraries, "GeApiWrapper_OfflineCompile_BuildFinalize")?,
-            build: find(libraries, "GeApiWrapper_OfflineCompile_BuildModel")?,
-            save: find(libraries, "GeApiWrapper_OfflineCompile_SaveModel")?,
-            destroy_model: find(libraries, "GeApiWrapper_ModelBuffer_Destroy")?,
-            is_initialized: find(libraries, "GeApiWrapper_IsGEInitialized"),
-            message: find(libraries, "GeApiWrapper_GEGetErrorMsg").zip(find(libraries, "GeApiWrapper_FreeString")),
-        })
+        // SAFETY: the caller's promise, for each.
+        unsafe {
+            Some(Ge {
+                create_graph: find(libraries, "GeApiWrapper_Graph_CreateGraph")?,
+                destroy_graph: find(libraries, "GeApiWrapper_Graph_DestroyGraph")?,
+                load_from_air: find(libraries, "GeApiWrapper_Graph_LoadFromAir")?,
+                initialize: find(libraries, "GeApiWrapper_OfflineCompile_BuildInitialize")?,
+                finalize: find(libraries, "GeApiWrapper_OfflineCompile_BuildFinalize")?,
+                build: find(libraries, "GeApiWrapper_OfflineCompile_BuildModel")?,
+                save: find(libraries, "GeApiWrapper_OfflineCompile_SaveModel")?,
+                destroy_model: find(libraries, "GeApiWrapper_ModelBuffer_Destroy")?,
+                is_initialized: find(libraries, "GeApiWrapper_IsGEInitialized"),
+                message: find(libraries, "GeApiWrapper_GEGetErrorMsg").zip(find(libraries, "GeApiWrapper_FreeString")),
+            })
+        }
     }
 
     /// Compiles. What it initialised it finalises, whatever happens; a GE that the host runs is left alone.

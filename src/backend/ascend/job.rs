@@ -5,9 +5,11 @@ use super::operator::Operator;
 use super::report::{CallFailure, Probe};
 use super::timing::{Times, Timing};
 use crate::backend::RuntimeEnv;
+use crate::output_file::private;
 use crate::status::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Whoever reads a job must be of the version that wrote it.
@@ -126,10 +128,13 @@ impl Answer {
     }
 }
 
-/// Reads a file of JSON.
+/// Most bytes of a job or an answer; a job of a large operator has some thousand.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Reads a file of JSON that nobody but this user, or root, can have written: a job names libraries that are loaded.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = crate::input_file::read_text(path)?;
-    serde_json::from_str(&text).map_err(|e| Error::file("read", path, e))
+    let text = private::read(path, MOST_BYTES).map_err(|e| Error::file("read", path, e))?;
+    serde_json::from_slice(&text).map_err(|e| Error::file("read", path, e))
 }
 
 /// Writes a file of JSON; whoever reads it finds all of it or none.
@@ -137,6 +142,6 @@ pub fn write(path: &Path, value: &impl Serialize) -> Result<()> {
     let failed = |e: &dyn std::fmt::Display| Error::file("write", path, e);
     let text = serde_json::to_vec(value).map_err(|e| failed(&e))?;
     let unfinished = path.with_extension("tmp");
-    std::fs::write(&unfinished, text).map_err(|e| failed(&e))?;
+    private::create(&unfinished).and_then(|mut file| file.write_all(&text)).map_err(|e| failed(&e))?;
     std::fs::rename(&unfinished, path).map_err(|e| failed(&e))
 }

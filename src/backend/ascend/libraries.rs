@@ -21,12 +21,16 @@ impl<'a> Libraries<'a> {
         Libraries { main, place, companions: HashMap::new(), attempts: Vec::new() }
     }
 
-    /// The function of a symbol, from the first library that has it. `F` must be its prototype.
-    pub fn function<F: Copy>(&mut self, symbol: &Symbol) -> Option<F> {
-        if let Some(function) = self.main.function(symbol.name) {
+    /// The function of a symbol, from the first library that has it.
+    ///
+    /// # Safety
+    /// As [`Loaded::function`]: `F` is the function pointer type of its prototype.
+    pub unsafe fn function<F: Copy>(&mut self, symbol: &Symbol) -> Option<F> {
+        // SAFETY: the caller's promise, here and below.
+        if let Some(function) = unsafe { self.main.function(symbol.name) } {
             return Some(function);
         }
-        symbol.libraries.iter().find_map(|name| self.companion(name)?.function(symbol.name))
+        symbol.libraries.iter().find_map(|name| unsafe { self.companion(name)?.function(symbol.name) })
     }
 
     /// Whether some library has a symbol.

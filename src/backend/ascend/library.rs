@@ -49,20 +49,29 @@ impl Loaded {
     /// The file that the library was loaded from, where the system tells: by the name it was found under, for its
     /// companions lie beside that, wherever a link leads.
     pub fn file(&self) -> Option<PathBuf> {
-        let name = name_of(self.function::<InitFn>("aclInit")? as *const c_void)?;
+        let name = name_of(self.address("aclInit")?)?;
         std::path::absolute(name).ok().filter(|path| path.exists())
     }
 
     /// Whether the library, or one that it depends on, has this function.
     pub fn has(&self, name: &str) -> bool {
-        self.function::<FinalizeFn>(name).is_some()
+        self.address(name).is_some()
     }
 
-    /// The function of this name. `F` must be the function pointer type of its prototype.
-    pub fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: callers below pair each name with the function pointer type of its documented
-        // prototype, and never call one through another type.
+    /// The function of this name.
+    ///
+    /// # Safety
+    /// `F` is the function pointer type of the prototype that the function of this name has.
+    pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*const c_void>(), "no function pointer") };
+        // SAFETY: the caller's promise.
         unsafe { self.0.get::<F>(name) }.ok().map(|symbol| *symbol)
+    }
+
+    /// Where a symbol lies, as a number to look at.
+    fn address(&self, name: &str) -> Option<*const c_void> {
+        // SAFETY: whatever the symbol is, its address is one; nothing is read through it.
+        unsafe { self.function(name) }
     }
 }
 
@@ -81,23 +90,26 @@ pub struct Api {
 impl Api {
     /// Resolves the functions; the names of those missing when one of [`ASKING`] is.
     pub fn resolve(library: &Loaded) -> Result<Api, Vec<Cow<'static, str>>> {
-        let (Some(init), Some(finalize), Some(device_count), Some(soc_name)) = (
-            library.function("aclInit"),
-            library.function("aclFinalize"),
-            library.function("aclrtGetDeviceCount"),
-            library.function("aclrtGetSocName"),
-        ) else {
-            return Err(ASKING.into_iter().filter(|name| !library.has(name)).map(Cow::Borrowed).collect());
-        };
-        Ok(Api {
-            init,
-            finalize,
-            device_count,
-            soc_name,
-            finalize_reference: library.function("aclFinalizeReference"),
-            version: library.function("aclrtGetVersion"),
-            recent_error: library.function("aclGetRecentErrMsg"),
-        })
+        // SAFETY: the fields have the types of the prototypes in ACL's documentation.
+        let api = unsafe { Api::resolved(library) };
+        api.ok_or_else(|| ASKING.into_iter().filter(|name| !library.has(name)).map(Cow::Borrowed).collect())
+    }
+
+    /// # Safety
+    /// The library's functions of these names have ACL's prototypes.
+    unsafe fn resolved(library: &Loaded) -> Option<Api> {
+        // SAFETY: the caller's promise, for each.
+        unsafe {
+            Some(Api {
+                init: library.function("aclInit")?,
+                finalize: library.function("aclFinalize")?,
+                device_count: library.function("aclrtGetDeviceCount")?,
+                soc_name: library.function("aclrtGetSocName")?,
+                finalize_reference: library.function("aclFinalizeReference"),
+                version: library.function("aclrtGetVersion"),
+                recent_error: library.function("aclGetRecentErrMsg"),
+            })
+        }
     }
 
     /// `aclInit` without a configuration; its code, which may be [`codes::REPEAT_INITIALIZE`].

@@ -4,6 +4,7 @@ use super::helpers;
 use super::job::{self, Answer, Job, VERSION, Work};
 use super::program::COMMAND;
 use super::workshop::{Bench, JOB};
+use crate::output_file::private;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::ffi::OsString;
 use std::fs::File;
@@ -108,7 +109,7 @@ impl Process {
     fn start(bench: &Bench, circumstances: &Circumstances<'_>) -> io::Result<Process> {
         let (line, theirs) = UnixStream::pair()?;
         line.set_read_timeout(Some(LOOK))?;
-        let output = File::create(bench.output())?;
+        let output = private::create(&bench.output())?;
         let mut words = circumstances.under.iter().map(OsString::as_os_str).chain([circumstances.program.as_os_str()]);
         let child = Command::new(words.next().unwrap_or_default())
             .args(words)

@@ -53,9 +53,11 @@ macro_rules! functions {
             pub fn resolve(libraries: &mut super::libraries::Libraries) -> Result<$functions, Vec<&'static str>> {
                 let mut missing = Vec::new();
                 $($(
-                    let $name = libraries.function::<unsafe extern "C" fn($($parameter),*) -> $result>(
-                        &Symbol { name: stringify!($name), libraries: $libraries },
-                    );
+                    let symbol = Symbol { name: stringify!($name), libraries: $libraries };
+                    // SAFETY: the table has the prototypes of CANN's documentation.
+                    let $name = unsafe {
+                        libraries.function::<unsafe extern "C" fn($($parameter),*) -> $result>(&symbol)
+                    };
                     if $name.is_none() {
                         missing.push(stringify!($name));
                     }

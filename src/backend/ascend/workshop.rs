@@ -1,7 +1,7 @@
 //! The folder in which one tuning measures: a folder for each candidate, gone when it is done.
 
 use super::helpers;
-use crate::output_file::{Shelf, sweep_shelves};
+use crate::output_file::{Shelf, private, sweep_shelves};
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -32,7 +32,7 @@ impl Workshop {
     /// A folder for one measurement.
     pub fn bench(&self) -> Result<Bench> {
         let failed = |e: std::io::Error| Error::directory("create a folder in", self.shelf.path(), e);
-        let folder = tempfile::Builder::new().prefix("candidate-").tempdir_in(self.shelf.path()).map_err(failed)?;
+        let folder = private::folder(self.shelf.path(), "candidate-").map_err(failed)?;
         let bench = Bench { folder };
         for inside in [bench.bank(), bench.cache()] {
             std::fs::create_dir(&inside).map_err(|e| Error::directory("create", &inside, e))?;

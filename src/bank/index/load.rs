@@ -22,6 +22,8 @@ const PIECE: u64 = 2 << 20;
 const MORE: u64 = 64 << 10;
 /// Templates that a file has at most; the records of further ones are kept as texts.
 const MOST_TEMPLATES: usize = 1000;
+/// Bad lines that are kept of a piece, and of the whole file; what is beyond is counted.
+const MOST_KEPT: usize = 1000;
 /// Threads beyond which memory is the limit.
 const MOST_THREADS: usize = 16;
 
@@ -35,6 +37,8 @@ struct Piece {
     notes: Vec<(u32, Notes)>,
     /// Lines without a usable record.
     unusable: Vec<(u32, Unusable)>,
+    /// Further ones of them.
+    unlisted: usize,
 }
 
 /// A file as it is looked up in.
@@ -43,6 +47,8 @@ pub struct Loaded {
     pub table: Table,
     /// What there is to tell of lines, which are counted from 1.
     pub findings: Vec<(usize, String)>,
+    /// How much more there is to tell.
+    pub unlisted: usize,
 }
 
 /// Reads a bank file. What it holds while it is read counts; one that is replaced meanwhile is read to its end.
@@ -59,17 +65,22 @@ pub fn load_by(piece: u64, file: &File, form: Form, op_type: &str, side: &Side) 
     let mut table = Table::with_room(pieces.iter().map(|piece| &piece.packed), templates)?;
     let keys = pieces.iter().flat_map(|piece| piece.packed.iter().map(|record| record.key));
     let judge = Judge::new(form, side, keys);
-    let mut findings = Vec::new();
+    let (mut findings, mut unlisted) = (Vec::new(), 0);
     let mut line = 1;
     for piece in pieces {
         let lines = piece.lines;
+        unlisted += piece.unlisted;
         for (at, reason) in take(piece, &judge, &mut table) {
-            findings.push((line + at as usize, reason));
+            if findings.len() < MOST_KEPT {
+                findings.push((line + at as usize, reason));
+            } else {
+                unlisted += 1;
+            }
         }
         line += lines;
     }
     table.finish();
-    Ok(Loaded { table, findings })
+    Ok(Loaded { table, findings, unlisted })
 }
 
 /// Adds the records of a piece in their order, so that of two with one key the first counts; gives what there is
@@ -227,7 +238,8 @@ impl<'w> Worker<'w> {
             piece.lines += 1;
             match self.read_line(line, &mut piece.packed) {
                 Ok(notes) => piece.notes.push((number, notes)),
-                Err(why) => piece.unusable.push((number, why)),
+                Err(why) if piece.unusable.len() < MOST_KEPT => piece.unusable.push((number, why)),
+                Err(_) => piece.unlisted += 1,
             }
         }
         piece

@@ -20,6 +20,7 @@ use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::form::{Form, soc_name};
 use super::key::{Key, Unusable};
+use super::lines::told;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
@@ -27,9 +28,6 @@ use serde_json::Value;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use table::Table;
-
-/// Findings of one file that are told one by one.
-const MOST_FINDINGS: usize = 100;
 
 /// Which of the files in a directory are meant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,14 +112,8 @@ impl Index {
             Some(operator) => operator.layers.push(loaded.table),
             None => self.operators.push(Operator { name, op_type, layers: vec![loaded.table] }),
         }
-        let count = loaded.findings.len();
-        for (line, reason) in loaded.findings.into_iter().take(MOST_FINDINGS) {
-            let told = Error::Bank { path: path.to_owned(), line: Some(line), reason };
-            self.warnings.push(told.to_string());
-        }
-        if count > MOST_FINDINGS {
-            self.warn(path, format!("{} more lines are as bad", count - MOST_FINDINGS));
-        }
+        let findings = loaded.findings.iter().map(|(line, reason)| (*line, reason.as_str()));
+        self.warnings.extend(told(path, findings, loaded.unlisted));
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! What two banks of one form do not share.
 
 use super::entries::{Entry, entries};
-use super::kind::Kind;
 use super::source::Source;
+use crate::bank::kind::Kind;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;

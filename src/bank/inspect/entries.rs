@@ -1,10 +1,10 @@
 //! What any bank file holds, as entries with an identity and a content, whatever the form.
 
 use super::describe;
-use super::kind::Kind;
 use super::record::{PART_FIELD, Record};
 use super::source::{Line, Source};
 use crate::bank::json;
+use crate::bank::kind::Kind;
 use crate::bank::lines::trim;
 use crate::bank::reader::FIELDS;
 use crate::status::{Error, Result};

@@ -2,10 +2,10 @@
 
 use super::entries::entries;
 use super::items::{Item, items, of_element, unread_fault};
-use super::kind::Kind;
 use super::part::Socs;
 use super::source::Source;
 use super::verify::{Judgement, Remark, Status};
+use crate::bank::kind::Kind;
 use crate::bank::lines::Finding;
 use crate::bank::{Content, gradient, json, subgraph, unified};
 use crate::status::Result;
@@ -22,30 +22,37 @@ pub(super) fn verify(
     socs: &mut Socs,
     tell: &mut dyn FnMut(Judgement) -> Result<()>,
 ) -> Result<()> {
-    let mut judgements = match source.kind() {
+    let (mut judgements, unlisted) = match source.kind() {
         Kind::Unified => unified(source, socs)?,
         Kind::Gradient => {
             let bank = gradient::Bank::parse(&source.content()?);
             let good = bank.lines().map(|line| Judgement { line, remarks: Vec::new() });
-            good.chain(bank.findings().iter().map(alone)).collect()
+            (good.chain(bank.findings().iter().map(alone)).collect(), bank.unlisted())
         }
         Kind::Subgraph => {
             let content = source.content()?;
             let kind = subgraph::Kind::of(source.path(), &content);
-            by_line(subgraph::Bank::parse(kind, &content).findings(), source, socs)?
+            let bank = subgraph::Bank::parse(kind, &content);
+            (by_line(bank.findings(), source, socs)?, bank.unlisted())
         }
         Kind::Repository => {
             let content = source.content()?;
-            by_line(unified::Repository::parse(&content).findings(), source, socs)?
+            let bank = unified::Repository::parse(&content);
+            (by_line(bank.findings(), source, socs)?, bank.unlisted())
         }
         _ => return unread(source, tell),
     };
     judgements.sort_by_key(|judgement| judgement.line);
+    if unlisted > 0 {
+        let line = judgements.last().map_or(1, |judgement| judgement.line);
+        let reason = format!("{unlisted} more findings are not listed: mend these first");
+        judgements.push(Judgement { line, remarks: vec![Remark { status: Status::Damaged, reason }] });
+    }
     judgements.into_iter().try_for_each(tell)
 }
 
 /// Judges the entries of a unified bank, of which several may stand on one line.
-fn unified(source: &Source, socs: &mut Socs) -> Result<Vec<Judgement>> {
+fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> {
     let (bank, part) = (unified::Bank::parse(&source.content()?), source.part());
     // Many entries may stand on one line: those of an element begin with its key.
     let key_of = |finding: &Finding| finding.reason.split('`').nth(1).unwrap_or_default().to_owned();
@@ -67,7 +74,7 @@ fn unified(source: &Source, socs: &mut Socs) -> Result<Vec<Judgement>> {
         judgements.push(Judgement { line, remarks });
     }
     judgements.extend(findings.into_values().flatten().map(alone));
-    Ok(judgements)
+    Ok((judgements, bank.unlisted()))
 }
 
 /// What is wrong with the time that an element states.

@@ -2,15 +2,16 @@
 
 use super::convert::{Content, Converted, Target, convert};
 use super::items::{Item, items};
-use super::kind::Kind;
 use super::merging::{Merged, merge_and_tell};
 use super::part::{Part, Socs};
 use super::source::Source;
 use crate::bank::disk::DISK;
 use crate::bank::file_name::{FileName, refused};
+use crate::bank::kind::Kind;
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::bank::whole::Content as _;
 use crate::bank::{json, unified, update};
+use crate::output_file::private;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashSet;
@@ -163,7 +164,7 @@ pub fn import(
         None => None,
     };
     let failed = |e: std::io::Error| Error::directory("write to", temporary, e);
-    let staging = tempfile::Builder::new().prefix("aoe-import-").tempdir_in(temporary).map_err(failed)?;
+    let staging = private::folder(temporary, "aoe-import-").map_err(failed)?;
     let (mut files, mut left, mut bad, mut count) = (BTreeMap::<String, Staged>::new(), Vec::new(), 0, 0);
     for path in sources {
         bad += items(&mut Source::open(path)?, &mut |item| {

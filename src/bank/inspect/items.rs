@@ -3,12 +3,12 @@
 use super::describe;
 use super::entries::{Entry, entries};
 use super::gains::{Gains, Times};
-use super::kind::Kind;
 use super::part::Part;
 use super::record::Record;
 use super::source::{Line, Source};
 use crate::bank::form::{Form, Knowledge};
 use crate::bank::key::Key;
+use crate::bank::kind::Kind;
 use crate::bank::lines::trim;
 use crate::bank::{gradient, json, subgraph, unified};
 use crate::soc::Soc;
@@ -130,7 +130,7 @@ pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) ->
                     break;
                 }
             }
-            bad += crate::bank::Content::findings(&bank).len();
+            bad += crate::bank::Content::findings(&bank).len() + crate::bank::Content::unlisted(&bank);
         }
         Kind::Gradient => {
             let bank = gradient::Bank::parse(&source.content()?);
@@ -139,7 +139,7 @@ pub fn items(source: &mut Source, take: &mut dyn FnMut(Item) -> Result<bool>) ->
                     break;
                 }
             }
-            bad += crate::bank::Content::findings(&bank).len();
+            bad += crate::bank::Content::findings(&bank).len() + crate::bank::Content::unlisted(&bank);
         }
         Kind::Rl | Kind::OpCost => entries(source, &mut |entry| {
             match of_unread(kind, entry) {

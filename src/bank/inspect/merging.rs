@@ -8,6 +8,7 @@ use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
 use crate::bank::merge::{MergeOutcome, check, is_one_file, merge};
 use crate::bank::transaction::OWN_DIRECTORY;
+use crate::output_file::private;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -92,7 +93,7 @@ struct Copy {
 impl Copy {
     fn of(into: &Path, directory: &Path) -> Result<Copy> {
         let failed = |e: std::io::Error| Error::directory("copy to", directory, e);
-        let directory = tempfile::Builder::new().prefix("aoe-merge-").tempdir_in(directory).map_err(failed)?;
+        let directory = private::folder(directory, "aoe-merge-").map_err(failed)?;
         let path = directory.path().join(into.file_name().unwrap_or("bank".as_ref()));
         if !is_one_file(into) {
             std::fs::create_dir(&path).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! Bank files looked at from outside, as `aoe bank` does: what a file is, what each record says, and whether
 //! it is well. Files are written by `merge` and by the forms' own writers alone, and no file is ever in memory as a whole but those that are one JSON value.
 //!
-//! `kind` tells the forms apart, `source` reads lines, `record` takes one apart, `work` finds the workload
+//! `source` reads lines, `record` takes one apart, `work` finds the workload
 //! behind it, `part` the SoC, `gains` the times; `items` does so for every form. `verify` and `forms` judge, `diff`
 //! compares `entries`, `merging` tells what a merge did, `convert` says a record in another form,
 //! `import` whole files, `describe` finds short words.
@@ -15,7 +15,6 @@ mod forms;
 mod gains;
 mod import;
 mod items;
-mod kind;
 mod merging;
 mod part;
 mod record;
@@ -24,6 +23,7 @@ mod source;
 mod verify;
 mod work;
 
+pub use crate::bank::kind::Kind;
 pub use crate::bank::lines::trim;
 pub use convert::{Content, Converted, Target, convert};
 pub use describe::{shapes, tiling};
@@ -32,7 +32,6 @@ pub use entries::{Entry, entries, label};
 pub use gains::{Gains, Times};
 pub use import::{Export, Import, Left, import};
 pub use items::{Item, items};
-pub use kind::Kind;
 pub use merging::{Fate, Merged, Told, merge_and_tell};
 pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};

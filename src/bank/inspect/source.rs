@@ -1,8 +1,8 @@
 //! Bank files as streams: opened once, told apart by how they begin, read line by line.
 
-use super::kind::{Kind, PEEKED, is_empty_object, look};
 use super::part::Part;
 use crate::bank::FileName;
+use crate::bank::kind::{Kind, PEEKED, is_empty_object, look};
 use crate::bank::lines::trim;
 use crate::input_file;
 use crate::lines;

@@ -2,7 +2,6 @@
 
 use super::forms;
 use super::items::{rule, rule_of};
-use super::kind::Kind;
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};
 use super::source::{Line, Source};
@@ -10,6 +9,7 @@ use crate::bank::disk::DISK;
 use crate::bank::file::BankFile;
 use crate::bank::form::{Form, Knowledge};
 use crate::bank::key::Unusable;
+use crate::bank::kind::Kind;
 use crate::bank::lines::trim;
 use crate::bank::side::{Side, Verdict};
 use crate::status::Result;

@@ -198,6 +198,10 @@ impl Content for Bank {
         self.lines.findings()
     }
 
+    fn unlisted(&self) -> usize {
+        self.lines.unlisted()
+    }
+
     fn is_damaged(&self) -> bool {
         self.lines.is_damaged()
     }

@@ -246,3 +246,14 @@ proptest! {
         prop_assert_eq!(bank(&storage).lookup(&product_of(128)).unwrap().unwrap().schedule, tiling(128, 64));
     }
 }
+
+#[test]
+fn a_million_bad_lines_are_summed_and_not_told_one_by_one() {
+    let storage = Arc::new(memory::Memory::default());
+    storage.put(Path::new(DIRECTORY).join(FILE), "nonsense\n".repeat(1_000_000));
+    let bank = bank(&storage);
+    assert!(bank.lookup(&product_of(128)).unwrap().is_none());
+    let warnings = bank.warnings();
+    assert_eq!(warnings.len(), 101);
+    assert!(warnings[100].contains("999900 more lines"), "{}", warnings[100]);
+}

@@ -295,3 +295,109 @@ fn many_writers_lose_nothing() {
     let names: Vec<_> = fs::read_dir(&paths.custom).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names.len(), 2, "the bank and our hidden directory: {names:?}");
 }
+
+/// Lets a link belong to somebody else, which only root can do; `false` where the test cannot.
+fn give_away(link: &Path) -> bool {
+    rustix::process::geteuid().is_root() && std::os::unix::fs::lchown(link, Some(65_534), None).is_ok()
+}
+
+#[test]
+fn a_link_that_another_user_laid_where_all_may_write_is_not_followed() {
+    let place = tempfile::tempdir().unwrap();
+    let (bank, precious) = (place.path().join("bank"), place.path().join("precious"));
+    fs::create_dir(&bank).unwrap();
+    fs::write(&precious, "mine\n").unwrap();
+    let link = bank.join(FILE);
+    std::os::unix::fs::symlink(&precious, &link).unwrap();
+    assert_eq!(DISK.target(&link).unwrap(), precious, "one's own is");
+    if !give_away(&link) {
+        return;
+    }
+    assert_eq!(DISK.target(&link).unwrap(), precious, "nobody else could have laid it");
+    fs::set_permissions(&bank, fs::Permissions::from_mode(0o777)).unwrap();
+    for error in [
+        DISK.target(&link).unwrap_err(),
+        DISK.read(&link).unwrap_err(),
+        DISK.check_file(&link).unwrap_err(),
+        DISK.lock(&link, false).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("user 65534") && error.to_string().contains(FILE), "{error}");
+    }
+    assert!(OperatorBank::open(paths_in(&bank), &soc()).check_writable([&product_of(128)]).is_err());
+    fs::remove_file(&link).unwrap();
+    let mut bank = recorded(&bank, 128);
+    std::os::unix::fs::symlink(&precious, &link).unwrap();
+    assert!(give_away(&link) && bank.save().is_err());
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "mine\n");
+    assert!(link.is_symlink());
+}
+
+#[test]
+fn a_link_to_what_is_no_bank_is_not_written_through() {
+    let place = tempfile::tempdir().unwrap();
+    let precious = place.path().join("settings");
+    fs::write(&precious, "[user]\nname = me\n").unwrap();
+    std::os::unix::fs::symlink(&precious, place.path().join(FILE)).unwrap();
+    let mut bank = OperatorBank::open(paths_in(place.path()), &soc());
+    let saved = bank.record(&product_of(128), &tiling(128, 64), &measured(1.0)).and_then(|()| bank.save());
+    let error = saved.unwrap_err().to_string();
+    assert!(error.contains("settings") && error.contains("no bank"), "{error}");
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "[user]\nname = me\n");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3, "no copy of it is left either");
+}
+
+#[test]
+fn the_copy_of_a_damaged_bank_is_open_to_nobody_who_could_not_read_it() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join(FILE);
+    recorded(place.path(), 128).save().unwrap();
+    let content = fs::read(&file).unwrap();
+    fs::write(&file, [&content[..], b"{damaged\n"].concat()).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    recorded(place.path(), 256).save().unwrap();
+    let copy = place.path().join(format!("{FILE}.damaged-1"));
+    for path in [&file, &copy] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_bank_file_with_two_names_is_neither_waited_for_nor_written_twice() {
+    let both = |place: &Path| {
+        let mut bank = recorded(place, 128);
+        bank.record(&gelu(), &vector_tiling(8), &measured(1.0)).unwrap();
+        bank
+    };
+    let names = |place: &Path| {
+        both(place).save().unwrap();
+        let mut names: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.retain(|name| name.is_file());
+        names.sort();
+        <[PathBuf; 2]>::try_from(names).unwrap()
+    };
+    // As hard links each becomes a file of its own.
+    let place = tempfile::tempdir().unwrap();
+    let [first, second] = names(place.path());
+    fs::remove_file(&second).unwrap();
+    fs::hard_link(&first, &second).unwrap();
+    both(place.path()).save().unwrap();
+    assert!(holds(place.path(), 128) && fs::read(&first).unwrap() != fs::read(&second).unwrap());
+    // As a link it is known before anything is measured, and nothing is lost in silence.
+    fs::remove_file(&second).unwrap();
+    std::os::unix::fs::symlink(&first, &second).unwrap();
+    let before = fs::read(&first).unwrap();
+    let check = OperatorBank::open(paths_in(place.path()), &soc()).check_writable([&product_of(128), &gelu()]);
+    for error in [check.unwrap_err(), both(place.path()).save().unwrap_err()] {
+        assert!(error.to_string().contains("by another name"), "{error}");
+    }
+    assert_eq!(fs::read(&first).unwrap(), before);
+}
+
+#[test]
+fn a_bank_of_terabytes_is_refused_by_its_size() {
+    let place = tempfile::tempdir().unwrap();
+    // It takes no room on the disk.
+    fs::File::create(place.path().join(FILE)).unwrap().set_len(1 << 40).unwrap();
+    let error = OperatorBank::open(paths_in(place.path()), &soc()).lookup(&product_of(128)).unwrap_err();
+    assert!(error.to_string().contains("4 GiB"), "{error}");
+}

@@ -150,7 +150,8 @@ fn a_file_system_without_locks_is_named_and_written_under_names_of_one_s_own() {
     storage.put(&stale, "another process is writing this");
     let mut writer = bank(&storage);
     change(&mut writer);
-    storage.fail_at(0, libc::EOPNOTSUPP);
+    // Behind the look at whether our own directory is a link.
+    storage.fail_at(1, libc::EOPNOTSUPP);
     writer.save().unwrap();
     assert!(writer.warnings().iter().any(|w| w.contains("no locks")), "{:?}", writer.warnings());
     assert_eq!(storage.get(&stale).as_deref(), Some(&b"another process is writing this"[..]));

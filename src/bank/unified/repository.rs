@@ -70,6 +70,11 @@ impl Repository {
         self.lines.findings()
     }
 
+    /// How much more there is to tell.
+    pub fn unlisted(&self) -> usize {
+        self.lines.unlisted()
+    }
+
     /// The records that are understood, in file order.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.lines.records()

@@ -226,10 +226,16 @@ fn what_cannot_be_read_is_named() {
     let index = open(at("bank")).unwrap();
     assert_eq!(index.records(), 1);
     assert!(matches!(index.warnings(), [one] if one.contains("Unheard")), "{:?}", index.warnings());
-    let many = "nonsense\n".repeat(super::MOST_FINDINGS + 5);
+    /// Lines that are told one by one.
+    const MOST: usize = 100;
+    let many = "nonsense\n".repeat(MOST + 5);
     std::fs::write(at("bank").join(FILE), many).unwrap();
     let index = open(at("bank").join(FILE)).unwrap();
-    assert_eq!((index.records(), index.warnings().len()), (0, super::MOST_FINDINGS + 1));
+    assert_eq!((index.records(), index.warnings().len()), (0, MOST + 1));
     assert!(index.warnings()[0].contains(&format!("{FILE}:1: ")), "{}", index.warnings()[0]);
-    assert!(index.warnings()[super::MOST_FINDINGS].contains("5 more"));
+    assert!(index.warnings()[MOST].contains("5 more"));
+    std::fs::write(at("bank").join(FILE), "nonsense\n".repeat(1_000_000)).unwrap();
+    let index = open(at("bank").join(FILE)).unwrap();
+    assert_eq!(index.warnings().len(), MOST + 1);
+    assert!(index.warnings()[MOST].contains("999900 more"), "{}", index.warnings()[MOST]);
 }

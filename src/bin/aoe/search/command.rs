@@ -23,8 +23,15 @@ const KEPT: usize = 64 << 10;
 const DRAIN: Duration = Duration::from_secs(2);
 /// Letters of a program's complaint that a reason quotes.
 const QUOTED: usize = 200;
-/// Variables that decide how programs are found and loaded, or belong to us.
-const RESERVED: [&str; 3] = ["PATH", "IFS", MARK];
+/// Begins the name of the environment variable that holds a parameter: no parameter can pass for another variable.
+const NAMESPACE: &str = "AOE_PARAM_";
+/// Variables that decide how programs are found, loaded and started, or belong to us. Whatever exports parameters under
+/// their own names, as many a wrapper does, would hand them on.
+const RESERVED: [&str; 10] =
+    ["PATH", "IFS", "ENV", "BASH_ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "JAVA_TOOL_OPTIONS", MARK];
+/// How the names of further ones begin.
+const RESERVED_PREFIXES: [&str; 9] =
+    ["LD_", "BASH_FUNC_", "PYTHON", "GIT_", "PERL5", "RUBY", "NODE_", "GLIBC_", "GCONV_"];
 
 /// A program that measures.
 #[derive(Debug)]
@@ -45,10 +52,12 @@ impl Program {
         if command.trim().is_empty() {
             return bad("--command is empty".to_owned());
         }
-        let reserved = |name: &&str| RESERVED.contains(name) || name.starts_with("LD_");
+        let reserved =
+            |name: &&str| RESERVED.contains(name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         if let Some(name) = space.parameters().iter().map(Parameter::name).find(reserved) {
             return bad(format!(
-                "a parameter cannot be called `{name}`: the environment variable would keep the program from running"
+                "a parameter cannot be called `{name}`: as an environment variable it changes how programs start; \
+                 choose another name"
             ));
         }
         let families = Families::get();
@@ -97,7 +106,7 @@ impl Program {
         // The shell appends the arguments to the user's text, each as one word.
         command.args(["-c", &format!("{} \"$@\"", self.command), "sh"]);
         for (name, value) in configuration {
-            command.arg(format!("--{name}={value}")).env(name, value.to_string());
+            command.arg(format!("--{name}={value}")).env(format!("{NAMESPACE}{name}"), value.to_string());
         }
         self.families.start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()))
     }
@@ -272,10 +281,12 @@ mod tests {
 
     #[test]
     fn arguments_and_environment_carry_the_configuration() {
-        let Measured::Failed(reason) = measure("printf '%s;' >&2 \"$tile\" \"$order\"; exit 3 #", LONG) else {
+        let Measured::Failed(reason) =
+            measure("printf '%s;' >&2 \"$AOE_PARAM_tile\" \"$AOE_PARAM_order\" \"$tile\"; exit 3 #", LONG)
+        else {
             panic!()
         };
-        assert_eq!(reason, "exit status 3: 16;a b'c;");
+        assert_eq!(reason, "exit status 3: 16;a b'c;;");
         assert_eq!(
             measure("sh -c '[ \"$2\" = \"--order=a b'\\''c\" ] && echo ${1#--tile=}' sh", LONG),
             Measured::Time(16.0)
