@@ -1,6 +1,7 @@
 //! Getting at a model's bytes, and telling whose they are.
 
 use super::Framework;
+use super::air::dump;
 use super::om::is_om;
 use super::registry::{by_content, by_suffix, suffixes};
 use crate::input_file;
@@ -16,8 +17,35 @@ pub const MAX_BYTES: usize = i32::MAX as usize;
 /// What is wrong with one that is.
 pub const TOO_LARGE: &str = "is larger than 2 GiB, the limit of protobuf; store the weights outside the model file";
 
+/// Reads a model file: its content, and its framework where none is given. A dump of CANN's that is text is read piece by
+/// piece, and its content is the message that it stands for; `name` names it in errors.
+pub fn read_model(path: &Path, name: &str, framework: Option<Framework>) -> Result<(Bytes, Framework)> {
+    if framework.is_none_or(|framework| framework == Framework::Air) {
+        let (head, file) = open(path)?;
+        if dump::is_dump(&head) || framework.is_some() && dump::is_text(&head) {
+            let model = dump::encode_model(head.as_slice().chain(file), &format!("model `{name}`"))?;
+            return Ok((model, Framework::Air));
+        }
+    }
+    let data = read(path)?;
+    match framework {
+        Some(framework) => Ok((data, framework)),
+        None => framework_of(path, &data).map(|framework| (data, framework)),
+    }
+}
+
+/// The beginning of a file, and what comes behind it: as much as there was when it was opened.
+fn open(path: &Path) -> Result<(Vec<u8>, impl Read)> {
+    let failed = |error| Error::file("read", path, error);
+    let file = input_file::open(path)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let (mut head, mut file) = (Vec::new(), file.take(size));
+    file.by_ref().take(dump::HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
+    Ok((head, file))
+}
+
 /// Reads a whole model file.
-pub fn read(path: &Path) -> Result<Bytes> {
+fn read(path: &Path) -> Result<Bytes> {
     let data = input_file::read(path, MAX_BYTES as u64, TOO_LARGE)?;
     if data.is_empty() {
         return Err(Error::file("read", path, "is empty"));
@@ -27,7 +55,7 @@ pub fn read(path: &Path) -> Result<Bytes> {
 
 /// The framework of a file by its suffix, and by its content where the suffix leaves it open: graphs
 /// that CANN dumps have any.
-pub fn framework_of(path: &Path, data: &Bytes) -> Result<Framework> {
+fn framework_of(path: &Path, data: &Bytes) -> Result<Framework> {
     by_suffix(&suffix(path), data).or_else(|| by_content(data)).ok_or_else(|| {
         let reason = "neither the suffix nor the content tells the framework; give option framework";
         Error::file("read", path, reason)
@@ -38,7 +66,7 @@ fn suffix(path: &Path) -> String {
     path.extension().map_or_else(String::new, |s| s.to_string_lossy().to_ascii_lowercase())
 }
 
-/// Largest file that is opened to see whether it is a model: one operator that CANN dumped has at most
+/// Largest binary file that is opened to see whether it is a model: one operator that CANN dumped has at most
 /// its small constants in it.
 const MAX_DUMP_BYTES: u64 = 64 << 20;
 
@@ -51,6 +79,9 @@ pub fn is_model_file(path: &Path) -> bool {
     let suffix = suffix(path);
     if suffixes().any(|known| known == suffix) {
         return suffix != WEIGHTS;
+    }
+    if open(path).is_ok_and(|(head, _)| dump::is_dump(&head)) {
+        return true;
     }
     let data = input_file::read(path, MAX_DUMP_BYTES, "is too large");
     data.is_ok_and(|data| by_content(&Bytes::from(data)).is_some_and(|framework| framework != Framework::Om))

@@ -26,6 +26,7 @@ mod tensorflow;
 mod tests;
 
 pub use crate::graph::infer::DIM_NAMES;
+pub use air::dump::names as dumps;
 pub use bind::{OPEN_DIMS, SHAPE_OPTION, bind_inputs};
 pub use file::{is_model_file, is_om_file};
 pub use gear::Gear;
@@ -65,14 +66,10 @@ pub struct ModelOptions {
 /// format that is not read, [`Error::Graph`] when the model is malformed and [`Error::Option`] when
 /// `options` do not fit it.
 pub fn load_file(path: &Path, framework: Option<Framework>, options: &ModelOptions) -> Result<Graph> {
-    let data = file::read(path)?;
-    let framework = match framework {
-        Some(framework) => framework,
-        None => file::framework_of(path, &data)?,
-    };
     let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let base = path.parent().map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    load(data, &name, base, framework, options).map_err(|error| match error {
+    let read = file::read_model(path, &name, framework);
+    read.and_then(|(data, framework)| load(data, &name, base, framework, options)).map_err(|error| match error {
         Error::Graph { location, reason } => Error::graph(format!("{}: {location}", path.display()), reason),
         other => other,
     })

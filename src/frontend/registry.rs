@@ -11,7 +11,7 @@ use std::path::Path;
 pub enum Framework {
     /// ONNX.
     Onnx,
-    /// GE's serialised IR (`.air`): MindSpore, torchair, GE's own graphs, dumps.
+    /// GE's serialised IR (`.air`): MindSpore, torchair, GE's own graphs; its dumps, as text.
     Air,
     /// TensorFlow frozen `GraphDef`.
     TensorFlow,
@@ -112,8 +112,12 @@ pub fn suffixes() -> impl Iterator<Item = &'static str> {
     FRONTENDS.iter().flat_map(|row| row.suffixes).copied()
 }
 
-/// The framework of a file by its suffix (lower case), and by its content where several share one.
+/// The framework of a file by its suffix (lower case), and by its content where several share one. CANN's dumps
+/// are told by their content alone: they have suffixes that say nothing or something else.
 pub fn by_suffix(suffix: &str, data: &Bytes) -> Option<Framework> {
+    if air::dump::is_dump(data) {
+        return Some(Framework::Air);
+    }
     let rows = || FRONTENDS.iter().filter(|row| row.suffixes.contains(&suffix));
     match rows().count() {
         0 | 1 => rows().next(),
@@ -124,6 +128,10 @@ pub fn by_suffix(suffix: &str, data: &Bytes) -> Option<Framework> {
 
 /// The framework whose models have such content.
 pub fn by_content(data: &Bytes) -> Option<Framework> {
+    // Whoever else reads text would read all of it to see that it is not theirs.
+    if air::dump::is_dump(data) {
+        return Some(Framework::Air);
+    }
     FRONTENDS.iter().find(|row| (row.recognise)(data)).map(|row| row.framework)
 }
 

@@ -107,6 +107,11 @@ impl DataType {
         }
     }
 
+    /// The type of a name of GE's with its prefix, such as `DT_FLOAT16` or `DT_BF16`.
+    pub fn from_serial_name(name: &str) -> Option<DataType> {
+        Self::from_name(&name.strip_prefix("DT_")?.to_ascii_lowercase())
+    }
+
     /// Size of one element in bytes, rounded up; 0 where there is none.
     pub const fn bytes(self) -> u64 {
         self.bits().div_ceil(8) as u64

@@ -1,9 +1,10 @@
 //! Which model files a command line asks to tune.
 
 use crate::settings::Settings;
-use aoe::frontend;
+use aoe::frontend::{self, dumps};
 use aoe::session;
 use aoe::status::{Error, Result};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The models to tune.
@@ -19,8 +20,8 @@ pub enum Models {
     Directory {
         /// Never empty.
         models: Vec<PathBuf>,
-        /// Files that neither suffix nor content makes a model.
-        others: Vec<PathBuf>,
+        /// What is to be said of files there: why they are left, and of some why they are taken.
+        remarks: Vec<(PathBuf, String)>,
     },
 }
 
@@ -66,30 +67,61 @@ impl Models {
 }
 
 /// The results folder of one of several models below the one asked for: named after the model, with its suffix where
-/// another would have the same.
+/// another would have the same, and behind the name of its folder where even that is the same.
 pub fn folder(output: &str, model: &Path, models: &[PathBuf]) -> String {
-    let alike = models.iter().filter(|other| other.file_stem() == model.file_stem()).count();
-    let name = if alike > 1 { model.file_name() } else { model.file_stem() };
-    format!("{}/{}/", output.trim_end_matches('/'), name.unwrap_or_default().to_string_lossy())
+    let alike = |part: fn(&Path) -> Option<&OsStr>| models.iter().filter(|other| part(other) == part(model)).count();
+    let text = |part: Option<&OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let name = if alike(Path::file_stem) > 1 { text(model.file_name()) } else { text(model.file_stem()) };
+    let above = model.parent().and_then(Path::file_name);
+    let name = if alike(Path::file_name) > 1 { format!("{}_{name}", text(above)) } else { name };
+    format!("{}/{name}/", output.trim_end_matches('/'))
 }
 
 fn read_directory(directory: &Path) -> Result<Models> {
-    let failed = |error| Error::directory("read", directory, error);
-    let (mut models, mut others) = (Vec::new(), Vec::new());
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        if hidden || path.is_dir() {
-            continue;
+    let (mut models, mut remarks) = (Vec::new(), Vec::new());
+    let mut sort = |path: PathBuf| {
+        if frontend::is_model_file(&path) {
+            models.push(path);
+        } else {
+            let what = if frontend::is_om_file(&path) {
+                "an om file, which holds a tuned graph or a compiled one; give it with --model to tune it again, left out"
+            } else {
+                "not a model by its suffix or content, left out"
+            };
+            remarks.push((path, what.to_owned()));
         }
-        if frontend::is_model_file(&path) { &mut models } else { &mut others }.push(path);
+    };
+    for path in entries(directory)? {
+        if !path.is_dir() {
+            sort(path);
+        } else if is_of_process(&path) {
+            entries(&path)?.into_iter().filter(|below| !below.is_dir()).for_each(&mut sort);
+        }
     }
     if models.is_empty() {
         return Err(Error::directory("tune", directory, "no file in it is a model, by its suffix or its content"));
     }
-    models.sort();
-    others.sort();
-    Ok(Models::Directory { models, others })
+    let chosen = dumps::choose(models);
+    remarks.extend(chosen.left.into_iter().map(|(path, why)| (path, format!("{why}, left out"))));
+    remarks.extend(chosen.taken.iter().filter_map(|(path, said)| Some((path.clone(), said.clone()?))));
+    remarks.sort();
+    Ok(Models::Directory { models: chosen.taken.into_iter().map(|(path, _)| path).collect(), remarks })
+}
+
+/// What lies in a directory and is not hidden.
+fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |error| Error::directory("read", directory, error);
+    let paths = std::fs::read_dir(directory).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path()));
+    let hidden = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    paths.filter(|path| !path.as_ref().is_ok_and(hidden)).collect()
+}
+
+/// Whether a folder is where a process has its graphs dumped: `pid_4711_deviceid_0`.
+fn is_of_process(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str);
+    let parts = name.and_then(|name| name.strip_prefix("pid_")?.split_once("_deviceid_"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    parts.is_some_and(|(pid, device)| is_number(pid) && is_number(device))
 }
 
 #[cfg(test)]
@@ -113,9 +145,39 @@ mod tests {
         std::fs::create_dir(dir.path().join("sub.onnx")).unwrap();
         let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
         let under = |names: &[&str]| names.iter().map(|name| dir.path().join(name)).collect();
-        let expected =
-            Models::Directory { models: under(&["a b.ONNX", "b.onnx", "c.pb"]), others: under(&["weights.bin"]) };
+        let Models::Directory { models, remarks } = models else { panic!("{models:?}") };
+        let expected: Vec<PathBuf> = under(&["a b.ONNX", "b.onnx", "c.pb"]);
         assert_eq!(models, expected);
+        let [(path, why)] = &remarks[..] else { panic!("{remarks:?}") };
+        assert!(path.ends_with("weights.bin") && why.contains("not a model"), "{why}");
+    }
+
+    #[test]
+    fn dumps_are_sought_in_the_folders_of_processes_and_one_stage_of_each_graph_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = "graph { name: 'g' op { name: 'x' type: 'Data' } }";
+        let files = [
+            "pid_7_deviceid_0/ge_proto_00000000_graph_0_PreRunBegin.txt",
+            "pid_7_deviceid_0/ge_proto_00000009_graph_0_Build.txt",
+            "pid_8_deviceid_1/ge_proto_00000000_graph_0_PreRunBegin.txt",
+            "pid_8_deviceid_1/notes.txt",
+            "other/ge_proto_00000_Add.txt",
+            "ge_proto_00000_Add.txt",
+        ];
+        for file in files {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, if file.contains("notes") { "notes" } else { text }).unwrap();
+        }
+        let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
+        let Models::Directory { models, remarks } = models else { panic!("{models:?}") };
+        assert_eq!(models, [files[5], files[0], files[2]].map(|file| dir.path().join(file)));
+        let why = |file: &str| &remarks.iter().find(|(path, _)| *path == dir.path().join(file)).unwrap().1;
+        assert!(why(files[0]).contains("PreRunBegin of graph 0") && why(files[1]).contains("left out"));
+        assert!(why(files[3]).contains("not a model"));
+        let folders: Vec<_> = models.iter().map(|model| folder("out/", model, &models)).collect();
+        let named = |pid| format!("out/{pid}_ge_proto_00000000_graph_0_PreRunBegin.txt/");
+        assert_eq!(folders[1..], [named("pid_7_deviceid_0"), named("pid_8_deviceid_1")]);
     }
 
     #[test]

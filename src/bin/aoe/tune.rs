@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
         Models::One(model) => job.report(job.tune(model, None, None)?),
         Models::SingleOps(file) => job.report(job.tune(file, Some(Framework::SingleOp), None)?),
         Models::Recording => job.report(job.tune_graph(None, None)?),
-        Models::Directory { models, others } => job.tune_all(models, others),
+        Models::Directory { models, remarks } => job.tune_all(models, remarks),
     };
     let ended = outcome.and(session::finalize());
     interrupt.over();
@@ -76,15 +76,10 @@ impl Job<'_> {
     }
 
     /// `--model_path`: a line for each model, then all of them at a glance.
-    fn tune_all(&self, models: &[PathBuf], others: &[PathBuf]) -> Result<()> {
+    fn tune_all(&self, models: &[PathBuf], remarks: &[(PathBuf, String)]) -> Result<()> {
         let started = Instant::now();
-        for other in others {
-            let what = if frontend::is_om_file(other) {
-                "an om file, which holds a tuned graph or a compiled one; give it with --model to tune it again"
-            } else {
-                "not a model by its suffix or content"
-            };
-            self.console.notice("INFO", &format!("{}: {what}, left out", other.display()));
+        for (path, remark) in remarks {
+            self.console.notice("INFO", &format!("{}: {remark}", path.display()));
         }
         let mut tuned = Vec::new();
         let (mut failed, mut interrupted) = (0, false);

@@ -5,6 +5,7 @@
 //! | `proto` | the messages |
 //! | `attr`, `tensor` | attributes, descriptions and constants, both ways |
 //! | `names` | the names of an operator's inputs and outputs, and their order |
+//! | `dump` | the text that CANN dumps, to the bytes of the same file |
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
 //! | `write` | the way back, the same bytes each time |
@@ -15,13 +16,14 @@
 //! tuning does not read go through unread.
 
 mod attr;
+pub mod dump;
 mod layout;
 mod names;
 mod proto;
 mod read;
 mod tensor;
 #[cfg(test)]
-mod tests;
+pub(in crate::frontend) mod tests;
 pub mod tuned;
 mod write;
 

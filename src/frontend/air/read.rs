@@ -3,14 +3,17 @@
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, FILE_CONSTANT, INDEX, INPUTS};
-use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names, tensor, tuned};
+use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, names, tensor, tuned};
 use crate::graph::{Attr, CONST, Constant, DATA, Graph, Node, NodeId, Port, TensorDesc, topology};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Whether the bytes are a model: protobuf with a graph that begins with an operator.
+/// Whether the bytes are a model: a dump as text, or protobuf with a graph that begins with an operator.
 pub fn is_model(data: &Bytes) -> bool {
+    if dump::is_dump(data) {
+        return true;
+    }
     let first = || -> Result<bool> {
         let model: proto::Model = decode(data.clone(), String::new)?;
         let Some(bytes) = model.graph.into_iter().next() else { return Ok(false) };
@@ -22,11 +25,14 @@ pub fn is_model(data: &Bytes) -> bool {
     first().unwrap_or(false)
 }
 
-/// Reads a model. `name` becomes the graph's name where the file gives none.
+/// Reads a model, in binary form or as text. `name` becomes the graph's name where the file gives none.
 ///
 /// The graph is as the file has it: inputs are not bound and shapes not inferred, except that outputs
 /// carry what the file says of them. Weights outside the file are never opened.
 pub fn read(data: Bytes, name: &str) -> Result<Graph> {
+    if dump::is_text(&data) {
+        return read_with_weights(dump::encode_model(&data[..], &format!("model `{name}`"))?, None, name);
+    }
     read_with_weights(data, None, name)
 }
 

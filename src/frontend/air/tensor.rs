@@ -18,11 +18,11 @@ const UNKNOWN_RANK: i64 = -2;
 /// GE's mark of a tensor that is none.
 const DUMMY: i64 = -3;
 
-const FORMAT: &str = "format_for_int";
-const ORIGIN_FORMAT: &str = "origin_format_for_int";
-const ORIGIN_FORMAT_NAME: &str = "origin_format";
-const ORIGIN_SHAPE: &str = "origin_shape";
-const ORIGIN_SHAPE_SET: &str = "origin_shape_initialized";
+pub const FORMAT: &str = "format_for_int";
+pub const ORIGIN_FORMAT: &str = "origin_format_for_int";
+pub const ORIGIN_FORMAT_NAME: &str = "origin_format";
+pub const ORIGIN_SHAPE: &str = "origin_shape";
+pub const ORIGIN_SHAPE_SET: &str = "origin_shape_initialized";
 /// Number in `ge::DataType` of a type that the message has no number for.
 const OWN_TYPE: &str = "__tensor_desc_data_type__";
 

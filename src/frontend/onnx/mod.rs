@@ -8,7 +8,7 @@ mod builder;
 mod external;
 mod map;
 mod op;
-mod proto;
+pub(super) mod proto;
 mod settle;
 mod tensor;
 #[cfg(test)]

@@ -1,24 +1,13 @@
 //! One ONNX node on its way into the graph: what a mapping rule sees of it and does with it.
 
 use super::builder::Builder;
-use super::proto::{self, decode};
+use super::proto::{self, decode, kind};
 use super::tensor;
 use crate::frontend::DIM_NAMES;
 use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
-
-/// ONNX's numbers of the attribute types.
-mod kind {
-    pub const FLOAT: i32 = 1;
-    pub const INT: i32 = 2;
-    pub const STRING: i32 = 3;
-    pub const TENSOR: i32 = 4;
-    pub const FLOATS: i32 = 6;
-    pub const INTS: i32 = 7;
-    pub const STRINGS: i32 = 8;
-}
 
 /// A node being mapped.
 pub struct Op<'a> {

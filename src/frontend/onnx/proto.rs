@@ -247,6 +247,18 @@ pub struct Dimension {
     pub dim_param: Option<String>,
 }
 
+/// ONNX's numbers of the attribute types.
+pub mod kind {
+    pub const FLOAT: i32 = 1;
+    pub const INT: i32 = 2;
+    pub const STRING: i32 = 3;
+    pub const TENSOR: i32 = 4;
+    pub const GRAPH: i32 = 5;
+    pub const FLOATS: i32 = 6;
+    pub const INTS: i32 = 7;
+    pub const STRINGS: i32 = 8;
+}
+
 /// Decodes one message; `place` says where it stands, for the error.
 pub fn decode<M: Message + Default>(bytes: Bytes, place: impl FnOnce() -> String) -> Result<M> {
     M::decode(bytes).map_err(|e| Error::graph(place(), e.to_string()))

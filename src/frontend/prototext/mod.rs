@@ -1,10 +1,17 @@
-//! Protobuf's text format, as Caffe's nets and TensorFlow's text graphs use it: fields, nested messages, lists.
+//! Protobuf's text format: fields, nested messages, lists.
 //!
-//! No schema is needed: a field is what its name and value say, and a reader asks a [`Message`] for the
+//! It is read in two ways. Dumps of GE may have hundreds of megabytes and one schema: [`wire`] makes the bytes of the
+//! same message of them, piece by piece, and what reads the binary form reads those ([`schema`], [`input`]).
+//! [`parse`] is for Caffe's nets and TensorFlow's text graphs, whose fields have hundreds of names.
+//! No schema is needed there: a field is what its name and value say, and a reader asks a [`Message`] for the
 //! fields that it knows ([`message`]). Values are slices of the text, so a hostile file cannot grow by more than the
 //! size of a [`Field`] for every two of its bytes; depth and size are bounded.
 
+mod escape;
+pub mod input;
 pub mod message;
+pub mod schema;
+pub mod wire;
 
 use crate::status::{Error, Result};
 use std::borrow::Cow;
@@ -192,27 +199,9 @@ impl<'a> Parser<'a, '_> {
     /// What follows a backslash.
     fn escape(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
-        let digits = |from: usize, most: usize, base: u32| {
-            rest.iter().skip(from).take(most).take_while(|b| char::from(**b).is_digit(base)).count()
-        };
-        let (length, byte) = match rest.first() {
-            Some(b'n') => (1, b'\n'),
-            Some(b't') => (1, b'\t'),
-            Some(b'r') => (1, b'\r'),
-            Some(&quoted @ (b'\\' | b'"' | b'\'')) => (1, quoted),
-            Some(b'x' | b'X') if digits(1, 2, 16) > 0 => {
-                let end = 1 + digits(1, 2, 16);
-                (end, rest[1..end].iter().fold(0, |n, &b| n * 16 + char::from(b).to_digit(16).unwrap_or(0) as u8))
-            }
-            Some(b'0'..=b'7') => {
-                let end = digits(0, 3, 8);
-                let value = rest[..end].iter().fold(0u32, |n, &b| n * 8 + u32::from(b - b'0'));
-                (end, u8::try_from(value).map_err(|_| self.error("an octal escape is larger than a byte"))?)
-            }
-            _ => return Err(self.error("a string has an escape that protobuf does not know")),
-        };
+        let (length, escaped) = escape::read(rest).map_err(|reason| self.error(reason))?;
         self.at += length;
-        bytes.push(byte);
+        bytes.extend_from_slice(escaped.as_bytes());
         Ok(())
     }
 }

@@ -290,10 +290,7 @@ fn ints(value: &Value) -> Option<Vec<i64>> {
 /// `"DT_FLOAT"` or the number in `ge::DataType`.
 fn data_type(value: &Value) -> Option<DataType> {
     match value.as_str() {
-        Some(name) => match name.strip_prefix("DT_")?.to_ascii_lowercase().as_str() {
-            "bf16" => Some(DataType::Bfloat16),
-            name => DataType::from_name(name),
-        },
+        Some(name) => DataType::from_serial_name(name),
         None => DataType::from_ge(i32::try_from(value.as_i64()?).ok()?),
     }
 }

@@ -1,0 +1,207 @@
+//! Which dump of a folder is which graph, and at which stage of its compilation.
+//!
+//! CANN names them `ge_proto_00000000_graph_0_PreRunBegin.txt` (number of the dump, graph, stage), and those of single
+//! operators `ge_proto_00000_MatMulV2.txt`; `ge_onnx_*.pbtxt` is the view of the same.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The stage that CANN's tuner gets: the graph as the framework made it, before anything was done to it.
+const FIRST_STAGE: &str = "PreRunBegin";
+
+/// What the name of a dump says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Name {
+    /// Whether it is the view.
+    is_view: bool,
+    number: u64,
+    /// The graph's number; none for a single operator.
+    graph: Option<String>,
+    /// The stage, or the operator.
+    what: String,
+}
+
+impl Name {
+    fn of(path: &Path) -> Option<Name> {
+        let name = path.file_name()?.to_str()?;
+        let (is_view, rest) = match name.strip_prefix("ge_onnx_") {
+            Some(rest) => (true, rest.strip_suffix(".pbtxt")?),
+            None => (false, name.strip_prefix("ge_proto_")?.strip_suffix(".txt")?),
+        };
+        let (number, what) = rest.split_once('_')?;
+        let number = number.parse().ok()?;
+        let of_graph = what.strip_prefix("graph_").and_then(|rest| rest.split_once('_'));
+        let of_graph = of_graph.filter(|(graph, _)| graph.parse::<u64>().is_ok());
+        let (graph, what) = of_graph.map_or((None, what), |(graph, stage)| (Some(graph.to_owned()), stage));
+        Some(Name { is_view, number, graph, what: what.to_owned() })
+    }
+}
+
+/// The files of a folder that are to be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Them, in the order of their paths, each with what has to be said of it.
+    pub taken: Vec<(PathBuf, Option<String>)>,
+    /// Those that show what a taken one shows, and why they are left.
+    pub left: Vec<(PathBuf, String)>,
+}
+
+/// Takes of dumps that show one graph the one from before it was compiled, and of two forms of one dump the `ge_proto`, which has
+/// everything. Other files are taken as they are.
+pub fn choose(files: Vec<PathBuf>) -> Choice {
+    let mut choice = Choice::default();
+    let mut graphs: BTreeMap<(PathBuf, Option<String>), Vec<(PathBuf, Name)>> = BTreeMap::new();
+    for path in files {
+        match Name::of(&path) {
+            Some(name) => {
+                let folder = path.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+                graphs.entry((folder, name.graph.clone())).or_default().push((path, name));
+            }
+            None => choice.taken.push((path, None)),
+        }
+    }
+    for ((_, graph), mut dumps) in graphs {
+        // Of two with one number, the view comes last.
+        dumps.sort_by(|(_, a), (_, b)| (a.number, &a.what, a.is_view).cmp(&(b.number, &b.what, b.is_view)));
+        match graph {
+            None => choice.operators(dumps),
+            Some(graph) => choice.stages(&graph, dumps),
+        }
+    }
+    choice.taken.sort();
+    choice.left.sort();
+    choice
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+impl Choice {
+    /// Takes every operator once.
+    fn operators(&mut self, dumps: Vec<(PathBuf, Name)>) {
+        let mut last: Option<(String, Name)> = None;
+        for (path, name) in dumps {
+            match &last {
+                Some((taken, other)) if (other.number, &other.what) == (name.number, &name.what) => {
+                    self.left.push((path, format!("shows the operator of {taken}, which has more in it")));
+                }
+                _ => {
+                    last = Some((file_name(&path), name));
+                    self.taken.push((path, None));
+                }
+            }
+        }
+    }
+
+    /// Takes one stage of a graph, and one more for each time that it was begun anew.
+    fn stages(&mut self, graph: &str, dumps: Vec<(PathBuf, Name)>) {
+        let is_first = |name: &Name| name.what == FIRST_STAGE;
+        let starts_with_first = dumps.iter().any(|(_, name)| is_first(name));
+        let mut taken: Option<(String, u64)> = None;
+        let mut early = Vec::new();
+        for (path, name) in dumps {
+            let begins = if starts_with_first { is_first(&name) } else { taken.is_none() };
+            let is_same = taken.as_ref().is_some_and(|(_, number)| *number == name.number);
+            if begins && !is_same {
+                taken = Some((file_name(&path), name.number));
+                let stage = if starts_with_first {
+                    format!("stage {FIRST_STAGE} of graph {graph}, before its compilation, is taken")
+                } else {
+                    let what = name.what;
+                    format!(
+                        "stage {what}, the earliest of graph {graph} in the folder, is taken; {FIRST_STAGE} is not there"
+                    )
+                };
+                self.taken.push((path, Some(stage)));
+            } else if let Some((taken, _)) = &taken {
+                let what = if is_same { "form" } else { "stage" };
+                self.left.push((path, format!("another {what} of graph {graph}, for which {taken} is taken")));
+            } else {
+                early.push(path);
+            }
+        }
+        if let Some((taken, _)) = taken {
+            let why = format!("another stage of graph {graph}, for which {taken} is taken");
+            self.left.extend(early.into_iter().map(|path| (path, why.clone())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, choose};
+    use std::path::{Path, PathBuf};
+
+    fn chosen(files: &[&str]) -> Choice {
+        choose(files.iter().map(PathBuf::from).collect())
+    }
+
+    fn taken(choice: &Choice) -> Vec<&str> {
+        choice.taken.iter().map(|(path, _)| path.to_str().unwrap()).collect()
+    }
+
+    fn why<'a>(choice: &'a Choice, file: &str) -> &'a str {
+        &choice.left.iter().find(|(path, _)| path == Path::new(file)).unwrap_or_else(|| panic!("{file} is not left")).1
+    }
+
+    #[test]
+    fn of_the_stages_of_a_graph_the_one_before_compilation_is_taken() {
+        let choice = chosen(&[
+            "d/ge_onnx_00000000_graph_0_PreRunBegin.pbtxt",
+            "d/ge_proto_00000000_graph_0_PreRunBegin.txt",
+            "d/ge_proto_00000007_graph_0_afterUBMatch.txt",
+            "d/ge_proto_00000012_graph_0_Build.txt",
+            "d/ge_proto_00000013_graph_1_PreRunBegin.txt",
+            "d/net.onnx",
+        ]);
+        let all = [
+            "d/ge_proto_00000000_graph_0_PreRunBegin.txt",
+            "d/ge_proto_00000013_graph_1_PreRunBegin.txt",
+            "d/net.onnx",
+        ];
+        assert_eq!(taken(&choice), all);
+        assert!(choice.taken[0].1.as_deref().unwrap().contains("PreRunBegin of graph 0"));
+        assert_eq!(choice.left.len(), 3);
+        assert!(why(&choice, "d/ge_proto_00000012_graph_0_Build.txt").contains("stage of graph 0"));
+        assert!(why(&choice, "d/ge_onnx_00000000_graph_0_PreRunBegin.pbtxt").contains("form of graph 0"));
+    }
+
+    #[test]
+    fn without_that_stage_the_earliest_is_taken_and_said() {
+        let files = ["ge_proto_00000020_graph_3_Build.txt", "ge_onnx_00000011_graph_3_AfterX.pbtxt"];
+        let choice = chosen(&files);
+        assert_eq!(taken(&choice), [files[1]]);
+        assert!(choice.taken[0].1.as_deref().unwrap().contains("stage AfterX, the earliest"));
+    }
+
+    #[test]
+    fn a_graph_that_is_begun_anew_and_one_of_another_process_are_others() {
+        let choice = chosen(&[
+            "pid_1_deviceid_0/ge_proto_00000000_graph_0_PreRunBegin.txt",
+            "pid_1_deviceid_0/ge_proto_00000004_graph_0_Build.txt",
+            "pid_1_deviceid_0/ge_proto_00000005_graph_0_PreRunBegin.txt",
+            "pid_2_deviceid_1/ge_proto_00000000_graph_0_PreRunBegin.txt",
+        ]);
+        assert_eq!((choice.taken.len(), choice.left.len()), (3, 1));
+    }
+
+    #[test]
+    fn every_operator_is_taken_once() {
+        let choice = chosen(&[
+            "ge_onnx_00000_MatMulV2.pbtxt",
+            "ge_proto_00000_MatMulV2.txt",
+            "ge_proto_00001_MatMulV2.txt",
+            "ge_proto_00002_graph_op.txt",
+            "ge_proto_x.txt",
+        ]);
+        let all = [
+            "ge_proto_00000_MatMulV2.txt",
+            "ge_proto_00001_MatMulV2.txt",
+            "ge_proto_00002_graph_op.txt",
+            "ge_proto_x.txt",
+        ];
+        assert_eq!(taken(&choice), all);
+        assert!(why(&choice, "ge_onnx_00000_MatMulV2.pbtxt").contains("ge_proto_00000_MatMulV2.txt"));
+    }
+}
