@@ -190,3 +190,93 @@ TEST(a_string_attribute_is_read_by_the_names_of_node_and_attribute) {
     CHECK(size == 77);
     AoeGraphDestroy(graph);
 }
+
+/* A graph of one convolution, whose attribute data_format has the default that programs leave it at. */
+static AoeGraph *convolution(const AoeTensor *image) {
+    const int64_t filter[] = {3, 2, 8, 64}, strides[] = {1, 1, 2, 2}, pads[] = {0, 0, 0, 0};
+    AoeTensor w = tensor_of(AOE_DT_FLOAT16, filter, 4);
+    w.format = AOE_FORMAT_HWCN;
+    AoeGraph *graph = NULL;
+    AoeNodeId x, weight, conv;
+    CHECK_OK(AoeGraphCreate("conv", &graph));
+    CHECK_OK(AoeGraphAddInput(graph, "x", image, &x));
+    CHECK_OK(AoeGraphAddConst(graph, "w", &w, &weight));
+    CHECK_OK(AoeGraphAddNode(graph, "conv", "Conv2D", 1, &conv));
+    CHECK_OK(AoeGraphAddEdge(graph, x, 0, conv, 0));
+    CHECK_OK(AoeGraphAddEdge(graph, weight, 0, conv, 1));
+    CHECK_OK(AoeGraphSetAttrString(graph, conv, "data_format", "NHWC"));
+    CHECK_OK(AoeGraphSetAttrInts(graph, conv, "strides", strides, 4));
+    CHECK_OK(AoeGraphSetAttrInts(graph, conv, "pads", pads, 4));
+    CHECK_OK(AoeGraphAddOutput(graph, conv, 0));
+    return graph;
+}
+
+/* The session's report names each of these. */
+static void check_reported(AoeSessionId session, const char *const *texts, size_t count) {
+    char *report = report_of(session);
+    for (size_t i = 0; i < count; i++)
+        if (strstr(report, texts[i]) == NULL) CHECK_FAIL("`%s` is missing in %s", texts[i], report);
+    free(report);
+}
+
+TEST(the_format_of_a_tensor_counts_before_the_attribute) {
+    const int64_t dims[] = {1, 8, 33, 22};
+    AoeTensor image = tensor_of(AOE_DT_FLOAT16, dims, 4);
+    const char *const expected[] = {"Conv2D [1,8,33,22]*[64,3,2] s2x2"};
+    image.format = AOE_FORMAT_NCHW;
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeGraph *graph = convolution(&image);
+    AoeSessionId session = session_for(graph, AOE_SUCCESS, NULL);
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    check_reported(session, expected, 1);
+    CHECK_OK(AoeFinalize());
+    AoeGraphDestroy(graph);
+}
+
+TEST(an_input_without_a_shape_is_what_the_program_gives_for_it) {
+    const int64_t unknown[] = {AOE_RANK_UNKNOWN}, dims[] = {1, 8, 33, 22};
+    AoeTensor late = tensor_of(AOE_DT_FLOAT, unknown, 1), image = tensor_of(AOE_DT_FLOAT16, dims, 4);
+    const char *const expected[] = {"Conv2D [1,8,33,22]*[64,3,2] s2x2 g1 float16"};
+    image.format = AOE_FORMAT_NCHW;
+    CHECK_OK(AoeInitialize(QUICK));
+    AoeGraph *graph = convolution(&late);
+    AoeSessionId session = session_for(graph, AOE_SUCCESS, NULL);
+    CHECK_ERROR(AOE_ERROR_DYNAMIC_GRAPH, "`x`", AoeTuningGraph(session, NULL, 0));
+    CHECK_OK(AoeSetTuningGraphInput(session, &image, 1));
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    check_reported(session, expected, 1);
+    CHECK_OK(AoeFinalize());
+    AoeGraphDestroy(graph);
+}
+
+TEST(an_unknown_operator_ends_inference_and_not_tuning) {
+    const int64_t x_dims[] = {64, 128}, a_dims[] = {128, 256}, b_dims[] = {256, 32}, odd_dims[] = {512, 256};
+    AoeTensor x = tensor_of(AOE_DT_FLOAT16, x_dims, 2), a = tensor_of(AOE_DT_FLOAT16, a_dims, 2);
+    AoeTensor b = tensor_of(AOE_DT_FLOAT16, b_dims, 2), stated = tensor_of(AOE_DT_FLOAT16, odd_dims, 2);
+    AoeGraph *graph = NULL;
+    AoeNodeId nodes[6];
+    CHECK_OK(AoeInitialize(QUICK));
+    CHECK_OK(AoeGraphCreate("odd", &graph));
+    CHECK_OK(AoeGraphAddInput(graph, "x", &x, &nodes[0]));
+    CHECK_OK(AoeGraphAddConst(graph, "a", &a, &nodes[1]));
+    CHECK_OK(AoeGraphAddConst(graph, "b", &b, &nodes[2]));
+    CHECK_OK(AoeGraphAddNode(graph, "first", "MatMulV2", 1, &nodes[3]));
+    CHECK_OK(AoeGraphAddNode(graph, "odd", "NoSuchOperator", 1, &nodes[4]));
+    CHECK_OK(AoeGraphAddNode(graph, "second", "MatMulV2", 1, &nodes[5]));
+    const AoeNodeId edges[][3] = {{0, 3, 0}, {1, 3, 1}, {3, 4, 0}, {4, 5, 0}, {2, 5, 1}};
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
+        CHECK_OK(AoeGraphAddEdge(graph, nodes[edges[i][0]], 0, nodes[edges[i][1]], edges[i][2]));
+    CHECK_OK(AoeGraphAddOutput(graph, nodes[5], 0));
+    AoeSessionId session = session_for(graph, AOE_SUCCESS, NULL);
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    const char *const without[] = {"[64,128,256]", "\"reason\": \"unknown operator\"", "\"source\": \"odd\""};
+    check_reported(session, without, 3);
+    /* Where the program describes the result, what reads it is tuned, too. */
+    CHECK_OK(AoeGraphSetOutputDesc(graph, nodes[4], 0, &stated));
+    CHECK_OK(AoeSetTuningGraph(session, graph));
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    const char *const with[] = {"[64,128,256]", "[512,256,32]", "\"dynamic\": []"};
+    check_reported(session, with, 3);
+    CHECK_OK(AoeFinalize());
+    AoeGraphDestroy(graph);
+}

@@ -328,6 +328,8 @@ enum {
  *
  *   dims       dim_count dimensions, each 0 to 2^31 - 1, or AOE_DIM_UNKNOWN; or the one dimension
  *              AOE_RANK_UNKNOWN. NULL with dim_count 0 is a scalar.
+ *   format     the order of the axes: image operators go by it (AOE_FORMAT_NCHW, ..; filters also by
+ *              AOE_FORMAT_HWCN). Attribute "data_format" counts beside AOE_FORMAT_ND only.
  *   data       the elements in row-major order, little-endian, or NULL. A tuner needs values only
  *              where they decide shapes (the target of a Reshape, the axes of a reduction), and keeps
  *              no others.
@@ -404,7 +406,8 @@ AoeStatus AoeGraphSaveFile(const AoeGraph *graph, const char *path);
  *
  * graph: the graph.
  * name: new within the graph, not empty.
- * desc: type, shape and format; no dimension may be 0; data is ignored.
+ * desc: type, shape and format; no dimension may be 0; data is ignored. With AOE_RANK_UNKNOWN the shape is
+ *   left to AoeSetTuningGraphInput, which then gives type and format, too, or to option input_shape.
  * node: receives the node's id.
  * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when the name is taken or empty;
  *   AOE_ERROR_INVALID_PARAM; AOE_ERROR_FORKED.
@@ -463,7 +466,8 @@ AoeStatus AoeGraphAddEdge(AoeGraph *graph, AoeNodeId source, uint32_t source_out
 AoeStatus AoeGraphAddOutput(AoeGraph *graph, AoeNodeId node, uint32_t output);
 
 /*
- * Describes an output of a node, for operators whose shapes cannot be inferred.
+ * Describes an output of a node, for operators whose shapes cannot be inferred. Of one that libaoe does not
+ * know it is believed, and inference goes on from it; elsewhere what is inferred counts more.
  *
  * graph: the graph.
  * node, output: the node and the index of its output.
@@ -612,7 +616,7 @@ AoeStatus AoeSetTuningGraph(AoeSessionId session, const AoeGraph *graph);
 
 /*
  * Sets the inputs of the tuning graph in the order of its inputs. Their shapes stand in for those that
- * the graph leaves open.
+ * the graph leaves open; where it does not describe an input at all, type and format are the tensor's, too.
  *
  * session: the session.
  * inputs, input_count: the tensors.

@@ -34,7 +34,8 @@ pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::{file_content, save_file};
 
-use crate::graph::{Format, Graph};
+use crate::graph::{Format, Graph, infer};
+use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use stated::Stated;
@@ -92,6 +93,16 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
+/// Names the nodes whose stated shapes count though their inputs make others of them.
+fn tell_believed(graph: &Graph) {
+    let believed = graph.iter().filter(|(_, node)| node.attrs.get(infer::BELIEVED_SHAPES).is_some());
+    let names: Vec<&str> = believed.map(|(_, node)| node.name.as_str()).collect();
+    if !names.is_empty() {
+        let names = spelling::listed(&names);
+        log::warn!("the file states other shapes than are inferred here; what GE inferred is believed: {names}");
+    }
+}
+
 /// `base` is the directory of the model file, where there is one.
 fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, options: &ModelOptions) -> Result<Graph> {
     if options.weights.is_some() && framework != Framework::Caffe {
@@ -106,5 +117,6 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         stated.check(&graph)?;
     }
     framework.settle(&mut graph)?;
+    tell_believed(&graph);
     Ok(graph)
 }

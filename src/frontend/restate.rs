@@ -92,6 +92,9 @@ fn behind(graph: &Graph, changes: &[Change]) -> Result<Vec<NodeId>> {
 /// Forgets the shapes of a node's outputs; types and layouts stay. What the file says of an unmapped node by the
 /// symbols of its sizes holds for other values of these symbols.
 fn forget_outputs(node: &mut Node, symbolic: bool) {
+    for noted in [infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
+        node.attrs.remove(noted);
+    }
     let names = match node.attrs.get(DIM_NAMES) {
         Some(Attr::Strs(names)) if symbolic && !node.mapped => names.clone(),
         _ => {

@@ -1,6 +1,7 @@
 //! Files, frameworks and the binding of inputs.
 
 mod restated;
+mod unknown;
 
 use super::onnx::tests::{Dim, Model, node};
 use super::{Framework, Gear, ModelOptions, OutNode, bind_inputs, load_file, load_memory};

@@ -83,6 +83,22 @@ impl Format {
         Self::ALL.iter().copied().find(|f| f.ge_number() == number & 0xff)
     }
 
+    /// Whether frameworks know the format: a plain order of axes. The others are the device's.
+    pub const fn is_framework(self) -> bool {
+        use Format::{Chwn, Cn, Dhwcn, Dhwnc, Hwcn, Nc, Ncdhw, Nchw, Ncl, Nd, Ndhwc, Nhwc};
+        matches!(self, Nd | Nchw | Nhwc | Hwcn | Chwn | Ncdhw | Ndhwc | Dhwcn | Dhwnc | Cn | Nc | Ncl)
+    }
+
+    /// Whether an image of this many axes in this format has its channels last; `None` for what is no format of such an
+    /// image. A line of pixels may bear the format of the image that it was.
+    pub const fn channels_last(self, rank: usize) -> Option<bool> {
+        match (self, rank) {
+            (Format::Nhwc, 3 | 4) | (Format::Ndhwc, 5) => Some(true),
+            (Format::Nchw, 3 | 4) | (Format::Ncl, 3) | (Format::Ncdhw, 5) => Some(false),
+            _ => None,
+        }
+    }
+
     /// Whether a shape in this format does not tell the sizes of the tensor: filters in fractals.
     pub const fn hides_sizes(self) -> bool {
         use Format::{C1hwncoc0, FractalZ, FractalZ3d, FractalZ3dTranspose, FractalZC04, FractalZG, FractalZWino};

@@ -1,6 +1,6 @@
 //! Nodes and what identifies them.
 
-use super::{Attrs, Constant, TensorDesc};
+use super::{Attrs, Constant, Format, TensorDesc};
 
 /// Index of a node in its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,6 +43,9 @@ pub struct Node {
     pub mapped: bool,
     /// Data inputs by position; `None` is an optional input left out.
     pub inputs: Vec<Option<Port>>,
+    /// Formats that the node itself states of its inputs, by position; [`Format::Nd`], or no entry, where it states
+    /// none. GE's operators go by these before anything else.
+    pub formats: Vec<Format>,
     /// Descriptions of the outputs.
     pub outputs: Vec<TensorDesc>,
     /// Attributes under their Ascend names.
@@ -61,6 +64,7 @@ impl Node {
             op_type,
             mapped: true,
             inputs: Vec::new(),
+            formats: Vec::new(),
             outputs: vec![TensorDesc::unknown()],
             attrs: Attrs::default(),
             value: None,
@@ -84,5 +88,10 @@ impl Node {
     /// The input at this position, when it is connected.
     pub fn input(&self, index: usize) -> Option<Port> {
         self.inputs.get(index).copied().flatten()
+    }
+
+    /// The format that the node states of the input at this position; ND where it states none.
+    pub fn stated_format(&self, index: usize) -> Format {
+        self.formats.get(index).copied().unwrap_or(Format::Nd)
     }
 }

@@ -51,7 +51,7 @@ impl DeviceLayout {
 
     /// The layout of an image of this rank.
     pub(super) fn image(call: &Call<'_>, desc: &TensorDesc) -> DeviceLayout {
-        let layout = desc.shape.rank().and_then(|rank| ImageLayout::of(call, desc, rank).ok());
+        let layout = desc.shape.rank().and_then(|rank| ImageLayout::of(call, desc.format, rank).ok());
         layout.map_or(DeviceLayout::Plain, |layout| DeviceLayout::Channels(layout.channel()))
     }
 

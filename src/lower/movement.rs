@@ -156,7 +156,7 @@ impl Scene<'_> {
     fn copied(&self) -> Result<Move> {
         let (inputs, outputs) = (self.flat_inputs()?, self.results()?);
         let run = match (self.call.get(0), self.node().outputs.first()) {
-            (Some(x), Some(y)) if self.node().mapped => self.common_run(x, y)?,
+            (Some(x), Some(y)) if super::is_known(self.node()) => self.common_run(x, y)?,
             _ => 0,
         };
         Ok(self.whole(run, inputs, outputs))
@@ -170,7 +170,7 @@ impl Scene<'_> {
             "DepthToSpace" | "SpaceToDepth" | "PixelShuffle" | "PixelUnshuffle" | "PassThrough" => {
                 let narrow = |d: &TensorDesc| d.shape.known().and_then(|s| s.last().copied()).unwrap_or(1);
                 let last_axis = narrow(x).min(narrow(y)).unsigned_abs();
-                let channels_last = self.call.str("data_format").is_some_and(|f| f.ends_with('C'));
+                let channels_last = self.call.channels_last(self.call.format(0), x.shape.rank().unwrap_or(0));
                 return Ok(Self::bytes_of(dtype, if channels_last { last_axis } else { 1 }));
             }
             _ => {}

@@ -62,7 +62,7 @@ impl Scene<'_> {
     fn aligned(&self, desc: &TensorDesc, whole: &[u64]) -> Result<Vec<u64>> {
         let dims = self.dims(desc)?;
         let (&[count], Kind::PerChannel, 3..) = (dims.as_slice(), self.kind, whole.len()) else { return Ok(dims) };
-        let channel = if self.channels_last() { whole.len() - 1 } else { 1 };
+        let channel = if self.channels_last(whole.len()) { whole.len() - 1 } else { 1 };
         if whole[channel] != count || count == 1 {
             return Ok(dims);
         }
@@ -71,11 +71,9 @@ impl Scene<'_> {
         Ok(along)
     }
 
-    fn channels_last(&self) -> bool {
-        match self.call.str("data_format") {
-            Some(name) => name.len() > 2 && name.ends_with('C'),
-            None => self.call.get(0).is_some_and(|x| matches!(x.format, Format::Nhwc | Format::Ndhwc)),
-        }
+    /// Whether the channels of the first input, an image of this many axes, are its last.
+    fn channels_last(&self, rank: usize) -> bool {
+        self.call.channels_last(self.call.format(0), rank)
     }
 
     /// Work along an axis.
@@ -119,26 +117,17 @@ impl Scene<'_> {
 
     /// Whether these axes are the space of an image in the layout that the network says it has.
     fn is_image_space(&self, axes: &[bool]) -> bool {
-        let format = self.call.get(0).map(|x| x.format);
-        let stated = self.call.str("data_format");
-        let is = |names: [&str; 2], formats: [Format; 2]| match stated {
-            Some(name) => names.contains(&name),
-            None => format.is_some_and(|format| formats.contains(&format)),
-        };
-        let first = if is(["NCHW", "NCDHW"], [Format::Nchw, Format::Ncdhw]) {
-            2
-        } else if is(["NHWC", "NDHWC"], [Format::Nhwc, Format::Ndhwc]) {
-            1
-        } else {
-            return false;
-        };
+        let rank = axes.len();
+        let by_name = || Format::from_name(self.call.str("data_format")?)?.channels_last(rank);
+        let Some(last) = self.call.format(0).channels_last(rank).or_else(by_name) else { return false };
+        let first = if last { 1 } else { 2 };
         let space = first..first + axes.len().saturating_sub(2);
         axes.len() >= 4 && axes.iter().enumerate().all(|(axis, &gone)| gone == space.contains(&axis))
     }
 
     /// Rows of a reduction over the space of images, whose channels lie innermost on the device.
     fn image_rows(&self, dims: &[u64]) -> Result<[u64; 3]> {
-        let (batch, channels) = (dims[0], dims[if self.channels_last() { dims.len() - 1 } else { 1 }]);
+        let (batch, channels) = (dims[0], dims[if self.channels_last(dims.len()) { dims.len() - 1 } else { 1 }]);
         let pixels = self.product_of(&[batch, channels])?;
         Ok([batch, self.product_of(dims)?.checked_div(pixels).unwrap_or(0), channels])
     }
@@ -174,7 +163,7 @@ impl Scene<'_> {
     /// innermost, so channels are lanes.
     fn channel_rows(&self, dims: &[u64], whole: u64) -> Result<[u64; 3]> {
         let [batch, .., _] = dims else { return Ok([1, whole, 1]) };
-        let channel = if self.channels_last() { dims.len() - 1 } else { 1 };
+        let channel = if self.channels_last(dims.len()) { dims.len() - 1 } else { 1 };
         let (batch, channels) = (*batch, dims[channel]);
         let space = whole.checked_div(batch.checked_mul(channels).ok_or_else(|| self.overflow())?).unwrap_or(0);
         Ok(match self.kind {

@@ -89,7 +89,7 @@ impl Folder {
         let operators = tuned.operators().map_or(Ok(Vec::new()), |outcome| op_tuning(outcome, context.soc.as_ref()))?;
         let directory = self.operators();
         let mut texts: Vec<_> = operators.into_iter().map(|(name, text)| (directory.join(name), text)).collect();
-        texts.push((self.summary(), summary(tuned)?));
+        texts.push((self.summary(), summary(tuned, context.left_out.len())?));
         if let Some(fusions) = &context.fusions {
             texts.push((self.fusions(), fusions.text()));
         }

@@ -7,6 +7,7 @@ use super::gdat::{self, Gradients};
 use super::kernel::{Kernel, kernel};
 use super::sgat::{self, Subgraphs};
 use super::{Context, OmWriter, Runs, Tuned};
+use crate::graph::infer::LeftOut;
 use crate::sim::Roofs;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -29,7 +30,7 @@ struct Report<'a> {
     before_us: f64,
     /// Times and gains apart by how sure the default is.
     defaults: BTreeMap<&'static str, Over>,
-    dynamic: Vec<Unmapped<'a>>,
+    dynamic: Vec<Unsized<'a>>,
     finished: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradients: Option<Gradients<'a>>,
@@ -112,6 +113,23 @@ impl Unmapped<'_> {
     }
 }
 
+/// A node that was left out because nothing tells its sizes.
+#[derive(Debug, Serialize)]
+struct Unsized<'a> {
+    name: &'a str,
+    origin_type: &'a str,
+    reason: &'static str,
+    source: &'a str,
+    source_type: &'a str,
+}
+
+impl Unsized<'_> {
+    fn of(node: &LeftOut) -> Unsized<'_> {
+        let LeftOut { name, origin_type, cause, source, source_type } = node;
+        Unsized { name, origin_type, reason: cause.name(), source, source_type }
+    }
+}
+
 /// Times of the kernels whose defaults are of one origin.
 #[derive(Debug, Serialize)]
 struct Over {
@@ -164,7 +182,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         },
         before_us,
         defaults: operators.map(Over::of).unwrap_or_default(),
-        dynamic: context.dynamic.iter().map(Unmapped::of).collect(),
+        dynamic: context.left_out.iter().map(Unsized::of).collect(),
         finished,
         gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),
         graph,

@@ -37,8 +37,8 @@ pub use sgat::sgat_result;
 pub use tuned::Tuned;
 
 use crate::bank::BankPaths;
+use crate::graph::infer::LeftOut;
 use crate::soc::Soc;
-use crate::tune::SkippedKernel;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,8 @@ pub struct Context {
     pub soc: Option<Soc>,
     /// Where records of subgraphs are kept, where these are tuned.
     pub subgraph_bank: Option<PathBuf>,
-    /// Nodes that were left out because only a run tells the sizes of what they read or write.
-    pub dynamic: Vec<SkippedKernel>,
+    /// Nodes that were left out because nothing tells the sizes of what they read or write.
+    pub left_out: Vec<LeftOut>,
     /// The timeline of the gradients, once it is written.
     pub timeline: Option<PathBuf>,
     /// CANN's summary of the gradients, once it is written.
@@ -126,7 +126,7 @@ impl Context {
             bank: bank.clone(),
             soc: None,
             subgraph_bank: None,
-            dynamic: Vec::new(),
+            left_out: Vec::new(),
             timeline: None,
             gradient_summary: None,
             gear: None,

@@ -16,6 +16,9 @@ const TOP: usize = 10;
 /// The fields stand in the order in which they are written.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
+    /// Kernels without known sizes, of which the figures know nothing; absent where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    left_out_ops: usize,
     performance_improvement: String,
     top_improved_ops: Vec<Improved<'a>>,
     total_ops: usize,
@@ -38,8 +41,13 @@ struct Item<'a> {
     is_better: bool,
 }
 
-/// The summary as JSON, indented by four.
-pub fn summary(tuned: Tuned<'_>) -> Result<String> {
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// The summary as JSON, indented by four; so many operators were left out.
+pub fn summary(tuned: Tuned<'_>, left_out: usize) -> Result<String> {
     let items: Vec<Item<'_>> = match tuned {
         Tuned::Operators(_, outcome) => outcome.cases.iter().map(Item::from).collect(),
         Tuned::Subgraphs(outcome) => outcome.subgraphs.iter().map(Item::from).collect(),
@@ -50,6 +58,7 @@ pub fn summary(tuned: Tuned<'_>) -> Result<String> {
     let top = better.iter().take(TOP);
     let (before_us, after_us) = tuned.times_us();
     to_text(&Summary {
+        left_out_ops: left_out,
         performance_improvement: gain(before_us, after_us),
         top_improved_ops: top
             .map(|item| Improved { improvement: gain(item.before_us, item.after_us), op: item.name })

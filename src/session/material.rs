@@ -6,13 +6,12 @@ use super::subgraphs::lowering;
 use super::tuned_graph;
 use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
-use crate::graph::Graph;
-use crate::graph::infer::{self, Static};
+use crate::graph::infer::{self, LeftOut, Static};
+use crate::graph::{Format, Graph, TensorDesc};
 use crate::lower::{Fused, graph_fusion, with_conversions};
 use crate::soc::Soc;
-use crate::spelling;
 use crate::status::{Error, Result};
-use crate::tune::{SkippedKernel, Variant};
+use crate::tune::Variant;
 use crate::workload::Workload;
 use std::sync::Arc;
 
@@ -25,8 +24,8 @@ pub struct Material {
     pub stated: Graph,
     /// What graph fusion did to it.
     pub fused: Vec<Fused>,
-    /// Nodes that are left out because only a run tells their sizes.
-    pub dynamic: Vec<SkippedKernel>,
+    /// Nodes that are left out because nothing tells their sizes.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Session {
@@ -35,10 +34,26 @@ impl Session {
         let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
             reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
         })?;
+        self.describe_inputs(&mut graph);
         if !settings.model.out_nodes.is_empty() {
             frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;
         }
         Ok(graph)
+    }
+
+    /// Gives inputs that the graph does not describe the types and formats of the tensors that the client gave. Their
+    /// shapes are bound with everybody else's.
+    fn describe_inputs(&self, graph: &mut Arc<Graph>) {
+        let given = self.given().inputs.clone();
+        let is_open = |output: &TensorDesc| output.shape.rank().is_none();
+        let open = graph.inputs().zip(given).filter(|((_, node), _)| node.outputs.first().is_some_and(is_open));
+        let open: Vec<_> = open.map(|((id, _), desc)| (id, desc)).collect();
+        for (id, desc) in open {
+            if let Some(output) = Arc::make_mut(graph).node_mut(id).outputs.first_mut() {
+                output.dtype = desc.dtype;
+                output.format = if desc.format == Format::Nd { output.format } else { desc.format };
+            }
+        }
     }
 
     /// The caller's shapes: by option, and by the real inputs the client gave, which must fit the graph.
@@ -91,10 +106,7 @@ impl Material {
             let inputs = ModelOptions { gear: gear.cloned(), ..inputs.clone() };
             material.add(graph.clone(), &inputs, label, settings, soc)?;
         }
-        if !material.dynamic.is_empty() {
-            let names: Vec<&str> = material.dynamic.iter().map(|node| node.name.as_str()).collect();
-            log::warn!("left out, because only a run tells their sizes: {}", spelling::listed(&names));
-        }
+        infer::in_words(&material.left_out).iter().for_each(|words| log::warn!("{words}"));
         Ok(material)
     }
 
@@ -109,10 +121,10 @@ impl Material {
         // What an earlier tuning found would stand between what this one finds.
         tuned::clear(&mut graph);
         frontend::bind_inputs(&mut graph, inputs)?;
-        let Static { graph: known, dynamic } = infer::split_static(graph.clone())?;
+        let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
         let (fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
         let (mut fused, lowered) = with_conversions(fused, soc, &lowering(settings))?;
-        if lowered.kernels.is_empty() && !dynamic.is_empty() {
+        if lowered.kernels.is_empty() && !left_out.is_empty() {
             infer::require_static(&graph)?;
         }
         if self.variants.is_empty() {
@@ -120,8 +132,8 @@ impl Material {
             self.stated = graph;
             self.fused = passes;
         }
-        let named = |(name, origin_type)| SkippedKernel { name: format!("{name}{label}"), origin_type };
-        self.dynamic.extend(dynamic.into_iter().map(named));
+        let named = |node: LeftOut| LeftOut { name: format!("{}{label}", node.name), ..node };
+        self.left_out.extend(left_out.into_iter().map(named));
         self.variants.push(Variant { label, graph: fused, lowered });
         Ok(())
     }

@@ -122,7 +122,7 @@ impl Session {
             settings.opat.max_trials = settings.dear_trials;
         }
         let soc = backend.soc();
-        let Material { mut variants, stated, dynamic, fused } = Material::of(&graph, &inputs, &settings, soc)?;
+        let Material { mut variants, stated, left_out, fused } = Material::of(&graph, &inputs, &settings, soc)?;
         if !settings.job.parts()[0] {
             fuse_by_default(&mut variants, &settings, soc)?;
         }
@@ -140,7 +140,7 @@ impl Session {
             soc: Some(soc.clone()),
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
-            dynamic,
+            left_out,
             fusions: Some(Fusions { graph: fused, ub: ub_fusion(&variants) }),
             gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
             ..Context::new(&settings.work_path, note, &bank)

@@ -115,10 +115,23 @@ fn a_layer_that_is_not_known_is_named_and_the_others_are_tuned() {
     let reader = format!("{net} layer {{ name: 'r' type: 'ReLU' bottom: 'boxes' top: 'r' }}");
     std::fs::write(place.path("read.prototxt"), reader).unwrap();
     // What reads it has sizes that nobody knows.
-    let answer = place.tune(&["-m", "read.prototxt"]).expect(0, &["only a run tells their sizes: r"]);
-    assert!(answer.stdout.contains("Dynamic      r (ReLU): only a run tells their sizes"), "{answer:#?}");
+    let why = "their sizes follow from operators of unknown types, `boxes` (DetectionOutput): r";
+    let answer = place.tune(&["-m", "read.prototxt", "--output=out/"]).expect(0, &[why]);
+    let told = "Left out     r (ReLU): their sizes follow from operators of unknown types, boxes (DetectionOutput)";
+    assert!(
+        answer.stdout.contains(told) && answer.stdout.contains("; without 1 kernels of unknown sizes"),
+        "{answer:#?}"
+    );
+    let json = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(place.path(&format!("out/{name}"))).unwrap()).unwrap()
+    };
+    assert_eq!(json("summary.json")["left_out_ops"], 1);
+    let left_out = &json("report.json")["dynamic"][0];
+    assert_eq!((&left_out["name"], &left_out["reason"]), (&"r".into(), &"unknown operator".into()));
+    let page = std::fs::read_to_string(place.path("out/report.html")).unwrap();
+    assert!(page.contains("r (ReLU), behind boxes of the unknown type DetectionOutput"), "{page}");
     let answer = place.tune(&["-m", "read.prototxt", "--out_nodes=c"]).expect(0, &[]);
-    assert!(!answer.stdout.contains("Dynamic"), "{answer:#?}");
+    assert!(!answer.stdout.contains("Left out"), "{answer:#?}");
     for (out_nodes, said) in [("d:0", "`d`"), (";;", "names no output"), ("c:1", "none of index 1")] {
         let option = format!("--out_nodes={out_nodes}");
         place.tune(&["-m", "read.prototxt", &option]).expect(2, &["EG0003", "out_nodes", said]);

@@ -41,7 +41,19 @@ pub struct Summary {
     profiles: Option<Profiles>,
     tuned_model: Option<TunedModel>,
     unmapped: Vec<Unmapped>,
-    dynamic: Vec<Unmapped>,
+    /// What was left out because nothing tells its sizes.
+    dynamic: Vec<LeftOut>,
+}
+
+/// A node whose sizes nothing tells.
+#[derive(Debug, Deserialize)]
+struct LeftOut {
+    #[serde(flatten)]
+    node: Unmapped,
+    reason: String,
+    /// The node from which it has no sizes.
+    source: String,
+    source_type: String,
 }
 
 /// Times of the kernels whose default is of one origin.
@@ -219,7 +231,7 @@ impl Summary {
             &self.unmapped,
             "no Ascend operator is known for them, priced as data movement",
         ));
-        lines.extend(skipped("Dynamic", &self.dynamic, "only a run tells their sizes, neither tuned nor counted"));
+        lines.extend(self.left_out());
         lines.extend(self.failed_line());
         lines.push(self.bank_line());
         if let Some(TunedModel { air, om, content }) = &self.tuned_model {
@@ -258,10 +270,32 @@ impl Summary {
             return "interrupted before anything was tuned".to_owned();
         }
         let part = if self.finished { "" } else { ", as far as it was tuned" };
+        let part = match self.dynamic.len() {
+            0 => part.to_owned(),
+            count => format!("{part}; without {count} kernels of unknown sizes"),
+        };
         if distinct == 0 {
             return format!("{before:.3} ms before, {after:.3} ms after{part}");
         }
         format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
+    }
+
+    /// What is neither tuned nor counted, by reason.
+    fn left_out(&self) -> Vec<String> {
+        let line = |label: &str, reason: &str, why: &dyn Fn(&str) -> String| {
+            let of: Vec<&LeftOut> = self.dynamic.iter().filter(|node| node.reason == reason).collect();
+            let mut sources: Vec<_> = of.iter().map(|n| format!("{} ({})", n.source, n.source_type)).collect();
+            sources.dedup();
+            skipped(label, of.iter().map(|node| &node.node), &(why(&some_of(&sources)) + ", neither tuned nor counted"))
+        };
+        let unknown = line("Left out", "unknown operator", &|sources| {
+            format!("their sizes follow from operators of unknown types, {sources}")
+        });
+        let undescribed = line("Left out", "undescribed input", &|sources| {
+            format!("their sizes follow from {sources}, which has no shape: give it with input_shape")
+        });
+        let run = line("Dynamic", "only a run tells", &|_| "only a run tells their sizes".to_owned());
+        [unknown, undescribed, run].into_iter().flatten().collect()
     }
 
     fn tuned(&self) -> String {
@@ -313,8 +347,8 @@ impl Summary {
 }
 
 /// The line that names nodes which are not tuned as what they are, and says why.
-fn skipped(label: &str, nodes: &[Unmapped], why: &str) -> Option<String> {
-    let names: Vec<_> = nodes.iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
+fn skipped<'a>(label: &str, nodes: impl IntoIterator<Item = &'a Unmapped>, why: &str) -> Option<String> {
+    let names: Vec<_> = nodes.into_iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
     (!names.is_empty()).then(|| labelled(label, &format!("{}: {why}", some_of(&names))))
 }
 

@@ -5,7 +5,7 @@
 //! there are; and GE looks inputs up by name, so that a written file has them.
 
 use crate::graph::op::prototype::{Count, prototype};
-use crate::graph::{Attr, Attrs, Node, Port};
+use crate::graph::{Attr, Attrs, Node};
 
 const INPUT_KEYS: &str = "_input_name_key";
 const INPUT_VALUES: &str = "_input_name_value";
@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 64;
 
 /// Moves the inputs of an operator to the places that their names have in its prototype: the one the
 /// file states, else the one known here. Nothing moves where a name is not in it.
-pub fn place_inputs(op_type: &str, attrs: &mut Attrs, inputs: Vec<Option<Port>>) -> Vec<Option<Port>> {
+pub fn place_inputs<T: Clone>(op_type: &str, attrs: &mut Attrs, inputs: Vec<Option<T>>) -> Vec<Option<T>> {
     let Some(slots) = slots(op_type, attrs, inputs.len()) else { return inputs };
     if slots.iter().enumerate().all(|(place, &slot)| place == slot) {
         return inputs;

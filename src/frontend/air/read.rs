@@ -3,8 +3,8 @@
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, FILE_CONSTANT, INDEX, INPUTS};
-use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, names, tensor, tuned};
-use crate::graph::{Attr, CONST, Constant, DATA, Graph, Node, NodeId, Port, TensorDesc, topology};
+use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
+use crate::graph::{Attr, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -105,7 +105,7 @@ impl Reader<'_> {
         let place = || format!("node `{}` ({})", placed.name, op.op_type);
         let mut node = Node::new(&placed.name, &op.op_type);
         node.attrs = placed.attrs.clone();
-        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES] {
+        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES, infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
             node.attrs.remove(own);
         }
         node.mapped = !node.attrs.bool(UNMAPPED).unwrap_or(false);
@@ -113,17 +113,15 @@ impl Reader<'_> {
         if let Some(Attr::Str(origin)) = node.attrs.remove(ORIGIN_TYPE) {
             node.origin_type = origin;
         }
-        node.outputs = op
-            .output_desc
-            .iter()
-            .enumerate()
-            .map(|(index, bytes)| {
-                let read = tensor::read(bytes.clone(), &|| format!("{}, output {index}", place()))?;
-                Ok(read.desc.unwrap_or_else(TensorDesc::unknown))
-            })
-            .collect::<Result<_>>()?;
+        Self::read_outputs(op, &mut node, &place)?;
         let inputs = self.inputs(placed, &mut node, &place)?;
-        node.inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
+        let inputs = inputs.into_iter().zip(Self::formats(op, &place)?);
+        let inputs = inputs.map(|(port, format)| port.map(|port| (port, format))).collect();
+        let inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
+        node.inputs = inputs.iter().map(|input| input.map(|(port, _)| port)).collect();
+        if inputs.iter().flatten().any(|(_, format)| *format != Format::Nd) {
+            node.formats = inputs.iter().map(|input| input.map_or(Format::Nd, |(_, format)| format)).collect();
+        }
         // A framework's operator that is not known may have a name of GE's.
         let is_one_of = |names: &[&str]| node.mapped && names.contains(&op.op_type.as_str());
         if is_one_of(&INPUTS) {
@@ -140,6 +138,42 @@ impl Reader<'_> {
             node.attrs.set(SUBGRAPH_NAMES, Attr::Strs(op.subgraph_name.clone()));
         }
         Ok(node)
+    }
+
+    /// What the file says of a node's outputs, and of which of them GE itself has inferred it.
+    fn read_outputs(op: &proto::Op, node: &mut Node, place: &dyn Fn() -> String) -> Result<()> {
+        let mut set = Vec::new();
+        node.outputs.clear();
+        for (index, bytes) in op.output_desc.iter().enumerate() {
+            let read = tensor::read(bytes.clone(), &|| format!("{}, output {index}", place()))?;
+            set.extend(read.is_set.then_some(index as i64));
+            node.outputs.push(read.desc.unwrap_or_else(TensorDesc::unknown));
+        }
+        let is_input = INPUTS.contains(&op.op_type.as_str());
+        // A program may describe what an input of the network gets, and leave what it gives to GE.
+        if let ([output], Some(bytes)) = (node.outputs.as_mut_slice(), op.input_desc.first().filter(|_| is_input))
+            && output.shape.dims().is_none()
+        {
+            let read = tensor::read(bytes.clone(), &|| format!("{}, input 0", place()))?;
+            *output = read.desc.filter(|desc| desc.shape.dims().is_some()).unwrap_or_else(|| output.clone());
+        }
+        if !set.is_empty() && infer::has_rule(node) && !is_frame(&op.op_type) {
+            node.attrs.set(infer::STATED_SHAPES, Attr::Ints(set));
+        }
+        Ok(())
+    }
+
+    /// The formats that an operator states of its inputs, for each entry of `input` that is no control edge.
+    fn formats(op: &proto::Op, place: &dyn Fn() -> String) -> Result<Vec<Format>> {
+        let data: Vec<&String> = op.input.iter().filter(|reference| !is_control(reference)).collect();
+        // Optional inputs that are left out may have no description.
+        let sparse = op.input_desc.len() < data.len();
+        let mut described = op.input_desc.iter().enumerate().peekable();
+        let mut format = |reference: &&String| match described.next_if(|_| !sparse || !reference.is_empty()) {
+            Some((index, bytes)) => tensor::stated_format(bytes.clone(), &|| format!("{}, input {index}", place())),
+            None => Ok(Format::Nd),
+        };
+        data.iter().map(|reference| format(reference)).collect()
     }
 
     /// Data inputs; control edges become an attribute.

@@ -29,8 +29,11 @@ const OWN_TYPE: &str = "__tensor_desc_data_type__";
 /// What a descriptor says.
 #[derive(Debug, Default)]
 pub struct Described {
-    /// Type, shape and format in the framework's view.
+    /// Type, shape and format in the framework's view. No sizes at all are a shape that is not known, because that is
+    /// GE's default; a scalar is told by a shape that was set.
     pub desc: Option<TensorDesc>,
+    /// Whether the framework's shape was set, as GE's inference of shapes does.
+    pub is_set: bool,
     /// Which input or output of a call the tensor is.
     pub parent_index: Option<i64>,
 }
@@ -39,14 +42,38 @@ pub struct Described {
 pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     let tensor: Tensor = decode(bytes, place)?;
     let attrs = attr::read_all(&tensor.attr, place)?;
-    let number = |name: &str| attrs.int(name).and_then(|n| i32::try_from(n).ok());
-    let layout = Format::from_name(&tensor.layout).or_else(|| number(FORMAT).and_then(Format::from_ge));
-    let origin = number(ORIGIN_FORMAT).and_then(Format::from_ge);
-    let origin = origin.or_else(|| attrs.str(ORIGIN_FORMAT_NAME).and_then(Format::from_name));
-    let shape = shape(tensor.shape.map(|s| s.dim).unwrap_or_default(), place)?;
-    let (shape, format) = framework_view(shape, layout.unwrap_or(Format::Nd), origin_shape(&attrs, place)?, origin);
+    let (layout, origin_format) = formats(&tensor, &attrs);
+    let origin_shape = origin_shape(&attrs, place)?;
+    let is_set = origin_shape.is_some();
+    let shape = match tensor.shape.map(|shape| shape.dim).unwrap_or_default() {
+        dims if dims.is_empty() => Shape::unknown_rank(),
+        dims => shape(dims, place)?,
+    };
+    let (shape, format) = framework_view(shape, layout, origin_shape, origin_format);
     let desc = TensorDesc { dtype: data_type(tensor.dtype, &attrs, place)?, shape, format };
-    Ok(Described { desc: Some(desc), parent_index: attrs.int(PARENT_INDEX) })
+    Ok(Described { desc: Some(desc), is_set, parent_index: attrs.int(PARENT_INDEX) })
+}
+
+/// The format in memory and the framework's. A framework's format that was not set is ND in the file: beside a format in
+/// memory that frameworks know, that one is meant.
+fn formats(tensor: &Tensor, attrs: &Attrs) -> (Format, Option<Format>) {
+    let number = |name: &str| attrs.int(name).and_then(|n| i32::try_from(n).ok()).and_then(Format::from_ge);
+    let layout = Format::from_name(&tensor.layout).or_else(|| number(FORMAT));
+    let layout = layout.filter(|format| *format != Format::Reserved).unwrap_or(Format::Nd);
+    let origin = number(ORIGIN_FORMAT).or_else(|| attrs.str(ORIGIN_FORMAT_NAME).and_then(Format::from_name));
+    (layout, origin.filter(|origin| *origin != Format::Nd || !layout.is_framework()))
+}
+
+/// The framework's format that the descriptor of an operator's input states; ND where it states none.
+pub fn stated_format(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Format> {
+    let tensor: Tensor = decode(bytes, place)?;
+    // Of the many that are ND no attribute is looked at.
+    if tensor.layout.is_empty() || tensor.layout == Format::Nd.name() {
+        return Ok(Format::Nd);
+    }
+    let attrs = attr::read_all(&tensor.attr, place)?;
+    let (layout, origin) = formats(&tensor, &attrs);
+    Ok(origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd))
 }
 
 fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<DataType> {
@@ -127,8 +154,9 @@ pub struct Stored {
     pub data: Option<Bytes>,
 }
 
-/// Reads the constant in an attribute's `TensorDef`. A description of the node's output, where it has
-/// one, counts more than the tensor's own. `weights` are those of an om file, where elements may lie.
+/// Reads the constant in an attribute's `TensorDef`, which describes itself. The description of the node's output, which
+/// GE leaves at its default until it infers shapes, tells what that does not. `weights` are those of an om file, where
+/// elements may lie.
 pub fn read_constant(
     bytes: Bytes,
     output: Option<&TensorDesc>,
@@ -137,13 +165,12 @@ pub fn read_constant(
 ) -> Result<Stored> {
     let tensor: proto::TensorDef = decode(bytes, place)?;
     let own = read(tensor.desc.clone(), place)?.desc.unwrap_or_else(TensorDesc::unknown);
-    let known = output.filter(|d| d.shape.known().is_some() && d.dtype != DataType::Undefined);
-    let desc = known.cloned().unwrap_or(own);
     let outside = weights.filter(|_| tensor.data.is_empty());
     let data = match outside {
         Some(weights) => apart(tensor.desc, weights, place)?,
         None => tensor.data,
     };
+    let desc = constant_desc(own, output, data.len());
     if data.is_empty() && desc.shape.elements() != Some(0) {
         return Ok(Stored { desc, value: Constant::Opaque, kept_apart: false, data: None });
     }
@@ -161,6 +188,29 @@ pub fn read_constant(
     let few = desc.shape.elements().is_some_and(|n| n <= Constant::MAX_VALUES);
     let value = if few { Constant::from_bytes(desc.dtype, &data) } else { Constant::Opaque };
     Ok(Stored { desc, kept_apart: value == Constant::Opaque, value, data: outside.map(|_| data) })
+}
+
+/// What a constant is, by its own description, that of the node's output, and the bytes that it has.
+fn constant_desc(own: TensorDesc, output: Option<&TensorDesc>, bytes: usize) -> TensorDesc {
+    let unknown = TensorDesc::unknown();
+    let output = output.unwrap_or(&unknown);
+    let dtype = if own.dtype == DataType::Undefined { output.dtype } else { own.dtype };
+    let of = |shape: &Shape| TensorDesc::new(dtype, shape.clone());
+    // What lies in fractals does not tell its sizes, and no sizes at all may be those of one number.
+    let tells = own.shape.known().is_some() && !own.format.hides_sizes();
+    let fits = |shape: &Shape| bytes == 0 || of(shape).bytes() == Some(bytes as u64);
+    let shape = if tells {
+        own.shape
+    } else if output.shape.known().is_some() && fits(&output.shape) {
+        output.shape.clone()
+    } else if bytes > 0 && own.shape.dims().is_none() && fits(&Shape::scalar()) {
+        Shape::scalar()
+    } else {
+        own.shape
+    };
+    let stated = own.format.is_framework() && own.format != Format::Nd;
+    let format = if stated || output.shape.rank() != shape.rank() { own.format } else { output.format };
+    TensorDesc { dtype, shape, format }
 }
 
 /// Elements of a tensor that lie in the weights of an om file.

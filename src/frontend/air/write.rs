@@ -4,7 +4,7 @@ use super::proto::{self, Value, decode, encode};
 use super::tensor::{self, Parts};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, NET_OUTPUT};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names};
-use crate::graph::{Attr, Attrs, CONST, DATA, Graph, Node, Port};
+use crate::graph::{Attr, Attrs, CONST, DATA, Format, Graph, Node, Port, infer};
 use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -89,15 +89,23 @@ impl Writer<'_> {
         data.chain(waits.iter().map(|name| format!("{name}:-1"))).collect()
     }
 
-    fn described(&self, ports: impl Iterator<Item = Option<Port>>) -> Vec<Bytes> {
-        let desc = |port: Option<Port>| port.map(|port| tensor::write(self.graph.desc(port), Parts::default()));
-        ports.map(|port| desc(port).unwrap_or_default()).collect()
+    /// What is read at these ports, in the formats that the reader states.
+    fn described(&self, ports: impl Iterator<Item = Option<Port>>, format: impl Fn(usize) -> Format) -> Vec<Bytes> {
+        let desc = |(index, port): (usize, Option<Port>)| {
+            let mut desc = self.graph.desc(port?).clone();
+            desc.format = Some(format(index)).filter(|format| *format != Format::Nd).unwrap_or(desc.format);
+            Some(tensor::write(&desc, Parts::default()))
+        };
+        ports.enumerate().map(|port| desc(port).unwrap_or_default()).collect()
     }
 
     /// One operator; `inputs` counts the inputs of the graph up to it.
     fn op(&mut self, node: &Node, id: usize, inputs: usize) -> Bytes {
         let mut attrs = node.attrs.clone();
         let waits = attrs.remove(CONTROL_INPUTS);
+        for noted in [infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
+            attrs.remove(noted);
+        }
         let subgraph_name = match attrs.remove(SUBGRAPH_NAMES) {
             Some(Attr::Strs(names)) => names,
             _ => Vec::new(),
@@ -121,7 +129,7 @@ impl Writer<'_> {
             attr: attr::write_all(attrs.iter()),
             has_out_attr: true,
             id: id as i64,
-            input_desc: self.described(node.inputs.iter().copied()),
+            input_desc: self.described(node.inputs.iter().copied(), |index| node.stated_format(index)),
             output_desc: node.outputs.iter().map(|desc| tensor::write(desc, Parts::default())).collect(),
             subgraph_name,
         })
@@ -183,7 +191,7 @@ impl Writer<'_> {
             input: self.inputs(ports(), self.graph.attrs.get(CONTROL_OUTPUTS)),
             has_out_attr: true,
             id: self.graph.len() as i64,
-            input_desc: self.described(ports()),
+            input_desc: self.described(ports(), |_| Format::Nd),
             ..Default::default()
         })
     }

@@ -1,7 +1,8 @@
-//! Where a network stops being static: tensors whose sizes only a run tells.
+//! Where a network stops being static: tensors whose sizes nothing tells.
 
-use super::{dynamic, is_known};
-use crate::graph::{DATA, Graph, NodeId, Port, op};
+use super::{dynamic, has_rule};
+use crate::graph::{DATA, Graph, Node, NodeId, Port, op};
+use crate::spelling::listed;
 use crate::status::Result;
 use rustc_hash::FxHashSet;
 
@@ -11,33 +12,74 @@ pub struct Static {
     /// The nodes whose tensors have known sizes. What they take over from behind the border are inputs, what they leave
     /// to it are outputs.
     pub graph: Graph,
-    /// Nodes behind the border that run a kernel: name, and what the framework calls the operator.
-    pub dynamic: Vec<(String, String)>,
+    /// Nodes behind the border that run a kernel, in the order in which they run.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A node that reads or writes a tensor whose sizes are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// What the framework calls its operator.
+    pub origin_type: String,
+    /// Why the sizes are not known.
+    pub cause: Cause,
+    /// The node whose result has no known sizes, from which this one's have none; it may be the node itself.
+    pub source: String,
+    /// What the framework calls the operator of that node.
+    pub source_type: String,
+}
+
+/// Why sizes are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// An operator of an unknown type makes them, and nobody states them.
+    UnknownOperator,
+    /// A tensor that comes from outside is not described.
+    Undescribed,
+    /// Only a run tells them: they follow from values.
+    Run,
+}
+
+impl Cause {
+    /// Every one.
+    pub const ALL: [Cause; 3] = [Cause::UnknownOperator, Cause::Undescribed, Cause::Run];
+
+    /// The word for it in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::UnknownOperator => "unknown operator",
+            Cause::Undescribed => "undescribed input",
+            Cause::Run => "only a run tells",
+        }
+    }
 }
 
 /// Takes out of a graph the nodes that read or write a tensor whose sizes are not known. A tensor of known sizes that
 /// such a node gives to others becomes an input.
 ///
-/// Fails with [`crate::status::Error::Dynamic`] that names an input of the graph that something reads though its sizes
-/// are not known: these a caller can tell.
+/// Fails with [`crate::status::Error::Dynamic`] that names an input of the graph that something reads though some of
+/// its sizes are left open: these a caller can tell.
 pub fn split_static(mut graph: Graph) -> Result<Static> {
     let order = graph.validated_order()?;
-    let mut behind = vec![false; graph.len()];
+    let mut behind: Vec<Option<(Cause, NodeId)>> = vec![None; graph.len()];
     for &id in &order {
-        behind[id.index()] = is_behind(&graph, id)?;
+        behind[id.index()] = why_behind(&graph, id, &behind)?;
     }
-    if !behind.contains(&true) {
-        return Ok(Static { graph, dynamic: Vec::new() });
+    if behind.iter().all(Option::is_none) {
+        return Ok(Static { graph, left_out: Vec::new() });
     }
-    let dynamic = named(&graph, &order, &behind);
-    let is_behind = |port: &Port| behind[port.node.index()];
+    let left_out = named(&graph, &order, &behind);
+    let is_behind = |port: &Port| behind[port.node.index()].is_some();
     let mut taken_over = FxHashSet::default();
     let mut outputs: Vec<Port> = graph.outputs().iter().copied().filter(|port| !is_behind(port)).collect();
     for (id, node) in graph.iter() {
+        let here = behind[id.index()].is_some();
         for &port in node.inputs.iter().flatten() {
-            if !behind[id.index()] && is_behind(&port) {
+            if !here && is_behind(&port) {
                 taken_over.insert(port.node);
-            } else if behind[id.index()] && !is_behind(&port) && graph.node(port.node).value.is_none() {
+            } else if here && !is_behind(&port) && graph.node(port.node).value.is_none() {
                 outputs.push(port);
             }
         }
@@ -50,32 +92,75 @@ pub fn split_static(mut graph: Graph) -> Result<Static> {
         node.mapped = true;
         node.inputs.clear();
     }
-    let keep: Vec<bool> = graph.iter().map(|(id, _)| !behind[id.index()] || taken_over.contains(&id)).collect();
+    let keep: Vec<bool> =
+        graph.iter().map(|(id, _)| behind[id.index()].is_none() || taken_over.contains(&id)).collect();
     graph.set_outputs(outputs);
     graph.retain(&keep);
-    Ok(Static { graph, dynamic })
+    Ok(Static { graph, left_out })
 }
 
-/// Whether a node reads a tensor of unknown sizes, or writes one though its operator is known.
-fn is_behind(graph: &Graph, id: NodeId) -> Result<bool> {
+/// Why a node is behind the border, and which node is at fault: it reads a tensor of unknown sizes, or writes one though
+/// its operator is known. `None` for one that is not. `behind` has the answers of the nodes that it reads.
+fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> Result<Option<(Cause, NodeId)>> {
     let node = graph.node(id);
-    let unknown = |port: &&Port| graph.desc(**port).shape.known().is_none();
-    if let Some(&port) = node.inputs.iter().flatten().find(unknown) {
-        if graph.node(port.node).op_type == DATA {
+    let is_unknown = |port: &&Port| graph.desc(**port).shape.known().is_none();
+    if let Some(&port) = node.inputs.iter().flatten().find(is_unknown) {
+        let source = graph.node(port.node);
+        // Sizes that are left open ask for a value; where there is no shape at all, the program may not have one.
+        if source.op_type == DATA && graph.desc(port).shape.rank().is_some() {
             return Err(dynamic(graph, port));
         }
-        return Ok(true);
+        let own = || match has_rule(source) {
+            false => Cause::UnknownOperator,
+            true if comes_from_outside(source) => Cause::Undescribed,
+            true => Cause::Run,
+        };
+        return Ok(Some(behind[port.node.index()].unwrap_or_else(|| (own(), port.node))));
     }
-    let first = node.outputs.first().is_some_and(|output| output.shape.known().is_none());
-    Ok(first && is_known(node) && node.value.is_none() && node.op_type != DATA)
+    let writes = node.outputs.first().is_some_and(|output| output.shape.known().is_none());
+    let runs = has_rule(node) && node.value.is_none() && !comes_from_outside(node);
+    Ok((writes && runs).then_some((Cause::Run, id)))
+}
+
+/// Whether a node is where a tensor enters the graph: an input, a constant, a variable.
+fn comes_from_outside(node: &Node) -> bool {
+    op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
+}
+
+/// What is left out in words: how many nodes for which reason, and their names; one text for each reason.
+pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
+    let of = |cause: Cause| {
+        let nodes: Vec<&LeftOut> = left_out.iter().filter(|node| node.cause == cause).collect();
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let mut sources: Vec<String> =
+            nodes.iter().map(|node| format!("`{}` ({})", node.source, node.source_type)).collect();
+        sources.dedup();
+        let sources = listed(&sources.iter().map(String::as_str).collect::<Vec<_>>());
+        let why = match cause {
+            Cause::UnknownOperator => format!("their sizes follow from operators of unknown types, {sources}"),
+            Cause::Undescribed => format!("their sizes follow from inputs without a shape, {sources}"),
+            Cause::Run => "only a run tells their sizes".to_owned(),
+        };
+        (!names.is_empty()).then(|| format!("left out, because {why}: {}", listed(&names)))
+    };
+    Cause::ALL.into_iter().filter_map(of).collect()
 }
 
 /// The nodes behind the border that run a kernel, in the order in which they run.
-fn named(graph: &Graph, order: &[NodeId], behind: &[bool]) -> Vec<(String, String)> {
-    let runs = |id: &&NodeId| {
-        let node = graph.node(**id);
-        behind[id.index()] && !(node.mapped && op::kind(&node.op_type) == op::Kind::None)
+fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>]) -> Vec<LeftOut> {
+    let left_out = |id: &NodeId| {
+        let (node, (cause, source)) = (graph.node(*id), behind[id.index()]?);
+        if node.mapped && op::kind(&node.op_type) == op::Kind::None {
+            return None;
+        }
+        let source = graph.node(source);
+        Some(LeftOut {
+            name: node.name.clone(),
+            origin_type: node.origin_type.clone(),
+            cause,
+            source: source.name.clone(),
+            source_type: source.origin_type.clone(),
+        })
     };
-    let name = |id: &NodeId| (graph.node(*id).name.clone(), graph.node(*id).origin_type.clone());
-    order.iter().filter(runs).map(name).collect()
+    order.iter().filter_map(left_out).collect()
 }

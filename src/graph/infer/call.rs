@@ -2,7 +2,7 @@
 
 use super::dim::{self, Reason};
 use super::value::{Value, Values};
-use crate::graph::{Attr, DataType, Graph, Node, Port, Shape, TensorDesc};
+use crate::graph::{Attr, DataType, Format, Graph, Node, Port, Shape, TensorDesc};
 use std::borrow::Cow;
 
 /// Outputs of a node as a rule derives them.
@@ -113,6 +113,22 @@ impl<'a> Call<'a> {
     /// Element type of an input; undefined when it is missing.
     pub fn dtype(&self, input: usize) -> DataType {
         self.get(input).map_or(DataType::Undefined, |d| d.dtype)
+    }
+
+    /// Format of an input: the one that the node states of it, else the tensor's own. ND where neither says anything.
+    pub fn format(&self, input: usize) -> Format {
+        match self.node.stated_format(input) {
+            Format::Nd => self.get(input).map_or(Format::Nd, |desc| desc.format),
+            stated => stated,
+        }
+    }
+
+    /// Whether the channels of an image of this many axes are its last axis rather than the second. What its format
+    /// says counts; attribute `data_format` does where that says nothing, because programs leave the attribute at the
+    /// default of its prototype.
+    pub fn channels_last(&self, format: Format, rank: usize) -> bool {
+        let by_name = || self.str("data_format").is_some_and(|name| name.len() > 2 && name.ends_with('C'));
+        format.channels_last(rank).unwrap_or_else(by_name)
     }
 
     /// Connected inputs in order.

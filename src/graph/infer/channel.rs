@@ -36,7 +36,7 @@ fn keeps(dims: &[i64], whole: &[i64]) -> bool {
 pub(crate) fn bias_add(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     if let Some((dims, bias)) = parameter(call, x, 1) {
-        let last = call.str("data_format").is_some_and(|name| name.ends_with('C'));
+        let last = call.channels_last(call.format(0), dims.len());
         let channels = if last { dims.last().copied() } else { norm::channels(call)? };
         let count = dim::product(bias)?;
         if channels.is_none_or(|c| dim::unify(count, c).is_err()) {

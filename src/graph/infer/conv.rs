@@ -43,7 +43,9 @@ struct Operands {
 }
 
 impl Filter {
-    fn of(call: &Call<'_>, filter: &TensorDesc, layout: Layout) -> Result<Option<Filter>, Reason> {
+    /// The filter at an input.
+    fn of(call: &Call<'_>, input: usize, layout: Layout) -> Result<Option<Filter>, Reason> {
+        let filter = call.need(input)?;
         let Some(dims) = filter.shape.dims() else { return Ok(None) };
         if filter.format.hides_sizes() {
             return Err(format!(
@@ -51,7 +53,7 @@ impl Filter {
                 filter.format.name()
             ));
         }
-        Filter::from_dims(call, dims, filter.format, layout).map(Some)
+        Filter::from_dims(call, dims, call.format(input), layout).map(Some)
     }
 
     fn from_dims(call: &Call<'_>, dims: &[i64], format: Format, layout: Layout) -> Result<Filter, Reason> {
@@ -106,11 +108,14 @@ impl Convolution {
         let at = operands(call, pass);
         let image = call.need(at.image)?;
         let Some(dims) = image.shape.dims() else { return Ok(None) };
-        let layout = Layout::of(call, image, dims.len())?;
+        let layout = Layout::of(call, call.format(at.image), dims.len())?;
         let filter = match at.filter {
-            Some(i) => Filter::of(call, call.need(i)?, layout)?,
+            Some(i) => Filter::of(call, i, layout)?,
             None => match call.params(filter_size_input(call), &["filter_size"]) {
-                Params::Known(size) => Some(Filter::from_dims(call, &size, Format::Nd, layout)?),
+                Params::Known(size) => {
+                    let format = call.node.outputs.first().map_or(Format::Nd, |filter| filter.format);
+                    Some(Filter::from_dims(call, &size, format, layout)?)
+                }
                 _ => None,
             },
         };
@@ -281,7 +286,7 @@ pub(crate) fn deformable(call: &Call<'_>) -> Inference {
 pub(crate) fn deformable_offsets(call: &Call<'_>) -> Inference {
     let (x, offsets) = (call.need(0)?, call.need(1)?);
     let (Some(dims), Some(taps)) = (x.shape.dims(), offsets.shape.dims()) else { return Inferred::unknown(x.dtype) };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     if taps.len() != dims.len() {
         return Err("offsets and image differ in rank".into());
     }

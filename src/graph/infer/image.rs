@@ -32,7 +32,7 @@ pub(crate) fn resize(call: &Call<'_>) -> Inference {
         (Params::Known(_) | Params::Absent, Some(scales)) => apply_scales(dims, &axes, &scales)?,
         _ => vec![UNKNOWN; dims.len()],
     };
-    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape: Shape::new(result), format: x.format }])
+    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape: Shape::new(result), format: call.format(0) }])
 }
 
 fn scales(call: &Call<'_>) -> Option<Vec<f64>> {
@@ -90,7 +90,7 @@ fn apply_sizes(call: &Call<'_>, dims: &[i64], axes: &[usize], sizes: &[i64]) -> 
 pub(crate) fn resize_to_size(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     let space = match call.params(1, &["size", "output_size"]) {
         Params::Known(size) if size.len() == layout.spatial => size,
         Params::Known(size) => return Err(format!("{} sizes for {} axes", size.len(), layout.spatial)),
@@ -98,7 +98,7 @@ pub(crate) fn resize_to_size(call: &Call<'_>) -> Inference {
         Params::Absent => return resize(call),
     };
     let shape = Shape::new(layout.join(dims[0], dims[layout.channel()], &space));
-    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape, format: x.format }])
+    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape, format: call.format(0) }])
 }
 
 /// The gradient of resizing (grads, size).
@@ -112,7 +112,7 @@ pub(crate) fn grid_sample(call: &Call<'_>) -> Inference {
     let (Some(dims), Some([_, space @ .., _])) = (x.shape.dims(), grid.shape.dims()) else {
         return Inferred::unknown(x.dtype);
     };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     if space.len() != layout.spatial {
         return Err("image and grid differ in rank".into());
     }
@@ -138,7 +138,7 @@ pub(crate) fn crop_and_resize(call: &Call<'_>) -> Inference {
     let (Some(dims), Some([count, ..])) = (x.shape.dims(), boxes.shape.dims()) else {
         return Inferred::unknown(x.dtype);
     };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     let space = match call.params(3, &["crop_size"]) {
         Params::Known(size) if size.len() == layout.spatial => size,
         _ => vec![UNKNOWN; layout.spatial],
@@ -169,7 +169,7 @@ fn divide(size: i64, by: i64) -> Result<i64, Reason> {
 fn reblock(call: &Call<'_>, to_space: bool) -> Inference {
     let x = call.need(0)?;
     let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     let size = block(call)?;
     let area = (0..layout.spatial).try_fold(1, |n, _| dim::times(n, size))?;
     let step = |d: i64| if to_space { dim::times(d, size) } else { divide(d, size) };
@@ -177,7 +177,7 @@ fn reblock(call: &Call<'_>, to_space: bool) -> Inference {
     let channels = dims[layout.channel()];
     let channels = if to_space { divide(channels, area)? } else { dim::times(channels, area)? };
     let shape = Shape::new(layout.join(dims[0], channels, &space));
-    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape, format: x.format }])
+    Inferred::all(vec![TensorDesc { dtype: x.dtype, shape, format: call.format(0) }])
 }
 
 /// Channels become pixels.

@@ -25,13 +25,14 @@ pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub(crate) mod shape;
 pub(crate) mod slice;
+mod stated;
 #[cfg(test)]
 mod tests;
 pub(crate) mod training;
 mod value;
 pub(crate) mod window;
 
-pub use border::{Static, split_static};
+pub use border::{Cause, LeftOut, Static, in_words, split_static};
 pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
 pub(crate) use value::Values;
 pub(crate) use window::Axis;
@@ -51,6 +52,13 @@ pub const DIM_NAMES: &str = "_dim_names";
 /// ([`super::Attr::Ints`]).
 pub const SHAPES_OF_INPUTS: &str = "_aoe_shapes_of_inputs";
 
+/// Attribute of a node: the outputs whose shapes its file states as GE inferred them ([`super::Attr::Ints`]), as far as
+/// no rule has told the same.
+pub const STATED_SHAPES: &str = "_aoe_stated_shapes";
+
+/// Attribute of a node: those of its outputs ([`super::Attr::Ints`]) whose stated shapes its rule contradicts.
+pub const BELIEVED_SHAPES: &str = "_aoe_believed_shapes";
+
 /// More dimensions than any tensor on the device may have.
 const MAX_RANK: usize = 64;
 
@@ -58,7 +66,8 @@ const MAX_RANK: usize = 64;
 /// shapes on the way.
 ///
 /// A description that a node already has (from `value_info`, from an earlier run) fills in what its
-/// rule cannot tell and gives way where the two differ. `auto_pad` is resolved into `pads`. A node whose
+/// rule cannot tell and gives way where the two differ, unless GE inferred it ([`STATED_SHAPES`]): then what GE says is
+/// believed, and the node noted ([`BELIEVED_SHAPES`]). `auto_pad` is resolved into `pads`. A node whose
 /// result is the same every time, because its inputs are constants or only their shapes matter, gets
 /// that [`Constant`] as its `value`: it runs no kernel.
 ///
@@ -87,7 +96,7 @@ pub fn require_static(graph: &Graph) -> Result<()> {
         let node = graph.node(id);
         for (index, desc) in node.outputs.iter().enumerate() {
             let port = Port { node: id, output: index as u32 };
-            let counts = read.contains(&port) || is_known(node) && (index == 0 || leaves.contains(&port));
+            let counts = read.contains(&port) || has_rule(node) && (index == 0 || leaves.contains(&port));
             if desc.shape.known().is_none() && counts && node.op_type != "NetOutput" {
                 return Err(dynamic(graph, port));
             }
@@ -97,7 +106,7 @@ pub fn require_static(graph: &Graph) -> Result<()> {
 }
 
 /// Whether there is a rule for a node's operator.
-fn is_known(node: &Node) -> bool {
+pub fn has_rule(node: &Node) -> bool {
     node.mapped && op::family(&node.op_type).is_some()
 }
 
@@ -106,7 +115,7 @@ pub(crate) fn dynamic(graph: &Graph, port: Port) -> Error {
     let node = graph.node(port.node);
     let advice = if node.op_type == super::DATA {
         "give its value with input_shape, or the option for dynamic dimensions that fits"
-    } else if is_known(node) {
+    } else if has_rule(node) {
         "only a run tells it; cut the network before the node with out_nodes"
     } else {
         "state the shape in the model, if its format can, or cut the network before the node with out_nodes"
@@ -122,7 +131,7 @@ fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
         let symbols = open.map(|(axis, (name, _))| format!(", dimension {axis} is `{name}`"));
         return symbols.fold(known, |text, symbol| text + &symbol);
     }
-    if !is_known(node) {
+    if !has_rule(node) {
         return format!(
             "{known}; node `{}` is of type `{}`, for which there is no shape rule",
             node.name, node.op_type
@@ -153,9 +162,18 @@ impl Step {
 
     fn apply(self, graph: &mut Graph, id: NodeId, values: &mut Values) {
         let node = graph.node_mut(id);
-        for (old, new) in node.outputs.iter_mut().zip(self.inferred.outputs) {
+        // What follows from values is certain.
+        let stated = stated::take(node).filter(|_| self.values.is_empty()).unwrap_or_default();
+        let mut kept = stated::Outputs::default();
+        for (index, (old, new)) in (0..).zip(node.outputs.iter_mut().zip(self.inferred.outputs)) {
+            let is_kept = stated.contains(index) && kept.weigh(index, &old.shape, &new.shape);
+            let was = is_kept.then(|| old.shape.clone());
             merge(old, new);
+            if let Some(was) = was {
+                old.shape = was;
+            }
         }
+        kept.note(node);
         for (name, attr) in self.inferred.attrs {
             node.attrs.set(name, attr);
         }

@@ -70,7 +70,7 @@ pub(crate) fn channels(call: &Call<'_>) -> Result<Option<i64>, Reason> {
     match dims {
         [] => Err("a scalar has no channels".into()),
         [c] | [_, c] => Ok(Some(*c)),
-        _ if dims.len() <= 5 => Ok(Some(dims[Layout::of(call, x, dims.len())?.channel()])),
+        _ if dims.len() <= 5 => Ok(Some(dims[Layout::of(call, call.format(0), dims.len())?.channel()])),
         _ => Ok(Some(dims[1])),
     }
 }

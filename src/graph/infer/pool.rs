@@ -24,7 +24,7 @@ impl Pooling {
     pub fn of(call: &Call<'_>) -> Result<Option<Pooling>, Reason> {
         let x = call.need(0)?;
         let Some(dims) = x.shape.dims() else { return Ok(None) };
-        let layout = Layout::of(call, x, dims.len())?;
+        let layout = Layout::of(call, call.format(0), dims.len())?;
         let caffe = call.node.op_type == "Pooling";
         let padding = Padding::of(call)?;
         let global = call.flag(&["global_pooling", "global"], false);
@@ -75,7 +75,7 @@ pub(crate) fn pool(call: &Call<'_>) -> Inference {
 pub(crate) fn global(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     let sizes = layout.join(dims[0], dims[layout.channel()], &vec![1; layout.spatial]);
     Inferred::all(vec![TensorDesc { dtype: x.dtype, shape: Shape::new(sizes), format: layout.format() }])
 }
@@ -84,7 +84,7 @@ pub(crate) fn global(call: &Call<'_>) -> Inference {
 pub(crate) fn adaptive(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
-    let layout = Layout::of(call, x, dims.len())?;
+    let layout = Layout::of(call, call.format(0), dims.len())?;
     let wanted = layout.per_axis(call, &["output_size"], -1)?;
     let space = wanted.iter().zip(layout.space(dims)).map(|(&w, &d)| if w < 0 { d } else { w });
     let sizes = layout.join(dims[0], dims[layout.channel()], &space.collect::<Vec<_>>());

@@ -36,7 +36,7 @@ pub(crate) fn bias_grad(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let channels = match x.shape.dims() {
         None => UNKNOWN,
-        Some(dims) if call.str("data_format").is_some_and(|f| f.ends_with('C')) => dims.last().copied().unwrap_or(1),
+        Some(dims) if call.channels_last(call.format(0), dims.len()) => dims.last().copied().unwrap_or(1),
         Some(_) => norm::channels(call)?.unwrap_or(UNKNOWN),
     };
     Inferred::dims(x.dtype, [channels])

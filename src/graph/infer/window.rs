@@ -2,7 +2,7 @@
 
 use super::dim::{Reason, UNKNOWN};
 use super::{Call, Inferred};
-use crate::graph::{Attr, Format, TensorDesc};
+use crate::graph::{Attr, Format};
 
 /// Which axes of an image tensor are batch, channels and space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,19 +14,14 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout of the tensor that the node works on: attribute `data_format`, else the tensor's own
-    /// format, else channels first.
+    /// The layout of a tensor of this format and rank that the node works on ([`Call::channels_last`]).
     ///
     /// Fails for a tensor without batch, channels and at least one spatial axis.
-    pub fn of(call: &Call<'_>, x: &TensorDesc, rank: usize) -> Result<Layout, Reason> {
+    pub fn of(call: &Call<'_>, format: Format, rank: usize) -> Result<Layout, Reason> {
         if !(3..=5).contains(&rank) {
             return Err(format!("an image has 3 to 5 axes, not {rank}"));
         }
-        let channels_last = match call.str("data_format") {
-            Some(name) => name.ends_with('C') && name.len() > 2,
-            None => matches!(x.format, Format::Nhwc | Format::Ndhwc),
-        };
-        Ok(Layout { channels_last, spatial: rank - 2 })
+        Ok(Layout { channels_last: call.channels_last(format, rank), spatial: rank - 2 })
     }
 
     /// Index of the channel axis.
@@ -65,6 +60,14 @@ impl Layout {
         if self.channels_last { Format::Nhwc } else { Format::Nchw }
     }
 
+    /// The layout in whose order such a list is: no window reaches over channels, so that one that does in this layout
+    /// and does not in the other is listed in the other. `idle` is what an axis has that is left alone.
+    fn ordered_as_listed(self, list: &[i64], idle: i64) -> Layout {
+        let other = Layout { channels_last: !self.channels_last, ..self };
+        let fits = |layout: Layout| list.get(layout.channel()) == Some(&idle);
+        if fits(self) || !fits(other) { self } else { other }
+    }
+
     /// One number per spatial axis from an attribute that may also list batch and channels, in the
     /// order of the layout. Absent: all `default`.
     pub fn per_axis(self, call: &Call<'_>, attrs: &[&str], default: i64) -> Result<Vec<i64>, Reason> {
@@ -76,7 +79,7 @@ impl Layout {
             0 => vec![default; n],
             1 => vec![list[0]; n],
             len if len == n => list.to_vec(),
-            len if len == n + 2 => self.space(list).to_vec(),
+            len if len == n + 2 => self.ordered_as_listed(list, if default == 0 { 0 } else { 1 }).space(list).to_vec(),
             // A 1-D convolution written as the 2-D one it becomes.
             4 if n == 1 => vec![if self.channels_last { list[2] } else { list[3] }],
             len => return Err(format!("`{name}` has {len} numbers for {n} spatial axes")),

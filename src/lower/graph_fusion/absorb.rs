@@ -68,7 +68,7 @@ impl Fusion<'_> {
         let made = Port::first(convolution);
         let layout = self.ask(self.graph.node(convolution), |call| {
             let image = self.graph.desc(made);
-            Layout::of(call, image, image.shape.rank().unwrap_or(0))
+            Layout::of(call, image.format, image.shape.rank().unwrap_or(0))
         });
         let (Ok(layout), Some(whole), Some(dims)) = (layout, self.dims(made), self.dims(factor)) else {
             return false;

@@ -56,7 +56,7 @@ impl Fusion<'_> {
         let node = self.graph.node(id);
         let layout = self.ask(node, |call| {
             let x = call.need(0)?;
-            Layout::of(call, x, x.shape.rank().unwrap_or(0))
+            Layout::of(call, call.format(0), x.shape.rank().unwrap_or(0))
         });
         let Ok(layout) = layout else { return Some(false) };
         let axes = (layout.first()..layout.first() + layout.spatial).map(|axis| axis as i64).collect();

@@ -180,6 +180,8 @@ impl<'g> Fusion<'g> {
     /// Makes of a node the operator that does its work and that of the others, which go.
     pub fn become_one(&mut self, id: NodeId, op_type: &str, attrs: Attrs, inputs: Vec<Option<Port>>, gone: &[NodeId]) {
         self.graph.node_mut(id).attrs = attrs;
+        // They are of inputs at other places.
+        self.graph.node_mut(id).formats.clear();
         self.rename(id, op_type);
         self.set_inputs(id, inputs);
         for &other in gone {

@@ -20,6 +20,8 @@ pub struct Report {
     pub bank: Bank,
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
+    #[serde(default)]
+    pub dynamic: Vec<LeftOut>,
     pub finished: bool,
     pub gradients: Option<Gradients>,
     pub graph: Name,
@@ -72,6 +74,19 @@ pub struct TunedModel {
 pub struct Unmapped {
     pub name: Name,
     pub origin_type: Name,
+}
+
+/// A node without known sizes.
+#[derive(Debug, Deserialize)]
+pub struct LeftOut {
+    pub name: Name,
+    pub origin_type: Name,
+    #[serde(default)]
+    pub reason: Name,
+    #[serde(default)]
+    pub source: Name,
+    #[serde(default)]
+    pub source_type: Name,
 }
 
 /// The SoC's name alone, or its description.

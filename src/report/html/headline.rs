@@ -21,6 +21,9 @@ pub fn headline(report: &Report) -> Markup {
             @if !report.finished {
                 p .warning { "The tuning was interrupted: this is how far it had come. What was found by then is in the bank." }
             }
+            @if !report.dynamic.is_empty() {
+                p .warning { (report.dynamic.len()) " kernels of the network are not in these times: nothing tells their sizes. They are named below." }
+            }
             dl .facts {
                 @if !report.kernels.is_empty() {
                     (fact("operators", &format!("{} distinct, {launches} launches", report.kernels.len())))

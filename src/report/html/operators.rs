@@ -1,12 +1,14 @@
 //! Before and after, operator by operator, or subgraph by subgraph where only these were tuned.
 
 use super::bars::{Row, table, top};
-use super::data::{Kernel, Report, Subgraph};
+use super::data::{Kernel, LeftOut, Report, Subgraph};
 use crate::report::figures::{gain, microseconds, truncated_improvement};
 use maud::{Markup, html};
 
 /// Rows of their own.
 const TOP: usize = 24;
+/// Nodes that are left out and named.
+const LEFT_OUT: usize = 12;
 /// Characters of a name.
 const NAME: usize = 44;
 
@@ -28,6 +30,15 @@ pub fn operators(report: &Report) -> Markup {
             } @else {
                 p .none { "No operator was dealt with." }
             }
+            @if !report.dynamic.is_empty() {
+                @let named = report.dynamic.iter().take(LEFT_OUT).map(left_out);
+                p .note {
+                    "Left out, because nothing tells their sizes (" (report.dynamic.len()) "): "
+                    (named.collect::<Vec<_>>().join(", "))
+                    @if report.dynamic.len() > LEFT_OUT { " and others" }
+                    "."
+                }
+            }
             @if !report.unmapped.is_empty() {
                 @let named = report.unmapped.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
                 p .note {
@@ -38,6 +49,18 @@ pub fn operators(report: &Report) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// A node that is left out, and why.
+fn left_out(node: &LeftOut) -> String {
+    let named = format!("{} ({})", node.name.short(NAME), node.origin_type);
+    match node.reason.as_str() {
+        "unknown operator" => {
+            format!("{named}, behind {} of the unknown type {}", node.source.short(NAME), node.source_type)
+        }
+        "undescribed input" => format!("{named}, behind {}, which has no shape", node.source.short(NAME)),
+        reason => format!("{named}, {reason}"),
     }
 }
 

@@ -105,7 +105,7 @@ fn reports_of_which_one_has_no_place_leave_those_of_the_earlier_tuning() {
 #[test]
 fn subgraphs_alone_are_summed_up_by_their_kernels() {
     let subgraphs = sgat::subgraphs(true);
-    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Subgraphs(&subgraphs)).unwrap()).unwrap();
+    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Subgraphs(&subgraphs), 0).unwrap()).unwrap();
     assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(10), &json!(6)));
     assert_eq!(summary["top_improved_ops"][0]["op"], "s1.0");
 }

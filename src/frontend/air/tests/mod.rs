@@ -1,5 +1,6 @@
 //! Files made message by message, and what becomes of them.
 
+mod built;
 mod calls;
 mod hostile;
 mod reading;

@@ -1,6 +1,6 @@
 //! Networks whose sizes are not known from some point on.
 
-use crate::graph::infer::{infer, split_static};
+use crate::graph::infer::{Cause, LeftOut, in_words, infer, split_static};
 use crate::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc};
 use crate::status::Error;
 
@@ -33,8 +33,8 @@ fn what_lies_behind_unknown_sizes_is_named_and_the_rest_stays_whole() {
     let mut graph = detector();
     infer(&mut graph).unwrap();
     let split = split_static(graph).unwrap();
-    let dynamic: Vec<_> = split.dynamic.iter().map(|(name, op)| (name.as_str(), op.as_str())).collect();
-    assert_eq!(dynamic, [("found", "NonZero"), ("cast", "Cast")]);
+    let told = split.left_out.iter().map(|node| (node.name.as_str(), node.cause, node.source.as_str()));
+    assert_eq!(told.collect::<Vec<_>>(), [("found", Cause::Run, "found"), ("cast", Cause::Run, "found")]);
     split.graph.validate().unwrap();
     crate::graph::infer::require_static(&split.graph).unwrap();
     let inputs: Vec<_> = split.graph.inputs().map(|(_, node)| node.name.as_str()).collect();
@@ -51,7 +51,7 @@ fn a_network_of_known_sizes_stays_as_it_is() {
     graph.add_output(Port::first(relu));
     infer(&mut graph).unwrap();
     let split = split_static(graph).unwrap();
-    assert_eq!((split.graph.len(), split.dynamic.len(), split.graph.outputs().len()), (2, 0, 1));
+    assert_eq!((split.graph.len(), split.left_out.len(), split.graph.outputs().len()), (2, 0, 1));
 }
 
 #[test]
@@ -74,6 +74,44 @@ fn an_unknown_operator_whose_result_nobody_knows_is_in_front_of_the_border() {
     graph.add(Node::new("r", "Relu").with_inputs([odd])).unwrap();
     infer(&mut graph).unwrap();
     let split = split_static(graph).unwrap();
-    assert_eq!(split.dynamic, [("r".to_owned(), "Relu".to_owned())]);
+    let expected = LeftOut {
+        name: "r".into(),
+        origin_type: "Relu".into(),
+        cause: Cause::UnknownOperator,
+        source: "odd".into(),
+        source_type: "Odd".into(),
+    };
+    assert_eq!(split.left_out, [expected]);
     assert!(split.graph.find("odd").is_some());
+}
+
+#[test]
+fn what_follows_from_an_input_without_a_shape_is_left_out_and_the_rest_is_not() {
+    let mut graph = Graph::new("late");
+    let late = graph.add_input("late", TensorDesc::unknown()).unwrap();
+    let x = graph.add_input("x", tensor(&[4, 8])).unwrap();
+    graph.add(Node::new("a", "Relu").with_inputs([late])).unwrap();
+    graph.add(Node::new("b", "Relu").with_inputs([x])).unwrap();
+    infer(&mut graph).unwrap();
+    let split = split_static(graph).unwrap();
+    let told: Vec<_> =
+        split.left_out.iter().map(|node| (node.name.as_str(), node.cause, node.source.as_str())).collect();
+    assert_eq!(told, [("a", Cause::Undescribed, "late")]);
+    assert!(split.graph.find("b").is_some());
+    let words = in_words(&split.left_out);
+    assert!(words.len() == 1 && words[0].contains("inputs without a shape, `late`"), "{words:?}");
+}
+
+#[test]
+fn what_follows_from_the_same_unknown_node_by_several_ways_has_one_cause() {
+    let mut graph = Graph::new("deep");
+    let x = graph.add_input("x", tensor(&[4, 8])).unwrap();
+    let odd = Port::first(graph.add(Node::new("odd", "NoSuchOperator").with_inputs([x])).unwrap());
+    let a = Port::first(graph.add(Node::new("a", "Relu").with_inputs([odd])).unwrap());
+    let second = Port::first(graph.add(Node::new("second", "NoSuchOperatorEither").with_inputs([a])).unwrap());
+    graph.add(Node::new("c", "Add").with_inputs([x, second])).unwrap();
+    infer(&mut graph).unwrap();
+    let left_out = split_static(graph).unwrap().left_out;
+    assert_eq!(left_out.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "second", "c"]);
+    assert!(left_out.iter().all(|node| node.source == "odd" && node.cause == Cause::UnknownOperator), "{left_out:?}");
 }
