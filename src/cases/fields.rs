@@ -32,6 +32,7 @@ const COMMON: &[&str] = &[
     "schedule",
     "block_dim",
     "missed_bytes",
+    "cache",
     "measured_us",
     "measured",
     "count",
@@ -42,6 +43,9 @@ const COMMON: &[&str] = &[
 const EXACT: &str = "workload";
 /// Attributes, of which an operator's own count.
 const ATTRS: &str = "attrs";
+
+/// Attributes that name the axes along which a kernel works.
+pub(super) const AXES: &[&str] = &["axis", "axes", "dim", "dims", "dimension", "reduce_dims"];
 
 /// Names in `case` that no form has. A name that is nearly one of a form's is taken for a mistake.
 ///
@@ -58,7 +62,8 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let has = |name: &&&str| case.contains_key(**name);
     let attrs = case.get(ATTRS).and_then(Value::as_object);
     let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
-    if attrs.is_some_and(|attrs| attrs.keys().any(|name| !(is_transpose && name == "perm"))) {
+    let is_used = |name: &String| if name == "perm" { is_transpose } else { AXES.contains(&name.as_str()) };
+    if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
         unused.push(ATTRS);
     }
     if case.contains_key(EXACT)

@@ -3,6 +3,7 @@
 //! Whoever answers cases reads them here: `aoe simulate` and `aoe tiling`, and the functions of the C interface.
 
 mod attention;
+mod cache;
 mod conv;
 mod exact;
 mod fields;
@@ -19,6 +20,7 @@ mod transpose;
 pub use parts::Parts;
 pub use stream::Count;
 
+pub(crate) use cache::Lies;
 pub use exact::case as exact_case;
 pub(crate) use fields::shown;
 pub(crate) use limits::check_types;
@@ -77,6 +79,7 @@ pub(crate) struct Case {
     attrs: Option<serde_json::Map<String, Value>>,
     workload: Option<serde_json::Map<String, Value>>,
     pub(crate) missed_bytes: Option<f64>,
+    cache: Option<cache::Words>,
     /// Names of the fields that were not used.
     #[serde(skip)]
     unused: Vec<String>,
@@ -223,7 +226,13 @@ impl Case {
         };
         check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
         let perm = self.perm()?;
-        let told = operands::Told { block_dim: self.block_dim, perm: perm.as_deref(), transposes: self.transposes()? };
+        let axes = self.axes();
+        let told = operands::Told {
+            block_dim: self.block_dim,
+            perm: perm.as_deref(),
+            axes: axes.as_deref(),
+            transposes: self.transposes()?,
+        };
         let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
         if self.hf32 {
             allow_hf32(&mut workload);
@@ -232,6 +241,18 @@ impl Case {
             by_tbe(&mut workload);
         }
         Ok(workload)
+    }
+
+    /// Where its operands lie when it starts, as far as it says so.
+    pub(crate) fn cache(&self) -> Result<Option<Lies>> {
+        let Some(words) = &self.cache else { return Ok(None) };
+        let operands = self.operands()?.map(|(inputs, _)| inputs);
+        words.read(operands.as_deref()).map(Some)
+    }
+
+    /// The axes along which a kernel works, where the case names them.
+    fn axes(&self) -> Option<Vec<i64>> {
+        self.integers(fields::AXES).ok().flatten()
     }
 
     /// The order of axes of a transpose, where the case gives it.

@@ -5,6 +5,7 @@
 
 use super::{attention, conv, product, transpose};
 use crate::graph::Format;
+use crate::graph::op::{self, Kind};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Move, Operand, Reduce, Vector, Workload};
@@ -38,6 +39,8 @@ pub(super) struct Told<'a> {
     pub block_dim: Option<u64>,
     /// The order of axes of a transpose.
     pub perm: Option<&'a [i64]>,
+    /// The axes along which it works.
+    pub axes: Option<&'a [i64]>,
     /// Whether A and B of a product are stored transposed.
     pub transposes: [Option<bool>; 2],
 }
@@ -78,7 +81,7 @@ pub(super) fn workload(
     } else if let Some(conv) = conv::workload(first, &kernel, soc)? {
         conv
     } else {
-        vector(first, &kernel, told.block_dim)
+        vector(first, &kernel, told)
     };
     let mut pieces = vec![lead];
     if first == "FusedDbnDw" {
@@ -102,11 +105,11 @@ fn epilogue(op: &str, kernel: &Kernel) -> Workload {
 }
 
 /// Vector work or movement.
-fn vector(op: &str, kernel: &Kernel, block_dim: Option<u64>) -> Workload {
+fn vector(op: &str, kernel: &Kernel, told: &Told) -> Workload {
     let op_type = op.to_owned();
     let (mut inputs, outputs) = (kernel.inputs.clone(), kernel.outputs.clone());
     if op == "AtomicAddrClean" {
-        let cleared = cleared(&inputs, block_dim);
+        let cleared = cleared(&inputs, told.block_dim);
         return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs: cleared });
     }
     if ["ZerosLike", "OnesLike", "Fill", "Range"].contains(&op) {
@@ -119,7 +122,7 @@ fn vector(op: &str, kernel: &Kernel, block_dim: Option<u64>) -> Workload {
     if let Some(movement) = movement(op, &inputs, &outputs) {
         return Workload::Move(movement);
     }
-    if let Some((outer, axis, inner)) = rows(op, kernel) {
+    if let Some((outer, axis, inner)) = told_rows(op, kernel, told.axes).or_else(|| rows(op, kernel)) {
         return Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs, outputs });
     }
     Workload::Vector(Vector { op_type, inputs, outputs })
@@ -131,9 +134,32 @@ fn cleared(inputs: &[Operand], block_dim: Option<u64>) -> Vec<Operand> {
     vec![Operand::new([bytes.min(most).div_ceil(4).max(1)], crate::graph::DataType::Float)]
 }
 
+/// Rows, elements and lanes along the axes that a case names; `None` where it names none, or work of another kind.
+fn told_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, u64, u64)> {
+    let x = kernel.inputs.iter().max_by_key(|o| o.elements()).filter(|x| is_plain(x.format))?;
+    // Of each group of channels there is one mean.
+    if let (Kind::GroupNorm, Some(means)) = (op::kind(op), kernel.outputs.get(1)) {
+        let groups = means.elements().max(1);
+        return Some((groups, (x.elements() / groups).max(1), 1));
+    }
+    let kinds = [Kind::AlongAxis, Kind::ReduceAxes];
+    let rank = x.shape.len();
+    let at = |axis: i64| usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&a| a < rank);
+    let axes = axes?.iter().map(|&axis| at(axis)).collect::<Option<Vec<_>>>()?;
+    let (first, last) = (*axes.iter().min()?, *axes.iter().max()?);
+    if !kinds.contains(&op::kind(op)) {
+        return None;
+    }
+    let volume = |sizes: &[u64]| sizes.iter().fold(1u64, |n, &d| n.saturating_mul(d));
+    Some((volume(&x.shape[..first]), volume(&x.shape[first..=last]), volume(&x.shape[last + 1..])))
+}
+
 /// Movement of data, with the bytes that stay together where that is less than a row of blocks.
 fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
     let is = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
+    if is(&["MoeFinalizeRouting", "MoeTokenUnpermute", "MoeTokenPermute", "MoeReRouting"]) {
+        return Some(routed(op, inputs, outputs));
+    }
     let by_index = is(&["Gather", "Embedding", "UnsortedSegment", "Scatter", "IndexSelect", "SegmentSum"]);
     if by_index {
         return Some(indexed(op, inputs, outputs));
@@ -179,10 +205,15 @@ fn strided_runs((whole, part): (&Operand, &Operand)) -> u64 {
     }
 }
 
+/// Whether a layout has the axes in the order of the shape, nothing in blocks.
+fn is_plain(format: Format) -> bool {
+    matches!(format, Format::Nd | Format::Nchw | Format::Nhwc | Format::Ncdhw | Format::Ncl)
+}
+
 /// Bytes that stay together of a plain tensor whose innermost row fills no whole 32-byte blocks. Planes
 /// of pixels are turned block by block.
 fn odd_row(o: &Operand, turns_pixels: bool) -> Option<u64> {
-    let plain = matches!(o.format, Format::Nd | Format::Nchw | Format::Nhwc | Format::Ncdhw | Format::Ncl);
+    let plain = is_plain(o.format);
     let bytes = |elements: u64| elements.saturating_mul(u64::from(o.dtype.bits())) / 8;
     match *o.shape.as_slice() {
         [_, _, h, w] if turns_pixels && h > 1 && w > 1 && h == w => (plain && bytes(h * w) % 32 != 0).then_some(32),
@@ -207,6 +238,14 @@ fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
         inputs: vec![moved.clone(), indices.clone()],
         outputs: vec![moved.clone()],
     }
+}
+
+/// Rows of tokens that change places between tokens and experts; rows of one expert lie together on the way there.
+fn routed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
+    let row =
+        inputs.first().map_or(0, |x| x.bytes() / (x.elements() / x.shape.last().copied().unwrap_or(1).max(1)).max(1));
+    let run_bytes = if op.starts_with("MoeReRouting") { 0 } else { row };
+    Move { op_type: op.to_owned(), run_bytes, inputs: inputs.to_vec(), outputs: outputs.to_vec() }
 }
 
 /// Rows, elements and lanes of work along an axis; `None` for elementwise work.

@@ -60,6 +60,8 @@ pub enum Origin {
     fit_910_vector,
     /// The 20-core trace.
     fit_trace,
+    /// Single kernels of the 910B2 and the 950PR that find L2 cold.
+    fit_cold,
 }
 
 impl Default for Constants {
@@ -149,6 +151,33 @@ constants! {
     reach = 0.5, fit_910_vector [0.5, 1.0];
     /// Share of L2's bandwidth that vector kernels reach on all cores.
     l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
+    /// The same of kernels that have L2 to themselves, on the 910B and later: `Mul` and `Relu` on operands that lie
+    /// there pass 6.0 to 6.4 of 7 TB/s.
+    l2_efficiency_c220 = 0.85, measured [0.3, 1.0];
+    /// Share of L2 that takes in what a kernel writes before any of it has to leave for device memory, after others
+    /// have filled L2 with what they wrote.
+    write_share = 0.4, fit_cold [0.1, 1.0];
+    /// Cycles by which 32 bytes of a row that is reduced raise its own cost, 910B, up to that of a long row.
+    row_block_cycles_c220 = 12.0, fit_cold [0.0, 30.0];
+    /// Cycles of each row that an operand with one value a row is spread along, 910B.
+    spread_row_cycles_c220 = 70.0, fit_cold [0.0, 300.0];
+    /// Cycles of each row whose two halves are combined, 910B: two loads and a store that are not whole.
+    halved_row_cycles_c220 = 143.0, fit_cold [0.0, 300.0];
+    /// Cycles of a run on the 950.
+    run_cycles_c310 = 12.0, fit_cold [0.0, 100.0];
+    /// Times that a row taken by index costs more where it fills no whole blocks of UB, 910B.
+    odd_index_factor = 2.5, fit_cold [1.0, 5.0];
+    /// Times that finding the place of a value costs more where the axis is not the last, 910B: places are selected
+    /// lane by lane, too.
+    ranked_lanes_factor = 2.8, fit_cold [1.0, 5.0];
+    /// Cycles of an instruction on integers of 64 bits for each element: the 910B's vector unit has none.
+    long_integer_cycles = 4.0, fit_cold [1.0, 16.0];
+    /// Cycles for each byte of a tensor whose last axis changes places, turned block by block in UB.
+    turn_byte_cycles = 0.18, fit_cold [0.0, 2.0];
+    /// What an instruction takes on the 950, whose vector unit works from registers, of what it takes on the 910B.
+    register_share = 0.5, fit_cold [0.05, 1.0];
+    /// The same of a row's own cost.
+    register_row_share = 0.1, fit_cold [0.0, 1.0];
     /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.
     fused_serial_share = 0.3846, fit_910_cube [0.0, 1.0];
 }

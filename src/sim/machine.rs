@@ -25,6 +25,8 @@ pub(super) struct Machine {
     pub l2_bytes: f64,
     /// L2's rate for vector kernels, bytes per microsecond and cube core.
     pub l2_vector: f64,
+    /// The same for kernels that have L2 to themselves.
+    l2_alone: f64,
     /// The first generation, whose kernels TBE generates.
     pub first: bool,
     /// Vector cores.
@@ -50,6 +52,10 @@ pub(super) enum Held {
     JustMade,
     /// All but so many bytes: who prices the kernel knows what ran before it.
     AllBut(f64),
+    /// Nothing but what others wrote last, which has to leave before what the kernel reads can stay.
+    Cold,
+    /// All that fits, and nothing else is under way.
+    Warm,
 }
 
 impl Machine {
@@ -72,6 +78,7 @@ impl Machine {
             hbm_peak: soc.hbm_gb_s * 1e3,
             l2_bytes: soc.l2_size as f64,
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
+            l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),
             first: is_first,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
@@ -121,13 +128,15 @@ impl Machine {
         bytes / self.hbm
     }
 
-    /// Bytes of a vector kernel's `distinct` ones that L2 does not hold.
-    pub fn vector_missed(&self, distinct: f64, held: Held) -> f64 {
+    /// Bytes of a vector kernel's that L2 does not hold.
+    pub fn vector_missed(&self, read: f64, written: f64, held: Held) -> f64 {
+        let distinct = read + written;
         match held {
             Held::Nothing => distinct * self.constants.cold_share,
             Held::Recent => (distinct - self.constants.reach * self.l2_bytes).max(0.0),
-            Held::JustMade => (distinct - self.l2_bytes).max(0.0),
+            Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
             Held::AllBut(missed) => missed.min(distinct),
+            Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),
         }
     }
 
@@ -136,12 +145,23 @@ impl Machine {
     pub fn vector_memory_us(&self, moved: f64, read: f64, written: f64, held: Held, cores: f64) -> f64 {
         let c = &self.constants;
         let distinct = read + written;
-        // The bus loses time whenever it turns from reading to writing.
-        let mixed = if distinct > 0.0 { 2.0 * read.min(written) / distinct } else { 0.0 };
-        let hbm = self.hbm_peak * (1.0 - mixed * (1.0 - c.hbm_copy_efficiency));
-        let missed = self.vector_missed(distinct, held);
-        let l2 = moved / (self.l2_vector * cores / self.vectors_per_cube);
-        norm([l2, missed / hbm])
+        let missed = self.vector_missed(read, written, held);
+        let hbm = if held == Held::Cold {
+            // Lines that others wrote leave as new ones come, whichever way the kernel's own data go.
+            self.hbm
+        } else {
+            // The bus loses time whenever it turns from reading to writing.
+            let mixed = if distinct > 0.0 { 2.0 * read.min(written) / distinct } else { 0.0 };
+            self.hbm_peak * (1.0 - mixed * (1.0 - c.hbm_copy_efficiency))
+        };
+        // What is read again comes from L2 as far as the first reading stays there.
+        let again = (moved - distinct).max(0.0);
+        let lost = if held == Held::Cold && read > c.write_share * self.l2_bytes { again } else { 0.0 };
+        // In a network others share L2.
+        let alone = matches!(held, Held::Cold | Held::Warm);
+        let rate = if alone { self.l2_alone } else { self.l2_vector };
+        let l2 = moved / (rate * cores / self.vectors_per_cube);
+        norm([l2, (missed + lost) / hbm])
     }
 
     /// Microseconds in which so many cube cores and their vector cores meet: a flag to memory and one back, and they

@@ -37,6 +37,15 @@ pub struct Prediction {
     pub known: bool,
 }
 
+/// Where a kernel's operands lie when it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// In device memory: L2 was filled with other data.
+    Cold,
+    /// In L2 as far as they fit.
+    Warm,
+}
+
 /// Busy shares of the pipes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Pipes {
@@ -200,7 +209,7 @@ impl Model {
                 }
             }
         }
-        let known = pieces.iter().all(|piece| !matches!(piece, Piece::Vector(p) if !p.is_known()));
+        let known = approximated(workload).is_empty();
         let mut pieces = pieces.into_iter();
         let first = pieces.next().ok_or_else(|| fail("nothing to compute".into()))?;
         Ok(Model {
@@ -240,6 +249,16 @@ impl Model {
         self
     }
 
+    /// The same kernel, with its operands lying so when it starts, whatever they are.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Cache) -> Model {
+        match &mut self.first {
+            Piece::Vector(p) => p.lie(cache),
+            Piece::Cube(_) | Piece::Collective(_) => {}
+        }
+        self
+    }
+
     /// Prices one schedule. Fails with [`crate::status::Error::IllegalSchedule`] where
     /// [`crate::workload::check`] does.
     pub fn predict(&self, schedule: &Schedule) -> Result<Prediction> {
@@ -270,6 +289,18 @@ impl Model {
         }
         times
     }
+}
+
+/// Operator types in a workload that the model does not know: they are priced as the movement of their data.
+pub fn approximated(workload: &Workload) -> Vec<&str> {
+    let parts = match workload {
+        Workload::Fused(parts) => parts.as_slice(),
+        single => std::slice::from_ref(single),
+    };
+    let mut types: Vec<&str> = parts.iter().filter(|part| !vector::is_known(part)).map(Workload::op_type).collect();
+    types.sort_unstable();
+    types.dedup();
+    types
 }
 
 /// Cores that have work: a tiling may name more than it has tasks.

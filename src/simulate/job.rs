@@ -1,7 +1,7 @@
 //! From a case to what is priced: its work, and its tiling or CANN's default.
 
 use super::{Job, deal, tiling};
-use crate::cases::{Case, check_types, largest_bytes, wrong};
+use crate::cases::{Case, Lies, check_types, largest_bytes, wrong};
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::Result;
@@ -13,11 +13,16 @@ impl Job {
         check_types(&workload, soc)?;
         let schedule = schedule(&case, &workload, soc)?;
         crate::workload::check(&workload, &schedule, soc)?;
-        let missed = case.missed_bytes;
+        let (cache, lying) = match case.cache()? {
+            Some(Lies::All(cache)) => (Some(cache), None),
+            Some(Lies::Missed(bytes)) => (None, Some(bytes)),
+            None => (None, None),
+        };
+        let missed = case.missed_bytes.or(lying);
         if missed.is_some_and(|bytes| !bytes.is_finite() || bytes < 0.0) {
             return Err(wrong("`missed_bytes`: it is no number of bytes"));
         }
-        Ok(Job { id: case.id, workload, schedule, missed })
+        Ok(Job { id: case.id, workload, schedule, missed, cache })
     }
 }
 

@@ -15,7 +15,7 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
-use crate::sim::{Constants, Model, Pipes, Prediction};
+use crate::sim::{Cache, Constants, Model, Pipes, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{MatMulKernel, Schedule, Workload};
@@ -35,6 +35,8 @@ pub struct Job {
     pub schedule: Schedule,
     /// Bytes of its data that the case says to be in device memory, all else in L2.
     pub missed: Option<f64>,
+    /// Where the case says all its operands to lie.
+    pub cache: Option<Cache>,
 }
 
 /// One line of output.
@@ -44,7 +46,11 @@ struct Answer<'a> {
     time_us: f64,
     pipes: Pipes,
     bound: crate::sim::Bound,
+    context: &'static str,
     schedule: Tiling<'a>,
+    /// Operators in it that are priced as the movement of their data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approximated: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
 }
@@ -76,8 +82,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let field_note = parsed.note();
     let job = Job::of(parsed, soc)?;
     let prediction = job.predict(soc, &Constants::FITTED)?;
-    let model_note = (!prediction.known).then(|| {
-        format!("the model does not know {}: it is priced as the movement of its data", job.workload.op_type())
+    let approximated = crate::sim::approximated(&job.workload);
+    let model_note = (!approximated.is_empty()).then(|| {
+        format!("the model does not know {}: it is priced as the movement of its data", approximated.join(", "))
     });
     let notes: Vec<_> = [part_note.map(str::to_owned), model_note, field_note].into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
@@ -88,7 +95,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     }
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
-    to_json(&Answer { id: &job.id, time_us, pipes, bound, schedule, note })
+    to_json(&Answer { id: &job.id, time_us, pipes, bound, context: job.context(), schedule, approximated, note })
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.
@@ -143,6 +150,11 @@ pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
 }
 
 impl Job {
+    /// What the time is one of: a kernel `alone`, where the case says what L2 holds, or one in a running `network`.
+    pub fn context(&self) -> &'static str {
+        if self.cache.is_some() { "alone" } else { "network" }
+    }
+
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
         self.model(soc, constants)?.predict(&self.schedule)
@@ -150,7 +162,14 @@ impl Job {
 
     fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {
         let model = Model::with_constants(&self.workload, soc, constants)?;
-        Ok(self.missed.map_or(model.clone(), |bytes| model.with_missed(bytes)))
+        let model = match self.cache {
+            Some(cache) => model.with_cache(cache),
+            None => model,
+        };
+        Ok(match self.missed {
+            Some(bytes) => model.with_missed(bytes),
+            None => model,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a vector kernel works on, as far as its tiling is concerned.
 
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::tiling::vector::is_one_instruction;
 use crate::workload::{Operand, VectorTemplate, Workload};
 
@@ -70,7 +70,9 @@ impl Work {
                 } else {
                     (w.axis.saturating_mul(UB_BLOCK), w.outer.saturating_mul(lane_bytes.div_ceil(UB_BLOCK)))
                 };
-                let combines = w.op_type.starts_with("Reduce");
+                // The 950's kernels also combine the places of values; those before give a row to one core.
+                let places = w.op_type.starts_with("ArgM") && soc.arch == Arch::C310;
+                let combines = w.op_type.starts_with("Reduce") || places;
                 let flat = Work::flat(tiled.bytes(), sum([&w.inputs, &w.outputs]), fp32_copy(tiled), soc, cores);
                 Some(Work { axes: Axes::Rows { row: row.max(UB_BLOCK), combines }, units: units.max(1), ..flat })
             }

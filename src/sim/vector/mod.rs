@@ -1,12 +1,16 @@
 //! Vector work and data movement: tiles through the unified buffer.
 
+mod prices;
+mod shape;
+
 use super::constants::Constants;
-use super::machine::{Held, Machine, is_first, norm};
+use super::machine::{Held, Machine, norm};
 use super::recipe::{COPY, Recipe, recipe};
-use super::{Counts, Pipes, Times, Work};
-use crate::graph::{DataType, Format};
-use crate::soc::Soc;
-use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate};
+use super::{Cache, Counts, Pipes, Times, Work};
+use crate::graph::{DataType, op};
+use crate::soc::{Arch, Soc};
+use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate, Workload};
+use prices::Prices;
 
 /// Most bytes that one kernel can move: beyond it sizes are taken for nonsense.
 const MAX_BYTES: f64 = 1e15;
@@ -27,6 +31,10 @@ pub(super) struct Problem {
     /// Rows that are reduced one by one, each with its fixed cost.
     rows: f64,
     row_cycles: f64,
+    /// The same of rows that another kernel has just made, on its tiles.
+    following_row_cycles: f64,
+    /// Cycles that the kernel takes besides when it works alone, from device memory to device memory.
+    alone_cycles: f64,
     /// Contiguous pieces that are moved one by one.
     runs: f64,
     run_cycles: f64,
@@ -39,20 +47,45 @@ pub(super) struct Problem {
     /// Planes of a feature map that are worked on one by one, each with its channels' parameters.
     planes: f64,
     held: Held,
-    known: bool,
+    /// Microseconds before the first tile beyond any kernel's start, where code and parameters are not in L2.
+    setup_us: f64,
     mhz: f64,
     load_rate: f64,
     store_rate: f64,
     machine: Machine,
 }
 
+/// Whether the model knows what vector work computes, or what a movement moves; true for all other work.
+pub(super) fn is_known(workload: &Workload) -> bool {
+    match workload {
+        Workload::Vector(Vector { op_type, .. }) | Workload::Reduce(Reduce { op_type, .. }) => recipe(op_type).known,
+        Workload::Move(Move { op_type, .. }) => recipe(op_type).known || op::family(op_type).is_some(),
+        _ => true,
+    }
+}
+
 impl Problem {
     pub(super) fn vector(w: &Vector, soc: &Soc, c: &Constants) -> Result<Problem, String> {
-        let problem = Problem::new(&w.inputs, &w.outputs, recipe(&w.op_type), soc, c)?;
+        let recipe = recipe(&w.op_type);
+        let problem = Problem::new(&w.inputs, &w.outputs, recipe, soc, c)?;
+        let prices = Prices::of(soc, c);
+        let rows = if recipe.by_row { shape::last_axis_rows(&w.inputs) } else { 0.0 };
+        let halved = if recipe.divide == GATED_DIVIDE { shape::halved_rows(&w.inputs, &w.outputs) } else { 0.0 };
+        let apart = shape::spread_rows(&w.inputs, &w.outputs) * prices.spread_row + halved * prices.halved_row;
+        let first = problem.machine.first;
         Ok(Problem {
-            units: units(&w.inputs, &w.outputs, problem.machine.cores),
-            planes: planes(&w.inputs, &w.outputs),
-            runs: if w.op_type.contains("Rotary") { last_axis_rows(&w.inputs) } else { 0.0 },
+            units: if recipe.by_row {
+                rows
+            } else if first {
+                shape::units(&w.inputs, &w.outputs, problem.machine.cores)
+            } else {
+                0.0
+            },
+            planes: shape::planes(&w.inputs, &w.outputs),
+            runs: if w.op_type.contains("Rotary") { shape::last_axis_rows(&w.inputs) } else { 0.0 },
+            rows,
+            row_cycles: prices.row(&recipe, f64::INFINITY),
+            alone_cycles: apart,
             ..problem
         })
     }
@@ -63,28 +96,39 @@ impl Problem {
         }
         let recipe = recipe(&w.op_type);
         let problem = Problem::new(&w.inputs, &w.outputs, recipe, soc, c)?;
+        let prices = Prices::of(soc, c);
         // Lanes below the axis are reduced side by side; along the last axis each row is its own.
         let rows = if w.inner == 1 && w.axis > 1 { w.outer as f64 } else { 0.0 };
+        let bits = w.inputs.first().map_or(32, |x| u64::from(x.dtype.bits()));
+        let row_bytes = w.axis.saturating_mul(bits) / 8;
         // TBE's kernels pad rows that fill no whole blocks one by one, waiting for each transfer.
-        let odd = w.inputs.first().is_some_and(|x| {
-            let row = w.axis.saturating_mul(u64::from(x.dtype.bits())) / 8;
-            row > 32 && !row.is_multiple_of(32)
-        });
-        let padding = if odd && is_first(soc.arch) { 2.0 * c.tile_transfer_cycles } else { 0.0 };
-        let planes = planes(&w.inputs, &w.outputs);
-        Ok(Problem { rows, row_cycles: problem.row_cycles + padding, planes, ..problem })
+        let odd = !w.inputs.is_empty() && row_bytes > 32 && !row_bytes.is_multiple_of(32);
+        let padding = if odd && problem.machine.first { 2.0 * c.tile_transfer_cycles } else { 0.0 };
+        let planes = shape::planes(&w.inputs, &w.outputs);
+        let row_cycles = prices.row(&recipe, row_bytes as f64) + padding;
+        let (runs, units) = if problem.machine.first { (0.0, 0.0) } else { lanes(w, &recipe, bits, soc) };
+        let volume = w.outer as f64 * w.axis as f64 * w.inner as f64;
+        let wide_rows = volume * 4.0 / soc.vec_bytes_per_cycle * prices.row_instructions(&recipe);
+        let ranked = if w.inner > 1 && ranks(&recipe) && soc.arch == Arch::C220 { c.ranked_lanes_factor } else { 1.0 };
+        let alone_cycles = problem.cycles * (ranked - 1.0) + wide_rows;
+        Ok(Problem { rows, row_cycles, planes, runs, units, alone_cycles, ..problem })
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
-        let copies = recipe(&w.op_type).copies;
-        let problem = Problem::new(&w.inputs, &w.outputs, Recipe { copies, ..COPY }, soc, c)?;
+        let found = recipe(&w.op_type);
+        let recipe = Recipe { copies: found.copies, setup_us: found.setup_us, ..COPY };
+        let problem = Problem::new(&w.inputs, &w.outputs, recipe, soc, c)?;
+        let prices = Prices::of(soc, c);
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
-        let indexed = ["Gather", "Scatter", "Segment", "Embedding", "Index"].iter().any(|n| w.op_type.contains(n));
-        if indexed {
-            let index_cycles = if is_first(soc.arch) { c.index_cycles_c100 } else { c.index_cycles_c220 };
-            return Ok(Problem { addresses: runs * index_cycles, ..problem });
+        let indexed = ["Gather", "Scatter", "Segment", "Embedding", "Index", "Routing"];
+        if indexed.iter().any(|n| w.op_type.contains(n)) {
+            let odd = w.run_bytes > 32 && !w.run_bytes.is_multiple_of(32);
+            let index = prices.index * if odd { prices.odd_index } else { 1.0 };
+            return Ok(Problem { addresses: runs * index, ..problem });
         }
-        Ok(Problem { runs, ..problem })
+        let turned = w.op_type.contains("Transpose") && shape::is_turned(&w.inputs, &w.outputs);
+        let cycles = if turned { problem.largest * prices.turn_byte } else { 0.0 };
+        Ok(Problem { runs, cycles, ..problem })
     }
 
     fn new(inputs: &[Operand], outputs: &[Operand], r: Recipe, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -93,12 +137,13 @@ impl Problem {
         if read + written > MAX_BYTES {
             return Err("more than 1e15 bytes cannot be moved".into());
         }
-        let largest = largest(inputs, outputs);
+        let prices = Prices::of(soc, c);
+        let largest = shape::largest(inputs, outputs);
         let elements = largest.map_or(0.0, |o| o.elements() as f64);
         let bits = largest.map_or(32, |o| o.dtype.bits().clamp(8, 64));
         // The vector unit of the 910B has no bfloat16 arithmetic: operands pass through fp32.
         let rounded = inputs.iter().chain(outputs).filter(|o| o.dtype == DataType::Bfloat16);
-        let casts = if r == COPY || r.copies {
+        let casts = if r.simple + r.divide + r.root == 0.0 {
             0.0
         } else {
             rounded.filter(|o| 2 * o.elements() > elements as u64).count() as f64
@@ -106,34 +151,35 @@ impl Problem {
         let wide = r.wide || casts > 0.0;
         let lane = if wide { 4.0 } else { f64::from(bits.clamp(16, 32)) / 8.0 };
         let repeats = elements * lane / soc.vec_bytes_per_cycle;
-        let first = is_first(soc.arch);
-        let (divide, root, row_cycles) = if first {
-            (c.divide_cycles_c100, c.root_cycles_c100, c.row_cycles_c100)
+        let long_integers = bits == 64 && largest.is_some_and(|o| !o.dtype.is_float());
+        let cycles = if long_integers {
+            elements * prices.long_integer * r.simple
         } else {
-            (c.divide_cycles_c220, c.root_cycles_c220, c.row_cycles_c220)
+            repeats * prices.instructions(casts, &r)
         };
-        let cycles = repeats * (casts + r.simple * c.simple_cycles + r.divide * divide + r.root * root);
         Ok(Problem {
             read,
             written,
             largest: inputs.iter().chain(outputs).map(|o| o.bytes() as f64).fold(0.0, f64::max),
             operations: elements * (r.simple + r.divide + r.root),
-            cycles,
+            cycles: cycles + elements * prices.scalar(&r, bits),
             rows: 0.0,
-            row_cycles,
+            row_cycles: 0.0,
+            following_row_cycles: prices.following_row,
+            alone_cycles: 0.0,
             runs: 0.0,
-            run_cycles: if first { c.run_cycles_c100 } else { c.run_cycles_c220 },
+            run_cycles: prices.run,
             addresses: 0.0,
             // A sum needs its rows once.
             passes: if 2.0 * written >= read / inputs.len().max(1) as f64 { PASSES } else { 1.0 },
             units: 0.0,
             planes: 0.0,
-            held: match (r.copies, is_cold(inputs, outputs)) {
+            held: match (r.copies, shape::is_cold(inputs, outputs)) {
                 (true, _) => Held::JustMade,
                 (false, true) => Held::Nothing,
                 (false, false) => Held::Recent,
             },
-            known: r.known,
+            setup_us: prices.setup(&r),
             mhz: soc.vec_freq_mhz,
             load_rate: soc.gm_to_ub_rate,
             store_rate: soc.ub_to_gm_rate,
@@ -141,20 +187,23 @@ impl Problem {
         })
     }
 
-    /// Whether the model knows what the operator computes.
-    pub(super) fn is_known(&self) -> bool {
-        self.known
-    }
-
     /// Share of its data that comes from device memory.
     pub(super) fn missed_share(&self) -> f64 {
         let distinct = self.read + self.written;
-        if distinct > 0.0 { self.machine.vector_missed(distinct, self.held) / distinct } else { 0.0 }
+        if distinct > 0.0 { self.machine.vector_missed(self.read, self.written, self.held) / distinct } else { 0.0 }
     }
 
     /// Has so many bytes come from device memory, all else from L2.
     pub(super) fn miss(&mut self, bytes: f64) {
         self.held = Held::AllBut(bytes);
+    }
+
+    /// Has L2 hold what the word says when the kernel starts.
+    pub(super) fn lie(&mut self, cache: Cache) {
+        self.held = match cache {
+            Cache::Cold => Held::Cold,
+            Cache::Warm => Held::Warm,
+        };
     }
 
     /// What it computes and moves; behind another piece, only operands of its own are moved.
@@ -177,7 +226,7 @@ impl Problem {
         };
         let load = transfer(self.read * again, self.load_rate);
         let store = transfer(self.written, self.store_rate);
-        let compute = part(self.cycles) + part(self.rows) * self.row_cycles;
+        let compute = part(self.cycles + self.alone_cycles) + part(self.rows) * self.row_cycles;
         let addresses = part(self.addresses);
         // Kernels of the 910B that reduce row by row wait for each row.
         let row_by_row = self.rows > 0.0 && !self.machine.first;
@@ -192,7 +241,8 @@ impl Problem {
         let us = |cycles: f64| cycles / self.mhz;
         let moved = self.read * again + self.written;
         let shared = self.machine.vector_memory_us(moved, self.read, self.written, self.held, cores);
-        let start = self.machine.start_us(cores) + if self.machine.first { 0.0 } else { c.vector_start_us_c220 };
+        let own = if self.held == Held::Cold { self.setup_us } else { 0.0 };
+        let start = self.machine.start_us(cores) + own + if self.machine.first { 0.0 } else { c.vector_start_us_c220 };
         // A pipe that waits for memory is busy.
         let read_share = self.read / (self.read + self.written);
         let busy = Pipes {
@@ -241,7 +291,7 @@ impl Problem {
         let extra = self.beside_the_results();
         let memory = self.machine.vector_memory_us(extra, extra, 0.0, self.held, cores);
         let lead = norm([us(extra / self.load_rate), memory]);
-        let vec = us(self.cycles + self.rows * self.row_cycles);
+        let vec = us(self.cycles + self.rows * self.following_row_cycles);
         let busy = Pipes { vec, mte2: lead, ..Pipes::default() };
         if behind_cube {
             Times { busy, total: vec + lead, lead, ..Times::default() }
@@ -251,55 +301,37 @@ impl Problem {
     }
 }
 
-/// The operand with most elements.
-fn largest<'a>(inputs: &'a [Operand], outputs: &'a [Operand]) -> Option<&'a Operand> {
-    inputs.iter().chain(outputs).max_by_key(|o| o.elements())
-}
+/// Divisions for each element of both halves of a gated row: what tells these operators from others.
+const GATED_DIVIDE: f64 = super::recipe::GATED.divide;
+/// Elements of a row that one core ranks at least.
+const RANKED_LANES: u64 = 1024;
+/// Bytes of UB that each element of a row takes which is normalised: both operands and two rows in fp32.
+const NORMALISED_BYTES: u64 = 16;
+/// Lanes that a tile has at least: a burst of two blocks.
+const FEWEST_LANES: u64 = 32;
 
-/// Parts into which elementwise work can be cut when an operand is repeated along inner axes: whole
-/// outer slices, then channel blocks.
-fn units(inputs: &[Operand], outputs: &[Operand], cores: f64) -> f64 {
-    let Some(whole) = largest(inputs, outputs) else { return 0.0 };
-    let repeated = inputs.iter().any(|o| o.elements() > 1 && o.elements() < whole.elements());
-    match whole.shape.as_slice() {
-        [outer, blocks, _, ..] if repeated && whole.shape.len() >= 4 => {
-            let (outer, blocks) = (*outer as f64, *blocks as f64);
-            if outer >= cores { outer } else { outer.max(blocks) }
-        }
-        _ => 0.0,
+/// Contiguous pieces and parts that can be dealt of work along an axis.
+///
+/// A kernel that normalises along an axis with lanes below it holds the whole axis in UB, so the longer the axis, the
+/// fewer lanes a tile has; each step along the axis is a piece of its own.
+fn lanes(w: &Reduce, recipe: &Recipe, bits: u64, soc: &Soc) -> (f64, f64) {
+    let volume = w.outer as f64 * w.axis as f64;
+    let keeps = w.outputs.iter().any(|y| y.elements() as f64 >= volume * w.inner as f64);
+    let by_register = soc.arch == Arch::C310;
+    if w.inner == 1 {
+        let whole = keeps || ranks(recipe) && !by_register;
+        return (0.0, if whole { w.outer as f64 } else { 0.0 });
     }
-}
-
-/// Whether a kernel works on parameters, gradients or optimizer state: plain fp32 matrices and vectors, and
-/// filters. They are used once or twice in a step, so L2 does not hold them; what other kernels read was
-/// written shortly before.
-fn is_cold(inputs: &[Operand], outputs: &[Operand]) -> bool {
-    let largest = largest(inputs, outputs).map_or(0, Operand::elements);
-    let parameter = |o: &Operand| {
-        o.elements() * 2 > largest
-            && match o.format {
-                Format::FractalZ | Format::FractalZ3d => true,
-                Format::Nd => o.shape.len() <= 2 && o.dtype == DataType::Float,
-                _ => false,
-            }
-    };
-    inputs.iter().chain(outputs).any(parameter)
-}
-
-/// Planes of an NC1HWC0 feature map when an operand has one value for each channel.
-fn planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
-    let Some(whole) = largest(inputs, outputs) else { return 0.0 };
-    match (whole.format, whole.shape.as_slice()) {
-        (Format::Nc1hwc0, &[batch, blocks, height, width, lanes]) if height * width > 1 => {
-            let each_channel = |o: &Operand| o.format == Format::Nc1hwc0 && o.elements() == blocks * lanes;
-            if inputs.iter().chain(outputs).any(each_channel) { (batch * blocks) as f64 } else { 0.0 }
-        }
-        _ => 0.0,
+    if keeps && !by_register {
+        let room = soc.ub_size / NORMALISED_BYTES.saturating_mul(w.axis).max(1);
+        let tile = room.clamp(FEWEST_LANES * 16 / bits.max(16), w.inner.max(FEWEST_LANES)).min(w.inner);
+        let pieces = w.inner.div_ceil(tile.max(1)) as f64;
+        return (volume * pieces, w.outer as f64 * pieces);
     }
+    (0.0, if ranks(recipe) && !by_register { w.outer as f64 * (w.inner / RANKED_LANES).max(1) as f64 } else { 0.0 })
 }
 
-/// Rows along the last axis: rotary embeddings work on halves of each.
-fn last_axis_rows(inputs: &[Operand]) -> f64 {
-    let whole = inputs.iter().max_by_key(|o| o.elements());
-    whole.map_or(0.0, |o| o.elements() as f64 / o.shape.last().copied().unwrap_or(1).max(1) as f64)
+/// Whether an operator looks for the place of a value.
+fn ranks(recipe: &Recipe) -> bool {
+    recipe.row >= super::recipe::ARG_EXTREME.row
 }

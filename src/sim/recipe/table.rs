@@ -1,0 +1,79 @@
+//! Operators by the words of their names.
+
+use super::*;
+
+/// Patterns in order; the first whose words the operator's name has decides.
+#[rustfmt::skip] // one row for each pattern, short ones side by side
+pub(super) const TABLE: &[(&str, Recipe)] = &[
+    ("AddrClean", COPIES), ("MemSet", COPIES),
+    // Lists of tensors.
+    ("ForeachAddcdiv", LISTED_QUOTIENT), ("ForeachDiv", LISTED_QUOTIENT), ("ForeachSqrt", LISTED_QUOTIENT),
+    ("ForeachExp", LISTED_QUOTIENT), ("ForeachLog", LISTED_QUOTIENT), ("ForeachSigmoid", LISTED_QUOTIENT),
+    ("ForeachPow", LISTED_QUOTIENT), ("ForeachTanh", LISTED_QUOTIENT), ("ForeachReciprocal", LISTED_QUOTIENT),
+    ("Foreach", LISTED),
+    // Optimisers.
+    ("LambApplyOptimizer", LAMB), ("LambNextMV", LAMB), ("LambApplyWeight", THREE),
+    ("Adam", ADAM), ("AdaMax", ADAM), ("Adagrad", ADAM), ("Adadelta", ADAM), ("Ftrl", ADAM),
+    ("Momentum", THREE), ("RMSProp", ADAM), ("GradientDescent", TWO), ("SGD", THREE), ("LarsV2", THREE),
+    ("LambNextRight", ADAM), ("LambUpdateWithLr", THREE),
+    // Normalisation. Gradients before the forward operators that their names contain.
+    ("LayerNormBetaGamma", BATCH_NORM), ("LayerNormX", NORM_GRADIENT), ("LayerNormGrad", NORM_GRADIENT),
+    ("LayerNorm", LAYER_NORM), ("RmsNormGrad", NORM_GRADIENT), ("RmsNormDynamicQuant", NORM_GRADIENT),
+    ("RmsNorm", RMS_NORM), ("DeepNorm", LAYER_NORM), ("GroupNormGrad", NORM_GRADIENT), ("GroupNorm", GROUP_NORM),
+    ("InstanceNorm", LAYER_NORM), ("MVN", LAYER_NORM), ("L2Normalize", RMS_NORM), ("Normalize", LAYER_NORM),
+    ("BNTrainingUpdateGrad", BATCH_NORM_UPDATE_GRADIENT), ("BNTrainingReduceGrad", BATCH_NORM_REDUCE_GRADIENT),
+    ("BNTrainingUpdate", BATCH_NORM), ("BNTrainingReduce", BATCH_NORM),
+    ("BatchNormGrad", BATCH_NORM_UPDATE_GRADIENT), ("BatchNorm", BATCH_NORM), ("BNInfer", BATCH_NORM), ("BNInference", BATCH_NORM),
+    // Routing and sorting, whose names tell what else they do.
+    ("TopK", SORT), ("Sort", SORT), ("NonMaxSuppression", SORT), ("Unique", SORT), ("MoeInitRouting", SORT),
+    ("Routing", ROUTE), ("TokenPermute", ROUTE), ("TokenUnpermute", ROUTE), ("Transpose", TRANSPOSE),
+    // Softmax and losses.
+    ("SoftmaxCrossEntropy", CROSS_ENTROPY), ("SigmoidCrossEntropy", CROSS_ENTROPY), ("CrossEntropy", CROSS_ENTROPY),
+    ("SoftmaxGrad", FEW), ("LogSoftmax", SOFTMAX), ("Softmax", SOFTMAX), ("LogSumExp", EXPONENTIAL),
+    ("NLLLoss", FEW), ("MseLoss", THREE), ("L1Loss", THREE), ("L2Loss", TWO), ("KLDiv", EXPONENTIAL),
+    // Activations.
+    ("FastGeluGrad", GELU), ("FastGeluV2Grad", GELU), ("FastGelu", SIGMOID), ("QuickGelu", SIGMOID),
+    ("GeluGrad", GELU_GRADIENT), ("GeLUGrad", GELU_GRADIENT), ("GeGlu", GELU), ("Gelu", GELU), ("GeLU", GELU),
+    ("SigmoidGrad", THREE), ("TanhGrad", THREE),
+    ("SwishGrad", GATED_GRADIENT), ("SiluGrad", GATED_GRADIENT), ("SwiGluGrad", GATED_GRADIENT),
+    ("SwigluQuant", NORM_GRADIENT), ("SwiGluQuant", NORM_GRADIENT),
+    ("SwiGlu", GATED), ("Swiglu", GATED), ("GLU", GATED), ("HardSwish", FEW), ("Swish", SIGMOID), ("Silu", SIGMOID),
+    ("Mish", GELU), ("HardSigmoid", FEW), ("HardShrink", FEW), ("SoftShrink", FEW), ("Shrink", FEW),
+    ("Erf", GELU), ("Erfc", GELU), ("Erfinv", GELU_GRADIENT), ("Lgamma", SERIES), ("Digamma", SERIES),
+    ("LogSigmoid", EXPONENTIAL), ("Sigmoid", SIGMOID), ("Tanh", SIGMOID), ("Elu", EXPONENTIAL), ("Selu", EXPONENTIAL),
+    ("Celu", EXPONENTIAL), ("Softplus", EXPONENTIAL), ("Softsign", DIVIDE),
+    ("ReluGradV2", MASK), ("ReLUV2", THREE), ("ReluV2", THREE), ("PRelu", TWO),
+    ("DropoutDoMask", MASK), ("DropOutDoMask", MASK), ("DropOutGenMask", MASK), ("Bernoulli", MASK),
+    ("Random", GELU), ("MaximumGrad", MASK), ("MinimumGrad", MASK),
+    ("RotaryMul", RMS_NORM), ("RotaryPosition", RMS_NORM), ("RotaryPos", RMS_NORM), ("Rotary", RMS_NORM),
+    // Quantisation.
+    ("DynamicQuant", QUANTISE), ("DynamicMxQuant", QUANTISE), ("DynamicBlockQuant", QUANTISE), ("Quantize", FEW), ("FakeQuant", MASK),
+    ("Dequantize", FEW), ("Quant", FEW), ("Dequant", FEW), ("Requant", FEW),
+    // Roots, quotients, powers.
+    ("Rsqrt", RECIPROCAL_ROOT), ("Sqrt", ROOT), ("Exp", SCALED_ROOT), ("Logical", ONE),
+    ("Expm1", ROOT), ("Log1p", ROOT), ("Log", SCALED_ROOT), ("Power", EXPONENTIAL), ("Pow", EXPONENTIAL), ("Pows", EXPONENTIAL), ("Xlogy", EXPONENTIAL),
+    ("Sin", SERIES), ("Cos", SERIES), ("Tan", SERIES), ("Atan", SERIES), ("Asin", SERIES), ("Acos", SERIES),
+    ("Sinh", GELU), ("Cosh", GELU), ("Asinh", GELU), ("Acosh", GELU), ("Atanh", GELU),
+    ("Gcd", EUCLID), ("Lcm", EUCLID),
+    ("Div", DIVIDE), ("Reciprocal", DIVIDE), ("Mod", RECIPROCAL_ROOT), ("Hypot", RECIPROCAL_ROOT), ("Addcdiv", THREE),
+    ("Inv", DIVIDE), ("Xdivy", DIVIDE), ("Sinc", SERIES), ("LRN", EXPONENTIAL),
+    // Sums and pooling.
+    ("MaxPoolGrad", MASK), ("Pool", ONE), ("Pooling", ONE), ("SquareSum", TWO), ("BiasAddGrad", TWO),
+    ("ReduceStd", MASK), ("ReduceVar", MASK), ("ReduceProd", TWO), ("Reduce", ONE), ("Reduction", ONE),
+    ("EuclideanNorm", TWO), ("ArgMax", ARG_EXTREME), ("ArgMin", ARG_EXTREME), ("Hardmax", ARG_EXTREME),
+    ("CumSum", FEW), ("Cumsum", FEW), ("Cumprod", FEW), ("Cummax", MASK), ("Cummin", MASK), ("Cumulative", EXPONENTIAL),
+    // One or two instructions.
+    ("AddN", TWO), ("AccumulateNV2", TWO), ("Eltwise", TWO), ("OneHot", ONE), ("IsClose", FEW), ("LpLoss", TWO),
+    ("FusedMulAdd", TWO), ("MulAdd", TWO), ("Addcmul", TWO), ("Axpy", TWO), ("Lerp", TWO),
+    ("Select", TWO), ("Where", TWO), ("MaskedFill", TWO), ("MaskedScale", TWO), ("Resize", GELU), ("Upsample", FEW), ("Hardtanh", TWO), ("Tril", TWO), ("Triu", TWO),
+    ("Clip", TWO), ("NanToNum", FEW), ("IsNan", TWO), ("IsInf", TWO), ("IsFinite", TWO),
+    ("SquaredDifference", TWO), ("Square", ONE), ("Mul", ONE), ("Muls", ONE), ("Add", ONE), ("Adds", ONE), ("Sub", ONE),
+    ("Cast", ONE), ("Neg", ONE), ("Abs", ONE), ("Sign", TWO), ("Relu", ONE), ("ReLU", ONE),
+    ("Threshold", TWO), ("Bitwise", ONE), ("Invert", ONE), ("Shift", ONE),
+    ("Max", ONE), ("Min", ONE), ("Maximum", ONE), ("Minimum", ONE), ("Maxs", ONE), ("Mins", ONE),
+    ("Equal", TWO), ("Greater", TWO), ("Less", TWO), ("Floor", ONE), ("Ceil", ONE), ("Round", ONE), ("Rint", ONE),
+    ("Trunc", ONE), ("Bias", ONE), ("Scale", TWO),
+    ("Identity", COPY), ("ZerosLike", COPIES), ("OnesLike", COPIES), ("Fill", COPIES), ("Eye", COPIES),
+    ("TransData", COPIES), ("TensorMove", COPIES), ("Assign", COPIES), ("Copy", COPIES), 
+    ("Sum", ONE), ("Mean", ONE), ("LpNorm", THREE), ("Norm", MASK),
+];
