@@ -22,6 +22,8 @@ mod resnet50;
 mod results;
 #[path = "cli/search.rs"]
 mod search;
+#[path = "cli/volumes.rs"]
+mod volumes;
 
 /// A directory of its own for each test, with a space in its path, and an environment without CANN's variables.
 struct Place {

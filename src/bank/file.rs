@@ -2,7 +2,7 @@
 
 use super::document::{Document, Record};
 use super::form::{Form, Knowledge};
-use super::key::Key;
+use super::key::{Key, Unusable};
 use super::lines::{Finding, told};
 use super::operator::Measured;
 use super::side::{Side, Stamp, Verdict};
@@ -23,8 +23,8 @@ const MOST_READS: u32 = 100;
 /// A record to be written.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// Its `info_dict`, should the record be new.
-    pub info: Value,
+    /// Everything that CANN may ask for it under, see [`Form::info_dicts`].
+    pub infos: Vec<Value>,
     /// Its tiling.
     pub knowledge: Knowledge,
     /// What it cost.
@@ -145,8 +145,11 @@ impl<'a> BankFile<'a> {
                 if theirs_is_better(document.get(key), side, key, change, stamp) {
                     continue;
                 }
-                document.put(key, &change.info, change.knowledge.clone())?;
-                side.insert(stamp.measurement(key, &change.knowledge, &change.measured));
+                for info in &change.infos {
+                    let key = self.form.key(info).map_err(|why| internal(&why))?;
+                    document.put(&key, info, change.knowledge.clone())?;
+                    side.insert(stamp.measurement(&key, &change.knowledge, &change.measured));
+                }
             }
             Ok(())
         })
@@ -175,7 +178,7 @@ impl<'a> BankFile<'a> {
             if theirs_is_better(there.get(key).copied(), &side, key, change, stamp) {
                 continue;
             }
-            for text in change.info.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            for text in change.infos.iter().filter_map(Value::as_str) {
                 unified::put(&mut bank, text, &change.knowledge, change.measured.after_us)?;
                 let key = Key::new(text.as_bytes().to_vec());
                 side.insert(stamp.measurement(&key, &change.knowledge, &change.measured));
@@ -222,6 +225,11 @@ impl<'a> BankFile<'a> {
         transaction.stage(Role::Bank, &self.path, &new, old)?;
         Ok(Merged { changed, warnings })
     }
+}
+
+/// The error for an `info_dict` of ours that has no key.
+fn internal(why: &Unusable) -> Error {
+    Error::Internal { place: "bank".into(), message: format!("a record of ours has no key: {why}") }
 }
 
 /// Whether another process recorded something better since the change was decided.

@@ -7,10 +7,10 @@
 use super::key::{Key, Unusable};
 use super::layout::Layout;
 use super::unified::{self, Dict, Operator};
-use super::{conv2d, hash, json, matmul, quant};
+use super::{conv2d, conv3d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
-use crate::tiling::{Platform, conv2d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
+use crate::tiling::{Platform, conv2d_v2, conv3d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
 use crate::workload::{MatMulKernel, Schedule, Workload, canonical_json};
 use serde_json::{Map, Value};
 
@@ -39,6 +39,8 @@ enum Terms {
     Quant,
     /// `Conv2DV2`'s.
     Conv2d,
+    /// Those of `Conv3DV2` on 910B.
+    Conv3d,
     /// Those of an operator that are not decoded.
     Opaque,
 }
@@ -49,6 +51,7 @@ impl Terms {
             "MatMulV3" | "Mc2MatMulV3" => Terms::MatMul,
             "QuantBatchMatmulV3" | "Mc2QuantBatchMatmulV3" => Terms::Quant,
             "Conv2DV2" => Terms::Conv2d,
+            conv3d::OP_TYPE => Terms::Conv3d,
             _ => Terms::Opaque,
         }
     }
@@ -63,6 +66,8 @@ pub enum Knowledge {
     Quant(quant::Tiling),
     /// `Conv2DV2`'s tiling.
     Conv2d(conv2d::Tiling),
+    /// The tiling of `Conv3DV2` on 910B.
+    Conv3d(conv3d::Tiling),
     /// The fields of an operator of CANN's whose tiling has no canonical schedule.
     Opaque(Map<String, Value>),
     /// The text of a `knowledge` of the unified bank.
@@ -79,7 +84,7 @@ impl Form {
     /// the bank for it and what its kernels do with a tiling is known, else ours.
     ///
     /// `MatMulV3` asks on 910B, 910C and 310P (on 950 its other implementation does not), quantised products
-    /// on 310P, `Conv2DV2` on 950. What TBE compiles asks the unified bank on 910B, 910C and 310B.
+    /// on 310P, `Conv2DV2` on 950, `Conv3DV2` on 910B and 910C. What TBE compiles asks the unified bank on 910B, 910C and 310B.
     pub fn of(workload: &Workload, soc: &Soc) -> Form {
         if let Some(operator) = Operator::of(workload, soc) {
             return Form::Unified(operator);
@@ -92,6 +97,7 @@ impl Form {
             }
             (Workload::MatMul(w), Arch::M200) if quant::has_key(w) => quant::OP_TYPE,
             (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
+            (Workload::Conv(w), Arch::C220) if conv3d::unsaid(w).is_none() => conv3d::OP_TYPE,
             _ => return Form::Canonical,
         };
         Form::runtime(op_type)
@@ -135,26 +141,35 @@ impl Form {
         format!("{}_{}_AiCore_{op}_{form}.json", soc_name(soc), soc.ai_core_cnt)
     }
 
-    /// The `info_dict` of a workload. Of the unified bank it is a list of texts: everything that TBE may ask for.
+    /// The `info_dict` of a workload, the likeliest of [`Form::info_dicts`].
     pub fn info_dict(self, workload: &Workload) -> Value {
+        self.info_dicts(workload).into_iter().next().unwrap_or_else(|| canonical_json(workload))
+    }
+
+    /// Every `info_dict` that a workload may be asked for under, the likeliest first: more than one where a field of it
+    /// is not public. Those of the unified bank are texts, over which its keys are summed.
+    pub fn info_dicts(self, workload: &Workload) -> Vec<Value> {
         if let Form::Unified(_) = self {
             let texts = unified::info_dicts(workload).unwrap_or_default();
             return texts.iter().map(|info| Value::from(info.dumps())).collect();
         }
         let terms = if let Form::Runtime(layout) = self { Terms::of(layout) } else { Terms::Opaque };
-        match (terms, workload) {
+        let one = match (terms, workload) {
             (Terms::MatMul, Workload::MatMul(w)) => Value::Object(matmul::info_dict(w)),
             (Terms::Quant, Workload::MatMul(w)) => Value::Object(quant::info_dict(w)),
             (Terms::Conv2d, Workload::Conv(w)) => Value::Object(conv2d::info_dict(w)),
+            (Terms::Conv3d, Workload::Conv(w)) => {
+                return conv3d::info_dicts(w).into_iter().map(Value::Object).collect();
+            }
             _ => canonical_json(workload),
-        }
+        };
+        vec![one]
     }
 
     /// The key of an `info_dict`.
     pub fn key(self, info: &Value) -> Result<Key, Unusable> {
         if let Form::Unified(_) = self {
-            let first = info.as_array().and_then(|texts| texts.first()).unwrap_or(info).as_str();
-            let text = first.ok_or_else(|| Unusable::Foreign("it is no question of TBE's".into()))?;
+            let text = info.as_str().ok_or_else(|| Unusable::Foreign("it is no question of TBE's".into()))?;
             return Ok(Key::new(text.as_bytes().to_vec()));
         }
         let fields = json::object(info, "info_dict").map_err(Unusable::Damaged)?;
@@ -165,22 +180,18 @@ impl Form {
         }
     }
 
-    /// Everything that a workload may be asked for under, the likeliest first; all hold the same.
+    /// The keys of [`Form::info_dicts`]; all hold the same.
     pub fn keys_of(self, workload: &Workload) -> Result<Vec<Key>> {
-        match (self, self.info_dict(workload)) {
-            (Form::Unified(_), Value::Array(texts)) if !texts.is_empty() => {
-                Ok(texts.iter().filter_map(Value::as_str).map(|text| Key::new(text.as_bytes().to_vec())).collect())
-            }
-            _ => Ok(vec![self.key_of(workload)?]),
+        let infos = self.info_dicts(workload);
+        if infos.is_empty() {
+            return Ok(vec![self.key_of(workload)?]);
         }
+        infos.iter().map(|info| self.key(info).map_err(|why| no_key(workload, &why))).collect()
     }
 
     /// The key of a workload.
     pub fn key_of(self, workload: &Workload) -> Result<Key> {
-        self.key(&self.info_dict(workload)).map_err(|why| Error::Workload {
-            workload: workload.to_string(),
-            reason: format!("has no bank key: {why}"),
-        })
+        self.key(&self.info_dict(workload)).map_err(|why| no_key(workload, &why))
     }
 
     /// Reads a `knowledge` object. As in CANN a missing field keeps its default and an unknown one is
@@ -205,6 +216,7 @@ impl Form {
             Terms::MatMul => matmul::Tiling::from_knowledge(map).map(Knowledge::Tiling),
             Terms::Quant => quant::Tiling::from_knowledge(map).map(Knowledge::Quant),
             Terms::Conv2d => conv2d::Tiling::from_knowledge(map).map(Knowledge::Conv2d),
+            Terms::Conv3d => conv3d::Tiling::from_knowledge(map).map(Knowledge::Conv3d),
             Terms::Opaque => Ok(Knowledge::Opaque(map.clone())),
         }
         .map_err(Unusable::Damaged)
@@ -218,6 +230,7 @@ impl Form {
             Terms::MatMul => Knowledge::Tiling(matmul::Tiling::from_values(values.try_into().ok()?)),
             Terms::Quant => Knowledge::Quant(quant::Tiling::from_values(values.try_into().ok()?)),
             Terms::Conv2d => Knowledge::Conv2d(conv2d::Tiling::from_values(values.try_into().ok()?)),
+            Terms::Conv3d => Knowledge::Conv3d(conv3d::Tiling::from_values(values.try_into().ok()?)),
             Terms::Opaque => return None,
         })
     }
@@ -230,6 +243,7 @@ impl Form {
             Terms::MatMul => matmul::Tiling::NAMES,
             Terms::Quant => quant::Tiling::NAMES,
             Terms::Conv2d => conv2d::Tiling::NAMES,
+            Terms::Conv3d => conv3d::Tiling::NAMES,
             Terms::Opaque => &[],
         }
     }
@@ -241,9 +255,17 @@ impl Form {
         let knowledge = self.knowledge_of(schedule, workload)?;
         knowledge.check_accepted(workload, soc)?;
         knowledge.check_computes(workload, soc)?;
-        if let (Knowledge::Tiling(tiling), Workload::MatMul(w)) = (&knowledge, workload) {
-            let broken = matmul_v3::accepts(tiling, w, &Platform::of(soc)).map_err(|broken| broken.to_string());
-            broken.map_err(|rule| Error::IllegalSchedule { rule })?;
+        let platform = Platform::of(soc);
+        match (&knowledge, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => {
+                let broken = matmul_v3::accepts(tiling, w, &platform).map_err(|broken| broken.to_string());
+                broken.map_err(|rule| Error::IllegalSchedule { rule })?;
+            }
+            (Knowledge::Conv3d(tiling), Workload::Conv(w)) => {
+                let judged = conv3d_v2::legality::check_written(tiling, w, &platform);
+                judged.map_err(|broken| inexpressible(conv3d::OP_TYPE, broken))?;
+            }
+            _ => {}
         }
         Ok(knowledge)
     }
@@ -270,8 +292,11 @@ impl Form {
             (Terms::Conv2d, Schedule::Cube(s), Workload::Conv(w)) => {
                 Ok(Knowledge::Conv2d(conv2d::Tiling::from_schedule(s, w)?))
             }
+            (Terms::Conv3d, Schedule::Cube(s), Workload::Conv(w)) => {
+                Ok(Knowledge::Conv3d(conv3d::Tiling::from_schedule(s, w)?))
+            }
             (Terms::Opaque, ..) => Err(unwritten(layout.op_type())),
-            (Terms::MatMul | Terms::Quant | Terms::Conv2d, ..) => Err(Error::IllegalSchedule {
+            (Terms::MatMul | Terms::Quant | Terms::Conv2d | Terms::Conv3d, ..) => Err(Error::IllegalSchedule {
                 rule: format!("bank record of {}: {workload} with such a schedule is none", layout.op_type()),
             }),
         }
@@ -299,8 +324,12 @@ impl<'a> Sayable<'a> {
     }
 
     /// What of the records no public file or text proves, by the names of the fields.
-    pub const fn unproven(&self) -> &'static [&'static str] {
-        if let Form::Unified(operator) = self.form { operator.unproven() } else { &[] }
+    pub fn unproven(&self) -> &'static [&'static str] {
+        match self.form {
+            Form::Unified(operator) => operator.unproven(),
+            Form::Runtime(layout) if Terms::of(layout) == Terms::Conv3d => conv3d::UNPROVEN,
+            _ => &[],
+        }
     }
 
     /// Whether every legal schedule can be recorded, so that none need be asked about.
@@ -328,6 +357,11 @@ impl<'a> Sayable<'a> {
         }
         self.form.record_of(schedule, self.workload, self.soc).map(drop)
     }
+}
+
+/// The error for a workload without a key.
+fn no_key(workload: &Workload, why: &Unusable) -> Error {
+    Error::Workload { workload: workload.to_string(), reason: format!("has no bank key: {why}") }
 }
 
 /// The error for a record that this library keeps and does not write.
@@ -367,6 +401,9 @@ impl Knowledge {
                     Err(broken) => Some(broken.to_string()),
                 }
             }
+            (Knowledge::Conv3d(tiling), Workload::Conv(w)) if soc.arch == Arch::C220 => {
+                conv3d_v2::legality::check(tiling, w, &platform).err().map(|broken| broken.to_string())
+            }
             // What is known of the others, `check_accepted` judges.
             _ => None,
         };
@@ -379,10 +416,13 @@ impl Knowledge {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.narrowed(w).schedule(w)?)),
             (Knowledge::Quant(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
             (Knowledge::Conv2d(tiling), Workload::Conv(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
-            (Knowledge::Tiling(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_), _) => Err(Error::Workload {
-                workload: workload.to_string(),
-                reason: "the record is one of another kind of work".into(),
-            }),
+            (Knowledge::Conv3d(tiling), Workload::Conv(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Tiling(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_) | Knowledge::Conv3d(_), _) => {
+                Err(Error::Workload {
+                    workload: workload.to_string(),
+                    reason: "the record is one of another kind of work".into(),
+                })
+            }
             (Knowledge::Unified(_, text), _) => Ok(Schedule::Cube(unified::schedule(&dict(text)?, workload)?)),
             (Knowledge::Opaque(_), _) => {
                 Err(Error::IllegalSchedule { rule: "bank record: its tiling fields are not decoded".into() })
@@ -395,6 +435,7 @@ impl Knowledge {
     pub const fn unproven(&self) -> &'static [&'static str] {
         match self {
             Knowledge::Unified(operator, _) => operator.unproven(),
+            Knowledge::Conv3d(_) => conv3d::UNPROVEN,
             _ => &[],
         }
     }
@@ -405,6 +446,7 @@ impl Knowledge {
             Knowledge::Tiling(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Quant(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Conv2d(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Conv3d(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Unified(_, text) => return Ok(Map::from_iter([(TEXT.to_owned(), text.as_str().into())])),
             Knowledge::Opaque(fields) => return Ok(fields.clone()),
             Knowledge::Schedule(schedule) => schedule,

@@ -11,6 +11,7 @@
 //! generations (`unified`), of subgraphs and of gradients stand beside these.
 
 mod conv2d;
+mod conv3d;
 mod disk;
 mod document;
 mod file;

@@ -5,7 +5,7 @@
 
 use super::form::{Form, Knowledge};
 use super::key::Key;
-use super::{conv2d, json, matmul, unified};
+use super::{conv2d, conv3d, json, matmul, unified};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{MatMul, Schedule, Workload};
@@ -71,6 +71,7 @@ impl Neighbour {
                 Some(Workload::MatMul(MatMul { m, k, n, ..w.clone() }))
             }
             (Workload::Conv(w), Knowledge::Conv2d(_), extents) => conv2d::of_extents(w, extents).map(Workload::Conv),
+            (Workload::Conv(w), Knowledge::Conv3d(_), extents) => conv3d::of_extents(w, extents).map(Workload::Conv),
             // Such a key is the text that says the work.
             (_, Knowledge::Unified(..), _) => self.asked(),
             _ => None,
@@ -91,14 +92,18 @@ impl Neighbour {
 
 fn place(form: Form, key: &Key) -> Option<Place> {
     match form {
-        Form::Runtime(layout) if layout.op_type() == conv2d::OP_TYPE => {
-            let kind = layout.without(key.bytes(), conv2d::EXTENTS)?;
-            let extent = |name: &str| layout.field(name)?.read(key.bytes())?.as_u64();
-            Some(Place { kind, extents: conv2d::EXTENTS.into_iter().map(extent).collect::<Option<_>>()? })
-        }
         Form::Runtime(layout) => {
-            let (kind, extents) = matmul::split_key(layout, key.bytes())?;
-            Some(Place { kind, extents: extents.to_vec() })
+            let names: &[&str] = match layout.op_type() {
+                conv2d::OP_TYPE => &conv2d::EXTENTS,
+                conv3d::OP_TYPE => &conv3d::EXTENTS,
+                _ => {
+                    let (kind, extents) = matmul::split_key(layout, key.bytes())?;
+                    return Some(Place { kind, extents: extents.to_vec() });
+                }
+            };
+            let kind = layout.without(key.bytes(), names.iter().copied())?;
+            let extent = |name: &&str| layout.field(name)?.read(key.bytes())?.as_u64();
+            Some(Place { kind, extents: names.iter().map(extent).collect::<Option<_>>()? })
         }
         Form::Unknown => None,
         Form::Canonical | Form::Unified(_) => {

@@ -234,7 +234,7 @@ impl OperatorBank {
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {
-            info: form.info_dict(workload),
+            infos: form.info_dicts(workload),
             knowledge,
             measured: measured.clone(),
             workload: workload.clone(),

@@ -107,6 +107,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
         bias: false,
         format: Format::Nc1hwc0,
         hf32: false,
+        depth: None,
     })))
 }
 

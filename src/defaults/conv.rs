@@ -163,6 +163,7 @@ fn workload(case: &Case, w: &Read) -> Result<Workload> {
         bias: w.bias,
         format: Format::Nchw,
         hf32: false,
+        depth: None,
     }))
 }
 

@@ -10,7 +10,7 @@ use crate::graph::op::{ConvPass, Kind};
 use crate::graph::{DataType, Format};
 use crate::soc::Arch;
 use crate::status::{Error, Result};
-use crate::workload::{Conv, ConvKind, MatMul, MatMulKernel, Operand, Reduce, Vector, Workload};
+use crate::workload::{Conv, ConvKind, Depth, MatMul, MatMulKernel, Operand, Reduce, Vector, Workload};
 
 impl Scene<'_> {
     /// Matrix products and what is made of them.
@@ -286,6 +286,19 @@ impl Scene<'_> {
             bias: false,
             format,
             hf32: false,
+            depth: depth.map(|axis| self.depth(axis)).transpose()?,
+        })
+    }
+
+    /// The axis that goes into channels and images.
+    fn depth(&self, axis: &crate::graph::infer::Axis) -> Result<Depth> {
+        Ok(Depth {
+            input: self.size(axis.input)?,
+            output: self.size(axis.output)?,
+            kernel: self.size(axis.kernel)?,
+            stride: self.size(axis.stride)?,
+            pads: [self.size(axis.pads[0])?, self.size(axis.pads[1])?],
+            dilation: self.size(axis.dilation)?,
         })
     }
 

@@ -5,6 +5,7 @@ use super::cube::{F, Tiling, round_up};
 use super::policy::settle;
 use super::product::is_matmul_v3;
 use super::vector::{VectorSpace, Work};
+use super::volume;
 use crate::soc::Soc;
 use crate::workload::{CubeSchedule, CubeShape, Extents, OutputPath, Schedule, Workload};
 
@@ -15,12 +16,15 @@ const LARGEST: u64 = 1 << 24;
 /// as a bank's neighbour: the same blocks and as many core tasks, so far as this shape and the buffers have
 /// room. `None` where none is near, as for a tiling of another kind of kernel.
 pub fn carried_over(schedule: &Schedule, workload: &Workload, soc: &Soc) -> Option<Schedule> {
-    if let Workload::MatMul(w) = workload
-        && is_matmul_v3(w, soc)
-    {
-        let Schedule::Cube(other) = schedule else { return None };
+    let in_record_terms = match workload {
+        Workload::MatMul(w) => is_matmul_v3(w, soc),
+        Workload::Conv(w) => volume::problem(w, soc).is_some(),
+        _ => false,
+    };
+    if in_record_terms {
+        let (Schedule::Cube(other), Some(shape)) = (schedule, workload.cube()) else { return None };
         // What no buffer holds is near nothing.
-        cube(other, &w.cube())?;
+        cube(other, &shape)?;
         let space = OperatorSpace::including(workload, soc, std::slice::from_ref(schedule)).ok()?;
         return space.schedule(&space.nearest(schedule)?);
     }

@@ -11,6 +11,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 mod vector;
+mod volume;
 
 pub use carry::carried_over;
 pub use policy::{default_origin, default_policy};
@@ -22,10 +23,12 @@ use crate::workload::{Schedule, Workload, check};
 use cube::CubeSpace;
 use product::{ProductSpace, is_matmul_v3};
 use vector::{VectorSpace, Work};
+use volume::VolumeSpace;
 
 /// Versions of the spaces, for [`version`].
 const PRODUCTS: u32 = 3;
 const CONVOLUTIONS: u32 = 3;
+const VOLUMES: u32 = 4;
 const VECTOR_KERNELS: u32 = 1;
 
 /// Version of the space of a workload's operator family. It is raised when the space comes to hold other
@@ -34,6 +37,7 @@ const VECTOR_KERNELS: u32 = 1;
 pub fn version(workload: &Workload) -> u32 {
     match workload {
         Workload::MatMul(_) => PRODUCTS,
+        Workload::Conv(w) if w.is_volume() => VOLUMES,
         Workload::Conv(_) => CONVOLUTIONS,
         Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) | Workload::Collective(_) => VECTOR_KERNELS,
         // The cube piece decides, as it does in the space.
@@ -69,6 +73,7 @@ pub struct OperatorSpace {
 #[derive(Debug, Clone)]
 enum Tilings {
     Product(ProductSpace),
+    Volume(VolumeSpace),
     Cube(CubeSpace),
     Vector(VectorSpace),
 }
@@ -90,6 +95,10 @@ impl OperatorSpace {
             && is_matmul_v3(w, soc)
         {
             Tilings::Product(ProductSpace::new(w, soc, cube()))
+        } else if let Workload::Conv(w) = workload
+            && let Some(problem) = volume::problem(w, soc)
+        {
+            Tilings::Volume(VolumeSpace::new(w, problem, soc, cube()))
         } else if let Some(shape) = workload.cube() {
             let include = cube();
             Tilings::Cube(CubeSpace::new(workload, &shape, soc, include))
@@ -129,6 +138,10 @@ impl OperatorSpace {
                 space.schedule(configuration).map(Schedule::Cube)
             }
             Tilings::Product(_) => None,
+            Tilings::Volume(space) if space.is_canonical(configuration) => {
+                space.schedule(configuration).map(Schedule::Cube)
+            }
+            Tilings::Volume(_) => None,
             Tilings::Cube(space) => {
                 space.is_canonical(configuration).then(|| Schedule::Cube(space.schedule(configuration)))
             }
@@ -143,6 +156,7 @@ impl OperatorSpace {
     pub fn configuration(&self, schedule: &Schedule) -> Option<Vec<u32>> {
         let configuration = match (&self.tilings, schedule) {
             (Tilings::Product(space), Schedule::Cube(s)) => space.configuration(s),
+            (Tilings::Volume(space), Schedule::Cube(s)) => space.configuration(s),
             (Tilings::Cube(space), Schedule::Cube(s)) => space.configuration(s),
             (Tilings::Vector(space), Schedule::Vector(s)) => space.configuration(s),
             _ => None,
@@ -155,6 +169,7 @@ impl OperatorSpace {
     pub fn nearest(&self, schedule: &Schedule) -> Option<Vec<u32>> {
         self.configuration(schedule).or_else(|| match (&self.tilings, schedule) {
             (Tilings::Product(space), Schedule::Cube(s)) => space.nearest(s).filter(|found| self.is_legal(found)),
+            (Tilings::Volume(space), Schedule::Cube(s)) => space.nearest(s).filter(|found| self.is_legal(found)),
             _ => None,
         })
     }
@@ -164,6 +179,7 @@ impl Tilings {
     fn parameters(&self) -> &[Parameter] {
         match self {
             Tilings::Product(space) => space.parameters(),
+            Tilings::Volume(space) => space.parameters(),
             Tilings::Cube(space) => space.parameters(),
             Tilings::Vector(space) => space.parameters(),
         }
@@ -182,6 +198,7 @@ impl Domain for OperatorSpace {
     fn may_extend(&self, prefix: &[u32]) -> bool {
         match &self.tilings {
             Tilings::Product(space) => space.extends(prefix),
+            Tilings::Volume(space) => space.extends(prefix),
             Tilings::Cube(space) => space.extends(prefix),
             Tilings::Vector(space) => space.extends(prefix),
         }
@@ -204,6 +221,10 @@ impl Domain for OperatorSpace {
 
     /// Every rule of the space is decided by some prefix, and the rules include [`check`]'s.
     fn completes(&self, configuration: &[u32]) -> bool {
+        // Where the tiles of a volume's weights end is for the whole configuration to tell.
+        if matches!(self.tilings, Tilings::Volume(_)) {
+            return self.is_legal(configuration);
+        }
         debug_assert!(self.is_legal(configuration));
         true
     }

@@ -58,6 +58,7 @@ fn conv() -> impl Strategy<Value = Workload> {
                 bias,
                 format: Format::Nc1hwc0,
                 hf32: false,
+                depth: None,
             })
         },
     )

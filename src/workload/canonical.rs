@@ -4,7 +4,7 @@
 //! Each structure is taken apart completely, so that a field added to one cannot be forgotten here.
 
 use super::{
-    Collective, CollectiveKind, Conv, ConvKind, MatMul, MatMulKernel, Move, Operand, Reduce, Vector, Workload,
+    Collective, CollectiveKind, Conv, ConvKind, Depth, MatMul, MatMulKernel, Move, Operand, Reduce, Vector, Workload,
 };
 use serde_json::{Value, json};
 
@@ -45,18 +45,24 @@ fn conv(w: &Conv) -> Value {
     #[rustfmt::skip]
     let Conv {
         kind, batch, cin, hi, wi, cout, ho, wo, kh, kw, stride, pads, dilation, groups, dtype, out_dtype, bias,
-        format, hf32,
+        format, hf32, depth,
     } = w;
     let kind = match kind {
         ConvKind::Forward => "conv",
         ConvKind::BackpropInput => "conv_backprop_input",
         ConvKind::BackpropFilter => "conv_backprop_filter",
     };
-    json!({
+    let mut fields = json!({
         "kind": kind, "batch": batch, "cin": cin, "hi": hi, "wi": wi, "cout": cout, "ho": ho, "wo": wo,
         "kh": kh, "kw": kw, "stride": stride, "pads": pads, "dilation": dilation, "groups": groups,
         "dtype": dtype.name(), "out_dtype": out_dtype.name(), "bias": bias, "format": format.name(), "hf32": hf32,
-    })
+    });
+    if let Some(Depth { input, output, kernel, stride, pads, dilation }) = depth {
+        fields["depth"] = json!({
+            "input": input, "output": output, "kernel": kernel, "stride": stride, "pads": pads, "dilation": dilation,
+        });
+    }
+    fields
 }
 
 fn vector(w: &Vector) -> Value {

@@ -15,20 +15,47 @@ pub enum ConvKind {
 }
 
 impl ConvKind {
-    /// Ascend operator type.
-    pub const fn op_type(self) -> &'static str {
+    /// Ascend operator type for images.
+    const fn of_images(self) -> &'static str {
         match self {
             ConvKind::Forward => "Conv2D",
             ConvKind::BackpropInput => "Conv2DBackpropInput",
             ConvKind::BackpropFilter => "Conv2DBackpropFilter",
         }
     }
+
+    /// Ascend operator type for volumes.
+    const fn of_volumes(self) -> &'static str {
+        match self {
+            ConvKind::Forward => "Conv3D",
+            ConvKind::BackpropInput => "Conv3DBackpropInput",
+            ConvKind::BackpropFilter => "Conv3DBackpropFilter",
+        }
+    }
 }
 
-/// A two-dimensional convolution; sizes are those of the forward pass whatever the kind.
+/// The third axis of a convolution of volumes. [`Conv`] counts its planes among the images and its taps among the
+/// channels, which is all that the work itself depends on; CANN's key of a volume asks for the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Depth {
+    /// Planes of the input.
+    pub input: u64,
+    /// Planes of the output; [`Conv::batch`] is a multiple of them.
+    pub output: u64,
+    /// Taps; [`Conv::cin`] is a multiple of them.
+    pub kernel: u64,
+    /// Stride.
+    pub stride: u64,
+    /// Padding at head and tail.
+    pub pads: [u64; 2],
+    /// Dilation.
+    pub dilation: u64,
+}
+
+/// A convolution of images; sizes are those of the forward pass whatever the kind.
 ///
 /// 1-D convolutions have height 1; 3-D ones fold their depth taps into `cin` and their output depth
-/// into `batch`.
+/// into `batch`, and say so in `depth`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Conv {
     /// Which kernel.
@@ -65,13 +92,25 @@ pub struct Conv {
     pub out_dtype: DataType,
     /// A bias of `cout` elements is added.
     pub bias: bool,
-    /// Layout of the feature map: `NCHW`, `NHWC` or `NC1HWC0`; `NDC1HWC0` where a depth was folded away.
+    /// Layout of the feature map: `NCHW`, `NHWC` or `NC1HWC0`; `NDC1HWC0` of a volume.
     pub format: Format,
     /// fp32 operands may be rounded to HF32.
     pub hf32: bool,
+    /// The axis that was folded away; `None` for images.
+    pub depth: Option<Depth>,
 }
 
 impl Conv {
+    /// Ascend operator type.
+    pub const fn op_type(&self) -> &'static str {
+        if self.is_volume() { self.kind.of_volumes() } else { self.kind.of_images() }
+    }
+
+    /// Whether it convolves volumes, which other operators do than those of images.
+    pub const fn is_volume(&self) -> bool {
+        self.depth.is_some()
+    }
+
     /// Whether every channel has its own filter.
     pub fn is_depthwise(&self) -> bool {
         self.groups > 1 && self.groups == self.cin
@@ -108,7 +147,7 @@ impl std::fmt::Display for Conv {
         write!(
             f,
             "{} [{batch},{cin},{hi},{wi}]*[{cout},{kh},{kw}] s{}x{} g{groups} {}",
-            self.kind.op_type(),
+            self.op_type(),
             stride[0],
             stride[1],
             self.dtype.name()

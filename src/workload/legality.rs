@@ -77,16 +77,19 @@ fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc,
         ("l1_b", s.l1_b, s.l0.n, s.single.n, s.l0.k_b, s.buffers.l1_b),
     ];
     for (name, tile, base, extent, base_k, buffers) in sides {
+        // Of a volume's weights L1 holds no more channels than a core has, though L0 tiles reach beyond.
+        let own = if conv.is_some_and(Conv::is_volume) { round_up(extent, 16) } else { u64::MAX };
         let bytes = match tile {
-            L1Tile::Full(_) => round_up(extent, u64::from(base)).saturating_mul(round_up(s.single.k, shape.k0())),
+            L1Tile::Full(_) => {
+                round_up(extent, u64::from(base)).min(own).saturating_mul(round_up(s.single.k, shape.k0()))
+            }
             L1Tile::Panel(p) => {
                 rule(p.tiles > 0 && p.k > 0 && p.batch > 0, || format!("{name} is empty"))?;
                 // What quantised products bring of B to L1 need not be whole L0 tiles.
                 let whole = p.k % base_k == 0 || (is_quantised(shape) && name == "l1_b" && p.k >= base_k);
                 rule(whole, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))?;
-                [p.tiles, p.batch, base, u32::from(buffers)]
-                    .into_iter()
-                    .fold(u64::from(p.k), |bytes, factor| bytes.saturating_mul(u64::from(factor)))
+                let width = u64::from(p.tiles).saturating_mul(base.into()).min(own);
+                [width, p.batch.into(), buffers.into()].into_iter().fold(u64::from(p.k), u64::saturating_mul)
             }
         };
         let window = conv.filter(|_| name == "l1_a").map(|conv| window(conv, s, shape.k0()));
@@ -114,7 +117,9 @@ fn window(conv: &Conv, s: &CubeSchedule, k0: u64) -> u64 {
     let reach = (conv.kh.max(1) - 1).saturating_mul(conv.dilation[0]).saturating_add(1);
     let read = (rows - 1).saturating_mul(conv.stride[0]).saturating_add(reach).min(conv.hi);
     let channels = round_up(k.div_ceil(conv.kh.saturating_mul(conv.kw).max(1)), k0);
-    [read, conv.wi, channels, buffers.into()].into_iter().fold(pixels.div_ceil(image), u64::saturating_mul)
+    // Of a volume L1 holds one plane at most, which a panel of whole L0 tiles may reach beyond.
+    let images = if conv.is_volume() { 1 } else { pixels.div_ceil(image) };
+    [read, conv.wi, channels, buffers.into()].into_iter().fold(images, u64::saturating_mul)
 }
 
 fn check_split(shape: &CubeShape, s: &CubeSchedule, soc: &Soc, idle: bool) -> Result<()> {

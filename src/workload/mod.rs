@@ -14,7 +14,7 @@ pub mod tbe;
 mod vector;
 
 pub use canonical::canonical_json;
-pub use conv::{Conv, ConvKind};
+pub use conv::{Conv, ConvKind, Depth};
 pub use cube::{CubeShape, k0};
 pub use legality::check;
 pub use matmul::{MatMul, MatMulKernel};
@@ -49,7 +49,7 @@ impl Workload {
     pub fn op_type(&self) -> &str {
         match self {
             Workload::MatMul(w) => w.op_type(),
-            Workload::Conv(w) => w.kind.op_type(),
+            Workload::Conv(w) => w.op_type(),
             Workload::Vector(w) => &w.op_type,
             Workload::Reduce(w) => &w.op_type,
             Workload::Move(w) => &w.op_type,

@@ -169,8 +169,9 @@ impl Index {
     pub fn find_workload(&self, workload: &Workload, soc: &Soc) -> Result<Option<Found<'_>>> {
         let form = Form::of(workload, soc);
         let op_type = form.op_type(workload);
-        let key = form.key_of(workload)?;
+        let keys = form.keys_of(workload)?;
         let same = |operator: &&Operator| operator.op_type == op_type && operator.name.form == form;
-        Ok(self.operators.iter().filter(same).flat_map(|o| &o.layers).find_map(|table| table.get(key.bytes())))
+        let mut tables = self.operators.iter().filter(same).flat_map(|operator| &operator.layers);
+        Ok(tables.find_map(|table| keys.iter().find_map(|key| table.get(key.bytes()))))
     }
 }

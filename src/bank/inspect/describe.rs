@@ -50,21 +50,25 @@ fn product(w: &MatMul) -> String {
 }
 
 fn conv(w: &Conv) -> String {
+    // A volume's depth comes first, as in its shape.
+    let along = |depth: Option<u64>, rest: [u64; 2]| {
+        let sizes = depth.into_iter().chain(rest).map(|size| size.to_string());
+        sizes.collect::<Vec<_>>().join("x")
+    };
+    let depth = w.depth;
+    let [planes, taps] = depth.map_or([1, 1], |depth| [depth.output.max(1), depth.kernel.max(1)]);
     let mut text = format!(
-        "{}x{}x{}x{} * {}x{}x{} -> {}x{} {}",
-        w.batch,
-        w.cin,
-        w.hi,
-        w.wi,
+        "{}x{}x{} * {}x{} -> {} {}",
+        w.batch / planes,
+        w.cin / taps,
+        along(depth.map(|depth| depth.input), [w.hi, w.wi]),
         w.cout,
-        w.kh,
-        w.kw,
-        w.ho,
-        w.wo,
+        along(depth.map(|depth| depth.kernel), [w.kh, w.kw]),
+        along(depth.map(|depth| depth.output), [w.ho, w.wo]),
         w.dtype.name()
     );
-    if w.stride != [1, 1] {
-        let _ = write!(text, " s{}x{}", w.stride[0], w.stride[1]);
+    if w.stride != [1, 1] || depth.is_some_and(|depth| depth.stride != 1) {
+        let _ = write!(text, " s{}", along(depth.map(|depth| depth.stride), w.stride));
     }
     if w.groups > 1 {
         let _ = write!(text, " g{}", w.groups);
@@ -158,6 +162,7 @@ mod tests {
             bias: true,
             format: Format::Nc1hwc0,
             hf32: false,
+            depth: None,
         };
         let both = Workload::Fused(vec![Workload::Conv(conv), Workload::MatMul(product)]);
         assert_eq!(shapes(&both), "1x64x56x56 * 128x3x3 -> 28x28 float16 s2x2 bias + 128x1024x4096 float16 tB B:NZ");

@@ -4,7 +4,7 @@ use super::fields::Fields;
 use crate::bank::form::Form;
 use crate::graph::DataType;
 use crate::workload::{
-    Collective, CollectiveKind, Conv, ConvKind, MatMul, MatMulKernel, Move, Reduce, Vector, Workload,
+    Collective, CollectiveKind, Conv, ConvKind, Depth, MatMul, MatMulKernel, Move, Reduce, Vector, Workload,
 };
 use serde_json::{Map, Value};
 
@@ -44,18 +44,43 @@ fn product(f: Fields<'_>) -> Result<MatMul, String> {
     })
 }
 
-/// The size of an optional axis: 1 where the key has none.
-fn depth(f: Fields<'_>, name: &str) -> Result<u64, String> {
-    if f.0.contains_key(name) { f.extent(name) } else { Ok(1) }
+/// The third axis of a volume's key; that of an image has none.
+fn depth(f: Fields<'_>) -> Result<Option<Depth>, String> {
+    if !f.0.contains_key("cShapeD") {
+        return Ok(None);
+    }
+    Ok(Some(Depth {
+        input: f.extent("aShapeD")?,
+        output: f.extent("cShapeD")?,
+        kernel: f.extent("bShapeD")?,
+        stride: f.extent("strideD")?,
+        pads: [f.pad("padHead")?, f.pad("padTail")?],
+        dilation: f.extent("dilationD")?,
+    }))
+}
+
+fn canonical_depth(value: &Value) -> Result<Depth, String> {
+    let fields = value.as_object().ok_or_else(|| format!("`depth` cannot be {value}"))?;
+    let f = Fields(fields);
+    Ok(Depth {
+        input: f.extent("input")?,
+        output: f.extent("output")?,
+        kernel: f.extent("kernel")?,
+        stride: f.extent("stride")?,
+        pads: f.list("pads")?,
+        dilation: f.extent("dilation")?,
+    })
 }
 
 /// A forward convolution; depth goes into channels and images, as in [`Conv`].
 fn forward(f: Fields<'_>) -> Result<Conv, String> {
     let groups = f.extent("groups")?;
+    let depth = depth(f)?;
+    let [planes, taps] = depth.map_or([1, 1], |depth| [depth.output, depth.kernel]);
     Ok(Conv {
         kind: ConvKind::Forward,
-        batch: f.extent("aShapeN")?.saturating_mul(depth(f, "cShapeD")?),
-        cin: f.extent("bShapeC")?.saturating_mul(groups).saturating_mul(depth(f, "bShapeD")?),
+        batch: f.extent("aShapeN")?.saturating_mul(planes),
+        cin: f.extent("bShapeC")?.saturating_mul(groups).saturating_mul(taps),
         hi: f.extent("aShapeH")?,
         wi: f.extent("aShapeW")?,
         cout: f.extent("bShapeN")?,
@@ -72,6 +97,7 @@ fn forward(f: Fields<'_>) -> Result<Conv, String> {
         bias: f.flag("biasFlag")?,
         format: f.ge_format("aFormat")?,
         hf32: if f.0.contains_key("hf32Flag") { f.flag("hf32Flag")? } else { false },
+        depth,
     })
 }
 
@@ -96,6 +122,7 @@ fn filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
         bias: false,
         format: f.ge_format("fmapFormat")?,
         hf32: f.flag("hf32Flag")?,
+        depth: None,
     })
 }
 
@@ -127,6 +154,7 @@ fn input_gradient(f: Fields<'_>) -> Result<Conv, String> {
         bias: false,
         format: f.ge_format("outBackpropFormat")?,
         hf32: f.flag("hf32_flag")?,
+        depth: None,
     })
 }
 
@@ -214,5 +242,6 @@ fn canonical_conv(f: Fields<'_>, kind: ConvKind) -> Result<Workload, String> {
         bias: f.flag("bias")?,
         format: f.format("format")?,
         hf32: f.flag("hf32")?,
+        depth: f.0.get("depth").map(canonical_depth).transpose()?,
     }))
 }

@@ -29,6 +29,7 @@ fn image(batch: u64) -> Conv {
         bias: true,
         format: Format::Nchw,
         hf32: false,
+        depth: None,
     }
 }
 

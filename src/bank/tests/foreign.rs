@@ -30,7 +30,7 @@ fn parse(op_type: &str, text: &str) -> Document {
 
 #[test]
 fn every_known_layout_is_read_whatever_its_stored_ids() {
-    for layout in Layout::all().iter().filter(|l| l.op_type().starts_with("Conv3D")) {
+    for layout in Layout::all().iter().filter(|l| l.op_type().starts_with("Conv3DB") || l.op_type() == "Conv3DV2") {
         let knowledge = json!({"singleCoreM": 16, "future": "x"});
         let text = format!("\u{FEFF}{}\r\n{}", line(layout, 1, &knowledge), line(layout, 2, &knowledge));
         let document = parse(layout.op_type(), &text);
@@ -75,7 +75,7 @@ fn what_is_not_decoded_is_neither_applied_nor_written() {
     let product = Workload::MatMul(product());
     let opaque = Knowledge::Opaque(Map::new());
     assert!(opaque.schedule(&product).unwrap_err().to_string().contains("not decoded"));
-    for form in [Form::runtime("Conv3D"), Form::Unknown] {
+    for form in [Form::runtime("Conv3DV2"), Form::Unknown] {
         assert!(form.knowledge_of(&tiling(128, 64), &product).unwrap_err().to_string().contains("not decoded"));
     }
 }

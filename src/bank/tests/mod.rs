@@ -1,6 +1,7 @@
 //! Tests of the bank as a whole; the small parts are tested in their own files.
 
 mod conv2d;
+mod conv3d;
 mod crash;
 mod damage;
 mod disk;

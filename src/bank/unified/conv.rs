@@ -28,7 +28,7 @@ pub(super) fn info_dicts(w: &Conv, relu: bool) -> Result<Vec<Dict>, Reason> {
 }
 
 fn check(w: &Conv) -> Result<(), Reason> {
-    if w.format == Format::Ndc1hwc0 {
+    if w.is_volume() || w.format == Format::Ndc1hwc0 {
         return Err("`fm_shape`: a convolution of volumes is another operator".into());
     }
     let is_half = |dtype| matches!(dtype, DataType::Float16 | DataType::Bfloat16);
@@ -341,6 +341,7 @@ fn none() -> Conv {
         bias: false,
         format: Format::Nc1hwc0,
         hf32: false,
+        depth: None,
     }
 }
 

@@ -3,7 +3,6 @@
 
 use super::tiling::{F, round_up};
 use super::{FULL_A, FULL_B, P};
-use crate::graph::Format;
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind};
 
@@ -28,7 +27,7 @@ impl Whole {
     /// The extents of a convolution that TBE compiles on a part and whose records can be written. The gradient of a
     /// filter has a space without them: its inner axis is the pixels.
     pub fn of(w: &Conv, soc: &Soc) -> Option<Whole> {
-        let is_other = w.groups > 1 || w.kind == ConvKind::BackpropFilter || w.format == Format::Ndc1hwc0;
+        let is_other = w.groups > 1 || w.kind == ConvKind::BackpropFilter || w.is_volume();
         if !matches!(soc.arch, Arch::C220 | Arch::M300) || is_other {
             return None;
         }

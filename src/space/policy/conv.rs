@@ -1,15 +1,23 @@
 //! Default tiling of kernels whose cores have one task each: convolutions, and TBE's products.
 //!
-//! TBE's rules for them are closed, and so are those of `Conv2DV2`. Those of `Conv3DV2` are public
-//! ([`crate::tiling::conv3d_v2`], which `aoe tiling` follows), but deal the depth to cores; a
-//! [`Conv`] has the depth's taps among its channels and its planes among the images, from which they
-//! cannot be told again, so that 3-D convolutions are estimated too. This is what its kernels' structure asks for: one core task a
+//! Those of `Conv3DV2` on 910B are public. TBE's rules for the others are closed, and so are those of `Conv2DV2`:
+//! what is here for them is what their kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
 //! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less.
 
 use crate::soc::Soc;
 use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
-use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath, SplitK};
+use crate::tiling::Platform;
+use crate::tiling::conv3d_v2::{self, Problem, Record};
+use crate::workload::{Conv, ConvKind, CubeShape, Extents, LoopOrder, OutputPath, Schedule, SplitK};
+
+/// The default of a convolution of volumes by CANN's public rules; `None` where they are not those of the part or of
+/// the convolution, or where a record does not hold its sizes.
+pub(super) fn public(conv: &Conv, soc: &Soc) -> Option<Schedule> {
+    let choice = conv3d_v2::default(&Problem::of(conv)?, &Platform::of(soc)).filter(|choice| choice.public)?;
+    let record = Record::chosen(&choice.tiling, conv).ok()?;
+    record.schedule(conv).ok().map(Schedule::Cube)
+}
 
 /// The default tiling; may exceed a buffer of an unusual part, which the caller repairs.
 pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {

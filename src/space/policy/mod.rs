@@ -49,11 +49,17 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
 }
 
 /// The default exactly as CANN chooses it, where its rules are public: single products of floats that run as
-/// `MatMulV3`. Nothing where extents exceed what its fields hold, and for the few products whose default does not
+/// `MatMulV3`, and convolutions of volumes. Nothing where extents exceed what its fields hold, and for the few products whose default does not
 /// fit L1 by CANN's own rules (steps that stay of a refused full load of B).
 fn public(workload: &Workload, soc: &Soc) -> Option<Schedule> {
     // A fused product is none of `AscendC`'s kernels.
-    let Workload::MatMul(w) = workload else { return None };
+    let w = match workload {
+        Workload::MatMul(w) => w,
+        Workload::Conv(w) => {
+            return conv::public(w, soc).filter(|schedule| check(workload, schedule, soc).is_ok());
+        }
+        _ => return None,
+    };
     let floats = matches!(w.dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16);
     if w.kernel != MatMulKernel::AscendC || is_tbe(w, soc) || w.batch != 1 || !floats {
         return None;

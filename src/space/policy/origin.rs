@@ -1,7 +1,7 @@
 //! Which defaults are CANN's own by public rules.
 
 use super::super::product::is_matmul_v3;
-use super::{batch, default_policy, quant, vector};
+use super::{batch, conv, default_policy, quant, vector};
 use crate::soc::Soc;
 use crate::tiling::{Platform, matmul_v3};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
@@ -19,6 +19,10 @@ pub fn default_origin(workload: &Workload, soc: &Soc) -> DefaultOrigin {
                 _ => DefaultOrigin::Estimated,
             }
         }
+        Workload::Conv(w) if w.is_volume() => match (conv::public(w, soc), default_policy(workload, soc)) {
+            (Some(own), Ok(taken)) if own == taken => DefaultOrigin::Public,
+            _ => DefaultOrigin::Estimated,
+        },
         Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) if vector::own(workload, soc).is_some() => {
             DefaultOrigin::Public
         }

@@ -131,6 +131,7 @@ mod tests {
             bias: true,
             format: Format::Nchw,
             hf32: false,
+            depth: None,
         }
     }
 

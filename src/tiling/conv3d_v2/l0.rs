@@ -14,7 +14,7 @@ pub(super) struct Tile {
 }
 
 /// Elements that `kL0` stays below.
-const MOST_K: u64 = 4096;
+pub(super) const MOST_K: u64 = 4096;
 
 /// Extents that a tile may have along an axis of so many blocks: divisors and powers of 2.
 fn range(blocks: u64) -> Vec<u64> {

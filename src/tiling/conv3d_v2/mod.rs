@@ -6,14 +6,19 @@
 mod cores;
 mod l0;
 mod l1;
+pub mod legality;
+mod record;
 #[cfg(test)]
 mod tests;
 
 pub use cores::Deal;
+pub use record::{BANK_OP_TYPE, Tiling as Record};
 
 use super::Platform;
 use super::rules::rules;
 use crate::soc::Arch;
+use crate::workload::{Conv, ConvKind};
+use l0::MOST_K;
 
 /// CANN's name of the operator.
 pub const OP_TYPE: &str = "Conv3DV2";
@@ -67,34 +72,52 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// A forward convolution of volumes; `None` for any other.
+    pub fn of(w: &Conv) -> Option<Problem> {
+        let depth = w.depth.filter(|depth| w.kind == ConvKind::Forward && depth.output > 0 && depth.kernel > 0)?;
+        Some(Problem {
+            batch: w.batch / depth.output,
+            groups: w.groups,
+            cin: w.cin / depth.kernel,
+            cout: w.cout,
+            input: [depth.input, w.hi, w.wi],
+            output: [depth.output, w.ho, w.wo],
+            kernel: [depth.kernel, w.kh, w.kw],
+            stride: [depth.stride, w.stride[0], w.stride[1]],
+            dilation: [depth.dilation, w.dilation[0], w.dilation[1]],
+            es: w.dtype.bytes().max(1),
+            bias: w.bias,
+        })
+    }
+
     /// Blocks of 16 input channels of a group.
     fn ci16(&self) -> u64 {
         (self.cin / self.groups.max(1)).div_ceil(16).clamp(1, MOST)
     }
 
     /// Blocks of 16 output channels of a group.
-    fn co16(&self) -> u64 {
+    pub(crate) fn co16(&self) -> u64 {
         (self.cout / self.groups.max(1)).div_ceil(16).clamp(1, MOST)
     }
 
     /// Pixels of an output plane.
-    fn pixels(&self) -> u64 {
+    pub(crate) fn pixels(&self) -> u64 {
         self.output[1].saturating_mul(self.output[2]).clamp(1, MOST)
     }
 
     /// Elements of K that a block of 16 channels has with all taps of a plane.
-    fn k_unit(&self) -> u64 {
+    pub(crate) fn k_unit(&self) -> u64 {
         self.kernel[1].saturating_mul(self.kernel[2]).saturating_mul(16).max(16)
     }
 
     /// Blocks of K: those of channels at every depth of the kernel.
-    fn k_units(&self) -> u64 {
+    pub(crate) fn k_units(&self) -> u64 {
         self.ci16().saturating_mul(self.kernel[0].max(1)).min(MOST)
     }
 
     /// Bytes that an image of so many output pixels takes in L1, with so many blocks of K: whole rows, of which
     /// the pixels may begin and end within one.
-    fn image_bytes(&self, pixels: u64, k_units: u64) -> u64 {
+    pub(crate) fn image_bytes(&self, pixels: u64, k_units: u64) -> u64 {
         let rows_out = pixels / self.output[2].max(1) + 2;
         let taps = (self.kernel[1].max(1) - 1).saturating_mul(self.dilation[1]) + 1;
         let rows = (rows_out - 1).saturating_mul(self.stride[1]).saturating_add(taps).min(self.input[1].max(1));
@@ -102,7 +125,7 @@ impl Problem {
     }
 
     /// Bytes that the weights of so many channels take in L1, with so many blocks of K.
-    fn weight_bytes(&self, channels: u64, k_units: u64) -> u64 {
+    pub(crate) fn weight_bytes(&self, channels: u64, k_units: u64) -> u64 {
         [channels, k_units, self.k_unit(), self.es].into_iter().fold(1, u64::saturating_mul)
     }
 }

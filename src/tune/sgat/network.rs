@@ -5,7 +5,7 @@ use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId};
 use crate::lower::{self, Batch, Lowered, Read, Source, flows};
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
 use std::ops::Range;
@@ -88,7 +88,7 @@ impl<'a> Network<'a> {
                 }
             }
             let kind = op::kind(&graph.node(kernel.node).op_type);
-            let role = if unmapped.contains(&kernel.node) { Role::Border } else { role(&kernel.workload, kind) };
+            let role = if unmapped.contains(&kernel.node) { Role::Border } else { role(&kernel.workload, kind, soc) };
             let elements = elements(&kernel.workload);
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
@@ -187,10 +187,12 @@ impl<'a> Network<'a> {
     }
 }
 
-fn role(workload: &Workload, kind: Kind) -> Role {
+fn role(workload: &Workload, kind: Kind, soc: &Soc) -> Role {
     match (workload, kind) {
         (Workload::Collective(_), _) => Role::Border,
         (Workload::MatMul(_), Kind::MatMul) => Role::Cube,
+        // `Conv3DV2` is no kernel of TBE's, which alone has what follows it fused in.
+        (Workload::Conv(conv), _) if conv.is_volume() && soc.arch == Arch::C220 => Role::Alone,
         (Workload::Conv(conv), _) if conv.kind == ConvKind::Forward => Role::Cube,
         (Workload::Vector(w), Kind::Elementwise | Kind::PerChannel) if w.outputs.len() == 1 => Role::Elementwise,
         (Workload::Reduce(w), Kind::ReduceAxes) if w.outputs.len() == 1 => Role::Reducing,

@@ -30,6 +30,7 @@ pub(super) fn image(kind: ConvKind) -> Conv {
         bias: false,
         format: Format::Nc1hwc0,
         hf32: false,
+        depth: None,
     }
 }
 
