@@ -125,6 +125,17 @@ impl Graph {
         &mut self.nodes[id.index()]
     }
 
+    /// Gives a node another name and answers the old one; `None` where a node has the name already.
+    pub(crate) fn rename(&mut self, id: NodeId, name: &str) -> Option<String> {
+        if self.by_name.contains_key(name) {
+            return None;
+        }
+        let old = std::mem::replace(&mut self.nodes[id.index()].name, name.to_owned());
+        self.by_name.remove(&old);
+        self.by_name.insert(name.to_owned(), id);
+        Some(old)
+    }
+
     /// The node with this id, when there is one.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.index())

@@ -3,7 +3,9 @@
 //! readers share one; what a constant would need is done when the network is compiled.
 
 use super::device::Layouts;
+use super::in_place::write_in_place;
 use super::layout::DeviceLayout;
+use super::merged::merge_movers;
 use super::{Flows, Lowered, Precision, Read, Settings, Source, flows, lower};
 use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::Soc;
@@ -66,8 +68,16 @@ pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<
     let lowered = lower(&graph, soc, settings)?;
     let flows = flows(&graph, &lowered, soc, settings);
     let before = graph.len();
-    let graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
-    let lowered = if graph.len() == before { lowered } else { lower(&graph, soc, settings)? };
+    let mut graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
+    let mut lowered = if graph.len() == before {
+        lowered
+    } else {
+        if !settings.ge_closed {
+            merge_movers(&mut graph);
+        }
+        lower(&graph, soc, settings)?
+    };
+    write_in_place(&graph, &mut lowered, soc, settings);
     Ok((graph, lowered))
 }
 

@@ -125,6 +125,34 @@ impl DeviceLayout {
         sizes.reduce(|product, size| product?.checked_mul(size?)).unwrap_or(Some(1))
     }
 
+    /// Whether parts along an axis lie one behind the other in the whole: no axis of more than one element stands before
+    /// it on the device.
+    pub(super) fn comes_first(self, dims: &[i64], axis: usize) -> bool {
+        let rank = dims.len();
+        let blocks = |axis: usize| (dims[axis] + EDGE - 1) / EDGE;
+        let are_one = |axes: std::ops::Range<usize>| axes.into_iter().all(|axis| dims[axis] == 1);
+        match self {
+            DeviceLayout::Plain => are_one(0..axis),
+            // Stacks, columns of blocks, rows.
+            DeviceLayout::Fractals if rank < 2 => false,
+            DeviceLayout::Fractals if axis + 2 == rank => are_one(0..rank - 2) && blocks(rank - 1) == 1,
+            DeviceLayout::Fractals => are_one(0..axis.min(rank - 2)),
+            // The batch, a depth, blocks of channels, the rest of the space.
+            DeviceLayout::Channels(channels) if axis == channels => {
+                are_one(0..1) && (rank < 5 || dims[if channels == 1 { 2 } else { 1 }] == 1)
+            }
+            DeviceLayout::Channels(_) if axis == 0 => true,
+            DeviceLayout::Channels(_) => false,
+        }
+    }
+
+    /// Whether a part of a tensor ends where its blocks end along an axis.
+    pub(super) fn cuts_whole_blocks(self, part: &TensorDesc, axis: usize) -> bool {
+        let Some(dims) = part.shape.known() else { return false };
+        let unit = if self.blocked(dims.len()).last() == Some(&axis) { block(part.dtype) } else { EDGE };
+        !self.blocked(dims.len()).contains(&axis) || dims.get(axis).is_some_and(|size| size % unit == 0)
+    }
+
     /// The axes that are cut into blocks, which are padded.
     fn blocked(self, rank: usize) -> Vec<usize> {
         match self {

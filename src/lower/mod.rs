@@ -12,7 +12,9 @@ mod cube;
 mod device;
 mod flow;
 mod graph_fusion;
+mod in_place;
 mod layout;
+mod merged;
 mod movement;
 mod order;
 mod precision;
@@ -48,6 +50,9 @@ pub struct Settings {
     pub allow_hf32: bool,
     /// UB passes that the user switched off.
     pub ub_off: UbOff,
+    /// GE's own passes are closed, which have no names to switch (`oo_level` below O3): a transpose of axes of size 1
+    /// is a kernel, movers side by side stay two, and joined tensors are copied.
+    pub ge_closed: bool,
 }
 
 /// A graph as the kernels that run it, in topological order.
@@ -60,6 +65,13 @@ pub struct Lowered {
     pub unmapped: Vec<NodeId>,
 }
 
+impl Lowered {
+    /// The kernels that are launched.
+    pub fn launched(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter().filter(|kernel| kernel.launches > 0)
+    }
+}
+
 /// One kernel.
 #[derive(Debug, Clone)]
 pub struct Kernel {
@@ -69,7 +81,8 @@ pub struct Kernel {
     pub fused: Vec<NodeId>,
     /// What one launch of it does.
     pub workload: Workload,
-    /// Times that it is launched: once for each part of a batch that is cut.
+    /// Times that it is launched: once for each part of a batch that is cut; 0 for a joined tensor whose parts are
+    /// written in place.
     pub launches: u32,
     /// Bytes of its data that each launch finds in device memory, where what ran before it decides that; `None`
     /// where nothing but its own size does.
@@ -163,6 +176,7 @@ impl<'a> Scene<'a> {
             Kind::MatMul | Kind::Einsum | Kind::Attention | Kind::Recurrent => self.product(),
             Kind::Conv(pass) => self.convolution(pass),
             Kind::Elementwise | Kind::PerChannel => self.elementwise(),
+            Kind::Transpose if !self.settings.ge_closed && self.moves_nothing()? => Ok(None),
             Kind::Transpose | Kind::Join | Kind::Split | Kind::Slice | Kind::Gather | Kind::Move => self.movement(),
             Kind::Collective => self.collective(),
             _ => self.reduction(),

@@ -33,17 +33,20 @@ impl Scene<'_> {
         Move { op_type: self.op_type(), run_bytes, inputs, outputs }
     }
 
-    /// A tensor from one layout to another: blocks are filled up.
+    /// A tensor from one layout to another, and where a transpose went into that, with its axes in another order: blocks
+    /// are filled up.
     fn converted(&self) -> Result<Move> {
         let layouts = conversion::layouts(self.node()).unwrap_or(Layouts::PLAIN);
         let x = self.call.need(0).map_err(|r| self.error(r))?;
+        let y = self.node().outputs.first().unwrap_or(x);
         let dtype = self.stored(x.dtype);
-        let operand = |layout: DeviceLayout| {
-            let elements = layout.padded(x, dtype).filter(|n| n.checked_mul(u64::from(dtype.bits())).is_some());
+        let operand = |desc: &TensorDesc, layout: DeviceLayout| {
+            let elements = layout.padded(desc, dtype).filter(|n| n.checked_mul(u64::from(dtype.bits())).is_some());
             elements.map(|n| Operand::new([n], dtype)).ok_or_else(|| self.overflow())
         };
-        let run = super::transpose::blocked_run(layouts, &self.dims(x)?, dtype, self.soc);
-        Ok(self.whole(run, vec![operand(layouts.works)?], vec![operand(layouts.result)?]))
+        let blocked = self.dims(if layouts.works == DeviceLayout::Plain { y } else { x })?;
+        let run = super::transpose::blocked_run(layouts, &blocked, dtype, self.soc);
+        Ok(self.whole(run, vec![operand(x, layouts.works)?], vec![operand(y, layouts.result)?]))
     }
 
     fn transposed(&self) -> Result<Move> {
@@ -57,6 +60,16 @@ impl Scene<'_> {
         };
         let Some(order) = order else { return self.copied() };
         Ok(super::transposed(&self.op_type(), &dims, &order, dtype, self.soc))
+    }
+
+    /// Whether a transpose moves axes of size 1 only: GE makes a view of it (`Dim1TransposeToSqueeze`).
+    pub(super) fn moves_nothing(&self) -> Result<bool> {
+        if self.node().op_type.starts_with("Confusion") {
+            return Ok(false);
+        }
+        let dims = self.input_dims(0)?;
+        let order = movement::permutation(&self.call, dims.len()).map_err(|r| self.error(r))?;
+        Ok(order.is_some_and(|order| super::collapse::transpose(&dims, &order).1.len() <= 1))
     }
 
     /// A tensor as rows of what it has from `axis` on, or flat where there is only one row.

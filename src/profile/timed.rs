@@ -157,7 +157,7 @@ impl<'a> Timed<'a> {
             _ => default_policy(workload, scene.soc),
         };
         let mut schedules: FxHashMap<&Workload, Schedule> = FxHashMap::default();
-        for kernel in forms.iter().flat_map(|form| &form.lowered.kernels) {
+        for kernel in forms.iter().flat_map(|form| form.lowered.launched()) {
             if !schedules.contains_key(&kernel.workload) {
                 schedules.insert(&kernel.workload, schedule(&kernel.workload)?);
             }
@@ -215,7 +215,7 @@ impl<'a> Timed<'a> {
     /// Adds the kernels of all forms that `launch` knows.
     fn fill<'b>(&mut self, mut launch: impl FnMut(usize, &'a lower::Kernel) -> Option<Launch<'b>>) {
         for (number, form) in self.forms.clone().into_iter().enumerate() {
-            for kernel in &form.lowered.kernels {
+            for kernel in form.lowered.launched() {
                 if let Some(launch) = launch(number, kernel) {
                     self.add(number, kernel, &launch);
                 }

@@ -1,12 +1,12 @@
-//! CANN's result of operator tuning, field for field. The fields of each structure stand in the order
-//! in which they are written: alphabetically by key.
+//! CANN's result of operator tuning, field for field, and `default` of our own. The fields of each structure stand in
+//! the order in which they are written: alphabetically by key.
 
 use super::figures::{gain, improvement, microseconds, milliseconds};
 use super::gdat::Gdat;
 use super::sgat::Sgat;
 use crate::status::{Error, Result};
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
-use crate::workload::Workload;
+use crate::workload::{DefaultOrigin, Workload};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -91,6 +91,8 @@ struct TunePerformance {
 
 #[derive(Debug, Serialize)]
 struct ModePerformance {
+    /// Whether the default before it is by CANN's public rules.
+    default: DefaultOrigin,
     #[serde(rename = "performance_after_tune(us)")]
     after_us: f64,
     #[serde(rename = "performance_before_tune(us)")]
@@ -200,7 +202,7 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
         _ => OpType::One(&node.op_type),
     };
     let performance_improvement = gain(before_us, after_us);
-    let schedule = ModePerformance { after_us, before_us, performance_improvement, update_mode };
+    let schedule = ModePerformance { default: case.default, after_us, before_us, performance_improvement, update_mode };
     Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
 }
 

@@ -111,6 +111,7 @@ fn a_finished_tuning_reads_as_aoe_writes_it() {
                     "op_type": "MatMulV2",
                     "tune_performance": {
                         "Schedule": {
+                            "default": "estimated",
                             "performance_after_tune(us)": 99.0,
                             "performance_before_tune(us)": 134.0,
                             "performance_improvement": "35.35%",
@@ -123,6 +124,7 @@ fn a_finished_tuning_reads_as_aoe_writes_it() {
                     "op_type": "MatMulV2",
                     "tune_performance": {
                         "Schedule": {
+                            "default": "estimated",
                             "performance_after_tune(us)": 26.876,
                             "performance_before_tune(us)": 58.781,
                             "performance_improvement": "118.71%",

@@ -90,7 +90,7 @@ impl Launched {
     /// Each distinct kernel as a case of `aoe simulate`, whose answer has the time that the listing has.
     pub fn cases(&self) -> Vec<Value> {
         let mut seen = FxHashSet::default();
-        let kernels = self.variants.iter().flat_map(|v| v.lowered.kernels.iter().map(move |kernel| (v, kernel)));
+        let kernels = self.variants.iter().flat_map(|v| v.lowered.launched().map(move |kernel| (v, kernel)));
         let distinct = kernels.filter(|(_, k)| seen.insert((&k.workload, k.missed.map(f64::to_bits))));
         let case = |(variant, kernel): (&Variant, &crate::lower::Kernel)| {
             let mut case = simulate::case(&kernel.name(&variant.graph).into(), &kernel.workload, kernel.missed, None);

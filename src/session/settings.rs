@@ -67,6 +67,8 @@ pub struct Settings {
     pub precision: Precision,
     /// Which fusion passes run.
     pub switches: Switches,
+    /// Whether GE's own passes, which belong to optimisation level O3, are closed.
+    pub ge_closed: bool,
     /// What is said of the model: shapes of its inputs, its outputs.
     pub model: ModelOptions,
     /// Gears to tune for, one after the other; empty where none were given.
@@ -178,6 +180,7 @@ impl Settings {
             soc_set: soc_set.map(|(k, v)| (k.trim().to_owned(), v.trim().to_owned())).collect(),
             precision: layers.get("precision_mode").and_then(Precision::from_name).unwrap_or_default(),
             switches: switches(&layers, &path)?,
+            ge_closed: layers.get("oo_level").is_some_and(|level| level != "O3"),
             model: inputs::model_options(&merged)?.1,
             gears: inputs::gears(&merged)?,
             sgat: SgatSettings {

@@ -89,7 +89,12 @@ pub fn ub_fusion(variants: &[Variant]) -> Vec<lower::Fused> {
 /// How the graphs of a tuning are lowered.
 pub fn lowering(settings: &Settings) -> lower::Settings {
     let ub_off = UbOff::of(&settings.switches);
-    lower::Settings { precision: settings.precision, ub_off, ..lower::Settings::default() }
+    lower::Settings {
+        precision: settings.precision,
+        ub_off,
+        ge_closed: settings.ge_closed,
+        ..lower::Settings::default()
+    }
 }
 
 /// Whether a text is the time in a file name, `20261231_235959999`; the name of a network may go on behind another's.

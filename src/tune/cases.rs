@@ -66,7 +66,7 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
     let mut index: FxHashMap<&Workload, usize> = FxHashMap::default();
     let mut cases: Vec<Case> = Vec::new();
     for (number, variant) in variants.iter().enumerate() {
-        for kernel in &variant.lowered.kernels {
+        for kernel in variant.lowered.launched() {
             let node = variant.graph.node(kernel.node);
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
                 let workload = kernel.workload.clone();

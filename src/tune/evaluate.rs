@@ -9,9 +9,9 @@ use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measurement};
 use crate::search::Algorithm;
 use crate::soc::Soc;
-use crate::space::default_policy;
+use crate::space::{default_origin, default_policy};
 use crate::status::{Error, Result};
-use crate::workload::{DefaultOrigin, Schedule, Workload};
+use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,7 +141,7 @@ impl Problem<'_> {
             after_us: default_us,
             before: default.clone(),
             after: default,
-            default: DefaultOrigin::Estimated,
+            default: default_origin(self.workload, self.simulator.soc()),
             status: BankStatus::NotTuned,
             backend: self.simulator.describe().name,
             trials: 0,

@@ -7,8 +7,8 @@ use crate::workload::Schedule;
 use rustc_hash::FxHashMap;
 use std::ops::RangeInclusive;
 
-/// Most kernels in one scope. The unified buffer ends most scopes earlier.
-pub const MOST_MEMBERS: usize = 16;
+/// Most kernels in one scope: as many as CANN's automatic UB fusion joins. The unified buffer ends most scopes earlier.
+pub const MOST_MEMBERS: usize = 29;
 /// Most parts that a batch is cut into.
 pub const MOST_PARTS: u64 = 64;
 

@@ -5,7 +5,7 @@ use crate::graph::{Attr, Attrs, NodeId, Port};
 
 impl Fusion<'_> {
     /// x -> `Reshape` to groups -> `InstanceNorm` -> `Reshape` back -> `Mul` -> `Add`, with a factor and a summand for
-    /// each channel.
+    /// each channel. CANN names it behind the product, as public configurations of its networks have it.
     pub(super) fn group_norm(&mut self, id: NodeId) -> Option<bool> {
         let (product, beta) = self.either(id, |this, port| this.made(port, &["Mul"]))?;
         let (back, gamma) = self.either(product, |this, port| this.made(port, &["Reshape"]))?;
@@ -40,7 +40,9 @@ impl Fusion<'_> {
             attrs.set("eps", epsilon.clone());
         }
         let inputs = vec![Some(x), Some(gamma), Some(beta)];
+        let name = format!("{}/GroupNorm", self.graph.node(product).name);
         self.become_one(id, "GroupNorm", attrs, inputs, &[view, norm, back, product]);
+        self.call(id, &name);
         Some(true)
     }
 }

@@ -189,6 +189,13 @@ impl<'g> Fusion<'g> {
         }
     }
 
+    /// Calls a node as CANN's pass does; its own name goes with those that are fused into it.
+    pub fn call(&mut self, id: NodeId, name: &str) {
+        if let Some(own) = self.graph.rename(id, name) {
+            self.fused.entry(id).or_default().push(own);
+        }
+    }
+
     /// Adds a node.
     pub fn add(&mut self, node: Node) -> Option<NodeId> {
         let inputs = node.inputs.clone();

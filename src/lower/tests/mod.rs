@@ -3,6 +3,7 @@
 mod batch;
 mod conversion;
 mod cube;
+mod in_place;
 mod moving;
 mod vector;
 
@@ -130,6 +131,8 @@ fn nodes_without_work_leave_no_kernel() {
         op("Identity").x(&[2, 3]),
         op("Shape").x(&[2, 3]),
         op("Transpose").w(&[2, 3]).ints(&[1, 0]),
+        op("Transpose").x(&[1, 197, 768]).ints(&[1, 0, 2]),
+        op("Transpose").x(&[4, 8]).ints(&[0, 1]),
         op("Relu").x(&[0, 3]),
         op("ConcatD").x(&[2, 0]).x(&[2, 0]).set("concat_dim", Attr::Int(0)),
     ] {

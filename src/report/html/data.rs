@@ -20,6 +20,9 @@ pub struct Report {
     pub bank: Bank,
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
+    /// By the word for where defaults come from.
+    #[serde(default)]
+    pub defaults: BTreeMap<Name, Over>,
     #[serde(default)]
     pub dynamic: Vec<LeftOut>,
     pub finished: bool,
@@ -41,6 +44,16 @@ pub struct Report {
     #[serde(default)]
     pub unmapped: Vec<Unmapped>,
     pub version: Name,
+}
+
+/// Times of the kernels whose defaults are of one origin.
+#[derive(Debug, Deserialize)]
+pub struct Over {
+    #[serde(deserialize_with = "measure")]
+    pub after_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub before_us: f64,
+    pub improvement: Name,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,6 +163,8 @@ pub struct Kernel {
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
     pub count: u64,
+    /// Where its default comes from; absent in reports of old.
+    pub default: Option<Name>,
     pub failed_trials: u64,
     #[serde(default)]
     pub improvements: Vec<(f64, f64)>,

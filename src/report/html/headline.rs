@@ -29,6 +29,9 @@ pub fn headline(report: &Report) -> Markup {
                     (fact("operators", &format!("{} distinct, {launches} launches", report.kernels.len())))
                     (fact("candidates measured", &trials.to_string()))
                 }
+                @for (origin, over) in &report.defaults {
+                    (fact(&format!("over {origin} defaults"), &format!("{} faster, {} → {}", over.improvement, time(over.before_us), time(over.after_us))))
+                }
                 @if let Some(gradients) = &report.gradients {
                     (fact("gradients", &gradients.tensors.len().to_string()))
                     (fact("gradient bank", &recorded(&report.summary)))

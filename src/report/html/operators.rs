@@ -21,6 +21,9 @@ pub fn operators(report: &Report) -> Markup {
             @if !report.kernels.is_empty() {
                 p { "Time of all launches of each operator in one run of the network, the slowest first. Nodes that do the same work are one operator." }
                 (table(["operator", "type"], &top(report.kernels.iter().map(kernel).collect(), TOP, "operators")))
+                @if !report.defaults.is_empty() {
+                    p .note { "Before is what CANN runs by itself: a public default follows its published rules, an estimated one stands for rules that are closed. Each row says which when pointed at." }
+                }
                 @if report.subgraphs.is_some() {
                     p .note { "Before: the operators that subgraph tuning left. What it gained itself is in the network's times, not in these." }
                 }
@@ -65,7 +68,8 @@ fn left_out(node: &LeftOut) -> String {
 }
 
 fn kernel(kernel: &Kernel) -> Row {
-    let title = format!("{}\n{}\n{}", kernel.label(96), kernel.workload, kernel.status);
+    let default = kernel.default.as_ref().map_or_else(String::new, |origin| format!("\n{origin} default"));
+    let title = format!("{}\n{}\n{}{default}", kernel.label(96), kernel.workload, kernel.status);
     // Of one launch, as all other files have it: sums round differently.
     let gain = gain(kernel.before_us, kernel.after_us);
     Row { label: kernel.label(NAME), title, note: kernel.op_type.short(20), us: kernel.total_us(), gain }

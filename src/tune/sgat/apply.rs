@@ -66,7 +66,8 @@ fn pieces<'c>(pricer: &mut Pricer<'_>, strategy: &'c Strategy) -> Vec<Piece<'c>>
     for group in &strategy.groups {
         pieces.extend(group.scopes.iter().filter(|members| !members.is_empty()).filter_map(|members| {
             let workload = scope::workload(network, members, group.run.parts)?.into_owned();
-            let launches = u32::try_from(group.run.parts).ok()?;
+            let runs = members.iter().any(|&at| network.stage(at).runs);
+            let launches = if runs { u32::try_from(group.run.parts).ok()? } else { 0 };
             let pass = if members.len() > 1 { scope::pass(network, pricer.soc().arch, members) } else { None };
             let missed = pricer.missed(members, group.run);
             Some(Piece { members, workload, launches, missed, pass: pass.map(Pass::name) })

@@ -28,7 +28,7 @@ impl Looks {
                 Some(&number) => number,
                 None => *self.workloads.entry(stage.workload.clone()).or_insert(next),
             });
-            look.extend([stage.role as u64, stage.domain, stage.reads.len() as u64]);
+            look.extend([stage.role as u64 | u64::from(stage.runs) << 8, stage.domain, stage.reads.len() as u64]);
             for read in &stage.reads {
                 let mut number = || place_of(&mut outside, read.origin);
                 let (kind, place) = match read.source {

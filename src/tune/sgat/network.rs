@@ -43,6 +43,8 @@ pub struct Stage {
     pub elements: u64,
     /// Bytes of its result.
     pub written: u64,
+    /// Whether it is launched at all: a joined tensor whose parts are written in place is there already.
+    pub runs: bool,
     /// Whether a result leaves the graph.
     pub leaves: bool,
     /// Kernels that read its result, ascending, each once.
@@ -99,6 +101,7 @@ impl<'a> Network<'a> {
                 domain: if role == Role::Reducing { widest } else { elements },
                 elements,
                 written: lower::written_bytes(&kernel.workload),
+                runs: kernel.launches > 0,
                 leaves,
                 users: Vec::new(),
             });

@@ -142,6 +142,9 @@ impl<'a> Pricer<'a> {
     /// batch, or no tiling of it fits the buffers.
     pub fn scope_us(&mut self, members: &[u32], run: Run) -> Option<f64> {
         let network = self.network;
+        if self.is_there(members) {
+            return Some(0.0);
+        }
         let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         if run.parts == 1 {
             return Some(priced.us);
@@ -161,7 +164,7 @@ impl<'a> Pricer<'a> {
     /// Bytes that each launch of a scope finds in device memory, where its group decides that; `None` on the whole
     /// batch, and where it cannot run so.
     pub fn missed(&mut self, members: &[u32], run: Run) -> Option<f64> {
-        if run.parts == 1 {
+        if run.parts == 1 || self.is_there(members) {
             return None;
         }
         let network = self.network;
@@ -174,11 +177,19 @@ impl<'a> Pricer<'a> {
     /// What a scope launches and moves for the whole batch; `None` where it cannot run so.
     pub fn traffic(&mut self, members: &[u32], run: Run) -> Option<Traffic> {
         let network = self.network;
+        if self.is_there(members) {
+            return Some(Traffic::default());
+        }
         let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         let moved = self.moved(members, run);
         let missed = if run.parts == 1 { moved.all() * priced.missed } else { self.missed(members, run)? };
         let parts = run.parts as f64;
         Some(Traffic { launches: run.parts, bytes: moved.all() * parts, from_memory: missed * parts })
+    }
+
+    /// Whether a scope is a joined tensor that was written in place: nothing runs for it.
+    fn is_there(&self, members: &[u32]) -> bool {
+        matches!(members, &[only] if !self.network.stage(only).runs)
     }
 
     /// What one part of a scope exchanges with others, each tensor once.

@@ -112,49 +112,54 @@ fn waiting(network: &Network<'_>) -> Vec<u128> {
 /// The steps: the network cut wherever no tensor that fusion could keep inside a kernel passes. With them the
 /// fusions that a cut behind each kernel would break.
 fn steps(network: &Network<'_>, arch: Arch) -> (Vec<Range<u32>>, Vec<i32>) {
-    let count = network.stages().len() as u32;
-    // As differences from kernel to kernel.
-    let mut change = vec![0i32; count as usize + 1];
-    for at in 0..count {
+    let count = network.stages().len();
+    // As differences from kernel to kernel: all fusions, and those of a result that nobody else reads.
+    let [mut all, mut only] = [vec![0i32; count], vec![0i32; count]];
+    for at in 0..count as u32 {
         let follower = Follower::new(network, arch, at);
         for read in &network.stage(at).reads {
             if let Source::Kernel(from) = read.source
                 && follower.follows(from)
             {
-                change[from as usize] += 1;
-                change[at as usize] -= 1;
+                let maker = network.stage(from);
+                let is_only = maker.users.len() == 1 && !maker.leaves;
+                for (change, by) in [(&mut all, 1), (&mut only, i32::from(is_only))] {
+                    change[from as usize] += by;
+                    change[at as usize] -= by;
+                }
             }
         }
     }
-    let mut broken = 0;
-    let lost: Vec<i32> = change[..count as usize]
-        .iter()
-        .map(|change| {
-            broken += change;
-            broken
-        })
-        .collect();
+    let broken = |change: Vec<i32>| -> Vec<i32> {
+        let sum = |sum: &mut i32, change: i32| {
+            *sum += change;
+            Some(*sum)
+        };
+        change.into_iter().scan(0, sum).collect()
+    };
+    let (lost, sure) = (broken(all), broken(only));
     let mut steps = Vec::new();
     let mut start = 0;
-    for at in 0..count {
+    for at in 0..count as u32 {
         if lost[at as usize] == 0 {
-            split(start..at + 1, &lost, &mut steps);
+            split(start..at + 1, [&sure, &lost], &mut steps);
             start = at + 1;
         }
     }
     (steps, lost)
 }
 
-/// Cuts a step that is too long where the fewest fusions are lost, in its second half. Of equal places it takes the
-/// last one with full scopes before it, so that the cut costs a chain no launch.
-fn split(step: Range<u32>, lost: &[i32], steps: &mut Vec<Range<u32>>) {
+/// Cuts a step that is too long where the fewest fusions are lost, in its second half: first of all those that CANN
+/// makes by itself, of a result and its only reader. Of equal places it takes the last one with full scopes before it,
+/// so that the cut costs a chain no launch.
+fn split(step: Range<u32>, lost: [&[i32]; 2], steps: &mut Vec<Range<u32>>) {
     let mut rest = step;
     while rest.len() > MOST_IN_STEP {
         let begin = rest.start;
         let within = begin + MOST_IN_STEP as u32 / 2..=begin + MOST_IN_STEP as u32;
         let merit = |&end: &u32| {
             let is_full = (end - begin).is_multiple_of(MOST_MEMBERS as u32);
-            (lost[end as usize - 1], !is_full, Reverse(end))
+            (lost.map(|lost| lost[end as usize - 1]), !is_full, Reverse(end))
         };
         let end = within.min_by_key(merit).unwrap_or(begin + 1);
         steps.push(begin..end);

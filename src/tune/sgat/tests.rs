@@ -10,6 +10,7 @@ mod workload;
 use super::groups::Solver;
 use super::network::Network;
 use super::price::Pricer;
+use super::scope::MOST_MEMBERS;
 use super::solve;
 use super::steps::partition;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
@@ -183,13 +184,13 @@ fn blocks_that_repeat_are_one_case_whatever_their_length_and_what_is_before_them
 fn a_long_chain_loses_no_launch_where_it_is_taken_apart() {
     let soc = Soc::find("Ascend910A").unwrap();
     for length in [16usize, 49, 64, 200, 333] {
-        // Elementwise work without a border: 16 of it are one kernel.
+        // Elementwise work without a border.
         with_network(&repeated(0, &[0], length), &soc, |_, _, network| {
             let cases = solve(network, &soc, false).unwrap();
             let launches = |strategy: &super::Strategy| strategy.groups.iter().map(|g| g.scopes.len()).sum::<usize>();
             let of = |case: &super::Case| [&case.before, &case.after].map(|s| launches(s) * case.subgraphs.len());
             let [before, after] = cases.iter().map(of).fold([0; 2], |sum, new| [sum[0] + new[0], sum[1] + new[1]]);
-            assert_eq!([before, after], [length.div_ceil(16); 2], "{length}");
+            assert_eq!([before, after], [length.div_ceil(MOST_MEMBERS); 2], "{length}");
         });
     }
 }

@@ -155,8 +155,8 @@ fn a_group_norm_written_out_is_one_operator() {
         for part in ["Ascend310P3", "Ascend910A", "Ascend910B2"] {
             let fused = group_norm(factor, 8).fused_on(part, &Switches::default());
             assert_eq!(types(&fused), ["Relu", "GroupNorm"], "{factor:?} on {part}");
-            assert_eq!(node(&fused, "b").attrs.int("num_groups"), Some(8));
-            assert_eq!(inputs(&fused, "b"), ["in", "g/p", "b/p"]);
+            assert_eq!(node(&fused, "g/GroupNorm").attrs.int("num_groups"), Some(8));
+            assert_eq!(inputs(&fused, "g/GroupNorm"), ["in", "g/p", "b/p"]);
         }
         assert!(
             !types(&group_norm(factor, 8).fused_on("Ascend950PR_9589", &Switches::default())).contains(&"GroupNorm")
