@@ -156,6 +156,7 @@ fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64)
         pause: OpatSettings::PAUSE,
     };
     let mut job = OpatJob {
+        rescue: None,
         name: "bench",
         variants: std::slice::from_ref(variant),
         backend,
@@ -182,6 +183,7 @@ fn empty(backend: &dyn Backend) -> OpatOutcome {
         elapsed: Duration::ZERO,
         finished: true,
         lost: None,
+        unsaved: None,
     }
 }
 

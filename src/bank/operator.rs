@@ -263,6 +263,25 @@ impl OperatorBank {
         if self.pending.is_empty() {
             return Ok(Vec::new());
         }
+        let saved = self.write();
+        // What can be measured again gives way to what was found.
+        let trials = self.trials();
+        if saved.is_err() && self.pending.keys().filter(|name| trials.give_up(name)).count() > 0 {
+            return self.write();
+        }
+        saved
+    }
+
+    /// What is recorded and not saved, put into another bank instead, for where this one cannot be written. Fails as
+    /// [`OperatorBank::save`] does.
+    pub fn save_elsewhere(&mut self, directory: PathBuf) -> Result<Vec<PathBuf>> {
+        let own = std::mem::replace(&mut self.paths.custom, directory);
+        let saved = self.write();
+        self.paths.custom = own;
+        saved
+    }
+
+    fn write(&mut self) -> Result<Vec<PathBuf>> {
         let stamp =
             side::Stamp { soc: form::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
         let mut transaction = Transaction::begin(&*self.storage, &self.paths.custom)?;

@@ -69,6 +69,9 @@ pub trait Storage: Send + Sync {
     /// Makes a directory's entries durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 
+    /// The files of a directory; none where it is not there or cannot be read.
+    fn files(&self, directory: &Path) -> Vec<PathBuf>;
+
     /// Removes a file. Fails with [`ErrorKind::NotFound`] where there is none.
     fn remove(&self, path: &Path) -> io::Result<()>;
 }

@@ -110,6 +110,22 @@ impl TrialStore {
         transaction.replace_unsynced(&path, &content).map_err(failed)
     }
 
+    /// Removes all trials kept for an operator file: they make room for records, without which they are worth nothing.
+    /// Answers whether there were any.
+    pub fn give_up(&self, file: &str) -> bool {
+        let kept = self.storage.files(&self.place(file));
+        let removed = kept.iter().filter(|path| self.storage.remove(path).is_ok()).count();
+        if removed > 0 {
+            log::warn!("{removed} files of earlier trials beside {file} were removed, to make room for its records");
+        }
+        removed > 0
+    }
+
+    /// Where the trials of an operator file are kept.
+    fn place(&self, file: &str) -> PathBuf {
+        self.directory.join(OWN_DIRECTORY).join(format!("{file}.trials"))
+    }
+
     fn head(&self, workload: &Workload, backend: &str) -> Head {
         Head {
             backend: backend.to_owned(),
@@ -129,7 +145,7 @@ impl TrialStore {
         let name = form.file_name(form.op_type(workload), &self.soc);
         let text = json::to_sorted_text(&canonical_json(workload));
         let digest = hash::digest(format!("{backend} {text}").as_bytes());
-        self.directory.join(OWN_DIRECTORY).join(format!("{name}.trials")).join(format!("{digest:016x}.jsonl.gz"))
+        self.place(&name).join(format!("{digest:016x}.jsonl.gz"))
     }
 }
 

@@ -88,6 +88,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Updated => "updated",
         BankStatus::Reserved => "reserved",
         BankStatus::Unsatisfied => "unsatisfied",
+        BankStatus::Unsaved => "unsaved",
         BankStatus::NotTuned => "not_tuned",
         BankStatus::NotMeasured(_) => "not_measured",
         BankStatus::Failed(_) => "failed",

@@ -65,6 +65,7 @@ fn outcome(finished: bool) -> OpatOutcome {
         elapsed: Duration::from_micros(1_234_567),
         finished,
         lost: None,
+        unsaved: None,
     }
 }
 

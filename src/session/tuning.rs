@@ -21,6 +21,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
 use crate::tune::{OpatJob, Variant, opat};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What one tuning call works on, understood and not yet begun.
@@ -180,6 +181,7 @@ impl Session {
             backend: &*backend,
             bank: &mut bank,
             base: base.as_ref(),
+            rescue: Some(rescue(&settings.work_path, &paths)),
             settings: &settings.opat,
             cancel: &self.cancel,
         };
@@ -257,4 +259,10 @@ impl Session {
         };
         backend::open(&request, &environment.runtime())
     }
+}
+
+/// Where records go that the bank does not take: a bank of its own in the results, which `TUNE_BANK_PATH` may name.
+fn rescue(work_path: &Path, bank: &BankPaths) -> PathBuf {
+    let soc = bank.custom.parent().and_then(Path::file_name).unwrap_or_default();
+    work_path.join("aoe_bank_unsaved").join(soc).join(bank.custom.file_name().unwrap_or_default())
 }

@@ -6,6 +6,7 @@ mod confirm;
 mod earlier;
 pub mod evaluate;
 pub mod gdat;
+mod keeper;
 mod opat;
 pub mod outcome;
 mod progress;
@@ -20,7 +21,7 @@ mod workers;
 
 pub use cases::Variant;
 pub use opat::{OpatJob, opat};
-pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode};
+pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode, Unsaved};
 pub use progress::Progress;
 use progress::remaining_s;
 pub use settings::{Interrupt, OpFilter, OpatSettings};

@@ -2,6 +2,7 @@
 
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct, unmapped};
+use super::keeper::{FIRST_SAVE, Keeper};
 use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
@@ -10,11 +11,12 @@ use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
 use crate::backend::{Backend, Measure};
 use crate::bank::OperatorBank;
-use crate::space::{self, carried_over, default_origin, default_policy};
+use crate::space::{carried_over, default_origin, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -38,23 +40,22 @@ pub struct OpatJob<'a> {
     /// The bank of an earlier tuning to start from (`base_result`); its records are tried early, its trials
     /// count as known.
     pub base: Option<&'a OperatorBank>,
+    /// Directory of a bank for what [`OpatJob::bank`] does not take, on a full disk for one.
+    pub rescue: Option<PathBuf>,
     /// The caller's settings.
     pub settings: &'a OpatSettings,
     /// Set from any thread to stop.
     pub cancel: &'a AtomicBool,
 }
 
-/// Operators after which the bank is written for the first time; then after twice as many, and so on.
-/// Fixed numbers, not times, so that the bank's bytes do not depend on how fast the machine is.
-const FIRST_SAVE: usize = 8;
-
 /// Tunes every selected operator of a graph and records what is better in the bank.
 ///
 /// The outcome does not depend on the number of threads. The bank is written when 8, 16, 32, ...
-/// operators from the first on are done, and at the end, also when it ends early. After a cancel the
+/// operators from the first on are done, and at the end, also when it ends early; where it could not be written in the end,
+/// the outcome says so. After a cancel the
 /// outcome says `finished: false`, and where the backend was lost it says why as well. Fails with [`Error::NothingToTune`] when no operator can be tuned (the
 /// observer is told of an outcome without cases), with
-/// the bank's error when it cannot be read or written, and with the backend's when it cannot prepare a
+/// the bank's error when it cannot be read, and with the backend's when it cannot prepare a
 /// workload.
 pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOutcome> {
     let started = Instant::now();
@@ -71,7 +72,8 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let mut outcome = empty_outcome(job);
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
-    let mut keeper = Keeper { bank: &mut *job.bank, saved: 0, next_save: FIRST_SAVE };
+    let rescue = job.rescue.as_deref();
+    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, saved: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, &ahead, None), &outcome);
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let pace = Pace::of(job.backend, job.settings.pause);
@@ -107,7 +109,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     // is too late.
     let cancelled = interrupt.cancelled();
     // Whatever ended it, what was found is kept.
-    let kept = keeper.finish(&outcome);
+    let kept = keeper.finish(&mut outcome);
     match ran {
         Err(Error::BackendLost { reason, .. }) => outcome.lost = Some(reason),
         ran => ran?,
@@ -127,46 +129,6 @@ fn nothing_to_tune(job: &OpatJob<'_>) -> String {
     }
 }
 
-/// Writes what was found to the bank, from the first operator on and in that order.
-struct Keeper<'a> {
-    bank: &'a mut OperatorBank,
-    /// Cases recorded and saved: the first so many.
-    saved: usize,
-    next_save: usize,
-}
-
-impl Keeper<'_> {
-    /// Saves when enough cases from the first on are done.
-    fn follow(&mut self, outcome: &OpatOutcome) -> Result<()> {
-        let done = outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count();
-        while done >= self.next_save {
-            self.save(outcome, self.next_save)?;
-            self.next_save *= 2;
-        }
-        Ok(())
-    }
-
-    /// Saves the rest.
-    fn finish(&mut self, outcome: &OpatOutcome) -> Result<()> {
-        self.save(outcome, usize::MAX)
-    }
-
-    /// Saves the cases whose index is below `end` and was not saved before.
-    fn save(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
-        let new = outcome.cases.iter().filter(|c| (self.saved..end).contains(&c.index));
-        for case in new.filter(|c| matches!(c.status, BankStatus::Added | BankStatus::Updated)) {
-            self.bank.record(&case.workload, &case.after, &measured(case))?;
-        }
-        self.saved = end;
-        self.bank.save().map(|_| ())
-    }
-}
-
-fn measured(case: &CaseOutcome) -> crate::bank::Measured {
-    let (before_us, after_us, backend) = (case.before_us, case.after_us, case.backend.clone());
-    crate::bank::Measured { before_us, after_us, backend, space: space::version(&case.workload), default: case.default }
-}
-
 fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
     OpatOutcome {
         graph: job.name.to_owned(),
@@ -178,6 +140,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         elapsed: std::time::Duration::ZERO,
         finished: false,
         lost: None,
+        unsaved: None,
     }
 }
 

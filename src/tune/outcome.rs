@@ -5,6 +5,7 @@ use crate::graph::NodeId;
 use crate::search::StopReason;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Result of operator tuning.
@@ -29,6 +30,17 @@ pub struct OpatOutcome {
     pub finished: bool,
     /// Why the backend could measure no more, where that ended it.
     pub lost: Option<String>,
+    /// Why the bank could not be written, where that is so at the end.
+    pub unsaved: Option<Unsaved>,
+}
+
+/// A bank that could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsaved {
+    /// Its directory.
+    pub bank: PathBuf,
+    /// What hindered it, and where the records are instead.
+    pub reason: String,
 }
 
 /// A node of the graph, as reports name it.
@@ -114,6 +126,8 @@ pub enum BankStatus {
     Reserved,
     /// Not in a bank, and nothing better than the default found.
     Unsatisfied,
+    /// Something better was found, and the bank could not be written.
+    Unsaved,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
     NotTuned,
     /// What measures cannot measure such operators; the case counts 0 in the network's times.
@@ -156,11 +170,14 @@ impl OpatOutcome {
         self.cases.iter().fold(0.0, |sum, c| sum + c.after_us * c.count() as f64)
     }
 
-    /// How the tuning ended: [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be
+    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be
     /// measured, [`Error::Tuning`] where operators were to be tuned, some failed and none was, and
     /// [`Error::NothingToTune`] where what measures can measure none of them. A few that fail or are not measured are
     /// no failure of the tuning; the report names them.
     pub fn ended(&self) -> Result<()> {
+        if let Some(Unsaved { bank, reason }) = &self.unsaved {
+            return Err(Error::directory("write to", bank, reason));
+        }
         if !self.finished {
             let lost = |reason| Error::BackendLost { backend: self.backend.name.clone(), reason };
             return Err(self.lost.clone().map_or(Error::Cancelled, lost));

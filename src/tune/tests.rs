@@ -96,7 +96,7 @@ fn tune(
     cancel: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<OpatOutcome> {
-    opat(&mut OpatJob { name: "net", variants, backend, bank, base: None, settings, cancel }, observer)
+    opat(&mut OpatJob { name: "net", variants, backend, bank, base: None, rescue: None, settings, cancel }, observer)
 }
 
 #[test]
@@ -402,4 +402,39 @@ fn a_node_is_selected_by_the_name_of_what_was_fused_into_it() {
     assert_eq!(tuned("c/gelu"), ["c"]);
     assert_eq!(tuned("c"), ["c"]);
     assert!(tuned("bias").is_empty());
+}
+
+#[test]
+fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let room = dir.path().join("aoe_bank_unsaved");
+    let settings = settings();
+    let cancel = AtomicBool::new(false);
+    let variants = [network()];
+    // Nobody can make a directory below a file, whatever the rights.
+    std::fs::write(dir.path().join("file"), "").unwrap();
+    let paths = BankPaths { custom: dir.path().join("file/unified_bank"), also_read: Vec::new() };
+    let mut bank = OperatorBank::open(paths, &soc());
+    let backend = Simulator::new(soc());
+    let mut job = OpatJob {
+        name: "net",
+        variants: &variants,
+        backend: &backend,
+        bank: &mut bank,
+        base: None,
+        rescue: Some(room.clone()),
+        settings: &settings,
+        cancel: &cancel,
+    };
+    let outcome = opat(&mut job, &mut Watch::default()).unwrap();
+    assert!(outcome.finished);
+    assert_eq!(outcome.count(&BankStatus::Added), 0, "the bank has none");
+    let unsaved: Vec<_> = outcome.cases.iter().filter(|case| case.status == BankStatus::Unsaved).collect();
+    assert!(!unsaved.is_empty());
+    let error = outcome.ended().unwrap_err().to_string();
+    assert!(error.contains("file") && error.contains("aoe bank merge --into"), "{error}");
+    let rescued = OperatorBank::open(BankPaths { custom: room, also_read: Vec::new() }, &soc());
+    for case in unsaved {
+        assert_eq!(rescued.lookup(&case.workload).unwrap().unwrap().schedule, case.after);
+    }
 }

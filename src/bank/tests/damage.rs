@@ -249,7 +249,7 @@ proptest! {
 
 #[test]
 fn a_million_bad_lines_are_summed_and_not_told_one_by_one() {
-    let storage = Arc::new(memory::Memory::default());
+    let storage = Arc::new(Memory::default());
     storage.put(Path::new(DIRECTORY).join(FILE), "nonsense\n".repeat(1_000_000));
     let bank = bank(&storage);
     assert!(bank.lookup(&product_of(128)).unwrap().is_none());

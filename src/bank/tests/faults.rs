@@ -166,3 +166,21 @@ fn a_file_that_cannot_be_read_is_an_error_not_a_miss() {
     let error = reader.lookup(&product_of(128)).unwrap_err().to_string();
     assert!(error.contains(FILE), "{error}");
 }
+
+#[test]
+fn trials_make_room_for_records() {
+    let storage = saved();
+    let trials = bank(&storage).trials();
+    let known = crate::bank::KnownTrials { search: "s".into(), trials: Vec::new(), dropped: 0 };
+    trials.write(&product_of(128), "simulator", &known).unwrap();
+    let kept = || storage.files().into_keys().filter(|path| path.to_string_lossy().contains(".trials/")).count();
+    assert_eq!(kept(), 1);
+    let mut writer = bank(&storage);
+    change(&mut writer);
+    // What is staged first finds the disk full, once.
+    storage.fail_at(12, libc::ENOSPC);
+    writer.save().unwrap();
+    assert!(storage.has_failed());
+    assert_eq!(kept(), 0);
+    assert_eq!(schedule_in(&bank(&storage), &product_of(384)), Some(tiling(384, 32)));
+}

@@ -398,6 +398,10 @@ impl Storage for Memory {
         })
     }
 
+    fn files(&self, directory: &Path) -> Vec<PathBuf> {
+        self.edit(|s| s.seen.files.keys().filter(|path| path.parent() == Some(directory)).cloned().collect())
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.edit(|s| {
             s.step(false)?;

@@ -81,6 +81,7 @@ fn fate(status: &str) -> &str {
         "added" => "added to the bank",
         "updated" => "updated in the bank",
         "reserved" => "kept from the bank",
+        "unsaved" => "better, but not in the bank",
         "unsatisfied" => "CANN's default stays",
         "not_tuned" => "no tuning problem",
         other => other,

@@ -155,11 +155,12 @@ fn remove_emptied(directory: &Path) {
     }
 }
 
-const NAMED: [(BankStatus, &str); 4] = [
+const NAMED: [(BankStatus, &str); 5] = [
     (BankStatus::Added, "added"),
     (BankStatus::Updated, "updated"),
     (BankStatus::Reserved, "reserved"),
     (BankStatus::Unsatisfied, "unsatisfied"),
+    (BankStatus::Unsaved, "unsaved"),
 ];
 
 fn name(status: &BankStatus) -> &'static str {

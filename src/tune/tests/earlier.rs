@@ -152,6 +152,7 @@ fn a_new_bank_starts_from_another_one_and_comes_to_the_same() {
     let variants = [network()];
     let (backend_ref, settings) = (&backend, repeat());
     let mut job = OpatJob {
+        rescue: None,
         name: "net",
         variants: &variants,
         backend: backend_ref,
