@@ -411,10 +411,11 @@ fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_i
     let settings = settings();
     let cancel = AtomicBool::new(false);
     let variants = [network()];
-    // Nobody can make a directory below a file, whatever the rights.
-    std::fs::write(dir.path().join("file"), "").unwrap();
-    let paths = BankPaths { custom: dir.path().join("file/unified_bank"), also_read: Vec::new() };
-    let mut bank = OperatorBank::open(paths, &soc());
+    // Nobody can lock a file below a file, whatever the rights.
+    let full = dir.path().join("full");
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join(".aoe"), "").unwrap();
+    let mut bank = OperatorBank::open(BankPaths { custom: full, also_read: Vec::new() }, &soc());
     let backend = Simulator::new(soc());
     let mut job = OpatJob {
         name: "net",
@@ -432,7 +433,7 @@ fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_i
     let unsaved: Vec<_> = outcome.cases.iter().filter(|case| case.status == BankStatus::Unsaved).collect();
     assert!(!unsaved.is_empty());
     let error = outcome.ended().unwrap_err().to_string();
-    assert!(error.contains("file") && error.contains("aoe bank merge --into"), "{error}");
+    assert!(error.contains("full") && error.contains("aoe bank merge --into"), "{error}");
     let rescued = OperatorBank::open(BankPaths { custom: room, also_read: Vec::new() }, &soc());
     for case in unsaved {
         assert_eq!(rescued.lookup(&case.workload).unwrap().unwrap().schedule, case.after);
