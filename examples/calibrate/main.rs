@@ -7,13 +7,17 @@
 #[allow(dead_code, reason = "accuracy needs more of it")]
 mod data;
 
-use aoe::sim::Constants;
 use aoe::sim::constants::Origin;
+use aoe::sim::interval::{Class as Kernels, Interval};
+use aoe::sim::{Cache, Constants};
 use data::{Assumed, Class, Row};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Errors far below this count by their square, far above by their size.
 const SOFT: f64 = 0.1;
+/// Kernels that are their start for the most part take less, in microseconds.
+const SHORT_US: f64 = 5.0;
 /// Steps that the search tries, as factors, coarse to fine.
 const STEPS: [f64; 6] = [1.6, 1.25, 1.1, 1.05, 1.02, 1.01];
 
@@ -24,7 +28,7 @@ struct Group {
     sees: fn(&Row) -> bool,
 }
 
-const GROUPS: [Group; 4] = [
+const GROUPS: [Group; 5] = [
     Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.trusted },
     Group {
         name: "910 vector kernels",
@@ -37,6 +41,14 @@ const GROUPS: [Group; 4] = [
         sees: |r| r.network.is_some() && r.class == Class::Cube,
     },
     Group { name: "20-core trace", origin: Origin::fit_trace, sees: |r| r.pipes.is_some() },
+    Group {
+        name: "cold kernels",
+        origin: Origin::fit_cold,
+        sees: |r| {
+            !matches!(r.class, Class::Cube | Class::Attention)
+                && r.job.as_ref().is_ok_and(|job| job.cache == Some(Cache::Cold))
+        },
+    },
 ];
 
 fn main() {
@@ -63,6 +75,28 @@ fn main() {
             let (old, new) = (value(&Constants::FITTED, entry.name), value(&constants, entry.name));
             let mark = if (old - new).abs() > 1e-9 * old.abs() { "  changed" } else { "" };
             println!("  {:24} {old:>12.5} -> {new:>12.5}{mark}", entry.name);
+        }
+    }
+    intervals(&rows, &constants);
+}
+
+/// Prints, class by class, the interval that holds nine of ten ratios of measured to predicted time of rows that the fit
+/// did not see: what `src/sim/interval.rs` holds.
+fn intervals(rows: &[Row], constants: &Constants) {
+    let mut ratios: BTreeMap<(&str, bool, bool), Vec<f64>> = BTreeMap::new();
+    for row in rows.iter().filter(|r| r.held_out) {
+        if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
+            let class = Kernels::of(&job.workload).name();
+            let key = (class, job.cache.is_some(), prediction.time_us < SHORT_US);
+            ratios.entry(key).or_default().push(row.measured_us / prediction.time_us);
+        }
+    }
+    for ((class, alone, short), mut ratios) in ratios {
+        let where_from = if alone { "alone" } else { "network" };
+        let length = if short { "short" } else { "long" };
+        match Interval::conformal(&mut ratios) {
+            Some(Interval { low, high }) => println!("{class:14} {where_from:8} {length:6} {low:.2} {high:.2}"),
+            None => println!("{class:14} {where_from:8} {length:6} only {} rows", ratios.len()),
         }
     }
 }

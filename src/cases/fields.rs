@@ -47,6 +47,9 @@ const ATTRS: &str = "attrs";
 /// Attributes that name the axes along which a kernel works.
 pub(super) const AXES: &[&str] = &["axis", "axes", "dim", "dims", "dimension", "reduce_dims"];
 
+/// Attributes that name the sizes of a window that slides over an image.
+pub(super) const WINDOWS: &[&str] = &["ksize", "kernel_size", "kernel_shape"];
+
 /// Names in `case` that no form has. A name that is nearly one of a form's is taken for a mistake.
 ///
 /// Fails with a sentence on such a mistake, and where the fields of both forms are mixed.
@@ -62,7 +65,8 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let has = |name: &&&str| case.contains_key(**name);
     let attrs = case.get(ATTRS).and_then(Value::as_object);
     let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
-    let is_used = |name: &String| if name == "perm" { is_transpose } else { AXES.contains(&name.as_str()) };
+    let counts = |name: &str| AXES.contains(&name) || WINDOWS.contains(&name);
+    let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };
     if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
         unused.push(ATTRS);
     }

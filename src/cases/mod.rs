@@ -26,7 +26,7 @@ pub(crate) use fields::shown;
 pub(crate) use limits::check_types;
 pub(crate) use operands::largest_bytes;
 
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
 use limits::{check_memory, matmul_bytes};
@@ -231,6 +231,8 @@ impl Case {
             block_dim: self.block_dim,
             perm: perm.as_deref(),
             axes: axes.as_deref(),
+            window: self.window(),
+            first: matches!(soc.arch, Arch::C100 | Arch::M200),
             transposes: self.transposes()?,
         };
         let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
@@ -253,6 +255,12 @@ impl Case {
     /// The axes along which a kernel works, where the case names them.
     fn axes(&self) -> Option<Vec<i64>> {
         self.integers(fields::AXES).ok().flatten()
+    }
+
+    /// Taps of the window that slides over an image, where the case gives its sizes.
+    fn window(&self) -> Option<u64> {
+        let sizes = self.integers(fields::WINDOWS).ok().flatten()?;
+        sizes.iter().try_fold(1u64, |n, &size| n.checked_mul(u64::try_from(size).ok().filter(|&size| size > 0)?))
     }
 
     /// The order of axes of a transpose, where the case gives it.

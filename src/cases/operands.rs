@@ -41,6 +41,10 @@ pub(super) struct Told<'a> {
     pub perm: Option<&'a [i64]>,
     /// The axes along which it works.
     pub axes: Option<&'a [i64]>,
+    /// Taps of the window that slides over an image.
+    pub window: Option<u64>,
+    /// Whether the part runs the kernels that TBE generates for fused cores.
+    pub first: bool,
     /// Whether A and B of a product are stored transposed.
     pub transposes: [Option<bool>; 2],
 }
@@ -119,10 +123,10 @@ fn vector(op: &str, kernel: &Kernel, told: &Told) -> Workload {
         // The first operand is only written.
         inputs.remove(0);
     }
-    if let Some(movement) = movement(op, &inputs, &outputs) {
+    if let Some(movement) = movement(op, &inputs, &outputs, told.first) {
         return Workload::Move(movement);
     }
-    if let Some((outer, axis, inner)) = told_rows(op, kernel, told.axes).or_else(|| rows(op, kernel)) {
+    if let Some((outer, axis, inner)) = told_rows(op, kernel, told.axes).or_else(|| rows(op, kernel, told)) {
         return Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs, outputs });
     }
     Workload::Vector(Vector { op_type, inputs, outputs })
@@ -155,7 +159,7 @@ fn told_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, u6
 }
 
 /// Movement of data, with the bytes that stay together where that is less than a row of blocks.
-fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
+fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> Option<Move> {
     let is = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
     if is(&["MoeFinalizeRouting", "MoeTokenUnpermute", "MoeTokenPermute", "MoeReRouting"]) {
         return Some(routed(op, inputs, outputs));
@@ -167,6 +171,9 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
     if !is(&["TransData", "Transpose", "ConfusionTranspose", "Concat", "Split", "Slice", "StridedSlice", "Tile", "Pad"])
     {
         return None;
+    }
+    if first && let Some(short) = short_rows(op, inputs, outputs) {
+        return Some(short);
     }
     let all = || inputs.iter().chain(outputs);
     let largest = all().map(Operand::bytes).max().unwrap_or(0);
@@ -192,6 +199,50 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
         _ => (inputs.to_vec(), outputs.to_vec()),
     };
     Some(Move { op_type: op.to_owned(), run_bytes, inputs, outputs })
+}
+
+/// Bytes of a block of UB.
+const UB_BLOCK: u64 = 32;
+/// Rows of at most a block that pass in the time of one run: they are sorted out in UB.
+const ROWS_IN_A_RUN: u64 = 5;
+/// Bytes of an odd row that are written in the time of one run where most of it is zeros.
+const ZEROED_RUN: u64 = 64;
+
+/// Parts of the last axis, as TBE's kernels for fused cores take or join them: rows of at most a block lie in UB whole,
+/// and a part shorter than a block of a longer row passes element by element. `None` for other movements.
+fn short_rows(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
+    let (x, y) = (inputs.first()?, outputs.first()?);
+    let row = |o: &Operand| o.shape.last().map_or(0, |&n| n.saturating_mul(u64::from(o.dtype.bits())) / 8);
+    let others_agree =
+        x.shape.len() == y.shape.len() && (op.starts_with("Pad") || x.shape.split_last()?.1 == y.shape.split_last()?.1);
+    if !others_agree || !is_plain(x.format) || row(x) == row(y) {
+        return None;
+    }
+    let moved = |run_bytes: u64, inputs: &[Operand]| {
+        Some(Move { op_type: op.to_owned(), run_bytes, inputs: inputs.to_vec(), outputs: outputs[..1].to_vec() })
+    };
+    if op.starts_with("Concat") {
+        return if row(y) <= UB_BLOCK { moved(0, inputs) } else { None };
+    }
+    if op.starts_with("Pad") {
+        return if row(y).is_multiple_of(UB_BLOCK) { None } else { moved(ZEROED_RUN, &inputs[..1]) };
+    }
+    if !op.starts_with("StridedSlice") && !op.starts_with("Slice") {
+        return None;
+    }
+    if op.contains("Grad") {
+        return match row(y) {
+            whole if whole <= UB_BLOCK => moved(0, &inputs[..1]),
+            whole if whole.is_multiple_of(UB_BLOCK) => None,
+            _ => moved(ZEROED_RUN, &inputs[..1]),
+        };
+    }
+    match (row(x), row(y)) {
+        (whole, _) if whole <= UB_BLOCK => moved(ROWS_IN_A_RUN * whole, &inputs[..1]),
+        // Two elements of a short part take as long as a run, and so do the part's two ends.
+        (_, part) if part < UB_BLOCK => moved((2 * part / (y.shape.last()? + 2)).max(1), &outputs[..1]),
+        _ => None,
+    }
 }
 
 /// Contiguous pieces of a `part` cut out of a `whole`; 0 where all of it is one.
@@ -222,6 +273,9 @@ fn odd_row(o: &Operand, turns_pixels: bool) -> Option<u64> {
     }
 }
 
+/// Bytes of a table that UB holds beside the rows taken from it.
+const SMALL_TABLE: u64 = 64 << 10;
+
 /// Rows taken or added by index: only those are read, each on its own.
 fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
     let scatter =
@@ -232,10 +286,13 @@ fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
         return Move { op_type: op.to_owned(), run_bytes: 0, inputs: inputs.to_vec(), outputs: outputs.to_vec() };
     };
     let row = moved.bytes() / indices.elements().max(1);
+    // A table that UB holds is read once.
+    let table =
+        inputs.first().filter(|table| !scatter && table.bytes() <= SMALL_TABLE.min(moved.bytes())).unwrap_or(moved);
     Move {
         op_type: op.to_owned(),
         run_bytes: row.max(1),
-        inputs: vec![moved.clone(), indices.clone()],
+        inputs: vec![table.clone(), indices.clone()],
         outputs: vec![moved.clone()],
     }
 }
@@ -248,8 +305,14 @@ fn routed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
     Move { op_type: op.to_owned(), run_bytes, inputs: inputs.to_vec(), outputs: outputs.to_vec() }
 }
 
+/// Taps of the window whose places a mask says: a plane of bits for each.
+fn mask_window(kernel: &Kernel) -> Option<u64> {
+    let mut masks = kernel.inputs.iter().chain(&kernel.outputs).filter(|o| o.dtype.bits() == 8 && !o.dtype.is_float());
+    masks.next().filter(|mask| mask.shape.len() == 5).map(|mask| mask.shape[2])
+}
+
 /// Rows, elements and lanes of work along an axis; `None` for elementwise work.
-fn rows(op: &str, kernel: &Kernel) -> Option<(u64, u64, u64)> {
+fn rows(op: &str, kernel: &Kernel, told: &Told) -> Option<(u64, u64, u64)> {
     let along_last =
         ["Softmax", "LogSoftmax", "LayerNorm", "RmsNorm", "ConfusionSoftmax", "AddRmsNorm", "AddLayerNorm"];
     let along_any =
@@ -269,6 +332,17 @@ fn rows(op: &str, kernel: &Kernel) -> Option<(u64, u64, u64)> {
     if !starts(&along_any) || op.starts_with("BNTrainingUpdate") && !op.contains("Grad") || op == "BNTrainingReduceGrad"
     {
         return None;
+    }
+    if (op.starts_with("MaxPool") || op.starts_with("AvgPool"))
+        && let Some(window) = mask_window(kernel).or(told.window)
+    {
+        let results = kernel.inputs.iter().chain(&kernel.outputs).filter(|o| o.dtype.is_float());
+        let result = results.map(Operand::elements).min().unwrap_or(BLOCK);
+        return Some(((result / BLOCK).max(1), window, BLOCK));
+    }
+    // Planes of images are added up one by one.
+    if let ("BiasAddGrad", Format::Nd | Format::Nchw, &[batch, channels, h, w]) = (op, x.format, x.shape.as_slice()) {
+        return Some((batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1));
     }
     let kept = kernel.outputs.iter().map(Operand::elements).max().unwrap_or(1).min(total).max(1);
     let last = x.shape.last().copied().unwrap_or(1);

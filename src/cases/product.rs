@@ -28,6 +28,9 @@ impl Stored {
 
 /// The product that `op` names, `None` when it names none.
 pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Result<Option<Workload>> {
+    if op.starts_with("FullyConnection") {
+        return Ok(fully_connection(kernel).map(Workload::MatMul));
+    }
     if !op.contains("MatMul") && !op.contains("Matmul") {
         return Ok(None);
     }
@@ -67,6 +70,34 @@ pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Re
         })));
     }
     Err(kernel.error(format!("{:?} x {:?} does not give {:?}", a.shape, b.shape, c.shape)))
+}
+
+/// A product with a filter in fractals, of an image or of a stack of matrices; `None` for other layouts. The kernel
+/// brings the filter anew for each matrix of the stack.
+fn fully_connection(kernel: &Kernel) -> Option<MatMul> {
+    let (x, filter, y) = (kernel.inputs.first()?, kernel.inputs.get(1)?, kernel.outputs.first()?);
+    let (Format::FractalZ, &[k_blocks, n_blocks, rows, lanes]) = (filter.format, filter.shape.as_slice()) else {
+        return None;
+    };
+    let (k, n) = (k_blocks.saturating_mul(lanes), n_blocks.saturating_mul(rows));
+    let (batch, m) = match (x.format, x.shape.as_slice()) {
+        (Format::Nc1hwc0, &[images, ..]) => (1, images),
+        (Format::FractalNz, [batch @ .., _, m_blocks, rows, _]) => {
+            (batch.iter().fold(1u64, |all, &n| all.saturating_mul(n)), m_blocks.saturating_mul(*rows))
+        }
+        _ => return None,
+    };
+    let whole = batch.saturating_mul(m).saturating_mul(k);
+    let bias = kernel.inputs.get(2).is_some();
+    (whole == x.elements()).then(|| MatMul {
+        batch,
+        dtype: x.dtype,
+        out_dtype: y.dtype,
+        bias,
+        a_format: Format::FractalNz,
+        b_format: Format::FractalNz,
+        ..MatMul::new(m, k, n)
+    })
 }
 
 /// The axes of the batches of both operands; `None` where there are more than four.

@@ -43,10 +43,13 @@ impl Tensor {
         let dtype = dtype(&format!("{place}.dtype"), &self.dtype)?;
         let format = match self.format.as_deref() {
             None | Some("NULL") => Format::Nd,
-            Some(name) => Format::from_name(name)
+            Some(name) => Format::from_name(stored(name))
                 .ok_or_else(|| wrong(format!("`{place}.format`: there is no format `{}`", fields::shown(name))))?,
         };
-        if let Some(form) = misfit(format, &self.shape) {
+        // Profiles show scalars in the layout of the operands beside them.
+        if !self.shape.is_empty()
+            && let Some(form) = misfit(format, &self.shape)
+        {
             return Err(wrong_shape(format!(
                 "{:?} does not fit format {}, which is {form}",
                 self.shape,
@@ -55,6 +58,12 @@ impl Tensor {
         }
         Ok(Operand { shape: self.shape.clone(), dtype, format })
     }
+}
+
+/// A layout's name without what profilers add: `FORMAT_ND`, `NC1HWC0:1` with its groups.
+fn stored(name: &str) -> &str {
+    let name = name.strip_prefix("FORMAT_").unwrap_or(name);
+    name.split_once(':').filter(|(_, groups)| groups.bytes().all(|b| b.is_ascii_digit())).map_or(name, |(name, _)| name)
 }
 
 /// The form of a format whose tensors cannot have this shape.

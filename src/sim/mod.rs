@@ -8,6 +8,7 @@ pub mod collective;
 pub mod constants;
 mod counts;
 mod cube;
+pub mod interval;
 mod machine;
 mod recipe;
 #[cfg(test)]

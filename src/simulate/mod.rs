@@ -15,6 +15,7 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
+use crate::sim::interval::{Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -44,6 +45,7 @@ pub struct Job {
 struct Answer<'a> {
     id: &'a serde_json::Value,
     time_us: f64,
+    interval_us: [f64; 2],
     pipes: Pipes,
     bound: crate::sim::Bound,
     context: &'static str,
@@ -95,7 +97,18 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     }
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
-    to_json(&Answer { id: &job.id, time_us, pipes, bound, context: job.context(), schedule, approximated, note })
+    let interval = Interval::of(Class::of(&job.workload), soc, time_us, job.cache.is_some());
+    to_json(&Answer {
+        id: &job.id,
+        time_us,
+        interval_us: interval.around(time_us),
+        pipes,
+        bound,
+        context: job.context(),
+        schedule,
+        approximated,
+        note,
+    })
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.

@@ -95,7 +95,7 @@ impl Arch {
     /// The structure that an `AIC_version` of a `platform_config` file names, when it is modelled.
     pub fn from_aic_version(version: &str) -> Option<Arch> {
         Some(match version {
-            "AIC-C-100" => Arch::C100,
+            "AIC-C-100" | "AIC-M-100" => Arch::C100,
             "AIC-M-200" => Arch::M200,
             "AIC-C-220" => Arch::C220,
             "AIC-M-300" => Arch::M300,

@@ -67,6 +67,9 @@ impl Soc {
                 _ => (Documented, PLATFORM),
             },
             "hbm_gb_s" => match self.arch {
+                _ if self.name == "Ascend310" => (Documented, "product data; kernels that only write reach 48 GB/s"),
+                _ if self.name == "Ascend310B4" => (Inferred, "LPDDR4X of 64 bits at 3200 MT/s"),
+                _ if self.name == "Ascend610" => (Inferred, "platform_config's ddr_rate as the share of each core"),
                 Arch::C100 => (Documented, "product data; platform_config's shares give 1.0 TB/s"),
                 Arch::C220 => (Measured, "write-only kernels reach 798 GB/s with 32 GiB, 1869 with 64 GiB"),
                 Arch::M200 => (Documented, "product data; the cores' shares in platform_config give 207"),
@@ -77,6 +80,7 @@ impl Soc {
                 _ => (Documented, PLATFORM),
             },
             "gm_to_l1_rate" => match self.arch {
+                _ if self.name == "Ascend310" => (Documented, "platform_config's ddr_rate"),
                 Arch::C100 => (Measured, "fit on kernels of the 30-core part"),
                 Arch::C220 => (Measured, "slope above 64 KiB of a single-core micro-benchmark of a 910B"),
                 Arch::C310 => (Documented, MICRO_950),
@@ -87,6 +91,7 @@ impl Soc {
                 Arch::C310 => (Documented, MICRO_950),
                 _ => (Inferred, "as l2_rate"),
             },
+            "ub_to_gm_rate" if self.name == "Ascend310" => (Measured, "kernels that only write; documented is 64"),
             "l1_to_l0_a_rate" | "l1_to_l0_b_rate" | "l0_c_out_rate" | "ub_to_gm_rate" if split => (Measured, MICRO),
             "ub_to_gm_rate" if self.arch == Arch::C310 => (Documented, MICRO_950),
             "l1_to_l0_a_rate" | "l1_to_l0_b_rate" | "l0_c_out_rate" | "ub_to_gm_rate" => (Documented, PLATFORM),

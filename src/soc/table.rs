@@ -61,6 +61,21 @@ const F310P: Family = Family {
     rates: [114.0, 114.0, 114.0, 512.0, 256.0, 512.0, 114.0],
     vec: 256.0,
 };
+/// 310 (AIC-M-100), built as the first 910: fused cores without fixpipe. Rates as documented: l2 128, L1->L0A 512,
+/// L1->L0B 256, L0C->UB 256; GM->UB 67. UB->GM 35, measured: a kernel that only writes reaches 48 GB/s on two cores;
+/// documented is 64.
+const F310: Family = Family {
+    arch: Arch::C100,
+    short_name: "Ascend310",
+    l1: MIB,
+    l0_c: 256 * KIB,
+    ub: 248 * KIB,
+    bt: 0,
+    rates: [128.0, 67.0, 67.0, 512.0, 256.0, 256.0, 35.0],
+    vec: 256.0,
+};
+/// 610 (AIC-M-200), as documented: the 310P's structure.
+const F610: Family = Family { short_name: "Ascend610", ..F310P };
 /// 310B (AIC-M-300), as documented.
 const F310B: Family = Family {
     arch: Arch::M300,
@@ -124,10 +139,14 @@ const MEMBERS: &[Member] = &[
     Member("Ascend310P3", &F310P, 8, 15, 1060.0, 24_000_000_000, 16 * MIB, 204.8),
     Member("Ascend310P5", &F310P, 8, 15, 800.0, 24_000_000_000, 16 * MIB, 204.8),
     Member("Ascend310P7", &F310P, 8, 15, 550.0, 24_000_000_000, 16 * MIB, 204.8),
+    // 51.2 GB/s: LPDDR4X of 128 bits at 3200 MT/s; a kernel that only writes reaches 48.
+    Member("Ascend310", &F310, 2, 2, 680.0, 8 * GIB, 8 * MIB, 51.2),
+    Member("Ascend610", &F610, 10, 18, 960.0, 0, 16 * MIB, share(17, 10, 960)),
     Member("Ascend310B1", &F310B, 1, 1, 1224.0, 32 * GIB, 4 * MIB, share(17, 1, 1224)),
     Member("Ascend310B2", &F310B, 1, 1, 1224.0, 0, 4 * MIB, share(17, 1, 1224)),
     Member("Ascend310B3", &F310B, 1, 1, 1224.0, 0, 4 * MIB, share(17, 1, 1224)),
-    Member("Ascend310B4", &F310B, 1, 1, 500.0, 0, 4 * MIB, share(8, 1, 500)),
+    // Not the 4 GB/s that the core's share gives at its lowered clock: memory has a clock of its own.
+    Member("Ascend310B4", &F310B, 1, 1, 500.0, 0, 4 * MIB, 25.6),
     Member("Ascend910_95", &F950, 32, 64, 1650.0, 128 * GIB, 128 * MIB, share(31, 32, 1650)),
     Member("Ascend950PR_9589", &F950, 32, 64, 1650.0, 128 * GIB, 128 * MIB, share(31, 32, 1650)),
     Member("Ascend950PR_958b", &F950, 32, 64, 1650.0, 112 * GIB, 112 * MIB, share(27, 32, 1650)),
@@ -244,6 +263,8 @@ mod tests {
         ("Ascend310P3", 8, 15, 69.5),
         ("Ascend310P5", 8, 15, 52.4),
         ("Ascend310P7", 8, 15, 36.0),
+        ("Ascend310", 2, 2, 11.1),
+        ("Ascend610", 10, 18, 78.6),
         ("Ascend310B1 Ascend310B2 Ascend310B3", 1, 1, 10.0),
         ("Ascend310B4", 1, 1, 4.1),
         ("Ascend910_95 Ascend950PR_9589 Ascend950PR_958b", 32, 64, 432.5),

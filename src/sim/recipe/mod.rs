@@ -19,6 +19,8 @@ pub(super) struct Recipe {
     pub row: f64,
     /// Simple instructions for each element of such a row in fp32, beyond those of the first generation's kernels.
     pub row_simple: f64,
+    /// Simple instructions more on the first generation, which has no instruction for a logarithm in fp32.
+    pub series: f64,
     /// Microseconds before the first tile of a kernel whose code and parameters come from device memory (lists of
     /// tensors, compiled tilings, tables), on the 910B and on the 950.
     pub setup_us: [f64; 2],
@@ -39,6 +41,7 @@ const fn of(simple: f64, divide: f64, root: f64) -> Recipe {
         root,
         scalar: 0.0,
         row: 15.0,
+        series: 0.0,
         row_simple: 0.0,
         setup_us: [0.0, 0.0],
         wide: false,
@@ -75,6 +78,10 @@ classes! {
     FEW = of(4.0, 0.0, 0.0);
     /// Six: bits of a mask made or applied, windows searched.
     MASK = of(6.0, 0.0, 0.0);
+    /// The largest of a window and a bit for each tap that says where it was; for each tap.
+    POOL_ARG = of(13.0, 0.0, 0.0);
+    /// The gradient spread to where the bits say; for each tap.
+    POOL_ARG_GRADIENT = of(28.0, 0.0, 0.0);
     /// Batch normalisation and its sums, in fp32.
     BATCH_NORM = wide(3.0, 0.0, 0.0);
     /// The gradient of batch normalisation's sums, in fp32.
@@ -126,6 +133,10 @@ classes! {
     QUANTISE = Recipe { row: 60.0, setup_us: [2.0, 0.0], ..wide(8.0, 0.0, 0.0) };
     /// Euclid's algorithm, one element after the other.
     EUCLID = Recipe { scalar: 5.0, ..of(1.0, 0.0, 0.0) };
+    /// Overlaps of boxes: those of a row against one after the other.
+    OVERLAP = Recipe { scalar: 10.0, ..of(12.0, 1.0, 0.0) };
+    /// Logarithms of probabilities; the first generation sums up series for them.
+    LOG_LOSS = Recipe { series: 460.0, ..wide(10.0, 1.0, 2.0) };
     /// Rows of tokens moved between tokens and experts.
     ROUTE = Recipe { setup_us: [4.0, 2.0], ..COPY };
     /// Axes that change places.

@@ -28,9 +28,9 @@ pub(super) const TABLE: &[(&str, Recipe)] = &[
     ("TopK", SORT), ("Sort", SORT), ("NonMaxSuppression", SORT), ("Unique", SORT), ("MoeInitRouting", SORT),
     ("Routing", ROUTE), ("TokenPermute", ROUTE), ("TokenUnpermute", ROUTE), ("Transpose", TRANSPOSE),
     // Softmax and losses.
-    ("SoftmaxCrossEntropy", CROSS_ENTROPY), ("SigmoidCrossEntropy", CROSS_ENTROPY), ("CrossEntropy", CROSS_ENTROPY),
+    ("SoftmaxCrossEntropy", CROSS_ENTROPY), ("SigmoidCrossEntropy", CROSS_ENTROPY), ("BinaryCrossEntropy", LOG_LOSS), ("CrossEntropy", CROSS_ENTROPY),
     ("SoftmaxGrad", FEW), ("LogSoftmax", SOFTMAX), ("Softmax", SOFTMAX), ("LogSumExp", EXPONENTIAL),
-    ("NLLLoss", FEW), ("MseLoss", THREE), ("L1Loss", THREE), ("L2Loss", TWO), ("KLDiv", EXPONENTIAL),
+    ("NLLLoss", FEW), ("MseLoss", THREE), ("L1Loss", THREE), ("L2Loss", FEW), ("KLDiv", EXPONENTIAL),
     // Activations.
     ("FastGeluGrad", GELU), ("FastGeluV2Grad", GELU), ("FastGelu", SIGMOID), ("QuickGelu", SIGMOID),
     ("GeluGrad", GELU_GRADIENT), ("GeLUGrad", GELU_GRADIENT), ("GeGlu", GELU), ("Gelu", GELU), ("GeLU", GELU),
@@ -54,18 +54,18 @@ pub(super) const TABLE: &[(&str, Recipe)] = &[
     ("Expm1", ROOT), ("Log1p", ROOT), ("Log", SCALED_ROOT), ("Power", EXPONENTIAL), ("Pow", EXPONENTIAL), ("Pows", EXPONENTIAL), ("Xlogy", EXPONENTIAL),
     ("Sin", SERIES), ("Cos", SERIES), ("Tan", SERIES), ("Atan", SERIES), ("Asin", SERIES), ("Acos", SERIES),
     ("Sinh", GELU), ("Cosh", GELU), ("Asinh", GELU), ("Acosh", GELU), ("Atanh", GELU),
-    ("Gcd", EUCLID), ("Lcm", EUCLID),
+    ("Iou", OVERLAP), ("Gcd", EUCLID), ("Lcm", EUCLID),
     ("Div", DIVIDE), ("Reciprocal", DIVIDE), ("Mod", RECIPROCAL_ROOT), ("Hypot", RECIPROCAL_ROOT), ("Addcdiv", THREE),
     ("Inv", DIVIDE), ("Xdivy", DIVIDE), ("Sinc", SERIES), ("LRN", EXPONENTIAL),
     // Sums and pooling.
-    ("MaxPoolGrad", MASK), ("Pool", ONE), ("Pooling", ONE), ("SquareSum", TWO), ("BiasAddGrad", TWO),
+    ("MaxPoolGradWithArgmax", POOL_ARG_GRADIENT), ("MaxPoolWithArgmax", POOL_ARG), ("MaxPoolGrad", MASK), ("MaxPool3D", TWO), ("Pool", ONE), ("Pooling", ONE), ("SquareSum", TWO), ("BiasAddGrad", TWO),
     ("ReduceStd", MASK), ("ReduceVar", MASK), ("ReduceProd", TWO), ("Reduce", ONE), ("Reduction", ONE),
     ("EuclideanNorm", TWO), ("ArgMax", ARG_EXTREME), ("ArgMin", ARG_EXTREME), ("Hardmax", ARG_EXTREME),
     ("CumSum", FEW), ("Cumsum", FEW), ("Cumprod", FEW), ("Cummax", MASK), ("Cummin", MASK), ("Cumulative", EXPONENTIAL),
     // One or two instructions.
     ("AddN", TWO), ("AccumulateNV2", TWO), ("Eltwise", TWO), ("OneHot", ONE), ("IsClose", FEW), ("LpLoss", TWO),
     ("FusedMulAdd", TWO), ("MulAdd", TWO), ("Addcmul", TWO), ("Axpy", TWO), ("Lerp", TWO),
-    ("Select", TWO), ("Where", TWO), ("MaskedFill", TWO), ("MaskedScale", TWO), ("Resize", GELU), ("Upsample", FEW), ("Hardtanh", TWO), ("Tril", TWO), ("Triu", TWO),
+    ("Select", TWO), ("Where", TWO), ("MaskedFill", TWO), ("MaskedScale", TWO), ("ResizeNearestNeighbor", ONE), ("Resize", GELU), ("Upsample", FEW), ("Hardtanh", TWO), ("Tril", TWO), ("Triu", TWO),
     ("Clip", TWO), ("NanToNum", FEW), ("IsNan", TWO), ("IsInf", TWO), ("IsFinite", TWO),
     ("SquaredDifference", TWO), ("Square", ONE), ("Mul", ONE), ("Muls", ONE), ("Add", ONE), ("Adds", ONE), ("Sub", ONE),
     ("Cast", ONE), ("Neg", ONE), ("Abs", ONE), ("Sign", TWO), ("Relu", ONE), ("ReLU", ONE),

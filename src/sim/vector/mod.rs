@@ -64,6 +64,11 @@ pub(super) fn is_known(workload: &Workload) -> bool {
     }
 }
 
+/// Whether a movement takes or adds rows by index.
+pub(super) fn is_indexed(op_type: &str) -> bool {
+    ["Gather", "Scatter", "Segment", "Embedding", "Index", "FinalizeRouting"].iter().any(|n| op_type.contains(n))
+}
+
 impl Problem {
     pub(super) fn vector(w: &Vector, soc: &Soc, c: &Constants) -> Result<Problem, String> {
         let recipe = recipe(&w.op_type);
@@ -104,13 +109,20 @@ impl Problem {
         // TBE's kernels pad rows that fill no whole blocks one by one, waiting for each transfer.
         let odd = !w.inputs.is_empty() && row_bytes > 32 && !row_bytes.is_multiple_of(32);
         let padding = if odd && problem.machine.first { 2.0 * c.tile_transfer_cycles } else { 0.0 };
-        let planes = shape::planes(&w.inputs, &w.outputs);
+        let planes = shape::planes(&w.inputs, &w.outputs).max(steps(w, &problem.machine));
         let row_cycles = prices.row(&recipe, row_bytes as f64) + padding;
         let (runs, units) = if problem.machine.first { (0.0, 0.0) } else { lanes(w, &recipe, bits, soc) };
         let volume = w.outer as f64 * w.axis as f64 * w.inner as f64;
         let wide_rows = volume * 4.0 / soc.vec_bytes_per_cycle * prices.row_instructions(&recipe);
         let ranked = if w.inner > 1 && ranks(&recipe) && soc.arch == Arch::C220 { c.ranked_lanes_factor } else { 1.0 };
-        let alone_cycles = problem.cycles * (ranked - 1.0) + wide_rows;
+        // A window is gone through tap by tap for each result.
+        let taps = if w.op_type.contains("Pool") && w.inner > 1 {
+            let largest = shape::largest(&w.inputs, &w.outputs).map_or(1.0, |o| o.elements() as f64);
+            (volume / largest.max(1.0)).max(1.0)
+        } else {
+            1.0
+        };
+        let alone_cycles = problem.cycles * (ranked * taps - 1.0) + wide_rows;
         Ok(Problem { rows, row_cycles, planes, runs, units, alone_cycles, ..problem })
     }
 
@@ -120,8 +132,7 @@ impl Problem {
         let problem = Problem::new(&w.inputs, &w.outputs, recipe, soc, c)?;
         let prices = Prices::of(soc, c);
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
-        let indexed = ["Gather", "Scatter", "Segment", "Embedding", "Index", "Routing"];
-        if indexed.iter().any(|n| w.op_type.contains(n)) {
+        if is_indexed(&w.op_type) {
             let odd = w.run_bytes > 32 && !w.run_bytes.is_multiple_of(32);
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
@@ -329,6 +340,18 @@ fn lanes(w: &Reduce, recipe: &Recipe, bits: u64, soc: &Soc) -> (f64, f64) {
         return (volume * pieces, w.outer as f64 * pieces);
     }
     (0.0, if ranks(recipe) && !by_register { w.outer as f64 * (w.inner / RANKED_LANES).max(1) as f64 } else { 0.0 })
+}
+
+/// Steps of a sum along an axis that is not the last, where few rows lie above it: cores share the lanes, and each step
+/// along the axis is a transfer of its own. Counted for all cores; TBE's kernels.
+fn steps(w: &Reduce, machine: &Machine) -> f64 {
+    let volume = w.outer.saturating_mul(w.axis).saturating_mul(w.inner);
+    let whole = w.inputs.first().map_or(0, Operand::elements);
+    // Every core has a block of lanes at least.
+    let wide = w.inner as f64 >= machine.cores * FEWEST_LANES as f64 && volume <= whole;
+    let few = (w.outer as f64) < machine.cores && !w.outputs.iter().any(|y| y.elements() >= volume);
+    let shared = machine.first && w.op_type.starts_with("Reduce") && few && wide;
+    if shared { w.outer as f64 * w.axis as f64 * machine.cores } else { 0.0 }
 }
 
 /// Whether an operator looks for the place of a value.

@@ -95,7 +95,8 @@ impl Prices {
 
     /// Of all instructions on 256 bytes of elements, `casts` of which are conversions alone.
     pub(super) fn instructions(&self, casts: f64, r: &Recipe) -> f64 {
-        self.share * (casts + r.simple * self.simple + r.divide * self.divide + r.root * self.root)
+        let series = if self.long_row.is_some() { r.series } else { 0.0 };
+        self.share * (casts + (r.simple + series) * self.simple + r.divide * self.divide + r.root * self.root)
     }
 
     /// Of the instructions on 256 bytes of fp32 that rows take more than the first generation's kernels.

@@ -43,7 +43,9 @@ pub(super) fn planes(inputs: &[Operand], outputs: &[Operand]) -> f64 {
     let Some(whole) = largest(inputs, outputs) else { return 0.0 };
     match (whole.format, whole.shape.as_slice()) {
         (Format::Nc1hwc0, &[batch, blocks, height, width, lanes]) if height * width > 1 => {
-            let each_channel = |o: &Operand| o.format == Format::Nc1hwc0 && o.elements() == blocks * lanes;
+            let channels = blocks * lanes;
+            let each_channel =
+                |o: &Operand| o.format == Format::Nc1hwc0 && [channels, batch * channels].contains(&o.elements());
             if inputs.iter().chain(outputs).any(each_channel) { (batch * blocks) as f64 } else { 0.0 }
         }
         _ => 0.0,

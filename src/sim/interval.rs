@@ -1,0 +1,195 @@
+//! How sure a time is: the interval that holds nine of ten measured times.
+//!
+//! Conformal: of kernels that no constant was fitted to, the ratio of measured to predicted time is sorted by class of
+//! kernel and generation of part, and the interval spans its middle nine tenths. `examples/calibrate` prints the table.
+//! What lies farther from those kernels (parts without measurements, operators that are priced as movement) gets a wider
+//! one.
+
+use super::vector;
+use crate::soc::{Arch, Soc};
+use crate::workload::Workload;
+
+/// Classes of kernels whose errors are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Products and convolutions.
+    Cube,
+    /// Several products in one kernel.
+    Attention,
+    /// A cube kernel with vector work on its results.
+    FusedCube,
+    /// Vector work on each element.
+    Elementwise,
+    /// Vector work along an axis.
+    Rows,
+    /// Data movement.
+    Movement,
+    /// Rows taken or added by index.
+    Indexed,
+    /// What the model prices as the movement of its data for want of anything better.
+    Approximated,
+    /// Exchange between devices.
+    Collective,
+}
+
+impl Class {
+    /// The class of a kernel.
+    pub fn of(workload: &Workload) -> Class {
+        let parts = match workload {
+            Workload::Fused(parts) => parts.as_slice(),
+            single => std::slice::from_ref(single),
+        };
+        let cubes = parts.iter().filter(|part| part.is_cube()).count();
+        match workload {
+            _ if cubes > 1 => Class::Attention,
+            _ if cubes == 1 && parts.len() > 1 => Class::FusedCube,
+            _ if cubes == 1 => Class::Cube,
+            _ if !parts.iter().all(vector::is_known) => Class::Approximated,
+            Workload::Collective(_) => Class::Collective,
+            Workload::Move(w) if vector::is_indexed(&w.op_type) => Class::Indexed,
+            Workload::Move(_) => Class::Movement,
+            Workload::Reduce(_) => Class::Rows,
+            _ => Class::Elementwise,
+        }
+    }
+
+    /// As one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Cube => "cube",
+            Class::Attention => "attention",
+            Class::FusedCube => "fused cube",
+            Class::Elementwise => "elementwise",
+            Class::Rows => "rows",
+            Class::Movement => "movement",
+            Class::Indexed => "indexed",
+            Class::Approximated => "approximated",
+            Class::Collective => "collective",
+        }
+    }
+}
+
+/// What nine of ten measured times lie between, as multiples of the predicted one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+const fn from(low: f64, high: f64) -> Interval {
+    Interval { low, high }
+}
+
+/// Kernels shorter than this, in microseconds, are their start for the most part.
+const SHORT_US: f64 = 5.0;
+/// How much wider, as a power, the interval is on a part whose generation nothing was fitted to.
+const UNMEASURED: f64 = 1.5;
+
+/// Class by class: a kernel in a network that is short, one that is not, and one alone whose `cache` is known.
+const TABLE: &[(Class, [Interval; 3])] = &[
+    (Class::Cube, [from(0.75, 2.60), from(0.62, 1.90), from(0.40, 2.60)]),
+    (Class::FusedCube, [from(0.65, 1.90), from(0.68, 1.93), from(0.40, 2.60)]),
+    (Class::Attention, [from(0.30, 3.00), from(0.30, 3.00), from(0.30, 3.00)]),
+    (Class::Elementwise, [from(0.70, 1.50), from(0.62, 1.55), from(0.75, 1.40)]),
+    (Class::Rows, [from(0.70, 2.30), from(0.70, 1.95), from(0.55, 1.90)]),
+    (Class::Movement, [from(0.68, 1.55), from(0.70, 1.60), from(0.65, 1.70)]),
+    (Class::Indexed, [from(0.60, 2.00), from(0.50, 2.60), from(0.50, 2.00)]),
+    (Class::Approximated, [from(0.50, 2.50), from(0.35, 4.00), from(0.35, 4.00)]),
+    (Class::Collective, [from(0.50, 2.00), from(0.50, 2.00), from(0.50, 2.00)]),
+];
+
+impl Interval {
+    /// That of a kernel of this class which is predicted to take so long; `alone` where it is known what L2 holds.
+    pub fn of(class: Class, soc: &Soc, time_us: f64, alone: bool) -> Interval {
+        let row = TABLE
+            .iter()
+            .find(|(of, _)| *of == class)
+            .map_or(from(0.35, 4.0), |(_, row)| row[if alone { 2 } else { usize::from(time_us >= SHORT_US) }]);
+        let measured = matches!(soc.arch, Arch::C100 | Arch::C220) || soc.arch == Arch::C310 && class != Class::Cube;
+        if measured { row } else { from(row.low.powf(UNMEASURED), row.high.powf(UNMEASURED)) }
+    }
+
+    /// The ends in microseconds around a predicted time.
+    pub fn around(self, time_us: f64) -> [f64; 2] {
+        [self.low * time_us, self.high * time_us]
+    }
+
+    /// The interval that holds nine of ten of these ratios of measured to predicted time, and the next one too with that
+    /// chance; `None` for fewer than 19 of them, which cannot tell.
+    pub fn conformal(ratios: &mut [f64]) -> Option<Interval> {
+        const TAIL: f64 = 0.05;
+        ratios.sort_by(f64::total_cmp);
+        let beyond = (TAIL * (ratios.len() + 1) as f64).floor() as usize;
+        let (low, high) = (ratios.get(beyond.checked_sub(1)?)?, ratios.get(ratios.len() - beyond)?);
+        Some(from(*low, *high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::DataType;
+    use crate::workload::{Move, Operand, Vector};
+
+    const CLASSES: [Class; 9] = [
+        Class::Cube,
+        Class::Attention,
+        Class::FusedCube,
+        Class::Elementwise,
+        Class::Rows,
+        Class::Movement,
+        Class::Indexed,
+        Class::Approximated,
+        Class::Collective,
+    ];
+
+    #[test]
+    fn every_class_has_a_row_and_every_interval_holds_the_predicted_time() {
+        for class in CLASSES {
+            assert_eq!(TABLE.iter().filter(|(of, _)| *of == class).count(), 1, "{}", class.name());
+            for (time_us, alone) in [(1.0, false), (50.0, false), (50.0, true)] {
+                let Interval { low, high } = Interval::of(class, &Soc::find("Ascend910B2").unwrap(), time_us, alone);
+                assert!(0.0 < low && low < 1.0 && 1.0 < high && high.is_finite(), "{}", class.name());
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_far_from_measurements_is_less_sure() {
+        let width = |class, part: &str| {
+            let Interval { low, high } = Interval::of(class, &Soc::find(part).unwrap(), 50.0, false);
+            high / low
+        };
+        assert!(width(Class::Elementwise, "Ascend310B1") > width(Class::Elementwise, "Ascend910B2"));
+        assert!(width(Class::Approximated, "Ascend910B2") > 2.0 * width(Class::Movement, "Ascend910B2"));
+    }
+
+    #[test]
+    fn an_unknown_operator_is_approximated_whatever_it_was_lowered_to() {
+        let x = || Operand::new([64, 64], DataType::Float);
+        let of = |op_type: &str| {
+            let (op_type, inputs, outputs) = (op_type.to_owned(), vec![x()], vec![x()]);
+            [
+                Class::of(&Workload::Vector(Vector {
+                    op_type: op_type.clone(),
+                    inputs: inputs.clone(),
+                    outputs: outputs.clone(),
+                })),
+                Class::of(&Workload::Move(Move { op_type, run_bytes: 0, inputs, outputs })),
+            ]
+        };
+        assert_eq!(of("Frobnicate"), [Class::Approximated; 2]);
+        assert_eq!(of("Relu")[0], Class::Elementwise);
+        assert_eq!(of("GatherV2")[1], Class::Indexed);
+    }
+
+    #[test]
+    fn a_conformal_interval_leaves_a_twentieth_on_each_side_and_needs_enough_to_tell() {
+        let mut ratios: Vec<f64> = (1..=99).rev().map(f64::from).collect();
+        assert_eq!(Interval::conformal(&mut ratios), Some(from(5.0, 95.0)));
+        assert_eq!(Interval::conformal(&mut [1.0; 18]), None);
+        assert!(Interval::conformal(&mut [1.0; 19]).is_some());
+    }
+}
