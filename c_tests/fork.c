@@ -71,6 +71,7 @@ static void every_call_is_refused(void) {
     CHECK_STATUS(AOE_ERROR_FORKED, AoeGraphGetNodeAttrString(graph, "relu", "mode", NULL, &size));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeSimulate("{}", NULL, 0, NULL, &size));
     CHECK_STATUS(AOE_ERROR_FORKED, AoeTiling("{}", NULL, 0, NULL, &size));
+    CHECK_STATUS(AOE_ERROR_FORKED, AoeCandidates("{}", NULL, 0, NULL, &size));
     every_search_call_is_refused();
     AoeGraphDestroy(graph);
     CHECK(AoeGetVersion() == AOE_VERSION && AoeGetApi(AOE_API_VERSION) != NULL);

@@ -740,6 +740,32 @@ AoeStatus AoeSimulate(const char *case_json, const AoeOption *options, size_t op
  */
 AoeStatus AoeTiling(const char *case_json, const AoeOption *options, size_t option_count, char *buffer, size_t *size);
 
+/*
+ * Which configurations of a tile program (Triton-Ascend, TileLang, CATLASS) fit a part, and the fastest of them by the
+ * simulator; needs no AoeInitialize, no session and no device. docs/candidates.md has the rules.
+ *
+ * question_json: one JSON object:
+ *   "case": what is computed, a case of AoeSimulate without schedule;
+ *   "configurations": those to choose from, objects as an autotuner lists them: {"BLOCK_M":128,"BLOCK_N":256,"BLOCK_K":64};
+ *     left out, the tilings are those of CANN's own kernel;
+ *   "buffers": what the program keeps in UB, L1, L0A, L0B or L0C, where its operands do not tell:
+ *     [{"space":"UB","shape":["BLOCK",128],"dtype":"float32","count":2}], a text names a parameter;
+ *   "best": how many are wanted, 10 where it is left out.
+ * options: `soc_version`, `soc_set`, `aicore_num` of this call, as for AoeSimulate.
+ * option_count: entries in options.
+ * buffer: receives the answer, one JSON object without line break: "legal" (how many fit), "best" (objects with "index"
+ *   into configurations, "time_us", "interval_us" where the simulator gives it, "bound", "schedule"; fastest first) and
+ *   "illegal" ("index" and "reason", which names the buffer with the bytes it needs and has, or the rule). May be NULL to
+ *   ask for the size.
+ * size: the buffer's size in bytes; receives the bytes needed, terminating NUL included.
+ * Returns: AOE_SUCCESS, also where no configuration fits; AOE_ERROR_INVALID_PARAM for a question or case that is malformed;
+ *   AOE_ERROR_INVALID_GRAPH for sizes that cannot be; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_IO for a SoC description that
+ *   cannot be read; AOE_ERROR_BUFFER_TOO_SMALL; AOE_ERROR_FORKED.
+ * Threads: any; the same question and options always give the same bytes.
+ */
+AoeStatus AoeCandidates(const char *question_json, const AoeOption *options, size_t option_count, char *buffer,
+                        size_t *size);
+
 /* ---- Search: bring your own space and your own measurement ----------------------------------- */
 
 /*
@@ -1239,6 +1265,8 @@ typedef struct AoeApi {
     AoeStatus (*CheckOption)(const char *key, const char *value);
     AoeStatus (*Tiling)(const char *case_json, const AoeOption *options, size_t option_count, char *buffer,
                         size_t *size);
+    AoeStatus (*Candidates)(const char *question_json, const AoeOption *options, size_t option_count, char *buffer,
+                            size_t *size);
 } AoeApi;
 
 /* Version of the table; it changes only if a field had to. */

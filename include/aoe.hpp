@@ -594,6 +594,19 @@ inline std::string tiling(const std::string &case_json, const Options &options =
 }
 #endif
 
+/* Which configurations of a tile program fit a part, and the fastest of them, as JSON; see AoeCandidates. */
+inline Result<std::string> try_candidates(const std::string &question_json, const Options &options = {}) {
+    const std::vector<AoeOption> view = options.view();
+    return detail::read_text([&](char *buffer, std::size_t *size) {
+        return AoeCandidates(question_json.c_str(), view.data(), view.size(), buffer, size);
+    });
+}
+#if AOE_HAS_EXCEPTIONS
+inline std::string candidates(const std::string &question_json, const Options &options = {}) {
+    return try_candidates(question_json, options).value();
+}
+#endif
+
 /* ---- Search -------------------------------------------------------------------------------- */
 
 /* A search in a space of your own; see AoeSearch in aoe.h. Ended when this object goes. */

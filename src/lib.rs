@@ -9,10 +9,12 @@
 //! | 5 | [`report`] | the result files, from the outcome types of `tune` |
 //! | 5 | [`profile`] | runs of the network before and after, as CANN's profiler lays them out |
 //! | 5 | [`kernels`] | what CANN would launch, beside a real profile |
+//! | 5 | [`serving`] | language models as serving stacks launch them, and what that takes |
 //! | 4 | [`tune`] | the closed loops: ask the search, measure on the backend, keep the best in the bank |
 //! | 3 | [`backend`] | who measures: the simulator, an Ascend runtime, a plug-in |
 //! | 3 | [`cases`] | kernels as users write them, one JSON object a line: what the next two read |
 //! | 3 | [`simulate`] | cases in, predictions out: what `aoe simulate` runs |
+//! | 3 | [`candidates`] | questions in, tilings that fit and the best of them out: what `AoeCandidates` runs |
 //! | 3 | [`defaults`] | cases in, default tilings out: what `aoe tiling` runs |
 //! | 2 | [`sim`] | the performance model: pipes, buffers, L2, cores |
 //! | 2 | [`space`] | parameters and constraints of an operator's tilings, and CANN's default policies |
@@ -25,6 +27,7 @@
 
 pub mod backend;
 pub mod bank;
+pub mod candidates;
 pub mod capi;
 pub mod cases;
 pub mod defaults;
@@ -39,6 +42,7 @@ pub mod output_file;
 pub mod profile;
 pub mod report;
 pub mod search;
+pub mod serving;
 pub mod session;
 pub mod sim;
 pub mod simulate;

@@ -48,6 +48,7 @@ mod tests;
 
 pub use disk::{DISK, Disk};
 pub use file_name::FileName;
+pub(crate) use form::Form;
 pub use form::Sayable;
 pub use index::{Found, Index, Part};
 pub use key::{Key, Unusable};

@@ -20,7 +20,7 @@ use super::session::{
     AoeInitialize, AoeSessionId, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
     AoeSetTuningGraphInput, AoeTuningGraph,
 };
-use super::simulate::{AoeSimulate, AoeTiling};
+use super::simulate::{AoeCandidates, AoeSimulate, AoeTiling};
 use super::tensor::{AoeDataType, AoeTensor};
 use super::version::AoeGetVersion;
 use std::ffi::{c_char, c_void};
@@ -213,6 +213,14 @@ pub struct AoeApi {
         buffer: *mut c_char,
         size: *mut usize,
     ) -> AoeStatus,
+    /// `AoeCandidates`.
+    pub Candidates: unsafe extern "C" fn(
+        question_json: *const c_char,
+        options: *const AoeOption,
+        option_count: usize,
+        buffer: *mut c_char,
+        size: *mut usize,
+    ) -> AoeStatus,
 }
 
 static API: AoeApi = AoeApi {
@@ -271,6 +279,7 @@ static API: AoeApi = AoeApi {
     RegisterBackend: AoeRegisterBackend,
     CheckOption: AoeCheckOption,
     Tiling: AoeTiling,
+    Candidates: AoeCandidates,
 };
 
 /// See `include/aoe.h`.

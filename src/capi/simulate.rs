@@ -1,4 +1,4 @@
-//! The simulator, and CANN's default tilings: what answers cases.
+//! The simulator, CANN's default tilings, and candidates: what answers cases.
 
 use super::convert::{TextOut, options, text};
 use super::error::AoeStatus;
@@ -43,5 +43,24 @@ pub unsafe extern "C" fn AoeTiling(
         };
         let mut parts = simulation::parts(&gather(pairs(&options))?)?;
         answer.write(&crate::defaults::tiling(case, &mut parts)?)
+    })
+}
+
+/// See `include/aoe.h`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn AoeCandidates(
+    question_json: *const c_char,
+    options: *const AoeOption,
+    option_count: usize,
+    buffer: *mut c_char,
+    size: *mut usize,
+) -> AoeStatus {
+    guard("AoeCandidates", || {
+        // SAFETY: the header's contract.
+        let (question, options, answer) = unsafe {
+            (text(question_json, "question_json")?, self::options(options, option_count)?, TextOut::new(buffer, size)?)
+        };
+        let mut parts = simulation::parts(&gather(pairs(&options))?)?;
+        answer.write(&crate::candidates::candidates(question, &mut parts)?)
     })
 }

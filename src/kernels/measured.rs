@@ -92,17 +92,19 @@ impl Sums {
 }
 
 /// Places of the columns that count.
-struct Columns {
-    name: usize,
-    op_type: usize,
-    duration: usize,
+pub(super) struct Columns {
+    pub name: usize,
+    pub op_type: usize,
+    pub duration: usize,
     device: Option<usize>,
     step: Option<usize>,
+    /// Shapes, types and formats of what is read and of what is written.
+    pub operands: Option<[[usize; 3]; 2]>,
 }
 
 impl Columns {
     /// The columns by CANN's names and `torch_npu`'s; a sentence where one is missing.
-    fn of(header: &StringRecord) -> std::result::Result<Columns, String> {
+    pub fn of(header: &StringRecord) -> std::result::Result<Columns, String> {
         let names: Vec<&str> = header.iter().map(|name| name.trim().trim_start_matches('\u{feff}')).collect();
         let find = |known: &[&str]| names.iter().position(|name| known.contains(name));
         let need = |known: &[&'static str]| {
@@ -113,7 +115,12 @@ impl Columns {
                 format!("there is no column `{wanted}`{near}; op_summary_*.csv and kernel_details.csv have it")
             })
         };
+        let operands = |side: &str| {
+            let column = |what: &str| names.iter().position(|name| *name == format!("{side} {what}"));
+            Some([column("Shapes")?, column("Data Types")?, column("Formats")?])
+        };
         Ok(Columns {
+            operands: operands("Input").zip(operands("Output")).map(|(read, written)| [read, written]),
             name: need(&["Op Name", "Name"])?,
             op_type: need(&["OP Type", "Type"])?,
             duration: need(&["Task Duration(us)", "Duration(us)"])?,
@@ -138,13 +145,7 @@ fn read(path: &Path, sums: &mut Sums) -> Result<()> {
         };
         let op_type = plain_type(value(columns.op_type, "OP Type")?);
         let duration = value(columns.duration, "Task Duration(us)")?;
-        let us =
-            match duration {
-                "" | "N/A" => 0.0,
-                number => number.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0).ok_or_else(|| {
-                    failed(format!("line {line}: `{}` is no time in microseconds", spelling_cut(number)))
-                })?,
-            };
+        let us = microseconds(duration).map_err(|reason| failed(format!("line {line}: {reason}")))?;
         let counted = sums.types.entry(op_type.to_owned()).or_default();
         counted.count += 1.0;
         counted.us += us;
@@ -167,13 +168,24 @@ fn read(path: &Path, sums: &mut Sums) -> Result<()> {
     Ok(())
 }
 
+/// A duration; none counts as nothing.
+pub(super) fn microseconds(text: &str) -> std::result::Result<f64, String> {
+    match text {
+        "" | "N/A" => Ok(0.0),
+        number => {
+            let us = number.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0);
+            us.ok_or_else(|| format!("`{}` is no time in microseconds", spelling_cut(number)))
+        }
+    }
+}
+
 /// The beginning of a value that may be of any length.
 fn spelling_cut(value: &str) -> String {
     value.chars().take(40).flat_map(char::escape_default).collect()
 }
 
 /// The type of a kernel; of one that TBE names after its parts, the first of them.
-fn plain_type(op_type: &str) -> &str {
+pub(super) fn plain_type(op_type: &str) -> &str {
     match op_type.strip_prefix("FusionOp_") {
         Some(parts) => parts.split('_').next().unwrap_or(parts),
         None => op_type,
@@ -181,7 +193,7 @@ fn plain_type(op_type: &str) -> &str {
 }
 
 /// The files of a profile: the one given, or in a folder the only one, with its slices.
-fn files(path: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }

@@ -1,14 +1,16 @@
 //! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
 //!
 //! `listing` gathers a run's launches, one by one and alike ones together; `measured` reads what CANN's profilers
-//! write, line by line; `against` holds the one beside the other.
+//! write, line by line, `seen` the same with operands; `against` holds the one beside the other.
 
 mod against;
 mod listing;
 mod measured;
+mod seen;
 #[cfg(test)]
 mod tests;
 
 pub use against::{Comparison, Row};
 pub use listing::{Alike, Launch, Listing, Look};
 pub use measured::{Counted, Measured};
+pub use seen::{Profile, Seen};

@@ -21,6 +21,7 @@ mod process;
 mod profiling;
 mod runs;
 pub mod searches;
+pub mod serving;
 mod settings;
 pub mod shapes;
 pub mod simulation;

@@ -299,6 +299,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),
     option("dynamic_dims", IntegerLists, Tuning, "Values of the open dimensions, in the order of input_shape: \"1,128;8,128\"; each set is tuned."),
     option("singleop", File, CommandLine, "Descriptions of single operators to tune (ATC's JSON); takes the place of a model."),
+    option("profile", Path, CommandLine, "Profile of a run whose products to tune (op_summary_*.csv, kernel_details.csv, PROF_*); takes the place of a model.").ours(),
     option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),
     option("out_nodes", OutNodes, Tuning, "Outputs of the network, by node and index (\"node:0;node2:1\") or by the name of the tensor; what they do not need is cut off."),

@@ -6,7 +6,7 @@ use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials::{self, Tuner};
 use super::workers::Workers;
 use crate::backend::simulator::Simulator;
-use crate::backend::{Backend, Measurement};
+use crate::backend::{Backend, Measure, Measurement, Standing};
 use crate::search::Algorithm;
 use crate::soc::Soc;
 use crate::space::{default_origin, default_policy};
@@ -26,6 +26,8 @@ pub struct Recorded {
     pub workload: Workload,
     /// The tiling; or why it is none that can run.
     pub schedule: Result<Schedule, String>,
+    /// Bytes of its data that it finds in device memory, where what ran before it decides that.
+    pub missed: Option<f64>,
     /// Where it is to run.
     pub soc: Soc,
 }
@@ -67,6 +69,7 @@ struct Solved {
 /// One problem: records of equal work on equal SoCs share its search.
 struct Problem<'a> {
     workload: &'a Workload,
+    missed: Option<f64>,
     simulator: &'a Simulator,
     /// The records, in their order.
     records: Vec<usize>,
@@ -89,11 +92,12 @@ pub fn evaluate(
         }
     }
     let mut problems: Vec<Problem<'_>> = Vec::new();
-    let mut places: FxHashMap<(usize, &Workload), usize> = FxHashMap::default();
+    let mut places: FxHashMap<(usize, &Workload, Option<u64>), usize> = FxHashMap::default();
     for (index, (record, &simulator)) in records.iter().zip(&of_record).enumerate() {
-        let place = *places.entry((simulator, &record.workload)).or_insert_with(|| {
+        let missed = record.missed;
+        let place = *places.entry((simulator, &record.workload, missed.map(f64::to_bits))).or_insert_with(|| {
             let simulator = &simulators[simulator];
-            problems.push(Problem { workload: &record.workload, simulator, records: Vec::new() });
+            problems.push(Problem { workload: &record.workload, missed, simulator, records: Vec::new() });
             problems.len() - 1
         });
         problems[place].records.push(index);
@@ -161,7 +165,7 @@ impl Problem<'_> {
             pause: OpatSettings::PAUSE,
         };
         let interrupt = Interrupt { cancel, deadline: None };
-        let mut measure = self.simulator.prepare(self.workload)?;
+        let mut measure = self.prepare()?;
         let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
         let reference = Reference::Tiling(outcome.before.clone());
         trials::search(&mut outcome, &reference, &[], &mut *measure, &tuner)?;
@@ -178,8 +182,12 @@ impl Problem<'_> {
         Ok(Evaluation { recorded_us, default_us, ours_us, ours })
     }
 
+    fn prepare(&self) -> Result<Box<dyn Measure + '_>> {
+        self.simulator.prepare_within(self.workload, &[Standing { missed: self.missed, launches: 1 }])
+    }
+
     fn time(&self, schedule: &Schedule) -> Result<Result<f64, String>> {
-        Ok(match self.simulator.prepare(self.workload)?.measure(schedule) {
+        Ok(match self.prepare()?.measure(schedule) {
             Measurement::Time { us } if us.is_finite() && us > 0.0 => Ok(us),
             Measurement::Time { us } => Err(format!("its time would be {us}")),
             Measurement::Failed { reason } | Measurement::Ended { reason } => Err(reason),
@@ -259,7 +267,7 @@ mod tests {
         let gelu =
             Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand()], outputs: vec![operand()] });
         let default = |workload: &Workload| default_policy(workload, &soc()).map_err(|e| e.to_string());
-        let of = |workload: Workload| Recorded { schedule: default(&workload), workload, soc: soc() };
+        let of = |workload: Workload| Recorded { schedule: default(&workload), workload, missed: None, soc: soc() };
         let mut illegal = of(product(640));
         illegal.schedule = Err("some rule".into());
         vec![of(product(640)), of(gelu), illegal, of(product(16)), of(product(0))]

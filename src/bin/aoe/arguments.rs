@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, device, kernels, measure, report, search, simulate, soc, tiling};
+use crate::{bank, device, kernels, llm, measure, report, search, simulate, soc, tiling};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -29,6 +29,7 @@ const COMMANDS: &[Subcommand] = &[
     bank::COMMAND,
     device::COMMAND,
     kernels::COMMAND,
+    llm::COMMAND,
     measure::COMMAND,
     report::COMMAND,
     search::COMMAND,

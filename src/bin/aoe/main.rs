@@ -14,6 +14,7 @@
 //! | `cases`, `streams` | what these have in common; their input and output |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `kernels` | the sub-command `aoe kernels` |
+//! | `llm` | the sub-command `aoe llm`, and its text |
 //! | `soc` | the sub-command `aoe soc` |
 //! | `device` | the sub-command `aoe device` |
 //! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
@@ -28,6 +29,7 @@ mod device;
 mod gradients;
 mod interrupt;
 mod kernels;
+mod llm;
 mod measure;
 mod models;
 mod progress;

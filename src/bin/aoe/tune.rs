@@ -22,6 +22,9 @@ use std::time::Instant;
 /// Fails with [`Error::Cancelled`] where an interrupt ended it early, and with whatever stopped the tuning. Of several models
 /// each is tried; those that fail are named at once, and the error counts them.
 pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
+    if settings.get("profile").is_some() {
+        return crate::llm::profile::run(settings, console);
+    }
     let models = Models::of(settings)?;
     let interrupt = Interrupt::listen(console)?;
     session::logging::set_sink(Some(console::log_sink(console)));

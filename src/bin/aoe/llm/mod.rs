@@ -1,0 +1,200 @@
+//! `aoe llm`: what a served language model runs, what it takes, and what can be done about it; and `aoe --profile`, the
+//! same for what a profiler saw.
+
+pub mod profile;
+mod text;
+
+use crate::DONE;
+use crate::arguments::{self, Subcommand};
+use crate::console::Console;
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use aoe::graph::DataType;
+use aoe::output_file::{Patience, Publication, check};
+use aoe::serving::{Deployment, Load, Model, Quantization, Study};
+use aoe::session::serving;
+use aoe::status::{Error, Result};
+use aoe::tune::evaluate;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// `aoe llm CONFIG`.
+pub const COMMAND: Subcommand = Subcommand { arguments, run };
+
+/// Most numbers of a list.
+const MOST_NUMBERS: usize = 1024;
+
+fn arguments() -> Command {
+    let value = |name: &'static str, value: &'static str, default: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).default_value(default).help(help)
+    };
+    let number = |name: &'static str, default: &'static str, help: &'static str| {
+        value(name, "NUMBER", default, help).value_parser(value_parser!(u64))
+    };
+    let switch = |name: &'static str, default: &'static str, help: &'static str| {
+        value(name, "true|false", default, help).value_parser(value_parser!(bool))
+    };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("llm")
+        .about("Price and tune what a served language model runs, from its config.json")
+        .override_usage(
+            "aoe llm CONFIG [--soc_version=NAME|FILE] [--tensor_parallel=N] [--expert_parallel=N]\n               \
+             [--quantization=none|w8a8|w4a16] [--batch=LIST] [--prompt=LIST] [--output=DIR] [--json|--cases]",
+        )
+        .after_help(
+            "CONFIG is a model's config.json in Hugging Face's form, or a folder with one. LIST is numbers with commas, or\n\
+             FIRST..LAST for FIRST and its doubles: 256..8192. What is priced and how: docs/serving.md.\n\
+             Records go where `aoe --job_type=2` puts them: TUNE_BANK_PATH, else the default bank.\n\
+             Exit status: 0 done, 1 reading or writing failed or a kernel cannot run, 2 a wrong command line or option,\n\
+             130 interrupted (what was found is recorded).",
+        )
+        .arg(Arg::new("config").value_name("CONFIG").required(true).help("The model's config.json, or a folder with one"))
+        .arg(number("tensor_parallel", "1", "Devices over which heads and feed-forward layers are cut"))
+        .arg(number("expert_parallel", "1", "Devices over which experts are spread; a multiple of tensor_parallel"))
+        .arg(value("quantization", "WORD", "none", "Types of the weights").value_parser(Quantization::NAMES.to_vec()))
+        .arg(value("dtype", "WORD", "bf16", "Type of activations").value_parser(["bf16", "fp16"]))
+        .arg(value("batch", "LIST", "1,8,32", "Sequences served at a time, by each group of tensor_parallel devices"))
+        .arg(value("prompt", "LIST", "512,2048,8192", "Tokens of a prompt"))
+        .arg(Arg::new("context").long("context").value_name("LIST").help("Tokens looked back over [default: as prompt]"))
+        .arg(number("step_tokens", "8192", "Tokens of a prefill step at most (max_num_batched_tokens)"))
+        .arg(switch("nz_weights", "true", "Weights lie in FRACTAL_NZ"))
+        .arg(switch("graph", "true", "Output is made in graph mode"))
+        .arg(switch("sequence_parallel", "true", "Long prompts are cut over the devices between blocks"))
+        .arg(number("trials", "200", "Tilings tried for each product; 0: products are not tuned"))
+        .arg(number("records", "0", "Choose the numbers of tokens whose tuning serves steps of any number best, for so many records"))
+        .arg(Arg::new("parallel").long("parallel").value_name("NUMBER").value_parser(value_parser!(u16)).help("Products tuned at a time [default: processors]"))
+        .arg(Arg::new("output").long("output").value_name("DIR").help("Folder for report.json and report.txt"))
+        .arg(flag("json", "Write JSON instead of text"))
+        .arg(flag("cases", "Write each kernel as a case of aoe simulate, and tune nothing").conflicts_with("json"))
+        .args(arguments::search_arguments("Seed of the searches"))
+        .args(serving::options().map(|spec| arguments::argument(spec).help_heading("SoC")))
+}
+
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+    let mut settings = Settings::default();
+    for spec in serving::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
+        settings.set(spec.name, arguments::value_of(matches, spec))?;
+    }
+    let soc = serving::part(settings.options())?;
+    let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
+    let study = study(matches, Model::read(Path::new(text("config").unwrap_or_default()))?)?;
+    if matches.get_flag("cases") {
+        study.cases(&soc)?.iter().for_each(|case| console.line(&case.to_string()));
+        return Ok(DONE);
+    }
+    let folder = text("output").map(PathBuf::from);
+    // No tuning should begin whose results have no place.
+    folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
+    let mut bank = serving::bank(&soc)?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let interrupt = Interrupt::listen(console)?;
+    let flag = Arc::clone(&cancel);
+    interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
+    let report = study.run(&soc, &mut bank, &cancel);
+    interrupt.on_arrival(None);
+    bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
+    let report = report?;
+    let json = json(&report)?;
+    let words = text::of(&report);
+    if let Some(folder) = &folder {
+        write(folder, &json, &words)?;
+    }
+    if matches.get_flag("json") {
+        console.line(&json)
+    } else {
+        console.text(&words)
+    }
+    interrupt.check()?;
+    Ok(DONE)
+}
+
+fn json(report: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(report).map_err(|e| Error::Internal { place: "llm".into(), message: e.to_string() })
+}
+
+fn targets(folder: &Path) -> [PathBuf; 2] {
+    [folder.join("report.json"), folder.join("report.txt")]
+}
+
+fn write(folder: &Path, json: &str, words: &str) -> Result<()> {
+    let mut publication = Publication::new();
+    for (path, text) in targets(folder).iter().zip([json, words]) {
+        publication.file(path, text.as_bytes())?;
+    }
+    publication.lock(folder, &Patience::default())?;
+    publication.commit()
+}
+
+fn study(matches: &ArgMatches, model: Model) -> Result<Study> {
+    let number = |name: &str| matches.get_one::<u64>(name).copied().unwrap_or_default();
+    let switch = |name: &str| matches.get_one::<bool>(name).copied().unwrap_or_default();
+    let word = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
+    let list = |name: &'static str| numbers(name, word(name));
+    let deployment = Deployment {
+        tensor_parallel: number("tensor_parallel"),
+        expert_parallel: number("expert_parallel"),
+        quantization: Quantization::named(word("quantization")).unwrap_or(Quantization::None),
+        dtype: if word("dtype") == "fp16" { DataType::Float16 } else { DataType::Bfloat16 },
+        nz_weights: switch("nz_weights"),
+        graph: switch("graph"),
+        sequence_parallel: switch("sequence_parallel"),
+        step_tokens: number("step_tokens"),
+    };
+    let prompts = list("prompt")?;
+    let contexts = if matches.contains_id("context") { list("context")? } else { prompts.clone() };
+    let load = Load { batches: list("batch")?, prompts, contexts };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let trials = usize::try_from(number("trials")).unwrap_or(usize::MAX);
+    let search = (trials > 0).then(|| evaluate::Settings {
+        max_trials: trials,
+        seed: number("seed"),
+        algorithm: arguments::algorithm(matches),
+        parallel: matches.get_one::<u16>("parallel").map_or(cores, |&count| count.max(1).into()),
+    });
+    let records = usize::try_from(number("records")).unwrap_or(usize::MAX);
+    Ok(Study { model, deployment, load, search, records })
+}
+
+/// The numbers of a list: one by one, or the first and its doubles up to the last.
+fn numbers(option: &'static str, text: &str) -> Result<Vec<u64>> {
+    let wrong = |part: &str| Error::option(option, format!("`{part}` is no number, and no FIRST..LAST"));
+    let mut numbers = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong(part));
+        match part.split_once("..") {
+            None => numbers.push(number(part)?),
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if first == 0 || first > last {
+                    return Err(Error::option(option, format!("`{part}` holds no number")));
+                }
+                numbers.extend(std::iter::successors(Some(first), |n| n.checked_mul(2)).take_while(|n| *n <= last));
+            }
+        }
+        if numbers.len() > MOST_NUMBERS {
+            return Err(Error::option(option, format!("names more than {MOST_NUMBERS} numbers")));
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_numbers_and_doubles_in_order_each_once() {
+        assert_eq!(numbers("batch", "8, 1,2,1").unwrap(), [1, 2, 8]);
+        assert_eq!(numbers("prompt", "256..8192").unwrap(), [256, 512, 1024, 2048, 4096, 8192]);
+        assert_eq!(numbers("prompt", "3..10,5").unwrap(), [3, 5, 6]);
+        for wrong in ["", "a", "1,,2", "-1", "1.5", "5..3", "0..8", "..", "1..", "99999999999999999999"] {
+            assert!(numbers("batch", wrong).unwrap_err().to_string().contains("batch"), "{wrong}");
+        }
+        assert!(numbers("batch", &vec!["1"; 2000].join(",")).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! `aoe --profile`: the products of a profile, tuned; measured times beside predicted ones.
+
+use super::{json, targets, write};
+use crate::console::Console;
+use crate::interrupt::Interrupt;
+use crate::settings::Settings;
+use crate::table::{Align, middle_cut, table};
+use aoe::kernels::Profile;
+use aoe::output_file::check;
+use aoe::search::Algorithm;
+use aoe::serving::{Profiled, Reach, Row, profiled};
+use aoe::session::serving;
+use aoe::status::{Error, Result};
+use aoe::tune::evaluate;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Options that count beside `--profile`.
+const COUNTING: [&str; 10] = [
+    "profile",
+    "soc_version",
+    "soc_set",
+    "aicore_num",
+    "output",
+    "seed",
+    "algorithm",
+    "max_tuning_count",
+    "tuning_parallel_num",
+    "progress_bar",
+];
+/// Tilings tried for each product where nothing is said.
+const TRIALS: usize = 200;
+/// Kernels shown; JSON has all.
+const SHOWN: usize = 30;
+
+/// Tunes the profile that the options name.
+///
+/// Fails with [`Error::CommandLine`] for an option that would have no effect, and as [`profiled`] does.
+pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
+    let given = settings.options().iter().filter(|(_, value)| !value.is_empty());
+    if let Some((other, _)) = given.into_iter().find(|(name, _)| !COUNTING.contains(&name.as_str())) {
+        return Err(Error::CommandLine { reason: format!("--{other} has no effect with --profile") });
+    }
+    let is_of_part = |name: &str| serving::options().any(|spec| spec.name == name);
+    let of_part = settings.options().iter().filter(|(name, _)| is_of_part(name));
+    let soc = serving::part(&of_part.map(|(name, value)| (name.clone(), value.clone())).collect())?;
+    let number = |name: &str| settings.get(name).and_then(|text| text.parse::<usize>().ok());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let search = evaluate::Settings {
+        max_trials: number("max_tuning_count").unwrap_or(TRIALS),
+        seed: settings.get("seed").and_then(|text| text.parse().ok()).unwrap_or_default(),
+        algorithm: settings.get("algorithm").and_then(Algorithm::named).unwrap_or_default(),
+        parallel: number("tuning_parallel_num").unwrap_or(cores),
+    };
+    let folder = settings.get("output").map(PathBuf::from);
+    folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
+    let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()))?;
+    let mut bank = serving::bank(&soc)?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    let interrupt = Interrupt::listen(console)?;
+    let flag = Arc::clone(&cancel);
+    interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
+    let report = profiled(&profile, &soc, &mut bank, &search, &cancel);
+    interrupt.on_arrival(None);
+    bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
+    let report = report?;
+    let words = text(&report);
+    if let Some(folder) = &folder {
+        write(folder, &json(&report)?, &words)?;
+    }
+    console.text(&words);
+    interrupt.check()
+}
+
+fn text(report: &Profiled) -> String {
+    let Profiled { soc, profile, total_us, without_operands_us, gain_us, files, calibration, kernels } = report;
+    let names: Vec<String> = profile.iter().map(|file| file.display().to_string()).collect();
+    let percent = |us: f64| 100.0 * us / total_us.max(f64::MIN_POSITIVE);
+    let mut lines = vec![
+        format!(
+            "{} on {soc}: {total_us:.0} us measured, {:.1} % of it in kernels whose operands are not told",
+            names.join(", "),
+            percent(*without_operands_us)
+        ),
+        format!("Records gain {gain_us:.0} us of measured time, {:.2} %", percent(*gain_us)),
+    ];
+    lines.extend(files.iter().map(|file| format!("  {}", file.display())));
+    lines.push(String::new());
+    let rows: Vec<_> = kernels.iter().take(SHOWN).map(row).collect();
+    let (left, right) = (Align::Left, Align::Right);
+    let columns = [
+        ("type", left),
+        ("reads", left),
+        ("count", right),
+        ("share", right),
+        ("measured us", right),
+        ("predicted us", right),
+        ("tuned us", right),
+        ("", left),
+    ];
+    lines.extend(table(columns, &rows));
+    if kernels.len() > SHOWN {
+        lines.push(format!("{} more in the JSON report (--output=DIR)", kernels.len() - SHOWN));
+    }
+    lines.push(String::new());
+    lines.push("Measured over predicted, by type".to_owned());
+    let rows: Vec<_> = calibration
+        .iter()
+        .map(|(op, c)| {
+            [op.clone(), c.kernels.to_string(), format!("{:.2}", c.factor), format!("{:.0} %", 100.0 * c.spread)]
+        })
+        .collect();
+    lines.extend(table([("type", left), ("kernels", right), ("factor", right), ("spread", right)], &rows));
+    lines.join("\n") + "\n"
+}
+
+fn row(row: &Row) -> [String; 8] {
+    let us = |us: f64| format!("{us:.1}");
+    let shapes: Vec<String> = row.case["inputs"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|x| x["shape"].to_string().replace(['[', ']'], ""))
+        .collect();
+    let verdict = match (&row.tuned, &row.reason) {
+        (_, Some(reason)) => middle_cut(reason, 48),
+        (None, None) => String::new(),
+        (Some(tuned), None) if tuned.recorded => "recorded".to_owned(),
+        (Some(tuned), None) if tuned.reach == Reach::Bank => "as good".to_owned(),
+        (Some(_), None) => "no bank".to_owned(),
+    };
+    [
+        middle_cut(&row.op, 32),
+        middle_cut(&shapes.join(";"), 40),
+        row.count.to_string(),
+        format!("{:.1} %", 100.0 * row.share),
+        us(row.measured_us),
+        row.predicted_us.map(us).unwrap_or_default(),
+        row.tuned.as_ref().map(|tuned| us(tuned.after_us)).unwrap_or_default(),
+        verdict,
+    ]
+}

@@ -1,0 +1,223 @@
+//! The report on a served model in words.
+
+use crate::table::{Align, table};
+use aoe::serving::{Deployment, Figures, Reach, Report, Step, StepTime, Time, Tuned};
+use std::collections::BTreeMap;
+
+/// Products shown; JSON has all.
+const MOST_PRODUCTS: usize = 24;
+
+const L: Align = Align::Left;
+const R: Align = Align::Right;
+
+/// The whole report.
+pub fn of(report: &Report) -> String {
+    let mut lines = head(report);
+    for part in [figures(report), split(report), products(report), range(report), levers(report), notes(report)] {
+        if !part.is_empty() {
+            lines.push(String::new());
+            lines.extend(part);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn head(report: &Report) -> Vec<String> {
+    let Report { model, deployment, memory, soc, devices, .. } = report;
+    let Deployment { tensor_parallel, expert_parallel, quantization, .. } = deployment;
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let room = memory.tokens.map(|tokens| format!(", room for the cache of {tokens} tokens")).unwrap_or_default();
+    vec![
+        format!(
+            "{}: {} layers of {} on {soc}, {devices} device{} (tensor {tensor_parallel}, experts {expert_parallel}), {} {}",
+            model.family,
+            model.layers,
+            model.hidden,
+            if *devices == 1 { "" } else { "s" },
+            deployment.dtype.name(),
+            quantization.name(),
+        ),
+        format!("A device holds {:.1} GiB of weights{room}", gib(memory.weights)),
+    ]
+}
+
+/// A time in milliseconds, with its interval.
+fn ms(time: Time) -> String {
+    let shown = |us: f64| if us < 1e5 { format!("{:.2}", us / 1e3) } else { format!("{:.0}", us / 1e3) };
+    match time.interval_us {
+        Some([low, high]) => format!("{} ({}-{})", shown(time.us), shown(low), shown(high)),
+        None => shown(time.us),
+    }
+}
+
+/// What a step waits for most.
+fn bound(step: Option<&StepTime>) -> String {
+    let most = step.and_then(|step| {
+        let largest = step.bounds.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+        Some(format!("{} {:.0} %", largest.0, 100.0 * largest.1 / step.time.us.max(f64::MIN_POSITIVE)))
+    });
+    most.unwrap_or_default()
+}
+
+fn figures(report: &Report) -> Vec<String> {
+    let Figures { prefill, decode, .. } = &report.figures;
+    let after =
+        |of: &dyn Fn(&Figures) -> Option<Time>| report.with_records.as_ref().and_then(of).map_or(String::new(), ms);
+    let mut lines = vec!["Time to the first token, ms (mean of a batch that arrives together)".to_owned()];
+    let rows: Vec<_> = prefill
+        .iter()
+        .enumerate()
+        .map(|(at, p)| {
+            let waits = p.steps.first().and_then(|(step, _)| report.figures.step(*step));
+            let tuned = after(&|figures| figures.prefill.get(at).map(|p| p.ttft));
+            [p.batch.to_string(), p.prompt.to_string(), ms(p.ttft), ms(p.last), tuned, bound(waits)]
+        })
+        .collect();
+    lines.extend(table(
+        [("batch", R), ("prompt", R), ("TTFT", R), ("the last", R), ("with records", R), ("waits for", L)],
+        &rows,
+    ));
+    lines.push(String::new());
+    lines.push("Time for each output token, ms".to_owned());
+    let rows: Vec<_> = decode
+        .iter()
+        .enumerate()
+        .map(|(at, d)| {
+            let waits = report.figures.step(Step::decode(d.batch, d.context));
+            let tuned = after(&|figures| figures.decode.get(at).map(|d| d.tpot));
+            let rate = format!("{:.0}", d.tokens_per_s);
+            [d.batch.to_string(), d.context.to_string(), ms(d.tpot), rate, tuned, bound(waits)]
+        })
+        .collect();
+    lines.extend(table(
+        [("batch", R), ("context", R), ("TPOT", R), ("tokens/s", R), ("with records", R), ("waits for", L)],
+        &rows,
+    ));
+    lines
+}
+
+/// Where the time goes, for a step of either kind.
+fn split(report: &Report) -> Vec<String> {
+    let middle = |prefill: bool| {
+        let steps: Vec<&StepTime> = report.figures.steps.iter().filter(|s| s.step.prefill == prefill).collect();
+        steps.get(steps.len() / 2).copied()
+    };
+    let mut lines = Vec::new();
+    for step in [middle(true), middle(false)].into_iter().flatten() {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        let Step { prefill, sequences, tokens_each, context } = step.step;
+        let what = if prefill { "reads" } else { "makes" };
+        lines.push(format!(
+            "A step that {what} {sequences} x {tokens_each} tokens of {context}: {} ms, {} kernels",
+            ms(step.time),
+            step.launches
+        ));
+        let share = |us: f64| format!("{:.1} %", 100.0 * us / step.time.us.max(f64::MIN_POSITIVE));
+        let mut rows: Vec<(f64, [String; 4])> = step
+            .classes
+            .iter()
+            .map(|(class, t)| {
+                (t.time.us, [class.name().to_owned(), t.launches.to_string(), ms(t.time), share(t.time.us)])
+            })
+            .collect();
+        rows.push((
+            step.launch_us,
+            [
+                "waiting for launches".to_owned(),
+                String::new(),
+                ms(Time { us: step.launch_us, interval_us: None }),
+                share(step.launch_us),
+            ],
+        ));
+        rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let rows: Vec<_> = rows.into_iter().map(|(_, row)| row).collect();
+        lines.extend(table([("class", L), ("launches", R), ("ms", R), ("share", R)], &rows));
+    }
+    lines
+}
+
+fn products(report: &Report) -> Vec<String> {
+    if report.products.is_empty() {
+        return Vec::new();
+    }
+    let reached = report.products.iter().filter(|p| p.reach == Reach::Bank).count();
+    let recorded = report.products.iter().filter(|p| p.recorded).count();
+    let mut lines = vec![format!(
+        "Products: {} distinct, {reached} of operators whose bank CANN queries, {recorded} recorded",
+        report.products.len()
+    )];
+    lines.extend(report.files.iter().map(|file| format!("  {}", file.display())));
+    let mut sorted: Vec<&Tuned> = report.products.iter().collect();
+    sorted.sort_by(|a, b| (b.before_us - b.after_us).total_cmp(&(a.before_us - a.after_us)));
+    let row = |p: &&Tuned| {
+        let what = match (p.recorded, p.reach) {
+            (true, _) => "recorded",
+            (false, Reach::Bank) => "as good",
+            (false, Reach::NoBank) => "no bank",
+        };
+        let roles: Vec<&str> = p.roles.iter().copied().collect();
+        let us = |us: f64| format!("{us:.1}");
+        [p.op.clone(), p.work.clone(), roles.join(", "), us(p.before_us), us(p.after_us), what.to_owned()]
+    };
+    let rows: Vec<_> = sorted.iter().take(MOST_PRODUCTS).map(row).collect();
+    lines.extend(table([("operator", L), ("work", L), ("part", L), ("us", R), ("tuned us", R), ("", L)], &rows));
+    if sorted.len() > MOST_PRODUCTS {
+        lines.push(format!("{} more in the JSON report", sorted.len() - MOST_PRODUCTS));
+    }
+    let levers: BTreeMap<&str, &str> = report.products.iter().filter_map(|p| Some((p.op.as_str(), p.lever?))).collect();
+    if !levers.is_empty() {
+        lines.push("No bank reaches:".to_owned());
+        lines.extend(levers.iter().map(|(op, lever)| format!("  {op}: {lever}")));
+    }
+    lines
+}
+
+fn range(report: &Report) -> Vec<String> {
+    let Some(choice) = &report.range else { return Vec::new() };
+    let tokens: Vec<String> = choice.tokens.iter().map(u64::to_string).collect();
+    let which = if tokens.is_empty() { "none gains anything".to_owned() } else { tokens.join(", ") };
+    vec![
+        format!("Prefill steps of any number of tokens up to {}: tune {which}", report.deployment.step_tokens),
+        format!(
+            "  products of a step, mean: {:.0} us by default, {:.0} with these (padded up to them where that is faster), {:.0} with every number tuned: a loss of {:.1} %",
+            choice.default_us,
+            choice.chosen_us,
+            choice.every_us,
+            100.0 * choice.loss
+        ),
+    ]
+}
+
+fn levers(report: &Report) -> Vec<String> {
+    let mut lines = vec!["What else could be done, for the middle batch and length".to_owned()];
+    let rows: Vec<_> = report
+        .levers
+        .iter()
+        .map(|lever| {
+            let fits = match lever.cache_tokens {
+                Some(0) => "weights do not fit".to_owned(),
+                Some(tokens) => tokens.to_string(),
+                None => String::new(),
+            };
+            [
+                lever.name.clone(),
+                lever.batch.to_string(),
+                ms(lever.ttft),
+                ms(lever.tpot),
+                format!("{:.0}", lever.tokens_per_device_s),
+                fits,
+            ]
+        })
+        .collect();
+    lines.extend(table(
+        [("", L), ("batch", R), ("TTFT ms", R), ("TPOT ms", R), ("tokens/s a device", R), ("cache tokens", R)],
+        &rows,
+    ));
+    lines
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    report.notes.iter().map(|note| format!("Note: {note}")).collect()
+}

@@ -1,0 +1,171 @@
+//! Kernel lists beside what served models are known to launch.
+
+use super::super::deployment::Quantization;
+use super::super::kernel::{Class, Kernel, Pattern, Work};
+use super::super::model::tests::{deepseek_v3, qwen3_32b};
+use super::super::price::Pricer;
+use super::{Deployment, Model, Step, kernels};
+use crate::soc::Soc;
+use serde_json::{Value, json};
+
+fn model(config: &Value) -> Model {
+    Model::parse(&config.to_string()).unwrap()
+}
+
+fn on(tensor_parallel: u64) -> Deployment {
+    Deployment { tensor_parallel, ..Deployment::default() }
+}
+
+fn count(kernels: &[Kernel], op: &str) -> u64 {
+    kernels.iter().filter(|kernel| kernel.op_type() == op).map(|kernel| kernel.count).sum()
+}
+
+/// Launches of products, by rows, depth and columns.
+fn products(kernels: &[Kernel]) -> Vec<(String, [u64; 3], u64)> {
+    let of = |kernel: &Kernel| {
+        let Work::Case(case) = &kernel.work else { return None };
+        let [m, k, n] = ["m", "k", "n"].map(|size| case[size].as_u64());
+        Some((kernel.op_type().to_owned(), [m?, k?, n?], kernel.count))
+    };
+    kernels.iter().filter_map(of).collect()
+}
+
+fn has(kernels: &[Kernel], op: &str, first_input: Value, count: u64) -> bool {
+    kernels.iter().any(|kernel| {
+        let Work::Case(case) = &kernel.work else { return false };
+        case["op"] == op && case["inputs"][0]["shape"] == first_input && kernel.count == count
+    })
+}
+
+#[test]
+fn a_decode_step_of_qwen3_on_sixteen_devices_launches_what_the_served_one_does() {
+    let list = kernels(&model(&qwen3_32b()), &on(16), Step::decode(16, 4096));
+    let product = |k: u64, n: u64, count: u64| ("MatMulV2".to_owned(), [16, k, n], count);
+    let expected = [
+        product(5120, 768, 64),
+        product(512, 5120, 64),
+        product(5120, 3200, 64),
+        product(1600, 5120, 64),
+        product(5120, 9496, 1),
+    ];
+    assert_eq!(products(&list), expected);
+    assert!(has(&list, "AddRmsNormBias", json!([16, 5120]), 128));
+    assert!(has(&list, "RmsNorm", json!([16, 4, 128]), 1), "the first layer makes the sines");
+    assert!(has(&list, "RmsNorm", json!([16, 1, 128]), 1));
+    assert!(has(&list, "SwiGlu", json!([16, 3200]), 64));
+    assert!(has(&list, "SoftmaxV2", json!([16, 151_936]), 1));
+    assert!(has(&list, "RealDiv", json!([16, 151_936]), 1));
+    assert_eq!(count(&list, "FusedInferAttentionScore"), 64);
+    // After the embedding, attention and feed-forward; the head's parts are gathered.
+    assert_eq!((count(&list, "hcom_allReduce_"), count(&list, "hcom_allGather_")), (129, 1));
+}
+
+#[test]
+fn a_long_prefill_cuts_the_residual_stream_over_the_devices() {
+    let list = kernels(&model(&qwen3_32b()), &on(16), Step::prefill(16, 2565, 2565));
+    let product = |op: &str, k: u64, n: u64| (op.to_owned(), [41040, k, n], 64);
+    let expected = [
+        product("MatMulV2", 5120, 768),
+        product("MatMulV2", 512, 5120),
+        product("MatMulV3", 5120, 3200),
+        product("MatMulV3", 1600, 5120),
+    ];
+    assert_eq!(products(&list)[..4], expected);
+    assert!(has(&list, "AddRmsNormBias", json!([2565, 5120]), 128));
+    assert!(has(&list, "TensorMove", json!([41040, 4, 128]), 64));
+    assert_eq!((count(&list, "hcom_reduceScatter_"), count(&list, "hcom_allReduce_")), (129, 0));
+    let short = kernels(&model(&qwen3_32b()), &on(16), Step::prefill(1, 512, 512));
+    assert_eq!((count(&short, "hcom_reduceScatter_"), count(&short, "hcom_allReduce_")), (0, 129));
+}
+
+#[test]
+fn experts_get_even_shares_of_the_tokens_of_all_devices() {
+    let spread = Deployment { expert_parallel: 32, quantization: Quantization::W8a8, ..on(1) };
+    let list = kernels(&model(&deepseek_v3()), &spread, Step::decode(32, 1024));
+    // 32 devices with 32 tokens, each for 8 of 256 experts: 256 rows on each device's 8 experts.
+    assert!(has(&list, "GroupedMatmul", json!([256, 7168]), 58) && has(&list, "GroupedMatmul", json!([256, 2048]), 58));
+    let all_to_all = |kernel: &&Kernel| matches!(&kernel.work, Work::Exchange(x) if x.kind == Pattern::AllToAll);
+    let exchanged: Vec<_> = list.iter().filter(all_to_all).map(|kernel| (kernel.role, kernel.count)).collect();
+    assert_eq!(exchanged, [("MoeDistributeDispatchV2", 58), ("MoeDistributeCombineV2", 58)]);
+    assert_eq!(count(&list, "MoeGatingTopK"), 58);
+    // Latent attention: two products each way with the weights of heads.
+    assert_eq!(count(&list, "TransposeBatchMatMul"), 122);
+    let attention = list.iter().find(|kernel| kernel.class == Class::Attention).unwrap();
+    assert_eq!(attention.cold_bytes, 32 * 1024 * 576 * 2, "the latent vectors are read once");
+}
+
+#[test]
+fn few_tokens_wake_few_experts() {
+    let cold = |batch: u64| {
+        let list = kernels(&model(&deepseek_v3()), &on(8), Step::decode(batch, 1024));
+        list.iter().filter(|kernel| kernel.class == Class::Grouped).map(|kernel| kernel.cold_bytes).sum::<u64>()
+    };
+    let expert = 3 * 7168 * (2048 / 8) * 2;
+    assert_eq!(cold(1), 8 * expert);
+    assert!(cold(4) > 3 * cold(1) && cold(4) < 4 * cold(1), "some experts are shared");
+    assert_eq!(cold(4096), 256 * expert);
+}
+
+#[test]
+fn weights_of_all_layers_are_read_once_in_a_step_and_as_many_as_the_model_has() {
+    for (config, devices, billions) in [(qwen3_32b(), 1, 32.0), (qwen3_32b(), 4, 8.0)] {
+        let list = kernels(&model(&config), &on(devices), Step::decode(1, 128));
+        let of = |kernel: &Kernel| if kernel.class == Class::Product { kernel.cold_bytes * kernel.count } else { 0 };
+        let read = list.iter().map(of).sum::<u64>() as f64 / 2e9;
+        // 32.8 billion parameters, of which the embedding's are not read.
+        assert!((read / billions - 1.0).abs() < 0.02, "{read} of {billions}");
+    }
+}
+
+#[test]
+fn quantised_weights_are_smaller_by_as_much_as_their_types() {
+    let cold = |quantization: Quantization| {
+        let deployment = Deployment { quantization, ..on(4) };
+        let list = kernels(&model(&qwen3_32b()), &deployment, Step::decode(8, 1024));
+        let linear = list.iter().filter(|kernel| kernel.class == Class::Product && kernel.role != "head");
+        linear.map(|kernel| kernel.cold_bytes * kernel.count).sum::<u64>() as f64
+    };
+    let plain = cold(Quantization::None);
+    assert!((cold(Quantization::W8a8) / plain - 0.5).abs() < 1e-9);
+    assert!((0.25..0.27).contains(&(cold(Quantization::W4a16) / plain)), "four bits and a scale for 128 of them");
+}
+
+#[test]
+fn every_kernel_of_every_family_can_be_priced() {
+    let gemma = json!({"model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336, "num_hidden_layers": 42,
+        "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256, "vocab_size": 256_000,
+        "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 4096});
+    let mixtral = json!({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000,
+        "num_local_experts": 8, "num_experts_per_tok": 2});
+    let mut pricer = Pricer::new(&Soc::find("Ascend910B2").unwrap());
+    for config in [qwen3_32b(), deepseek_v3(), gemma, mixtral] {
+        let model = model(&config);
+        for quantization in [Quantization::None, Quantization::W8a8, Quantization::W4a16] {
+            for expert_parallel in [1, 8] {
+                let deployment = Deployment { quantization, expert_parallel, ..on(4) };
+                if deployment.check(&model).is_err() {
+                    continue;
+                }
+                for step in [Step::decode(3, 5000), Step::prefill(2, 700, 700), Step::prefill(1, 8192, 8192)] {
+                    for kernel in kernels(&model, &deployment, step) {
+                        let priced = pricer.kernel(&kernel).unwrap_or_else(|e| panic!("{kernel:?}: {e}"));
+                        assert!(priced.time.us > 0.0 && priced.time.us < 1e7, "{kernel:?} {priced:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_devices_cannot_share_evenly_is_refused_by_name() {
+    let refused = |config: Value, deployment: Deployment| deployment.check(&model(&config)).unwrap_err().to_string();
+    let three = refused(qwen3_32b(), on(3));
+    assert!(three.contains("64 query heads") && three.contains("1, 2, 4"), "{three}");
+    assert!(refused(qwen3_32b(), on(0)).contains("tensor_parallel"));
+    assert!(refused(qwen3_32b(), Deployment { expert_parallel: 2, ..on(1) }).contains("no experts"));
+    assert!(refused(deepseek_v3(), Deployment { expert_parallel: 24, ..on(1) }).contains("256 experts"));
+    assert!(refused(deepseek_v3(), Deployment { expert_parallel: 4, ..on(8) }).contains("no multiple"));
+    on(16).check(&model(&qwen3_32b())).unwrap();
+}

@@ -1,0 +1,71 @@
+//! What the families of models do beyond what their sizes say; from their published configurations and papers.
+
+/// A kind of model by its `model_type`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Family {
+    /// The name in configurations.
+    pub name: &'static str,
+    /// Bias on query, key and value where `attention_bias` does not say.
+    pub qkv_bias: bool,
+    /// Norms of each head's query and key, where `use_qk_norm` does not say.
+    pub qk_norm: bool,
+    /// Norms after attention and feed-forward too.
+    pub post_norms: bool,
+    /// Weights of the head shared with the embedding where `tie_word_embeddings` does not say.
+    pub tied: bool,
+    /// Of so many layers all but the last look back over a window only; 0: none does, 1: all do where a window is given.
+    pub window_every: u64,
+    /// Experts are chosen within groups, with a bias.
+    pub grouped: bool,
+}
+
+const PLAIN: Family = Family {
+    name: "",
+    qkv_bias: false,
+    qk_norm: false,
+    post_norms: false,
+    tied: false,
+    window_every: 0,
+    grouped: false,
+};
+
+const fn plain(name: &'static str) -> Family {
+    Family { name, ..PLAIN }
+}
+
+/// The known ones. `chatglm` is GLM-4 with the field names of its first release.
+const FAMILIES: &[Family] = &[
+    plain("llama"),
+    Family { window_every: 1, ..plain("mistral") },
+    Family { window_every: 1, ..plain("mixtral") },
+    Family { qkv_bias: true, ..plain("qwen2") },
+    Family { qkv_bias: true, ..plain("qwen2_moe") },
+    Family { qk_norm: true, ..plain("qwen3") },
+    Family { qk_norm: true, ..plain("qwen3_moe") },
+    plain("deepseek_v2"),
+    Family { grouped: true, ..plain("deepseek_v3") },
+    Family { grouped: true, ..plain("kimi_k2") },
+    Family { qkv_bias: true, ..plain("chatglm") },
+    Family { qkv_bias: true, ..plain("glm") },
+    Family { qkv_bias: true, post_norms: true, ..plain("glm4") },
+    Family { qkv_bias: true, grouped: true, ..plain("glm4_moe") },
+    Family { tied: true, ..plain("gemma") },
+    Family { tied: true, post_norms: true, window_every: 2, ..plain("gemma2") },
+    Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, ..plain("gemma3") },
+    Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, ..plain("gemma3_text") },
+];
+
+/// The family of this name; `None` for one that is not known.
+pub(super) fn find(name: &str) -> Option<Family> {
+    FAMILIES.iter().find(|family| family.name == name).copied()
+}
+
+/// What is taken for a family that is not known: what the field names say, and nothing else.
+pub(super) const fn unknown() -> Family {
+    PLAIN
+}
+
+/// Their names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().map(|family| family.name)
+}

@@ -1,0 +1,88 @@
+//! The fields of a `config.json`, with what is wrong with them by name.
+
+use crate::cases::shown;
+use crate::spelling;
+use serde_json::{Map, Value};
+
+/// Largest number of anything that a model counts or measures; beyond it a number is taken for nonsense.
+const MOST: u64 = 1 << 24;
+
+/// The fields of a configuration. Every answer that fails is a sentence that names the field.
+pub(super) struct Fields<'a>(pub &'a Map<String, Value>);
+
+impl Fields<'_> {
+    /// A field under the first of its names that is there; `null` counts as not there.
+    fn find(&self, names: &[&'static str]) -> Option<(&'static str, &Value)> {
+        names.iter().find_map(|&name| self.0.get(name).filter(|value| !value.is_null()).map(|value| (name, value)))
+    }
+
+    /// A size from 1 on that may be missing.
+    pub fn optional_size(&self, names: &[&'static str]) -> Result<Option<u64>, String> {
+        match self.optional_count(names)? {
+            Some(0) => Err(format!("`{}`: 0 is no size", self.find(names).map_or("", |found| found.0))),
+            other => Ok(other),
+        }
+    }
+
+    /// A number that may be missing or 0.
+    pub fn optional_count(&self, names: &[&'static str]) -> Result<Option<u64>, String> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        match value.as_u64() {
+            Some(count) if count <= MOST => Ok(Some(count)),
+            Some(count) => Err(format!("`{name}`: {count} is more than {MOST}, too much for a model")),
+            None => Err(format!("`{name}`: {} is no whole number from 0 on", shown(&value.to_string()))),
+        }
+    }
+
+    /// A size that has to be there; `what` says what it is.
+    pub fn size(&self, names: &[&'static str], what: &str) -> Result<u64, String> {
+        self.optional_size(names)?.ok_or_else(|| self.missing(names, what))
+    }
+
+    pub fn missing(&self, names: &[&'static str], what: &str) -> String {
+        let keys = || self.0.keys().map(String::as_str);
+        let near = names.iter().find_map(|name| spelling::nearest(name, keys()));
+        let near = near.map(|name| format!("; it has `{}`", shown(name))).unwrap_or_default();
+        format!("`{}` is missing: {what}{near}", names.join("` or `"))
+    }
+
+    /// A flag that may be missing.
+    pub fn flag(&self, name: &'static str) -> Result<Option<bool>, String> {
+        match self.find(&[name]) {
+            None => Ok(None),
+            Some((_, Value::Bool(flag))) => Ok(Some(*flag)),
+            Some((_, other)) => Err(format!("`{name}`: {} is neither true nor false", shown(&other.to_string()))),
+        }
+    }
+
+    /// A text that may be missing.
+    pub fn text(&self, name: &'static str) -> Result<Option<&str>, String> {
+        match self.find(&[name]) {
+            None => Ok(None),
+            Some((_, Value::String(text))) => Ok(Some(text)),
+            Some((_, other)) => Err(format!("`{name}`: {} is no text", shown(&other.to_string()))),
+        }
+    }
+
+    /// How many entries a list has; `None` where it is missing.
+    pub fn entries(&self, name: &'static str) -> Result<Option<&[Value]>, String> {
+        match self.find(&[name]) {
+            None => Ok(None),
+            Some((_, Value::Array(entries))) => Ok(Some(entries)),
+            Some((_, other)) => Err(format!("`{name}`: {} is no list", shown(&other.to_string()))),
+        }
+    }
+
+    /// The fields of an object below; `None` where it is missing.
+    pub fn below(&self, name: &'static str) -> Result<Option<Fields<'_>>, String> {
+        match self.find(&[name]) {
+            None => Ok(None),
+            Some((_, Value::Object(fields))) => Ok(Some(Fields(fields))),
+            Some((_, other)) => Err(format!("`{name}`: {} is no object", shown(&other.to_string()))),
+        }
+    }
+
+    pub fn has(&self, name: &'static str) -> bool {
+        self.find(&[name]).is_some()
+    }
+}

@@ -1,0 +1,237 @@
+//! From `config.json` to a model.
+
+use super::families::{self, Family};
+use super::fields::Fields;
+use super::{Attention, Experts, Model, Window};
+use crate::cases::shown;
+use crate::input_file;
+use crate::status::{Error, Result};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Largest file that is read; published configurations have less than 100 KiB.
+const MOST_BYTES: u64 = 4 << 20;
+/// Most layers of a model; the deepest published ones have some 130.
+const MOST_LAYERS: u64 = 10_000;
+
+impl Model {
+    /// Reads a model's `config.json`, or the one in a folder.
+    ///
+    /// Fails with [`Error::File`], which names the field that is missing, absurd, or contradicts another.
+    pub fn read(path: &Path) -> Result<Model> {
+        let path: PathBuf = if path.is_dir() { path.join("config.json") } else { path.to_owned() };
+        let failed = |reason: String| Error::file("read", &path, reason);
+        let bytes = input_file::read(&path, MOST_BYTES, "has more than 4 MiB, too many for a model's configuration")?;
+        let text = std::str::from_utf8(&bytes).map_err(|e| {
+            failed(format!("is not UTF-8 text (byte {}); a configuration is JSON in UTF-8", e.valid_up_to() + 1))
+        })?;
+        Model::parse(text).map_err(failed)
+    }
+
+    /// Reads the text of a configuration; what is wrong with it is a sentence.
+    pub(in crate::serving) fn parse(text: &str) -> Result<Model, String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let value: Value = serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?;
+        let Value::Object(whole) = &value else { return Err("is no configuration: it is no JSON object".to_owned()) };
+        let whole = Fields(whole);
+        // Models that see pictures keep the language model's fields apart.
+        let language = whole.below("text_config")?;
+        let fields = language.as_ref().unwrap_or(&whole);
+        let name = match fields.text("model_type")? {
+            Some(name) => name,
+            None => whole.text("model_type")?.ok_or_else(|| fields.missing(&["model_type"], "the kind of model"))?,
+        };
+        model(name, fields)
+    }
+}
+
+fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
+    let known = families::find(name);
+    let family = known.unwrap_or(families::unknown());
+    let mut notes = Vec::new();
+    if known.is_none() {
+        refuse_foreign(name, fields)?;
+        let known: Vec<_> = families::names().collect();
+        notes.push(format!(
+            "`{}` is none of the known kinds ({}): it is built as its fields say, without norms of heads and without bias unless they say so",
+            shown(name),
+            known.join(", ")
+        ));
+    }
+    let layers = fields.size(&["num_hidden_layers", "num_layers", "n_layer"], "the number of layers")?;
+    if layers > MOST_LAYERS {
+        return Err(format!("`num_hidden_layers`: {layers} layers are more than {MOST_LAYERS}"));
+    }
+    let hidden = fields.size(&["hidden_size", "n_embd"], "the width of the residual stream")?;
+    let vocabulary = fields.size(&["padded_vocab_size", "vocab_size"], "the number of entries of the vocabulary")?;
+    let experts = experts(fields, family, layers)?;
+    let intermediate = match (fields.optional_size(&["intermediate_size", "ffn_hidden_size"])?, experts) {
+        (Some(width), _) => width,
+        (None, Some(experts)) if experts.layers == layers => experts.width,
+        _ => return Err(fields.missing(&["intermediate_size"], "the width of the feed-forward layers")),
+    };
+    let bias = ["attention_bias", "add_qkv_bias", "qkv_bias"];
+    let model_attention = attention(fields, hidden)?;
+    sane(model_attention, experts)?;
+    let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
+    Ok(Model {
+        family: name.to_owned(),
+        layers,
+        hidden,
+        vocabulary,
+        attention: model_attention,
+        intermediate,
+        experts,
+        qkv_bias: told_bias.unwrap_or(family.qkv_bias),
+        qk_norm: fields.flag("use_qk_norm")?.unwrap_or(family.qk_norm),
+        gelu: is_gelu(fields)?,
+        post_norms: family.post_norms,
+        tied: fields.flag("tie_word_embeddings")?.unwrap_or(family.tied),
+        positions: fields.optional_count(&["max_position_embeddings", "seq_length"])?.unwrap_or(0),
+        window: window(fields, family, layers)?,
+        notes,
+    })
+}
+
+/// Refuses sizes whose products no device could hold: heads, and what experts are made of.
+fn sane(attention: Attention, experts: Option<Experts>) -> Result<(), String> {
+    const MOST_HEADS: u64 = 4096;
+    const WIDEST_HEAD: u64 = 4096;
+    const MOST_EXPERTS: u64 = 4096;
+    let widths = match attention {
+        Attention::Grouped { width, .. } => vec![("head_dim", width)],
+        Attention::Latent { nope, rope, value, kv_rank, .. } => vec![
+            ("qk_nope_head_dim", nope),
+            ("qk_rope_head_dim", rope),
+            ("v_head_dim", value),
+            ("kv_lora_rank", kv_rank),
+        ],
+    };
+    let mut sizes: Vec<_> = widths.into_iter().map(|(name, width)| (name, width, WIDEST_HEAD)).collect();
+    sizes.push(("num_attention_heads", attention.heads(), MOST_HEADS));
+    if let Some(experts) = experts {
+        sizes.push(("n_routed_experts", experts.routed, MOST_EXPERTS));
+        sizes.push(("n_shared_experts", experts.shared, 1 << 24));
+    }
+    match sizes.into_iter().find(|(_, size, most)| size > most) {
+        Some((name, size, most)) => Err(format!("`{name}`: {size} is more than {most}, too much for a model")),
+        None => Ok(()),
+    }
+}
+
+fn is_gelu(fields: &Fields<'_>) -> Result<bool, String> {
+    let name = match fields.text("hidden_activation")? {
+        None => fields.text("hidden_act")?,
+        told => told,
+    };
+    Ok(name.is_some_and(|name| name.contains("gelu")))
+}
+
+/// Fields of models that are built in ways which are not known here.
+const FOREIGN: &[(&str, &str)] = &[
+    ("linear_num_key_heads", "linear attention"),
+    ("layers_block_type", "layers of several kinds"),
+    ("ssm_state_size", "state-space layers"),
+    ("mamba_d_state", "state-space layers"),
+    ("index_topk", "sparse attention"),
+    ("num_decoder_layers", "an encoder and a decoder"),
+    ("is_encoder_decoder", "an encoder and a decoder"),
+];
+
+fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
+    let is_set = |field: &'static str| fields.has(field) && !matches!(fields.flag(field), Ok(Some(false)));
+    match FOREIGN.iter().find(|(field, _)| is_set(field)) {
+        None => Ok(()),
+        Some((field, what)) => {
+            Err(format!("`model_type` `{}`: `{field}` tells of {what}, which is not built", shown(name)))
+        }
+    }
+}
+
+fn attention(fields: &Fields<'_>, hidden: u64) -> Result<Attention, String> {
+    let heads = fields.size(&["num_attention_heads", "n_head"], "the number of query heads")?;
+    if fields.has("kv_lora_rank") {
+        let size = |name: &'static str, what: &str| fields.size(&[name], what);
+        return Ok(Attention::Latent {
+            heads,
+            q_rank: fields.optional_count(&["q_lora_rank"])?.unwrap_or(0),
+            kv_rank: size("kv_lora_rank", "the width of the latent vector of keys and values")?,
+            nope: size("qk_nope_head_dim", "the elements of a head without position")?,
+            rope: size("qk_rope_head_dim", "the elements of a head with position")?,
+            value: size("v_head_dim", "the elements of a value head")?,
+        });
+    }
+    let kv_heads =
+        fields.optional_size(&["num_key_value_heads", "multi_query_group_num", "num_kv_heads"])?.unwrap_or(heads);
+    if !heads.is_multiple_of(kv_heads) {
+        return Err(format!(
+            "`num_attention_heads`: {heads} query heads cannot share {kv_heads} heads of keys (`num_key_value_heads`) evenly"
+        ));
+    }
+    let width = match fields.optional_size(&["head_dim", "kv_channels"])? {
+        Some(width) => width,
+        None if hidden.is_multiple_of(heads) => hidden / heads,
+        None => {
+            return Err(format!(
+                "`hidden_size`: {hidden} is no multiple of {heads} heads (`num_attention_heads`), and `head_dim` is missing"
+            ));
+        }
+    };
+    Ok(Attention::Grouped { heads, kv_heads, width })
+}
+
+/// The experts; `None` for a model that has none.
+fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Experts>, String> {
+    let routed = fields.optional_count(&["n_routed_experts", "num_local_experts", "num_experts"])?.unwrap_or(0);
+    if routed == 0 {
+        return Ok(None);
+    }
+    let per_token = fields.size(&["num_experts_per_tok", "moe_topk", "top_k"], "the experts that a token goes to")?;
+    if per_token > routed {
+        return Err(format!("`num_experts_per_tok`: a token cannot go to {per_token} of {routed} experts"));
+    }
+    let width = fields
+        .size(&["moe_intermediate_size", "expert_intermediate_size", "intermediate_size"], "the width of an expert")?;
+    let shared = match fields.optional_count(&["shared_expert_intermediate_size"])? {
+        Some(width) => width,
+        None => fields.optional_count(&["n_shared_experts", "num_shared_experts"])?.unwrap_or(0).saturating_mul(width),
+    };
+    let first_dense = fields.optional_count(&["first_k_dense_replace"])?.unwrap_or(0);
+    let every = fields.optional_size(&["decoder_sparse_step", "moe_layer_freq"])?.unwrap_or(1);
+    if first_dense > layers {
+        return Err(format!("`first_k_dense_replace`: {first_dense} of {layers} layers cannot be dense"));
+    }
+    let dense: BTreeSet<u64> =
+        fields.entries("mlp_only_layers")?.unwrap_or_default().iter().filter_map(Value::as_u64).collect();
+    let is_dense = |layer: u64| dense.contains(&layer);
+    // Layer numbers count from 0, every so-manieth from the first full step on has experts.
+    let sparse = (first_dense..layers).filter(|layer| (layer + 1).is_multiple_of(every) && !is_dense(*layer)).count();
+    Ok((sparse > 0).then_some(Experts {
+        routed,
+        per_token,
+        width,
+        shared,
+        layers: sparse as u64,
+        grouped: family.grouped,
+    }))
+}
+
+/// The layers with a window; `None` where all layers see everything.
+fn window(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Window>, String> {
+    let Some(tokens) = fields.optional_size(&["sliding_window"])? else { return Ok(None) };
+    if fields.flag("use_sliding_window")? == Some(false) {
+        return Ok(None);
+    }
+    let kinds = fields
+        .entries("layer_types")?
+        .map(|kinds| kinds.iter().filter(|kind| kind.as_str() == Some("sliding_attention")).count() as u64);
+    let every = fields.optional_size(&["sliding_window_pattern"])?.unwrap_or(family.window_every);
+    let counted = match (kinds, every) {
+        (Some(kinds), _) => kinds.min(layers),
+        (None, 0) => 0,
+        (None, 1) => layers,
+        (None, every) => layers - layers / every,
+    };
+    Ok((counted > 0).then_some(Window { tokens, layers: counted }))
+}

@@ -1,0 +1,240 @@
+//! Configurations of published sizes, written for these tests, and what is wrong with others.
+
+use super::{Attention, Experts, Model, Window};
+use crate::testing;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn read(config: &Value) -> Model {
+    Model::parse(&config.to_string()).unwrap()
+}
+
+fn error(config: &Value) -> String {
+    Model::parse(&config.to_string()).unwrap_err()
+}
+
+/// A configuration with other fields.
+fn with(mut config: Value, fields: &[(&str, Value)]) -> Value {
+    for (name, value) in fields {
+        config[*name] = value.clone();
+    }
+    config
+}
+
+fn without(mut config: Value, name: &str) -> Value {
+    config.as_object_mut().unwrap().remove(name);
+    config
+}
+
+pub(crate) fn qwen3_32b() -> Value {
+    json!({"model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
+        "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_936,
+        "max_position_embeddings": 40960, "hidden_act": "silu", "tie_word_embeddings": false,
+        "use_sliding_window": false, "sliding_window": null})
+}
+
+pub(crate) fn deepseek_v3() -> Value {
+    json!({"model_type": "deepseek_v3", "hidden_size": 7168, "intermediate_size": 18432, "moe_intermediate_size": 2048,
+        "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128, "n_routed_experts": 256,
+        "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3, "moe_layer_freq": 1,
+        "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "vocab_size": 129_280, "max_position_embeddings": 163_840, "hidden_act": "silu"})
+}
+
+fn llama(layers: u64, hidden: u64, heads: u64, kv_heads: u64, intermediate: u64) -> Value {
+    json!({"model_type": "llama", "hidden_size": hidden, "intermediate_size": intermediate, "num_hidden_layers": layers,
+        "num_attention_heads": heads, "num_key_value_heads": kv_heads, "vocab_size": 128_256})
+}
+
+const fn grouped(heads: u64, kv_heads: u64, width: u64) -> Attention {
+    Attention::Grouped { heads, kv_heads, width }
+}
+
+#[test]
+fn dense_families_differ_in_bias_norms_and_gates() {
+    let llama2 = without(llama(32, 4096, 32, 32, 11008), "num_key_value_heads");
+    assert_eq!(read(&llama2).attention, grouped(32, 32, 128));
+    assert_eq!(read(&llama(80, 8192, 64, 8, 28672)).attention, grouped(64, 8, 128));
+    let of = |kind: &str| read(&with(llama(28, 3584, 28, 4, 18944), &[("model_type", kind.into())]));
+    let qwen2 = of("qwen2");
+    assert!(qwen2.qkv_bias && !qwen2.qk_norm);
+    let qwen3 = read(&qwen3_32b());
+    assert!(qwen3.qk_norm && !qwen3.qkv_bias && qwen3.notes.is_empty() && qwen3.window.is_none());
+    assert!(of("glm4").post_norms && of("glm4").qkv_bias);
+    let gemma = read(&with(
+        llama(42, 3584, 16, 8, 14336),
+        &[
+            ("model_type", "gemma2".into()),
+            ("head_dim", 256.into()),
+            ("hidden_activation", "gelu_pytorch_tanh".into()),
+            ("sliding_window", 4096.into()),
+        ],
+    ));
+    assert!(gemma.gelu && gemma.tied && gemma.post_norms);
+    assert_eq!(gemma.attention, grouped(16, 8, 256));
+    assert_eq!(gemma.window, Some(Window { tokens: 4096, layers: 21 }));
+    let mistral = [("model_type", "mistral".into()), ("sliding_window", 4096.into())];
+    assert_eq!(read(&with(llama(32, 4096, 32, 8, 14336), &mistral)).window, Some(Window { tokens: 4096, layers: 32 }));
+}
+
+#[test]
+fn experts_are_counted_layer_by_layer() {
+    let mixtral = with(
+        llama(32, 4096, 32, 8, 14336),
+        &[("model_type", "mixtral".into()), ("num_local_experts", 8.into()), ("num_experts_per_tok", 2.into())],
+    );
+    let expected = Experts { routed: 8, per_token: 2, width: 14336, shared: 0, layers: 32, grouped: false };
+    assert_eq!((read(&mixtral).experts, read(&mixtral).dense_layers()), (Some(expected), 0));
+    let deepseek = read(&deepseek_v3());
+    let expected = Experts { routed: 256, per_token: 8, width: 2048, shared: 2048, layers: 58, grouped: true };
+    assert_eq!((deepseek.experts, deepseek.dense_layers()), (Some(expected), 3));
+    assert_eq!(
+        deepseek.attention,
+        Attention::Latent { heads: 128, q_rank: 1536, kv_rank: 512, nope: 128, rope: 64, value: 128 }
+    );
+    assert_eq!(deepseek.cached_elements(), 576);
+    // The queries of DeepSeek-V2-Lite have no latent vector.
+    let lite = read(&with(deepseek_v3(), &[("model_type", "deepseek_v2".into()), ("q_lora_rank", Value::Null)]));
+    assert!(matches!(lite.attention, Attention::Latent { q_rank: 0, .. }) && !lite.experts.unwrap().grouped);
+    let every_other = with(
+        qwen3_32b(),
+        &[
+            ("model_type", "qwen3_moe".into()),
+            ("num_experts", 128.into()),
+            ("num_experts_per_tok", 8.into()),
+            ("moe_intermediate_size", 768.into()),
+            ("decoder_sparse_step", 2.into()),
+            ("mlp_only_layers", json!([1, 2])),
+        ],
+    );
+    // Layers 1, 3, 5, ... but for 1.
+    assert_eq!(read(&every_other).experts.unwrap().layers, 31);
+}
+
+#[test]
+fn a_model_that_sees_pictures_keeps_its_language_model_apart() {
+    let nested = json!({"model_type": "gemma3", "text_config": with(llama(34, 2560, 8, 4, 10240), &[
+        ("model_type", "gemma3_text".into()), ("head_dim", 256.into()), ("sliding_window", 1024.into())])});
+    let model = read(&nested);
+    assert_eq!((model.layers, model.window), (34, Some(Window { tokens: 1024, layers: 29 })));
+}
+
+#[test]
+fn names_of_early_releases_count_too() {
+    let glm = json!({"model_type": "chatglm", "num_layers": 40, "hidden_size": 4096, "ffn_hidden_size": 13696,
+        "num_attention_heads": 32, "multi_query_group_num": 2, "kv_channels": 128, "padded_vocab_size": 151_552,
+        "add_qkv_bias": true, "seq_length": 131_072});
+    let model = read(&glm);
+    assert_eq!((model.layers, model.intermediate, model.attention), (40, 13696, grouped(32, 2, 128)));
+    assert!(model.qkv_bias && model.positions == 131_072);
+}
+
+#[test]
+fn a_kind_that_is_not_known_is_built_as_its_fields_say_and_says_so() {
+    let model = read(&with(llama(16, 2048, 16, 4, 8192), &[("model_type", "brandnew".into())]));
+    assert!(model.notes[0].contains("brandnew") && model.notes[0].contains("qwen3"));
+    let foreign = with(llama(16, 2048, 16, 4, 8192), &[("model_type", "hybrid".into()), ("mamba_d_state", 128.into())]);
+    assert!(error(&foreign).contains("mamba_d_state") && error(&foreign).contains("hybrid"));
+    let missing =
+        without(with(llama(16, 2048, 16, 4, 8192), &[("model_type", "brandnew".into())]), "num_hidden_layers");
+    assert!(error(&with(missing, &[("num_hiden_layers", 3.into())])).contains("num_hiden_layers"));
+}
+
+#[test]
+fn every_missing_field_is_named() {
+    for (config, fields) in [
+        (
+            qwen3_32b(),
+            &[
+                "model_type",
+                "num_hidden_layers",
+                "hidden_size",
+                "vocab_size",
+                "intermediate_size",
+                "num_attention_heads",
+            ][..],
+        ),
+        (deepseek_v3(), &["qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "num_experts_per_tok"]),
+    ] {
+        for field in fields {
+            let error = error(&without(config.clone(), field));
+            assert!(error.contains(field) && error.contains("missing"), "{field}: {error}");
+        }
+    }
+}
+
+#[test]
+fn sizes_that_cannot_be_or_contradict_each_other_are_named() {
+    let wrong: &[(&str, Value, &str)] = &[
+        ("num_hidden_layers", 0.into(), "num_hidden_layers"),
+        ("num_hidden_layers", 1_000_000.into(), "1000000"),
+        ("hidden_size", (-1).into(), "hidden_size"),
+        ("hidden_size", json!(1.5), "hidden_size"),
+        ("vocab_size", json!(1e30), "vocab_size"),
+        ("num_attention_heads", "64".into(), "num_attention_heads"),
+        ("num_key_value_heads", 7.into(), "num_key_value_heads"),
+        ("num_attention_heads", 8_000_000.into(), "num_attention_heads"),
+        ("head_dim", 1_000_000.into(), "head_dim"),
+        ("attention_bias", 1.into(), "attention_bias"),
+        ("model_type", 3.into(), "model_type"),
+        ("num_experts", 10.into(), "num_experts_per_tok"),
+        ("layer_types", 3.into(), "layer_types"),
+    ];
+    for (field, value, named) in wrong {
+        let config = with(
+            qwen3_32b(),
+            &[(field, value.clone()), ("sliding_window", 5.into()), ("use_sliding_window", Value::Null)],
+        );
+        assert!(error(&config).contains(named), "{field}: {}", error(&config));
+    }
+    let odd = without(with(qwen3_32b(), &[("hidden_size", 5121.into())]), "head_dim");
+    assert!(error(&odd).contains("head_dim") && error(&odd).contains("5121"));
+    assert!(error(&with(deepseek_v3(), &[("num_experts_per_tok", 300.into())])).contains("300 of 256"));
+    assert!(error(&with(deepseek_v3(), &[("first_k_dense_replace", 62.into())])).contains("first_k_dense_replace"));
+}
+
+#[test]
+fn files_that_are_no_configuration_are_named_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let reason = |content: &[u8]| {
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, content).unwrap();
+        // The folder names its file.
+        Model::read(folder.path()).unwrap_err().to_string()
+    };
+    let utf16: Vec<u8> = qwen3_32b().to_string().encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked: Vec<u8> = [&[0xff, 0xfe][..], &utf16].concat();
+    assert!(reason(&marked).contains("UTF-8") && reason(&marked).contains("config.json"));
+    assert!(reason(b"{\"model_type\":").contains("JSON"));
+    assert!(reason(b"[1]").contains("object"));
+    assert!(reason(&vec![b'['; 100_000]).contains("JSON"));
+    let file = std::fs::File::create(folder.path().join("config.json")).unwrap();
+    file.set_len(3 << 30).unwrap();
+    assert!(Model::read(folder.path()).unwrap_err().to_string().contains("4 MiB"));
+    assert!(Model::read(&folder.path().join("none")).is_err());
+    let text = format!("\u{feff}{}", qwen3_32b());
+    std::fs::write(folder.path().join("config.json"), text).unwrap();
+    assert_eq!(Model::read(folder.path()).unwrap().layers, 64);
+}
+
+proptest! {
+    #![proptest_config(testing::cases(256))]
+
+    #[test]
+    fn whatever_a_configuration_says_it_is_a_model_or_a_sentence(
+        config in prop_oneof![Just(qwen3_32b()), Just(deepseek_v3())],
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop_oneof![
+            Just(Value::Null), any::<u64>().prop_map(Value::from), (0u64..300).prop_map(Value::from),
+            any::<bool>().prop_map(Value::from), Just(json!([0, 1])), Just(json!({})), "[a-z0-9]{0,6}".prop_map(Value::from),
+        ]), 0..4),
+    ) {
+        let mut config = config;
+        let names: Vec<String> = config.as_object().unwrap().keys().cloned().collect();
+        for (at, value) in changes {
+            config[at.get(&names).as_str()] = value;
+        }
+        if let Ok(model) = Model::parse(&config.to_string()) {
+            prop_assert!(model.layers > 0 && model.dense_layers() <= model.layers);
+        }
+    }
+}

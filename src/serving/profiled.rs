@@ -1,0 +1,217 @@
+//! What a profiler saw, tuned: the engine of `aoe --profile`.
+
+use super::records::{self, Problem, Reach, Tuned};
+use crate::bank::OperatorBank;
+use crate::cases::Parts;
+use crate::graph::DataType;
+use crate::kernels::{Profile, Seen};
+use crate::simulate;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::tune::evaluate::Settings;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A kernel of a profile, measured beside predicted.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The operator's type.
+    pub op: String,
+    /// It as a case of the simulator.
+    pub case: Value,
+    /// Launches.
+    pub count: u64,
+    /// Share of the profile's time.
+    pub share: f64,
+    /// Mean microseconds of a launch as measured.
+    pub measured_us: f64,
+    /// As predicted; `None` where the simulator cannot price it, for `reason`.
+    pub predicted_us: Option<f64>,
+    /// Why it could not be priced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The product tuned; `None` for what is no product.
+    pub tuned: Option<Tuned>,
+    /// Microseconds that the record gains over all launches, counted on measured time; 0 where none comes to run.
+    pub gain_us: f64,
+}
+
+/// What the simulator is off by, for one operator type.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Calibration {
+    /// Median of measured over predicted time.
+    pub factor: f64,
+    /// Distinct kernels that it comes from.
+    pub kernels: usize,
+    /// Median distance from the factor, as a share.
+    pub spread: f64,
+}
+
+/// A profile, tuned.
+#[derive(Debug, Clone, Serialize)]
+pub struct Profiled {
+    /// The part.
+    pub soc: String,
+    /// The profile's files.
+    pub profile: Vec<PathBuf>,
+    /// Microseconds of all its kernels.
+    pub total_us: f64,
+    /// Of those whose operands it does not tell.
+    pub without_operands_us: f64,
+    /// Microseconds that records gain, counted on measured time.
+    pub gain_us: f64,
+    /// Bank files that were changed.
+    pub files: Vec<PathBuf>,
+    /// The simulator beside it, by operator type.
+    pub calibration: BTreeMap<String, Calibration>,
+    /// Kernels, those that take longest together first.
+    pub kernels: Vec<Row>,
+}
+
+/// Tunes the products of a profile and writes records of what gains.
+///
+/// Fails with [`Error::Cancelled`] where `cancel` was set (records found until then are written), and as the bank does.
+pub fn profiled(
+    profile: &Profile,
+    soc: &Soc,
+    bank: &mut OperatorBank,
+    settings: &Settings,
+    cancel: &AtomicBool,
+) -> Result<Profiled> {
+    let mut parts = Parts::only(soc.clone());
+    let mut problems = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
+    for seen in &profile.kernels {
+        let (row, problem) = row(seen, profile.total_us, soc, &mut parts);
+        problems.extend(problem);
+        rows.push(row);
+    }
+    bank.check_writable(problems.iter().filter(|p| p.reach(soc) == Reach::Bank).map(Problem::workload))?;
+    let mut tuned = records::tune(problems, soc, bank, settings, cancel)?;
+    let files = records::write(&mut tuned, soc, bank)?;
+    if records::stopped(cancel) {
+        return Err(Error::Cancelled);
+    }
+    let by_case: BTreeMap<String, Tuned> = tuned.into_iter().map(|tuned| (tuned.case.clone(), tuned)).collect();
+    for row in &mut rows {
+        row.tuned = by_case.get(&row.case.to_string()).cloned();
+        let reached = row.tuned.as_ref().filter(|tuned| tuned.reach == Reach::Bank);
+        row.gain_us =
+            reached.map_or(0.0, |tuned| row.measured_us * row.count as f64 * (1.0 - tuned.after_us / tuned.before_us));
+    }
+    Ok(Profiled {
+        soc: soc.name.clone(),
+        profile: profile.files.clone(),
+        total_us: profile.total_us,
+        without_operands_us: profile.without_operands_us,
+        gain_us: rows.iter().map(|row| row.gain_us).sum(),
+        files,
+        calibration: calibration(&rows),
+        kernels: rows,
+    })
+}
+
+/// A kernel with its price, and the product to tune where it is one.
+fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option<Problem>) {
+    let case = with_cold_weights(&seen.case);
+    let text = case.to_string();
+    let answer = simulate::price(&text, parts).map_err(|e| e.to_string());
+    let priced = answer.and_then(|answer| serde_json::from_str::<Value>(&answer).map_err(|e| e.to_string()));
+    let (predicted_us, reason) = match priced {
+        Ok(answer) => (answer["time_us"].as_f64(), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let is_product = is_product(&seen.op) && predicted_us.is_some();
+    let problem = is_product.then(|| Problem::of(&seen.op, "profile", &text, soc).ok()).flatten();
+    let measured_us = seen.us / seen.count.max(1) as f64;
+    let (op, count, share) = (seen.op.clone(), seen.count, seen.us / total_us);
+    (Row { op, case, count, share, measured_us, predicted_us, reason, tuned: None, gain_us: 0.0 }, problem)
+}
+
+fn is_product(op: &str) -> bool {
+    op.contains("MatMul") || op.contains("Matmul")
+}
+
+/// A product's second operand is taken for weights, which nothing used shortly before.
+fn with_cold_weights(case: &Value) -> Value {
+    let mut case = case.clone();
+    let weights = &case["inputs"][1];
+    if is_product(case["op"].as_str().unwrap_or_default()) && weights.is_object() {
+        let elements =
+            weights["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).fold(1, u64::saturating_mul);
+        let dtype = weights["dtype"].as_str().and_then(DataType::from_name).unwrap_or(DataType::Float16);
+        case["missed_bytes"] = super::kernel::bytes(elements, dtype).into();
+    }
+    case
+}
+
+fn calibration(rows: &[Row]) -> BTreeMap<String, Calibration> {
+    let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.measured_us > 0.0) {
+        if let Some(predicted) = row.predicted_us {
+            ratios.entry(&row.op).or_default().push(row.measured_us / predicted);
+        }
+    }
+    let of = |(op, mut ratios): (&str, Vec<f64>)| {
+        let factor = median(&mut ratios);
+        let mut distances: Vec<f64> = ratios.iter().map(|ratio| (ratio / factor - 1.0).abs()).collect();
+        (op.to_owned(), Calibration { factor, kernels: ratios.len(), spread: median(&mut distances) })
+    };
+    ratios.into_iter().map(of).collect()
+}
+
+/// The middle of numbers, of which there is one at least.
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    if numbers.len() % 2 == 1 { numbers[middle] } else { f64::midpoint(numbers[middle - 1], numbers[middle]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bank::BankPaths;
+    use crate::search::Algorithm;
+    use serde_json::json;
+
+    fn operand(shape: &[u64]) -> Value {
+        json!({"shape": shape, "dtype": "float16", "format": "ND"})
+    }
+
+    fn seen(op: &str, inputs: &[&[u64]], output: &[u64], count: u64, us: f64) -> Seen {
+        let inputs: Vec<_> = inputs.iter().map(|shape| operand(shape)).collect();
+        Seen { op: op.to_owned(), case: json!({"op": op, "inputs": inputs, "outputs": [operand(output)]}), count, us }
+    }
+
+    #[test]
+    fn gains_are_counted_on_measured_time_and_only_where_a_record_comes_to_run() {
+        let product = |op: &str, m: u64| seen(op, &[&[m, 3000], &[3000, 1111]], &[m, 1111], 10, 1000.0);
+        let kernels = vec![
+            product("MatMulV3", 1000),
+            product("MatMulV2", 999),
+            seen("SwiGlu", &[&[64, 4096]], &[64, 2048], 4, 20.0),
+            seen("MatMulV3", &[&[4, 4], &[5, 5]], &[4, 5], 1, 1.0),
+        ];
+        let profile = Profile { kernels, total_us: 2021.0, ..Profile::default() };
+        let folder = tempfile::tempdir().unwrap();
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let paths = BankPaths { custom: folder.path().to_owned(), also_read: Vec::new() };
+        let settings = Settings { max_trials: 200, seed: 0, algorithm: Algorithm::Auto, parallel: 1 };
+        let mut bank = OperatorBank::open(paths, &soc);
+        let report = profiled(&profile, &soc, &mut bank, &settings, &AtomicBool::new(false)).unwrap();
+        let [v3, v2, gate, wrong] = report.kernels.as_slice() else { panic!("{:?}", report.kernels) };
+        let tuned = v3.tuned.as_ref().unwrap();
+        assert!(tuned.reach == Reach::Bank && (v3.measured_us - 100.0).abs() < 1e-9);
+        assert!((v3.gain_us - 1000.0 * (1.0 - tuned.after_us / tuned.before_us)).abs() < 1e-9);
+        assert_eq!(tuned.recorded, !report.files.is_empty());
+        assert!(v2.tuned.as_ref().unwrap().reach == Reach::NoBank && v2.gain_us == 0.0);
+        assert!(gate.tuned.is_none() && gate.predicted_us.is_some());
+        assert!(wrong.predicted_us.is_none() && wrong.reason.as_ref().unwrap().contains("does not give"));
+        assert!((report.gain_us - v3.gain_us).abs() < 1e-9);
+        let swiglu = report.calibration["SwiGlu"];
+        assert!(swiglu.kernels == 1 && (swiglu.factor - 5.0 / gate.predicted_us.unwrap()).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,217 @@
+//! The products of all steps, tuned once each; and what of it a bank can bring to the network.
+
+use super::Deployment;
+use super::expand::{Step, kernels};
+use super::kernel::{Class, Kernel};
+use super::model::Model;
+use super::price::cold_case;
+use crate::backend::simulator::Simulator;
+use crate::bank::{Form, Measured, OperatorBank};
+use crate::simulate;
+use crate::soc::Soc;
+use crate::space::{default_origin, version};
+use crate::status::{Error, Result};
+use crate::tune::evaluate::{Evaluation, Recorded, Settings, evaluate};
+use crate::workload::{Schedule, Workload};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A gain that shows in a report.
+const LEAST_GAIN: f64 = 1e-3;
+
+/// Whether a tiling that was found comes to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// The operator's host code queries the bank.
+    Bank,
+    /// It does not.
+    NoBank,
+}
+
+/// A product of the network, tuned.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tuned {
+    /// The launched operator.
+    pub op: String,
+    /// Parts of the model that launch it.
+    pub roles: BTreeSet<&'static str>,
+    /// What it does.
+    pub work: String,
+    /// Whether a record comes to run.
+    pub reach: Reach,
+    /// What does, where none can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lever: Option<&'static str>,
+    /// Microseconds of a launch with CANN's default tiling, or the bank's where it has one.
+    pub before_us: f64,
+    /// Microseconds with the best tiling found.
+    pub after_us: f64,
+    /// Whether a record of it was written.
+    pub recorded: bool,
+    /// The tiling found.
+    pub schedule: Schedule,
+    /// The case that it was priced as.
+    #[serde(skip)]
+    pub case: String,
+    #[serde(skip)]
+    workload: Workload,
+}
+
+/// What to do about an operator whose host code asks no bank.
+pub fn lever(op: &str) -> &'static str {
+    match op {
+        "MatMulV2" | "BatchMatMulV2" => {
+            "none by record: its host code asks no bank in public sources; compile the shape statically, or reshape it so that MatMulV3 takes it"
+        }
+        "GroupedMatmul" => "`tuning_config` of npu_grouped_matmul (rows of an expert)",
+        "QuantBatchMatmulV3" => "weights in FRACTAL_NZ, which it has no tiling choice beside",
+        "WeightQuantBatchMatmulV2" => "w8a8 in its place from batches on that the cube bounds",
+        "TransposeBatchMatMul" => "none by record; fused kernels of the serving stack (mla_preprocess)",
+        _ => "none known",
+    }
+}
+
+/// A product before it is tuned.
+pub(super) struct Problem {
+    op: String,
+    roles: BTreeSet<&'static str>,
+    workload: Workload,
+    missed: Option<f64>,
+    case: String,
+    default: Schedule,
+}
+
+impl Problem {
+    /// The product of a case. Fails as [`simulate::read`] does.
+    pub fn of(op: &str, role: &'static str, case: &str, soc: &Soc) -> Result<Problem> {
+        let job = simulate::read(case, soc)?;
+        let (workload, missed, default) = (job.workload, job.missed, job.schedule);
+        Ok(Problem { op: op.to_owned(), roles: [role].into(), workload, missed, case: case.to_owned(), default })
+    }
+
+    /// Whether a record comes to run.
+    pub fn reach(&self, soc: &Soc) -> Reach {
+        reach(&self.op, &self.workload, soc)
+    }
+
+    /// What is to be done.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+}
+
+/// The distinct products of these steps, in the order in which they first occur. Fails as [`simulate::read`] does.
+pub(super) fn problems(model: &Model, deployment: &Deployment, steps: &[Step], soc: &Soc) -> Result<Vec<Problem>> {
+    let mut problems: Vec<Problem> = Vec::new();
+    let mut places: FxHashMap<(String, String), usize> = FxHashMap::default();
+    for step in steps {
+        let products = kernels(model, deployment, *step).into_iter().filter(is_product);
+        for kernel in products {
+            let case = cold_case(&kernel, soc.l2_size).to_string();
+            let key = (kernel.op_type().to_owned(), case);
+            if let Some(&place) = places.get(&key) {
+                problems[place].roles.insert(kernel.role);
+                continue;
+            }
+            problems.push(Problem::of(&key.0, kernel.role, &key.1, soc)?);
+            places.insert(key, problems.len() - 1);
+        }
+    }
+    Ok(problems)
+}
+
+pub(super) fn is_product(kernel: &Kernel) -> bool {
+    matches!(kernel.class, Class::Product | Class::Grouped)
+}
+
+/// Whether the bank of a launched operator is asked for a workload.
+fn reach(op: &str, workload: &Workload, soc: &Soc) -> Reach {
+    let asks =
+        matches!(Form::of(workload, soc), Form::Runtime(layout) if layout.op_type() == op || op == "BatchMatMulV3");
+    if asks { Reach::Bank } else { Reach::NoBank }
+}
+
+/// Searches the best tiling of each problem; what was not searched when `cancel` was set is left out.
+///
+/// Fails with [`Error::Tuning`] for a problem that cannot be priced, and as the bank does where it cannot be read.
+pub(super) fn tune(
+    problems: Vec<Problem>,
+    soc: &Soc,
+    bank: &OperatorBank,
+    settings: &Settings,
+    cancel: &AtomicBool,
+) -> Result<Vec<Tuned>> {
+    let record = |problem: &Problem| -> Result<Recorded> {
+        let entry = match reach(&problem.op, &problem.workload, soc) {
+            Reach::Bank => bank.lookup(&problem.workload)?,
+            Reach::NoBank => None,
+        };
+        let schedule = Ok(entry.map_or_else(|| problem.default.clone(), |entry| entry.schedule));
+        Ok(Recorded { workload: problem.workload.clone(), schedule, missed: problem.missed, soc: soc.clone() })
+    };
+    let records = problems.iter().map(record).collect::<Result<Vec<_>>>()?;
+    let answers = evaluate(&records, settings, cancel);
+    let tuned = problems.into_iter().zip(answers).filter_map(|(problem, answer)| Some((problem, answer?)));
+    tuned
+        .map(|(problem, answer)| {
+            let reason = |reason: String| Error::Workload { workload: problem.workload.to_string(), reason };
+            let Evaluation { recorded_us, ours_us, ours, .. } = answer.map_err(reason)?;
+            let before_us = recorded_us.map_err(reason)?;
+            let reach = reach(&problem.op, &problem.workload, soc);
+            let better = ours_us < before_us * (1.0 - LEAST_GAIN);
+            Ok(Tuned {
+                lever: (reach == Reach::NoBank).then(|| lever(&problem.op)),
+                work: problem.workload.to_string(),
+                reach,
+                before_us,
+                after_us: if better { ours_us } else { before_us },
+                recorded: false,
+                schedule: ours,
+                op: problem.op,
+                roles: problem.roles,
+                case: problem.case,
+                workload: problem.workload,
+            })
+        })
+        .collect()
+}
+
+impl Tuned {
+    fn gains(&self) -> bool {
+        self.after_us < self.before_us
+    }
+}
+
+/// Writes records of what gained and what a bank is asked for; answers the files changed. After a cancel too: what was
+/// found is kept.
+///
+/// Fails as [`OperatorBank::record`] and [`OperatorBank::save`] do.
+pub(super) fn write(tuned: &mut [Tuned], soc: &Soc, bank: &mut OperatorBank) -> Result<Vec<std::path::PathBuf>> {
+    for product in tuned.iter_mut().filter(|product| product.reach == Reach::Bank && product.gains()) {
+        let workload = &product.workload;
+        let measured = Measured {
+            before_us: product.before_us,
+            after_us: product.after_us,
+            backend: Simulator::NAME.to_owned(),
+            space: version(workload),
+            default: default_origin(workload, soc),
+        };
+        bank.record(workload, &product.schedule, &measured)?;
+        product.recorded = true;
+    }
+    bank.save()
+}
+
+/// Microseconds of the cases that records decide.
+pub(super) fn times(tuned: &[Tuned]) -> FxHashMap<String, f64> {
+    let reached = tuned.iter().filter(|product| product.reach == Reach::Bank && product.gains());
+    reached.map(|product| (product.case.clone(), product.after_us)).collect()
+}
+
+/// Whether a caller asked to stop.
+pub(super) fn stopped(cancel: &AtomicBool) -> bool {
+    cancel.load(Ordering::Acquire)
+}

@@ -1,0 +1,267 @@
+//! Everything at once: what `aoe llm` answers.
+
+use super::expand::{Step, kernels};
+use super::figures::Figures;
+use super::kernel::{Kernel, Work};
+use super::levers::{Lever, levers};
+use super::links::Links;
+use super::load::Load;
+use super::memory::Memory;
+use super::price::{Priced, Pricer};
+use super::ranges::{Choice, Sample, choose, sampled_tokens};
+use super::records::{self, Reach, Tuned};
+use super::{Class, Deployment, Model};
+use crate::bank::OperatorBank;
+use crate::soc::Soc;
+use crate::status::{Error, Result};
+use crate::tune::evaluate::Settings;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// Numbers of tokens that are looked at for the choice of those to tune.
+const SAMPLES: usize = 20;
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// The model.
+    pub model: Model,
+    /// How it is served.
+    pub deployment: Deployment,
+    /// Batches and lengths.
+    pub load: Load,
+    /// How products are searched; `None`: they are not.
+    pub search: Option<Settings>,
+    /// Records to choose for steps of any number of tokens; 0: no choice is made.
+    pub records: usize,
+}
+
+/// What came out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The part.
+    pub soc: String,
+    /// The model.
+    pub model: Model,
+    /// How it is served.
+    pub deployment: Deployment,
+    /// Devices in all.
+    pub devices: u64,
+    /// Bytes on one of them.
+    pub memory: Memory,
+    /// Times with default tilings, or those of the bank.
+    pub figures: Figures,
+    /// Times with what this run recorded; `None` where nothing came to run.
+    pub with_records: Option<Figures>,
+    /// The products, tuned.
+    pub products: Vec<Tuned>,
+    /// Bank files that were changed.
+    pub files: Vec<PathBuf>,
+    /// What could be done instead.
+    pub levers: Vec<Lever>,
+    /// Numbers of tokens to tune for steps of any number.
+    pub range: Option<Choice>,
+    /// The kernels of every step.
+    pub kernels: Vec<Launches>,
+    /// What is to be known about these figures.
+    pub notes: Vec<String>,
+}
+
+/// The kernels of a step.
+#[derive(Debug, Clone, Serialize)]
+pub struct Launches {
+    /// The step.
+    pub step: Step,
+    /// Each kind once.
+    pub kernels: Vec<Launch>,
+}
+
+/// One kind of launch.
+#[derive(Debug, Clone, Serialize)]
+pub struct Launch {
+    /// What it is for.
+    pub class: Class,
+    /// The part of the model.
+    pub role: &'static str,
+    /// The operator's type.
+    pub op: String,
+    /// Launches in the step.
+    pub count: u64,
+    /// What a launch takes.
+    #[serde(flatten)]
+    pub priced: Priced,
+    /// What it does: a case of `aoe simulate`, or an exchange.
+    pub case: Value,
+}
+
+impl Study {
+    /// Does all of it. With a bank, records are written to it.
+    ///
+    /// Fails with [`Error::Option`] for what the model or the part cannot do, with [`Error::Cancelled`] where `cancel` was
+    /// set (records found until then are written), as a kernel's price does, and as the bank does.
+    pub fn run(&self, soc: &Soc, bank: &mut OperatorBank, cancel: &AtomicBool) -> Result<Report> {
+        let Study { model, deployment, load, .. } = self;
+        deployment.check(model)?;
+        load.check(deployment.step_tokens)?;
+        Links::of(soc).check(deployment.devices(), soc)?;
+        let mut pricer = Pricer::new(soc);
+        let figures = Figures::of(model, deployment, load, &mut pricer)?;
+        let kernels = self.launches(&figures, &mut pricer)?;
+        let steps: Vec<Step> = figures.steps.iter().map(|step| step.step).collect();
+        let mut products = Vec::new();
+        let mut files = Vec::new();
+        if let Some(settings) = &self.search {
+            let problems = records::problems(model, deployment, &steps, soc)?;
+            let reached = problems.iter().filter(|problem| problem.reach(soc) == Reach::Bank);
+            bank.check_writable(reached.map(records::Problem::workload))?;
+            products = records::tune(problems, soc, bank, settings, cancel)?;
+            files = records::write(&mut products, soc, bank)?;
+        }
+        if records::stopped(cancel) {
+            return Err(Error::Cancelled);
+        }
+        let range = self.range(soc, bank, &mut pricer, cancel)?;
+        let levers = levers(model, deployment, load, &mut pricer)?;
+        let times = records::times(&products);
+        let with_records = if times.is_empty() {
+            None
+        } else {
+            pricer.record(times);
+            Some(Figures::of(model, deployment, load, &mut pricer)?)
+        };
+        let memory = Memory::of(model, deployment, soc);
+        let notes = self.notes(&figures, memory);
+        let (soc, devices) = (soc.name.clone(), deployment.devices());
+        let (model, deployment) = (model.clone(), deployment.clone());
+        Ok(Report {
+            soc,
+            model,
+            deployment,
+            devices,
+            memory,
+            figures,
+            with_records,
+            products,
+            files,
+            levers,
+            range,
+            kernels,
+            notes,
+        })
+    }
+
+    /// Each distinct kernel as a case of the simulator, as it is priced. Fails as [`Study::run`] does before it tunes.
+    pub fn cases(&self, soc: &Soc) -> Result<Vec<Value>> {
+        self.deployment.check(&self.model)?;
+        self.load.check(self.deployment.step_tokens)?;
+        let figures = Figures::of(&self.model, &self.deployment, &self.load, &mut Pricer::new(soc))?;
+        let mut cases = Vec::new();
+        for step in &figures.steps {
+            for kernel in kernels(&self.model, &self.deployment, step.step) {
+                let mut case = super::price::cold_case(&kernel, soc.l2_size);
+                if case.is_null() {
+                    continue;
+                }
+                let phase = if step.step.prefill { "prefill" } else { "decode" };
+                case["id"] = format!(
+                    "{phase} {}x{} of {}: {}",
+                    step.step.sequences, step.step.tokens_each, step.step.context, kernel.role
+                )
+                .into();
+                case["soc"] = soc.name.clone().into();
+                case["count"] = kernel.count.into();
+                cases.push(case);
+            }
+        }
+        Ok(cases)
+    }
+
+    fn launches(&self, figures: &Figures, pricer: &mut Pricer) -> Result<Vec<Launches>> {
+        let of = |kernel: Kernel, pricer: &mut Pricer| -> Result<Launch> {
+            let priced = pricer.kernel(&kernel)?;
+            let op = kernel.op_type().to_owned();
+            let case = match kernel.work {
+                Work::Case(case) => case,
+                Work::Exchange(exchange) => serde_json::json!({ "exchange": exchange }),
+            };
+            Ok(Launch { class: kernel.class, role: kernel.role, op, count: kernel.count, priced, case })
+        };
+        let of_step = |step: Step, pricer: &mut Pricer| {
+            let kernels = kernels(&self.model, &self.deployment, step).into_iter();
+            Ok(Launches { step, kernels: kernels.map(|kernel| of(kernel, pricer)).collect::<Result<_>>()? })
+        };
+        figures.steps.iter().map(|step| of_step(step.step, pricer)).collect()
+    }
+
+    /// The choice of numbers of tokens for steps that read prompts, whose records a bank serves.
+    fn range(
+        &self,
+        soc: &Soc,
+        bank: &OperatorBank,
+        pricer: &mut Pricer,
+        cancel: &AtomicBool,
+    ) -> Result<Option<Choice>> {
+        let (Some(settings), true) = (&self.search, self.records > 0) else { return Ok(None) };
+        let tokens = sampled_tokens(self.deployment.step_tokens, SAMPLES);
+        let steps: Vec<Step> = tokens.iter().map(|&tokens| Step::prefill(1, tokens, tokens)).collect();
+        let problems = records::problems(&self.model, &self.deployment, &steps, soc)?;
+        let reached = problems.into_iter().filter(|problem| problem.reach(soc) == Reach::Bank).collect();
+        let tuned = records::tune(reached, soc, bank, settings, cancel)?;
+        if records::stopped(cancel) {
+            return Err(Error::Cancelled);
+        }
+        let by_case: BTreeMap<&str, &Tuned> = tuned.iter().map(|tuned| (tuned.case.as_str(), tuned)).collect();
+        let mut samples = Vec::new();
+        let mut most_records = 1;
+        let mut last = 0;
+        for (step, &tokens) in steps.iter().zip(&tokens) {
+            let mut sample = Sample { tokens, weight: (tokens - last) as f64, default_us: 0.0, tuned_us: 0.0 };
+            last = tokens;
+            let mut records = 0;
+            for kernel in
+                kernels(&self.model, &self.deployment, *step).iter().filter(|kernel| records::is_product(kernel))
+            {
+                let case = super::price::cold_case(kernel, soc.l2_size).to_string();
+                let default_us = pricer.kernel(kernel)?.time.us;
+                let tuned = by_case.get(case.as_str());
+                records += usize::from(tuned.is_some());
+                sample.default_us += default_us * kernel.count as f64;
+                sample.tuned_us +=
+                    tuned.map_or(default_us, |tuned| tuned.after_us.min(default_us)) * kernel.count as f64;
+            }
+            most_records = most_records.max(records);
+            samples.push(sample);
+        }
+        Ok(Some(choose(&samples, self.records / most_records)))
+    }
+
+    fn notes(&self, figures: &Figures, memory: Memory) -> Vec<String> {
+        let mut notes = self.model.notes.clone();
+        let unknown: std::collections::BTreeSet<&str> =
+            figures.steps.iter().flat_map(|step| step.unknown.iter().map(String::as_str)).collect();
+        if !unknown.is_empty() {
+            let names: Vec<&str> = unknown.into_iter().collect();
+            notes.push(format!("priced as the movement of their data: {}", names.join(", ")));
+        }
+        if let Some(tokens) = memory.tokens {
+            let needed = self.load.batches.iter().max().unwrap_or(&1) * self.load.contexts.iter().max().unwrap_or(&1);
+            if tokens < needed {
+                notes.push(format!(
+                    "the largest batch needs a cache of {needed} tokens, and a device has room for {tokens}"
+                ));
+            }
+        }
+        let longest = self.load.contexts.iter().chain(&self.load.prompts).max().copied().unwrap_or(0);
+        if self.model.positions > 0 && longest > self.model.positions {
+            notes.push(format!(
+                "{longest} tokens are more than the {} that the model was made for",
+                self.model.positions
+            ));
+        }
+        notes.push("the host's work between steps (scheduling, sampling parameters, text) is not priced".to_owned());
+        notes
+    }
+}
