@@ -5,7 +5,7 @@ use super::figures::Figures;
 use super::load::Load;
 use super::memory::Memory;
 use super::price::{Pricer, Time};
-use super::{Deployment, Links, Model, Quantization};
+use super::{Deployment, Model, Quantization};
 use crate::status::Result;
 use serde::Serialize;
 
@@ -78,8 +78,8 @@ pub fn levers(model: &Model, deployment: &Deployment, load: &Load, pricer: &mut 
         add("half the batch".to_owned(), deployment.clone(), batch / 2);
     }
     // Degrees that the model's sizes do not allow are no levers.
-    let (soc, links) = (pricer.soc().clone(), Links::of(pricer.soc()));
-    others.retain(|(_, other, _)| other.check(model).is_ok() && links.check(other.devices(), &soc).is_ok());
+    let soc = pricer.soc().clone();
+    others.retain(|(_, other, _)| other.check(model).is_ok());
     others
         .into_iter()
         .map(|(name, other, batch)| {

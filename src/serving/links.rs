@@ -2,7 +2,6 @@
 
 use super::kernel::{Exchange, Pattern};
 use crate::soc::Soc;
-use crate::status::{Error, Result};
 
 /// Microseconds that an exchange takes beyond its transfers: the planning constant of `sim::collective`.
 const START_US: f64 = 10.0;
@@ -10,6 +9,10 @@ const START_US: f64 = 10.0;
 const ROUND_US: f64 = 2.0;
 /// Share of a link's rate that long transfers reach: 102 to 152 of 196 GB/s are published for experts' exchanges on A3.
 const EFFICIENCY: f64 = 0.7;
+
+/// Gigabytes per second of a device's port to other servers: 200 Gbit/s Ethernet (product data), and microseconds of a round.
+const NETWORK_GB_S: f64 = 25.0;
+const NETWORK_ROUND_US: f64 = 10.0;
 
 /// How the devices of a server are linked.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,23 +40,40 @@ impl Links {
         }
     }
 
-    /// Fails with [`Error::Option`] for more devices than are linked so: exchanges over the network between servers
-    /// are not priced.
-    pub fn check(&self, devices: u64, soc: &Soc) -> Result<()> {
-        if devices <= self.devices {
-            return Ok(());
-        }
-        let reason =
-            format!("{devices} devices are more than the {} that {} links with each other", self.devices, soc.name);
-        Err(Error::option("expert_parallel", reason))
-    }
-
-    /// Microseconds of an exchange. In a mesh every device sends its parts to all others at once.
+    /// Microseconds of an exchange. In a mesh every device sends its parts to all others at once; what goes to other servers
+    /// goes over the network meanwhile.
     pub fn us(&self, exchange: &Exchange) -> f64 {
         let n = exchange.devices.max(1) as f64;
-        let rate = (self.pair_gb_s * (n - 1.0)).min(self.device_gb_s) * EFFICIENCY * 1e3;
+        let near = exchange.devices.clamp(1, self.devices) as f64;
+        let rate = (self.pair_gb_s * (near - 1.0)).min(self.device_gb_s) * EFFICIENCY * 1e3;
         let rounds = if exchange.kind == Pattern::AllReduce { 2.0 } else { 1.0 };
-        let sent = exchange.bytes as f64 * (n - 1.0) / n;
-        START_US + rounds * (ROUND_US + sent / rate)
+        let part = exchange.bytes as f64 / n;
+        let within = if near > 1.0 { part * (near - 1.0) / rate } else { 0.0 };
+        let beyond = part * (n - near) / (NETWORK_GB_S * EFFICIENCY * 1e3);
+        let round = if n > near { NETWORK_ROUND_US } else { ROUND_US };
+        START_US + rounds * (round + within.max(beyond))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(soc: &str, kind: Pattern, devices: u64, bytes: u64) -> f64 {
+        Links::of(&Soc::find(soc).unwrap()).us(&Exchange { kind, devices, bytes })
+    }
+
+    #[test]
+    fn more_bytes_and_the_network_take_longer_and_a_sum_takes_two_rounds() {
+        let megabytes = |n: u64| n << 20;
+        let sum = |devices: u64| us("Ascend910B2", Pattern::AllReduce, devices, megabytes(64));
+        assert!(sum(2) > sum(8), "a mesh of two has one link each, of eight seven");
+        assert!(sum(16) > 2.0 * sum(8), "beyond a server lies the network");
+        let gather = us("Ascend910B2", Pattern::AllGather, 8, megabytes(64));
+        assert!((sum(8) - START_US - 2.0 * (gather - START_US)).abs() < 1e-9);
+        let small = us("Ascend910B2", Pattern::AllReduce, 8, 1);
+        assert!((small - START_US - 2.0 * ROUND_US).abs() < 0.01);
+        let within = us("Ascend910_9382", Pattern::AllToAll, 64, megabytes(64));
+        assert!(within < us("Ascend910B2", Pattern::AllToAll, 64, megabytes(64)) / 4.0, "910C has switches");
     }
 }

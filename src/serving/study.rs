@@ -4,7 +4,6 @@ use super::expand::{Step, kernels};
 use super::figures::Figures;
 use super::kernel::{Kernel, Work};
 use super::levers::{Lever, levers};
-use super::links::Links;
 use super::load::Load;
 use super::memory::Memory;
 use super::price::{Priced, Pricer};
@@ -106,7 +105,6 @@ impl Study {
         let Study { model, deployment, load, .. } = self;
         deployment.check(model)?;
         load.check(deployment.step_tokens)?;
-        Links::of(soc).check(deployment.devices(), soc)?;
         let mut pricer = Pricer::new(soc);
         let figures = Figures::of(model, deployment, load, &mut pricer)?;
         let kernels = self.launches(&figures, &mut pricer)?;
