@@ -85,6 +85,8 @@ fn read_directory(directory: &Path) -> Result<Models> {
         } else {
             let what = if frontend::is_om_file(&path) {
                 "an om file, which holds a tuned graph or a compiled one; give it with --model to tune it again, left out"
+            } else if dumps::is_readable_form(&path) {
+                "a dump for people to read, which has not all of the graph; the ge_proto file of the same number has, left out"
             } else {
                 "not a model by its suffix or content, left out"
             };
@@ -161,20 +163,21 @@ mod tests {
             "pid_7_deviceid_0/ge_proto_00000009_graph_0_Build.txt",
             "pid_8_deviceid_1/ge_proto_00000000_graph_0_PreRunBegin.txt",
             "pid_8_deviceid_1/notes.txt",
+            "pid_8_deviceid_1/ge_readable_00000000_graph_0_PreRunBegin.txt",
             "other/ge_proto_00000_Add.txt",
             "ge_proto_00000_Add.txt",
         ];
         for file in files {
             let path = dir.path().join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, if file.contains("notes") { "notes" } else { text }).unwrap();
+            std::fs::write(path, if file.contains("ge_proto") { text } else { "notes" }).unwrap();
         }
         let models = Models::of(&settings(&[("model_path", dir.path().to_str().unwrap())])).unwrap();
         let Models::Directory { models, remarks } = models else { panic!("{models:?}") };
-        assert_eq!(models, [files[5], files[0], files[2]].map(|file| dir.path().join(file)));
+        assert_eq!(models, [files[6], files[0], files[2]].map(|file| dir.path().join(file)));
         let why = |file: &str| &remarks.iter().find(|(path, _)| *path == dir.path().join(file)).unwrap().1;
         assert!(why(files[0]).contains("PreRunBegin of graph 0") && why(files[1]).contains("left out"));
-        assert!(why(files[3]).contains("not a model"));
+        assert!(why(files[3]).contains("not a model") && why(files[4]).contains("for people"));
         let folders: Vec<_> = models.iter().map(|model| folder("out/", model, &models)).collect();
         let named = |pid| format!("out/{pid}_ge_proto_00000000_graph_0_PreRunBegin.txt/");
         assert_eq!(folders[1..], [named("pid_7_deviceid_0"), named("pid_8_deviceid_1")]);

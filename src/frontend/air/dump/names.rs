@@ -6,8 +6,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The stage that CANN's tuner gets: the graph as the framework made it, before anything was done to it.
-const FIRST_STAGE: &str = "PreRunBegin";
+/// The stage that CANN's tuner gets, the graph as the framework made it before anything was done to it; and what other
+/// versions and ways of running have in its place, the best first.
+const FIRST_STAGES: [&str; 3] = ["PreRunBegin", "GraphPreRunBegin", "FlowGraphPreRunBegin"];
+
+/// Whether a file is a dump in the form for people (`ge_readable_*.txt`), which nothing reads.
+pub fn is_readable_form(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ge_readable_"))
+}
 
 /// What the name of a dump says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,21 +102,20 @@ impl Choice {
 
     /// Takes one stage of a graph, and one more for each time that it was begun anew.
     fn stages(&mut self, graph: &str, dumps: Vec<(PathBuf, Name)>) {
-        let is_first = |name: &Name| name.what == FIRST_STAGE;
-        let starts_with_first = dumps.iter().any(|(_, name)| is_first(name));
+        let first = FIRST_STAGES.into_iter().find(|stage| dumps.iter().any(|(_, name)| name.what == *stage));
         let mut taken: Option<(String, u64)> = None;
         let mut early = Vec::new();
         for (path, name) in dumps {
-            let begins = if starts_with_first { is_first(&name) } else { taken.is_none() };
+            let begins = first.map_or(taken.is_none(), |first| name.what == first);
             let is_same = taken.as_ref().is_some_and(|(_, number)| *number == name.number);
             if begins && !is_same {
                 taken = Some((file_name(&path), name.number));
-                let stage = if starts_with_first {
-                    format!("stage {FIRST_STAGE} of graph {graph}, before its compilation, is taken")
+                let stage = if first.is_some() {
+                    format!("stage {} of graph {graph}, before its compilation, is taken", name.what)
                 } else {
-                    let what = name.what;
+                    let (what, wanted) = (name.what, FIRST_STAGES[0]);
                     format!(
-                        "stage {what}, the earliest of graph {graph} in the folder, is taken; {FIRST_STAGE} is not there"
+                        "stage {what}, the earliest of graph {graph} in the folder, is taken; {wanted} is not there"
                     )
                 };
                 self.taken.push((path, Some(stage)));
@@ -169,6 +174,11 @@ mod tests {
 
     #[test]
     fn without_that_stage_the_earliest_is_taken_and_said() {
+        let flow = chosen(&[
+            "ge_proto_00000000_graph_0_FlowGraphPreRunBegin.txt",
+            "ge_proto_00000002_graph_0_PreRunBegin.txt",
+        ]);
+        assert_eq!(taken(&flow), ["ge_proto_00000002_graph_0_PreRunBegin.txt"]);
         let files = ["ge_proto_00000020_graph_3_Build.txt", "ge_onnx_00000011_graph_3_AfterX.pbtxt"];
         let choice = chosen(&files);
         assert_eq!(taken(&choice), [files[1]]);
