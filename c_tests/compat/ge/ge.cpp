@@ -1,4 +1,4 @@
-#include "ge.h"
+#include "network.h"
 
 #include <atomic>
 #include <fstream>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr graphStatus kSuccess = 0, kFailed = 0xFFFFFFFF;
 
-std::atomic<size_t> saved_graphs{0}, waiting_graphs{0}, living_buffers{0};
+std::atomic<size_t> saved_graphs{0}, waiting_graphs{0}, living_buffers{0}, older_savings{0};
 std::mutex last_path_mutex;
 std::string last_path;
 
@@ -65,6 +65,7 @@ graphStatus save(const GraphImpl *graph, std::string &bytes) {
 size_t SavedGraphs() { return saved_graphs; }
 size_t WaitingGraphs() { return waiting_graphs; }
 size_t LivingBuffers() { return living_buffers; }
+size_t OlderSavings() { return older_savings; }
 
 std::string LastPath() {
     const std::lock_guard<std::mutex> lock(last_path_mutex);
@@ -97,6 +98,8 @@ size_t GraphBuffer::GetSize() const { return impl_->bytes.size(); }
 
 Graph::Graph(const char *name, const char *air, Saving saving) : impl_(new GraphImpl{name, content(air), saving}) {}
 
+Graph::Graph(const Network &network) : impl_(new GraphImpl{network.Name().c_str(), network.Bytes(), Saving::kWell}) {}
+
 graphStatus Graph::GetName(AscendString &name) const {
     name = impl_->name;
     return kSuccess;
@@ -114,6 +117,11 @@ graphStatus Graph::SaveToFile(const char *path) const {
     std::ofstream(path, std::ios::binary) << bytes;
     std::ofstream(std::string(path) + ".weights") << "0123";  // beside it, as large models have them
     return kSuccess;
+}
+
+graphStatus Graph::SaveToFile(const std::string &path) const {
+    older_savings++;
+    return SaveToFile(path.c_str());
 }
 #endif
 

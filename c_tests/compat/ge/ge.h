@@ -77,9 +77,13 @@ class Graph {
     Graph() = default;
     // The graph in a file of AIR.
     Graph(const char *name, const char *air, Saving saving = Saving::kWell);
+    // A graph that a program has built, as it has built it.
+    explicit Graph(const class Network &network);
     graphStatus GetName(AscendString &name) const;
 #if !defined(GE_SAVES_MEMORY_ONLY)
     graphStatus SaveToFile(const char *path) const;
+    // The older form, which CANN has beside it, and whose name depends on the ABI of std::string; nobody is to call it.
+    graphStatus SaveToFile(const std::string &path) const;
 #endif
 #if !defined(GE_SAVES_FILES_ONLY)
     graphStatus SaveToMem(GraphBuffer &buffer) const;
@@ -101,6 +105,8 @@ class Session {
 size_t SavedGraphs();
 size_t WaitingGraphs();
 size_t LivingBuffers();
+// How often the older form of SaveToFile was called.
+size_t OlderSavings();
 // The path that a graph was saved to last.
 std::string LastPath();
 

@@ -1,0 +1,234 @@
+#include "network.h"
+
+#include "message.h"
+
+#include <fstream>
+
+namespace ge {
+
+namespace {
+
+// Names and numbers of ge_ir.proto.
+struct ProtoType {
+    int number;
+    const char *name;
+};
+ProtoType proto_type(DataType type) { return type == DT_FLOAT16 ? ProtoType{2, "DT_FLOAT16"} : ProtoType{1, "DT_FLOAT"}; }
+
+int64_t format_number(const std::string &layout) {
+    if (layout == "NCHW") return 0;
+    if (layout == "NHWC") return 1;
+    return layout == "HWCN" ? 16 : 2;
+}
+
+// An entry of a map of attributes; its value is to be filled.
+Message &entry(Message &owner, int number, const std::string &key) {
+    Message &added = owner.message(number, "attr");
+    added.text(1, "key", key);
+    return added.message(2, "value");
+}
+
+void write_texts(Message &owner, int number, const std::string &key, const std::vector<std::string> &texts) {
+    Message &list = entry(owner, number, key).message(1, "list");
+    for (const std::string &text : texts) list.text(2, "s", text);
+}
+
+void write_integers(Message &owner, int number, const std::string &key, const std::vector<int64_t> &integers, bool typed) {
+    Message &list = entry(owner, number, key).message(1, "list");
+    list.integers(3, "i", integers);
+    if (typed) list.choice(20, "val_type", 2, "VT_LIST_INT");
+}
+
+void write_value(Message &owner, const std::string &key, const Value &value) {
+    switch (value.kind) {
+    case Value::Kind::kInteger: return entry(owner, 10, key).integer(3, "i", value.integer);
+    case Value::Kind::kTruth: return entry(owner, 10, key).truth(5, "b", value.integer != 0);
+    case Value::Kind::kText: return entry(owner, 10, key).text(2, "s", value.text);
+    case Value::Kind::kIntegers: return write_integers(owner, 10, key, value.integers, true);
+    }
+}
+
+void write_description(Message &tensor, const Description &description) {
+    const ProtoType type = proto_type(description.type);
+    tensor.choice(2, "dtype", type.number, type.name);
+    tensor.message(3, "shape").integers(1, "dim", description.dims);
+    tensor.text(4, "layout", description.layout);
+    entry(tensor, 5, "format_for_int").integer(3, "i", format_number(description.layout));
+    // TensorDesc(shape, format) sets the memory format alone.
+    entry(tensor, 5, "origin_format").text(2, "s", "ND");
+    entry(tensor, 5, "origin_format_for_int").integer(3, "i", 2);
+    entry(tensor, 5, "origin_shape_initialized").truth(5, "b", false);
+    tensor.text(14, "device_type", "NPU");
+}
+
+// A node of the view with its attributes, which GE sorts by name.
+class ShownNode {
+  public:
+    void text(const std::string &name, const std::string &value) { write(name, "STRING", 3).text(4, "s", value); }
+    void integer(const std::string &name, int64_t value) {
+        Message &attribute = write(name, "INT", 2);
+        if (value != 0) attribute.integer(3, "i", value);
+    }
+    void integers(const std::string &name, const std::vector<int64_t> &values) {
+        Message &attribute = write(name, "INTS", 7);
+        for (const int64_t value : values) attribute.integer(8, "ints", value);
+    }
+    void texts(const std::string &name, const std::vector<std::string> &values) {
+        Message &attribute = write(name, "STRINGS", 8);
+        for (const std::string &value : values) attribute.text(9, "strings", value);
+    }
+    void description(const std::string &side, size_t index, const Description &description) {
+        const std::string end = ":" + std::to_string(index);
+        text(side + "_desc_dtype" + end, proto_type(description.type).name);
+        text(side + "_desc_layout" + end, description.layout);
+        text(side + "_desc_origin_dtype" + end, "DT_UNDEFINED");
+        text(side + "_desc_origin_layout" + end, "ND");
+        integers(side + "_desc_origin_shape" + end, {});
+        integers(side + "_desc_shape" + end, description.dims);
+        text(side + "_desc_device_type" + end, "NPU");
+    }
+    std::string printed(size_t indent) const {
+        std::string out;
+        for (const auto &attribute : attributes_) out += attribute.second.printed(indent);
+        return out;
+    }
+
+  private:
+    Message &write(const std::string &name, const char *kind, int number) {
+        Message &attribute = attributes_[name].message(5, "attribute");
+        attribute.text(1, "name", name);
+        attribute.choice(20, "type", number, kind);
+        return attribute;
+    }
+    std::map<std::string, Message> attributes_;
+};
+
+}  // namespace
+
+Description Described(DataType type, const std::vector<int64_t> &dims, const char *layout) {
+    Description description;
+    description.type = type;
+    description.dims = dims;
+    description.layout = layout;
+    description.is_set = true;
+    return description;
+}
+
+void Network::Input(const std::string &name, const Description &description) {
+    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++});
+}
+
+void Network::Constant(const std::string &name, const Description &value, const std::string &data) {
+    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0});
+}
+
+void Network::Operator(const std::string &name, const std::string &type, const std::vector<Source> &inputs, const Values &values) {
+    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0});
+}
+
+// What an operator that reads the node's output has copied of its description: of an input alone there is one.
+Description Network::DescriptionOf(const std::string &name) const {
+    for (const Node &node : nodes_) {
+        if (node.name == name && node.type == "Data") return node.description;
+    }
+    return Description();
+}
+
+Message Network::Model() const {
+    Message model;
+    Message &graph = model.message(7, "graph");
+    graph.text(1, "name", name_);
+    for (const Node &node : nodes_) {
+        if (node.type == "Data") graph.text(4, "input", node.name + ":0");
+    }
+    for (const std::string &output : outputs_) graph.text(5, "output", output + ":0");
+    int64_t id = 0;
+    for (const Node &node : nodes_) {
+        Message &op = graph.message(6, "op");
+        op.text(1, "name", node.name);
+        op.text(2, "type", node.type);
+        std::vector<std::string> names;
+        std::vector<int64_t> places;
+        for (const Source &input : node.inputs) {
+            op.text(5, "input", input.from.empty() ? "" : input.from + ":0");
+            places.push_back(static_cast<int64_t>(names.size()));
+            names.push_back(input.name);
+        }
+        write_texts(op, 10, "_input_name_key", names);
+        write_integers(op, 10, "_input_name_value", places, false);
+        write_texts(op, 10, "_output_name_key", {"y"});
+        write_integers(op, 10, "_output_name_value", {0}, false);
+        if (node.type == "Data") entry(op, 10, "index").integer(3, "i", node.index);
+        for (const auto &value : node.values) write_value(op, value.first, value.second);
+        if (node.has_data) {
+            Message &tensor = entry(op, 10, "value").message(12, "t");
+            write_description(tensor.message(1, "desc"), node.description);
+            tensor.text(2, "data", node.data);
+        }
+        op.truth(20, "has_out_attr", true);
+        if (id > 0) op.integer(21, "id", id);
+        id++;
+        for (const Source &input : node.inputs) {
+            write_description(op.message(33, "input_desc"), node.type == "Data" ? node.description : DescriptionOf(input.from));
+        }
+        write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
+    }
+    return model;
+}
+
+std::string Network::Bytes() const { return Model().bytes(); }
+
+void Network::Dump(const std::string &folder, const std::string &stage) const {
+    const std::string name = "00000000_graph_0_" + stage;
+    std::ofstream(folder + "/ge_proto_" + name + ".txt", std::ios::binary) << Model().printed();
+    std::ofstream view(folder + "/ge_onnx_" + name + ".pbtxt", std::ios::binary);
+    view << "ir_version: 6\nproducer_name: \"GE\"\ngraph {\n";
+    int64_t id = 0;
+    for (const Node &node : nodes_) {
+        Message links;
+        ShownNode shown;
+        std::vector<std::string> names;
+        std::vector<int64_t> places;
+        for (const Source &input : node.inputs) {
+            links.text(1, "input", input.from.empty() ? "" : input.from + ":0");
+            places.push_back(static_cast<int64_t>(names.size()));
+            names.push_back(input.name);
+            shown.description("input", places.size() - 1, node.type == "Data" ? node.description : DescriptionOf(input.from));
+        }
+        links.text(2, "output", node.name + ":0");
+        links.text(3, "name", node.name);
+        links.text(4, "op_type", "ge:" + node.type);
+        shown.texts("_input_name_key", names);
+        shown.integers("_input_name_value", places);
+        shown.integer("id", id++);
+        shown.integer("input_desc_nums", static_cast<int64_t>(names.size()));
+        shown.integer("output_desc_nums", 1);
+        shown.description("output", 0, node.has_data ? Description() : node.description);
+        if (node.type == "Data") shown.integer("index", node.index);
+        for (const auto &value : node.values) {
+            switch (value.second.kind) {
+            case Value::Kind::kInteger:
+            case Value::Kind::kTruth: shown.integer(value.first, value.second.integer); break;
+            case Value::Kind::kText: shown.text(value.first, value.second.text); break;
+            case Value::Kind::kIntegers: shown.integers(value.first, value.second.integers);
+            }
+        }
+        if (node.has_data) {
+            shown.text("value_data", node.data);
+            shown.text("value_desc_dtype", proto_type(node.description.type).name);
+            shown.text("value_desc_layout", node.description.layout);
+            shown.integers("value_desc_shape", node.description.dims);
+        }
+        view << "  node {\n" << links.printed(4) << shown.printed(4) << "  }\n";
+    }
+    // The view says nothing of outputs but by a node of their own.
+    Message end;
+    for (const std::string &output : outputs_) end.text(1, "input", output + ":0");
+    end.text(3, "name", "Node_Output");
+    end.text(4, "op_type", "ge:NetOutput");
+    ShownNode shown;
+    shown.integer("input_desc_nums", static_cast<int64_t>(outputs_.size()));
+    view << "  node {\n" << end.printed(4) << shown.printed(4) << "  }\n  name: \"" << name_ << "\"\n}\n";
+}
+
+}  // namespace ge

@@ -1,0 +1,86 @@
+// network.h - graphs as programs build them with GE's classes, and as GE serialises them: nothing is inferred, and what a
+// program has not set is at GE's default.
+#ifndef GE_NETWORK_H
+#define GE_NETWORK_H
+
+#include "ge.h"
+
+#include <map>
+
+namespace ge {
+
+// Type, sizes and format of a tensor. One that nobody touched is float32 in ND, and has no sizes, which does not make it a
+// scalar.
+struct Description {
+    DataType type = DT_FLOAT;
+    std::vector<int64_t> dims;
+    // Memory format; what the framework's is was not said.
+    const char *layout = "ND";
+    bool is_set = false;
+};
+
+Description Described(DataType type, const std::vector<int64_t> &dims, const char *layout = "ND");
+
+// An attribute's value.
+struct Value {
+    enum class Kind { kInteger, kTruth, kText, kIntegers } kind;
+    int64_t integer;
+    std::string text;
+    std::vector<int64_t> integers;
+
+    Value(int value) : kind(Kind::kInteger), integer(value) {}                          // NOLINT: implicit, as GE's
+    Value(bool value) : kind(Kind::kTruth), integer(value) {}                           // NOLINT
+    Value(const char *value) : kind(Kind::kText), integer(0), text(value) {}            // NOLINT
+    Value(const std::vector<int64_t> &value) : kind(Kind::kIntegers), integer(0), integers(value) {} // NOLINT
+};
+
+using Values = std::map<std::string, Value>;
+
+// An input of an operator: its name in the prototype, and the operator that makes it; none for one left out.
+struct Source {
+    std::string name;
+    std::string from;
+};
+
+class Network {
+  public:
+    explicit Network(const std::string &name) : name_(name) {}
+    // An input; without a description it has no shape until a run gives it one.
+    void Input(const std::string &name, const Description &description = Description());
+    // A constant, whose value alone is described.
+    void Constant(const std::string &name, const Description &value, const std::string &data);
+    // An operator with one output, which nobody describes.
+    void Operator(const std::string &name, const std::string &type, const std::vector<Source> &inputs, const Values &values = {});
+    // Makes an operator's result an output.
+    void Output(const std::string &name) { outputs_.push_back(name); }
+
+    const std::string &Name() const { return name_; }
+    // What SaveToMem gives: a ModelDef.
+    std::string Bytes() const;
+    // What DUMP_GE_GRAPH=1 leaves in a folder at a stage: the text of the ModelDef, and the view of it.
+    void Dump(const std::string &folder, const std::string &stage) const;
+
+  private:
+    struct Node {
+        std::string name, type;
+        std::vector<Source> inputs;
+        Values values;
+        // Of inputs alone.
+        Description description;
+        // Of constants alone.
+        std::string data;
+        bool has_data;
+        int64_t index;
+    };
+    class Message Model() const;
+    Description DescriptionOf(const std::string &name) const;
+
+    std::string name_;
+    std::vector<Node> nodes_;
+    std::vector<std::string> outputs_;
+    int64_t inputs_ = 0;
+};
+
+}  // namespace ge
+
+#endif

@@ -1,0 +1,180 @@
+// Graphs as programs build them and GE serialises them: nothing is inferred, descriptions are at GE's defaults, shapes come
+// late. The stand-in for GE writes them as the real one was seen to (docs/drop-in.md says what ran with which).
+#include "ge/network.h"
+#include "client.h"
+
+using ge::Described;
+using ge::DT_FLOAT;
+using ge::DT_FLOAT16;
+
+static ge::Session ge_session;
+
+static const Functions &tuner() {
+    static const Library library(RTLD_NOW);
+    static const Functions aoe = [] {
+        Functions found;
+        found.find_all(library);
+        return found;
+    }();
+    return aoe;
+}
+
+// Tunes a graph as clients do; answers what AoeTuningGraph does.
+static int32_t tune(const ge::Network &network, const char *job_type, const Tensors &inputs = {}) {
+    EXPECT(AOE_SUCCESS, tuner().initialize({{"work_path", "."}, {"job_type", job_type}}));
+    uint64_t session = 0;
+    EXPECT(AOE_SUCCESS, tuner().create_session(session));
+    EXPECT(AOE_SUCCESS, tuner().set_ge_session(session, &ge_session));
+    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, ge::Graph(network)));
+    if (!inputs.empty()) EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, inputs));
+    const int32_t status = tuner().tuning_graph(session, {});
+    if (status != AOE_SUCCESS) allow_noise();
+    EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
+    EXPECT(AOE_SUCCESS, tuner().finalize());
+    CHECK(ge::LivingBuffers() == 0 && ge::OlderSavings() == 0);
+    return status;
+}
+
+// The one result file names an operator.
+static bool is_tuned(const char *op_type) {
+    const std::vector<std::string> results = result_files_in(".");
+    CHECK(results.size() == 1);
+    return results[0].find(std::string("\"") + op_type) != std::string::npos;
+}
+
+static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims) {
+    return ge::Tensor(ge::TensorDesc(ge::Shape(dims), type), nullptr, 0);
+}
+
+// As IRBuild's sample: attribute data_format is the prototype's default beside images in NCHW, and the filter, in HWCN, is
+// described by its value alone.
+static ge::Network convolution(const ge::Description &image) {
+    ge::Network network("convolution");
+    network.Input("image", image);
+    network.Constant("filter", Described(DT_FLOAT16, {3, 3, 64, 128}, "HWCN"), std::string(3 * 3 * 64 * 128 * 2, '\0'));
+    network.Operator("conv", "Conv2D", {{"x", "image"}, {"filter", "filter"}, {"bias", ""}, {"offset_w", ""}},
+                     {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
+                      {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                      {"dilations", std::vector<int64_t>{1, 1, 1, 1}},
+                      {"groups", 1},
+                      {"offset_x", 0},
+                      {"data_format", "NHWC"}});
+    network.Operator("relu", "Relu", {{"x", "conv"}});
+    network.Output("relu");
+    return network;
+}
+
+static ge::Values product_values() { return {{"transpose_x1", false}, {"transpose_x2", false}, {"offset_x", 0}}; }
+
+// As torchair has it: inputs are described, nothing else is.
+static ge::Network products_with(const char *between) {
+    ge::Network network("products");
+    network.Input("a", Described(DT_FLOAT16, {256, 512}));
+    network.Input("b", Described(DT_FLOAT16, {512, 768}));
+    network.Input("c", Described(DT_FLOAT16, {768, 256}));
+    network.Operator("first", "MatMulV2", {{"x1", "a"}, {"x2", "b"}}, product_values());
+    network.Operator("between", between, {{"x", "first"}});
+    network.Operator("second", "MatMulV2", {{"x1", "between"}, {"x2", "c"}}, product_values());
+    network.Output("second");
+    return network;
+}
+
+// libaoe beside the drop-in library, as far as it reads and writes files; its header declares CANN's ten names otherwise.
+class Reader {
+  public:
+    Reader() : library_(dlopen("libaoe.so.0", RTLD_NOW | RTLD_LOCAL)) {
+        if (library_ == nullptr) CHECK_FAIL("%s", dlerror());
+        find("AoeGraphLoadFile", load_);
+        find("AoeGraphSaveFile", save_);
+        find("AoeGraphDestroy", destroy_);
+    }
+    ~Reader() { CHECK(dlclose(library_) == 0); }
+    Reader(const Reader &) = delete;
+    Reader &operator=(const Reader &) = delete;
+
+    // The AIR that it writes of what it reads.
+    std::string rewritten(const std::string &path) const {
+        void *graph = nullptr;
+        CHECK(load_(path.c_str(), nullptr, 0, &graph) == AOE_SUCCESS);
+        CHECK(save_(graph, "rewritten.air") == AOE_SUCCESS);
+        destroy_(graph);
+        std::ifstream file("rewritten.air", std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+
+  private:
+    template <typename Function>
+    void find(const char *name, Function *&function) const {
+        void *const address = dlsym(library_, name);
+        if (address == nullptr) CHECK_FAIL("%s", dlerror());
+        memcpy(&function, &address, sizeof address);
+    }
+
+    void *library_;
+    int32_t (*load_)(const char *, const void *, size_t, void **) = nullptr;
+    int32_t (*save_)(const void *, const char *) = nullptr;
+    void (*destroy_)(void *) = nullptr;
+};
+
+TEST(a_constant_is_what_its_value_is_and_an_image_lies_as_its_tensor_says) {
+    EXPECT(AOE_SUCCESS, tune(convolution(Described(DT_FLOAT16, {1, 64, 56, 56}, "NCHW")), "2"));
+    CHECK(is_tuned("Conv2D"));
+}
+
+TEST(an_input_gets_its_shape_when_inputs_are_set) {
+    EXPECT(AOE_SUCCESS, tune(convolution(Described(DT_FLOAT16, {}, "NCHW")), "2", {tensor(DT_FLOAT16, {1, 64, 56, 56})}));
+    CHECK(is_tuned("Conv2D"));
+}
+
+TEST(products_that_nobody_described_are_tuned) {
+    EXPECT(AOE_SUCCESS, tune(products_with("Relu"), "2"));
+    CHECK(is_tuned("MatMul"));
+}
+
+TEST(an_unknown_operator_ends_inference_and_not_the_tuning) {
+    EXPECT(AOE_SUCCESS, tune(products_with("SomeoneElsesOperator"), "2"));
+    CHECK(is_tuned("MatMul"));
+}
+
+TEST(subgraphs_of_a_graph_that_nobody_described_are_tuned) {
+    ge::Network network("chain");
+    network.Input("x", Described(DT_FLOAT16, {4096, 4096}));
+    network.Operator("relu", "Relu", {{"x", "x"}});
+    network.Operator("sigmoid", "Sigmoid", {{"x", "relu"}});
+    network.Operator("tanh", "Tanh", {{"x", "sigmoid"}});
+    network.Output("tanh");
+    EXPECT(AOE_SUCCESS, tune(network, "1"));
+    CHECK(results_in(".", "sgat") == 1);
+}
+
+TEST(gradients_of_a_graph_that_nobody_described_are_tuned) {
+    // Nothing but what has an effect on gradients.
+    setenv("AOE_TUNING_OPTIONS", "backend=simulator", 1);
+    ge::Network network("training");
+    network.Input("x", Described(DT_FLOAT16, {512, 512}));
+    std::string last = "x";
+    for (int i = 0; i < 8; i++) {
+        const std::string gradient = "grad" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
+        network.Operator(gradient, "MatMulV2", {{"x1", last}, {"x2", last}}, product_values());
+        network.Operator(exchanged, "HcomAllReduce", {{"x", gradient}},
+                         {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        network.Output(exchanged);
+        last = gradient;
+    }
+    EXPECT(AOE_SUCCESS, tune(network, "4"));
+    CHECK(results_in(".", "gdat") == 1);
+}
+
+TEST(what_ge_dumps_reads_as_what_it_saves) {
+    const ge::Network network = products_with("Relu");
+    network.Dump(".", "PreRunBegin");
+    std::ofstream("saved.air", std::ios::binary) << network.Bytes();
+    const Reader reader;
+    const std::string saved = reader.rewritten("saved.air");
+    CHECK(!saved.empty() && reader.rewritten("ge_proto_00000000_graph_0_PreRunBegin.txt") == saved);
+    // The view has fewer names in it, and every operator.
+    const std::string shown = reader.rewritten("ge_onnx_00000000_graph_0_PreRunBegin.pbtxt");
+    for (const char *part : {"MatMulV2", "Relu", "transpose_x1", "between", "second"}) {
+        if (shown.find(part) == std::string::npos) CHECK_FAIL("the view has no %s", part);
+    }
+}
