@@ -279,7 +279,9 @@ impl<'a> Converted<'a> {
 
     fn output(&mut self, port: Port, source: Source, origin: Port) -> Result<Port> {
         let seen = self.place(port);
-        if !matches!(source, Source::Kernel(_)) {
+        // Where the sizes end, so does what can be converted.
+        let is_known = self.old.desc(port).shape.known().is_some();
+        if !is_known || !matches!(source, Source::Kernel(_)) {
             return Ok(seen);
         }
         let from = self.made_in(source, origin);

@@ -3,7 +3,7 @@
 use super::rewrite::Fusion;
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::window::Layout;
-use crate::graph::{Attr, Node, NodeId, Shape, TensorDesc};
+use crate::graph::{Attr, Node, NodeId, Port, Shape, TensorDesc};
 
 /// The type of an average over each whole image, which CANN makes of `GlobalAveragePool` too.
 const MEAN: &str = "ReduceMean";
@@ -21,7 +21,19 @@ impl Fusion<'_> {
             }
             "Pooling" | "MaxPool" | "MaxPoolV3" | "AvgPool" | "AvgPoolV2" => self.pool(id),
             "FullyConnection" => self.product(id),
+            "TransData" => self.conversion(id),
             _ => {}
+        }
+    }
+
+    /// A conversion that a compiler has put into its graph makes the same tensor, in the network's view, and goes: those
+    /// that this part needs are put in later.
+    fn conversion(&mut self, id: NodeId) {
+        let &[Some(x)] = self.graph.node(id).inputs.as_slice() else { return };
+        let (read, made) = (self.graph.desc(x), self.graph.desc(Port::first(id)));
+        if (&read.shape, read.dtype) == (&made.shape, made.dtype) {
+            self.replace(id, x);
+            self.leave_out(id);
         }
     }
 

@@ -166,12 +166,17 @@ impl<'g> Fusion<'g> {
         self.stands_for[id.index()] = Some(by);
     }
 
-    /// Takes out a node whose work `host` does.
-    pub fn take_out(&mut self, id: NodeId, host: NodeId) {
+    /// Takes out a node that does no work.
+    pub fn leave_out(&mut self, id: NodeId) {
         self.keep[id.index()] = false;
         for port in self.graph.node(id).inputs.clone().into_iter().flatten() {
             self.unread(port);
         }
+    }
+
+    /// Takes out a node whose work `host` does.
+    pub fn take_out(&mut self, id: NodeId, host: NodeId) {
+        self.leave_out(id);
         let mut names = vec![self.graph.node(id).name.clone()];
         names.extend(self.fused.remove(&id).unwrap_or_default());
         self.fused.entry(host).or_default().extend(names);

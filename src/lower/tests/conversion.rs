@@ -112,3 +112,20 @@ fn behind_the_conversions_nothing_is_left_to_convert() {
     let (again, kernels) = with_conversions(graph.clone(), &soc, &settings(Precision::ForceFp16)).unwrap();
     assert_eq!((again.len(), kernels.kernels.len()), (graph.len(), lowered.kernels.len()));
 }
+
+#[test]
+fn a_result_of_unknown_sizes_is_converted_by_nobody() {
+    let mut graph = Graph::new("cut");
+    let tensor = TensorDesc::new(DataType::Float, Shape::new([64, 64]));
+    let x = graph.add_input("x", tensor).unwrap();
+    let known = Port::first(graph.add(Node::new("known", "Relu").with_inputs([x])).unwrap());
+    let unknown = TensorDesc::new(DataType::Float, Shape::unknown_rank());
+    let mut node = Node::new("unknown", "Mystery").with_inputs([known]).with_outputs(vec![unknown]);
+    node.mapped = false;
+    let node = graph.add(node).unwrap();
+    graph.add_output(Port::first(node));
+    infer::infer(&mut graph).unwrap();
+    let names = kernels(&converted(graph, "Ascend910B2", Precision::ForceFp16));
+    assert!(names.iter().any(|(name, _)| name == "unknown"), "{names:?}");
+    assert!(names.iter().all(|(_, reads)| !reads.contains(&"unknown".to_owned())), "{names:?}");
+}
