@@ -900,7 +900,8 @@ typedef struct AoeBank AoeBank;
 
 /* What the key of a query is. */
 #define AOE_BANK_KEY_PACKED 0    /* the operator's key structure, as CANN packs it (docs/banks.md) */
-#define AOE_BANK_KEY_INFO_DICT 1 /* the text of a record's info_dict, a JSON object; need not end in NUL */
+#define AOE_BANK_KEY_INFO_DICT 1 /* the text of a record's info_dict, a JSON object; need not end in NUL. Of a unified
+                                    bank with its fields in TBE's order */
 #define AOE_BANK_KEY_CASE 2      /* the text of a case as AoeSimulate reads it; need not end in NUL */
 
 /*
@@ -908,7 +909,7 @@ typedef struct AoeBank AoeBank;
  *
  * paths: the layers, each a bank file or a directory of bank files (.../<soc>/unified_bank); of a key that
  *   several have, the first one's record counts, so the custom bank comes before the built-in one. Files of
- *   a directory that are no operator banks are passed over.
+ *   a directory that are neither operator banks nor unified ones are passed over.
  * path_count: entries in paths. 0 opens the bank that tuning would write and read for `soc_version`: where
  *   TUNE_BANK_PATH, `op_bank_path`, ASCEND_CACHE_PATH or HOME say, over the built-in one of the toolkit; it
  *   may be empty.
@@ -930,7 +931,7 @@ AoeStatus AoeBankOpen(const char *const *paths, size_t path_count, const AoeOpti
  * What a bank holds for a key. The whole key is compared, not its hash alone.
  *
  * bank: the bank.
- * op_type: the operator type, as in the bank file's name, for example "MatMulV3"; not read, and may be NULL, for
+ * op_type: the operator type, as in the bank file's name, for example "MatMulV3" or "conv2d"; not read, and may be NULL, for
  *   AOE_BANK_KEY_CASE.
  * kind: one of AOE_BANK_KEY_...
  * key: the key; any alignment.

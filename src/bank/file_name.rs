@@ -1,6 +1,7 @@
 //! What the name of an operator's bank file says.
 
 use super::form::{Form, LONGEST_OP_TYPE};
+use super::unified::Operator;
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,36 @@ impl FileName {
         let form = if is_ours { Form::Canonical } else { Form::runtime(op_type.as_deref().unwrap_or_default()) };
         Some(FileName { soc: soc.to_owned(), cores, op_type, form })
     }
+}
+
+impl FileName {
+    /// Takes the name of a unified bank apart, `<SoC>_<cores>_AiCore_<operator>.json`, for an operator that asks it;
+    /// `None` for any other.
+    pub fn of_unified(path: &Path) -> Option<FileName> {
+        let (front, back) = path.file_name()?.to_str()?.split_once("_AiCore_")?;
+        let (soc, cores) = front.rsplit_once('_')?;
+        let operator = Operator::find(back.strip_suffix(".json")?)?;
+        let op_type = Some(operator.op_type().to_owned());
+        (!soc.is_empty()).then_some(())?;
+        Some(FileName { soc: soc.to_owned(), cores: cores.parse().ok()?, op_type, form: Form::Unified(operator) })
+    }
+}
+
+/// The unified banks in a directory, in order of the names; none for a path that is no directory.
+pub fn unified_files(directory: &Path) -> Result<Vec<PathBuf>> {
+    if !directory.is_dir() {
+        return Ok(Vec::new());
+    }
+    let failed = |e| Error::directory("read", directory, e);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if FileName::of_unified(&path).is_some() && path.is_file() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The bank files that paths name: themselves, or what lies in a directory, in order of the names. Fails for a path

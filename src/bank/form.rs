@@ -103,6 +103,25 @@ impl Form {
         Form::runtime(op_type)
     }
 
+    /// Why what is recorded of cube work on a SoC stands in our own form, which CANN does not read; `None` where it
+    /// reads it, and for work whose operators ask no bank.
+    pub fn why_own(workload: &Workload, soc: &Soc) -> Option<String> {
+        if Form::of(workload, soc) != Form::Canonical || !workload.is_cube() {
+            return None;
+        }
+        let no_bank = || format!("`{}` asks no bank on {}", workload.op_type(), soc.name);
+        Some(match (workload, soc.arch) {
+            (Workload::MatMul(w), Arch::C220 | Arch::M200) if w.kernel == MatMulKernel::AscendC && w.batch > 1 => {
+                "CANN's operator takes most fields of a hit from its own rules for batches, so that a record does not \
+                 decide its tiling"
+                    .into()
+            }
+            (Workload::Conv(w), Arch::C220) if w.is_volume() => conv3d::unsaid(w).unwrap_or_else(no_bank),
+            (_, Arch::C220 | Arch::M300) => unified::why_not(workload).unwrap_or_else(no_bank),
+            _ => no_bank(),
+        })
+    }
+
     /// The form of CANN's runtime bank of an operator type.
     pub fn runtime(op_type: &str) -> Form {
         Layout::of(op_type).map_or(Form::Unknown, Form::Runtime)
@@ -315,6 +334,11 @@ impl<'a> Sayable<'a> {
     /// The schedules that can be recorded for a workload on a SoC.
     pub fn of(workload: &'a Workload, soc: &'a Soc) -> Sayable<'a> {
         Sayable { form: Form::of(workload, soc), workload, soc }
+    }
+
+    /// Why the records are of our own form, see [`Form::why_own`].
+    pub fn why_own(&self) -> Option<String> {
+        Form::why_own(self.workload, self.soc)
     }
 
     /// Whether CANN's operator reads the records when it is launched, so that a recorded tiling is one that it runs.

@@ -31,6 +31,9 @@ pub struct Kernel<'a> {
     known_trials: usize,
     nodes: Vec<Node<'a>>,
     op_type: &'a str,
+    /// Why CANN does not read what the bank has for it, where it is cube work whose records are ours alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_form: Option<String>,
     status: &'static str,
     stop: Option<&'static str>,
     trials: usize,
@@ -72,6 +75,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
+        own_form: soc.filter(|_| is_recorded).and_then(|soc| Sayable::of(&case.workload, soc).why_own()),
         status: status_name(&case.status),
         stop: case.stop.map(StopReason::name),
         trials: case.trials,

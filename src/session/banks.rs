@@ -2,7 +2,7 @@
 
 use super::environment::Environment;
 use super::options::{OptionMap, restrict};
-use crate::bank::{BankPaths, Found, Index, Part, unified};
+use crate::bank::{BankPaths, Found, Index, Part};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -63,10 +63,7 @@ impl Bank {
     pub fn query(&self, question: Question<'_>) -> Result<Found<'_>> {
         match question {
             Question::Packed(op_type, key) => self.index.find(op_type, key).ok_or_else(|| missing(op_type)),
-            Question::InfoDict(op_type, text) => {
-                let info = serde_json::from_slice(text).map_err(|e| Error::param("key", format!("is no JSON: {e}")))?;
-                self.index.find_info(op_type, &info)?.ok_or_else(|| missing(op_type))
-            }
+            Question::InfoDict(op_type, text) => self.index.find_text(op_type, text)?.ok_or_else(|| missing(op_type)),
             Question::Case(text) => self.query_case(text),
         }
     }
@@ -77,16 +74,7 @@ impl Bank {
             Error::option("soc_version", "is needed at AoeBankOpen to look up cases: no table knows the bank's SoC")
         })?;
         let workload = simulate::read(text, soc)?.workload;
-        self.index.find_workload(&workload, soc)?.ok_or_else(|| match unified::Operator::of(&workload, soc) {
-            Some(operator) => Error::NotFound {
-                what: format!(
-                    "a record of {}: TBE asks for it in the unified bank (`{}`), which `aoe bank show` reads and this does not",
-                    workload.op_type(),
-                    unified::file_name(operator.op_type(), soc)
-                ),
-            },
-            None => missing(workload.op_type()),
-        })
+        self.index.find_workload(&workload, soc)?.ok_or_else(|| missing(workload.op_type()))
     }
 
     /// The records.

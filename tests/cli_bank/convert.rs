@@ -47,6 +47,22 @@ fn the_unified_bank_goes_to_our_form_and_back_with_its_times() {
 }
 
 #[test]
+fn a_unified_bank_goes_into_a_directory_as_it_stands_and_the_faster_stays() {
+    let place = Place::new();
+    let name = "Ascend910B1_24_AiCore_matmul.json";
+    std::fs::create_dir(place.path("bank")).unwrap();
+    for (cost, said, kept) in [(1.5, "1 added", 1.5), (2.0, "1 kept", 1.5), (1.0, "1 updated", 1.0)] {
+        place.file(name, forms::unified(cost));
+        place.run(&["import", name, "--into=bank"]).expect(0, &["1 records offered", said]);
+        assert_eq!(std::fs::read(place.path("bank").join(name)).unwrap(), forms::unified(kept));
+    }
+    // Of a file whose name does not tell the part it has to be said.
+    place.file("other.json", forms::unified(0.5));
+    place.run(&["import", "other.json", "--into=bank"]).expect(1, &["1 left out"]);
+    place.run(&["import", "other.json", "--into=bank", "--soc_version=Ascend910B1"]).expect(0, &["1 updated"]);
+}
+
+#[test]
 fn the_tiling_repository_comes_in_with_its_times() {
     let place = Place::new();
     place.file("repository_Ascend910B2_matmul.json", lines(&[forms::row()]));

@@ -3,14 +3,15 @@
 use super::packed::{Kept, Packed};
 use super::table::Table;
 use super::template::Template;
-use crate::bank::form::Form;
+use crate::bank::form::{Form, Knowledge};
 use crate::bank::json::to_sorted_text;
 use crate::bank::key::Unusable;
 use crate::bank::lines::trim;
 use crate::bank::reader::{Judge, LineReader, Mended, Notes, repeated};
 use crate::bank::side::Side;
+use crate::bank::{Content as _, unified};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,6 +55,27 @@ pub struct Loaded {
 /// Reads a bank file. What it holds while it is read counts; one that is replaced meanwhile is read to its end.
 pub fn load(file: &File, form: Form, op_type: &str, side: &Side) -> io::Result<Loaded> {
     load_by(PIECE, file, form, op_type, side)
+}
+
+/// Reads a unified bank, which is one JSON value: of each key the fastest tiling.
+pub fn load_unified(mut file: File, operator: unified::Operator) -> io::Result<Loaded> {
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    let bank = unified::Bank::parse(&content);
+    let mut packed = Packed::default();
+    for (key, knowledge) in unified::records(&bank, operator) {
+        if let Knowledge::Unified(_, text) = knowledge {
+            packed.push_text(key.bytes(), text.as_bytes());
+        }
+    }
+    let mut table = Table::with_room(std::iter::once(&packed), Vec::new())?;
+    for record in packed.iter() {
+        table.insert(&record);
+    }
+    table.finish();
+    let told = bank.findings().iter().map(|found| (found.line, found.reason.clone()));
+    let findings: Vec<_> = told.take(MOST_KEPT).collect();
+    Ok(Loaded { table, unlisted: bank.findings().len() - findings.len(), findings })
 }
 
 /// As [`load`], in pieces of so many bytes.

@@ -17,10 +17,11 @@ pub use template::Found;
 
 use super::disk::DISK;
 use super::file::BankFile;
-use super::file_name::{FileName, bank_files, refused};
+use super::file_name::{FileName, bank_files, refused, unified_files};
 use super::form::{Form, soc_name};
 use super::key::{Key, Unusable};
 use super::lines::told;
+use super::unified;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
@@ -72,8 +73,8 @@ impl Index {
     pub fn open(layers: &[PathBuf], part: &Part) -> Result<Index> {
         let mut index = Index { operators: Vec::new(), warnings: Vec::new() };
         for layer in layers {
-            for path in bank_files(std::slice::from_ref(layer))? {
-                let name = FileName::of(&path)?;
+            for path in bank_files(std::slice::from_ref(layer))?.into_iter().chain(unified_files(layer)?) {
+                let name = FileName::of_unified(&path).map_or_else(|| FileName::of(&path), Ok)?;
                 let is_meant = part.soc.as_ref().is_none_or(|soc| *soc == name.soc)
                     && part.cores.is_none_or(|cores| cores == name.cores);
                 if is_meant {
@@ -106,8 +107,12 @@ impl Index {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(Error::file("read", path, "not a regular file"));
         }
-        let side = BankFile::at(&DISK, path, name.form, &op_type).side();
-        let loaded = load::load(&file, name.form, &op_type, &side).map_err(failed)?;
+        let loaded = if let Form::Unified(operator) = name.form {
+            load::load_unified(file, operator).map_err(failed)?
+        } else {
+            let side = BankFile::at(&DISK, path, name.form, &op_type).side();
+            load::load(&file, name.form, &op_type, &side).map_err(failed)?
+        };
         match known {
             Some(operator) => operator.layers.push(loaded.table),
             None => self.operators.push(Operator { name, op_type, layers: vec![loaded.table] }),
@@ -145,12 +150,25 @@ impl Index {
         self.operators.first().map(|operator| operator.name.soc.as_str())
     }
 
-    /// What is recorded for a key as CANN packs it, or, in our own form, for the text of an `info_dict` with its
-    /// keys sorted and no blanks. All bytes are compared.
+    /// What is recorded for a key as CANN packs it; in our own form for the text of an `info_dict` with its
+    /// keys sorted and no blanks, in the unified bank for the text that its keys are summed over. All bytes are compared.
     #[inline]
     pub fn find(&self, op_type: &str, key: &[u8]) -> Option<Found<'_>> {
         let same = self.operators.iter().filter(|operator| operator.op_type == op_type);
         same.flat_map(|operator| &operator.layers).find_map(|table| table.get(key))
+    }
+
+    /// What is recorded for the text of an `info_dict`, whatever blanks it has: of the unified bank in the order that
+    /// TBE gives its fields. Fails with [`Error::Param`] for what is no JSON, and as [`Index::find_info`] does.
+    pub fn find_text(&self, op_type: &str, text: &[u8]) -> Result<Option<Found<'_>>> {
+        let no_json = |e: String| Error::param("key", format!("is no JSON: {e}"));
+        if self.operators.iter().any(|o| o.op_type == op_type && matches!(o.name.form, Form::Unified(_))) {
+            let text = std::str::from_utf8(text).map_err(|e| no_json(e.to_string()))?;
+            let info = unified::Value::parse(text).map_err(no_json)?;
+            return Ok(self.find(op_type, info.dumps().as_bytes()));
+        }
+        let info = serde_json::from_slice(text).map_err(|e| no_json(e.to_string()))?;
+        self.find_info(op_type, &info)
     }
 
     /// What is recorded for an `info_dict`. Fails with [`Error::Param`] for one that is no key of the operator.

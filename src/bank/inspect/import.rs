@@ -113,6 +113,10 @@ fn converted(item: &Item, target: Option<Target>, socs: &mut Socs) -> Result<Con
     let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
     match target {
         Some(target) => convert(item, target, soc),
+        // What TBE asks for goes into the bank that it asks, where the record has the time that stands there.
+        None if item.is_of_unified(soc) => {
+            convert(item, Target::Unified, soc).or_else(|_| convert(item, Target::Canonical, soc))
+        }
         None => convert(item, Target::Runtime, soc).or_else(|_| convert(item, Target::Canonical, soc)),
     }
 }
@@ -166,10 +170,20 @@ pub fn import(
     let failed = |e: std::io::Error| Error::directory("write to", temporary, e);
     let staging = private::folder(temporary, "aoe-import-").map_err(failed)?;
     let (mut files, mut left, mut bad, mut count) = (BTreeMap::<String, Staged>::new(), Vec::new(), 0, 0);
+    let mut unified_files = BTreeMap::<String, unified::Bank>::new();
     for path in sources {
-        bad += items(&mut Source::open(path)?, &mut |item| {
+        let mut source = Source::open(path)?;
+        if target.is_none() && source.kind() == Kind::Unified {
+            let (taken, unusable) = take_unified(&source, socs, &mut unified_files, &mut left)?;
+            (count, bad) = (count + taken, bad + unusable);
+            continue;
+        }
+        bad += items(&mut source, &mut |item| {
             let outcome = converted(&item, target, socs).and_then(|converted| {
                 let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
+                if matches!(converted.content, Content::Element { .. }) {
+                    return stage_unified(converted, soc, &mut unified_files);
+                }
                 stage(converted, target.and(name), soc, &mut files)
             });
             count += usize::from(outcome.is_ok());
@@ -177,8 +191,13 @@ pub fn import(
             Ok(true)
         })?;
     }
-    check_socs(&files, into)?;
+    check_socs(files.keys().chain(unified_files.keys()), into)?;
     let mut offered = Vec::new();
+    for (name, bank) in unified_files {
+        let path = staging.path().join(&name);
+        std::fs::write(&path, bank.render()).map_err(failed)?;
+        offered.push(path);
+    }
     for (name, staged) in files {
         let path = staging.path().join(&name);
         std::fs::write(&path, staged.lines).map_err(failed)?;
@@ -194,8 +213,9 @@ pub fn import(
 }
 
 /// Banks of several SoCs do not go into one directory.
-fn check_socs(files: &BTreeMap<String, Staged>, into: &Path) -> Result<()> {
-    let socs: BTreeSet<_> = files.keys().filter_map(|name| FileName::parse(name)).map(|name| name.soc).collect();
+fn check_socs<'n>(names: impl Iterator<Item = &'n String>, into: &Path) -> Result<()> {
+    let of = |name: &String| FileName::of_unified(Path::new(name)).or_else(|| FileName::parse(name));
+    let socs: BTreeSet<_> = names.filter_map(of).map(|name| name.soc).collect();
     if socs.len() <= 1 {
         return Ok(());
     }
@@ -213,6 +233,60 @@ struct Staged {
     lines: Vec<u8>,
     side: Vec<u8>,
     known: FxHashSet<String>,
+}
+
+/// Takes the records of a unified bank into those of its part, one for each operator, as they stand; answers how many
+/// there were and how many entries hold none.
+fn take_unified(
+    source: &Source,
+    socs: &mut Socs,
+    files: &mut BTreeMap<String, unified::Bank>,
+    left: &mut Vec<Left>,
+) -> Result<(usize, usize)> {
+    let bank = unified::Bank::parse(&source.content()?);
+    let part = source.part();
+    let soc = socs.of(part.as_ref());
+    let mut count = 0;
+    for (line, entry) in bank.lines().zip(bank.entries()) {
+        let Some(element) = entry.best() else { continue };
+        let op = unified::op_type(element.info_dict()).unwrap_or_default();
+        let name = match (&soc, unified::Operator::find(op)) {
+            (Ok(soc), Some(operator)) => Ok(unified::file_name(operator.op_type(), soc)),
+            (Err(why), _) => Err((*why).to_owned()),
+            (Ok(_), None) => Err(format!("which bank the operator {op:?} asks is not known")),
+        };
+        match name {
+            Ok(name) => {
+                files.entry(name).or_default().adopt(element);
+                count += 1;
+            }
+            Err(why) => left.push(Left {
+                file: source.path().to_owned(),
+                line,
+                record: entry.key().to_owned(),
+                left_out: Some(why),
+                lost: Vec::new(),
+            }),
+        }
+    }
+    Ok((count, bank.findings().len()))
+}
+
+/// Puts a record into the unified bank that its operator asks; answers what it lost on the way.
+fn stage_unified(
+    converted: Converted,
+    soc: &Soc,
+    files: &mut BTreeMap<String, unified::Bank>,
+) -> Result<Vec<String>, String> {
+    let Content::Element { info, knowledge, cost_us } = &converted.content else {
+        return Err("it is no record of the unified bank".into());
+    };
+    let bank = files.entry(unified::file_name(&converted.op, soc)).or_default();
+    if bank.get(info).is_some_and(|old| old.cost_us().is_some_and(|old| old <= *cost_us)) {
+        return Err("an earlier record is for the same and as fast".into());
+    }
+    bank.put(info, knowledge, *cost_us).map_err(|e| e.to_string())?;
+    Ok(converted.lost)
 }
 
 /// Puts a record into the file that it belongs to; answers what it lost on the way.

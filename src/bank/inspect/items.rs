@@ -82,6 +82,11 @@ impl Item {
         self.is_network
     }
 
+    /// Whether it is for a question that TBE asks the unified bank on a SoC.
+    pub(super) fn is_of_unified(&self, soc: &Soc) -> bool {
+        self.workload.as_ref().is_ok_and(|workload| matches!(Form::of(workload, soc), Form::Unified(_)))
+    }
+
     /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.
     pub fn legal_schedule(&self, soc: &Soc) -> Result<Schedule, String> {
         let (workload, schedule) = (self.workload.as_ref(), self.schedule.as_ref());

@@ -41,9 +41,7 @@ fn check(w: &Conv) -> Result<(), Reason> {
     if w.kind != ConvKind::BackpropFilter && !is_half(w.out_dtype) {
         return Err(format!("`result_dtype` = {} is not known of such operands", w.out_dtype.name()));
     }
-    if w.groups > 1 {
-        return Err(format!("`group`: how TBE joins {} groups is not known", w.groups));
-    }
+    check_groups(w)?;
     if w.bias && w.kind != ConvKind::Forward {
         return Err("`bias_dtype`: how TBE chooses the type of a bias is not known".into());
     }
@@ -58,6 +56,30 @@ fn check(w: &Conv) -> Result<(), Reason> {
     }
     let values = sizes.iter().chain(&w.pads).try_fold(1u64, |_, &n| u32::try_from(n).ok().map(u64::from));
     values.map(|_| ()).ok_or_else(|| "`fm_shape`: a size exceeds 32 bits".into())
+}
+
+/// Groups whose channels are whole blocks stay as they are; how TBE joins smaller ones until they are is not known.
+fn check_groups(w: &Conv) -> Result<(), Reason> {
+    if w.groups <= 1 {
+        return Ok(());
+    }
+    let whole = |channels: u64| channels.is_multiple_of(w.groups) && (channels / w.groups).is_multiple_of(C0);
+    if w.is_depthwise() {
+        return Err("`op_type`: what TBE compiles for a depthwise convolution asks no question that is known".into());
+    }
+    if w.kind == ConvKind::BackpropInput {
+        return Err(format!("`B_shape`: whether it counts the channels of all {} groups is not known", w.groups));
+    }
+    if !whole(w.cin) || !whole(w.cout) {
+        return Err(format!("`group`: how TBE joins {} groups of less than whole blocks is not known", w.groups));
+    }
+    Ok(())
+}
+
+/// Blocks of the input and output channels of a group.
+fn blocks_of(w: &Conv) -> [u64; 2] {
+    let groups = w.groups.max(1);
+    [blocks(w.cin / groups), blocks(w.cout / groups)]
 }
 
 fn blocks(channels: u64) -> u64 {
@@ -94,7 +116,7 @@ fn forward(w: &Conv, relu: bool) -> Vec<Dict> {
 fn forward_with(w: &Conv, relu: bool, bias_dtype: &str, fixpipe: &Value, out: &Value) -> Dict {
     let number = |n: u64| Value::from(n);
     let minus_one = || Value::Integer("-1".into());
-    let (ci1, co1) = (blocks(w.cin), blocks(w.cout));
+    let [ci1, co1] = blocks_of(w);
     let [top, bottom, left, right] = w.pads;
     let fusion = match (relu, w.bias) {
         (false, false) => "1",
@@ -123,7 +145,7 @@ fn forward_with(w: &Conv, relu: bool, bias_dtype: &str, fixpipe: &Value, out: &V
         ("pad", list([left, right, top, bottom])),
         ("stride", list(w.stride)),
         ("dilation", list(w.dilation)),
-        ("group", number(1)),
+        ("group", number(w.groups.max(1))),
         ("bias_flag", Value::Bool(w.bias)),
         ("bias_dtype", Value::from(bias_dtype)),
         ("pooling_shape", list([0, 0])),
@@ -153,6 +175,7 @@ struct Backward {
     stride: [u64; 2],
     expand: [u64; 2],
     dilation: [u64; 2],
+    groups: u64,
 }
 
 impl Backward {
@@ -178,7 +201,7 @@ impl Backward {
             ("strideW_expand", number(self.expand[1])),
             ("dilationH", number(self.dilation[0])),
             ("dilationW", number(self.dilation[1])),
-            ("group", number(1)),
+            ("group", number(self.groups)),
             ("bias_flag", number(0)),
             ("fused_double_operand_num", number(0)),
         ];
@@ -187,7 +210,7 @@ impl Backward {
 }
 
 fn backprop_input(w: &Conv) -> Vec<Dict> {
-    let (ci1, co1) = (blocks(w.cin), blocks(w.cout));
+    let [ci1, co1] = blocks_of(w);
     let with = |c: Value, pads: [u64; 4]| {
         let backward = Backward {
             op_type: "conv2d_backprop_input",
@@ -197,6 +220,7 @@ fn backprop_input(w: &Conv) -> Vec<Dict> {
             stride: [1, 1],
             expand: w.stride,
             dilation: w.dilation,
+            groups: w.groups.max(1),
         };
         let mut info = backward.info();
         for name in ["in_fm_memory_type", "out_fm_memory_type"] {
@@ -215,7 +239,7 @@ fn backprop_input(w: &Conv) -> Vec<Dict> {
 }
 
 fn backprop_filter(w: &Conv) -> Dict {
-    let (ci1, co1) = (blocks(w.cin), blocks(w.cout));
+    let [ci1, co1] = blocks_of(w);
     let backward = Backward {
         op_type: "conv2d_backprop_filter",
         shapes: [
@@ -228,6 +252,7 @@ fn backprop_filter(w: &Conv) -> Dict {
         stride: w.stride,
         expand: [1, 1],
         dilation: w.dilation,
+        groups: w.groups.max(1),
     };
     let mut info = backward.info();
     info.set("fusion_type", Value::from(0));
@@ -246,19 +271,27 @@ pub(super) fn workload(info: &Dict) -> Result<Workload, Reason> {
     let pads = [top?, bottom?, left?, right?];
     let of = |names: [&str; 2]| -> Result<[u64; 2], Reason> { Ok([whole(info, names[0])?, whole(info, names[1])?]) };
     let dilation = of(["dilationH", "dilationW"])?;
-    let common =
-        Conv { pads, dilation, dtype: data_type(info, "A_dtype")?, out_dtype: data_type(info, "C_dtype")?, ..none() };
+    let groups = whole(info, "group")?.max(1);
+    let all = |blocks: u64| wide(blocks)?.checked_mul(groups).ok_or_else(|| format!("{groups} groups overflow"));
+    let common = Conv {
+        pads,
+        dilation,
+        groups,
+        dtype: data_type(info, "A_dtype")?,
+        out_dtype: data_type(info, "C_dtype")?,
+        ..none()
+    };
     let [batch, co1, ho, wo, _] = a?;
     let conv = match text(info, "op_type")? {
         "conv2d_backprop_input" => {
             let ([_, ci1, kh, kw, _], [_, _, hi, wi, _]) = (b?, c?);
             let (kind, stride) = (ConvKind::BackpropInput, of(["strideH_expand", "strideW_expand"])?);
-            Conv { kind, batch, cin: wide(ci1)?, hi, wi, cout: wide(co1)?, ho, wo, kh, kw, stride, ..common }
+            Conv { kind, batch, cin: all(ci1)?, hi, wi, cout: all(co1)?, ho, wo, kh, kw, stride, ..common }
         }
         "conv2d_backprop_filter" => {
             let ([_, ci1, hi, wi, _], [_, _, kh, kw, _]) = (b?, c?);
             let (kind, stride) = (ConvKind::BackpropFilter, of(["strideH", "strideW"])?);
-            Conv { kind, batch, cin: wide(ci1)?, hi, wi, cout: wide(co1)?, ho, wo, kh, kw, stride, ..common }
+            Conv { kind, batch, cin: all(ci1)?, hi, wi, cout: all(co1)?, ho, wo, kh, kw, stride, ..common }
         }
         other => return Err(format!("`op_type` = {other} is not understood")),
     };
@@ -274,15 +307,15 @@ fn of_forward(info: &Dict) -> Result<Workload, Reason> {
         Some(Value::Bool(bias)) => *bias,
         other => return Err(wrong("bias_flag", other)),
     };
-    if whole(info, "group")? != 1 {
-        return Err("`group`: only 1 is understood".into());
-    }
+    let groups = whole(info, "group")?.max(1);
+    let all = |blocks: u64| wide(blocks)?.checked_mul(groups).ok_or_else(|| format!("{groups} groups overflow"));
     let conv = Conv {
         batch,
-        cin: wide(ci1)?,
+        groups,
+        cin: all(ci1)?,
         hi,
         wi,
-        cout: wide(co1)?,
+        cout: all(co1)?,
         ho,
         wo,
         kh,

@@ -27,7 +27,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tiling::Platform;
 use crate::tiling::tbe::{Strength, TbeTiling, conv2d, matmul};
-use crate::workload::{CubeSchedule, CubeShape, Workload};
+use crate::workload::{CubeSchedule, CubeShape, MatMulKernel, Workload};
 use operator::Work;
 
 /// Name of the bank file of an operator type, as `info_dict` has it: `matmul`.
@@ -59,6 +59,16 @@ pub fn info_dicts(workload: &Workload) -> Result<Vec<Dict>> {
     let work =
         Work::of(workload).ok_or_else(|| fail("no work of an operator that asks the unified bank".to_owned()))?;
     work.info_dicts().map_err(fail)
+}
+
+/// Why nothing is known under which TBE would ask for a workload; `None` where something is, and for work of `AscendC`'s
+/// kernels, which do not ask.
+pub fn why_not(workload: &Workload) -> Option<String> {
+    match Work::of(workload) {
+        Some(Work::Product(w)) if w.kernel != MatMulKernel::Tbe => None,
+        Some(work) => work.info_dicts().err(),
+        None => Some("`fixpipe_fused_type`: how TBE names what is fused into it is not known".into()),
+    }
 }
 
 /// The first of [`info_dicts`].

@@ -27,7 +27,11 @@ impl Whole {
     /// The extents of a convolution that TBE compiles on a part and whose records can be written. The gradient of a
     /// filter has a space without them: its inner axis is the pixels.
     pub fn of(w: &Conv, soc: &Soc) -> Option<Whole> {
-        let is_other = w.groups > 1 || w.kind == ConvKind::BackpropFilter || w.is_volume();
+        let groups = w.groups.max(1);
+        // Groups of whole blocks are tiled one by one.
+        let is_whole = |channels: u64| channels.is_multiple_of(groups) && (channels / groups).is_multiple_of(F);
+        let is_joined = groups > 1 && !(w.kind == ConvKind::Forward && is_whole(w.cin) && is_whole(w.cout));
+        let is_other = is_joined || w.kind == ConvKind::BackpropFilter || w.is_volume();
         if !matches!(soc.arch, Arch::C220 | Arch::M300) || is_other {
             return None;
         }
@@ -35,7 +39,7 @@ impl Whole {
         let k0 = shape.k0();
         let positions = w.kh.saturating_mul(w.kw).max(1);
         let (channels, columns, pixels) = match w.kind {
-            ConvKind::Forward => (w.cin, w.cout, w.ho.saturating_mul(w.wo)),
+            ConvKind::Forward => (w.cin / groups, w.cout / groups, w.ho.saturating_mul(w.wo)),
             _ => (w.cout, w.cin, w.hi.saturating_mul(w.wi)),
         };
         Some(Whole {

@@ -33,21 +33,23 @@ struct Sizes {
 impl Sizes {
     fn of(w: &Conv) -> Sizes {
         let c0 = w.cube().k0();
+        // A group's own, as in all of TBE's terms.
+        let (cin, cout) = (w.cin / w.groups.max(1), w.cout / w.groups.max(1));
         let positions = w.kh.saturating_mul(w.kw).max(1);
         let block = c0.saturating_mul(positions);
         let along = |channels: u64| round_up(channels, c0).saturating_mul(positions);
         match w.kind {
             ConvKind::Forward => {
                 let pixels = w.ho.saturating_mul(w.wo).max(1);
-                Sizes { pixels, m: pixels, n: round_up(w.cout, F), k: along(w.cin), block }
+                Sizes { pixels, m: pixels, n: round_up(cout, F), k: along(cin), block }
             }
             ConvKind::BackpropInput => {
                 let pixels = w.hi.saturating_mul(w.wi).max(1);
-                Sizes { pixels, m: pixels, n: round_up(w.cin, F), k: along(w.cout), block }
+                Sizes { pixels, m: pixels, n: round_up(cin, F), k: along(cout), block }
             }
             ConvKind::BackpropFilter => {
                 let pixels = w.ho.saturating_mul(w.wo).max(1);
-                Sizes { pixels, m: round_up(w.cout, F), n: along(w.cin), k: round_up(pixels, F), block: F }
+                Sizes { pixels, m: round_up(cout, F), n: along(cin), k: round_up(pixels, F), block: F }
             }
         }
     }
@@ -189,7 +191,10 @@ fn split_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes) -> Rules {
     let columns = sizes.n / u64::from(c.n.max(1));
     let m_tiles = sizes.m.div_ceil(l0.m.into());
     vec![
-        (c.k == 1 && w.groups <= 1, "how TBE tiles a convolution in groups is not known".into()),
+        (
+            c.k > 0 && w.groups.max(1).is_multiple_of(c.k.into()),
+            format!("block_dim[3] = {} does not divide {} groups", c.k, w.groups.max(1)),
+        ),
         (l0.k_a == l0.k_b, format!("AL0_matrix holds {} of k and BL0_matrix {}", l0.k_a, l0.k_b)),
         (
             w.batch.is_multiple_of(c.batch.into()),

@@ -239,3 +239,33 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(index.warnings().len(), MOST + 1);
     assert!(index.warnings()[MOST].contains("999900 more"), "{}", index.warnings()[MOST]);
 }
+
+#[test]
+fn unified_banks_are_looked_up_in_by_their_texts_and_by_the_work() {
+    use crate::bank::{Content as _, unified};
+    let dir = tempfile::tempdir().unwrap();
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let w = MatMul { kernel: crate::workload::MatMulKernel::Tbe, ..MatMul::new(128, 768, 768) };
+    let work = Workload::MatMul(w.clone());
+    let Schedule::Cube(tiling) = crate::space::default_policy(&work, &soc).unwrap() else { panic!() };
+    let knowledge = unified::knowledge(&tiling, &work, None).unwrap();
+    let mut bank = unified::Bank::default();
+    // Only the last of the questions that TBE may ask is answered.
+    let infos = unified::info_dicts(&work).unwrap();
+    let info = infos.last().unwrap();
+    bank.put(info, &knowledge, 3.5).unwrap();
+    std::fs::write(dir.path().join(unified::file_name("matmul", &soc)), bank.render()).unwrap();
+    std::fs::write(dir.path().join("Ascend910B2_24_AiCore_gelu.json"), "{}").unwrap();
+    let index = Index::open(&[dir.path().to_owned()], &Part::default()).unwrap();
+    assert_eq!((index.records(), index.soc(), index.warnings().len()), (1, Some("Ascend910B2"), 0));
+    let mut buffer = Vec::new();
+    let expected = knowledge.dumps();
+    assert_eq!(index.find_workload(&work, &soc).unwrap().unwrap().text(&mut buffer), expected.as_bytes());
+    // Blanks do not matter, the order does, as for TBE.
+    let text = info.dumps().replace(", ", ",\n");
+    assert_eq!(index.find_text("matmul", text.as_bytes()).unwrap().unwrap().text(&mut buffer), expected.as_bytes());
+    assert!(index.find_text("matmul", infos[0].dumps().as_bytes()).unwrap().is_none());
+    assert!(index.find_text("matmul", b"{").is_err());
+    let file = dir.path().join(unified::file_name("matmul", &soc));
+    assert_eq!(Index::open(&[file], &Part::default()).unwrap().records(), 1);
+}

@@ -2,7 +2,7 @@
 
 use super::super::{accepts, check, info_dicts, knowledge, schedule, workload};
 use super::*;
-use crate::workload::{Conv, ConvKind, Extents, L2Tiling, Operand, OutputPath, Vector};
+use crate::workload::{Conv, ConvKind, Extents, L2Tiling, MatMulKernel, Operand, OutputPath, Vector};
 
 fn soc() -> Soc {
     Soc::find("Ascend910B2").unwrap()
@@ -125,7 +125,9 @@ fn what_is_not_known_of_a_convolution_is_named() {
         assert!(error.contains(field), "{field}: {error}");
     };
     let plain = || image(ConvKind::Forward);
-    refused(Conv { groups: 64, ..plain() }, "group");
+    refused(Conv { groups: 8, ..plain() }, "`group`");
+    refused(Conv { groups: 64, ..plain() }, "depthwise");
+    refused(Conv { groups: 2, cin: 64, ..image(ConvKind::BackpropInput) }, "B_shape");
     refused(Conv { format: Format::Ndc1hwc0, ..plain() }, "volumes");
     refused(Conv { dtype: DataType::Float, ..plain() }, "fm_dtype");
     refused(Conv { dtype: DataType::Int8, ..plain() }, "fm_dtype");
@@ -151,6 +153,96 @@ fn an_info_dict_is_read_back_as_the_convolution_of_whole_blocks() {
 
 fn info_dict(w: &Workload) -> Result<Dict> {
     super::super::info_dict(w)
+}
+
+#[test]
+fn groups_of_whole_blocks_are_asked_for_by_the_sizes_of_one() {
+    for kind in [ConvKind::Forward, ConvKind::BackpropFilter] {
+        let w = Conv { groups: 4, cin: 128, cout: 64, ..image(kind) };
+        let info = info_dict(&Workload::Conv(w.clone())).unwrap();
+        let text = info.dumps();
+        let (filter, map) = if kind == ConvKind::Forward {
+            (r#""filter_shape": [16, 2, 3, 3, 16]"#, format!(r#""fm_shape": [{}, 2, 56, 56, 16]"#, w.batch))
+        } else {
+            (r#""C_shape": [16, 2, 3, 3, 16]"#, format!(r#""B_shape": [{}, 2, 56, 56, 16]"#, w.batch))
+        };
+        assert!(text.contains(filter) && text.contains(&map) && text.contains(r#""group": 4"#), "{text}");
+        assert_eq!(workload(&info).unwrap(), Workload::Conv(w));
+    }
+}
+
+#[test]
+fn tilings_of_groups_are_searched_that_a_record_says() {
+    use crate::bank::Sayable;
+    use crate::search::Domain;
+    use crate::space::OperatorSpace;
+    let w = Workload::Conv(Conv { groups: 4, cin: 128, cout: 64, batch: 2, ..image(ConvKind::Forward) });
+    let space = OperatorSpace::new(&w, &soc()).unwrap();
+    let mut rng = fastrand::Rng::with_seed(5);
+    let (mut said, mut dealt) = (0, 0);
+    for _ in 0..400 {
+        let Some(schedule) = space.sample_within(&mut rng, &mut 4000).and_then(|c| space.schedule(&c)) else {
+            continue;
+        };
+        if Sayable::of(&w, &soc()).check(&schedule).is_err() {
+            continue;
+        }
+        let Schedule::Cube(cube) = &schedule else { continue };
+        let knowledge = knowledge(cube, &w, None).unwrap();
+        assert_eq!(super::super::schedule(&knowledge, &w).unwrap(), *cube);
+        said += 1;
+        dealt += usize::from(cube.cores.batch > 1);
+    }
+    assert!(said > 20 && dealt > 0, "{said} of 400 can be said, {dealt} deal the groups to cores");
+}
+
+#[test]
+fn a_record_that_does_not_deal_the_groups_evenly_is_refused() {
+    let conv = Conv { groups: 4, cin: 256, cout: 256, ..image(ConvKind::Forward) };
+    let platform = Platform::of(&soc());
+    let tiling = |k| TbeTiling {
+        cores: Cores { batch: 1, m: 1, n: 1, k },
+        l1_a: L1Tile::panel(144, 1),
+        l1_b: L1Tile::panel(144, 1),
+        l0: L0Tile { m: 64, n: 64, k_a: 48, k_b: 48 },
+        buffers: Buffers { l1_a: 1, l1_b: 1, l0_a: 2, l0_b: 2, l0_c: 1 },
+    };
+    let judged = |k| {
+        let strength = Strength::Written;
+        conv2d::check(&tiling(k), &conv, &platform, strength)
+    };
+    judged(2).unwrap();
+    assert!(judged(3).unwrap_err().contains("block_dim[3] = 3"));
+}
+
+#[test]
+fn what_stays_in_our_own_form_says_why() {
+    let why = |w: Workload| crate::bank::Sayable::of(&w, &soc()).why_own();
+    let tbe = |m, batch| MatMul { kernel: MatMulKernel::Tbe, batch, ..MatMul::new(m, 64, 64) };
+    for (w, word) in [
+        (Workload::MatMul(tbe(100, 1)), "shape_a_align"),
+        (Workload::MatMul(tbe(64, 8)), "batch_type"),
+        (Workload::MatMul(MatMul { batch: 8, ..MatMul::new(64, 64, 64) }), "rules for batches"),
+        (Workload::Conv(Conv { groups: 8, ..image(ConvKind::Forward) }), "`group`"),
+        (Workload::Conv(Conv { groups: 64, ..image(ConvKind::Forward) }), "depthwise"),
+        (added(image(ConvKind::Forward)), "fixpipe_fused_type"),
+    ] {
+        let reason = why(w).expect(word);
+        assert!(reason.contains(word), "{reason} does not name {word}");
+    }
+    assert_eq!(why(Workload::Conv(image(ConvKind::Forward))), None, "CANN reads it");
+    let [input, output] = [(), ()].map(|()| Operand::new([64, 64], DataType::Float16));
+    assert_eq!(
+        why(Workload::Vector(Vector { op_type: "Relu".into(), inputs: vec![input], outputs: vec![output] })),
+        None
+    );
+}
+
+/// A convolution whose result something else is added to on the way out.
+fn added(conv: Conv) -> Workload {
+    let operand = Operand::new([conv.batch, conv.cout, conv.ho, conv.wo], conv.out_dtype);
+    let add = Vector { op_type: "Add".into(), inputs: vec![operand.clone(); 2], outputs: vec![operand] };
+    Workload::Fused(vec![Workload::Conv(conv), Workload::Vector(add)])
 }
 
 #[test]
