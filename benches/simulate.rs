@@ -1,10 +1,12 @@
-//! How many tilings of matrix products the simulator prices in a second on one core, legality check included.
+//! How many tilings of matrix products the simulator prices in a second on one core, legality check included, and for how
+//! many products CANN's default tiling is found.
 //!
-//! Run with `cargo bench --bench simulate`. Goal: 500,000 a second.
+//! Run with `cargo bench --bench simulate`. Goals: 500,000 prices and 1,000,000 defaults a second.
 
 use aoe::sim::Model;
 use aoe::soc::Soc;
 use aoe::space::default_policy;
+use aoe::tiling::{Platform, matmul_v3};
 use aoe::workload::{LoopOrder, MatMul, Schedule, Workload, check};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -57,24 +59,59 @@ fn main() {
             (model, candidates(&workload, &soc))
         })
         .collect();
-    let mut rates: Vec<f64> = (0..SLICES)
-        .map(|_| {
-            let (start, mut priced) = (Instant::now(), 0u64);
-            while start.elapsed() < SLICE {
-                for (model, candidates) in &prepared {
-                    for candidate in candidates {
-                        black_box(model.predict(black_box(candidate)).expect("a candidate is legal"));
-                    }
-                    priced += candidates.len() as u64;
-                }
+    let priced = rate(|| {
+        for (model, candidates) in &prepared {
+            for candidate in candidates {
+                black_box(model.predict(black_box(candidate)).expect("a candidate is legal"));
             }
-            priced as f64 / start.elapsed().as_secs_f64()
-        })
-        .collect();
+        }
+        prepared.iter().map(|(_, candidates)| candidates.len()).sum()
+    });
+    println!("{:<40} {:>8.0} thousand/s on one core   (goal: 500)", "MatMul prices", priced / 1e3);
+    let platform = Platform::of(&soc);
+    for (kind, products) in default_products() {
+        let found = rate(|| {
+            products.iter().for_each(|product| {
+                black_box(matmul_v3::default(black_box(product), &platform));
+            });
+            products.len()
+        });
+        println!(
+            "{:<40} {:>8.0} thousand/s on one core   (goal: 1000)",
+            format!("Default tilings, {kind}"),
+            found / 1e3
+        );
+    }
+}
+
+/// Products by what their default tiling needs: mostly the table of blocks, the search for L2 tiles, and the search for
+/// the blocks of few rows.
+fn default_products() -> [(&'static str, Vec<MatMul>); 3] {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut products = |rows: &[u64], scale: u64| {
+        let product = |_| {
+            let [k, n] = [(); 2].map(|()| 64 * scale * random.u64(1..=170));
+            MatMul { trans_b: true, ..MatMul::new(rows[random.usize(0..rows.len())], k, n) }
+        };
+        (0..4000).map(product).collect()
+    };
+    [
+        ("networks", products(&[197, 512, 1024, 4096], 1)),
+        ("L2 tiles", products(&[9768, 12_288, 40_960, 73_728], 4)),
+        ("at most 128 rows", products(&[1, 16, 64, 128], 1)),
+    ]
+}
+
+/// How many a second `work` does, which says how many it did: the median of several slices of time.
+fn rate(mut work: impl FnMut() -> usize) -> f64 {
+    let slice = |_| {
+        let (start, mut done) = (Instant::now(), 0);
+        while start.elapsed() < SLICE {
+            done += work();
+        }
+        done as f64 / start.elapsed().as_secs_f64()
+    };
+    let mut rates: Vec<f64> = (0..SLICES).map(slice).collect();
     rates.sort_by(f64::total_cmp);
-    println!(
-        "{:<28} {:>8.0} thousand candidates/s on one core   (goal: 500)",
-        "MatMul pricing",
-        rates[SLICES / 2] / 1e3
-    );
+    rates[SLICES / 2]
 }

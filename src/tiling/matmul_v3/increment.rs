@@ -26,6 +26,9 @@ pub(in crate::tiling) struct Candidate {
     rule: Option<Rule>,
 }
 
+/// When CANN would come to a candidate: the kind, and the cores that its loops deal, outer and inner.
+type Place = (u8, u64, u64);
+
 /// The product in fractals.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Search {
@@ -37,7 +40,7 @@ pub(super) struct Search {
     pub unaligned: bool,
     /// Divisors of K up to 64: bit 0 is 1.
     divisors: u64,
-    best: Option<(Candidate, Cost)>,
+    best: Option<(Candidate, Cost, Place)>,
 }
 
 /// Overwrites the block where the search applies and finds one.
@@ -69,12 +72,37 @@ pub(super) fn apply(q: &Problem, d: &mut Draft) {
 /// The cheapest tiling of a product of so many fractals along M, K and N; `unaligned`: an extent is no whole number of
 /// them.
 pub(in crate::tiling) fn search([m, k, n]: [u64; 3], u: u64, unaligned: bool) -> Option<(Candidate, Cost)> {
-    let divisors = (1..=64).filter(|&i| k.is_multiple_of(i)).fold(0, |set, i| set | 1 << (i - 1));
-    let mut search = Search { m, k, n, u, unaligned, divisors, best: None };
+    let mut search = Search { m, k, n, u, unaligned, divisors: divisors(k), best: None };
+    // CANN asks in the order of their places, and of equals keeps the first. This order finds good ones early, and much
+    // less is left to be looked at.
+    search.neither();
     search.a_full();
     search.b_full();
-    search.neither();
-    search.best
+    search.best.map(|(candidate, cost, _)| (candidate, cost))
+}
+
+/// Powers of primes up to 64: a number divides another if all of those that divide it do.
+const PRIME_POWERS: [u8; 27] =
+    [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29, 31, 32, 37, 41, 43, 47, 49, 53, 59, 61, 64];
+
+/// The multiples of each of them up to 64; bit 0 is 1.
+const MULTIPLES: [u64; 27] = {
+    let (mut sets, mut at) = ([0; 27], 0);
+    while at < sets.len() {
+        let mut multiple = PRIME_POWERS[at] as u32;
+        while multiple <= 64 {
+            sets[at] |= 1 << (multiple - 1);
+            multiple += PRIME_POWERS[at] as u32;
+        }
+        at += 1;
+    }
+    sets
+};
+
+/// Divisors of a number up to 64; bit 0 is 1.
+fn divisors(number: u64) -> u64 {
+    let missing = PRIME_POWERS.iter().zip(MULTIPLES).filter(|(power, _)| !number.is_multiple_of(u64::from(**power)));
+    !missing.fold(0, |set, (_, multiples)| set | multiples)
 }
 
 /// What one of `dim` core rows keeps of an axis: its share, in 16s where there are several, unless fewer core rows
@@ -114,7 +142,10 @@ impl Search {
                 // CANN checks the next candidate's room against this one's depth.
                 stale = if wide { 16 } else { k0 };
                 let (k_b, rule) = (stale, Some(Rule::IncrementAFull));
-                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1: n0, k_a: k, k_b, m0, n0, k0, rule });
+                self.weigh(
+                    Candidate { m_dim, n_dim, m_l1, n_l1: n0, k_a: k, k_b, m0, n0, k0, rule },
+                    (0, m_dim, n_dim),
+                );
             }
         }
     }
@@ -125,7 +156,7 @@ impl Search {
         if product([k, cd(n, u)]).saturating_add(1) > L1 {
             return;
         }
-        for n_dim in 1..=if n <= 16 { 1 } else { min(u, n) } {
+        for n_dim in (1..=if n <= 16 { 1 } else { min(u, n) }).rev() {
             let Some(n_l1) = kept(n, n_dim) else { continue };
             let n0 = match n_l1 {
                 0..=16 => n_l1,
@@ -134,6 +165,9 @@ impl Search {
             };
             for m_dim in cd(16, n_dim)..=min(u / n_dim, m) {
                 let share = cd(m, m_dim);
+                if self.takes_too_long(share, cd(n, n_dim)) {
+                    continue;
+                }
                 let mut m0 = min(share, 8);
                 let k0 = self.lowered(min(64 / n0, k), m0, n0);
                 let b = product([k, n_l1]);
@@ -149,7 +183,7 @@ impl Search {
                     }
                 }
                 let rule = Some(Rule::IncrementBFull);
-                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b: k, m0, n0, k0, rule });
+                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b: k, m0, n0, k0, rule }, (1, n_dim, m_dim));
             }
         }
     }
@@ -158,12 +192,16 @@ impl Search {
     fn neither(&mut self) {
         let Search { m, k, n, u, unaligned, .. } = *self;
         let deep = if unaligned && 8 < k && k < 16 { 16 } else { k };
-        for n_dim in 1..=min(u, n) {
+        // From many cores to few: what few would do is too much to be looked at, once many have shown how it is done.
+        for n_dim in (1..=min(u, n)).rev() {
             let mut m_dim = min(u / n_dim, m);
             if m_dim != m {
                 let share = cd(m, m_dim);
                 let quarter = up(share, 8);
                 m_dim = cd(m, if quarter / share >= 2 { up(share, 4) } else { quarter });
+            }
+            if self.takes_too_long(cd(m, m_dim), cd(n, n_dim)) {
+                continue;
             }
             let (mut m_l1, n_l1) = (l1_side(m, m_dim), l1_side(n, n_dim));
             let (k_a, mut k_b) = l1_depths(deep, unaligned);
@@ -183,7 +221,7 @@ impl Search {
             while !k_b.is_multiple_of(k0) {
                 k0 -= 1;
             }
-            self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b, m0, n0, k0, rule: None });
+            self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b, m0, n0, k0, rule: None }, (2, n_dim, 0));
         }
     }
 
@@ -194,15 +232,27 @@ impl Search {
         u64::from(fitting.ilog2()) + 1
     }
 
-    /// Keeps the candidate if it is possible and better than the best so far.
-    fn weigh(&mut self, c: Candidate) {
+    /// Cycles of the best so far.
+    fn least_cycles(&self) -> u64 {
+        self.best.as_ref().map_or(u64::MAX, |(_, best, _)| best.cycles())
+    }
+
+    /// Whether a core with so many rows and columns takes longer than the best so far, however it does them: each L0 step
+    /// takes its products, and what brings its operands.
+    fn takes_too_long(&self, rows: u64, columns: u64) -> bool {
+        let widest = max(product([rows, columns]), max(product([2, rows]), product([4, columns])));
+        product([self.k, widest]) > self.least_cycles()
+    }
+
+    /// Keeps the candidate if it is possible and better than the best so far, or as good and before it.
+    fn weigh(&mut self, c: Candidate, place: Place) {
         if c.m0 * c.k0 > 64 || c.n0 * c.k0 > 64 || c.m0 * c.n0 > 128 {
             return;
         }
-        if let Some(cost) = cost(self, &c)
-            && self.best.as_ref().is_none_or(|(_, least)| cost.order() < least.order())
+        if let Some(cost) = cost(self, &c, self.least_cycles())
+            && self.best.as_ref().is_none_or(|(_, best, at)| (cost.order(), place) < (best.order(), *at))
         {
-            self.best = Some((c, cost));
+            self.best = Some((c, cost, place));
         }
     }
 }

@@ -25,6 +25,11 @@ pub(in crate::tiling) struct Cost {
 }
 
 impl Cost {
+    /// Cycles of the slowest core.
+    pub const fn cycles(&self) -> u64 {
+        self.cycles
+    }
+
     /// Least is best.
     pub fn order(&self) -> (u64, u64, u64, u64) {
         (self.cycles, self.volume, self.reload, u64::MAX - self.l0c)
@@ -63,14 +68,18 @@ fn load(mut blocks: u64, mut run: u64, inner: u64) -> u64 {
     blocks * packets * 8 + 210
 }
 
-/// What the candidate costs; nothing where it wastes too much or does not fit L1.
-pub(super) fn cost(s: &Search, c: &Candidate) -> Option<Cost> {
+/// What the candidate costs; nothing where it wastes too much, does not fit L1, or takes more than `most` cycles.
+pub(super) fn cost(s: &Search, c: &Candidate, most: u64) -> Option<Cost> {
     let strips = (cd(cd(s.m, c.m_dim), c.m_l1), cd(cd(s.n, c.n_dim), c.n_l1));
     let (rows, columns) = (min(strips.0 * c.m_l1, s.m), min(strips.1 * c.n_l1, s.n));
     let (m_dim, n_dim) = (cd(s.m, rows), cd(s.n, columns));
     // In hundredths: padding of 35 % is too much, or of 200 % where extents are no whole fractals.
     let limit = if s.unaligned { 300 } else { 135 };
     if 100 * c.m_l1 * strips.0 * m_dim >= limit * s.m || 100 * c.n_l1 * strips.1 * n_dim >= limit * s.n {
+        return None;
+    }
+    // However loads and work overlap, every L0 step is computed.
+    if product([cd(rows, c.m0), cd(columns, c.n0), cd(s.k, c.k0), step(c)]) > most {
         return None;
     }
     let (a_size, b_size) = (product([c.m_l1, c.k_a]), product([c.n_l1, c.k_b]));
@@ -105,11 +114,16 @@ fn doubled(a: Kept, b: Kept, a_size: u64, b_size: u64) -> (bool, bool) {
     }
 }
 
+/// Cycles of an L0 step: its products, or what brings its operands.
+fn step(c: &Candidate) -> u64 {
+    max(c.m0 * c.k0 * c.n0, max(c.m0 * c.k0 * 2 + 26, c.k0 * c.n0 * 4 + 26))
+}
+
 /// Cycles of a core with so many rows and columns, and how often it loads all it needs of A and of B.
 fn cycles(k: u64, c: &Candidate, [rows, columns]: [u64; 2], kept: [Kept; 2], double: [bool; 2]) -> (u64, [u64; 2]) {
     let (m_steps, n_steps) = (cd(c.m_l1, c.m0), cd(c.n_l1, c.n0));
     let (a, b) = (load(m_steps * c.m0 * 16, c.k_a, k), load(n_steps * c.n0 * 16, c.k_b, k));
-    let mad = max(c.m0 * c.k0 * c.n0, max(c.m0 * c.k0 * 2 + 26, c.k0 * c.n0 * 4 + 26));
+    let mad = step(c);
     let (mo, no) = (cd(rows, c.m0), cd(columns, c.n0));
     let (m_strips, n_strips) = (cd(rows, c.m0 * m_steps), cd(columns, c.n0 * n_steps));
     let all_k = product([cd(k, c.k0), mad]);

@@ -38,12 +38,16 @@ struct Cut {
 }
 
 impl Cut {
-    /// The tiles of `extent` where each has about `units` blocks.
-    fn new(extent: u64, base: u64, units: u64, u: u64) -> (u64, Cut) {
-        let tiles = max(extent / (base * units), 1);
+    /// `extent` in so many tiles.
+    fn new(extent: u64, base: u64, tiles: u64, u: u64) -> Cut {
         let size = up(cd(extent, tiles), base);
         let last = cd((extent - 1) % size + 1, base);
-        (tiles, Cut { size, last, rounds: cd(u, last) })
+        Cut { size, last, rounds: cd(u, last) }
+    }
+
+    /// Tiles of `extent` where each has about `units` blocks.
+    fn count(extent: u64, base: u64, units: u64) -> u64 {
+        max(extent / (base * units), 1)
     }
 }
 
@@ -100,11 +104,16 @@ fn tiles(q: &Problem, budget: u64, outer: (u64, u64), inner: (u64, u64), bad: bo
     let cuts = inner_cuts(q, inner, z, cuts);
     let (mut found, mut best, mut before) = (None, (u64::MAX, u64::MAX), 0);
     for units in (max(q.u / x, 1)..=q.u).rev() {
-        let (count, cut) = Cut::new(outer.0, outer.1, units, q.u);
-        if count == before || cut.last * x < q.u || cut.rounds > best.0 {
+        // Fewer units are as many tiles or more; of as many, the answer is the same.
+        let count = Cut::count(outer.0, outer.1, units);
+        if count == before {
             continue;
         }
         before = count;
+        let cut = Cut::new(outer.0, outer.1, count, q.u);
+        if cut.last * x < q.u || cut.rounds > best.0 {
+            continue;
+        }
         for inner in cuts {
             if inner.rounds > best.1 || cut.rounds > best.0 {
                 continue;
@@ -123,12 +132,16 @@ fn tiles(q: &Problem, budget: u64, outer: (u64, u64), inner: (u64, u64), bad: bo
 fn inner_cuts<'a>(q: &Problem, (extent, base): (u64, u64), limit: u64, cuts: &'a mut [Cut]) -> &'a [Cut] {
     let (mut length, mut before) = (0, 0);
     for units in (max(q.u / limit, 1)..=q.u).rev() {
-        let (count, cut) = Cut::new(extent, base, units, q.u);
-        if count != before && cut.last * limit >= q.u && length < cuts.len() {
+        let count = Cut::count(extent, base, units);
+        if count == before {
+            continue;
+        }
+        before = count;
+        let cut = Cut::new(extent, base, count, q.u);
+        if cut.last * limit >= q.u && length < cuts.len() {
             cuts[length] = cut;
             length += 1;
         }
-        before = count;
     }
     &cuts[..length]
 }
