@@ -27,7 +27,8 @@ const FORMATS: [(&str, u64); 9] = [
     ("FRACTAL_NZ", 29),
     ("FORMAT_RESERVED", 40),
 ];
-const SIZES: [i64; 10] = [1, 2, 3, 8, 16, 33, 0, -1, -2, -3];
+const SIZES: [i64; 16] = [1, 1, 2, 2, 8, 8, 8, 16, 16, 16, 1, 8, 33, 3, -1, 0];
+const RANKS: [usize; 8] = [0, 0, 1, 2, 4, 4, 4, 5];
 const TYPES: [&str; 8] = ["Conv2D", "MaxPool", "Relu", "BiasAdd", "MatMulV2", "Reshape", "NoSuchOperator", "Add"];
 
 /// The fuzzer's bytes, one choice after the other; zeros once they are used up.
@@ -41,7 +42,12 @@ impl Choices<'_> {
     }
 
     fn dims(&mut self) -> Vec<i64> {
-        (0..self.below(6)).map(|_| SIZES[self.below(SIZES.len())]).collect()
+        match self.below(32) {
+            0 => vec![-2],
+            1 => vec![-3],
+            2 => vec![1, -2],
+            _ => (0..RANKS[self.below(RANKS.len())]).map(|_| SIZES[self.below(SIZES.len())]).collect(),
+        }
     }
 }
 
@@ -120,13 +126,13 @@ fn op(choices: &mut Choices<'_>, at: usize, outputs: bool) -> Vec<u8> {
     let output = described(choices);
     op.extend(bytes(34, if outputs || at < 3 { &output } else { &[] }));
     if op_type == "Const" {
-        let data = vec![7; choices.below(64)];
+        let data = vec![7; [0, 0, 0, 2, 4, 8, 16, 64][choices.below(8)]];
         let tensor = [bytes(1, &described(choices)), bytes(2, &data)].concat();
         op.extend(attr(10, "value", &bytes(12, &tensor)));
     }
     op.extend(attr(10, "data_format", &bytes(2, FORMATS[choices.below(5)].0.as_bytes())));
     for name in ["strides", "ksize", "pads"] {
-        let list: Vec<i64> = (0..4).map(|_| SIZES[choices.below(7)]).collect();
+        let list: Vec<i64> = (0..4).map(|_| SIZES[choices.below(4)]).collect();
         op.extend(attr(10, name, &ints(&list)));
     }
     op

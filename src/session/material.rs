@@ -7,8 +7,9 @@ use super::tuned_graph;
 use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::infer::{self, LeftOut, Static};
+use crate::graph::op;
 use crate::graph::{Format, Graph, TensorDesc};
-use crate::lower::{Fused, graph_fusion, with_conversions};
+use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
@@ -124,7 +125,10 @@ impl Material {
         let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
         let (fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
         let (mut fused, lowered) = with_conversions(fused, soc, &lowering(settings))?;
-        if lowered.kernels.is_empty() && !left_out.is_empty() {
+        let is_tuned = |kernel: &Kernel| op::tunable(&fused.node(kernel.node).op_type);
+        let [subgraphs, _] = settings.job.parts();
+        let leaves_nothing = if subgraphs { lowered.kernels.is_empty() } else { !lowered.kernels.iter().any(is_tuned) };
+        if leaves_nothing && !left_out.is_empty() {
             infer::require_static(&graph)?;
         }
         if self.variants.is_empty() {

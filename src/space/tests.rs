@@ -183,3 +183,16 @@ fn blocks_that_no_buffer_holds_are_not_carried_over() {
     let vector = VectorSchedule { cores: 1, ub_tile_bytes: 32, double_buffer: false, template: VectorTemplate::Flat };
     assert_eq!(carried_over(&Schedule::Vector(vector), &workload, &soc), None);
 }
+
+#[test]
+fn a_kernel_whose_result_has_no_known_size_shares_out_what_it_reads() {
+    use crate::graph::DataType;
+    use crate::workload::{Move, Operand};
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let x = Operand::new([1 << 22], DataType::Float16);
+    let moved = |outputs: Vec<Operand>| {
+        let workload = Move { op_type: "NoSuchOperator".into(), run_bytes: 0, inputs: vec![x.clone()], outputs };
+        default_policy(&Workload::Move(workload), &soc).unwrap()
+    };
+    assert_eq!(moved(Vec::new()), moved(vec![x.clone()]));
+}

@@ -257,3 +257,23 @@ fn a_tuned_model_that_is_tuned_again_holds_the_new_tuning_alone() {
         load_file(&place.path("again.air"), None, &ModelOptions::default()).unwrap();
     }
 }
+
+/// The graph of CANN's sample `graph_run` (Apache-2.0) as GE saves what the program built: an input without a shape,
+/// variables, and a convolution and the gradient of its filter whose `data_format` has its default, NHWC, beside NCHW.
+#[test]
+fn a_graph_as_a_program_builds_it_is_tuned_by_what_its_tensors_say() {
+    let place = Place::new();
+    std::fs::write(place.path("conv.air"), include_bytes!("graph_run_conv.air")).unwrap();
+    place.tune(&["-m", "conv.air", "--input_shape=xShape:16,64,56,56", "--output=out/"]).expect(0, &[]);
+    let report: Value = serde_json::from_slice(&std::fs::read(place.path("out/report.json")).unwrap()).unwrap();
+    let workloads: Vec<&str> =
+        report["kernels"].as_array().unwrap().iter().filter_map(|k| k["workload"].as_str()).collect();
+    for expected in
+        ["Conv2D [16,64,56,56]*[16,1,1]", "Conv2DBackpropFilter [16,64,56,56]*[16,1,1]", "Fused(ApplyMomentum [1024]"]
+    {
+        assert!(workloads.iter().any(|workload| workload.starts_with(expected)), "{expected}: {workloads:?}");
+    }
+    assert_eq!(report["dynamic"], serde_json::json!([]));
+    // Without its shape all that follows from it is named, and there is nothing to tune.
+    place.tune(&["-m", "conv.air"]).expect(1, &["`xShape`", "input_shape"]);
+}

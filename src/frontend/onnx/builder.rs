@@ -127,6 +127,11 @@ impl Builder {
         self.tensors.contains_key(tensor) || self.pending.contains_key(tensor)
     }
 
+    /// The value of an initializer that no node has read yet.
+    pub fn pending_value(&self, tensor: &str) -> Option<&Constant> {
+        self.pending.get(tensor).map(|pending| &pending.value)
+    }
+
     /// The port of the tensor of this name; an initializer becomes a `Const` node on its first use.
     pub fn port(&mut self, tensor: &str) -> Result<Option<Port>> {
         if let Some(&port) = self.tensors.get(tensor) {

@@ -1,11 +1,12 @@
 //! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
-//! from files beside the model), [`builder`] is the graph under construction, [`op`] one node as a
+//! from files beside the model), [`inline`] lays out functions of the model and graphs that a constant chooses, [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
 mod builder;
 mod external;
+mod inline;
 mod map;
 mod op;
 pub(super) mod proto;
@@ -20,6 +21,7 @@ pub use tensor::MAX_DIM;
 use crate::graph::{Graph, topology};
 use crate::status::{Error, Result};
 use builder::Builder;
+use inline::Functions;
 use prost::bytes::Bytes;
 use proto::decode;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -82,21 +84,16 @@ fn opset(model: &proto::Model, name: &str) -> Result<i64> {
 }
 
 /// The operators that the model defines itself.
-fn functions(model: &proto::Model) -> Result<FxHashSet<(String, String)>> {
-    let mut defined = FxHashSet::default();
+fn functions(model: &proto::Model) -> Result<Functions> {
+    let mut defined = Functions::default();
     for (index, bytes) in model.functions.iter().enumerate() {
         let function: proto::Function = decode(bytes.clone(), || format!("function {index}"))?;
-        defined.insert((function.domain, function.name));
+        defined.insert((function.domain.clone(), function.name.clone()), function);
     }
     Ok(defined)
 }
 
-fn read_graph(
-    file: proto::Graph,
-    mut builder: Builder,
-    opset: i64,
-    functions: &FxHashSet<(String, String)>,
-) -> Result<Graph> {
+fn read_graph(file: proto::Graph, mut builder: Builder, opset: i64, functions: &Functions) -> Result<Graph> {
     for (index, bytes) in file.initializer.into_iter().enumerate() {
         builder.initializer(bytes, index)?;
     }
@@ -115,8 +112,9 @@ fn read_graph(
         builder.hint(bytes, index)?;
         outputs.push(info.name);
     }
-    let nodes = nodes(file.node, functions)?;
-    add_nodes(&mut builder, &nodes, &outputs, opset)?;
+    let placed = inline::lay_out(file.node, &mut builder, functions, opset)?;
+    let (nodes, opsets): (Vec<_>, Vec<_>) = placed.into_iter().map(|placed| (placed.node, placed.opset)).unzip();
+    add_nodes(&mut builder, &nodes, &outputs, &opsets)?;
     for output in &outputs {
         builder.output(output)?;
     }
@@ -125,41 +123,15 @@ fn read_graph(
     Ok(graph)
 }
 
-/// Decodes the nodes.
-fn nodes(encoded: Vec<Bytes>, functions: &FxHashSet<(String, String)>) -> Result<Vec<proto::Node>> {
-    let mut nodes = Vec::with_capacity(encoded.len());
-    for (index, bytes) in encoded.into_iter().enumerate() {
-        let mut node: proto::Node = decode(bytes, || format!("node {index}"))?;
-        let place = |node: &proto::Node| format!("node {index} `{}` ({})", node.name, node.op_type);
-        if node.op_type.is_empty() {
-            return Err(Error::graph(place(&node), "the operator type is empty"));
-        }
-        if node.output.iter().all(String::is_empty) {
-            return Err(Error::graph(place(&node), "the node has no output"));
-        }
-        if node.domain == "ai.onnx" {
-            node.domain.clear();
-        }
-        if functions.contains(&(node.domain.clone(), node.op_type.clone())) {
-            return Err(Error::Unsupported {
-                what: format!("model-local function {}::{}", node.domain, node.op_type),
-                reason: format!("{} calls it; inline functions first (onnx.inliner)", place(&node)),
-            });
-        }
-        nodes.push(node);
-    }
-    Ok(nodes)
-}
-
 /// Maps the nodes in an order in which every producer comes first.
-fn add_nodes(builder: &mut Builder, nodes: &[proto::Node], outputs: &[String], opset: i64) -> Result<()> {
+fn add_nodes(builder: &mut Builder, nodes: &[proto::Node], outputs: &[String], opsets: &[i64]) -> Result<()> {
     let names = claim_names(builder, nodes);
     let order = order(builder, nodes, &names)?;
     let used: FxHashSet<&str> =
         nodes.iter().flat_map(|n| &n.input).chain(outputs).map(String::as_str).filter(|n| !n.is_empty()).collect();
     for index in order.into_iter().map(|i| i as usize) {
         let node = &nodes[index];
-        let mut op = op::Op::open(builder, node, names[index].clone(), &used, opset)?;
+        let mut op = op::Op::open(builder, node, names[index].clone(), &used, opsets[index])?;
         map::apply(&mut op, &node.domain, &node.op_type)?;
     }
     Ok(())

@@ -4,6 +4,7 @@ use super::builder::Builder;
 use super::proto::{self, decode, kind};
 use super::tensor;
 use crate::frontend::DIM_NAMES;
+use crate::graph::infer::SHAPES_OF_INPUTS;
 use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -307,6 +308,22 @@ impl<'a> Op<'a> {
 
     /// Keeps the operator as the framework knows it.
     pub fn keep_unmapped(&mut self) -> Result<()> {
+        let node = self.unmapped()?;
+        self.finish(node)
+    }
+
+    /// Keeps the operator as the framework knows it; its first result has the shape of input 0, and this type.
+    pub fn keep_like_input(&mut self, dtype: DataType) -> Result<()> {
+        let mut node = self.unmapped()?;
+        node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(vec![0]));
+        if let Some(output) = node.outputs.first_mut() {
+            output.dtype = dtype;
+        }
+        self.finish(node)
+    }
+
+    /// A node as the framework knows the operator.
+    pub fn unmapped(&self) -> Result<Node> {
         let domain = self.node.domain.as_str();
         let op_type = match domain {
             "" | "ai.onnx" => self.node.op_type.clone(),
@@ -322,6 +339,6 @@ impl<'a> Op<'a> {
         if names.iter().any(|name| !name.is_empty()) {
             node.attrs.set(DIM_NAMES, Attr::Strs(names));
         }
-        self.finish(node)
+        Ok(node)
     }
 }

@@ -43,9 +43,24 @@ pub struct Function {
     /// Operator type that calls it.
     #[prost(string, tag = "1")]
     pub name: String,
+    /// Names of the tensors that it takes.
+    #[prost(string, repeated, tag = "4")]
+    pub input: Vec<String>,
+    /// Names of the tensors that it gives.
+    #[prost(string, repeated, tag = "5")]
+    pub output: Vec<String>,
+    /// `NodeProto`s.
+    #[prost(bytes = "bytes", repeated, tag = "7")]
+    pub node: Vec<Bytes>,
+    /// `OperatorSetIdProto`s.
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub opset_import: Vec<Bytes>,
     /// Domain of that operator type.
     #[prost(string, tag = "10")]
     pub domain: String,
+    /// `AttributeProto`s: parameters with their defaults.
+    #[prost(bytes = "bytes", repeated, tag = "11")]
+    pub attribute_proto: Vec<Bytes>,
 }
 
 /// `GraphProto`.

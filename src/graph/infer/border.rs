@@ -110,7 +110,7 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
         if source.op_type == DATA && graph.desc(port).shape.rank().is_some() {
             return Err(dynamic(graph, port));
         }
-        let own = || match has_rule(source) {
+        let own = || match has_rule(source) || op::gives_what_it_finds(&source.op_type) {
             false => Cause::UnknownOperator,
             true if comes_from_outside(source) => Cause::Undescribed,
             true => Cause::Run,

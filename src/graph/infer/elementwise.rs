@@ -93,10 +93,16 @@ pub(crate) fn glu(call: &Call<'_>) -> Inference {
     Inferred::all(vec![TensorDesc::new(x.dtype, Shape::new(dim::with(dims, axis, half))); call.results()])
 }
 
-/// Like input 0 in the quantised type: attribute `dst_type` or `dtype`, else int8.
+/// Like input 0 in the quantised type: attribute `dst_type` or `dtype`, where types may have torch's names, else int8.
 pub(crate) fn quantize(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    let dtype = call.type_attr("dst_type").or_else(|| call.type_attr("dtype")).unwrap_or(DataType::Int8);
+    let torch = || match call.str("dtype")? {
+        "torch.quint8" => Some(DataType::Uint8),
+        "torch.qint32" => Some(DataType::Int32),
+        _ => None,
+    };
+    let named = call.type_attr("dst_type").or_else(|| call.type_attr("dtype"));
+    let dtype = named.or_else(torch).unwrap_or(DataType::Int8);
     let mut outputs = vec![TensorDesc { dtype, ..x.clone() }];
     if let ("DynamicQuant", Some([rows @ .., _])) = (call.node.op_type.as_str(), x.shape.dims()) {
         outputs.push(TensorDesc::new(DataType::Float, Shape::new(rows)));

@@ -186,14 +186,17 @@ impl Step {
     }
 }
 
-/// What a node of an unknown operator says of its outputs ([`SHAPES_OF_INPUTS`]).
+/// What a node of an unknown operator says of its outputs ([`SHAPES_OF_INPUTS`]): sizes, and types where it has none.
 fn stated(call: &Call<'_>) -> Inferred {
     let inputs = call.node.attrs.ints(SHAPES_OF_INPUTS).unwrap_or_default();
-    let like = |&input: &i64| usize::try_from(input).ok().and_then(|input| call.get(input)).cloned();
-    Inferred {
-        outputs: inputs.iter().map(|input| like(input).unwrap_or_else(TensorDesc::unknown)).collect(),
-        attrs: Vec::new(),
-    }
+    let like = |(input, output): (&i64, &TensorDesc)| {
+        let Some(read) = usize::try_from(*input).ok().and_then(|input| call.get(input)) else {
+            return TensorDesc::unknown();
+        };
+        let dtype = if output.dtype == DataType::Undefined { read.dtype } else { output.dtype };
+        TensorDesc { dtype, ..read.clone() }
+    };
+    Inferred { outputs: inputs.iter().zip(&call.node.outputs).map(like).collect(), attrs: Vec::new() }
 }
 
 /// The constant that a node is, if it is one: its values are known, or its inputs are constants and

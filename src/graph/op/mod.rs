@@ -157,6 +157,13 @@ pub fn known_types() -> impl Iterator<Item = &'static str> {
     REGISTRY.keys().copied()
 }
 
+/// Whether an operator gives as much as it finds in its inputs, so that nothing but a run tells the sizes of its result,
+/// whoever knows the operator.
+pub(in crate::graph) fn gives_what_it_finds(op_type: &str) -> bool {
+    ["Unique", "MaskedSelect", "NonMaxSuppression"].iter().any(|name| op_type.starts_with(name))
+        || matches!(op_type, "Compress" | "NonZero" | "Where" | "StringSplit")
+}
+
 /// Whether an operator gives other values each time it runs, so that it cannot be folded away.
 pub(in crate::graph) fn is_random(op_type: &str) -> bool {
     op_type.contains("Random")
@@ -175,7 +182,7 @@ mod tests {
     const WITHOUT_INTERFACE: &[&str] = &[
         "AnnData", "ApplyFusedAdam", "Arange", "ArgMax", "BatchNormInference", "Bernoulli",
         "BitwiseNot", "CommonRNN", "Conv1D", "Conv2DBackpropFilterV2", "Conv2DBackpropInputV2", "DepthwiseConv2dNative",
-        "EmbeddingLookup", "Exp2", "EyeLike", "GatherV3", "GlobalMaxPool", "Hardmax",
+        "EmbeddingLookup", "Exp2", "EyeLike", "GatherV3", "GlobalMaxPool",
         "HardtanhV2", "Hypot", "InnerProduct", "InplaceScatterAdd", "InstanceNormV3", "LogSoftmax",
         "LogicalXor", "LpPool", "Maxs", "MemcpyAsync", "Mins", "MirrorPadD",
         "NonMaxSuppressionV3D", "NpuAllocFloatStatus", "NpuClearFloatStatus", "NpuFixPipe", "NpuGetFloatStatus", "PixelShuffle",

@@ -130,7 +130,7 @@ static REDUCE: &[Family] = &[
     row(Kind::ReduceAll, reduce::to_scalar, &["L2Loss", "SquareSumAll", "ReduceAllSum"]),
     row(Kind::AlongAxis, reduce::softmax, &[
         "SoftmaxV2", "Softmax", "LogSoftmaxV2", "LogSoftmax", "SoftmaxGrad", "SoftmaxV2Grad", "LogSoftmaxGrad", "SoftmaxGradExt",
-        "ConfusionSoftmaxGrad", "ScaledMaskedSoftmax", "ScaledMaskedSoftmaxGrad", "Hardmax",
+        "ConfusionSoftmaxGrad", "ScaledMaskedSoftmax", "ScaledMaskedSoftmaxGrad", "HardMax",
     ]),
     row(Kind::AlongAxis, elementwise::same, &["Cumsum", "CumsumD", "Cumprod", "CumprodD", "CumulativeLogsumexp", "L2Normalize"]),
     row(Kind::AlongAxis, reduce::arg_extreme, &["ArgMax", "ArgMaxV2", "ArgMaxD", "ArgMin", "ArgMinD"]),

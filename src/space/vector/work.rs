@@ -57,7 +57,9 @@ impl Work {
                 Some(Work::flat(tiled.bytes(), sum([&w.inputs, &w.outputs]), scratch, soc, cores))
             }
             Workload::Move(w) => {
-                let bytes = sum([&w.outputs, &[]]).max(1);
+                // What an operator of an unknown type writes may not be known: then what it reads is shared out.
+                let read = if w.outputs.is_empty() { w.inputs.as_slice() } else { &[] };
+                let bytes = sum([&w.outputs, read]).max(1);
                 Some(Work::flat(bytes, bytes.saturating_mul(2), 0.0, soc, cores))
             }
             Workload::Collective(w) => Some(Work::flat(w.bytes.max(1), w.bytes.max(1), 0.0, soc, cores)),

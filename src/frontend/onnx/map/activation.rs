@@ -35,6 +35,7 @@ pub const RULES: &[Rule] = &[
     same("Abs", "Abs", &[]),
     same("Neg", "Neg", &[]),
     same("Sign", "Sign", &[]),
+    with("Hardmax", hardmax),
     same("Floor", "Floor", &[]),
     same("Ceil", "Ceil", &[]),
     same("Round", "Round", &[]),
@@ -101,4 +102,17 @@ fn clip_bound(op: &mut Op, name: &str, like: Port) -> Result<Option<Port>> {
         Some(bound) if bound.abs() < f64::from(f32::MAX) => op.number_input(name, bound, like).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Before opset 13 it works on a matrix: all axes from `axis` on are one.
+fn hardmax(op: &mut Op) -> Result<()> {
+    let x = op.required(0)?;
+    let (axis, is_matrix) = (op.int("axis")?, op.opset < 13);
+    if is_matrix && axis != Some(-1) && op.rank(0).is_none_or(|rank| axis.unwrap_or(1) + 1 != rank as i64) {
+        let dtype = op.desc(x).dtype;
+        return op.keep_like_input(dtype);
+    }
+    let mut node = op.node("HardMax").with_inputs([x]);
+    node.attrs.set("axis", Attr::Int(axis.unwrap_or(if is_matrix { 1 } else { -1 })));
+    op.finish(node)
 }

@@ -22,6 +22,7 @@ mod matmul;
 mod movement;
 mod norm;
 mod pool;
+mod quantized;
 mod reduce;
 mod resize;
 mod rnn;
@@ -82,7 +83,7 @@ const fn attr(onnx: &'static str, ascend: &'static str, default: Default) -> Ren
 }
 
 /// The tables, by kind.
-const TABLES: [&[Rule]; 12] = [
+const TABLES: [&[Rule]; 13] = [
     activation::RULES,
     conv::RULES,
     elementwise::RULES,
@@ -90,6 +91,7 @@ const TABLES: [&[Rule]; 12] = [
     movement::RULES,
     norm::RULES,
     pool::RULES,
+    quantized::RULES,
     reduce::RULES,
     resize::RULES,
     rnn::RULES,

@@ -5,7 +5,27 @@ use crate::frontend::onnx::op::Op;
 use crate::graph::{Attr, Constant, DataType, Node, Shape, TensorDesc};
 use crate::status::Result;
 
-pub const RULES: &[Rule] = &[with("Resize", resize), with("Upsample", upsample)];
+pub const RULES: &[Rule] = &[with("Resize", resize), with("Upsample", upsample), with("GridSample", grid_sample)];
+
+/// An image or a volume, told by the grid's axes where the image does not.
+fn grid_sample(op: &mut Op) -> Result<()> {
+    let (x, grid) = (op.required(0)?, op.required(1)?);
+    let op_type = match op.rank(0).or_else(|| op.rank(1)) {
+        Some(5) => "GridSampler3D",
+        _ => "GridSampler2D",
+    };
+    let mode = match op.str("mode")?.as_deref() {
+        None | Some("linear" | "bilinear") => "bilinear",
+        Some("cubic" | "bicubic") => "bicubic",
+        Some("nearest") => "nearest",
+        Some(other) => return Err(op.error(format!("attribute `mode` is `{other}`, which ONNX does not have"))),
+    };
+    let mut node = op.node(op_type).with_inputs([x, grid]);
+    node.attrs.set("interpolation_mode", Attr::Str(mode.to_owned()));
+    node.attrs.set("padding_mode", Attr::Str(op.str("padding_mode")?.unwrap_or_else(|| "zeros".to_owned())));
+    node.attrs.set("align_corners", Attr::Bool(op.flag("align_corners", false)?));
+    op.finish(node)
+}
 
 /// Inputs x, roi, scales, sizes, each of the last three optional. In opset 10 there is neither a
 /// region nor a size.

@@ -3,6 +3,7 @@
 use super::{Default::Int, Rule, attr, same, with};
 use crate::frontend::onnx::MAX_DIM;
 use crate::frontend::onnx::op::Op;
+use crate::frontend::onnx::tensor;
 use crate::graph::{Attr, CONST, Constant, DataType, Shape, TensorDesc};
 use crate::status::Result;
 
@@ -18,7 +19,21 @@ pub const RULES: &[Rule] = &[
     same("Range", "Range", &[]),
     with("Shape", shape),
     same("Size", "Size", &[]),
+    with("EyeLike", eye_like),
 ];
+
+/// CANN's `Eye` takes its sizes from attributes, which are not known yet.
+fn eye_like(op: &mut Op) -> Result<()> {
+    let x = op.required(0)?;
+    let dtype = match op.int("dtype")? {
+        None => op.desc(x).dtype,
+        Some(number) => {
+            let place = || format!("node `{}` (EyeLike), attribute `dtype`", op.name());
+            tensor::data_type(i32::try_from(number).unwrap_or(-1), &place)?
+        }
+    };
+    op.keep_like_input(dtype)
+}
 
 fn reshape(op: &mut Op) -> Result<()> {
     let mut node = op.node("Reshape").with_inputs([op.required(0)?, op.required(1)?]);

@@ -1,6 +1,7 @@
 //! Small models made message by message, and what the reader makes of them.
 
 mod hostile;
+mod inlined;
 mod mapping;
 mod reading;
 mod shapes;

@@ -147,23 +147,6 @@ fn opsets_outside_9_to_21_are_named_or_taken_with_a_warning() {
 }
 
 #[test]
-fn a_call_of_a_function_of_the_model_is_refused_by_name() {
-    let mut call = node("Block", &["x"], &["y"], &[]);
-    call.domain = "local".to_owned();
-    let graph = Model::new(17).input("x", &[4.into()]).node(&call).output("y").graph;
-    let opset = proto::OperatorSet { domain: String::new(), version: 17 };
-    let function = proto::Function { name: "Block".into(), domain: "local".into() };
-    let bytes = encode(&proto::Model {
-        ir_version: Some(8),
-        graph: vec![encode(&graph)],
-        opset_import: vec![encode(&opset)],
-        functions: vec![encode(&function)],
-    });
-    let message = super::super::read(bytes, "test", None).unwrap_err().to_string();
-    assert!(message.contains("local::Block") && message.contains("inline"), "{message}");
-}
-
-#[test]
 fn the_graph_is_called_as_in_the_file_or_else_as_the_file() {
     assert_eq!(chain([0, 1, 2]).read().unwrap().name, "test");
     let mut named = chain([0, 1, 2]);

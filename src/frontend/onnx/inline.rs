@@ -1,0 +1,341 @@
+//! Nodes that stand for a graph, laid out in its place: calls of the model's own functions, and `If` whose condition is a
+//! constant.
+//!
+//! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
+//! what it takes and gives bears the names that are used outside.
+
+use super::builder::Builder;
+use super::proto::{self, decode};
+use super::tensor;
+use crate::frontend::names::Names;
+use crate::graph::Constant;
+use crate::status::{Error, Result};
+use prost::Message;
+use prost::bytes::Bytes;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Calls within calls; exporters nest a handful.
+const MAX_DEPTH: usize = 64;
+/// Bytes that graphs laid out may take in all, besides eight times the file's own nodes: a short file may call so often
+/// that no memory holds the result.
+const MAX_BYTES: usize = 16 << 20;
+/// What a node takes besides its bytes.
+const NODE_COST: usize = 64;
+
+/// The operators that a model defines itself, by domain and name.
+pub type Functions = FxHashMap<(String, String), proto::Function>;
+
+/// A node and the opset of ONNX's own operators that it is of.
+pub struct Placed {
+    pub node: proto::Node,
+    pub opset: i64,
+}
+
+/// Lays out the nodes of a model's graph, whose inputs and initializers the builder has.
+pub fn lay_out(nodes: Vec<Bytes>, builder: &mut Builder, functions: &Functions, opset: i64) -> Result<Vec<Placed>> {
+    let file = functions.values().flat_map(|function| &function.node).chain(&nodes);
+    let size = file.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
+    let budget = MAX_BYTES.saturating_add(size.saturating_mul(8));
+    let mut layer =
+        Layer { builder, functions, budget, names: Names::default(), truths: FxHashMap::default(), placed: Vec::new() };
+    let nodes = decoded(nodes, "")?;
+    layer.lay(nodes, &Scope { opset, ..Scope::default() }, 0)?;
+    Ok(layer.placed)
+}
+
+/// Decodes the nodes of a graph; `place` says which, where it is not the model's.
+fn decoded(encoded: Vec<Bytes>, place: &str) -> Result<Vec<proto::Node>> {
+    let mut nodes = Vec::with_capacity(encoded.len());
+    for (index, bytes) in encoded.into_iter().enumerate() {
+        let mut node: proto::Node = decode(bytes, || format!("{place}node {index}"))?;
+        let at = |node: &proto::Node| format!("{place}node {index} `{}` ({})", node.name, node.op_type);
+        if node.op_type.is_empty() {
+            return Err(Error::graph(at(&node), "the operator type is empty"));
+        }
+        if node.output.iter().all(String::is_empty) {
+            return Err(Error::graph(at(&node), "the node has no output"));
+        }
+        if node.domain == "ai.onnx" {
+            node.domain.clear();
+        }
+        nodes.push(node);
+    }
+    Ok(nodes)
+}
+
+/// How the names of one graph are called outside.
+#[derive(Default)]
+struct Scope {
+    /// Names of tensors that stand for others.
+    names: FxHashMap<String, String>,
+    /// The node that the graph stands for, whose name the others begin with; `None` for the model's graph.
+    inside: Option<String>,
+    /// The values of the parameters that attributes within may refer to.
+    given: FxHashMap<String, proto::Attribute>,
+    opset: i64,
+}
+
+impl Scope {
+    fn name(&self, tensor: &str) -> String {
+        self.names.get(tensor).cloned().unwrap_or_else(|| tensor.to_owned())
+    }
+
+    /// What a name of the graph's own becomes.
+    fn own(&self, name: &str) -> String {
+        self.inside.as_ref().map_or_else(|| name.to_owned(), |inside| format!("{inside}/{name}"))
+    }
+
+    fn place(&self) -> String {
+        self.inside.as_ref().map_or_else(String::new, |inside| format!("graph of `{inside}`, "))
+    }
+}
+
+/// The nodes so far.
+struct Layer<'a> {
+    builder: &'a mut Builder,
+    functions: &'a Functions,
+    /// Bytes that graphs may still take.
+    budget: usize,
+    /// Names of the nodes that graphs stand for.
+    names: Names,
+    /// Tensors that are one truth value, by the names that they have in the end.
+    truths: FxHashMap<String, bool>,
+    placed: Vec<Placed>,
+}
+
+impl Layer<'_> {
+    /// Lays out the nodes of one graph.
+    fn lay(&mut self, nodes: Vec<proto::Node>, scope: &Scope, depth: usize) -> Result<()> {
+        self.note_truths(&nodes, scope);
+        for (index, mut node) in nodes.into_iter().enumerate() {
+            for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
+                *name = scope.name(name);
+            }
+            if scope.inside.is_some() {
+                node.attribute = substituted(&node.attribute, scope)?;
+                // A parameter's value stands in each node that takes it.
+                self.take(&node.attribute, &node.op_type)?;
+                if node.name.is_empty() {
+                    node.name = format!("{}_{index}", node.op_type);
+                }
+            }
+            if !node.name.is_empty() {
+                node.name = scope.own(&node.name);
+            }
+            if let Some(function) = self.functions.get(&(node.domain.clone(), node.op_type.clone())) {
+                self.call(&node, function, scope, depth)?;
+            } else if let Some(branch) = self.branch(&node, scope)? {
+                self.choose(&node, branch, scope, depth)?;
+            } else {
+                self.placed.push(Placed { node, opset: scope.opset });
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes the constants of a graph that may decide an `If`. What is wrong with one is told where it is read.
+    fn note_truths(&mut self, nodes: &[proto::Node], scope: &Scope) {
+        for node in nodes.iter().filter(|node| node.domain.is_empty() && node.op_type == "Constant") {
+            let truth = node.attribute.iter().find_map(|bytes| truth(bytes.clone()));
+            if let ([output], Some(truth)) = (node.output.as_slice(), truth) {
+                self.truths.insert(scope.name(output), truth);
+            }
+        }
+    }
+
+    /// Takes what parts of a graph need from the budget.
+    fn take(&mut self, parts: &[Bytes], name: &str) -> Result<()> {
+        let cost = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.len() + NODE_COST));
+        self.budget = self.budget.checked_sub(cost).ok_or_else(|| {
+            let reason = "functions are called so often that the whole does not fit into memory";
+            Error::graph(format!("node `{name}`"), reason)
+        })?;
+        Ok(())
+    }
+
+    /// Begins a graph with these nodes.
+    fn enter(&mut self, nodes: &[Bytes], name: &str, depth: usize) -> Result<()> {
+        if depth >= MAX_DEPTH {
+            let reason = format!("graphs are nested more than {MAX_DEPTH} deep, or in a circle");
+            return Err(Error::graph(format!("node `{name}`"), reason));
+        }
+        self.take(nodes, name)
+    }
+
+    /// Lays out a function of the model in the place of a call.
+    fn call(&mut self, call: &proto::Node, function: &proto::Function, outer: &Scope, depth: usize) -> Result<()> {
+        let name = self.name_of(call, outer);
+        self.enter(&function.node, &name, depth)?;
+        let place = format!("function {}::{}, ", function.domain, function.name);
+        if call.input.len() > function.input.len() || call.output.len() > function.output.len() {
+            let reason = format!(
+                "reads {} tensors and writes {}, its function has {} and {}",
+                call.input.len(),
+                call.output.len(),
+                function.input.len(),
+                function.output.len()
+            );
+            return Err(Error::graph(format!("node `{name}` ({})", call.op_type), reason));
+        }
+        let nodes = decoded(function.node.clone(), &place)?;
+        let given = parameters(call, function, &place)?;
+        let mut scope = Scope { names: FxHashMap::default(), inside: Some(name), given, opset: outer.opset };
+        for bytes in &function.opset_import {
+            let set: proto::OperatorSet = decode(bytes.clone(), || format!("{place}opset_import"))?;
+            if matches!(set.domain.as_str(), "" | "ai.onnx") {
+                scope.opset = set.version;
+            }
+        }
+        for (at, formal) in function.input.iter().enumerate() {
+            // An optional input that the call leaves out is left out within.
+            scope.names.insert(formal.clone(), call.input.get(at).cloned().unwrap_or_default());
+        }
+        self.bind(&mut scope, &nodes, &[], &function.output, &call.output);
+        self.lay(nodes, &scope, depth + 1)
+    }
+
+    /// The graph that an `If` runs every time, where its condition is a constant.
+    fn branch(&self, node: &proto::Node, scope: &Scope) -> Result<Option<Bytes>> {
+        if node.op_type != "If" || !node.domain.is_empty() {
+            return Ok(None);
+        }
+        let Some(truth) = node.input.first().and_then(|condition| {
+            self.truths.get(condition).copied().or_else(|| match self.builder.pending_value(condition)? {
+                Constant::Ints(values) => <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0),
+                _ => None,
+            })
+        }) else {
+            return Ok(None);
+        };
+        let wanted = if truth { "then_branch" } else { "else_branch" };
+        for bytes in &node.attribute {
+            let attr: proto::Attribute =
+                decode(bytes.clone(), || format!("{}node `{}` (If)", scope.place(), node.name))?;
+            if attr.name == wanted {
+                return Ok(attr.g);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lays out the branch of an `If` in its place.
+    fn choose(&mut self, node: &proto::Node, branch: Bytes, outer: &Scope, depth: usize) -> Result<()> {
+        let name = self.name_of(node, outer);
+        let place = format!("graph of `{name}`");
+        let graph: proto::Graph = decode(branch, || place.clone())?;
+        self.enter(&graph.node, &name, depth)?;
+        self.take(&graph.initializer, &name)?;
+        self.take(&graph.value_info, &name)?;
+        let nodes = decoded(graph.node, &format!("{place}, "))?;
+        let mut names = Vec::with_capacity(graph.output.len());
+        for bytes in graph.output {
+            names.push(decode::<proto::ValueInfo>(bytes, || format!("{place}, an output"))?.name);
+        }
+        if names.len() != node.output.len() {
+            let reason = format!("has {} outputs, its graph has {}", node.output.len(), names.len());
+            return Err(Error::graph(format!("node `{name}` (If)"), reason));
+        }
+        // What the graph does not make itself is the tensor of that name around it.
+        let (names_around, given) = (outer.names.clone(), outer.given.clone());
+        let mut scope = Scope { names: names_around, inside: Some(name), given, opset: outer.opset };
+        let mut own = Vec::with_capacity(graph.initializer.len());
+        for (index, bytes) in graph.initializer.into_iter().enumerate() {
+            let mut tensor: proto::Tensor = decode(bytes, || format!("{place}, initializer {index}"))?;
+            own.push(tensor.name.clone());
+            tensor.name = scope.own(&tensor.name);
+            self.builder.initializer(tensor.encode_to_vec().into(), index)?;
+        }
+        self.bind(&mut scope, &nodes, &own, &names, &node.output);
+        for (index, bytes) in graph.value_info.into_iter().enumerate() {
+            let mut info: proto::ValueInfo = decode(bytes, || format!("{place}, value_info {index}"))?;
+            info.name = scope.name(&info.name);
+            self.builder.hint(info.encode_to_vec().into(), index)?;
+        }
+        self.lay(nodes, &scope, depth + 1)
+    }
+
+    /// Gives what a graph makes its names: those that are used outside to its outputs, and own ones to the rest. An
+    /// output that is no node's, or the second of the same name, is a copy.
+    fn bind(
+        &mut self,
+        scope: &mut Scope,
+        nodes: &[proto::Node],
+        given: &[String],
+        outputs: &[String],
+        outside: &[String],
+    ) {
+        let made: FxHashSet<&String> =
+            nodes.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()).collect();
+        for name in made.iter().copied().chain(given) {
+            scope.names.insert(name.clone(), scope.own(name));
+        }
+        let mut bound = FxHashSet::default();
+        let mut copies = Vec::new();
+        for (output, outside) in outputs.iter().zip(outside).filter(|(_, outside)| !outside.is_empty()) {
+            if made.contains(output) && bound.insert(output) {
+                scope.names.insert(output.clone(), outside.clone());
+            } else {
+                copies.push((output, outside));
+            }
+        }
+        for (output, outside) in copies {
+            let node = proto::Node {
+                name: format!("{}/{outside}", scope.inside.as_deref().unwrap_or_default()),
+                op_type: "Identity".to_owned(),
+                input: vec![scope.name(output)],
+                output: vec![outside.clone()],
+                ..proto::Node::default()
+            };
+            self.placed.push(Placed { node, opset: scope.opset });
+        }
+    }
+
+    /// A name for what is laid out in the place of a node, which no other has.
+    fn name_of(&mut self, node: &proto::Node, outer: &Scope) -> String {
+        let wish = if node.name.is_empty() { outer.own(&node.op_type) } else { node.name.clone() };
+        self.names.claim(&wish)
+    }
+}
+
+/// Tensors of more bytes than this are no truth values.
+const SMALL: usize = 1024;
+
+/// The truth value that an attribute of a `Constant` is, if it is one.
+fn truth(attr: Bytes) -> Option<bool> {
+    let attr: proto::Attribute = decode(attr, String::new).ok()?;
+    let bytes = attr.t.filter(|bytes| attr.name == "value" && bytes.len() <= SMALL)?;
+    let tensor: proto::Tensor = decode(bytes, String::new).ok()?;
+    match tensor::read(&tensor, None, &String::new).ok()?.1 {
+        Constant::Ints(values) => <[i64; 1]>::try_from(values).ok().map(|[value]| value != 0),
+        _ => None,
+    }
+}
+
+/// The attributes of a function's call, with the function's defaults.
+fn parameters(
+    call: &proto::Node,
+    function: &proto::Function,
+    place: &str,
+) -> Result<FxHashMap<String, proto::Attribute>> {
+    let mut given = FxHashMap::default();
+    for bytes in function.attribute_proto.iter().chain(&call.attribute) {
+        let attr: proto::Attribute = decode(bytes.clone(), || format!("{place}an attribute"))?;
+        given.insert(attr.name.clone(), attr);
+    }
+    Ok(given)
+}
+
+/// A node's attributes with the values of the parameters to which they refer; one whose parameter has none goes.
+fn substituted(attrs: &[Bytes], scope: &Scope) -> Result<Vec<Bytes>> {
+    let mut found = Vec::with_capacity(attrs.len());
+    for bytes in attrs {
+        let attr: proto::Attribute = decode(bytes.clone(), || format!("{}an attribute", scope.place()))?;
+        if attr.ref_attr_name.is_empty() {
+            found.push(bytes.clone());
+        } else if let Some(value) = scope.given.get(&attr.ref_attr_name) {
+            let value = proto::Attribute { name: attr.name, ..value.clone() };
+            found.push(value.encode_to_vec().into());
+        }
+    }
+    Ok(found)
+}
