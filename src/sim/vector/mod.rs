@@ -46,6 +46,8 @@ pub(super) struct Problem {
     units: f64,
     /// Planes of a feature map that are worked on one by one, each with its channels' parameters.
     planes: f64,
+    /// Steps along an axis that every core takes, each a transfer of its own.
+    steps: f64,
     held: Held,
     /// Microseconds before the first tile beyond any kernel's start, where code and parameters are not in L2.
     setup_us: f64,
@@ -109,7 +111,8 @@ impl Problem {
         // TBE's kernels pad rows that fill no whole blocks one by one, waiting for each transfer.
         let odd = !w.inputs.is_empty() && row_bytes > 32 && !row_bytes.is_multiple_of(32);
         let padding = if odd && problem.machine.first { 2.0 * c.tile_transfer_cycles } else { 0.0 };
-        let planes = shape::planes(&w.inputs, &w.outputs).max(steps(w, &problem.machine));
+        let planes = shape::planes(&w.inputs, &w.outputs);
+        let steps = steps(w, &problem.machine);
         let row_cycles = prices.row(&recipe, row_bytes as f64) + padding;
         let (runs, units) = if problem.machine.first { (0.0, 0.0) } else { lanes(w, &recipe, bits, soc) };
         let volume = w.outer as f64 * w.axis as f64 * w.inner as f64;
@@ -123,7 +126,7 @@ impl Problem {
             1.0
         };
         let alone_cycles = problem.cycles * (ranked * taps - 1.0) + wide_rows;
-        Ok(Problem { rows, row_cycles, planes, runs, units, alone_cycles, ..problem })
+        Ok(Problem { rows, row_cycles, planes, steps, runs, units, alone_cycles, ..problem })
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -185,6 +188,7 @@ impl Problem {
             passes: if 2.0 * written >= read / inputs.len().max(1) as f64 { PASSES } else { 1.0 },
             units: 0.0,
             planes: 0.0,
+            steps: 0.0,
             held: match (r.copies, shape::is_cold(inputs, outputs)) {
                 (true, _) => Held::JustMade,
                 (false, true) => Held::Nothing,
@@ -230,7 +234,8 @@ impl Problem {
         let again = self.readings(s);
         let uneven = if self.units > 0.0 { (self.units / cores).ceil() * cores / self.units } else { 1.0 };
         let part = |whole: f64| whole / cores * uneven;
-        let tiles = (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(1.0);
+        let tiles =
+            (part(self.largest) / f64::from(s.ub_tile_bytes)).ceil().max(part(self.planes)).max(self.steps).max(1.0);
         let runs = part(self.runs) * self.run_cycles;
         let transfer = |bytes: f64, rate: f64| {
             if bytes > 0.0 { part(bytes) / rate + runs + tiles * c.tile_transfer_cycles } else { 0.0 }
@@ -318,6 +323,8 @@ const GATED_DIVIDE: f64 = super::recipe::GATED.divide;
 const RANKED_LANES: u64 = 1024;
 /// Bytes of UB that each element of a row takes which is normalised: both operands and two rows in fp32.
 const NORMALISED_BYTES: u64 = 16;
+/// Lanes that cores share at least: a block and more for each.
+const WIDE_LANES: u64 = 1024;
 /// Lanes that a tile has at least: a burst of two blocks.
 const FEWEST_LANES: u64 = 32;
 
@@ -342,16 +349,14 @@ fn lanes(w: &Reduce, recipe: &Recipe, bits: u64, soc: &Soc) -> (f64, f64) {
     (0.0, if ranks(recipe) && !by_register { w.outer as f64 * (w.inner / RANKED_LANES).max(1) as f64 } else { 0.0 })
 }
 
-/// Steps of a sum along an axis that is not the last, where few rows lie above it: cores share the lanes, and each step
-/// along the axis is a transfer of its own. Counted for all cores; TBE's kernels.
+/// Steps that each core takes for a sum along the leading axis: cores share the lanes below it, and each step along the
+/// axis is a transfer of its own. TBE's kernels.
 fn steps(w: &Reduce, machine: &Machine) -> f64 {
     let volume = w.outer.saturating_mul(w.axis).saturating_mul(w.inner);
     let whole = w.inputs.first().map_or(0, Operand::elements);
-    // Every core has a block of lanes at least.
-    let wide = w.inner as f64 >= machine.cores * FEWEST_LANES as f64 && volume <= whole;
-    let few = (w.outer as f64) < machine.cores && !w.outputs.iter().any(|y| y.elements() >= volume);
-    let shared = machine.first && w.op_type.starts_with("Reduce") && few && wide;
-    if shared { w.outer as f64 * w.axis as f64 * machine.cores } else { 0.0 }
+    let sums = w.op_type.starts_with("Reduce") && !w.outputs.iter().any(|y| y.elements() >= volume);
+    let wide = w.inner >= WIDE_LANES && volume <= whole;
+    if machine.first && sums && w.outer == 1 && wide { w.axis as f64 } else { 0.0 }
 }
 
 /// Whether an operator looks for the place of a value.
