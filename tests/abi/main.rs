@@ -89,7 +89,7 @@ const TABLE: &str = "struct_size GetVersion GetLastError GetStatusName Initializ
     SetTuningGraphInput TuningGraph Cancel GetReport GetTunedGraph GetSessionError SetProgressCallback \
     SetLogCallback GraphGetNodeAttrString Simulate SearchCreate SearchAsk SearchTell \
     SearchBest SearchGetReport SearchDestroy BankOpen BankQuery BankMerge BankClose RegisterBackend \
-    CheckOption Tiling";
+    CheckOption Tiling Candidates";
 
 #[test]
 fn fields_of_the_table_stay_where_they_are() {

@@ -1,0 +1,133 @@
+//! `aoe llm` and `aoe --profile` as their users meet them: reports, records, exit statuses.
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A small model of Qwen3's kind.
+fn config() -> Value {
+    json!({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+        "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_936})
+}
+
+/// Runs `aoe` with a bank of its own below `folder`.
+fn aoe(folder: &Path, arguments: &[&str]) -> Output {
+    let bank = folder.join("bank");
+    std::fs::create_dir_all(&bank).unwrap();
+    std::fs::write(folder.join("config.json"), config().to_string()).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+    command.args(arguments).current_dir(folder).env_clear().env("TUNE_BANK_PATH", bank).output().unwrap()
+}
+
+const LOAD: [&str; 6] =
+    ["llm", "config.json", "--soc_version=Ascend910B2", "--batch=1,16", "--prompt=500..2000", "--trials=40"];
+
+fn with(more: &[&'static str]) -> Vec<&'static str> {
+    LOAD.iter().chain(more).copied().collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = aoe(folder.path(), &with(&["--output=out/"]));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let text = std::fs::read_to_string(folder.path().join("out/report.txt")).unwrap();
+    assert_eq!(words(&output), text);
+    for part in
+        ["Time to the first token", "Time for each output token", "Products:", "tensor_parallel=2", "quantization=w8a8"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let report: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out/report.json")).unwrap()).unwrap();
+    assert_eq!(report["figures"]["prefill"].as_array().unwrap().len(), 6);
+    for product in report["products"].as_array().unwrap() {
+        assert!(product["after_us"].as_f64() <= product["before_us"].as_f64());
+        assert!(product["recorded"] == false || product["op"] == "MatMulV3", "{product}");
+        assert_eq!(product["reach"] == "no_bank", product.get("lever").is_some());
+    }
+    let recorded = report["products"].as_array().unwrap().iter().any(|product| product["recorded"] == true);
+    assert_eq!(recorded, !report["files"].as_array().unwrap().is_empty());
+    // What was recorded is what the next run starts from.
+    let again = aoe(folder.path(), &with(&["--json"]));
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    let sum = |report: &Value| {
+        let products = report["products"].as_array().unwrap().iter().filter(|product| product["reach"] == "bank");
+        products.map(|product| product["before_us"].as_f64().unwrap()).sum::<f64>()
+    };
+    assert!(if recorded { sum(&again) < sum(&report) } else { sum(&again) <= sum(&report) });
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let run = |threads: &'static str| {
+        let folder = tempfile::tempdir().unwrap();
+        let report: Value = serde_json::from_slice(&aoe(folder.path(), &with(&["--json", threads])).stdout).unwrap();
+        let mut report = report;
+        report["files"] = Value::Null;
+        report.to_string()
+    };
+    assert_eq!(run("--parallel=1"), run("--parallel=3"));
+}
+
+#[test]
+fn every_case_is_one_that_the_simulator_prices() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = words(&aoe(folder.path(), &with(&["--cases"])));
+    let mut parts = aoe::simulate::Parts::new(None, Vec::new(), None).unwrap();
+    assert!(cases.lines().count() > 50);
+    for case in cases.lines() {
+        let answer = aoe::simulate::answer(case, &mut parts);
+        assert!(answer.contains("time_us"), "{case}: {answer}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, status, named) in [
+        (with(&["--tensor_parallel=3"]), 2, "16 query heads"),
+        (with(&["--expert_parallel=2"]), 2, "no experts"),
+        (with(&["--batch=0"]), 2, "batch"),
+        (with(&["--context=x"]), 2, "context"),
+        (with(&["--step_tokens=1"]), 2, "step_tokens"),
+        (vec!["llm", "config.json", "--soc_version=Ascend910B9"], 2, "Ascend910B9"),
+        (vec!["llm", "nowhere.json"], 1, "nowhere.json"),
+        (vec!["llm"], 2, "CONFIG"),
+        (vec!["--profile=nowhere.csv"], 1, "nowhere.csv"),
+        (vec!["--profile=nowhere.csv", "--model=a.onnx"], 2, "model"),
+    ] {
+        let output = aoe(folder.path(), &arguments);
+        assert!(
+            output.status.code() == Some(status) && said(&output).contains(named),
+            "{arguments:?}: {}",
+            said(&output)
+        );
+    }
+    assert_eq!(std::fs::read_dir(folder.path().join("bank")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_profile_is_tuned_and_stands_beside_the_prediction() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = "Name,Type,Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats\n\
+        a,MatMulV3,100.0,\"1000,3000;3000,1111\",FLOAT16;FLOAT16,ND;ND,\"1000,1111\",FLOAT16,ND\n\
+        b,SwiGlu,5.0,\"16,3200\",DT_BF16,ND,\"16,1600\",DT_BF16,ND\n";
+    std::fs::write(folder.path().join("kernel_details.csv"), rows).unwrap();
+    let arguments =
+        ["--profile=kernel_details.csv", "--soc_version=Ascend910B2", "--max_tuning_count=60", "--output=out/"];
+    let output = aoe(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(words(&output).contains("105 us measured"), "{}", words(&output));
+    let report: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out/report.json")).unwrap()).unwrap();
+    let kernels = report["kernels"].as_array().unwrap();
+    assert_eq!((&kernels[0]["op"], &kernels[1]["op"]), (&"MatMulV3".into(), &"SwiGlu".into()));
+    assert!(report["calibration"]["SwiGlu"]["factor"].as_f64().unwrap() > 0.0);
+}
