@@ -5,7 +5,7 @@
 #![no_main]
 
 use aoe::frontend::air::tuned;
-use aoe::frontend::{Framework, ModelOptions, air, load_memory, om};
+use aoe::frontend::{Framework, ModelOptions, air, check, load_memory, om};
 use aoe::graph::{Attr, Graph};
 use aoe::lower::{Settings, lower};
 use aoe::soc::Soc;
@@ -19,6 +19,7 @@ fuzz_target!(|data: &[u8]| {
         let Ok(graph) = load_memory(data, "fuzz", Some(framework), &ModelOptions::default()) else { continue };
         graph.validate().expect("a graph that was loaded is one");
         let _ = lower(&graph, &SOC, &Settings::default());
+        check::judge(&graph);
         let written = air::encode_model(&graph).expect("a graph that was loaded can be written");
         let again = air::read(written.clone().into(), "fuzz").expect("what was written can be read");
         assert_eq!(air::encode_model(&again).expect("and written again"), written);

@@ -3,11 +3,13 @@
 //! [`load_file`] and [`load_memory`] tell the framework, read the model, cut it at the outputs asked for
 //! ([`cut`]), bind the inputs to what the caller says of them and infer the shapes ([`bind_inputs`]);
 //! `registry` is the table of the readers.
-//! [`save_file`] writes what [`air`] and [`om`] make of a graph.
+//! [`check`] judges whether GE would compile a graph; [`save_file`] writes what [`air`] and [`om`] make of a graph.
 
 pub mod air;
 mod bind;
 mod caffe;
+pub mod check;
+mod content;
 mod device_view;
 mod file;
 mod gear;
@@ -28,6 +30,7 @@ mod tests;
 pub use crate::graph::infer::DIM_NAMES;
 pub use air::dump::names as dumps;
 pub use bind::{OPEN_DIMS, SHAPE_OPTION, bind_inputs};
+pub use content::Content;
 pub use file::{is_model_file, is_om_file};
 pub use gear::Gear;
 pub use out_nodes::{OutNode, cut};

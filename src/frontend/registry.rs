@@ -62,14 +62,21 @@ static FRONTENDS: &[Frontend] = &[
     Frontend { framework: Framework::TensorFlow, name: "TensorFlow", number: Some("3"), suffixes: &["pb", "pbtxt"], recognise: tensorflow::is_graph, read: |s| tensorflow::read(s.data, s.name), settle: |_| Ok(()), agrees: true },
     Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.weights), settle: caffe::settle, agrees: false },
     Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()), agrees: true },
-    Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: |_| Ok(()), agrees: false },
-    Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: |_| Ok(()), agrees: false },
+    Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: settle_air, agrees: false },
+    Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: settle_air, agrees: false },
 ];
 
 /// Nothing in an ONNX model can turn out to be wrong only here.
 #[expect(clippy::unnecessary_wraps, reason = "it stands in the table")]
 fn settle_onnx(graph: &mut Graph) -> Result<()> {
     onnx::settle(graph);
+    Ok(())
+}
+
+/// As above.
+#[expect(clippy::unnecessary_wraps, reason = "it stands in the table")]
+fn settle_air(graph: &mut Graph) -> Result<()> {
+    air::conform::settle(graph);
     Ok(())
 }
 
@@ -94,6 +101,11 @@ impl Framework {
     /// Fails with what the reader says.
     pub fn read(self, source: Source<'_>) -> Result<Graph> {
         (self.row().read)(source)
+    }
+
+    /// Whether its files hold graphs of GE.
+    pub fn is_ges(self) -> bool {
+        matches!(self, Framework::Air | Framework::Om)
     }
 
     /// Whether what its files state of shapes inside the network must agree with what their inputs make of them.

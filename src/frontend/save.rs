@@ -1,5 +1,6 @@
 //! Graphs to files.
 
+use super::content::Content;
 use super::{air, om};
 use crate::graph::Graph;
 use crate::output_file;
@@ -12,17 +13,18 @@ use std::path::Path;
 /// Fails with [`Error::File`] for another suffix or where the file cannot be written, and with
 /// [`Error::Graph`] for a graph that is none or too large.
 pub fn save_file(graph: &Graph, path: &Path) -> Result<()> {
-    output_file::replace(path, &file_content(graph, path)?)
+    let content = file_content(graph, path)?;
+    output_file::replace_by(path, |file| content.write_to(file))
 }
 
 /// What [`save_file`] writes to a file of this name.
 ///
 /// Fails with [`Error::File`] and [`Error::Graph`] as that does.
-pub fn file_content(graph: &Graph, path: &Path) -> Result<Vec<u8>> {
+pub fn file_content(graph: &Graph, path: &Path) -> Result<Content> {
     let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
     match suffix.as_deref() {
-        Some("air") => air::encode_model(graph),
-        Some("om") => om::encode_graph(graph),
+        Some("air") => air::content(graph),
+        Some("om") => om::content(graph),
         _ => Err(Error::file("write", path, "a graph is written as .air or .om; end the name in one of them")),
     }
 }

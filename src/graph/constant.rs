@@ -1,6 +1,6 @@
 //! Values of small constants.
 
-use super::DataType;
+use super::{DataType, Weight};
 
 /// Value of a `Const` node, as far as it was read: a tuner needs shapes, and values only where they
 /// decide shapes.
@@ -10,7 +10,9 @@ pub enum Constant {
     Ints(Vec<i64>),
     /// Floating-point numbers in row-major order.
     Floats(Vec<f64>),
-    /// The value exists but was not read (a weight).
+    /// The value exists but was not read: a weight, which is known to lie here.
+    Stored(Weight),
+    /// The value exists but was not read, and where it lies is not known.
     Opaque,
 }
 

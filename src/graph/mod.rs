@@ -16,6 +16,7 @@ mod node;
 pub mod op;
 mod tensor;
 pub(crate) mod topology;
+mod weight;
 
 pub use attr::{Attr, Attrs};
 pub use constant::Constant;
@@ -23,6 +24,7 @@ pub use dtype::DataType;
 pub use format::Format;
 pub use node::{Node, NodeId, Port};
 pub use tensor::{Shape, TensorDesc, UNKNOWN_DIM};
+pub use weight::Weight;
 
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;

@@ -13,7 +13,7 @@ mod shelf;
 mod tests;
 
 pub use patience::Patience;
-pub use publication::{Publication, create_whole, replace, replace_hastily, sweep};
+pub use publication::{Publication, create_whole, replace, replace_by, replace_hastily, sweep};
 pub use shelf::{Shelf, sweep as sweep_shelves};
 
 use crate::status::{Error, Result};

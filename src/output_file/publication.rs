@@ -70,9 +70,18 @@ impl Publication {
     ///
     /// Fails with [`Error::File`] or [`Error::Directory`]; then nothing is prepared for this place.
     pub fn file(&mut self, target: &Path, content: &[u8]) -> Result<PathBuf> {
+        self.file_with(target, |file| file.write_all(content))
+    }
+
+    /// As [`Publication::file`], with what `write` writes.
+    pub fn file_with(
+        &mut self,
+        target: &Path,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<PathBuf> {
         let staged = self.place(target)?;
         let written = create(&staged).and_then(|mut file| {
-            file.write_all(content)?;
+            write(&mut file)?;
             if self.is_hasty { Ok(()) } else { file.sync_all() }
         });
         if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.target == target) {
@@ -301,11 +310,24 @@ pub fn replace_hastily(path: &Path, content: &[u8]) -> Result<()> {
     replace_with(path, content, hasty)
 }
 
-fn replace_with(path: &Path, content: &[u8], mut publication: Publication) -> Result<()> {
+/// As [`replace`], with what `write` writes.
+pub fn replace_by(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    replace_in(path, write, Publication::new())
+}
+
+fn replace_with(path: &Path, content: &[u8], publication: Publication) -> Result<()> {
+    replace_in(path, |file| file.write_all(content), publication)
+}
+
+fn replace_in(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    mut publication: Publication,
+) -> Result<()> {
     let directory = directory_of(path);
     // One that went away meanwhile is not made again.
     fs::metadata(directory).map_err(|e| Error::file("write", path, e))?;
-    publication.file(path, content)?;
+    publication.file_with(path, write)?;
     publication.commit()
 }
 

@@ -4,6 +4,7 @@ use super::environment::Environment;
 use super::settings::Settings;
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
+use crate::frontend::check::without_weights;
 use crate::frontend::file_content;
 use crate::graph::Graph;
 use crate::output_file::{Patience, Publication, check, check_directory, directory_of, sweep};
@@ -201,18 +202,28 @@ pub fn write(
 ) -> Result<TunedModel> {
     let Files { air, om } = files;
     let mut publication = Publication::new();
-    let unfinished = publication.file(&air, &file_content(graph, &air)?)?;
-    let om_by = compiled(&unfinished, &publication.place(&om)?, compilation);
-    if let OmWriter::Libaoe(reason) = &om_by {
+    let unfinished = write_file(&mut publication, graph, &air)?;
+    let mut om_by = compiled(&unfinished, &publication.place(&om)?, compilation);
+    if let OmWriter::Libaoe(reason) = &mut om_by {
         if let Some(reason) = reason {
             log::warn!("{} holds no compiled kernels: {reason}", om.display());
         }
-        publication.file(&om, &file_content(graph, &om)?)?;
+        // Nobody could compile it, which the results tell without a warning: it was not asked for.
+        if let Some(missing) = without_weights(graph) {
+            *reason = Some(reason.take().map_or(missing.clone(), |reason| format!("{reason}; {missing}")));
+        }
+        write_file(&mut publication, graph, &om)?;
     }
     // Of two tunings that end here at once both files are one's.
     publication.lock(directory_of(&air), patience)?;
     publication.commit()?;
     Ok(TunedModel { air, om, om_by, gear })
+}
+
+/// Prepares one form of the graph; answers where it lies until it is put in place.
+fn write_file(publication: &mut Publication, graph: &Graph, target: &Path) -> Result<PathBuf> {
+    let content = file_content(graph, target)?;
+    publication.file_with(target, |file| content.write_to(file))
 }
 
 /// Lets GE write the .om, if it can.

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, device, kernels, llm, measure, report, search, simulate, soc, tiling};
+use crate::{bank, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -31,6 +31,7 @@ const COMMANDS: &[Subcommand] = &[
     kernels::COMMAND,
     llm::COMMAND,
     measure::COMMAND,
+    model::COMMAND,
     report::COMMAND,
     search::COMMAND,
     simulate::COMMAND,

@@ -15,6 +15,7 @@
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `kernels` | the sub-command `aoe kernels` |
 //! | `llm` | the sub-command `aoe llm`, and its text |
+//! | `model` | the sub-command `aoe model` |
 //! | `soc` | the sub-command `aoe soc` |
 //! | `device` | the sub-command `aoe device` |
 //! | `bank` | the sub-command `aoe bank`, one file for each of its commands |
@@ -31,6 +32,7 @@ mod interrupt;
 mod kernels;
 mod llm;
 mod measure;
+mod model;
 mod models;
 mod progress;
 mod report;

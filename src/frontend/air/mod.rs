@@ -8,6 +8,7 @@
 //! | `dump` | the text that CANN dumps, to the bytes of the same file |
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
+//! | `conform` | a graph in the form that GE compiles |
 //! | `write` | the way back, the same bytes each time |
 //! | `tuned` | the attributes of a tuned graph, and whether they make sense |
 //!
@@ -16,6 +17,7 @@
 //! tuning does not read go through unread.
 
 mod attr;
+pub(in crate::frontend) mod conform;
 pub mod dump;
 mod layout;
 mod names;
@@ -28,7 +30,10 @@ pub mod tuned;
 mod write;
 
 pub use read::{is_model, read, read_with_weights};
-pub use write::{encode_apart, encode_model};
+pub use tensor::VALUE;
+#[cfg(test)]
+pub use write::encode_apart;
+pub use write::{content, content_apart, encode_model};
 
 /// Operators that stand for an input of the network; `PlaceHolder` is what a cut leaves of one.
 const INPUTS: [&str; 6] = ["Data", "RefData", "AippData", "AnnData", "PlaceHolder", "Placeholder"];

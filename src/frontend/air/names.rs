@@ -4,7 +4,7 @@
 //! parser may leave out an optional input in the middle, so that the names alone tell which inputs
 //! there are; and GE looks inputs up by name, so that a written file has them.
 
-use crate::graph::op::prototype::{Count, prototype};
+use crate::graph::op::prototype::{Count, Slot, prototype};
 use crate::graph::{Attr, Attrs, Node};
 
 const INPUT_KEYS: &str = "_input_name_key";
@@ -14,6 +14,13 @@ const OUTPUT_VALUES: &str = "_output_name_value";
 /// Inputs of the prototype in order, and of which kind each is.
 const PROTOTYPE_KEYS: &str = "_ir_inputs_key";
 const PROTOTYPE_KINDS: &str = "_ir_inputs_value";
+/// Outputs of the prototype in order, and of which kind each is.
+const PROTOTYPE_OUTPUT_KEYS: &str = "_ir_outputs_key";
+const PROTOTYPE_OUTPUT_KINDS: &str = "_ir_outputs_value";
+/// Attributes of the prototype in order.
+const PROTOTYPE_ATTRS: &str = "_ir_attr_names";
+/// Inputs that may be left out.
+const OPTIONAL_INPUTS: &str = "_opt_input";
 /// `IrInputType` of an input that stands for any number of them.
 const DYNAMIC: i64 = 2;
 
@@ -68,22 +75,41 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
     (seen.len() == count && seen.last() != Some(&usize::MAX)).then_some(slots)
 }
 
-/// The attributes that name inputs and outputs, where the operator has none and its prototype is known.
+/// The attributes that name inputs, outputs and attributes, and say which of them the interface has, where the operator
+/// has none and its interface is known. GE writes them with every operator and looks inputs up by them.
 pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
     let Some(prototype) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
     let mut attrs = Vec::new();
-    let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
-    for (keys, values, names, count) in [
-        (INPUT_KEYS, INPUT_VALUES, prototype.input_names(inputs), inputs),
-        (OUTPUT_KEYS, OUTPUT_VALUES, prototype.output_names(outputs), outputs),
-    ] {
-        if node.attrs.get(keys).is_none()
-            && node.attrs.get(values).is_none()
-            && let Some(names) = names
-        {
+    let mut add = |keys: &'static str, names: Vec<String>, values: &'static str, numbers: Vec<i64>| {
+        if !names.is_empty() && node.attrs.get(keys).is_none() && node.attrs.get(values).is_none() {
             attrs.push((keys, Attr::Strs(names)));
-            attrs.push((values, Attr::Ints((0..count as i64).collect())));
+            attrs.push((values, Attr::Ints(numbers)));
         }
-    }
+    };
+    let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
+    let places = |count: usize| (0..count as i64).collect::<Vec<_>>();
+    add(INPUT_KEYS, prototype.input_names(inputs).unwrap_or_default(), INPUT_VALUES, places(inputs));
+    add(OUTPUT_KEYS, prototype.output_names(outputs).unwrap_or_default(), OUTPUT_VALUES, places(outputs));
+    let names = |slots: &[Slot]| slots.iter().map(|slot| slot.name.to_owned()).collect::<Vec<_>>();
+    let kinds = |slots: &[Slot]| slots.iter().map(|slot| kind(slot.count)).collect::<Vec<_>>();
+    add(PROTOTYPE_KEYS, names(&prototype.inputs), PROTOTYPE_KINDS, kinds(&prototype.inputs));
+    add(PROTOTYPE_OUTPUT_KEYS, names(&prototype.outputs), PROTOTYPE_OUTPUT_KINDS, kinds(&prototype.outputs));
+    let mut list = |key: &'static str, names: Vec<String>| {
+        if !names.is_empty() && node.attrs.get(key).is_none() {
+            attrs.push((key, Attr::Strs(names)));
+        }
+    };
+    list(PROTOTYPE_ATTRS, prototype.attrs.iter().map(|rule| rule.name.to_owned()).collect());
+    let optional = prototype.inputs.iter().filter(|slot| slot.count == Count::Optional);
+    list(OPTIONAL_INPUTS, optional.map(|slot| slot.name.to_owned()).collect());
     attrs
+}
+
+/// GE's number of how often an input or output is there.
+fn kind(count: Count) -> i64 {
+    match count {
+        Count::Required => 0,
+        Count::Optional => 1,
+        Count::Dynamic => DYNAMIC,
+    }
 }

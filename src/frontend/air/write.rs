@@ -1,10 +1,12 @@
 //! A graph to `ModelDef`: the same graph gives the same bytes.
 
-use super::proto::{self, Value, decode, encode};
+use super::conform::conformed;
+use super::proto::{self, Value, decode};
 use super::tensor::{self, Parts};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, NET_OUTPUT};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, names};
-use crate::graph::{Attr, Attrs, CONST, DATA, Format, Graph, Node, Port, infer};
+use crate::frontend::content::Content;
+use crate::graph::{Attr, Attrs, CONST, Constant, DATA, Format, Graph, Node, Port, Weight, infer};
 use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -13,44 +15,100 @@ use prost::bytes::Bytes;
 const OUTPUT_NODE: &str = "Node_Output";
 
 /// Where weights begin in an om file: the unit in which the device moves them.
-const WEIGHT_ALIGNMENT: usize = 512;
+const WEIGHT_ALIGNMENT: u64 = 512;
 
-/// The bytes of the `.air` file of a graph.
-///
-/// A constant whose value the graph does not have (because its file had none, or because its framework's
-/// reader left it where it was) has none in the file. Fails with [`Error::Graph`] for a graph that is
-/// none, and where the result is larger than protobuf can be.
-pub fn encode_model(graph: &Graph) -> Result<Vec<u8>> {
-    Writer { graph, weights: None }.model()
+/// No protobuf message is larger.
+const MAX_MESSAGE: u64 = i32::MAX as u64;
+
+/// Numbers of the fields that are put together here, because they may hold a weight.
+mod field {
+    /// `ModelDef.graph`.
+    pub const GRAPH: u32 = 7;
+    /// `GraphDef.op`.
+    pub const OP: u32 = 6;
+    /// `OpDef.attr`.
+    pub const ATTR: u32 = 10;
+    /// An entry's key and value.
+    pub const KEY: u32 = 1;
+    pub const VALUE: u32 = 2;
+    /// `AttrDef.t`.
+    pub const TENSOR: u32 = 12;
+    /// `TensorDef.desc` and `TensorDef.data`.
+    pub const DESC: u32 = 1;
+    pub const DATA: u32 = 2;
 }
 
-/// As [`encode_model`], with the values of constants apart: the model, and the weights that it refers to.
-pub fn encode_apart(graph: &Graph) -> Result<(Vec<u8>, Vec<u8>)> {
-    let mut writer = Writer { graph, weights: Some(Vec::new()) };
+/// The `.air` file of a graph, in the form that GE compiles ([`conformed`]).
+///
+/// A constant whose value the graph does not have (because its file had none) has none in the file. Where the weights
+/// make the file larger than protobuf can be, they are left out, which is said. Fails with [`Error::Graph`] for a graph
+/// that is none, and where the rest alone is too large.
+pub fn content(graph: &Graph) -> Result<Content> {
+    let graph = &conformed(graph)?;
+    let model = Writer { graph, weights: Weights::Inside }.model()?;
+    if model.len() <= MAX_MESSAGE {
+        return Ok(model);
+    }
+    let model = Writer { graph, weights: Weights::LeftOut }.model()?;
+    if model.len() > MAX_MESSAGE {
+        let reason = "takes more than 2 GiB in GE's IR, the limit of protobuf";
+        return Err(Error::graph(format!("graph `{}`", graph.name), reason));
+    }
+    log::warn!(
+        "graph `{}`: its weights take more than 2 GiB, the limit of an .air file; they are left out of it",
+        graph.name
+    );
+    Ok(model)
+}
+
+/// As [`content`], with the values of constants apart: the model, and the weights that it refers to.
+pub fn content_apart(graph: &Graph) -> Result<(Content, Content)> {
+    let graph = conformed(graph)?;
+    let mut writer = Writer { graph: &graph, weights: Weights::Apart(Content::default()) };
     let model = writer.model()?;
-    Ok((model, writer.weights.unwrap_or_default()))
+    Ok((model, if let Weights::Apart(weights) = writer.weights { weights } else { Content::default() }))
+}
+
+/// All the bytes of [`content`] in memory, for graphs of which that is not too much; fails with [`Error::Graph`], too, where
+/// a weight is no longer where it was.
+pub fn encode_model(graph: &Graph) -> Result<Vec<u8>> {
+    content(graph)?.to_vec().map_err(|error| Error::graph(format!("graph `{}`", graph.name), error.to_string()))
+}
+
+/// The bytes of [`content_apart`].
+#[cfg(test)]
+pub fn encode_apart(graph: &Graph) -> Result<(Vec<u8>, Vec<u8>)> {
+    let bytes = |content: Content| content.to_vec().expect("the weights are in memory");
+    content_apart(graph).map(|(model, weights)| (bytes(model), bytes(weights)))
+}
+
+/// Where the values of constants go.
+enum Weights {
+    /// Into the model.
+    Inside,
+    /// Nowhere, as far as nobody has read them.
+    LeftOut,
+    /// Here, and the model says where.
+    Apart(Content),
 }
 
 struct Writer<'a> {
     graph: &'a Graph,
-    /// The values of the constants, where they do not stand in the model.
-    weights: Option<Vec<u8>>,
+    weights: Weights,
 }
 
 impl Writer<'_> {
-    fn model(&mut self) -> Result<Vec<u8>> {
-        self.graph.validate()?;
-        let model =
-            proto::Model { name: self.graph.name.clone(), version: 1, graph: self.graphs()?, ..Default::default() };
-        if model.encoded_len() > i32::MAX as usize {
-            let reason = "takes more than 2 GiB in GE's IR, the limit of protobuf";
-            return Err(Error::graph(format!("graph `{}`", self.graph.name), reason));
+    fn model(&mut self) -> Result<Content> {
+        let head = proto::Model { name: self.graph.name.clone(), version: 1, ..Default::default() };
+        let mut model = Content::from(head.encode_to_vec());
+        for graph in self.graphs()? {
+            model.field(field::GRAPH, graph);
         }
-        Ok(model.encode_to_vec())
+        Ok(model)
     }
 
     /// The graph itself, then those that its nodes choose among.
-    fn graphs(&mut self) -> Result<Vec<Bytes>> {
+    fn graphs(&mut self) -> Result<Vec<Content>> {
         let graph = self.graph;
         let mut ops = Vec::with_capacity(graph.len() + 1);
         let mut input = Vec::new();
@@ -69,11 +127,17 @@ impl Writer<'_> {
         attrs.remove(CONTROL_OUTPUTS);
         let kept = attrs.remove(SUBGRAPHS);
         let attr = attr::write_all(attrs.iter());
-        let mut graphs = vec![encode(&proto::Graph { name: graph.name.clone(), input, output, op: ops, attr })];
+        let head = proto::Graph { name: graph.name.clone(), input, output, attr, ..Default::default() };
+        let mut root = Content::from(head.encode_to_vec());
+        for op in ops {
+            root.field(field::OP, op);
+        }
+        let mut graphs = vec![root];
         if let Some(Attr::Opaque(bytes)) = kept {
             let place = || format!("graph `{}`, attribute `{SUBGRAPHS}`", graph.name);
             let list = decode::<Value>(bytes, place)?.list.unwrap_or_default();
-            graphs.extend(decode::<proto::ListValue>(list, place)?.g);
+            let called = decode::<proto::ListValue>(list, place)?.g;
+            graphs.extend(called.into_iter().map(|graph| Content::from(Vec::from(graph))));
         }
         Ok(graphs)
     }
@@ -100,7 +164,7 @@ impl Writer<'_> {
     }
 
     /// One operator; `inputs` counts the inputs of the graph up to it.
-    fn op(&mut self, node: &Node, id: usize, inputs: usize) -> Bytes {
+    fn op(&mut self, node: &Node, id: usize, inputs: usize) -> Content {
         let mut attrs = node.attrs.clone();
         let waits = attrs.remove(CONTROL_INPUTS);
         for noted in [infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
@@ -117,12 +181,10 @@ impl Writer<'_> {
             attrs.set(INDEX, Attr::Int(inputs as i64 - 1));
         }
         let op_type = Self::own_type(node, &mut attrs);
-        if node.op_type == CONST
-            && let Some(value) = self.value(node, &attrs)
-        {
-            attrs.set(tensor::VALUE, Attr::Opaque(value));
-        }
-        encode(&proto::Op {
+        // A framework's operator may have the same name.
+        let kept = (node.op_type == CONST).then(|| attrs.remove(tensor::VALUE)).flatten();
+        let value = if node.op_type == CONST { self.value(node, kept) } else { None };
+        let head = proto::Op {
             name: node.name.clone(),
             op_type,
             input: self.inputs(node.inputs.iter().copied(), waits.as_ref()),
@@ -132,7 +194,15 @@ impl Writer<'_> {
             input_desc: self.described(node.inputs.iter().copied(), |index| node.stated_format(index)),
             output_desc: node.outputs.iter().map(|desc| tensor::write(desc, Parts::default())).collect(),
             subgraph_name,
-        })
+        };
+        let mut op = Content::from(head.encode_to_vec());
+        if let Some(value) = value {
+            let mut entry = Content::default();
+            entry.field(field::KEY, Content::from(tensor::VALUE.as_bytes().to_vec()));
+            entry.field(field::VALUE, value);
+            op.field(field::ATTR, entry);
+        }
+        op
     }
 
     /// The operator type of a node; notes what else must be known of it.
@@ -153,39 +223,55 @@ impl Writer<'_> {
         node.op_type.clone()
     }
 
-    /// The value of a constant: the one read, or the one that went through unread.
-    fn value(&mut self, node: &Node, attrs: &Attrs) -> Option<Bytes> {
+    /// The `AttrDef` with the value of a constant: the one read, that of the weight that went through unread, or `kept`,
+    /// what its file had.
+    fn value(&mut self, node: &Node, kept: Option<Attr>) -> Option<Content> {
         let desc = node.outputs.first()?;
-        let data = match node.value.as_ref().and_then(|value| value.to_bytes(desc.dtype)) {
-            Some(data) => Bytes::from(data),
-            None => match attrs.get(tensor::VALUE)? {
-                Attr::Opaque(bytes) if self.weights.is_none() => return Some(bytes.clone()),
-                Attr::Opaque(bytes) => data_of(bytes)?,
-                _ => return None,
-            },
+        let read = node.value.as_ref().and_then(|value| value.to_bytes(desc.dtype));
+        let data = match (read, &node.value, kept) {
+            (Some(data), ..) => Weight::Bytes(data.into()),
+            (None, ..) if matches!(self.weights, Weights::LeftOut) => return None,
+            (None, Some(Constant::Stored(weight)), _) if Some(weight.len()) == desc.bytes() => weight.clone(),
+            (None, _, Some(Attr::Opaque(bytes))) if matches!(self.weights, Weights::Inside) => {
+                let mut value = Content::default();
+                value.push_weight(Weight::Bytes(bytes));
+                return Some(value);
+            }
+            (None, _, Some(Attr::Opaque(bytes))) => Weight::Bytes(data_of(&bytes)?),
+            _ => return None,
         };
         let (parts, data) = self.store(data);
-        let tensor = proto::TensorDef { desc: tensor::write(desc, parts), data };
-        Some(encode(&Value { t: Some(encode(&tensor)), ..Value::default() }))
+        let mut tensor = Content::default();
+        tensor.field(field::DESC, Content::from(Vec::from(tensor::write(desc, parts))));
+        if !data.is_empty() {
+            tensor.field(field::DATA, data);
+        }
+        let mut value = Content::default();
+        value.field(field::TENSOR, tensor);
+        Some(value)
     }
 
     /// Puts elements where they go; answers where that is, and what stays in the model.
-    fn store(&mut self, data: Bytes) -> (Parts, Bytes) {
-        let Some(weights) = &mut self.weights else { return (Parts::default(), data) };
-        weights.resize(weights.len().next_multiple_of(WEIGHT_ALIGNMENT), 0);
+    fn store(&mut self, data: Weight) -> (Parts, Content) {
+        let Weights::Apart(weights) = &mut self.weights else {
+            let mut inside = Content::default();
+            inside.push_weight(data);
+            return (Parts::default(), inside);
+        };
+        weights.align(WEIGHT_ALIGNMENT);
         let parts = Parts { weight_size: data.len() as i64, data_offset: weights.len() as i64 };
-        weights.extend_from_slice(&data);
-        (parts, Bytes::new())
+        weights.push_weight(data);
+        (parts, Content::default())
     }
 
     /// The node whose inputs are the outputs of the network.
-    fn output_op(&self) -> Bytes {
+    fn output_op(&self) -> Content {
         let mut name = OUTPUT_NODE.to_owned();
         while self.graph.find(&name).is_some() {
             name.push('_');
         }
         let ports = || self.graph.outputs().iter().copied().map(Some);
-        encode(&proto::Op {
+        let op = proto::Op {
             name,
             op_type: NET_OUTPUT.to_owned(),
             input: self.inputs(ports(), self.graph.attrs.get(CONTROL_OUTPUTS)),
@@ -193,7 +279,8 @@ impl Writer<'_> {
             id: self.graph.len() as i64,
             input_desc: self.described(ports(), |_| Format::Nd),
             ..Default::default()
-        })
+        };
+        Content::from(op.encode_to_vec())
     }
 }
 

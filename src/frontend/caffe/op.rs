@@ -156,20 +156,21 @@ impl<'b> Op<'b> {
 
     /// The next blob of the layer's weights, whose role and shape are these as far as the net tells; the stated shape
     /// where no weights are given.
-    fn blob(&mut self, role: &str, stated: Shape) -> Result<Shape> {
-        let Some(weights) = &self.builder.weights else { return Ok(stated) };
+    fn blob(&mut self, role: &str, stated: Shape) -> Result<(Shape, Constant)> {
+        let Some(weights) = &self.builder.weights else { return Ok((stated, Constant::Opaque)) };
         let (file, blobs) = (weights.place(), weights.of(&self.layer.name));
         let index = self.taken;
         let Some(blob) = blobs.get(index) else {
             let reason = format!("{file} has {} blobs for it, none of which is its {role}", blobs.len());
             return Err(self.error(reason));
         };
-        let shape = agreed(&stated, blob).ok_or_else(|| {
-            let blob = Shape::new(blob.as_slice());
+        let shape = agreed(&stated, &blob.dims).ok_or_else(|| {
+            let blob = Shape::new(blob.dims.as_slice());
             self.error(format!("its {role} has the shape {stated} in the net, but {blob} in {file}"))
         })?;
+        let value = blob.weight.clone().map_or(Constant::Opaque, Constant::Stored);
         self.taken += 1;
-        Ok(shape)
+        Ok((shape, value))
     }
 
     /// Ends the layer: all blobs of its weights must have found their place.
@@ -184,9 +185,9 @@ impl<'b> Op<'b> {
 
     /// Adds a weight; -1 stands for a size that follows from what the layer reads.
     pub fn weight(&mut self, role: &str, shape: Shape) -> Result<Port> {
-        let shape = self.blob(role, shape)?;
+        let (shape, value) = self.blob(role, shape)?;
         let name = self.builder.names.claim(&format!("{}/{role}", self.name));
-        self.builder.graph.add_const(name, TensorDesc::new(DataType::Float, shape), Constant::Opaque)
+        self.builder.graph.add_const(name, TensorDesc::new(DataType::Float, shape), value)
     }
 
     /// Adds a constant list of integers.

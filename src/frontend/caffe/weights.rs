@@ -1,9 +1,9 @@
 //! The weights of a net (`.caffemodel`): what shapes the blobs of each layer have.
 //!
 //! The file is a `NetParameter` in binary form; layers are joined to those of the prototxt by name. Values are not
-//! read, only counted.
+//! read, only counted, and passed on as they lie there.
 
-use crate::graph::{Shape, UNKNOWN_DIM};
+use crate::graph::{Shape, UNKNOWN_DIM, Weight};
 use crate::input_file;
 use crate::status::{Error, Result};
 use prost::Message;
@@ -68,11 +68,20 @@ pub struct BlobShape {
     pub dim: Vec<i64>,
 }
 
-/// The shapes of all blobs by layer.
+/// One blob of a layer.
+#[derive(Debug)]
+pub struct Stored {
+    /// Its sizes.
+    pub dims: Vec<i64>,
+    /// Its elements in float32, where the file has them.
+    pub weight: Option<Weight>,
+}
+
+/// All blobs by layer.
 #[derive(Debug)]
 pub struct Weights {
     path: PathBuf,
-    layers: FxHashMap<String, Vec<Vec<i64>>>,
+    layers: FxHashMap<String, Vec<Stored>>,
 }
 
 impl Weights {
@@ -95,11 +104,11 @@ impl Weights {
                 continue;
             }
             let place = format!("{place}, layer `{name}`");
-            let shape = |(index, bytes)| {
-                shape_of(bytes).map_err(|reason| Error::graph(&*place, format!("blob {index} {reason}")))
+            let stored = |(index, bytes)| {
+                stored(bytes).map_err(|reason| Error::graph(&*place, format!("blob {index} {reason}")))
             };
-            let shapes = blobs.into_iter().enumerate().map(shape).collect::<Result<Vec<_>>>()?;
-            if layers.insert(name, shapes).is_some() {
+            let blobs = blobs.into_iter().enumerate().map(stored).collect::<Result<Vec<_>>>()?;
+            if layers.insert(name, blobs).is_some() {
                 return Err(Error::graph(place, "a second layer has the same name"));
             }
         }
@@ -110,7 +119,7 @@ impl Weights {
     }
 
     /// The blobs of the layer of this name; none where the file has no such layer.
-    pub fn of(&self, layer: &str) -> &[Vec<i64>] {
+    pub fn of(&self, layer: &str) -> &[Stored] {
         self.layers.get(layer).map_or(&[], Vec::as_slice)
     }
 
@@ -120,8 +129,8 @@ impl Weights {
     }
 }
 
-/// The shape that a blob states, which must go with the number of its values.
-fn shape_of(bytes: Bytes) -> Result<Vec<i64>, String> {
+/// A blob, whose shape must go with the number of its values.
+fn stored(bytes: Bytes) -> Result<Stored, String> {
     let blob = Blob::decode(bytes).map_err(|error| format!("is no blob with packed values: {error}"))?;
     let dims = match (&blob.shape, [blob.num, blob.channels, blob.height, blob.width]) {
         (Some(shape), _) => shape.dim.clone(),
@@ -136,7 +145,16 @@ fn shape_of(bytes: Bytes) -> Result<Vec<i64>, String> {
     if values != 0 && values != elements {
         return Err(format!("has {values} values for the shape {shape}"));
     }
-    Ok(dims)
+    let weight = match (blob.data.is_empty(), blob.double_data.is_empty()) {
+        (false, _) => Some(Weight::Bytes(blob.data)),
+        (true, false) => {
+            let (doubles, _) = blob.double_data.as_chunks();
+            let singles = doubles.iter().flat_map(|&double| (f64::from_le_bytes(double) as f32).to_le_bytes());
+            Some(Weight::Bytes(singles.collect::<Vec<u8>>().into()))
+        }
+        (true, true) => None,
+    };
+    Ok(Stored { dims, weight })
 }
 
 /// The shape of a weight of which the net states so much, from that of its blob; `None` where they contradict each

@@ -1,6 +1,6 @@
 //! The om container, as a place for a tuned graph.
 //!
-//! What [`encode_graph`] writes has the layout of CANN's om files and holds GE's IR of the graph with
+//! What [`content`] writes has the layout of CANN's om files and holds GE's IR of the graph with
 //! what tuning decided: model type IR, the model in partition `MODEL_DEF`, its constants in
 //! `WEIGHTS_DATA`. There are no kernels and no tasks in it: it is not a compiled model, and
 //! [`USER_INFO`] in the header says so. [`read`] takes such files only.
@@ -12,9 +12,10 @@ mod tests;
 pub use header::{Header, MAGIC};
 
 use super::air;
+use super::content::Content;
 use crate::graph::Graph;
 use crate::status::{Error, Result};
-use header::{HEADER_BYTES, partition};
+use header::partition;
 use prost::bytes::Bytes;
 
 /// What the header's field for users says of a file of ours.
@@ -28,16 +29,15 @@ pub fn is_om(data: &Bytes) -> bool {
     data.starts_with(&MAGIC.to_le_bytes())
 }
 
-/// The bytes of the om file of a graph; fails as [`air::encode_model`] does.
-pub fn encode_graph(graph: &Graph) -> Result<Vec<u8>> {
-    let (model, weights) = air::encode_apart(graph)?;
-    let parts: Vec<(u32, &[u8])> = [(partition::MODEL_DEF, &model[..]), (partition::WEIGHTS_DATA, &weights[..])]
+/// The bytes of the om file of a graph; fails as [`air::content`] does.
+pub fn content(graph: &Graph) -> Result<Content> {
+    let (model, weights) = air::content_apart(graph)?;
+    let parts: Vec<(u32, Content)> = [(partition::MODEL_DEF, model), (partition::WEIGHTS_DATA, weights)]
         .into_iter()
         .filter(|(kind, bytes)| *kind == partition::MODEL_DEF || !bytes.is_empty())
         .collect();
-    let table =
-        header::encode_table(&parts.iter().map(|(kind, bytes)| (*kind, bytes.len() as u64)).collect::<Vec<_>>());
-    let length = table.len() as u64 + parts.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+    let table = header::encode_table(&parts.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect::<Vec<_>>());
+    let length = table.len() as u64 + parts.iter().map(|(_, bytes)| bytes.len()).sum::<u64>();
     let header = Header {
         length: u32::try_from(length).unwrap_or(u32::MAX),
         is_encrypt: false,
@@ -48,13 +48,18 @@ pub fn encode_graph(graph: &Graph) -> Result<Vec<u8>> {
         model_length: length,
         is_unknown_model: graph.iter().any(|(_, node)| node.outputs.iter().any(|d| d.shape.known().is_none())),
     };
-    let mut file = Vec::with_capacity(HEADER_BYTES + length as usize);
-    file.extend_from_slice(&header.encode());
-    file.extend_from_slice(&table);
-    for (_, bytes) in &parts {
-        file.extend_from_slice(bytes);
+    let mut file = Content::default();
+    file.push(&header.encode());
+    file.push(&table);
+    for (_, part) in parts {
+        file.append(part);
     }
     Ok(file)
+}
+
+/// All the bytes of [`content`] in memory; fails as [`air::encode_model`] does.
+pub fn encode_graph(graph: &Graph) -> Result<Vec<u8>> {
+    content(graph)?.to_vec().map_err(|error| Error::graph(format!("graph `{}`", graph.name), error.to_string()))
 }
 
 /// Reads the tuned graph in an om file; `name` becomes its name where the file gives none.

@@ -1,6 +1,7 @@
 //! Constants whose values lie in a file beside the model.
 
 use super::proto::{self, decode};
+use crate::graph::Weight;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::fs::File;
@@ -27,12 +28,7 @@ pub fn read(
     length: u64,
     place: &dyn Fn() -> String,
 ) -> Result<Option<Bytes>> {
-    let Some(base) = base else { return Ok(None) };
-    let at = locate(tensor, place)?;
-    let Some(path) = inside(base, &at.location) else {
-        let reason = format!("external data in `{}`, which is not a path below the model's directory", at.location);
-        return Err(Error::graph(place(), reason));
-    };
+    let Some((path, at)) = found(tensor, base, place)? else { return Ok(None) };
     let mut file = match File::open(&path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -47,6 +43,34 @@ pub fn read(
         return Err(Error::file("read", &path, reason));
     }
     Ok(Some(Bytes::from(bytes)))
+}
+
+/// Where the `length` bytes of a large tensor lie that is stored outside the model; `None` where they are not there, which
+/// is no error: shapes are enough.
+pub fn weight(
+    tensor: &proto::Tensor,
+    base: Option<&Path>,
+    length: Option<u64>,
+    place: &dyn Fn() -> String,
+) -> Result<Option<Weight>> {
+    let (Some((path, at)), Some(length)) = (found(tensor, base, place)?, length) else { return Ok(None) };
+    let Ok(whole) = path.metadata().map(|file| file.len()) else { return Ok(None) };
+    if at.offset.checked_add(length).is_none_or(|end| end > whole) {
+        log::warn!("{}: {} ends before its values do; they are not used", place(), path.display());
+        return Ok(None);
+    }
+    Ok(Some(Weight::File { path: path.into(), offset: at.offset, length }))
+}
+
+/// The file that holds a tensor, which need not be there, and where in it; `None` where the model has no directory.
+fn found(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> String) -> Result<Option<(PathBuf, Place)>> {
+    let Some(base) = base else { return Ok(None) };
+    let at = locate(tensor, place)?;
+    let Some(path) = inside(base, &at.location) else {
+        let reason = format!("external data in `{}`, which is not a path below the model's directory", at.location);
+        return Err(Error::graph(place(), reason));
+    };
+    Ok(Some((path, at)))
 }
 
 /// Reads the entries that say where the bytes lie.

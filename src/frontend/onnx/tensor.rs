@@ -2,7 +2,7 @@
 
 use super::external;
 use super::proto::{self, decode};
-use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM};
+use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM, Weight};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use std::path::Path;
@@ -18,7 +18,11 @@ pub fn read(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> Str
     let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
     let outside = tensor.data_location != 0 || !tensor.external_data.is_empty();
     if elements > if outside { external::MAX_VALUES } else { Constant::MAX_VALUES } {
-        return Ok((desc, Constant::Opaque));
+        let weight = match outside {
+            true => external::weight(tensor, base, desc.bytes(), place)?,
+            false => weight(tensor, &desc, place),
+        };
+        return Ok((desc, weight.map_or(Constant::Opaque, Constant::Stored)));
     }
     let value = if outside {
         let bytes = external::read(tensor, base, elements * dtype.bytes(), place)?;
@@ -60,6 +64,23 @@ fn count(dims: &[i64], dtype: DataType, place: &dyn Fn() -> String) -> Result<u6
         .ok_or_else(|| Error::graph(place(), format!("the tensor of shape {dims:?} is too large")))
 }
 
+/// The elements of a large tensor, which nobody reads; none where the payload was emptied, or is not of the size that the
+/// shape asks for: what decides no shape keeps nobody from tuning.
+fn weight(tensor: &proto::Tensor, desc: &TensorDesc, place: &dyn Fn() -> String) -> Option<Weight> {
+    let bytes = match tensor.raw_data.is_empty() {
+        false => tensor.raw_data.clone(),
+        true => Bytes::from(typed_values(tensor, desc.dtype).to_bytes(desc.dtype)?),
+    };
+    if Some(bytes.len() as u64) == desc.bytes() {
+        return Some(Weight::Bytes(bytes));
+    }
+    if !bytes.is_empty() {
+        let (shape, held) = (&desc.shape, bytes.len());
+        log::warn!("{}: the {held} bytes of its values do not go with shape {shape}; they are not used", place());
+    }
+    None
+}
+
 /// The values of a small tensor. A tensor whose payload was emptied counts as not read.
 fn values(tensor: &proto::Tensor, dtype: DataType, elements: u64, place: &dyn Fn() -> String) -> Result<Constant> {
     let found = if tensor.raw_data.is_empty() {
@@ -70,7 +91,7 @@ fn values(tensor: &proto::Tensor, dtype: DataType, elements: u64, place: &dyn Fn
     let length = match &found {
         Constant::Ints(v) => v.len(),
         Constant::Floats(v) => v.len(),
-        Constant::Opaque => return Ok(found),
+        Constant::Stored(_) | Constant::Opaque => return Ok(found),
     };
     if length == 0 && elements > 0 && tensor.raw_data.is_empty() {
         return Ok(Constant::Opaque);

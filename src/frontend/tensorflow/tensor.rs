@@ -2,7 +2,7 @@
 
 use super::proto;
 use crate::frontend::onnx::MAX_DIM;
-use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM};
+use crate::graph::{Constant, DataType, Shape, TensorDesc, UNKNOWN_DIM, Weight};
 use prost::Message;
 use prost::bytes::Bytes;
 
@@ -57,7 +57,8 @@ pub fn constant(bytes: Bytes) -> Result<(TensorDesc, Constant), Reason> {
         return Err(format!("shape {} of {} does not go with {bytes} bytes of content", desc.shape, dtype.name()));
     }
     if elements > Constant::MAX_VALUES {
-        return Ok((desc, Constant::Opaque));
+        let weight = weight(tensor, dtype, elements);
+        return Ok((desc, weight.map_or(Constant::Opaque, Constant::Stored)));
     }
     let value = if tensor.content.is_empty() {
         repeated(listed(&tensor, dtype), elements as usize)?
@@ -65,6 +66,26 @@ pub fn constant(bytes: Bytes) -> Result<(TensorDesc, Constant), Reason> {
         Constant::from_bytes(dtype, &tensor.content)
     };
     Ok((desc, value))
+}
+
+/// The elements of a large constant, which nobody reads; none where the payload was taken out.
+fn weight(tensor: proto::Tensor, dtype: DataType, elements: u64) -> Option<Weight> {
+    if !tensor.content.is_empty() {
+        return Some(Weight::Bytes(tensor.content));
+    }
+    let given = Bytes::from(listed(&tensor, dtype).to_bytes(dtype)?);
+    let size = dtype.bytes() as usize;
+    match (given.len() / size.max(1)) as u64 {
+        1 => Some(Weight::Repeat { element: given, count: elements }),
+        count if count == elements => Some(Weight::Bytes(given)),
+        0 => None,
+        // The last one stands for all that are missing.
+        count => {
+            let last = given.slice(given.len() - size..);
+            let missing = usize::try_from(elements.checked_sub(count)?).ok()?;
+            Some(Weight::Bytes([&given[..], &last.repeat(missing)].concat().into()))
+        }
+    }
 }
 
 /// The values of the field that a type has of its own.
@@ -92,7 +113,7 @@ fn repeated(mut value: Constant, elements: usize) -> Result<Constant, Reason> {
     let given = match &mut value {
         Constant::Ints(list) => stretch(list, elements),
         Constant::Floats(list) => stretch(list, elements),
-        Constant::Opaque => return Ok(value),
+        Constant::Stored(_) | Constant::Opaque => return Ok(value),
     };
     match given {
         0 if elements > 0 => Ok(Constant::Opaque),

@@ -34,12 +34,14 @@ impl Product {
     /// Reads the node; `None` while the rank of an operand is not known.
     pub fn of(call: &Call<'_>) -> Result<Option<Product>, Reason> {
         let (Some(a), Some(b)) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
-        let trans_a = call.flag(&["transpose_x1", "adj_x1", "transpose_a", "trans_a"], false);
-        let trans_b = call.flag(&["transpose_x2", "adj_x2", "transpose_b", "trans_b"], false);
+        let trans_a =
+            call.flag(&["transpose_x1", "adj_x1", "transpose_a", "trans_a", "is_trans_a", "transpose_x"], false);
+        let trans_b =
+            call.flag(&["transpose_x2", "adj_x2", "transpose_b", "trans_b", "is_trans_b", "transpose_weight"], false);
         Product::of_dims(a, b, trans_a, trans_b).map(Some)
     }
 
-    fn of_dims(left: &[i64], right: &[i64], trans_a: bool, trans_b: bool) -> Result<Product, Reason> {
+    pub(super) fn of_dims(left: &[i64], right: &[i64], trans_a: bool, trans_b: bool) -> Result<Product, Reason> {
         let (batch_a, m, inner_a) = match left {
             [] => return Err("a scalar cannot be multiplied as a matrix".into()),
             [inner] => (&[][..], 1, *inner),
@@ -67,7 +69,8 @@ impl Product {
         })
     }
 
-    fn output(&self) -> Vec<i64> {
+    /// Sizes of the result.
+    pub(super) fn output(&self) -> Vec<i64> {
         let mut dims = self.batch.clone();
         if !self.vector_a {
             dims.push(self.m);

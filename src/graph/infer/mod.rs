@@ -16,6 +16,7 @@ pub(crate) mod einsum;
 pub(crate) mod elementwise;
 mod fold;
 pub(crate) mod image;
+pub(crate) mod language;
 pub(crate) mod matmul;
 pub(crate) mod movement;
 pub(crate) mod norm;
@@ -105,6 +106,15 @@ pub fn require_static(graph: &Graph) -> Result<()> {
     Ok(())
 }
 
+/// What the rule of a node's operator says of its outputs from the descriptions of its inputs and from constants; nothing
+/// where there is no rule, or where it refuses its inputs.
+pub(crate) fn describe(graph: &Graph, id: NodeId) -> Vec<TensorDesc> {
+    let node = graph.node(id);
+    let Some(rule) = op::shape_rule(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
+    let inferred = rule(&Call::new(graph, node, &Values::default()));
+    inferred.map_or_else(|_| Vec::new(), |inferred| inferred.outputs)
+}
+
 /// Whether there is a rule for a node's operator.
 pub fn has_rule(node: &Node) -> bool {
     node.mapped && op::family(&node.op_type).is_some()
@@ -133,11 +143,20 @@ fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
     }
     if !has_rule(node) {
         return format!(
-            "{known}; node `{}` is of type `{}`, for which there is no shape rule",
-            node.name, node.op_type
+            "{known}; node `{}` is of type `{}`, for which there is no shape rule{}",
+            node.name,
+            node.op_type,
+            meant(node)
         );
     }
     known
+}
+
+/// The operator that one may have meant whose type CANN does not declare.
+fn meant(node: &Node) -> String {
+    let is_declared = !node.mapped || op::prototype::prototype(&node.op_type).is_some();
+    let near = if is_declared { None } else { op::prototype::nearest(&node.op_type) };
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// What one step of the walk found out.
@@ -151,12 +170,14 @@ impl Step {
     fn of(graph: &Graph, id: NodeId, values: &Values) -> Result<Step, Reason> {
         let node = graph.node(id);
         let call = Call::new(graph, node, values);
-        let Some(family) = op::family(&node.op_type).filter(|_| node.mapped) else {
-            return Ok(Step { inferred: stated(&call), values: Vec::new(), constant: None });
+        let Some(rule) = op::shape_rule(&node.op_type).filter(|_| node.mapped) else {
+            let by_interface = language::by_interface(&call).filter(|_| node.mapped);
+            let inferred = by_interface.unwrap_or_else(|| stated(&call));
+            return Ok(Step { inferred, values: Vec::new(), constant: None });
         };
-        let inferred = (family.rule)(&call)?;
+        let inferred = rule(&call)?;
         let values = fold::fold(&call, &inferred.outputs, values);
-        let constant = fold_to(&call, family.kind, &values);
+        let constant = fold_to(&call, op::kind(&node.op_type), &values);
         Ok(Step { inferred, values, constant })
     }
 
@@ -254,7 +275,7 @@ fn check_constant(node: &Node) -> Result<()> {
     let len = match &node.value {
         Some(Constant::Ints(v)) => v.len(),
         Some(Constant::Floats(v)) => v.len(),
-        Some(Constant::Opaque) | None => return Ok(()),
+        Some(Constant::Stored(_) | Constant::Opaque) | None => return Ok(()),
     };
     match node.outputs.first().and_then(|d| d.shape.elements()) {
         Some(elements) if elements != len as u64 => {

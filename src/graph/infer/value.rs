@@ -47,7 +47,7 @@ impl Value {
         match constant {
             Constant::Ints(v) => v.len() <= MAX_ELEMENTS,
             Constant::Floats(v) => v.len() <= MAX_ELEMENTS,
-            Constant::Opaque => false,
+            Constant::Stored(_) | Constant::Opaque => false,
         }
     }
 
@@ -59,7 +59,7 @@ impl Value {
         let elements = match constant {
             Constant::Ints(v) => Elements::Ints(v.iter().copied().map(Some).collect()),
             Constant::Floats(v) => Elements::Floats(v.iter().copied().map(Some).collect()),
-            Constant::Opaque => return None,
+            Constant::Stored(_) | Constant::Opaque => return None,
         };
         Value::new(shape.known()?.to_vec(), elements)
     }

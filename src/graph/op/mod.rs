@@ -1,6 +1,7 @@
 //! Ascend operator types: what kind of work each is, how its shapes follow, whether it is tuned.
 
 pub mod prototype;
+mod shaped;
 mod table;
 mod tunable;
 
@@ -140,6 +141,11 @@ static REGISTRY: LazyLock<FxHashMap<&'static str, &'static Family>> = LazyLock::
 /// The family of an Ascend operator type; `None` when the type is unknown here.
 pub fn family(op_type: &str) -> Option<&'static Family> {
     REGISTRY.get(op_type).copied()
+}
+
+/// The shape rule of an operator type, be its kernel priced or not.
+pub(in crate::graph) fn shape_rule(op_type: &str) -> Option<Rule> {
+    family(op_type).map(|family| family.rule).or_else(|| shaped::rule(op_type))
 }
 
 /// How an operator type is lowered; unknown ones move data.

@@ -6,7 +6,9 @@
 use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
 use super::{Family, Kind};
 use crate::graph::infer::Rule;
-use crate::graph::infer::{attention, channel, conv, einsum, elementwise, image, matmul, movement, norm, pick, pool};
+use crate::graph::infer::{
+    attention, channel, conv, einsum, elementwise, image, language, matmul, movement, norm, pick, pool,
+};
 use crate::graph::infer::{recurrent, reduce, shape, slice, training};
 
 const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
@@ -40,8 +42,8 @@ static CUBE: &[Family] = &[
     row(Kind::MatMul, matmul::fully_connection, &["FullyConnection", "FullyConnectionCompress", "InnerProduct"]),
     row(Kind::Einsum, einsum::einsum, &["Einsum"]),
     row(Kind::Attention, attention::flash_attention, &["FlashAttentionScore"]),
-    row(Kind::Attention, elementwise::same, &["PromptFlashAttention", "IncreFlashAttention"]),
-    row(Kind::Attention, elementwise::same, &["FusedInferAttentionScore"]),
+    row(Kind::Attention, language::infer_attention, &["PromptFlashAttention", "IncreFlashAttention"]),
+    row(Kind::Attention, language::infer_attention, &["FusedInferAttentionScore"]),
     row(Kind::Recurrent, recurrent::common, &["CommonLSTM", "CommonGRU", "CommonRNN"]),
     row(Kind::Recurrent, recurrent::dynamic, &["DynamicRNN", "DynamicRNNV2", "DynamicGRUV2", "DynamicGRU"]),
     row(Kind::Recurrent, recurrent::dynamic, &["DynamicLSTMV2", "DynamicRNNV3", "LSTM", "RNN", "BasicLSTMCell"]),
@@ -239,7 +241,7 @@ static TRAINING: &[Family] = &[
     ]),
     row(Kind::AlongAxis, training::loss_of_rows, &["NLLLoss"]),
     row(Kind::Attention, training::attention_grad, &["FlashAttentionScoreGrad"]),
-    row(Kind::Pool, elementwise::same, &["MaxPoolGrad", "MaxPoolGradWithArgmax", "MaxPoolGradWithArgmaxV1", "MaxPoolGradWithArgmaxV2", "MaxPool3DGrad"]),
+    row(Kind::Pool, elementwise::same, &["MaxPoolGrad", "MaxPoolGradWithArgmax", "MaxPoolGradWithArgmaxV1", "MaxPoolGradWithArgmaxV2", "MaxPool3DGrad", "MaxPoolV3Grad"]),
     row(Kind::Pool, training::avg_pool_grad, &["AvgPoolGrad", "AvgPoolGradD", "AvgPool3DGrad", "AvgPool3DGradD", "AvgPoolV2Grad", "AvgPoolV2GradD"]),
     row(Kind::Elementwise, movement::like_second, &["ResizeBilinearV2Grad", "ResizeBilinearGrad"]),
     row(Kind::Elementwise, image::resize_grad, &["ResizeNearestNeighborV2Grad", "ResizeNearestNeighborV2GradD"]),

@@ -106,7 +106,7 @@ impl<'g> Fusion<'g> {
         match self.graph.node(port.node).value.as_ref().filter(|_| port.output == 0)? {
             Constant::Ints(values) => values.first().map(|&value| value as f64),
             Constant::Floats(values) => values.first().copied(),
-            Constant::Opaque => None,
+            Constant::Stored(_) | Constant::Opaque => None,
         }
     }
 

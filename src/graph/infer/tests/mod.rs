@@ -4,6 +4,7 @@ mod border;
 mod chains;
 mod cube;
 mod images;
+mod language;
 mod moving;
 mod reducing;
 mod shaping;

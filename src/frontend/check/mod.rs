@@ -1,0 +1,159 @@
+//! Whether GE would compile a graph: judged by the interfaces of its operators and by what its shapes say.
+//!
+//! What is judged is a graph as its file has it, before anything is inferred. A finding names the node, the rule and what
+//! to do; `operator` holds the rules for one node.
+
+mod operator;
+#[cfg(test)]
+mod tests;
+
+use super::registry::{Framework, Source};
+use super::{air, file};
+use crate::graph::{CONST, Constant, Graph, Node, infer};
+use crate::status::{Error, Result};
+use serde::Serialize;
+use std::path::Path;
+
+/// Which rule a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// The file is a graph whose edges and descriptions make sense.
+    Graph,
+    /// The operator type is one that GE has.
+    Operator,
+    /// Inputs are those of the interface.
+    Input,
+    /// Outputs are those of the interface.
+    Output,
+    /// Attributes have the kinds of the interface, and required ones are there.
+    Attribute,
+    /// Every constant has its elements.
+    Value,
+    /// Shapes agree with each other.
+    Shape,
+    /// Element types are among those of the interface.
+    Type,
+}
+
+impl Rule {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rule::Graph => "graph",
+            Rule::Operator => "operator",
+            Rule::Input => "input",
+            Rule::Output => "output",
+            Rule::Attribute => "attribute",
+            Rule::Value => "value",
+            Rule::Shape => "shape",
+            Rule::Type => "type",
+        }
+    }
+}
+
+/// What is not as GE wants it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The node's name; empty for the graph as a whole.
+    pub node: String,
+    /// Its operator type.
+    pub op: String,
+    /// The rule.
+    pub rule: Rule,
+    /// Whether the graph would not compile because of it; else it is something to look at.
+    pub blocks: bool,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// A graph that was judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// Number of nodes; 0 where the file could not be read as a graph.
+    pub nodes: usize,
+    /// What was found, in the order of the nodes.
+    pub findings: Vec<Finding>,
+}
+
+impl Judgement {
+    /// Whether nothing was found because of which GE would not compile the graph.
+    pub fn compiles(&self) -> bool {
+        self.findings.iter().all(|finding| !finding.blocks)
+    }
+}
+
+/// Judges the graph in a file; `framework` counts before suffix and content.
+///
+/// Fails with [`Error::File`] where the file cannot be read, and with [`Error::Unsupported`] for a model that is not
+/// GE's. A file that is GE's and makes no sense is a finding.
+pub fn judge_file(path: &Path, framework: Option<Framework>) -> Result<Judgement> {
+    let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let damaged = |error: Error| {
+        let advice = "mend the program that wrote the file, or write it again".to_owned();
+        Judgement { nodes: 0, findings: vec![of_graph(Rule::Graph, error.to_string(), advice)] }
+    };
+    let (data, framework) = match file::read_model(path, &name, framework) {
+        // A text that CANN dumped, and that is none.
+        Err(error @ Error::Graph { .. }) => return Ok(damaged(error)),
+        read => read?,
+    };
+    if !framework.is_ges() {
+        return Err(Error::Unsupported {
+            what: format!("judging {} as a graph of GE", path.display()),
+            reason: format!("it is a model of {}; tune it, and judge the .air that comes out", framework.name()),
+        });
+    }
+    match framework.read(Source { data, name: &name, base: path.parent(), weights: None }) {
+        Ok(graph) => Ok(judge(&graph)),
+        Err(error @ Error::Graph { .. }) => Ok(damaged(error)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Judges a graph of GE as it was read.
+pub fn judge(graph: &Graph) -> Judgement {
+    let mut findings = Vec::new();
+    for (_, node) in graph.iter() {
+        operator::judge(graph, node, &mut findings);
+    }
+    // What the rules for single operators found would only be told once more.
+    if findings.iter().all(|finding: &Finding| !finding.blocks || finding.rule == Rule::Value)
+        && let Err(error) = infer::infer(&mut graph.clone())
+    {
+        let advice = "mend the shapes or parameters of this node, or of those that it reads".to_owned();
+        findings.push(of_graph(Rule::Shape, error.to_string(), advice));
+    }
+    Judgement { nodes: graph.len(), findings }
+}
+
+/// A finding about the graph as a whole.
+fn of_graph(rule: Rule, reason: String, advice: String) -> Finding {
+    Finding { node: String::new(), op: String::new(), rule, blocks: true, reason, advice }
+}
+
+/// Whether a constant has no elements, neither read nor kept for the file.
+pub fn is_without_value(node: &Node) -> bool {
+    let is_empty = || node.outputs.first().is_some_and(|output| output.shape.elements() == Some(0));
+    node.op_type == CONST
+        && matches!(node.value, None | Some(Constant::Opaque))
+        && node.attrs.get(air::VALUE).is_none()
+        && !is_empty()
+}
+
+/// Why GE cannot compile what is written of a graph, where that is for want of its weights.
+pub fn without_weights(graph: &Graph) -> Option<String> {
+    let mut missing = graph.iter().filter(|(_, node)| is_without_value(node));
+    let first = missing.next()?.1;
+    let others = match missing.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "the model was read without the values of its constants (`{}`{others}), which GE needs to compile it; tune it with \
+         its weights",
+        first.name
+    ))
+}

@@ -1,0 +1,188 @@
+//! The rules for one operator.
+
+use super::{Finding, Rule, is_without_value};
+use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
+use crate::graph::op::prototype::{self, Count, Prototype, Slot};
+use crate::graph::{Attr, CONST, Graph, Node, TensorDesc};
+use crate::spelling::listed;
+
+/// Operators whose interface has an input that a graph leaves open: sources of tensors.
+const SOURCES: [&str; 6] = ["Variable", "VarHandleOp", "RefData", "AippData", "PlaceHolder", "Data"];
+
+/// Judges one operator.
+pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
+    let mut judge = Judge { node, findings };
+    if node.op_type == CONST {
+        judge.value();
+        return;
+    }
+    let known = node.mapped.then(|| prototype::prototype(&node.op_type)).flatten();
+    let Some(prototype) = known else {
+        if !air::is_frame(&node.op_type) || !node.mapped {
+            judge.unknown();
+        }
+        return;
+    };
+    judge.attributes(prototype);
+    judge.graphs(prototype);
+    if SOURCES.contains(&node.op_type.as_str()) {
+        return;
+    }
+    judge.inputs(prototype);
+    judge.outputs(prototype);
+    judge.types(graph, prototype);
+}
+
+/// One node and where its findings go.
+struct Judge<'a> {
+    node: &'a Node,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Judge<'_> {
+    fn find(&mut self, rule: Rule, blocks: bool, reason: String, advice: impl Into<String>) {
+        let Node { name, op_type, .. } = self.node;
+        let (node, op) = (name.clone(), op_type.clone());
+        self.findings.push(Finding { node, op, rule, blocks, reason, advice: advice.into() });
+    }
+
+    /// No interface of the operator is known.
+    fn unknown(&mut self) {
+        if !self.node.mapped {
+            let reason = "is an operator of another framework, for which Ascend has no type".to_owned();
+            let advice = "cut the network before it with out_nodes, or replace it in the model";
+            return self.find(Rule::Operator, true, reason, advice);
+        }
+        let reason = "is no operator that CANN declares".to_owned();
+        let meant =
+            prototype::nearest(&self.node.op_type).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        self.find(
+            Rule::Operator,
+            true,
+            reason,
+            format!("{meant}An operator of your own needs its package on the machine"),
+        );
+    }
+
+    /// A constant has its elements.
+    fn value(&mut self) {
+        if is_without_value(self.node) {
+            let reason = "is a constant without elements in attribute `value`".to_owned();
+            self.find(Rule::Value, true, reason, "write the graph with the weights of its model");
+        }
+    }
+
+    /// Kinds of attributes, and those that have to be there.
+    fn attributes(&mut self, prototype: &Prototype) {
+        for rule in &prototype.attrs {
+            match self.node.attrs.get(rule.name) {
+                None if rule.required => {
+                    let reason = format!("has no attribute `{}`, which has no default", rule.name);
+                    self.find(Rule::Attribute, true, reason, format!("set it, as {}", rule.kind.name()));
+                }
+                Some(value) if !attributes::is_of(rule.kind, value) => {
+                    let (is, wanted) = (kind_of(value), rule.kind.name());
+                    let reason = format!("has attribute `{}` as {is}, where the interface has {wanted}", rule.name);
+                    let advice = match attributes::converted(rule.kind, value) {
+                        Some(Attr::Int(number)) => format!("set it as {wanted}: {number}"),
+                        _ => format!("set it as {wanted}"),
+                    };
+                    self.find(Rule::Attribute, true, reason, advice);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The graphs that the operator chooses among.
+    fn graphs(&mut self, prototype: &Prototype) {
+        let given = if let Some(Attr::Strs(names)) = self.node.attrs.get(SUBGRAPH_NAMES) { names.len() } else { 0 };
+        if !prototype.graphs.is_empty() && given == 0 {
+            let reason = format!("calls no graph, and has to: {}", prototype.graphs.join(", "));
+            self.find(Rule::Graph, true, reason, "write the graph with those that its nodes call");
+        }
+    }
+
+    fn inputs(&mut self, prototype: &Prototype) {
+        let slots = &prototype.inputs;
+        let given = self.node.inputs.len();
+        let is_open = slots.iter().any(|slot| slot.count == Count::Dynamic);
+        if !is_open && given > slots.len() {
+            let reason = format!("has {given} inputs, where the interface has {}", slots.len());
+            self.find(Rule::Input, true, reason, format!("leave it those of the interface: {}", names(slots)));
+        }
+        // Beside inputs that stand for any number, places say little: what comes first and last is needed.
+        let first_open = slots.iter().position(|slot| slot.count == Count::Dynamic).unwrap_or(slots.len());
+        for (place, slot) in slots.iter().enumerate().take(first_open) {
+            if slot.count == Count::Required && self.node.input(place).is_none() {
+                let reason = format!("has nothing at input {place} (`{}`)", slot.name);
+                self.find(Rule::Input, true, reason, "connect it, or make it a constant");
+            }
+        }
+        let needed = slots.iter().filter(|slot| slot.count == Count::Required).count();
+        if is_open && given < needed {
+            let reason = format!("has {given} inputs, and needs {needed} beside those that may be many");
+            self.find(Rule::Input, true, reason, format!("connect those of the interface: {}", names(slots)));
+        }
+    }
+
+    fn outputs(&mut self, prototype: &Prototype) {
+        let (slots, given) = (&prototype.outputs, self.node.outputs.len());
+        if slots.iter().any(|slot| slot.count == Count::Dynamic)
+            || given == slots.len()
+            || self.node.op_type == "NetOutput"
+        {
+            return;
+        }
+        let reason = format!("has {given} outputs, where the interface has {}", slots.len());
+        self.find(Rule::Output, true, reason, format!("describe all of them, read or not: {}", names(slots)));
+    }
+
+    /// Element types that no declaration has may still have a kernel: something to look at.
+    fn types(&mut self, graph: &Graph, prototype: &Prototype) {
+        let is_fixed = |slots: &[Slot]| slots.iter().all(|slot| slot.count != Count::Dynamic);
+        let inputs = self.node.inputs.iter().map(|port| port.map(|port| graph.desc(port)));
+        let outputs = self.node.outputs.iter().map(Some);
+        let mut wrong = Vec::new();
+        let mut look = |what: &str, tensor: Option<&TensorDesc>, slot: &Slot| {
+            if let Some(tensor) = tensor.filter(|tensor| tensor.shape.dims().is_some() && !slot.types.has(tensor.dtype))
+            {
+                let may: Vec<&str> = slot.types.iter().map(|dtype| dtype.name()).collect();
+                wrong.push((
+                    format!("has {} at {what} `{}`, which is not among its types", tensor.dtype.name(), slot.name),
+                    format!("convert it: {}", listed(&may)),
+                ));
+            }
+        };
+        if is_fixed(&prototype.inputs) {
+            inputs.zip(&prototype.inputs).for_each(|(tensor, slot)| look("input", tensor, slot));
+        }
+        if is_fixed(&prototype.outputs) {
+            outputs.zip(&prototype.outputs).for_each(|(tensor, slot)| look("output", tensor, slot));
+        }
+        for (reason, advice) in wrong {
+            self.find(Rule::Type, false, reason, advice);
+        }
+    }
+}
+
+fn names(slots: &[Slot]) -> String {
+    listed(&slots.iter().map(|slot| slot.name).collect::<Vec<_>>())
+}
+
+/// What an attribute is, in the words of [`prototype::AttrKind::name`].
+fn kind_of(value: &Attr) -> &'static str {
+    match value {
+        Attr::Int(_) => "int",
+        Attr::Float(_) => "float",
+        Attr::Bool(_) => "bool",
+        Attr::Str(_) => "string",
+        Attr::Type(_) => "type",
+        Attr::Ints(_) => "ints",
+        Attr::Floats(_) => "floats",
+        Attr::Bools(_) => "bools",
+        Attr::Strs(_) => "strings",
+        Attr::IntLists(_) => "int_lists",
+        Attr::Opaque(_) => "a value of another kind",
+    }
+}

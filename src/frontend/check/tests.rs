@@ -1,0 +1,146 @@
+use super::{Judgement, Rule, judge, judge_file, without_weights};
+use crate::frontend::{ModelOptions, air, load_file};
+use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Shape, TensorDesc, Weight};
+use prost::bytes::Bytes;
+use std::path::{Path, PathBuf};
+
+fn desc(dims: &[i64]) -> TensorDesc {
+    TensorDesc::new(DataType::Float, Shape::new(dims))
+}
+
+fn rules(judgement: &Judgement) -> Vec<Rule> {
+    judgement.findings.iter().filter(|finding| finding.blocks).map(|finding| finding.rule).collect()
+}
+
+/// A graph of one operator that reads so many inputs of shape [2, 3].
+fn single(op_type: &str, inputs: usize, change: impl FnOnce(&mut Node)) -> Graph {
+    let mut graph = Graph::new("single");
+    let ports: Vec<_> = (0..inputs).map(|i| graph.add_input(format!("in{i}"), desc(&[2, 3])).unwrap()).collect();
+    let mut node = Node::new("node", op_type).with_inputs(ports);
+    change(&mut node);
+    graph.add(node).unwrap();
+    graph
+}
+
+/// Every network that stands in the project.
+fn bundled() -> Vec<PathBuf> {
+    let folders = ["examples/models", "examples/training", "fuzz/seeds/load_memory"];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|suffix| suffix == "onnx" || suffix == "air"));
+    files.extend(["fuzz/seeds/load_caffe/net.prototxt", "fuzz/seeds/load_tensorflow/conv.pb"].map(PathBuf::from));
+    files.sort();
+    files
+}
+
+/// Gives every constant without a value zeros for one, which take no memory.
+fn fill(graph: &mut Graph) {
+    for index in 0..graph.len() {
+        let node = graph.node_mut(NodeId(index as u32));
+        if super::is_without_value(node) {
+            let bytes = node.outputs[0].bytes().unwrap();
+            node.value = Some(Constant::Stored(Weight::Repeat { element: Bytes::from_static(&[0]), count: bytes }));
+        }
+    }
+}
+
+#[test]
+fn every_bundled_network_is_written_as_ge_compiles_it() {
+    let networks = bundled();
+    assert!(networks.len() >= 7, "{networks:?}");
+    for path in networks {
+        let graph = load_file(&path, None, &ModelOptions::default()).unwrap();
+        let missing = graph.iter().filter(|(_, node)| super::is_without_value(node)).count();
+        let written = air::read(air::encode_model(&graph).unwrap().into(), "written").unwrap();
+        let judged = judge(&written);
+        let values = judged.findings.iter().filter(|finding| finding.rule == Rule::Value).count();
+        assert_eq!(values, missing, "{}", path.display());
+        assert_eq!(without_weights(&graph).is_some(), missing > 0, "{}", path.display());
+        assert!(rules(&judged).iter().all(|rule| *rule == Rule::Value), "{}: {:?}", path.display(), judged.findings);
+        if judged.nodes < 300 {
+            let mut whole = graph.clone();
+            fill(&mut whole);
+            let written = air::read(air::encode_model(&whole).unwrap().into(), "whole").unwrap();
+            assert!(judge(&written).compiles(), "{}: {:?}", path.display(), judge(&written).findings);
+        }
+    }
+}
+
+#[test]
+fn each_rule_finds_what_breaks_it_and_says_what_to_do() {
+    let found = |graph: &Graph| {
+        let judged = judge(graph);
+        assert!(!judged.compiles());
+        let finding = judged.findings.into_iter().find(|finding| finding.blocks).unwrap();
+        assert!(!finding.advice.is_empty());
+        (finding.rule, finding.reason + "; " + &finding.advice)
+    };
+    let expect = |graph: Graph, rule: Rule, part: &str| {
+        let (found, text) = found(&graph);
+        assert!(found == rule && text.contains(part), "{found:?}: {text}");
+    };
+    expect(single("Cst", 1, |_| {}), Rule::Operator, "did you mean `Cast`?");
+    expect(single("Relu", 1, |node| node.mapped = false), Rule::Operator, "another framework");
+    let cast = |node: &mut Node| node.attrs.set("dst_type", Attr::Type(DataType::Float16));
+    expect(single("Cast", 1, cast), Rule::Attribute, "set it as int: 1");
+    expect(single("Cast", 1, |_| {}), Rule::Attribute, "no attribute `dst_type`");
+    expect(single("Sub", 1, |_| {}), Rule::Input, "nothing at input 1 (`x2`)");
+    expect(single("Relu", 2, |_| {}), Rule::Input, "has 2 inputs, where the interface has 1");
+    expect(single("LayerNorm", 3, |_| {}), Rule::Output, "has 1 outputs, where the interface has 3");
+    expect(single("If", 1, |_| {}), Rule::Graph, "then_branch, else_branch");
+    let mut graph = single("Relu", 1, |_| {});
+    graph.add_const("weight", desc(&[4]), Constant::Opaque).unwrap();
+    expect(graph, Rule::Value, "without elements");
+    let mut graph = single("Relu", 1, |_| {});
+    let (a, b) = (graph.add_input("a", desc(&[2, 3])).unwrap(), graph.add_input("b", desc(&[4, 5])).unwrap());
+    graph.add(Node::new("sum", "Sub").with_inputs([a, b])).unwrap();
+    expect(graph, Rule::Shape, "`sum`");
+}
+
+#[test]
+fn an_element_type_that_is_not_declared_is_a_remark() {
+    let mut graph = Graph::new("typed");
+    let x = graph.add_input("x", TensorDesc::new(DataType::String, Shape::new([2]))).unwrap();
+    graph.add(Node::new("relu", "Relu").with_inputs([x]).with_outputs(vec![desc(&[2])])).unwrap();
+    let judged = judge(&graph);
+    assert!(judged.compiles());
+    assert!(
+        judged.findings.iter().any(|finding| finding.rule == Rule::Type && finding.reason.contains("string at input"))
+    );
+}
+
+#[test]
+fn weights_of_every_kind_come_out_of_the_file_as_they_went_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let beside = dir.path().join("weights.bin");
+    let numbers: Vec<u8> = (0..5000u32).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    std::fs::write(&beside, [&[9u8; 3][..], &numbers].concat()).unwrap();
+    let weights = [
+        Weight::Bytes(numbers.clone().into()),
+        Weight::File { path: beside.into(), offset: 3, length: numbers.len() as u64 },
+        Weight::Repeat { element: Bytes::copy_from_slice(&1f32.to_le_bytes()), count: 5000 },
+    ];
+    let mut graph = Graph::new("weights");
+    for (index, weight) in weights.into_iter().enumerate() {
+        graph.add_const(format!("w{index}"), desc(&[5000]), Constant::Stored(weight)).unwrap();
+    }
+    let path = dir.path().join("out.air");
+    crate::frontend::save_file(&graph, &path).unwrap();
+    let judged = judge_file(&path, None).unwrap();
+    assert!(judged.compiles() && judged.nodes == 3, "{judged:?}");
+    let file = std::fs::read(&path).unwrap();
+    let times = |part: &[u8]| file.windows(part.len()).filter(|window| *window == part).count();
+    assert_eq!((times(&numbers[..1000]), times(&1f32.to_le_bytes().repeat(5000))), (2, 1));
+    assert_eq!(air::encode_model(&graph).unwrap(), file);
+}
+
+#[test]
+fn a_model_that_is_not_ges_is_refused_and_a_damaged_one_judged() {
+    let onnx = judge_file(Path::new("examples/models/resnet50.onnx"), None).unwrap_err().to_string();
+    assert!(onnx.contains("ONNX") && onnx.contains(".air"), "{onnx}");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("cut.air");
+    let whole = std::fs::read("fuzz/seeds/load_air/ops.air").unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 7]).unwrap();
+    assert_eq!(rules(&judge_file(&path, None).unwrap()), [Rule::Graph]);
+}
