@@ -6,13 +6,15 @@ use aoe::simulate::{Job, read};
 use aoe::soc::Soc;
 use aoe::status::Error;
 use aoe::workload::Workload;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::Path;
 
-/// Networks whose kernels fitting must not see.
+/// The set that is split by network; every other one is split by problem.
+pub const NETWORKS: &str = "kernels_910_30core";
+/// Its networks whose kernels fitting must not see.
 pub const HELD_OUT_NETWORKS: &[&str] = &["vit64", "bert_64_32", "resnet50_32_224_224"];
 
 /// The bank of the 910B2 was measured at this clock: its compute-bound rows stop there.
@@ -36,7 +38,10 @@ pub struct Row {
     pub pipes: Option<[Option<f64>; 6]>,
     /// A product whose stored extents are surely the true ones; see [`surely_aligned`].
     pub trusted: bool,
+    pub case: Value,
     pub job: Result<Job, String>,
+    /// A kernel that was measured together with it, before it.
+    pub before: Option<Job>,
 }
 
 /// Operator classes of the report.
@@ -62,7 +67,12 @@ impl Class {
 impl Row {
     /// What the model says, or why it says nothing.
     pub fn price(&self, constants: &Constants) -> Result<Prediction, String> {
-        self.job.as_ref().map_err(Clone::clone)?.predict(&self.soc, constants).map_err(|e| e.to_string())
+        let price = |job: &Job| job.predict(&self.soc, constants).map_err(|e| e.to_string());
+        let mut prediction = price(self.job.as_ref().map_err(Clone::clone)?)?;
+        if let Some(before) = &self.before {
+            prediction.time_us += price(before)?.time_us;
+        }
+        Ok(prediction)
     }
 }
 
@@ -93,6 +103,27 @@ impl Assumed {
         }
         Ok((assumed, rest))
     }
+}
+
+impl Assumed {
+    /// Changes the fields of a part that are to be changed.
+    pub fn apply(&self, soc: &mut Soc) -> Result<(), String> {
+        for (only, field, value) in &self.set {
+            if only.as_ref().is_none_or(|only| *only == soc.name) {
+                soc.set(field, value).map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lines of the files in a folder with this name, if there is one.
+pub fn lines_of(folder: &Path, set: &str) -> Result<Vec<Value>, String> {
+    let paths = [format!("{set}.jsonl"), format!("{set}.jsonl.gz")].map(|name| folder.join(name));
+    let Some(path) = paths.iter().find(|path| path.is_file()) else { return Ok(Vec::new()) };
+    let text = text(path)?;
+    let lines = text.lines().filter(|l| !l.trim().is_empty());
+    lines.map(|line| aoe::cases::json(line).map_err(|e| format!("{set}: {e}"))).collect()
 }
 
 /// Reads every file of measured kernels in a folder, in the order of their names. Rows of parts that the library does
@@ -134,7 +165,7 @@ fn text(path: &Path) -> Result<String, String> {
 
 /// One row; `None` for lines that carry no measurement, and for those of unknown parts, which are counted.
 fn row(line: &str, set: &str, assumed: &Assumed, unknown: &mut BTreeMap<String, usize>) -> Result<Option<Row>, String> {
-    let case: Value = serde_json::from_str(line).map_err(|e| format!("{set}: {e}"))?;
+    let case: Value = aoe::cases::json(line).map_err(|e| format!("{set}: {e}"))?;
     let measured = &case["measured"];
     let core_us = || measured["aicore_us"].as_f64()?.max(measured["aivector_us"].as_f64()?).into();
     let Some(measured_us) = case["measured_us"].as_f64().or_else(core_us) else { return Ok(None) };
@@ -150,15 +181,14 @@ fn row(line: &str, set: &str, assumed: &Assumed, unknown: &mut BTreeMap<String, 
     let op = case["op"].as_str().unwrap_or_default().to_owned();
     let network = case["network"].as_str().map(str::to_owned);
     let held_out = match &network {
-        Some(name) => HELD_OUT_NETWORKS.contains(&name.as_str()),
-        None => fold(&case) >= 6,
+        Some(name) if set == NETWORKS => HELD_OUT_NETWORKS.contains(&name.as_str()),
+        _ => fold(&case) >= 6,
     };
     let network_free = network.is_none() && pipes.is_none();
     Ok(Some(Row {
         id: case["id"].as_str().unwrap_or_default().to_owned(),
         set: set.to_owned(),
         class: class(&op, job.as_ref().ok().map(|j| &j.workload)),
-        soc,
         op,
         network,
         held_out,
@@ -166,8 +196,25 @@ fn row(line: &str, set: &str, assumed: &Assumed, unknown: &mut BTreeMap<String, 
         measured_us,
         pipes,
         trusted: network_free && surely_aligned(&job),
+        before: quantisation(&case, &soc)?,
+        soc,
+        case,
         job,
     }))
+}
+
+/// The kernel that quantises the rows of A, where a file measured both together.
+fn quantisation(case: &Value, soc: &Soc) -> Result<Option<Job>, String> {
+    if !case["composite"].as_str().is_some_and(|text| text.starts_with("DynamicQuant")) {
+        return Ok(None);
+    }
+    let (rows, a) = (&case["inputs"][0]["shape"][0], &case["inputs"][0]["shape"]);
+    let tensor = |shape: Value, dtype: &str| json!({"shape": shape, "dtype": dtype, "format": "ND"});
+    let quantise = json!({
+        "op": "DynamicQuant", "cache": "warm", "inputs": [tensor(a.clone(), "bfloat16")],
+        "outputs": [tensor(a.clone(), "int8"), tensor(json!([rows]), "float32")],
+    });
+    read(&quantise.to_string(), soc).map(Some).map_err(|e| e.to_string())
 }
 
 /// Measured busy shares of the pipes that a core has: mac, mte1, mte2, fixpipe, vec, mte3. A mixed kernel's
@@ -190,7 +237,7 @@ fn surely_aligned(job: &Result<Job, String>) -> bool {
 }
 
 /// One of ten folds, by problem: sizes of a product, or operator and operands.
-fn fold(case: &Value) -> u64 {
+pub fn fold(case: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     for name in ["op", "batch", "m", "k", "n", "inputs"] {
         case[name].to_string().hash(&mut hasher);
@@ -204,11 +251,7 @@ fn soc(named: Option<&str>, assumed: &Assumed) -> Result<Soc, String> {
     if named.is_none() && assumed.soc.is_none() {
         soc.set("cube_freq_mhz", BANK_CLOCK).map_err(|e| e.to_string())?;
     }
-    for (only, field, value) in &assumed.set {
-        if only.as_ref().is_none_or(|only| *only == soc.name) {
-            soc.set(field, value).map_err(|e| e.to_string())?;
-        }
-    }
+    assumed.apply(&mut soc)?;
     Ok(soc)
 }
 

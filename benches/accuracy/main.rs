@@ -5,8 +5,10 @@
 //! cannot be priced are counted and named. Writes predictions and scatter plots.
 
 mod data;
+mod order;
 mod plot;
 mod score;
+mod table;
 
 use aoe::sim::{Constants, Prediction};
 use data::{Assumed, Row};
@@ -17,6 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Kernels at least this long, in microseconds, are scored on their own: start and dispatch rule below.
 const LONG_US: f64 = 5.0;
+
+/// Most reasons for refusals that are named, by set.
+const REASONS: usize = 8;
 
 /// Pipes in the order of [`Row::pipes`].
 const PIPES: [&str; 6] = ["mac", "mte1", "mte2", "fixpipe", "vec", "mte3"];
@@ -60,24 +65,40 @@ fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
     for row in &rows {
         sets.entry(row.set.as_str()).or_default().push(row);
     }
+    let mut all = Vec::new();
     for (set, rows) in &sets {
-        report(set, rows, out)?;
+        all.extend(report(set, rows, out)?);
     }
-    Ok(())
+    println!("== the table of docs/simulator.md: mean absolute errors");
+    table::print(&all);
+    order::of_pairs(&all);
+    order::of_tuned(folder, assumed)
 }
 
-fn report(set: &str, rows: &[&Row], out: &Path) -> Result<(), String> {
-    let mut priced: Vec<Priced> = Vec::new();
+/// Prints what is to be said of one set; answers its rows with their predictions.
+fn report<'a>(set: &str, rows: &[&'a Row], out: &Path) -> Result<Vec<(&'a Row, Option<Priced<'a>>)>, String> {
+    let mut priced: Vec<Priced<'a>> = Vec::new();
+    let mut all: Vec<(&Row, Option<Priced>)> = Vec::new();
     let mut failures: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for row in rows {
         match row.price(&Constants::FITTED) {
-            Ok(prediction) => priced.push((row, prediction)),
-            Err(reason) => failures.entry(reason).or_default().push(&row.id),
+            Ok(prediction) => {
+                priced.push((row, prediction));
+                all.push((row, Some((row, prediction))));
+            }
+            Err(reason) => {
+                failures.entry(reason).or_default().push(&row.id);
+                all.push((row, None));
+            }
         }
     }
     println!("== {set}: {} rows, {} of them held out", rows.len(), rows.iter().filter(|r| r.held_out).count());
-    for (reason, ids) in &failures {
+    for (reason, ids) in failures.iter().take(REASONS) {
         println!("   not priced: {} ({reason}), first {}", ids.len(), ids[0]);
+    }
+    if failures.len() > REASONS {
+        let others: usize = failures.values().skip(REASONS).map(Vec::len).sum();
+        println!("   not priced: {others} for {} other reasons", failures.len() - REASONS);
     }
     for held_out in [false, true] {
         let part: Vec<Priced> = priced.iter().filter(|(row, _)| row.held_out == held_out).copied().collect();
@@ -88,7 +109,10 @@ fn report(set: &str, rows: &[&Row], out: &Path) -> Result<(), String> {
     }
     pipes(&priced);
     networks(&priced);
-    write(set, &priced, out)
+    if !priced.is_empty() {
+        write(set, &priced, out)?;
+    }
+    Ok(all)
 }
 
 /// Errors by SoC, by class, of the long kernels, and by decade of the measured time.
@@ -140,8 +164,9 @@ fn pipes(rows: &[Priced]) {
     }
 }
 
-/// Totals of networks, each kernel as often as it runs.
-fn networks(rows: &[Priced]) {
+/// Of each network: whether fitting did not see it, and its measured and predicted time, each kernel as often as it
+/// runs.
+fn totals<'a>(rows: &[Priced<'a>]) -> BTreeMap<&'a str, (bool, f64, f64)> {
     let mut totals: BTreeMap<&str, (bool, f64, f64)> = BTreeMap::new();
     for (row, prediction) in rows {
         if let Some(name) = &row.network {
@@ -150,6 +175,12 @@ fn networks(rows: &[Priced]) {
             total.2 += row.count * prediction.time_us;
         }
     }
+    totals
+}
+
+/// Prints the totals of networks that were priced whole.
+fn networks(rows: &[Priced]) {
+    let totals = totals(rows);
     for held_out in [false, true] {
         let part: Vec<_> = totals.iter().filter(|(_, total)| total.0 == held_out).collect();
         for (name, (_, measured, predicted)) in &part {

@@ -4,6 +4,8 @@
 pub struct Score {
     pub rows: usize,
     pub mean: f64,
+    /// Mean of the signed errors.
+    pub bias: f64,
     pub median: f64,
     pub ninetieth: f64,
     /// Spearman's rank correlation of predicted and measured times.
@@ -22,6 +24,8 @@ impl Score {
         Some(Score {
             rows: pairs.len(),
             mean: errors.iter().sum::<f64>() / errors.len() as f64,
+            bias: pairs.iter().map(|(measured, predicted)| predicted / measured - 1.0).sum::<f64>()
+                / errors.len() as f64,
             median: quantile(&errors, 0.5),
             ninetieth: quantile(&errors, 0.9),
             spearman: spearman(pairs),
@@ -31,7 +35,7 @@ impl Score {
 
 impl std::fmt::Display for Score {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Score { rows, mean, median, ninetieth, spearman } = self;
+        let Score { rows, mean, bias: _, median, ninetieth, spearman } = self;
         write!(
             f,
             "{rows:>5} rows  mean {:>6.1} %  median {:>6.1} %  90th {:>6.1} %  Spearman {spearman:.4}",

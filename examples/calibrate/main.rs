@@ -28,19 +28,35 @@ struct Group {
     sees: fn(&Row) -> bool,
 }
 
-const GROUPS: [Group; 5] = [
-    Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.trusted },
+const GROUPS: [Group; 8] = [
+    Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.set == "matmul_910b2" && r.trusted },
     Group {
         name: "910 vector kernels",
         origin: Origin::fit_910_vector,
-        sees: |r| r.network.is_some() && r.class != Class::Cube,
+        sees: |r| r.set == data::NETWORKS && r.class != Class::Cube,
     },
     Group {
         name: "910 cube kernels",
         origin: Origin::fit_910_cube,
-        sees: |r| r.network.is_some() && r.class == Class::Cube,
+        sees: |r| r.set == data::NETWORKS && r.class == Class::Cube,
     },
-    Group { name: "20-core trace", origin: Origin::fit_trace, sees: |r| r.pipes.is_some() },
+    // From where the gap between kernels, which these times hold, no longer counts.
+    Group {
+        name: "linear layers",
+        origin: Origin::fit_linear,
+        sees: |r| r.set == "mm_bf16_910b_24core" && r.measured_us >= 20.0,
+    },
+    Group {
+        name: "quantised linear layers",
+        origin: Origin::fit_quant,
+        sees: |r| r.set == "w8a8_910b_24core" && r.measured_us >= 100.0,
+    },
+    Group {
+        name: "attention",
+        origin: Origin::fit_attention,
+        sees: |r| r.set == "fia_910b_24core" && r.measured_us >= 100.0,
+    },
+    Group { name: "20-core trace", origin: Origin::fit_trace, sees: |r| r.set == "trace_20core_1650mhz" },
     Group {
         name: "cold kernels",
         origin: Origin::fit_cold,

@@ -1,48 +1,57 @@
 //! Attention kernels: two products and a softmax, or five products for the gradient.
 
+use super::attention_form::{Form, Told};
 use super::operands::Kernel;
 use crate::graph::DataType;
 use crate::status::Result;
 use crate::workload::{MatMul, Operand, Reduce, Vector, Workload};
+use serde_json::{Map, Value};
 
 /// Scores are kept in fp32.
 const SCORE: DataType = DataType::Float;
 
-/// Elements of a head where no operand tells.
-const USUAL_HEAD: u64 = 128;
+/// Half of the keys of a block on the diagonal of a causal mask, which is worked on whole.
+const HALF_BLOCK: u64 = 64;
+
+/// Whether an operator is attention.
+pub(super) fn is_attention(op: &str) -> bool {
+    ["FlashAttention", "FusedInferAttention", "PromptFlashAttention", "IncreFlashAttention"]
+        .iter()
+        .any(|n| op.contains(n))
+}
+
+/// What an answer has to say of an attention kernel whose operands do not tell how they lie.
+pub(super) fn note(op: &str, inputs: &[Operand], attrs: Option<&Map<String, Value>>) -> Option<String> {
+    let [q, keys, ..] = inputs else { return None };
+    let told = Told::of(attrs).ok()?;
+    let statistic = inputs.iter().find(|o| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8);
+    is_attention(op).then(|| Form::of(q, keys, statistic, &told).1).flatten()
+}
 
 /// The fused workload of an attention kernel, `None` for any other.
-pub(super) fn workload(kernel: &Kernel) -> Result<Option<Workload>> {
+pub(super) fn workload(kernel: &Kernel, attrs: Option<&Map<String, Value>>) -> Result<Option<Workload>> {
     let op = kernel.op.as_str();
-    if !(op.contains("FlashAttention") || op.contains("FusedInferAttention") || op.contains("PromptFlashAttention")) {
+    if !is_attention(op) {
         return Ok(None);
     }
     let backward = op.contains("Grad");
     let [q, keys, ..] = kernel.inputs.as_slice() else { return Err(kernel.error("it needs query and key")) };
-    let (Some(&width), Some(&key_width)) = (q.shape.last(), keys.shape.last()) else {
+    if q.shape.is_empty() || keys.shape.is_empty() {
         return Err(kernel.error("query and key need axes"));
-    };
+    }
     // The maximum and the sum of each row are kept: [batch, heads, rows, 8].
     let is_statistic = |o: &&Operand| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8;
     let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(is_statistic);
-    let sequence = sequence_axis(q, keys, statistic);
-    let (heads, rows) = match (statistic, sequence) {
-        (Some(s), _) => (s.shape[0] * s.shape[1], s.shape[2]),
-        // Batch and heads are the other axes, unless heads lie side by side in the last one.
-        (None, Some(axis)) if q.shape.len() == 4 => (q.shape[0] * q.shape[3 - axis], q.shape[axis]),
-        (None, Some(axis)) => (width.div_ceil(USUAL_HEAD) * q.shape[1 - axis], q.shape[axis]),
-        (None, None) => (width.div_ceil(USUAL_HEAD) * q.shape.get(1).copied().unwrap_or(1), q.shape[0]),
-    };
-    let head_width = (q.elements() / (heads * rows).max(1)).max(1);
-    let columns = sequence.map_or_else(
-        || keys.elements() / key_width.max(1) / statistic.map_or(1, |s| s.shape[0]).max(1),
-        |axis| keys.shape[axis],
-    );
-    let columns = columns.max(1);
-    // A mask smaller than the scores is the compressed form of the causal one: half the scores count.
+    let told = Told::of(attrs).map_err(|reason| kernel.error(reason))?;
+    let Form { batch, heads, kv_heads, rows, columns, depth } = Form::of(q, keys, statistic, &told).0;
+    // A mask smaller than the scores is the compressed form of the causal one: a row sees the keys before it.
+    let masks = || kernel.inputs.iter().skip(3).filter(|o| o.shape.len() >= 2 && o.dtype.bits() == 8);
     let causal =
-        kernel.inputs.iter().any(|o| o.shape.len() >= 2 && o.dtype.bits() == 8 && o.elements() < rows * columns);
-    let columns = if causal { (columns / 2 + head_width).min(columns) } else { columns };
+        told.causal.unwrap_or_else(|| rows > 1 && masks().any(|o| o.elements() < rows.saturating_mul(columns)));
+    let columns = if causal { (columns - rows.min(columns) / 2 + HALF_BLOCK).min(columns) } else { columns };
+    // Heads of queries that share one of keys are more rows; the gradient has them apart.
+    let shared = if backward { 1 } else { (heads / kv_heads).max(1) };
+    let (heads, rows, head_width) = (batch * heads / shared, rows.saturating_mul(shared), depth);
     let product = |m: u64, k: u64, n: u64| {
         Workload::MatMul(MatMul { batch: heads, dtype: q.dtype, out_dtype: SCORE, ..MatMul::new(m, k, n) })
     };
@@ -70,20 +79,4 @@ pub(super) fn workload(kernel: &Kernel) -> Result<Option<Workload>> {
     }
     parts.push(softmax("SoftmaxV2"));
     Ok(Some(Workload::Fused(parts)))
-}
-
-/// The axis along which tokens lie: of [batch, heads, tokens, width] or [batch, tokens, heads, width], and of
-/// [tokens, batch, width] or [batch, tokens, width]. `None` for other forms.
-fn sequence_axis(q: &Operand, keys: &Operand, statistic: Option<&Operand>) -> Option<usize> {
-    let candidates = match (q.shape.len(), keys.shape.len()) {
-        (4, 4) => [2, 1],
-        (3, 3) => [0, 1],
-        _ => return None,
-    };
-    if let Some(s) = statistic {
-        // Where batch and tokens are equal both fit, and give the same sizes.
-        return candidates.into_iter().find(|&axis| q.shape[axis] == s.shape[2]);
-    }
-    // Tokens are more than heads or batches.
-    candidates.into_iter().rev().max_by_key(|&axis| keys.shape[axis])
 }

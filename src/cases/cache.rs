@@ -1,7 +1,7 @@
 //! Where a kernel's operands lie when it starts: one word for all of them, or one for each.
 
 use super::wrong;
-use crate::sim::Cache;
+use crate::sim::{Cache, Places};
 use crate::status::Result;
 use crate::workload::Operand;
 use serde::Deserialize;
@@ -24,32 +24,45 @@ pub(crate) enum Lies {
 }
 
 impl Words {
-    /// Fails for a word that is neither, and for a list that is not as long as that of the operands.
+    /// Fails for a word that is neither, and for a list that is longer than that of the operands. Those for which it has
+    /// no word lie as its last.
     pub(super) fn read(&self, inputs: Option<&[Operand]>) -> Result<Lies> {
         let words = match self {
-            Words::All(one) => return word(one).map(Lies::All),
+            Words::All(one) => return word("cache", one).map(Lies::All),
             Words::Each(words) => words,
         };
-        let inputs = inputs.ok_or_else(|| wrong("`cache`: a list needs `inputs`, one word for each"))?;
-        if words.len() != inputs.len() {
-            return Err(wrong(format!("`cache`: {} words for {} inputs", words.len(), inputs.len())));
+        // A product by its sizes has A and B.
+        let count = inputs.map_or(2, <[_]>::len);
+        if words.is_empty() || words.len() > count {
+            return Err(wrong(format!("`cache`: {} words for {count} inputs", words.len())));
         }
-        let mut missed = 0.0;
-        for (one, operand) in words.iter().zip(inputs) {
-            if word(one)? == Cache::Cold {
-                missed += operand.bytes() as f64;
-            }
+        let places = places(words)?;
+        let bytes = |(at, operand): (usize, &Operand)| match places.of(at) {
+            Cache::Cold => operand.bytes() as f64,
+            Cache::Warm => 0.0,
+        };
+        Ok(Lies::Missed(inputs.unwrap_or_default().iter().enumerate().map(bytes).sum()))
+    }
+
+    /// The place of each input; `None` for one word.
+    pub(super) fn each(&self) -> Result<Option<Places>> {
+        match self {
+            Words::All(_) => Ok(None),
+            Words::Each(words) => places(words).map(Some),
         }
-        Ok(Lies::Missed(missed))
     }
 }
 
+fn places(words: &[String]) -> Result<Places> {
+    words.iter().map(|one| word("cache", one)).collect::<Result<Vec<_>>>().map(Places::new)
+}
+
 /// One word; what follows a colon is a remark.
-fn word(text: &str) -> Result<Cache> {
+pub(super) fn word(field: &str, text: &str) -> Result<Cache> {
     match text.split(':').next().unwrap_or_default().trim() {
         "warm" => Ok(Cache::Warm),
         "cold" => Ok(Cache::Cold),
-        other => Err(wrong(format!("`cache`: {} is neither warm nor cold", super::shown(other)))),
+        other => Err(wrong(format!("`{field}`: {} is neither warm nor cold", super::shown(other)))),
     }
 }
 
@@ -69,12 +82,13 @@ mod tests {
         assert_eq!(read(r#""cold: L2 flushed before each run""#).unwrap(), Lies::All(Cache::Cold));
         assert_eq!(read(r#"["cold","warm"]"#).unwrap(), Lies::Missed(16.0));
         assert_eq!(read(r#"["cold","cold"]"#).unwrap(), Lies::Missed(32.0));
+        assert_eq!(read(r#"["cold"]"#).unwrap(), Lies::Missed(32.0));
     }
 
     #[test]
     fn other_words_and_lists_of_another_length_are_refused_by_name() {
         for (json, named) in
-            [(r#""tepid""#, "tepid"), (r#"["cold"]"#, "1 words for 2 inputs"), (r#"["cold","x"]"#, "x")]
+            [(r#""tepid""#, "tepid"), (r#"["cold","cold","cold"]"#, "3 words for 2 inputs"), (r#"["cold","x"]"#, "x")]
         {
             let error = read(json).unwrap_err().to_string();
             assert!(error.contains(named) && error.contains("`cache`"), "{error}");

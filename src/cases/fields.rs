@@ -33,6 +33,8 @@ const COMMON: &[&str] = &[
     "block_dim",
     "missed_bytes",
     "cache",
+    "a_cache",
+    "b_cache",
     "measured_us",
     "measured",
     "count",

@@ -3,6 +3,7 @@
 //! Whoever answers cases reads them here: `aoe simulate` and `aoe tiling`, and the functions of the C interface.
 
 mod attention;
+mod attention_form;
 mod cache;
 mod conv;
 mod exact;
@@ -10,6 +11,7 @@ mod fields;
 mod limits;
 mod operands;
 mod parts;
+mod places;
 mod product;
 mod shapes;
 pub(crate) mod stream;
@@ -25,6 +27,7 @@ pub use exact::case as exact_case;
 pub(crate) use fields::shown;
 pub(crate) use limits::check_types;
 pub(crate) use operands::largest_bytes;
+pub use strict::json;
 
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
@@ -32,7 +35,6 @@ use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
 use limits::{check_memory, matmul_bytes};
 use serde::Deserialize;
 use serde_json::Value;
-use strict::Strict;
 use tensor::{Tensor, dtype, matrix_format};
 
 /// Largest extent of one axis: tilings count in 32-bit integers.
@@ -80,6 +82,8 @@ pub(crate) struct Case {
     workload: Option<serde_json::Map<String, Value>>,
     pub(crate) missed_bytes: Option<f64>,
     cache: Option<cache::Words>,
+    a_cache: Option<String>,
+    b_cache: Option<String>,
     /// Names of the fields that were not used.
     #[serde(skip)]
     unused: Vec<String>,
@@ -107,7 +111,7 @@ struct Raw {
 
 /// The id of a case, read on its own so that an answer can name even a malformed case.
 pub(crate) fn id_of(line: &str) -> Value {
-    match serde_json::from_str::<Value>(line) {
+    match serde_json::from_str(line).or_else(|_| json(line)) {
         Ok(Value::Object(mut fields)) => fields.remove("id").unwrap_or(Value::Null),
         _ => Value::Null,
     }
@@ -119,7 +123,7 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
 
 impl Case {
     pub(crate) fn parse(line: &str) -> Result<Case> {
-        let Strict(value) = serde_json::from_str(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
+        let value = json(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
         let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
         let unused = fields::unused(fields).map_err(wrong)?.into_iter().map(str::to_owned).collect();
         let case: Case = serde_path_to_error::deserialize(value).map_err(|e| match e.path().iter().next() {
@@ -145,7 +149,12 @@ impl Case {
     /// The same of an answer that did use these.
     pub(crate) fn note_but(&self, used: &[&str]) -> Option<String> {
         let unused: Vec<&str> = self.unused.iter().map(String::as_str).filter(|name| !used.contains(name)).collect();
-        fields::note(&unused)
+        let attention = self
+            .inputs
+            .as_ref()
+            .and_then(|inputs| attention::note(&self.op, &tensor::read("inputs", inputs).ok()?, self.attrs.as_ref()));
+        let notes: Vec<String> = attention.into_iter().chain(fields::note(&unused)).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     /// The operands; `None` for a case that gives sizes.
@@ -234,6 +243,7 @@ impl Case {
             window: self.window(),
             first: matches!(soc.arch, Arch::C100 | Arch::M200),
             transposes: self.transposes()?,
+            attrs: self.attrs.as_ref(),
         };
         let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
         if self.hf32 {

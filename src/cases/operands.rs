@@ -47,6 +47,8 @@ pub(super) struct Told<'a> {
     pub first: bool,
     /// Whether A and B of a product are stored transposed.
     pub transposes: [Option<bool>; 2],
+    /// The operator's attributes.
+    pub attrs: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
 /// Bytes of the largest operand of vector work.
@@ -73,7 +75,7 @@ pub(super) fn workload(
     if let Some(transposed) = transpose::workload(op, &kernel, told.perm, soc)? {
         return Ok(transposed);
     }
-    if let Some(fused) = attention::workload(&kernel)? {
+    if let Some(fused) = attention::workload(&kernel, told.attrs)? {
         return Ok(fused);
     }
     // TBE names a fused kernel after its parts.
@@ -313,8 +315,16 @@ fn mask_window(kernel: &Kernel) -> Option<u64> {
 
 /// Rows, elements and lanes of work along an axis; `None` for elementwise work.
 fn rows(op: &str, kernel: &Kernel, told: &Told) -> Option<(u64, u64, u64)> {
-    let along_last =
-        ["Softmax", "LogSoftmax", "LayerNorm", "RmsNorm", "ConfusionSoftmax", "AddRmsNorm", "AddLayerNorm"];
+    let along_last = [
+        "Softmax",
+        "LogSoftmax",
+        "LayerNorm",
+        "RmsNorm",
+        "ConfusionSoftmax",
+        "AddRmsNorm",
+        "AddLayerNorm",
+        "DynamicQuant",
+    ];
     let along_any =
         ["Reduce", "BiasAddGrad", "SquareSum", "LpNorm", "BNTraining", "MaxPool", "AvgPool", "ArgMax", "TopK", "Sort"];
     let starts = |names: &[&str]| names.iter().any(|n| op.starts_with(n));

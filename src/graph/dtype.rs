@@ -97,13 +97,15 @@ impl DataType {
         Self::ALL.iter().copied().find(|t| t.tensorflow_number() == number && number >= 0)
     }
 
-    /// The type with this name; CANN's short spellings (`half`, `fp16`, `float`, `bf16`) count too.
+    /// The type with this name; CANN's short spellings (`half`, `fp16`, `float`, `bf16`) and those of profiles
+    /// (`DT_BF16`, `INT8`) count too.
     pub fn from_name(name: &str) -> Option<DataType> {
-        match name {
+        let lower = name.to_ascii_lowercase();
+        match lower.strip_prefix("dt_").unwrap_or(&lower) {
             "half" | "fp16" => Some(DataType::Float16),
             "float" | "fp32" => Some(DataType::Float),
             "bf16" => Some(DataType::Bfloat16),
-            _ => Self::ALL.iter().copied().find(|t| t.name() == name),
+            name => Self::ALL.iter().copied().find(|t| t.name() == name),
         }
     }
 

@@ -77,6 +77,9 @@ format_table! {
     FractalNzC08 "FRACTAL_NZ_C0_8" 54;
 }
 
+/// What profilers write before a format's name.
+const PROFILED: &str = "FORMAT_";
+
 impl Format {
     /// The format whose primary number is in the low eight bits of `number`.
     pub fn from_ge(number: i32) -> Option<Format> {
@@ -105,8 +108,17 @@ impl Format {
         matches!(self, FractalZ | FractalZC04 | FractalZG | FractalZWino | FractalZ3d | FractalZ3dTranspose | C1hwncoc0)
     }
 
-    /// The format with this name, in any case.
+    /// The format with this name, in any case; as profilers write it, too: `FORMAT_ND`, `NC1HWC0:1`.
     pub fn from_name(name: &str) -> Option<Format> {
+        let name = match name.split_at_checked(PROFILED.len()) {
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case(PROFILED) => rest,
+            _ => name,
+        };
+        // Behind a colon stand the number of groups and C0.
+        let name = match name.split_once(':') {
+            Some((name, numbers)) if numbers.bytes().all(|b| b.is_ascii_digit() || b == b':') => name,
+            _ => name,
+        };
         Self::ALL.iter().copied().find(|f| f.name().eq_ignore_ascii_case(name))
     }
 }
@@ -121,6 +133,8 @@ mod tests {
             assert_eq!(Format::from_ge(f.ge_number()), Some(f));
             assert_eq!(Format::from_ge(f.ge_number() | 0x0500_0100), Some(f), "C0 and sub-format bits are ignored");
             assert_eq!(Format::from_name(&f.name().to_lowercase()), Some(f));
+            assert_eq!(Format::from_name(&format!("FORMAT_{}", f.name())), Some(f));
+            assert_eq!(Format::from_name(&format!("{}:1", f.name())), Some(f), "a profile's number of groups");
         }
     }
 }

@@ -56,6 +56,12 @@ pub enum Origin {
     fit_cube,
     /// Cube kernels of the 30-core 910.
     fit_910_cube,
+    /// Linear layers of a 24-core 910B, weights cold and warm.
+    fit_linear,
+    /// Attention of a 24-core 910B.
+    fit_attention,
+    /// Quantised linear layers of a 24-core 910B.
+    fit_quant,
     /// Vector kernels of the 30-core 910.
     fit_910_vector,
     /// The 20-core trace.
@@ -101,6 +107,24 @@ constants! {
     thrash_factor = 2.516, fit_cube [1.0, 4.0];
     /// Share of device memory bandwidth that reads of many cores reach.
     hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
+    /// Share of device memory bandwidth that reads reach which nothing has brought to L2: weights of a decode step.
+    cold_read_efficiency = 0.8743, fit_linear [0.5, 1.0];
+    /// Power with which the cores that ask for one panel at the same time multiply its traffic.
+    fetch_exponent = 0.808, fit_linear [0.0, 1.0];
+    /// Simple instructions that vector cores take as long as for 64 sums of a quantised product: convert, scale by column
+    /// and by row, convert, and the waits between.
+    scale_steps = 12.0, fit_quant [1.0, 12.0];
+    /// Cycles of a vector core for 64 scores of attention: scale, mask, largest, difference, exponential, sum, convert.
+    softmax_cycles = 17.0, fit_attention [8.0, 40.0];
+    /// Cycles of a core for each row of queries: its running maximum and sum, its context scaled and added up.
+    attention_row_cycles = 46.66, fit_attention [0.0, 400.0];
+    /// Cycles that a block of attention takes before its pipes run beside each other.
+    attention_task_cycles = 3429.0, fit_attention [0.0, 20000.0];
+    /// Microseconds until cube and vector cores of an attention kernel work together: the median of what mixed kernels
+    /// take beyond their cores' own time is 55.
+    attention_start_us = 57.7, fit_attention [0.0, 60.0];
+    /// Factor by which rows that are a multiple of 32 KiB apart take longer: they share a bank.
+    conflict_factor = 1.338, fit_linear [1.0, 4.0];
     /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
     transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
     /// Microseconds of a 910B kernel that computes nothing.

@@ -128,6 +128,11 @@ impl Machine {
         bytes / self.hbm
     }
 
+    /// Microseconds in which device memory delivers so many bytes that are read for the first time.
+    pub fn cold_us(&self, bytes: f64) -> f64 {
+        bytes / (self.hbm_peak * self.constants.cold_read_efficiency)
+    }
+
     /// Bytes of a vector kernel's that L2 does not hold.
     pub fn vector_missed(&self, read: f64, written: f64, held: Held) -> f64 {
         let distinct = read + written;
@@ -179,6 +184,17 @@ impl Machine {
 /// Whether a part is of the generation whose kernels TBE generates: fused cores without fixpipe.
 pub(super) const fn is_first(arch: Arch) -> bool {
     matches!(arch, Arch::C100 | Arch::M200)
+}
+
+/// The third-power norm of two times that overlap loosely: what comes from device memory for the first time arrives
+/// unevenly, and two buffers do not smooth that.
+pub(super) fn overlap(a: f64, b: f64) -> f64 {
+    let longest = a.max(b);
+    if longest <= 0.0 {
+        return 0.0;
+    }
+    let (a, b) = (a / longest, b / longest);
+    longest * (a * a * a + b * b * b).cbrt()
 }
 
 /// The eighth-power norm: the longest time, a little more where others come close. Times are scaled by

@@ -4,12 +4,14 @@
 //! A workload is prepared once ([`Model::new`]); pricing a schedule is then closed-form arithmetic
 //! without allocation. [`constants`] lists every number that is neither the workload's nor the SoC's.
 
+mod attention;
 pub mod collective;
 pub mod constants;
 mod counts;
 mod cube;
 pub mod interval;
 mod machine;
+mod place;
 mod recipe;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ mod work;
 
 pub use constants::Constants;
 pub use counts::Counts;
+pub use place::Places;
 pub use work::{Roofs, Work};
 
 use crate::soc::Soc;
@@ -174,6 +177,8 @@ pub struct Model {
     /// The first piece moves the kernel's data; the others work on what it holds.
     first: Piece,
     rest: Vec<Piece>,
+    /// The kernel as a whole where it is attention with a model of its own.
+    attention: Option<attention::Problem>,
     fused_serial: f64,
     known: bool,
 }
@@ -218,6 +223,7 @@ impl Model {
             soc: soc.clone(),
             first,
             rest: pieces.collect(),
+            attention: attention::Problem::of(parts, soc, constants),
             fused_serial: constants.fused_serial_share,
             known,
         })
@@ -242,6 +248,9 @@ impl Model {
     /// what ran before it.
     #[must_use]
     pub fn with_missed(mut self, bytes: f64) -> Model {
+        if let Some(attention) = &mut self.attention {
+            attention.miss(bytes);
+        }
         match &mut self.first {
             Piece::Cube(p) => p.miss(bytes),
             Piece::Vector(p) => p.miss(bytes),
@@ -253,9 +262,21 @@ impl Model {
     /// The same kernel, with its operands lying so when it starts, whatever they are.
     #[must_use]
     pub fn with_cache(mut self, cache: Cache) -> Model {
+        if let Piece::Vector(p) = &mut self.first {
+            p.lie(cache);
+        }
+        self.with_operands(&Places::new(vec![cache]))
+    }
+
+    /// The same cube kernel with its operands where they are said to lie: for who knows each of them.
+    #[must_use]
+    pub fn with_operands(mut self, places: &Places) -> Model {
+        if let Some(attention) = &mut self.attention {
+            attention.place(places);
+        }
         match &mut self.first {
-            Piece::Vector(p) => p.lie(cache),
-            Piece::Cube(_) | Piece::Collective(_) => {}
+            Piece::Cube(p) => p.place(places),
+            Piece::Vector(_) | Piece::Collective(_) => {}
         }
         self
     }
@@ -269,6 +290,9 @@ impl Model {
 
     /// Prices a schedule that is known to be legal.
     fn times(&self, schedule: &Schedule) -> Times {
+        if let Some(attention) = &self.attention {
+            return attention.times();
+        }
         let mut times = match (&self.first, schedule) {
             (Piece::Cube(p), Schedule::Cube(s)) => p.times(s),
             (Piece::Vector(p), Schedule::Vector(s)) => p.times(s),

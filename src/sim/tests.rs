@@ -1,4 +1,4 @@
-use super::{Bound, Model, Roofs, Work};
+use super::{Bound, Cache, Model, Places, Roofs, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::*;
@@ -120,4 +120,81 @@ fn a_long_kernel_whose_transfers_take_turns_is_bound_by_them_and_a_short_one_by_
     // Side by side they are busy for most of the time.
     let both = predict(1 << 12, true);
     assert!(both.pipes.mte2.max(both.pipes.mte3) > 0.5 && both.bound != Bound::Latency, "{both:?}");
+}
+
+/// A decode product by CANN's default tiling, in microseconds.
+fn linear_us(m: u64, k: u64, n: u64, places: &Places) -> f64 {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let w = Workload::MatMul(MatMul { trans_b: true, dtype: DataType::Bfloat16, ..MatMul::new(m, k, n) });
+    let schedule = crate::space::default_policy(&w, &soc).unwrap();
+    Model::new(&w, &soc).unwrap().with_operands(places).predict(&schedule).unwrap().time_us
+}
+
+/// Device memory and the cube both bound a kernel whose weights are cold, whatever its tiling; and a cold weight is never
+/// read faster than a warm one.
+#[test]
+fn no_product_is_faster_than_its_roofs() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let roofs = Roofs::of(&soc);
+    let (cold, warm) = (Places::new(vec![Cache::Warm, Cache::Cold]), Places::new(vec![Cache::Warm]));
+    for m in [1, 16, 64, 256, 1024, 4096] {
+        for (k, n) in [(512, 1024), (4096, 4096), (5120, 25600), (7168, 18432), (16384, 2048), (1024, 151_936)] {
+            let (fresh, held) = (linear_us(m, k, n, &cold), linear_us(m, k, n, &warm));
+            let compute = 2.0 * (m * k * n) as f64 / roofs.cube_16_bit;
+            let weight = 2.0 * (k * n) as f64;
+            assert!(fresh >= compute.max(weight / roofs.memory), "{m} {k} {n}: {fresh}");
+            assert!(held >= compute.max(weight / roofs.l2), "{m} {k} {n}: {held}");
+            assert!(fresh >= held * 0.999 || weight > soc.l2_size as f64, "{m} {k} {n}: cold {fresh}, warm {held}");
+        }
+    }
+}
+
+/// Twice the weight takes about twice the time, and no more where it outgrows L2: it was cold before.
+#[test]
+fn a_cold_weight_has_no_cliff() {
+    let cold = Places::new(vec![Cache::Warm, Cache::Cold]);
+    for m in [1, 16, 128] {
+        for k in [2048, 5120, 8192] {
+            for n in [1024, 2048, 4096, 8192, 16384, 32768] {
+                let (once, twice) = (linear_us(m, k, n, &cold), linear_us(m, k, 2 * n, &cold));
+                assert!(twice < 2.3 * once + 10.0, "{m} {k} {n}: {once}, twice {twice}");
+            }
+        }
+    }
+}
+
+/// Attention over twice the cache takes about twice as long, more queries never less, and none less than its keys take
+/// from device memory where those are cold.
+#[test]
+fn attention_follows_its_cache() {
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let price = |heads: u64, rows: u64, keys: u64, places: Option<&Places>| {
+        let product =
+            |m, k, n| Workload::MatMul(MatMul { batch: heads, dtype: DataType::Bfloat16, ..MatMul::new(m, k, n) });
+        let scores = Operand::new([heads, rows, keys], DataType::Float);
+        let softmax = Workload::Reduce(Reduce {
+            op_type: "SoftmaxV2".into(),
+            outer: heads * rows,
+            axis: keys,
+            inner: 1,
+            inputs: vec![scores.clone()],
+            outputs: vec![scores],
+        });
+        let w = Workload::Fused(vec![product(rows, 128, keys), product(rows, keys, 128), softmax]);
+        let schedule = crate::space::default_policy(&w, &soc).unwrap();
+        let model = Model::new(&w, &soc).unwrap();
+        let model = places.map_or(model.clone(), |places| model.with_operands(places));
+        model.predict(&schedule).unwrap().time_us
+    };
+    let cold = Places::new(vec![Cache::Warm, Cache::Cold, Cache::Cold]);
+    for heads in [1, 8, 40, 512] {
+        for keys in [256, 1024, 4096, 16384] {
+            let once = price(heads, 4, keys, Some(&cold));
+            assert!(price(heads, 4, 2 * keys, Some(&cold)) < 2.3 * once, "{heads} {keys}");
+            assert!(price(heads, 8, keys, Some(&cold)) >= once, "{heads} {keys}");
+            assert!(price(heads, 4, keys, None) <= once, "{heads} {keys}");
+            let bytes = (2 * 2 * heads * keys * 128) as f64;
+            assert!(once > bytes / Roofs::of(&soc).memory, "{heads} {keys}: {once}");
+        }
+    }
 }

@@ -22,7 +22,8 @@ impl Job {
         if missed.is_some_and(|bytes| !bytes.is_finite() || bytes < 0.0) {
             return Err(wrong("`missed_bytes`: it is no number of bytes"));
         }
-        Ok(Job { id: case.id, workload, schedule, missed, cache })
+        let places = case.places()?;
+        Ok(Job { id: case.id, workload, schedule, missed, cache, places })
     }
 }
 

@@ -155,3 +155,66 @@ fn tensors_beyond_the_memory_are_sizes_that_cannot_be() {
         assert!(matches!(error, crate::status::Error::Workload { .. }), "{error}");
     }
 }
+
+#[test]
+fn where_operands_lie_is_read_word_by_word() {
+    let linear = |field: &str, words: Value| {
+        let mut case = json!({"op": "MatMulV2", "soc": "Ascend910B2", "m": 16, "k": 4096, "n": 16384,
+            "dtype": "bfloat16", "trans_b": true});
+        case[field] = words;
+        case
+    };
+    let (cold, warm) = (time(&linear("b_cache", json!("cold"))), time(&linear("b_cache", json!("warm"))));
+    // 134 MB from device memory of 1.6 TB/s.
+    assert!(cold > 84.0 && cold < 130.0 && warm < 0.7 * cold, "{cold} {warm}");
+    let same = |words: Value, us: f64| assert!((time(&linear("cache", words)) / us - 1.0).abs() < 1e-9);
+    same(json!(["warm", "cold"]), cold);
+    same(json!("warm: the same tensors 700 times"), warm);
+    for (field, words, said) in [
+        ("cache", json!("tepid"), "tepid"),
+        ("b_cache", json!("hot"), "`b_cache`"),
+        ("cache", json!(["cold", "icy"]), "icy"),
+        ("cache", json!([]), "0 words"),
+        ("a_cache", json!(3), "`a_cache`"),
+    ] {
+        let message = error(&linear(field, words.clone()));
+        assert!(message.contains(said), "{words}: {message}");
+    }
+    let mut twice = linear("cache", json!("cold"));
+    twice["b_cache"] = json!("cold");
+    assert!(error(&twice).contains("both say"));
+    let mut twice = linear("cache", json!("cold"));
+    twice["missed_bytes"] = json!(5);
+    assert!(error(&twice).contains("both say"));
+}
+
+/// Keys that few heads share are read once for all the queries that share them, and a row of a causal prefill sees half
+/// of its keys.
+#[test]
+fn attention_counts_the_heads_of_keys_and_the_mask() {
+    let attention = |kv_heads: u64, rows: u64, keys: u64, attrs: Value| {
+        let q = tensor(&[32, 32, rows, 128], "bfloat16", "ND");
+        let k = tensor(&[32, kv_heads, keys, 128], "bfloat16", "FORMAT_ND");
+        let inputs = [q.clone(), k.clone(), k];
+        let mut case = case("FusedInferAttentionScore", "Ascend910B2", &inputs, &[q]);
+        (case["attrs"], case["cache"]) = (attrs, json!("cold"));
+        time(&case)
+    };
+    let layout = |causal: bool| json!({"input_layout": "BNSD", "causal": causal});
+    let (each, shared) = (attention(32, 1, 4096, layout(false)), attention(4, 1, 4096, layout(false)));
+    assert!(each > 3.0 * shared, "{each} {shared}");
+    let (full, half) = (attention(32, 2048, 2048, layout(false)), attention(32, 2048, 2048, layout(true)));
+    assert!(half < 0.75 * full && half > 0.4 * full, "{full} {half}");
+}
+
+/// DeepSeek's decode: int8 weights of bfloat16 results cost the vector cores their scaling.
+#[test]
+fn a_bfloat16_result_of_int8_is_scaled_by_vector_cores() {
+    let product = |out: &str| {
+        let inputs = [tensor(&[8192, 256], "int8", "ND"), tensor(&[256, 8192], "int8", "ND")];
+        case("QuantBatchMatmulV3", "Ascend910B2", &inputs, &[tensor(&[8192, 8192], out, "ND")])
+    };
+    let (by_fixpipe, by_vector) = (ask(&product("float16")), ask(&product("bfloat16")));
+    assert!(by_fixpipe["pipes"]["vec"] == 0.0 && by_vector["pipes"]["vec"].as_f64().unwrap() > 0.1, "{by_vector}");
+    assert!(by_vector["time_us"].as_f64() > by_fixpipe["time_us"].as_f64());
+}

@@ -16,7 +16,7 @@ pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
 use crate::sim::interval::{Class, Interval};
-use crate::sim::{Cache, Constants, Model, Pipes, Prediction};
+use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{MatMulKernel, Schedule, Workload};
@@ -38,6 +38,8 @@ pub struct Job {
     pub missed: Option<f64>,
     /// Where the case says all its operands to lie.
     pub cache: Option<Cache>,
+    /// Where the case says that its inputs lie.
+    pub places: Option<Places>,
 }
 
 /// One line of output.
@@ -179,8 +181,12 @@ impl Job {
             Some(cache) => model.with_cache(cache),
             None => model,
         };
-        Ok(match self.missed {
+        let model = match self.missed {
             Some(bytes) => model.with_missed(bytes),
+            None => model,
+        };
+        Ok(match &self.places {
+            Some(places) => model.with_operands(places),
             None => model,
         })
     }

@@ -164,7 +164,7 @@ fn what_is_no_case_is_named() {
         ("{}", "`op`"),
         (r#"{"op":"MatMul","m":1,"m":2}"#, "`m` is there twice"),
         (r#"{"op":"MatMul","schedule":{"l0":{"m":1,"m":1}}}"#, "`m` is there twice"),
-        (r#"{"op":"MatMul","m":NaN,"k":1,"n":1}"#, "JSON"),
+        (r#"{"op":"MatMul","m":NaN,"k":1,"n":1}"#, "`m`: invalid type: string \"NaN\""),
         (r#"{"op":"MatMul","m":1e999,"k":1,"n":1}"#, "out of range"),
         (r#"{"op":"MatMul","m":1,"k":1,"n":1} {}"#, "trailing"),
         (r#"{"op":"MatMul","m":1,"k":1,"n":1"#, "JSON"),

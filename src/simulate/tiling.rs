@@ -3,6 +3,7 @@
 
 use crate::bank::Sayable;
 use crate::soc::Soc;
+use crate::tiling::quant_batch_matmul_v3;
 use crate::workload::tbe::{self, TbeTiling};
 use crate::workload::{
     Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, MatMulKernel, Schedule, Workload,
@@ -59,6 +60,11 @@ pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Sc
     let sayable = Sayable::of(workload, soc);
     if written.get("cores").is_none() && written.is_object() && sayable.is_read_by_cann() {
         return sayable.read(written).map_err(|error| format!("`schedule`: {error}"));
+    }
+    if let (Some(fields), Workload::MatMul(w)) = (written.as_object().filter(|f| f.contains_key("m_l0")), workload) {
+        let tiling = quant_batch_matmul_v3::Tiling::from_knowledge(fields);
+        let schedule = tiling.map_err(|e| format!("`schedule`: {e}"))?.schedule(w);
+        return schedule.map(Schedule::Cube).map_err(|e| format!("`schedule`: {e}"));
     }
     let tbe: Tbe = typed(written)?;
     canonical(&tbe, &shape, soc).map(Schedule::Cube).map_err(|reason| format!("`schedule`: {reason}"))

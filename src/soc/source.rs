@@ -71,6 +71,9 @@ impl Soc {
                 _ if self.name == "Ascend310B4" => (Inferred, "LPDDR4X of 64 bits at 3200 MT/s"),
                 _ if self.name == "Ascend610" => (Inferred, "platform_config's ddr_rate as the share of each core"),
                 Arch::C100 => (Documented, "product data; platform_config's shares give 1.0 TB/s"),
+                Arch::C220 if self.short_name == "Ascend910_93" && documented_mhz(&self.name).is_none() => {
+                    (Measured, "decode products of a served network: 1.17 TB/s, where a 910B2 reaches 1.4 of 1.6")
+                }
                 Arch::C220 => (Measured, "write-only kernels reach 798 GB/s with 32 GiB, 1869 with 64 GiB"),
                 Arch::M200 => (Documented, "product data; the cores' shares in platform_config give 207"),
                 Arch::M300 | Arch::C310 => (Inferred, "platform_config's ddr_rate as the share of each core"),

@@ -111,6 +111,10 @@ const fn share(rate: u32, cores: u32, mhz: u32) -> f64 {
 /// Clock of the extra vector cores of a 310P, documented for the whole family.
 const VEC_MHZ_310P: f64 = 1000.0;
 
+/// GB/s of device memory that one die of an A3 has while a network is served: decode products read their weights at
+/// 1.17 TB/s there, where a 910B2 with its 1.6 TB/s reaches 1.4.
+const HBM_A3: f64 = 1330.0;
+
 /// The members, by family. Device memory bandwidth: 910 1.2 TB/s (product data), 910B 1.6 TB/s with 64 GiB
 /// and 0.8 TB/s with 32 GiB (measured write 798 and 1869 GB/s on the two classes), 310P 204.8 GB/s LPDDR4X,
 /// the others the documented share of each core. `super::source` tells it field by field.
@@ -128,11 +132,11 @@ const MEMBERS: &[Member] = &[
     // 1650 MHz: cycles over time in traces of this class; the documented clock is 1500.
     Member("Ascend910B4", &F910B, 20, 40, 1650.0, 32 * GIB, 96 * MIB, 800.0),
     Member("Ascend910B4-1", &F910B, 20, 40, 1650.0, 32 * GIB, 168 * MIB, 800.0),
-    Member("Ascend910_9391", &F910_93, 24, 48, 1850.0, 64 * GIB, 192 * MIB, 1600.0),
-    Member("Ascend910_9392", &F910_93, 24, 48, 1850.0, 64 * GIB, 192 * MIB, 1600.0),
-    Member("Ascend910_9381", &F910_93, 24, 48, 1800.0, 64 * GIB, 192 * MIB, 1600.0),
-    Member("Ascend910_9382", &F910_93, 24, 48, 1800.0, 64 * GIB, 192 * MIB, 1600.0),
-    Member("Ascend910_9372", &F910_93, 20, 40, 1800.0, 64 * GIB, 192 * MIB, 1600.0),
+    Member("Ascend910_9391", &F910_93, 24, 48, 1850.0, 64 * GIB, 192 * MIB, HBM_A3),
+    Member("Ascend910_9392", &F910_93, 24, 48, 1850.0, 64 * GIB, 192 * MIB, HBM_A3),
+    Member("Ascend910_9381", &F910_93, 24, 48, 1800.0, 64 * GIB, 192 * MIB, HBM_A3),
+    Member("Ascend910_9382", &F910_93, 24, 48, 1800.0, 64 * GIB, 192 * MIB, HBM_A3),
+    Member("Ascend910_9372", &F910_93, 20, 40, 1800.0, 64 * GIB, 192 * MIB, HBM_A3),
     Member("Ascend910_9363", &F910_93, 20, 40, 1650.0, 32 * GIB, 168 * MIB, 800.0),
     Member("Ascend910_9362", &F910_93, 20, 40, 1650.0, 64 * GIB, 168 * MIB, 1600.0),
     Member("Ascend310P1", &F310P, 10, 18, 1060.0, 24_000_000_000, 16 * MIB, 204.8),

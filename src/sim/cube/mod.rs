@@ -8,14 +8,15 @@ mod counts;
 mod loads;
 mod matmul_v3;
 mod plan;
+mod quant;
 mod side;
 mod task;
 mod tbe;
 mod walk;
 
 use super::constants::Constants;
-use super::machine::{Machine, norm};
-use super::{Pipes, Times, Work};
+use super::machine::{Machine, norm, overlap};
+use super::{Cache, Pipes, Places, Times, Work};
 use crate::graph::{DataType, Format};
 use crate::soc::Soc;
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul};
@@ -26,6 +27,8 @@ pub(super) use walk::{Operand, Reload, Walk};
 
 /// Most elements of one operand: beyond it sizes are taken for nonsense.
 const MAX_ELEMENTS: f64 = 1e15;
+/// Most times that a line is fetched while it is under way.
+const MOST_FETCHES: f64 = 4.0;
 /// Rows and columns of one cube step.
 const FRACTAL: f64 = 16.0;
 
@@ -51,14 +54,19 @@ pub(super) struct Problem {
     plain_result: bool,
     /// Multiplications and additions, without padding.
     operations: f64,
+    /// Bytes of A and of B.
+    operands: [f64; 2],
     /// Bytes of all operands and results together: what L2 would have to hold.
     footprint: f64,
     /// The same, also where they pass through L2 piece by piece.
     bytes: f64,
-    /// Bytes that L2 does not hold, where who prices the kernel knows what ran before it.
-    missed: Option<f64>,
+    /// Bytes of A and B that L2 does not hold when the kernel starts, where who prices it knows that; else its size
+    /// tells.
+    cold: Option<[f64; 2]>,
     /// What the kernels of `MatMulV3` know of it, where one of them computes it.
     matmul_v3: Option<matmul_v3::Product>,
+    /// The same of the kernel of quantised products.
+    quant: Option<quant::Product>,
     machine: Machine,
 }
 
@@ -69,11 +77,21 @@ impl Problem {
         let b = Side::matrix(w.b_format, w.trans_b, if w.trans_b { w.k } else { w.n }, &shape);
         let problem = Problem::new(&shape, a, b, soc, constants)?;
         let products = |shared: bool| if shared { 1.0 } else { problem.batch };
-        let operands = products(w.a_shared) * problem.m * problem.k + products(w.b_shared) * problem.k * problem.n;
-        let footprint = operands * problem.in_bytes + problem.batch * problem.m * problem.n * problem.out_bytes;
+        let operands = [products(w.a_shared) * problem.m, products(w.b_shared) * problem.n]
+            .map(|extent| extent * problem.k * problem.in_bytes);
+        let footprint = operands[0] + operands[1] + problem.batch * problem.m * problem.n * problem.out_bytes;
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
-        let matmul_v3 = matmul_v3::Product::of(w, soc);
-        Ok(Problem { b_shared: w.b_shared, plain_result, footprint, bytes: footprint, matmul_v3, ..problem })
+        let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
+        Ok(Problem {
+            b_shared: w.b_shared,
+            plain_result,
+            operands,
+            footprint,
+            bytes: footprint,
+            matmul_v3,
+            quant,
+            ..problem
+        })
     }
 
     pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -105,8 +123,14 @@ impl Problem {
         // A tile never spans two images.
         let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
         let padding = up(pixels, FRACTAL) / pixels;
-        let footprint = (x + y + problem.k.min(taps * w.cin as f64) * w.cout as f64) * es;
-        Ok(Problem { padding, footprint, bytes: footprint, ..problem })
+        let filter = problem.k.min(taps * w.cin as f64) * w.cout as f64 * es;
+        let footprint = (x + y) * es + filter;
+        let operands = match w.kind {
+            ConvKind::Forward => [x * es, filter],
+            ConvKind::BackpropInput => [y * es, filter],
+            ConvKind::BackpropFilter => [y * es, x * es],
+        };
+        Ok(Problem { padding, operands, footprint, bytes: footprint, ..problem })
     }
 
     fn new(shape: &CubeShape, a: Side, b: Side, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -137,10 +161,12 @@ impl Problem {
             b_shared: false,
             plain_result: false,
             operations: 2.0 * batch * m * k * n,
+            operands: [0.0; 2],
             footprint: 0.0,
             bytes: 0.0,
-            missed: None,
+            cold: None,
             matmul_v3: None,
+            quant: None,
             machine: Machine::new(soc, constants),
         })
     }
@@ -149,8 +175,10 @@ impl Problem {
     /// that feed each other.
     pub(super) fn stay_in_l2(&mut self) {
         self.footprint = 0.0;
+        self.operands = [0.0; 2];
         self.plain_result = false;
         self.matmul_v3 = None;
+        self.quant = None;
     }
 
     /// Share of its data that comes from device memory, were all of it used shortly before.
@@ -158,17 +186,58 @@ impl Problem {
         self.machine.missed_share(self.footprint)
     }
 
-    /// Share of its operands that comes from device memory, by who prices the kernel or by its size.
-    fn cold_share(&self) -> f64 {
-        match self.missed {
-            Some(bytes) if self.footprint > 0.0 => (bytes / self.footprint).min(1.0),
-            _ => self.missed_share(),
+    /// Share of an operand that comes from device memory, by who prices the kernel or by its size.
+    fn cold_share(&self, operand: usize) -> f64 {
+        match self.cold {
+            Some(cold) if self.operands[operand] > 0.0 => cold[operand] / self.operands[operand],
+            Some(_) => 0.0,
+            None => self.missed_share(),
         }
     }
 
-    /// Has so many bytes come from device memory, all else from L2.
+    /// Bytes of A and B that are known to be cold.
+    fn cold_bytes(&self) -> [f64; 2] {
+        self.cold.unwrap_or_default()
+    }
+
+    /// Has so many bytes of A and B come from device memory, all else from L2.
+    pub(super) fn chill(&mut self, [a, b]: [f64; 2]) {
+        self.cold = Some([a.min(self.operands[0]), b.min(self.operands[1])]);
+    }
+
+    /// Has so many bytes come from device memory, of B before A: a network's weights are what it uses once a step.
     pub(super) fn miss(&mut self, bytes: f64) {
-        self.missed = Some(bytes.min(self.footprint));
+        let b = bytes.min(self.operands[1]);
+        self.chill([bytes - b, b]);
+    }
+
+    /// Places A and B. What is warm comes from device memory only as far as all of the kernel's data exceed L2.
+    pub(super) fn place(&mut self, places: &Places) {
+        let beyond = self.missed_share();
+        let cold = [0, 1].map(|at| match places.of(at) {
+            Cache::Cold => self.operands[at],
+            Cache::Warm => self.operands[at] * beyond,
+        });
+        // Where all is warm, what exceeds L2 is what has left it and is read again.
+        if [0, 1].iter().any(|&at| places.of(at) == Cache::Cold) {
+            self.chill(cold);
+        }
+    }
+
+    /// Microseconds in which device memory delivers what is cold. Cores that ask for one panel at the same time each
+    /// have it fetched: a line under way is not yet in L2.
+    fn cold_us(&self, plan: &Plan, s: &CubeSchedule) -> f64 {
+        let (t, c) = (&plan.tiles, &self.machine.constants);
+        let blocks = |whole: f64, part: f64, tile: u32| {
+            let blocks = (whole / part).ceil().max(1.0);
+            if tile > 0 { blocks.min(f64::from(tile)) } else { blocks }
+        };
+        let along = [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)];
+        let fetched = |at: usize, side: &Side| {
+            let at_once = along[1 - at].min(t.active).min(MOST_FETCHES).max(1.0);
+            plan.cold[at] * at_once.powf(c.fetch_exponent) * side.conflict(&self.machine)
+        };
+        self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b))
     }
 
     /// What it computes and moves.
@@ -178,9 +247,10 @@ impl Problem {
 
     /// What the kernel does with a schedule.
     fn plan(&self, s: &CubeSchedule) -> Plan {
-        match &self.matmul_v3 {
-            Some(product) => matmul_v3::plan(self, product, s),
-            None => tbe::plan(self, s),
+        match (&self.matmul_v3, self.quant) {
+            (Some(product), _) => matmul_v3::plan(self, product, s),
+            (None, Some(product)) => quant::plan(self, product, s),
+            (None, None) => tbe::plan(self, s),
         }
     }
 
@@ -192,6 +262,8 @@ impl Problem {
         let us = |cycles: f64| cycles / machine.mhz;
         let steady = us(task.steady);
         let start = machine.start_us(task.active);
+        let cold = self.cold_us(&plan, s);
+        let beside = norm([steady, plan.memory, passes.beside]);
         let busy = Pipes {
             mac: us(task.mac),
             mte1: us(task.mte1),
@@ -202,12 +274,8 @@ impl Problem {
         };
         Times {
             busy,
-            shared: plan.memory,
-            total: norm([steady, plan.memory, passes.beside])
-                + us(task.fill + task.drain)
-                + start
-                + passes.head
-                + passes.tail,
+            shared: plan.memory + cold,
+            total: overlap(beside, cold) + us(task.fill + task.drain) + start + passes.head + passes.tail,
             lead: us(task.fill) + start + passes.head,
             tail: us(task.drain) + passes.tail,
             fixed: us(machine.constants.gm_latency) + start,

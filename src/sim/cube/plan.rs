@@ -140,6 +140,8 @@ pub(super) struct Plan {
     pub b: Loads,
     pub drain: Drain,
     pub passes: Passes,
-    /// Microseconds of device memory's traffic while the cube works.
+    /// Microseconds of device memory's traffic while the cube works, but for what is cold when the kernel starts.
     pub memory: f64,
+    /// Bytes of A and B that the cube cores find in device memory because nothing has brought them to L2 before.
+    pub cold: [f64; 2],
 }

@@ -15,7 +15,12 @@ pub(super) struct Side {
     k0: f64,
     /// Rows start at addresses that are no multiple of 32 bytes.
     unaligned: bool,
+    /// Bytes from one row to the next, or in fractals from one block of columns to the next.
+    stride: f64,
 }
+
+/// Bytes between rows that lie in the same bank of L2 and of device memory.
+const BANK_STRIDE: f64 = 32.0 * 1024.0;
 
 #[derive(Debug, Clone, Copy)]
 enum Layout {
@@ -44,20 +49,27 @@ impl Side {
             (false, false) => Layout::RowsAlongExtent,
         };
         let unaligned = !fractal && !(pitch * shape.dtype.bytes()).is_multiple_of(32);
-        Side { bytes: es, layout, k0: shape.k0() as f64, unaligned }
+        let stride = if fractal { 0.0 } else { (pitch * shape.dtype.bytes()) as f64 };
+        Side { bytes: es, layout, k0: shape.k0() as f64, unaligned, stride }
+    }
+
+    /// How much longer its rows take because they lie in one bank.
+    pub fn conflict(&self, machine: &Machine) -> f64 {
+        let shares = self.stride > 0.0 && self.stride % BANK_STRIDE == 0.0;
+        if shares { machine.constants.conflict_factor } else { 1.0 }
     }
 
     /// A feature map under a kernel of `taps` positions, each pixel of which serves `reuse` of them.
     pub fn window(shape: &CubeShape, taps: f64, reuse: f64) -> Side {
         let k0 = shape.k0() as f64;
         let bytes = shape.dtype.bytes() as f64 / reuse;
-        Side { bytes, layout: Layout::Channels(taps * k0), k0, unaligned: false }
+        Side { bytes, layout: Layout::Channels(taps * k0), k0, unaligned: false, stride: 0.0 }
     }
 
     /// A filter in `FRACTAL_Z`.
     pub fn filter(shape: &CubeShape) -> Side {
         let es = shape.dtype.bytes() as f64;
-        Side { bytes: es, layout: Layout::FractalsAlongExtent, k0: shape.k0() as f64, unaligned: false }
+        Side { bytes: es, layout: Layout::FractalsAlongExtent, k0: shape.k0() as f64, unaligned: false, stride: 0.0 }
     }
 
     /// Cycles that one transfer of `extent` x `depth` elements keeps MTE2, and its bytes. `whole` tells
@@ -76,6 +88,6 @@ impl Side {
         let run_cycles =
             machine.constants.burst_cycles + if self.unaligned { machine.constants.unaligned_row_cycles } else { 0.0 };
         let bytes = extent * depth * self.bytes;
-        (runs * run_cycles + bytes / machine.gm_rate, bytes)
+        (runs * run_cycles + bytes / machine.gm_rate * self.conflict(machine), bytes)
     }
 }

@@ -11,11 +11,11 @@ pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
     // Partial results of a split K are added in memory: each is read and written once more.
     let partials = if s.split_k == SplitK::None { 0.0 } else { 2.0 * (f64::from(s.cores.k) - 1.0).max(1.0) };
     let results = p.batch * p.m * p.n * 4.0 * partials;
-    let memory = match p.missed {
+    let memory = match p.cold {
         None => p.machine.memory_us(p.footprint, results),
-        Some(bytes) => p.machine.missed_us(bytes),
+        Some(_) => 0.0,
     };
-    Plan { tiles, a, b, drain: drain(p, s), passes: Passes::default(), memory }
+    Plan { tiles, a, b, drain: drain(p, s), passes: Passes::default(), memory, cold: p.cold_bytes() }
 }
 
 fn drain(p: &Problem, s: &CubeSchedule) -> Drain {

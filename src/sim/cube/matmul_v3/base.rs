@@ -13,5 +13,5 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let memory = p.machine.missed_us(l2::Misses::new(p, &rewritten).of_blocks(s, &tiles));
     let mut passes = Passes::default();
     passes.before(&rewritten.pass);
-    Plan { tiles, a, b, drain, passes, memory }
+    Plan { tiles, a, b, drain, passes, memory, cold: rewritten.cold }
 }

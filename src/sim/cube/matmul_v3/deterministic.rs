@@ -26,7 +26,7 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     passes.behind(&sum, panels);
     // Cube and vector cores meet after each panel.
     passes.tail += p.machine.barrier_us(tiles.active) * panels;
-    Plan { tiles, a, b, drain, passes, memory }
+    Plan { tiles, a, b, drain, passes, memory, cold: rewritten.cold }
 }
 
 /// Cores split k only; panels of C follow each other. Answers the panels too.

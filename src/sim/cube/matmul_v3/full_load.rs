@@ -42,5 +42,5 @@ pub(super) fn b_copy_out(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let mut passes = Passes::default();
     passes.before(&rewritten.pass);
     passes.behind(&pass, tiles.products * tiles.count());
-    Plan { tiles, a, b, drain, passes, memory }
+    Plan { tiles, a, b, drain, passes, memory, cold: rewritten.cold }
 }

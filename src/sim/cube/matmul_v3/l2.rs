@@ -14,8 +14,6 @@ pub(super) struct Misses<'a> {
     /// C's bytes that take room in L2: a result larger than L2 bypasses it.
     c: f64,
     bypassed: f64,
-    /// Bytes that the pre-pass brought already.
-    before: f64,
 }
 
 impl<'a> Misses<'a> {
@@ -23,15 +21,14 @@ impl<'a> Misses<'a> {
         let [a, b] = rewritten.bytes;
         let c = p.m * p.n * p.out_bytes;
         let (c, bypassed) = if c > p.machine.l2_bytes { (0.0, c) } else { (c, 0.0) };
-        Misses { p, a, b, c, bypassed, before: rewritten.missed }
+        Misses { p, a, b, c, bypassed }
     }
 
-    /// Bytes that come or go once: what L2 does not hold when the kernel starts, and a result that bypasses it.
+    /// Bytes that come or go once: what L2 does not hold when the kernel starts, where only its size tells, and a
+    /// result that bypasses it. What is known to be cold counts apart.
     pub fn first(&self) -> f64 {
-        match self.p.missed {
-            None => self.p.machine.missed(self.a + self.b + self.c) + self.bypassed,
-            Some(bytes) => (bytes - self.before).max(0.0),
-        }
+        let operands = if self.p.cold.is_some() { 0.0 } else { self.p.machine.missed(self.a + self.b + self.c) };
+        operands + self.bypassed
     }
 
     /// Share of so many bytes that is gone when they are used again.

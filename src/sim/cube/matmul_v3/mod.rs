@@ -6,7 +6,7 @@ mod deterministic;
 mod full_load;
 mod l2;
 mod multi_core;
-mod passes;
+pub(super) mod passes;
 mod prepass;
 mod single_core;
 #[cfg(test)]

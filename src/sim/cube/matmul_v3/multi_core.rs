@@ -18,5 +18,5 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let clear = Pass::new(p, tiles.active, [0.0, p.m * p.n * SUM_BYTES], [0.0; 2], 1.0);
     passes.beside(&clear);
     passes.tail += p.machine.barrier_us(tiles.active);
-    Plan { tiles, a, b, drain, passes, memory }
+    Plan { tiles, a, b, drain, passes, memory, cold: rewritten.cold }
 }

@@ -87,8 +87,8 @@ pub(super) struct Rewritten<'a> {
     pub pass: Pass,
     /// Bytes of A and B that the cube kernel reads: of the workspace where an operand was rewritten.
     pub bytes: [f64; 2],
-    /// Bytes from device memory in the pass.
-    pub missed: f64,
+    /// Bytes of A and B that the cube kernel itself finds in device memory.
+    pub cold: [f64; 2],
 }
 
 /// The pre-pass of a kernel on so many cores: the vector cores of each take part, be there a task for its cube core
@@ -98,19 +98,19 @@ pub(super) fn run<'a>(p: &'a Problem, by_cores: &'a [Pair], used_cores: u32) -> 
     let pair: &[_] = by_cores.get(at).map_or(&[], |pair| pair);
     let cores = f64::from(used_cores);
     let own = [p.m * p.k * p.in_bytes, p.k * p.n * p.in_bytes];
-    let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: own, missed: 0.0 };
+    let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: own, cold: p.cold_bytes() };
     for (i, rewrite) in pair.iter().enumerate() {
         let Some(r) = rewrite else { continue };
         let read = r.outer * r.inner * p.in_bytes;
         let written = up(r.outer, FRACTAL) * up(r.inner, p.k0) * p.in_bytes;
-        let missed = p.cold_share() * read;
+        let missed = p.cold_share(i) * read;
         // Rows come in pieces of the tile's width, and leave as columns of 32 bytes over the tile's rows.
         let runs = [r.outer * (r.inner / r.width).ceil(), (r.inner / p.k0).ceil() * (r.outer / r.rows).ceil()];
         let pass = Pass::new(p, cores, [read, written], runs, 0.0).from_memory(p.machine.missed_us(missed));
         done.pass = done.pass.then(pass);
         done.sides[i] = &r.side;
         done.bytes[i] = written;
-        done.missed += missed;
+        done.cold[i] = 0.0;
     }
     if pair.iter().any(Option::is_some) {
         done.pass.us += p.machine.barrier_us(cores);

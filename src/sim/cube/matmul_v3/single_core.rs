@@ -39,7 +39,7 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
             passes.after(&cast, p.machine.barrier_us(tiles.active));
         }
     }
-    Plan { tiles, a, b, drain, passes, memory }
+    Plan { tiles, a, b, drain, passes, memory, cold: rewritten.cold }
 }
 
 /// Cores split m and n only; pieces of k follow each other on one core, each leaving L0C by itself.

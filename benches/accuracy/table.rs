@@ -1,0 +1,133 @@
+//! The table of `docs/simulator.md`: what the model is judged by, with its goals, for the side that fitting saw and for
+//! the one that it did not.
+
+use super::data::Row;
+use super::score::Score;
+use super::{Priced, totals};
+use aoe::workload::Workload;
+
+/// One line: which rows of which set, and the mean absolute error that is wanted, in percent.
+struct Line {
+    what: &'static str,
+    set: &'static str,
+    goal: f64,
+    only: fn(&Row) -> bool,
+}
+
+/// Shortest time that is judged in the sets that hold the gap between kernels, in microseconds.
+const LINEAR_US: f64 = 20.0;
+const COMPOSITE_US: f64 = 100.0;
+/// Shortest time of a kernel of the 30-core 910 that is judged alone.
+const KERNEL_US: f64 = 5.0;
+/// Most rows of A in a product of decode.
+const DECODE_ROWS: u64 = 256;
+
+const LINES: &[Line] = &[
+    Line {
+        what: "decode products, weights cold, M <= 256, 910B",
+        set: "mm_bf16_910b_24core",
+        goal: 12.0,
+        only: |r| r.measured_us >= LINEAR_US && is_decode(r) && b_cache(r) == Some("cold"),
+    },
+    Line {
+        what: "decode products, weights warm, M <= 256",
+        set: "mm_bf16_910b_24core",
+        goal: 20.0,
+        only: |r| r.measured_us >= LINEAR_US && is_decode(r) && b_cache(r) == Some("warm"),
+    },
+    Line {
+        what: "prefill products, M > 256",
+        set: "mm_bf16_910b_24core",
+        goal: 12.0,
+        only: |r| r.measured_us >= LINEAR_US && !is_decode(r),
+    },
+    Line {
+        what: "quantised linear layers",
+        set: "w8a8_910b_24core",
+        goal: 15.0,
+        only: |r| r.measured_us >= COMPOSITE_US,
+    },
+    Line { what: "a served network on an A3 die", set: "serving_a3_24core", goal: 20.0, only: |_| true },
+    Line {
+        what: "fused attention, prefill",
+        set: "fia_910b_24core",
+        goal: 20.0,
+        only: |r| r.measured_us >= COMPOSITE_US && r.case["attrs"]["phase"] == "prefill",
+    },
+    Line {
+        what: "fused attention, decode",
+        set: "fia_910b_24core",
+        goal: 20.0,
+        only: |r| r.measured_us >= COMPOSITE_US && r.case["attrs"]["phase"] == "decode",
+    },
+    Line { what: "operators, L2 cold, 910B2", set: "kernels_cold_910b2", goal: 25.0, only: |_| true },
+    Line { what: "operators, L2 cold, 950PR", set: "kernels_cold_950pr", goal: 30.0, only: |_| true },
+    Line { what: "Relu and Mul, L2 warm, 910B", set: "vector_warm_910b", goal: 25.0, only: |_| true },
+    Line { what: "training step on a 910B1", set: "trace_910b1_1850mhz", goal: 25.0, only: |_| true },
+    Line {
+        what: "training step on a 20-core 910B4, over 5 us",
+        set: "trace_20core_1650mhz",
+        goal: 20.0,
+        only: |r| r.measured_us > KERNEL_US,
+    },
+    Line {
+        what: "30-core 910, cube kernels over 5 us",
+        set: "kernels_910_30core",
+        goal: 20.0,
+        only: |r| r.measured_us > KERNEL_US && r.class == super::data::Class::Cube,
+    },
+    Line {
+        what: "30-core 910, vector kernels over 5 us",
+        set: "kernels_910_30core",
+        goal: 20.0,
+        only: |r| r.measured_us > KERNEL_US && r.class != super::data::Class::Cube,
+    },
+    Line { what: "910B2 products with their tiling", set: "matmul_910b2", goal: 20.0, only: |_| true },
+    Line { what: "310P products with their tiling", set: "matmul_310p3", goal: 30.0, only: |_| true },
+    Line { what: "310 products with their tiling", set: "matmul_310", goal: 30.0, only: |_| true },
+    Line { what: "310P convolutions with their tiling", set: "conv_tilings_310p3", goal: 30.0, only: |_| true },
+    Line { what: "910 convolutions with their tiling", set: "conv_tilings_910a", goal: 30.0, only: |_| true },
+    Line { what: "310 convolutions with their tiling", set: "conv_tilings_310", goal: 35.0, only: |_| true },
+    Line { what: "15 operators on a 310", set: "kernels_310", goal: 30.0, only: |_| true },
+];
+
+fn is_decode(row: &Row) -> bool {
+    matches!(&row.job, Ok(job) if matches!(&job.workload, Workload::MatMul(w) if w.m <= DECODE_ROWS))
+}
+
+fn b_cache(row: &Row) -> Option<&str> {
+    row.case["b_cache"].as_str()
+}
+
+/// Prints the table for these rows of all sets, priced where the model prices them.
+pub fn print(rows: &[(&Row, Option<Priced>)]) {
+    println!("{:48} {:>7} {:>32} {:>32}", "what", "goal %", "held out: % (bias %, rows)", "seen: % (bias %, rows)");
+    for line in LINES {
+        let mine = || rows.iter().filter(|(row, _)| row.set == line.set && (line.only)(row));
+        if mine().next().is_none() {
+            continue;
+        }
+        let side = |held_out: bool| {
+            let part: Vec<_> = mine().filter(|(row, _)| row.held_out == held_out).collect();
+            let priced: Vec<(f64, f64)> =
+                part.iter().filter_map(|(row, p)| Some((row.measured_us, p.as_ref()?.1.time_us))).collect();
+            let refused = part.len() - priced.len();
+            let refused = if refused > 0 { format!(", {refused} refused") } else { String::new() };
+            Score::of(&priced).map_or(format!("-{refused}"), |score| {
+                format!("{:.1} ({:+.1}, {}{refused})", score.mean * 100.0, score.bias * 100.0, score.rows)
+            })
+        };
+        println!("{:48} {:>7} {:>32} {:>32}", line.what, line.goal, side(true), side(false));
+    }
+    let priced: Vec<Priced> =
+        rows.iter().filter_map(|(_, p)| *p).filter(|(r, _)| r.set == super::data::NETWORKS).collect();
+    if !priced.is_empty() {
+        let [seen, held_out] = [false, true].map(|side| {
+            let errors: Vec<f64> =
+                totals(&priced).values().filter(|t| t.0 == side).map(|t| (t.2 / t.1 - 1.0).abs()).collect();
+            let mean = errors.iter().sum::<f64>() / errors.len().max(1) as f64 * 100.0;
+            format!("{mean:.1} ({} networks)", errors.len())
+        });
+        println!("{:48} {:>7} {held_out:>32} {seen:>32}", "30-core 910, totals of networks", 10);
+    }
+}
