@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn equal_kernels_are_one_and_the_longest_comes_first() {
         let gate = r#"b,SwiGlu,5.0,"16,3200",BF16,ND,"16,1600",BF16,ND"#;
-        let other = r#"c,hcom_allReduce_,9,N/A,N/A,N/A,N/A,N/A,N/A"#;
+        let other = "c,hcom_allReduce_,9,N/A,N/A,N/A,N/A,N/A,N/A";
         let profile = read(&[PRODUCT, gate, PRODUCT, other]).unwrap();
         assert_eq!(profile.kernels.len(), 2);
         let product = &profile.kernels[0];
@@ -183,9 +183,9 @@ mod tests {
         assert!(read(&["a,Add,fast,,,,,,"]).unwrap_err().to_string().contains("fast"));
         assert!(read(&["a,Add,0,16,FLOAT,ND,16,FLOAT,ND"]).unwrap_err().to_string().contains("no kernel"));
         let odd = [
-            r#"a,Add,1,16x,FLOAT,ND,16,FLOAT,ND"#,
-            r#"a,Add,1,16,FLOAT99,ND,16,FLOAT,ND"#,
-            r#"a,Add,1,16,FLOAT,ODD,16,FLOAT,ND"#,
+            "a,Add,1,16x,FLOAT,ND,16,FLOAT,ND",
+            "a,Add,1,16,FLOAT99,ND,16,FLOAT,ND",
+            "a,Add,1,16,FLOAT,ODD,16,FLOAT,ND",
         ];
         let profile = read(&odd).unwrap();
         assert!(profile.kernels.is_empty() && (profile.without_operands_us - 3.0).abs() < 1e-9);

@@ -31,11 +31,8 @@ fn is_list(kind: AttrKind) -> bool {
 
 /// The same value as one of a kind, where that loses nothing.
 pub fn converted(kind: AttrKind, value: &Attr) -> Option<Attr> {
-    let whole = |f: f64| (f.fract() == 0.0 && f.abs() < 2f64.powi(53)).then_some(f as i64);
     Some(match (kind, value) {
         (AttrKind::Int, Attr::Type(dtype)) => Attr::Int(i64::from(dtype.ge_number())),
-        (AttrKind::Int, Attr::Bool(b)) => Attr::Int(i64::from(*b)),
-        (AttrKind::Int, Attr::Float(f)) => Attr::Int(whole(*f)?),
         (AttrKind::Float, Attr::Int(i)) => Attr::Float(*i as f64),
         (AttrKind::Bool, Attr::Int(i @ (0 | 1))) => Attr::Bool(*i == 1),
         (AttrKind::Type, Attr::Int(number)) => {
@@ -55,8 +52,10 @@ pub fn converted(kind: AttrKind, value: &Attr) -> Option<Attr> {
 
 /// Gives attributes the kinds that the interface asks for. What cannot be converted stays as it is: a checker names it.
 pub fn convert(attrs: &mut Attrs, prototype: &Prototype) {
+    // An element type is a number where the number is one of a type (`dst_type`), not where it is an axis.
+    let fits = |name: &str, value: &Attr| !matches!(value, Attr::Type(_)) || name.contains("type");
     for rule in &prototype.attrs {
-        let value = attrs.get(rule.name).filter(|value| !is_of(rule.kind, value));
+        let value = attrs.get(rule.name).filter(|value| !is_of(rule.kind, value) && fits(rule.name, value));
         if let Some(value) = value.and_then(|value| converted(rule.kind, value)) {
             attrs.set(rule.name, value);
         }

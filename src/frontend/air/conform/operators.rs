@@ -60,9 +60,9 @@ fn axes_to_attribute(form: &mut Form, id: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// An input that is a constant becomes an attribute.
+/// The last input becomes an attribute where it is a constant. One with more behind it is not what its place says.
 fn input_to_attribute(form: &mut Form, id: NodeId, input: usize, name: &str) {
-    let Some(values) = form.ints_of(id, input) else { return };
+    let Some(values) = form.ints_of(id, input).filter(|_| form.node(id).inputs.len() == input + 1) else { return };
     form.set(id, name, Attr::Ints(values));
     form.node_mut(id).inputs.truncate(input);
 }
@@ -118,9 +118,9 @@ fn split(form: &mut Form, id: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// The axis is input 2.
+/// The axis is input 2; behind anything but the sizes it would be taken for something else.
 fn split_v(form: &mut Form, id: NodeId) -> Result<()> {
-    if form.node(id).inputs.len() > 2 {
+    if form.node(id).inputs.len() != 2 {
         return Ok(());
     }
     let axis = form.node(id).attrs.int("split_dim").unwrap_or(0);
@@ -133,6 +133,9 @@ fn split_v(form: &mut Form, id: NodeId) -> Result<()> {
 
 /// A part of a shape is the whole, and a slice of it.
 fn shape_range(form: &mut Form, id: NodeId) -> Result<()> {
+    if form.node(id).outputs.is_empty() {
+        return Ok(());
+    }
     let attrs = &mut form.node_mut(id).attrs;
     let (start, end) = (attrs.remove("start"), attrs.remove("end"));
     if start.is_none() && end.is_none() {
@@ -174,7 +177,7 @@ fn transpose(form: &mut Form, id: NodeId) -> Result<()> {
 
 /// Without axes, it is all of them; they are an input.
 fn reduce(form: &mut Form, id: NodeId) -> Result<()> {
-    if form.input(id, 1).is_some() || !takes_axes(form.node(id)) {
+    if form.input(id, 1).is_some() || form.node(id).inputs.len() > 2 || !takes_axes(form.node(id)) {
         return Ok(());
     }
     let Some(rank) = form.rank(id, 0) else { return Ok(()) };
@@ -214,7 +217,8 @@ fn pad(form: &mut Form, id: NodeId) -> Result<()> {
 
 /// ONNX may leave out beta, which is 0 then.
 fn layer_norm(form: &mut Form, id: NodeId) -> Result<()> {
-    let Some(gamma) = form.input(id, 1).filter(|_| form.input(id, 2).is_none()) else { return Ok(()) };
+    let lacks_beta = form.input(id, 2).is_none() && form.node(id).inputs.len() <= 3;
+    let Some(gamma) = form.input(id, 1).filter(|_| lacks_beta) else { return Ok(()) };
     let desc = form.graph.desc(gamma).clone();
     let Some(elements) = desc.shape.elements().and_then(|n| usize::try_from(n).ok()) else { return Ok(()) };
     // As many as gamma has, which is a weight of the network.
