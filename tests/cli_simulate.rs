@@ -224,3 +224,65 @@ fn an_interrupt_leaves_no_unfinished_file() {
     drop(input);
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
+
+/// Products as rows of a profile that take `factor` times what is predicted.
+fn profile(place: &Place, factor: f64) -> PathBuf {
+    let sizes: Vec<u64> = (1..=12).map(|i| 256 * i).collect();
+    let operand = |shape: [u64; 2]| format!(r#"{{"shape":{shape:?},"dtype":"float16","format":"ND"}}"#);
+    let case = |m: &u64| {
+        let (a, b, c) = (operand([*m, 512]), operand([512, 1024]), operand([*m, 1024]));
+        format!(r#"{{"op":"MatMulV2","inputs":[{a},{b}],"outputs":[{c}]}}"#)
+    };
+    let cases: Vec<String> = sizes.iter().map(case).collect();
+    let priced = answers(&place.feed(&["--soc_version=Ascend910B2"], &cases.join("\n")).stdout);
+    let header = "Name,Type,Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats";
+    let row = |(m, answer): (&u64, &Value)| {
+        let us = answer["time_us"].as_f64().unwrap() * factor;
+        format!("a,MatMulV2,{us},\"{m},512;512,1024\",FLOAT16;FLOAT16,ND;ND,\"{m},1024\",FLOAT16,ND")
+    };
+    let rows = sizes.iter().zip(&priced).map(row);
+    let text = std::iter::once(header.to_owned()).chain(rows).collect::<Vec<_>>().join("\n");
+    place.file("kernel_details.csv", &text)
+}
+
+fn calibrate(place: &Place, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+    command.arg("calibrate").args(arguments).current_dir(place.0.path()).env_clear().stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+#[test]
+fn what_a_device_taught_corrects_its_part_and_is_named() {
+    let place = Place::new();
+    profile(&place, 2.0);
+    let arguments = ["kernel_details.csv", "--soc_version=Ascend910B2", "--output=own.json"];
+    expect(&calibrate(&place, &arguments), 0, &["cube: error 50.0 % before"]);
+    place.file("case.jsonl", CASE);
+    let one = |output: Output| answers(&output.stdout).remove(0);
+    let plain = one(place.run(&["--soc_version=Ascend910B2", "--input=case.jsonl"]));
+    let corrected = one(place.run(&["--soc_version=Ascend910B2", "--calibration=own.json", "--input=case.jsonl"]));
+    let ratio = corrected["time_us"].as_f64().unwrap() / plain["time_us"].as_f64().unwrap();
+    assert!((1.7..2.0).contains(&ratio), "{corrected}");
+    assert!(plain.get("calibration").is_none());
+    assert_eq!(
+        (&corrected["calibration"]["class"], &corrected["calibration"]["model_us"]),
+        (&"cube".into(), &plain["time_us"])
+    );
+    assert!(corrected["calibration"]["file"].as_str().unwrap().ends_with("own.json"));
+    let mut command = place.command(&["--soc_version=Ascend910B2", "--input=case.jsonl"]);
+    assert_eq!(one(command.env("AOE_CALIBRATION", "own.json").output().unwrap()), corrected);
+    let other = place.run(&["--soc_version=Ascend910B4", "--calibration=own.json", "--input=case.jsonl"]);
+    expect(&other, 2, &["calibration", "Ascend910B2", "Ascend910B4"]);
+    expect(&place.run(&["--calibration=none.json", "--input=case.jsonl"]), 1, &["none.json"]);
+}
+
+#[test]
+fn a_calibration_without_gain_is_refused_and_nothing_is_written() {
+    let place = Place::new();
+    profile(&place, 1.0);
+    let output = calibrate(&place, &["kernel_details.csv", "--soc_version=Ascend910B2", "--output=own.json"]);
+    expect(&output, 1, &["no class of kernels gains", "cube: no gain"]);
+    assert_eq!(place.names(), ["kernel_details.csv"]);
+    expect(&calibrate(&place, &[]), 2, &["PROFILE"]);
+    expect(&calibrate(&place, &["nowhere.csv"]), 1, &["nowhere.csv"]);
+}

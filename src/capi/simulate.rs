@@ -5,7 +5,8 @@ use super::error::AoeStatus;
 use super::guard::guard;
 use super::option::{AoeOption, pairs};
 use crate::cases::Parts;
-use crate::session::options::gather;
+use crate::session::environment::Environment;
+use crate::session::options::{OptionMap, gather};
 use crate::session::simulation;
 use crate::status::Result;
 use std::ffi::c_char;
@@ -21,7 +22,10 @@ pub unsafe extern "C" fn AoeSimulate(
 ) -> AoeStatus {
     let options = (options, option_count);
     // SAFETY: the header's contract.
-    guard("AoeSimulate", || unsafe { answer(case_json, options, (buffer, size), crate::simulate::price) })
+    guard("AoeSimulate", || unsafe {
+        let parts = |options: &_| simulation::pricing(options, &Environment::read());
+        answer(case_json, options, (buffer, size), parts, crate::simulate::price)
+    })
 }
 
 /// See `include/aoe.h`.
@@ -35,7 +39,9 @@ pub unsafe extern "C" fn AoeTiling(
 ) -> AoeStatus {
     let options = (options, option_count);
     // SAFETY: the header's contract.
-    guard("AoeTiling", || unsafe { answer(case_json, options, (buffer, size), crate::defaults::tiling) })
+    guard("AoeTiling", || unsafe {
+        answer(case_json, options, (buffer, size), simulation::parts, crate::defaults::tiling)
+    })
 }
 
 /// Writes what `ask` says of a case with these options into the caller's buffer.
@@ -47,12 +53,13 @@ unsafe fn answer(
     case_json: *const c_char,
     (options, option_count): (*const AoeOption, usize),
     (buffer, size): (*mut c_char, *mut usize),
+    parts: impl FnOnce(&OptionMap) -> Result<Parts>,
     ask: impl FnOnce(&str, &mut Parts) -> Result<String>,
 ) -> Result<()> {
     // SAFETY: the contract of this function.
     let (case, options, answer) =
         unsafe { (text(case_json, "case_json")?, self::options(options, option_count)?, TextOut::new(buffer, size)?) };
-    let mut parts = simulation::parts(&gather(pairs(&options))?)?;
+    let mut parts = parts(&gather(pairs(&options))?)?;
     answer.write(&ask(case, &mut parts)?)
 }
 

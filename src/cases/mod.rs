@@ -19,7 +19,7 @@ mod strict;
 mod tensor;
 mod transpose;
 
-pub use parts::Parts;
+pub use parts::{Calibrated, Parts};
 pub use stream::Count;
 
 pub(crate) use cache::Lies;

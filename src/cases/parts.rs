@@ -1,8 +1,11 @@
 //! Which SoC each case is for.
 
+use crate::sim::calibration::Calibration;
 use crate::soc::Soc;
 use crate::status::Result;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// SoC of a case that names none, where no option does either.
 const DEFAULT_SOC: &str = "Ascend910B2";
@@ -18,6 +21,16 @@ pub struct Parts {
     cores: Option<u32>,
     /// Those that cases named, by the name as written; at most one for each built-in SoC and spelling kept.
     named: BTreeMap<String, Soc>,
+    calibration: Option<Arc<Calibrated>>,
+}
+
+/// A calibration that corrects predicted times, and the file it is from.
+#[derive(Debug, Clone)]
+pub struct Calibrated {
+    /// The file as named.
+    pub file: PathBuf,
+    /// What it says.
+    pub calibration: Calibration,
 }
 
 impl Parts {
@@ -29,7 +42,7 @@ impl Parts {
     /// Fails as [`Soc::named`], [`Soc::set`] and [`Soc::limit_cores`] do. Changes are tried on the default
     /// SoC where no other is fixed, so that a wrong one fails here and not once for each case.
     pub fn new(version: Option<&str>, changes: Vec<(String, String)>, cores: Option<u32>) -> Result<Parts> {
-        let parts = Parts { fixed: None, changes, cores, named: BTreeMap::new() };
+        let parts = Parts { fixed: None, changes, cores, named: BTreeMap::new(), calibration: None };
         let fixed = version.map(Soc::named).transpose()?.map(|soc| parts.changed(soc)).transpose()?;
         if fixed.is_none() {
             let mut soc = Soc::find(DEFAULT_SOC)?;
@@ -41,6 +54,20 @@ impl Parts {
     /// One SoC for every case, as it is.
     pub fn only(soc: Soc) -> Parts {
         Parts { fixed: Some(soc), ..Parts::default() }
+    }
+
+    /// The same with times corrected by this calibration. Fails as [`Calibration::check`] does, where one part is fixed.
+    pub fn calibrated(mut self, calibration: Option<Calibrated>) -> Result<Parts> {
+        if let (Some(soc), Some(calibrated)) = (&self.fixed, &calibration) {
+            calibrated.calibration.check(soc)?;
+        }
+        self.calibration = calibration.map(Arc::new);
+        Ok(self)
+    }
+
+    /// What corrects predicted times.
+    pub fn calibration(&self) -> Option<Arc<Calibrated>> {
+        self.calibration.clone()
     }
 
     /// The SoC for every case, where an option fixes one.

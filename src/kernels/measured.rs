@@ -96,7 +96,7 @@ pub(super) struct Columns {
     pub name: usize,
     pub op_type: usize,
     pub duration: usize,
-    device: Option<usize>,
+    pub device: Option<usize>,
     step: Option<usize>,
     /// Shapes, types and formats of what is read and of what is written.
     pub operands: Option<[[usize; 3]; 2]>,
@@ -112,7 +112,12 @@ impl Columns {
                 let wanted = known.join("` or `");
                 let meant = known.iter().find_map(|column| spelling::nearest(column, names.iter().copied()));
                 let near = meant.map(|name| format!(" (it has `{name}`)")).unwrap_or_default();
-                format!("there is no column `{wanted}`{near}; op_summary_*.csv and kernel_details.csv have it")
+                let foreign = if names.iter().all(|name| name.is_ascii()) {
+                    ""
+                } else {
+                    " (its columns are named in another language: export it with English ones)"
+                };
+                format!("there is no column `{wanted}`{near}{foreign}; op_summary_*.csv and kernel_details.csv have it")
             })
         };
         let operands = |side: &str| {

@@ -1,9 +1,13 @@
 //! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
 //!
 //! `listing` gathers a run's launches, one by one and alike ones together; `measured` reads what CANN's profilers
-//! write, line by line, `seen` the same with operands; `against` holds the one beside the other.
+//! write, line by line, `seen` the same with operands; `against` holds the one beside the other, and
+//! `calibrate` learns from them how far the simulator is off.
 
 mod against;
+mod calibrate;
+#[cfg(test)]
+mod calibrate_tests;
 mod listing;
 mod measured;
 mod seen;
@@ -11,6 +15,7 @@ mod seen;
 mod tests;
 
 pub use against::{Comparison, Row};
+pub use calibrate::{calibrate, percent};
 pub use listing::{Alike, Launch, Listing, Look};
 pub use measured::{Counted, Measured};
 pub use seen::{Profile, Seen};

@@ -6,12 +6,15 @@ use crate::status::{Error, Result};
 use csv::StringRecord;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Most distinct kernels that are told apart; of a profile with more the first ones are.
 const MOST: usize = 1 << 16;
+/// Most devices that are told apart: more than one is what matters.
+const MOST_DEVICES: usize = 16;
 
 /// A kernel of a profile.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,6 +36,8 @@ pub struct Profile {
     pub files: Vec<PathBuf>,
     /// Distinct kernels, those that took longest together first.
     pub kernels: Vec<Seen>,
+    /// The devices that it names; beyond [`MOST_DEVICES`] no more are told apart.
+    pub devices: BTreeSet<String>,
     /// Microseconds of all kernels.
     pub total_us: f64,
     /// Microseconds of those whose operands the profile does not tell.
@@ -92,6 +97,7 @@ impl Profile {
             let us =
                 microseconds(value(columns.duration)).map_err(|reason| failed(format!("line {line}: {reason}")))?;
             self.total_us += us;
+            self.note_device(columns.device.map_or("", value));
             let [read, written] = operands;
             let texts = [columns.op_type, read[0], read[1], read[2], written[0], written[1], written[2]].map(value);
             let mut look: Look = texts.map(str::to_owned);
@@ -104,6 +110,15 @@ impl Profile {
             (*count, *sum) = (*count + 1, *sum + us);
         }
         Ok(())
+    }
+}
+
+impl Profile {
+    fn note_device(&mut self, device: &str) {
+        let is_named = !device.is_empty() && device != "N/A";
+        if is_named && self.devices.len() < MOST_DEVICES && !self.devices.contains(device) {
+            self.devices.insert(device.to_owned());
+        }
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Environment {
 
 /// Every variable that is read.
 pub const VARIABLES: &[&str] = &[
+    "AOE_CALIBRATION",
     "AOE_MODE",
     "ASCEND_AICPU_PATH",
     "ASCEND_CACHE_PATH",

@@ -161,6 +161,9 @@ impl Settings {
             let reason = "leave it out, or use a later version".to_owned();
             return Err(Error::UnsupportedOption { option: spec.name.to_owned(), reason });
         }
+        if let Some(spec) = options::OPTIONS.iter().find(|o| o.effect == Effect::Simulation && layers.is_set(o.name)) {
+            return Err(Error::option(spec.name, "has no effect on a tuning; aoe simulate and AoeSimulate take it"));
+        }
         let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
         let ops = tune_ops(&layers, environment)?;

@@ -1,23 +1,58 @@
 //! The options of a simulation.
 
+use super::environment::Environment;
 use super::options::{OptionMap, OptionSpec, find, restrict};
-use crate::simulate::Parts;
+use crate::sim::calibration::Calibration;
+use crate::simulate::{Calibrated, Parts};
+use crate::soc::Soc;
 use crate::status::Result;
 
-/// Names of the options that a simulation knows.
+/// Names of the options that say which part counts.
 pub const OPTIONS: [&str; 3] = ["soc_version", "soc_set", "aicore_num"];
+/// Names of those that say what times are asked for: of which part, and corrected by what.
+const PRICING: [&str; 4] = ["soc_version", "soc_set", "aicore_num", "calibration"];
+/// The variable that names a calibration where no option does.
+const VARIABLE: &str = "AOE_CALIBRATION";
 
-/// The options that a simulation knows, from the one table.
+/// The options that say which part counts, from the one table.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
     OPTIONS.iter().filter_map(|name| find(name))
+}
+
+/// The options of a simulation, from the one table.
+pub fn pricing_options() -> impl Iterator<Item = &'static OptionSpec> {
+    PRICING.iter().filter_map(|name| find(name))
 }
 
 /// The SoC that these options ask for. GE's own keys have no effect here either.
 ///
 /// Fails with [`crate::status::Error::Option`] for an option of tuning, which would have no effect, and as [`Parts::new`] does.
 pub fn parts(options: &OptionMap) -> Result<Parts> {
+    restrict(options, &OPTIONS, "this call")?;
+    named(options)
+}
+
+/// The same, with the calibration that option or environment names.
+///
+/// Fails as [`parts`] and [`Calibration::read`] do, and where the calibration is of another part.
+pub fn pricing(options: &OptionMap, environment: &Environment) -> Result<Parts> {
+    restrict(options, &PRICING, "a simulation")?;
+    let option = options.get("calibration").filter(|file| !file.is_empty());
+    let file = option.map(|file| environment.current_dir.join(file)).or_else(|| environment.path(VARIABLE));
+    let calibrated =
+        file.map(|file| Calibration::read(&file).map(|calibration| Calibrated { file, calibration })).transpose()?;
+    named(options)?.calibrated(calibrated)
+}
+
+/// The one SoC that these options ask for, and what is to be said where they name none. Fails as [`parts`] does.
+pub fn part(options: &OptionMap) -> Result<(Soc, Option<&'static str>)> {
+    let mut parts = parts(options)?;
+    let (soc, note) = parts.of(None)?;
+    Ok((soc.clone(), note))
+}
+
+fn named(options: &OptionMap) -> Result<Parts> {
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
-    restrict(options, &OPTIONS, "a simulation")?;
     let changes = get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
     let changes = changes.map(|(field, value)| (field.trim().to_owned(), value.trim().to_owned())).collect();
     // The form was checked when the options were gathered.
@@ -28,7 +63,25 @@ pub fn parts(options: &OptionMap) -> Result<Parts> {
 #[cfg(test)]
 mod tests {
     use super::super::options::gather;
+    use super::super::settings::Settings;
     use super::*;
+
+    #[test]
+    fn the_calibration_of_the_option_counts_before_that_of_the_environment_and_only_for_prices() {
+        let environment = Environment::from_variables(&[("AOE_CALIBRATION", "env.json")], "/nowhere");
+        let error = |pairs: &[(&str, &str)]| {
+            let options = gather(pairs.iter().copied()).unwrap();
+            pricing(&options, &environment).unwrap_err().to_string()
+        };
+        assert!(error(&[]).contains("/nowhere/env.json"));
+        assert!(error(&[("calibration", "")]).contains("/nowhere/env.json"));
+        assert!(error(&[("calibration", "own.json")]).contains("/nowhere/own.json"));
+        assert!(parts(&gather([("calibration", "own.json")]).unwrap()).is_err());
+        pricing(&OptionMap::new(), &Environment::default()).unwrap();
+        let tuning = gather([("calibration", "own.json")]).unwrap();
+        let error = Settings::resolve(&OptionMap::new(), &tuning, &environment).unwrap_err().to_string();
+        assert!(error.contains("`calibration`: has no effect on a tuning"), "{error}");
+    }
 
     #[test]
     fn options_of_tuning_are_refused_and_those_of_the_soc_count() {

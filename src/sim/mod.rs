@@ -5,6 +5,7 @@
 //! without allocation. [`constants`] lists every number that is neither the workload's nor the SoC's.
 
 mod attention;
+pub mod calibration;
 pub mod collective;
 pub mod constants;
 mod counts;

@@ -13,8 +13,9 @@ mod tests;
 mod tiling;
 
 pub use crate::cases::exact_case as case;
+pub use crate::cases::{Calibrated, Count, Parts};
 use crate::cases::{Case, stream};
-pub use crate::cases::{Count, Parts};
+use crate::sim::calibration::Group;
 use crate::sim::interval::{Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
@@ -56,7 +57,19 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     approximated: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    calibration: Option<Corrected>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+}
+
+/// What a calibration did to a time.
+#[derive(Debug, Serialize)]
+struct Corrected {
+    file: String,
+    /// The class of kernel that it corrected; null where it has nothing to say of this one.
+    class: Option<&'static str>,
+    /// The time before.
+    model_us: f64,
 }
 
 /// A schedule with what it has to say of its kernel, where the operator of a case may leave that open: the same tiling
@@ -82,6 +95,7 @@ pub fn read(line: &str, soc: &Soc) -> Result<Job> {
 /// [`Error::UnknownSoc`] where the case has to name its SoC and names none that is known.
 pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
+    let calibrated = parts.calibration();
     let (soc, part_note) = parts.of(parsed.soc())?;
     let field_note = parsed.note();
     let job = Job::of(parsed, soc)?;
@@ -99,7 +113,9 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     }
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
-    let interval = Interval::of(Class::of(&job.workload), soc, time_us, job.cache.is_some());
+    let class = Class::of(&job.workload);
+    let interval = Interval::of(class, soc, time_us, job.cache.is_some());
+    let (time_us, calibration) = corrected(calibrated.as_deref(), class, soc, time_us)?;
     to_json(&Answer {
         id: &job.id,
         time_us,
@@ -109,8 +125,24 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
         context: job.context(),
         schedule,
         approximated,
+        calibration,
         note,
     })
+}
+
+/// A time as the calibration corrects it. Fails with [`Error::Option`] where that is of another part.
+fn corrected(
+    calibrated: Option<&Calibrated>,
+    class: Class,
+    soc: &Soc,
+    model_us: f64,
+) -> Result<(f64, Option<Corrected>)> {
+    let Some(Calibrated { file, calibration }) = calibrated else { return Ok((model_us, None)) };
+    calibration.check(soc)?;
+    let correction = calibration.of(class);
+    let time_us = correction.map_or(model_us, |correction| correction.time_us(model_us));
+    let class = correction.and_then(|_| Group::of(class)).map(Group::name);
+    Ok((time_us, Some(Corrected { file: file.display().to_string(), class, model_us })))
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.
@@ -157,8 +189,10 @@ pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, 
 /// Explains one case. Fails as [`price`] does.
 pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
     let parsed = Case::parse(case)?;
+    let uncorrected =
+        parts.calibration().is_some().then(|| "the calibration corrects answers, not this timeline".to_owned());
     let (soc, note) = parts.of(parsed.soc())?;
-    let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).collect();
+    let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).chain(uncorrected).collect();
     let job = Job::of(parsed, soc)?;
     let timeline = job.model(soc, &Constants::FITTED)?.timeline(&job.schedule)?;
     Ok(Explanation { id: job.id, workload: job.workload.to_string(), soc: soc.name.clone(), notes, timeline })

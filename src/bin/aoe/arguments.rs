@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
+use crate::{bank, calibrate, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -27,6 +27,7 @@ pub struct Subcommand {
 /// Every sub-command.
 const COMMANDS: &[Subcommand] = &[
     bank::COMMAND,
+    calibrate::COMMAND,
     device::COMMAND,
     kernels::COMMAND,
     llm::COMMAND,
@@ -172,12 +173,13 @@ pub fn algorithm(matches: &ArgMatches) -> Algorithm {
 }
 
 /// The groups of options in the help, in its order.
-const HEADINGS: [&str; 5] = [
+const HEADINGS: [&str; 6] = [
     "Tuning",
     "Tuning, beyond CANN's options",
     "For the model compiler of a device backend (the simulator compiles nothing)",
     "Accepted for compatibility, without effect",
     "Known, but not built in this version (a value is an error)",
+    "For aoe simulate and AoeSimulate (for a tuning a value is an error)",
 ];
 
 /// The group of an option.
@@ -187,6 +189,7 @@ fn heading(spec: &OptionSpec) -> &'static str {
         Effect::Compiler => 2,
         Effect::Accepted => 3,
         Effect::NotBuilt => 4,
+        Effect::Simulation => 5,
     }]
 }
 

@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::cases::{Count, Parts};
+use aoe::session::options::{OptionMap, OptionSpec};
 use aoe::session::simulation;
 use aoe::status::{Error, Result};
 use clap::parser::ValueSource;
@@ -28,18 +29,23 @@ pub fn soc() -> impl Iterator<Item = Arg> {
     simulation::options().map(|spec| arguments::argument(spec).help_heading("SoC"))
 }
 
-/// Answers the cases of the input with `run`; `done` is what happens to a case that is answered.
+/// The options among these that the command line gives.
+pub fn given(matches: &ArgMatches, options: impl Iterator<Item = &'static OptionSpec>) -> Result<OptionMap> {
+    let mut settings = Settings::default();
+    for spec in options.filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
+        settings.set(spec.name, arguments::value_of(matches, spec))?;
+    }
+    Ok(settings.options().clone())
+}
+
+/// Answers the cases of the input, of these parts, with `run`; `done` is what happens to a case that is answered.
 pub fn answer(
     matches: &ArgMatches,
     console: &Arc<Console>,
+    mut parts: Parts,
     done: &str,
     run: impl FnOnce(&mut dyn BufRead, &mut dyn Write, &mut Parts) -> io::Result<Count>,
 ) -> Result<()> {
-    let mut settings = Settings::default();
-    for spec in simulation::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
-    let mut parts = simulation::parts(settings.options())?;
     let text = |name: &str| matches.get_one::<String>(name).map_or("-", String::as_str);
     let mut input = Input::open(text("input"))?;
     let mut output = Output::open(text("output"), &input)?;

@@ -12,6 +12,7 @@
 //! | `report` | the sub-command `aoe report` |
 //! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
 //! | `cases`, `streams` | what these have in common; their input and output |
+//! | `calibrate` | the sub-command `aoe calibrate` |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `kernels` | the sub-command `aoe kernels` |
 //! | `llm` | the sub-command `aoe llm`, and its text |
@@ -23,6 +24,7 @@
 
 mod arguments;
 mod bank;
+mod calibrate;
 mod cases;
 mod config;
 mod console;

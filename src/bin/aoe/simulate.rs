@@ -1,9 +1,11 @@
 //! `aoe simulate`: cases in, predictions out.
 
 use crate::DONE;
-use crate::arguments::Subcommand;
+use crate::arguments::{Subcommand, argument};
 use crate::cases;
 use crate::console::Console;
+use aoe::session::environment::Environment;
+use aoe::session::simulation;
 use aoe::simulate::Form;
 use aoe::status::Result;
 use clap::{Arg, ArgMatches, Command};
@@ -16,7 +18,8 @@ fn arguments() -> Command {
     Command::new("simulate")
         .about("Predict kernels: one JSON case a line in, one answer a line out")
         .override_usage(
-            "aoe simulate [--soc_version=NAME|FILE] [--soc_set KEY=VALUE]... [--input=FILE] [--output=FILE]",
+            "aoe simulate [--soc_version=NAME|FILE] [--soc_set KEY=VALUE]... [--calibration=FILE]\n             \
+             [--input=FILE] [--output=FILE]",
         )
         .after_help(
             "The form of cases and answers: docs/simulate.md. A case that cannot be priced gets an answer with\n\
@@ -35,7 +38,7 @@ fn arguments() -> Command {
                 .value_parser(["text", "trace"])
                 .help("Write why each kernel takes its time, not answers: text, or a Chrome trace for Perfetto"),
         )
-        .args(cases::soc())
+        .args(simulation::pricing_options().map(|spec| argument(spec).help_heading("SoC")))
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
@@ -44,5 +47,9 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
         Some("trace") => Form::Trace,
         Some(_) => Form::Text,
     };
-    cases::answer(matches, console, "priced", |input, output, parts| aoe::simulate::run(input, output, parts, form))
+    let options = cases::given(matches, simulation::pricing_options())?;
+    let parts = simulation::pricing(&options, &Environment::read())?;
+    cases::answer(matches, console, parts, "priced", |input, output, parts| {
+        aoe::simulate::run(input, output, parts, form)
+    })
 }

@@ -5,6 +5,7 @@ use crate::arguments::Subcommand;
 use crate::cases;
 use crate::console::Console;
 use aoe::defaults::Form;
+use aoe::session::simulation;
 use aoe::status::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::sync::Arc;
@@ -36,5 +37,8 @@ fn arguments() -> Command {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let form = if matches.get_flag("explain") { Form::Text } else { Form::Answers };
-    cases::answer(matches, console, "answered", |input, output, parts| aoe::defaults::run(input, output, parts, form))
+    let parts = simulation::parts(&cases::given(matches, simulation::options())?)?;
+    cases::answer(matches, console, parts, "answered", |input, output, parts| {
+        aoe::defaults::run(input, output, parts, form)
+    })
 }

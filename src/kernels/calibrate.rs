@@ -1,0 +1,215 @@
+//! A calibration from real profiles: the engine of `aoe calibrate`.
+
+use super::seen::Profile;
+use crate::sim::calibration::{Calibration, FEWEST, Group, LEAST_GAIN, Learned, Point, VERSION, fit, held_out};
+use crate::sim::interval::Class;
+use crate::simulate;
+use crate::soc::Soc;
+use crate::spelling;
+use crate::status::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Means of one problem in several profiles that are farther apart than this factor contradict each other.
+const CONTRADICTION: f64 = 1.5;
+/// Problems from which on a calibration is not called thin.
+const ENOUGH: usize = 20;
+
+/// One distinct problem of the profiles.
+#[derive(Debug, Clone)]
+struct Problem {
+    group: Group,
+    model_us: f64,
+    launches: u64,
+    /// Mean microseconds of a launch, one for each profile that has it.
+    measured_us: Vec<f64>,
+}
+
+/// What profiles hold, made ready.
+#[derive(Debug, Default)]
+struct Gathered {
+    /// By their cases as text.
+    problems: BTreeMap<String, Problem>,
+    files: Vec<PathBuf>,
+    priced: u64,
+    /// Launches that could not be priced.
+    unpriced: u64,
+    /// Why the first of them could not.
+    reason: Option<String>,
+}
+
+/// Learns a calibration for this part from profiles.
+///
+/// Fails with [`Error::File`] as [`Profile::read`] does, where a profile is of several devices, and where no class of
+/// kernels gains: a calibration that makes nothing better is refused.
+pub fn calibrate(profiles: &[PathBuf], soc: &Soc, cann_version: Option<&str>) -> Result<Calibration> {
+    let mut gathered = Gathered::default();
+    for path in profiles {
+        gathered.add(path, soc)?;
+    }
+    let groups = gathered.groups();
+    let classes: BTreeMap<Group, Learned> = groups.iter().map(|(group, of)| (*group, learn(of))).collect();
+    let kept: Vec<(&Group, &Learned)> = classes.iter().filter(|(_, learned)| learned.correction.is_some()).collect();
+    if kept.is_empty() {
+        let first = profiles.first().map_or(Path::new(""), PathBuf::as_path);
+        return Err(Error::file("learn from", first, refusal(&classes, &gathered)));
+    }
+    let problems: usize = kept.iter().map(|(_, learned)| learned.problems).sum();
+    let mean = |of: fn(&Learned) -> f64| {
+        kept.iter().map(|(_, learned)| of(learned) * learned.problems as f64).sum::<f64>() / problems as f64
+    };
+    Ok(Calibration {
+        version: VERSION,
+        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        part: soc.name.clone(),
+        cores: soc.ai_core_cnt,
+        cann_version: cann_version.map(str::to_owned),
+        rows: [gathered.priced + gathered.unpriced, gathered.unpriced],
+        good_for: good_for(&kept, soc),
+        error_before: mean(|learned| learned.error_before),
+        error_after: mean(|learned| learned.error_after.unwrap_or(learned.error_before)),
+        doubts: doubts(problems, &gathered),
+        profiles: gathered.files,
+        classes,
+    })
+}
+
+impl Gathered {
+    fn add(&mut self, path: &Path, soc: &Soc) -> Result<()> {
+        let profile = Profile::read(path)?;
+        if profile.devices.len() > 1 {
+            let devices: Vec<&str> = profile.devices.iter().map(String::as_str).collect();
+            let (count, names) = (devices.len(), spelling::listed(&devices));
+            return Err(Error::file(
+                "read",
+                path,
+                format!("it has kernels of {count} devices ({names}); give those of one"),
+            ));
+        }
+        for seen in &profile.kernels {
+            let (text, measured_us) = (seen.case.to_string(), seen.us / seen.count.max(1) as f64);
+            match predicted(&text, soc) {
+                // A time of nothing is a launch that was not timed.
+                Ok((Some(group), model_us)) if measured_us > 0.0 => {
+                    self.priced += seen.count;
+                    let new = Problem { group, model_us, launches: 0, measured_us: Vec::new() };
+                    let problem = self.problems.entry(text).or_insert(new);
+                    problem.launches += seen.count;
+                    problem.measured_us.push(measured_us);
+                }
+                Ok(_) => self.unpriced += seen.count,
+                Err(error) => {
+                    self.unpriced += seen.count;
+                    self.reason.get_or_insert_with(|| format!("{}: {error}", seen.op));
+                }
+            }
+        }
+        self.files.extend(profile.files);
+        Ok(())
+    }
+
+    fn groups(&self) -> BTreeMap<Group, Vec<&Problem>> {
+        let mut groups: BTreeMap<Group, Vec<&Problem>> = BTreeMap::new();
+        self.problems.values().for_each(|problem| groups.entry(problem.group).or_default().push(problem));
+        groups
+    }
+}
+
+/// What the model alone says of a case, and the group of its kernel.
+fn predicted(case: &str, soc: &Soc) -> Result<(Option<Group>, f64)> {
+    let job = simulate::read(case, soc)?;
+    let time_us = job.predict(soc, &crate::sim::Constants::FITTED)?.time_us;
+    if !time_us.is_finite() || time_us <= 0.0 {
+        return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
+    }
+    Ok((Group::of(Class::of(&job.workload)), time_us))
+}
+
+/// The correction of one group, or why there is none.
+fn learn(problems: &[&Problem]) -> Learned {
+    let points: Vec<Point> = problems.iter().map(|problem| problem.point()).collect();
+    let (fewest, longest) = points
+        .iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), point| (low.min(point.model_us), high.max(point.model_us)));
+    let off = |point: &Point| (point.model_us / point.measured_us - 1.0).abs();
+    let mut learned = Learned {
+        problems: points.len(),
+        rows: problems.iter().map(|problem| problem.launches).sum(),
+        error_before: points.iter().map(off).sum::<f64>() / points.len().max(1) as f64,
+        error_after: None,
+        model_us: [fewest, longest],
+        correction: None,
+        refused: None,
+    };
+    if points.len() < FEWEST {
+        learned.refused = Some(format!("too few distinct problems: {} of at least {FEWEST}", points.len()));
+        return learned;
+    }
+    let [before, after] = held_out(&points, fit);
+    learned.error_after = Some(after);
+    if after < before * (1.0 - LEAST_GAIN) {
+        learned.correction = Some(fit(&points));
+    } else {
+        let [before, after] = [before, after].map(percent);
+        learned.refused = Some(format!(
+            "no gain on problems held out ({before} before, {after} after): the model is as right as a factor and a constant make it, or rows contradict each other"
+        ));
+    }
+    learned
+}
+
+impl Problem {
+    /// Of several profiles the geometric mean.
+    fn point(&self) -> Point {
+        let logs: f64 = self.measured_us.iter().map(|us| us.ln()).sum();
+        Point { model_us: self.model_us, measured_us: (logs / self.measured_us.len() as f64).exp() }
+    }
+
+    fn contradicts(&self) -> bool {
+        let high = self.measured_us.iter().copied().fold(0.0, f64::max);
+        let low = self.measured_us.iter().copied().fold(f64::INFINITY, f64::min);
+        high > low * CONTRADICTION
+    }
+}
+
+/// A share as text.
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn refusal(classes: &BTreeMap<Group, Learned>, gathered: &Gathered) -> String {
+    if classes.is_empty() {
+        let reason = gathered.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        return format!("no launch of it could be priced{reason}; it needs kernels with shapes, types and formats");
+    }
+    let one = |(group, learned): (&Group, &Learned)| {
+        format!("{}: {}", group.name(), learned.refused.as_deref().unwrap_or_default())
+    };
+    let reasons: Vec<String> = classes.iter().map(one).collect();
+    format!("no class of kernels gains, so no calibration is written; {}", reasons.join("; "))
+}
+
+fn good_for(kept: &[(&Group, &Learned)], soc: &Soc) -> String {
+    let one = |(group, learned): &(&Group, &Learned)| {
+        format!("{} of {:.1} to {:.1} us", group.name(), learned.model_us[0], learned.model_us[1])
+    };
+    let classes: Vec<String> = kept.iter().map(one).collect();
+    format!("kernels in networks on {}, by predicted time: {}", soc.name, classes.join(", "))
+}
+
+fn doubts(problems: usize, gathered: &Gathered) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if problems < ENOUGH {
+        doubts.push(format!("it comes from {problems} distinct problems; {ENOUGH} or more tell more"));
+    }
+    let contradicting = gathered.problems.values().filter(|problem| problem.contradicts()).count();
+    if contradicting > 0 {
+        doubts.push(format!(
+            "{contradicting} problems take times in the profiles that differ by more than a factor {CONTRADICTION}"
+        ));
+    }
+    if let Some(reason) = &gathered.reason {
+        doubts.push(format!("{} launches could not be priced, the first: {reason}", gathered.unpriced));
+    }
+    doubts
+}

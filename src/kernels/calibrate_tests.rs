@@ -1,0 +1,195 @@
+//! Calibrations from made profiles: the model's own times, distorted as a device could.
+
+use super::{Profile, calibrate};
+use crate::sim::calibration::{Calibration, Group};
+use crate::simulate::{Calibrated, Parts, price};
+use crate::soc::Soc;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const SOC: &str = "Ascend910B2";
+const HEADER: &str = "Device_id,Name,Type,Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats";
+
+/// Numbers from 0 to 1 that look random and are the same every time.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / (1_u64 << 24) as f64
+    }
+}
+
+/// A kernel without its time: type, and the columns behind the duration.
+fn kernels() -> Vec<(&'static str, String)> {
+    let mut kernels = Vec::new();
+    for i in 1..=24_u64 {
+        let (m, k, n) = (128 * i, 256 + 64 * (i % 7), 512 * (1 + i % 5));
+        kernels.push(("MatMulV2", format!(r#""{m},{k};{k},{n}",FLOAT16;FLOAT16,ND;ND,"{m},{n}",FLOAT16,ND"#)));
+        let rows = 1024 * i + 256 * (i % 3);
+        kernels.push(("Add", format!(r#""{rows},256;{rows},256",FLOAT;FLOAT,ND;ND,"{rows},256",FLOAT,ND"#)));
+        kernels.push(("Transpose", format!(r#""{rows},128",FLOAT16,ND,"128,{rows}",FLOAT16,ND"#)));
+    }
+    kernels
+}
+
+fn written(folder: &Path, name: &str, rows: &[String]) -> PathBuf {
+    let path = folder.join(name);
+    let lines: Vec<&str> = std::iter::once(HEADER).chain(rows.iter().map(String::as_str)).collect();
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    path
+}
+
+fn row(device: u32, op: &str, us: f64, operands: &str) -> String {
+    format!("{device},{op},{op},{us},{operands}")
+}
+
+fn us_of(case: &Value, parts: &mut Parts) -> (f64, Value) {
+    let answer: Value = serde_json::from_str(&price(&case.to_string(), parts).unwrap()).unwrap();
+    (answer["time_us"].as_f64().unwrap(), answer)
+}
+
+fn parts() -> Parts {
+    Parts::new(Some(SOC), Vec::new(), None).unwrap()
+}
+
+/// All kernels as rows, with their cases: the model's times, distorted by `distort` of type, time and a draw.
+fn network(folder: &Path, distort: impl Fn(&str, f64, f64) -> f64) -> Vec<(String, Value, f64)> {
+    let mut draws = Draws(7);
+    let one = |(op, operands): (&'static str, String)| {
+        let alone = written(folder, "one.csv", &[row(0, op, 1.0, &operands)]);
+        let case = Profile::read(&alone).unwrap().kernels.remove(0).case;
+        let us = distort(op, us_of(&case, &mut parts()).0, draws.next());
+        (row(0, op, us, &operands), case, us)
+    };
+    kernels().into_iter().map(one).collect()
+}
+
+/// A class's factor and constant, and noise of a tenth either way.
+fn device(op: &str, us: f64, draw: f64) -> f64 {
+    let (factor, constant) = match op {
+        "MatMulV2" => (1.6, 3.0),
+        "Add" => (0.7, 2.0),
+        _ => (1.9, 1.0),
+    };
+    (factor * us + constant) * (0.9 + 0.2 * draw)
+}
+
+fn learn(rows: &[String]) -> crate::status::Result<Calibration> {
+    let folder = tempfile::tempdir().unwrap();
+    calibrate(&[written(folder.path(), "kernel_details.csv", rows)], &Soc::find(SOC).unwrap(), Some("8.0"))
+}
+
+#[test]
+fn twenty_random_rows_of_a_network_take_a_third_of_the_error_from_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for seed in 1..=5 {
+        let mut network = network(folder.path(), device);
+        let mut draws = Draws(seed);
+        let known: Vec<String> =
+            (0..20).map(|_| network.swap_remove((draws.next() * network.len() as f64) as usize).0).collect();
+        let calibration = learn(&known).unwrap();
+        assert_eq!(calibration.rows, [20, 0]);
+        let calibrated = Calibrated { file: "own.json".into(), calibration };
+        let mut corrected = parts().calibrated(Some(calibrated)).unwrap();
+        let error = |parts: &mut Parts| -> f64 {
+            network.iter().map(|(_, case, us)| (us_of(case, parts).0 / us - 1.0).abs()).sum::<f64>()
+        };
+        let (before, after) = (error(&mut parts()), error(&mut corrected));
+        println!("seed {seed}: {:.3} {:.3}", before / network.len() as f64, after / network.len() as f64);
+        assert!(after < before * 2.0 / 3.0, "seed {seed}: {before} {after}");
+        let (us, answer) = us_of(&network[0].1, &mut corrected);
+        let said = &answer["calibration"];
+        assert_eq!(said["file"], "own.json");
+        assert_eq!(said["model_us"], us_of(&network[0].1, &mut parts()).0);
+        assert!(said["class"].is_null() || us.to_bits() != said["model_us"].as_f64().unwrap().to_bits());
+    }
+}
+
+#[test]
+fn a_profile_that_agrees_with_the_model_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = network(folder.path(), |_, us, _| us).into_iter().map(|(row, ..)| row).collect();
+    let error = learn(&rows).unwrap_err().to_string();
+    assert!(error.contains("no class of kernels gains") && error.contains("cube: no gain"), "{error}");
+}
+
+#[test]
+fn a_class_whose_rows_contradict_each_other_is_refused_and_the_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = |op: &str, us: f64, draw: f64| match op {
+        "MatMulV2" if draw < 0.5 => us * 4.0,
+        "MatMulV2" => us / 4.0,
+        _ => us * 1.8,
+    };
+    let rows: Vec<String> = network(folder.path(), odd).into_iter().map(|(row, ..)| row).collect();
+    let calibration = learn(&rows).unwrap();
+    let cube = &calibration.classes[&Group::Cube];
+    assert!(cube.correction.is_none() && cube.refused.as_ref().unwrap().contains("no gain"), "{cube:?}");
+    let vector = &calibration.classes[&Group::Vector];
+    assert!(vector.error_after.unwrap() < vector.error_before / 3.0, "{vector:?}");
+    assert!((vector.correction.unwrap().factor - 1.8).abs() < 0.05);
+    let (said, soc) = (calibration.good_for.clone(), Soc::find(SOC).unwrap());
+    assert!(said.contains("vector") && !said.contains("cube") && calibration.check(&soc).is_ok(), "{said}");
+}
+
+#[test]
+fn too_few_rows_and_profiles_that_differ_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = network(folder.path(), device).into_iter().map(|(row, ..)| row).collect();
+    let error = learn(&rows[..3]).unwrap_err().to_string();
+    assert!(error.contains("too few distinct problems: 1 of at least 4"), "{error}");
+    let few = learn(&rows[..15]).unwrap();
+    assert!(few.doubts.iter().any(|doubt| doubt.contains("distinct problems")), "{:?}", few.doubts);
+    let slow: Vec<String> =
+        network(folder.path(), |op, us, draw| 2.0 * device(op, us, draw)).into_iter().map(|(row, ..)| row).collect();
+    let both = [written(folder.path(), "a.csv", &rows), written(folder.path(), "b.csv", &slow)];
+    let calibration = calibrate(&both, &Soc::find(SOC).unwrap(), None).unwrap();
+    assert!(calibration.doubts.iter().any(|doubt| doubt.starts_with("72 problems")), "{:?}", calibration.doubts);
+}
+
+#[test]
+fn what_cannot_be_learned_from_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, operands) = kernels().remove(0);
+    let devices = learn(&[row(0, "MatMulV2", 1.0, &operands), row(1, "MatMulV2", 1.0, &operands)]);
+    assert!(devices.unwrap_err().to_string().contains("2 devices (0, 1)"));
+    let foreign = folder.path().join("kernel_details.csv");
+    std::fs::write(&foreign, "算子名称,算子类型,耗时\na,Add,1\n").unwrap();
+    let error = calibrate(&[foreign], &Soc::find(SOC).unwrap(), None).unwrap_err().to_string();
+    assert!(error.contains("another language") && error.contains("`Op Name`"), "{error}");
+    let unknown = learn(&["0,a,Add,1.0,N/A,N/A,N/A,N/A,N/A,N/A".to_owned()]).unwrap_err().to_string();
+    assert!(unknown.contains("could be priced"), "{unknown}");
+}
+
+#[test]
+fn a_file_says_the_same_when_read_again_and_counts_for_its_part_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = network(folder.path(), device).into_iter().map(|(row, ..)| row).collect();
+    let calibration = learn(&rows).unwrap();
+    assert_eq!((calibration.part.as_str(), calibration.cann_version.as_deref()), (SOC, Some("8.0")));
+    let path = folder.path().join("own.json");
+    let write = |value: &Value| std::fs::write(&path, value.to_string()).unwrap();
+    let value = serde_json::to_value(&calibration).unwrap();
+    write(&value);
+    let read = Calibration::read(&path).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), value);
+    let other = || Some(Calibrated { file: path.clone(), calibration: read.clone() });
+    let fixed = Parts::new(Some("Ascend910B4"), Vec::new(), None).unwrap().calibrated(other()).unwrap_err();
+    assert!(fixed.to_string().contains(SOC) && fixed.to_string().contains("Ascend910B4"), "{fixed}");
+    let mut open = Parts::new(None, Vec::new(), None).unwrap().calibrated(other()).unwrap();
+    let case = r#"{"op":"MatMul","m":64,"k":64,"n":64,"soc":"Ascend310P3"}"#;
+    assert!(price(case, &mut open).unwrap_err().to_string().contains("Ascend310P3"));
+    for (place, wrong, word) in [
+        ("/version", Value::from(9), "version 9"),
+        ("/classes/cube/correction/factor", Value::from(-1.0), "`cube`"),
+        ("/classes/cube/correction/weight", Value::from(2.0), "`cube`"),
+        ("/classes", Value::from("none"), "is no calibration"),
+    ] {
+        let mut changed = value.clone();
+        *changed.pointer_mut(place).unwrap() = wrong;
+        write(&changed);
+        let error = Calibration::read(&path).unwrap_err().to_string();
+        assert!(error.contains(word) && error.contains("own.json"), "{error}");
+    }
+}
