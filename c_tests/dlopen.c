@@ -184,5 +184,6 @@ TEST(each_field_of_the_table_is_the_function_of_its_name) {
     SAME(RegisterBackend);
     SAME(CheckOption);
     SAME(Tiling);
+    SAME(Candidates);
     CHECK(fields * sizeof(void *) == sizeof(AoeApi));
 }

@@ -151,8 +151,11 @@ impl Drop for Workspace {
 
 /// Makes the directory of all tunings, of which another may take it away at any moment.
 fn make(jobs: &Path) -> Result<()> {
-    // What is in the way must be a directory that went again, or is back.
-    let is_free = || jobs.parent().is_some_and(Path::is_dir) && (jobs.is_dir() || jobs.symlink_metadata().is_err());
+    // What is in the way must be a directory that went again, or is back: looked at once, for between two looks it may
+    // do either.
+    let is_passing =
+        || jobs.symlink_metadata().map_or(true, |data| data.is_dir() || (data.is_symlink() && jobs.is_dir()));
+    let is_free = || jobs.parent().is_some_and(Path::is_dir) && is_passing();
     loop {
         match std::fs::create_dir_all(jobs) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists && is_free() => {}

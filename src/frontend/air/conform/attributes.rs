@@ -115,7 +115,7 @@ mod tests {
         attrs.set("groups", Attr::Bool(true));
         convert(&mut attrs, prototype("Conv2D").unwrap());
         complete(&mut attrs, prototype("Conv2D").unwrap(), Format::Nchw);
-        assert_eq!(attrs.get("groups"), Some(&Attr::Int(1)));
+        assert_eq!(attrs.get("groups"), Some(&Attr::Bool(true)), "a truth value is no number; a checker names it");
         assert_eq!(attrs.str("data_format"), Some("NCHW"));
         assert_eq!(attrs.ints("dilations"), Some(&[1, 1, 1, 1][..]));
         assert!(attrs.get("strides").is_none(), "a required attribute has no default");
