@@ -1,4 +1,4 @@
-//! Convolutions of volumes: what their tuning writes is a record of CANN's bank "Conv3D".
+//! Convolutions of volumes: what their tuning writes is a record of CANN's bank "`Conv3D`".
 
 use super::Place;
 use serde_json::Value;

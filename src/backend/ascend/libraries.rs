@@ -26,11 +26,15 @@ impl<'a> Libraries<'a> {
     /// # Safety
     /// As [`Loaded::function`]: `F` is the function pointer type of its prototype.
     pub unsafe fn function<F: Copy>(&mut self, symbol: &Symbol) -> Option<F> {
-        // SAFETY: the caller's promise, here and below.
+        // SAFETY: the caller's promise.
         if let Some(function) = unsafe { self.main.function(symbol.name) } {
             return Some(function);
         }
-        symbol.libraries.iter().find_map(|name| unsafe { self.companion(name)?.function(symbol.name) })
+        symbol.libraries.iter().find_map(|name| {
+            let library = self.companion(name)?;
+            // SAFETY: the caller's promise.
+            unsafe { library.function(symbol.name) }
+        })
     }
 
     /// Whether some library has a symbol.

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::frontend::onnx::read;
-use crate::graph::Attr;
 
 /// A model with functions, in bytes.
 fn with_functions(model: &Model, functions: &[proto::Function]) -> Bytes {
@@ -143,5 +142,5 @@ fn a_choice_that_a_run_makes_stays_one_node() {
     let model = Model::new(17).input("x", &[4.into(), 8.into()]).input("c", &[]).node(&choice()).output("y");
     let graph = load(&model, &[]).unwrap();
     let chooser = graph.node(graph.find("if").unwrap());
-    assert!(!chooser.mapped && chooser.attrs.get("then_branch") == None::<&Attr>);
+    assert!(!chooser.mapped && chooser.attrs.get("then_branch").is_none());
 }
