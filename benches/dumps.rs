@@ -60,7 +60,9 @@ fn view_node(index: usize) -> String {
     let mut text = format!("  node {{\n    input: \"{source}\"\n    output: \"layer/{index}/Relu:0\"\n");
     let mut attribute = |name: &str, lines: &[&str], kind: &str| {
         write!(text, "    attribute {{\n      name: \"{name}\"\n").expect("memory takes text");
-        lines.iter().for_each(|line| writeln!(text, "      {line}").expect("memory takes text"));
+        for line in lines {
+            writeln!(text, "      {line}").expect("memory takes text");
+        }
         write!(text, "      type: {kind}\n    }}\n").expect("memory takes text");
     };
     let dims = ["ints: 1", "ints: 64", "ints: 56", "ints: 56"];
@@ -81,11 +83,13 @@ fn status_kb(key: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
 }
 
+/// A name, how the text begins, and its parts by number.
+type Form = (&'static str, &'static str, fn(usize) -> String);
+
 fn main() {
     let megabytes: u64 = std::env::var("DUMP_MB").ok().and_then(|text| text.parse().ok()).unwrap_or(200);
     let path = std::env::temp_dir().join(format!("aoe-dump-{}.txt", std::process::id()));
-    let forms: [(&str, &str, fn(usize) -> String); 2] =
-        [("ge_proto", "graph {\n", proto_op), ("ge_onnx", "ir_version: 6\ngraph {\n", view_node)];
+    let forms: [Form; 2] = [("ge_proto", "graph {\n", proto_op), ("ge_onnx", "ir_version: 6\ngraph {\n", view_node)];
     for (form, begin, part) in forms {
         let mut file = BufWriter::new(File::create(&path).expect("the temporary folder can be written"));
         let (mut written, mut count) = (0, 0);

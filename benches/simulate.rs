@@ -71,9 +71,9 @@ fn main() {
     let platform = Platform::of(&soc);
     for (kind, products) in default_products() {
         let found = rate(|| {
-            products.iter().for_each(|product| {
+            for product in &products {
                 black_box(matmul_v3::default(black_box(product), &platform));
-            });
+            }
             products.len()
         });
         println!(

@@ -22,8 +22,12 @@ fn bad(directory: &Path) -> String {
 
 /// A small network, written as a tuned one is.
 fn written(path: &Path) {
-    let graph =
-        aoe::frontend::load_file(Path::new("fuzz/seeds/load_memory/conv.onnx"), None, &Default::default()).unwrap();
+    let graph = aoe::frontend::load_file(
+        Path::new("fuzz/seeds/load_memory/conv.onnx"),
+        None,
+        &aoe::frontend::ModelOptions::default(),
+    )
+    .unwrap();
     aoe::frontend::save_file(&graph, path).unwrap();
 }
 

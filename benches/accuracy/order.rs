@@ -16,7 +16,8 @@ const APART: f64 = 1.1;
 /// Prints, by part, the share of pairs of tilings of one problem whose order is predicted, where the measured times
 /// are clearly apart.
 pub fn of_pairs(rows: &[(&Row, Option<Priced>)]) {
-    let mut problems: BTreeMap<(&str, bool, String), Vec<(f64, f64)>> = BTreeMap::new();
+    // Measured and predicted times, by set, half and problem.
+    let mut problems = BTreeMap::<_, Vec<(f64, f64)>>::new();
     for (row, priced) in rows {
         let (Some((_, prediction)), true) = (priced, row.case["schedule"].is_object()) else { continue };
         let names = ["batch", "m", "k", "n", "dtype", "out_dtype", "bias", "a_format", "b_format", "raw"];

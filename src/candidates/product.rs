@@ -2,8 +2,11 @@
 
 use super::configuration::Configuration;
 use crate::soc::Soc;
-use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, Schedule};
+use crate::workload::{
+    Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath, Schedule, SplitK,
+};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Rows and columns of one cube step.
 const F: u64 = 16;
@@ -45,11 +48,11 @@ pub(super) fn schedule(shape: &CubeShape, configuration: &Configuration, soc: &S
         l1_a: panel,
         l1_b: panel,
         buffers: Buffers { l1_a: double, l1_b: double, l0_a: 2, l0_b: 2, l0_c },
-        order: Default::default(),
-        l2: Default::default(),
-        split_k: Default::default(),
-        output: Default::default(),
-        unmodelled: Default::default(),
+        order: LoopOrder::default(),
+        l2: L2Tiling::default(),
+        split_k: SplitK::default(),
+        output: OutputPath::default(),
+        unmodelled: BTreeMap::default(),
     });
     Ok(json!(schedule))
 }

@@ -99,9 +99,9 @@ impl Profile {
             self.total_us += us;
             self.note_device(columns.device.map_or("", value));
             let [read, written] = operands;
-            let texts = [columns.op_type, read[0], read[1], read[2], written[0], written[1], written[2]].map(value);
-            let mut look: Look = texts.map(str::to_owned);
-            look[0] = plain_type(&look[0]).to_owned();
+            let mut texts = [columns.op_type, read[0], read[1], read[2], written[0], written[1], written[2]].map(value);
+            texts[0] = plain_type(texts[0]);
+            let look: Look = texts.map(str::to_owned);
             if sums.len() >= MOST && !sums.contains_key(&look) {
                 self.without_operands_us += us;
                 continue;

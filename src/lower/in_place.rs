@@ -51,12 +51,11 @@ impl Joins<'_> {
     fn parts(&self, lowered: &Lowered, at: usize) -> Option<Vec<Port>> {
         let node = self.graph.node(lowered.kernels[at].node);
         let call = Call::new(self.graph, node, &self.values);
-        let (tensors, axis) = match node.op_type.as_str() {
-            "Pack" => ((0..call.arity()).collect(), call.int(&["axis"]).unwrap_or(0)),
-            _ => {
-                let (tensors, axis) = movement::joined(&call).ok()?;
-                (tensors, axis.scalar(0)?)
-            }
+        let (tensors, axis) = if node.op_type == "Pack" {
+            ((0..call.arity()).collect(), call.int(&["axis"]).unwrap_or(0))
+        } else {
+            let (tensors, axis) = movement::joined(&call).ok()?;
+            (tensors, axis.scalar(0)?)
         };
         let whole = node.outputs.first()?;
         let dims = whole.shape.known()?;

@@ -74,10 +74,7 @@ impl Readers {
 
     /// The one node that reads a tensor, once.
     fn only_reader(&self, graph: &Graph, port: Port) -> Option<NodeId> {
-        let reader = match self.nodes.get(&port)?.as_slice() {
-            &[reader] => reader,
-            _ => return None,
-        };
+        let &[reader] = self.nodes.get(&port)?.as_slice() else { return None };
         (!graph.outputs().contains(&port)).then_some(reader)
     }
 

@@ -63,6 +63,7 @@ pub struct Deployment {
     pub step_tokens: u64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what it serialises by reference")]
 fn by_name<S: serde::Serializer>(dtype: &DataType, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_str(dtype.name())
 }

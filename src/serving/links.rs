@@ -27,7 +27,7 @@ pub struct Links {
 
 impl Links {
     /// The links of a part (product data): HCCS as a full mesh of eight on 910B (56 GB/s both ways a link), through
-    /// switches on 910C (392 GB/s a package of two dies each way) and 950, a mesh of four on the first 910, PCIe on 310P.
+    /// switches on 910C (392 GB/s a package of two dies each way) and 950, a mesh of four on the first 910, `PCIe` on 310P.
     pub fn of(soc: &Soc) -> Links {
         let of = |pair_gb_s, device_gb_s, devices| Links { pair_gb_s, device_gb_s, devices };
         let name = soc.name.as_str();

@@ -107,7 +107,9 @@ impl Material {
             let inputs = ModelOptions { gear: gear.cloned(), ..inputs.clone() };
             material.add(graph.clone(), &inputs, label, settings, soc)?;
         }
-        infer::in_words(&material.left_out).iter().for_each(|words| log::warn!("{words}"));
+        for words in infer::in_words(&material.left_out) {
+            log::warn!("{words}");
+        }
         Ok(material)
     }
 

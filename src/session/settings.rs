@@ -54,6 +54,7 @@ impl JobType {
 
 /// Everything one tuning call needs to know.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches, as users give them")]
 pub struct Settings {
     /// What to tune.
     pub job: JobType,

@@ -207,7 +207,7 @@ fn attention_counts_the_heads_of_keys_and_the_mask() {
     assert!(half < 0.75 * full && half > 0.4 * full, "{full} {half}");
 }
 
-/// DeepSeek's decode: int8 weights of bfloat16 results cost the vector cores their scaling.
+/// `DeepSeek`'s decode: int8 weights of bfloat16 results cost the vector cores their scaling.
 #[test]
 fn a_bfloat16_result_of_int8_is_scaled_by_vector_cores() {
     let product = |out: &str| {

@@ -73,7 +73,7 @@ pub struct OperatorSpace {
 #[derive(Debug, Clone)]
 enum Tilings {
     Product(ProductSpace),
-    Volume(VolumeSpace),
+    Volume(Box<VolumeSpace>),
     Cube(CubeSpace),
     Vector(VectorSpace),
 }
@@ -98,7 +98,7 @@ impl OperatorSpace {
         } else if let Workload::Conv(w) = workload
             && let Some(problem) = volume::problem(w, soc)
         {
-            Tilings::Volume(VolumeSpace::new(w, problem, soc, cube()))
+            Tilings::Volume(Box::new(VolumeSpace::new(w, problem, soc, cube())))
         } else if let Some(shape) = workload.cube() {
             let include = cube();
             Tilings::Cube(CubeSpace::new(workload, &shape, soc, include))

@@ -1,4 +1,4 @@
-//! The key of a "Conv3D" record, built from a workload as CANN does.
+//! The key of a record of the bank `Conv3D`, built from a workload as CANN does.
 
 use crate::graph::{DataType, Format};
 use crate::workload::{Conv, ConvKind, Depth};

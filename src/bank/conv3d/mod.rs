@@ -1,4 +1,4 @@
-//! `Conv3DV2` on 910B and `910_93`, which asks the runtime bank under the older name "Conv3D".
+//! `Conv3DV2` on 910B and `910_93`, which asks the runtime bank under the older name `Conv3D`.
 
 mod key;
 

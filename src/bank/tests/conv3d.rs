@@ -1,4 +1,4 @@
-//! Convolutions of volumes: the key of the bank "Conv3D", its fields, and what a tuning does with it.
+//! Convolutions of volumes: the key of the bank `Conv3D`, its fields, and what a tuning does with it.
 
 use super::memory::Memory;
 use super::*;

@@ -9,6 +9,7 @@ use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -92,10 +93,10 @@ fn told(path: &str, judgement: &Judgement) -> String {
         for Finding { node, op, blocks, reason, advice, .. } in findings.iter().take(PRINTED) {
             let place = if node.is_empty() { String::new() } else { format!("`{node}` ({op}) ") };
             let weight = if *blocks { "" } else { " (remark)" };
-            text += &format!("{path}: {}{weight}: {place}{reason}; {advice}\n", rule.name());
+            let _ = writeln!(text, "{path}: {}{weight}: {place}{reason}; {advice}", rule.name());
         }
         if let Some(more) = findings.len().checked_sub(PRINTED).filter(|more| *more > 0) {
-            text += &format!("{path}: {}: {more} more\n", rule.name());
+            let _ = writeln!(text, "{path}: {}: {more} more", rule.name());
         }
     }
     let (nodes, findings) = (judgement.nodes, judgement.findings.len());

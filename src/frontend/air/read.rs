@@ -169,11 +169,11 @@ impl Reader<'_> {
         // Optional inputs that are left out may have no description.
         let sparse = op.input_desc.len() < data.len();
         let mut described = op.input_desc.iter().enumerate().peekable();
-        let mut format = |reference: &&String| match described.next_if(|_| !sparse || !reference.is_empty()) {
+        let format = |reference: &&String| match described.next_if(|_| !sparse || !reference.is_empty()) {
             Some((index, bytes)) => tensor::stated_format(bytes.clone(), &|| format!("{}, input {index}", place())),
             None => Ok(Format::Nd),
         };
-        data.iter().map(|reference| format(reference)).collect()
+        data.iter().map(format).collect()
     }
 
     /// Data inputs; control edges become an attribute.

@@ -181,7 +181,7 @@ pub fn read_constant(
         return Err(Error::graph(place(), format!("a constant of shape {} is too large", desc.shape)));
     };
     // Text has no fixed size, and 6-bit numbers may be packed or not.
-    if desc.dtype.bits() % 8 == 0 && desc.dtype.bits() > 0 && size != data.len() as u64 {
+    if desc.dtype.bits().is_multiple_of(8) && desc.dtype.bits() > 0 && size != data.len() as u64 {
         let reason = format!("{} {} takes {size} bytes, its value has {}", desc.dtype.name(), desc.shape, data.len());
         return Err(Error::graph(place(), reason));
     }

@@ -78,8 +78,11 @@ pub fn encode_model(graph: &Graph) -> Result<Vec<u8>> {
 /// The bytes of [`content_apart`].
 #[cfg(test)]
 pub fn encode_apart(graph: &Graph) -> Result<(Vec<u8>, Vec<u8>)> {
-    let bytes = |content: Content| content.to_vec().expect("the weights are in memory");
-    content_apart(graph).map(|(model, weights)| (bytes(model), bytes(weights)))
+    let bytes = |content: Content| {
+        content.to_vec().map_err(|error| Error::graph(format!("graph `{}`", graph.name), error.to_string()))
+    };
+    let (model, weights) = content_apart(graph)?;
+    Ok((bytes(model)?, bytes(weights)?))
 }
 
 /// Where the values of constants go.

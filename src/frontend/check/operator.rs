@@ -3,7 +3,7 @@
 use super::{Finding, Rule, is_without_value};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
 use crate::graph::op::prototype::{self, Count, Prototype, Slot};
-use crate::graph::{Attr, CONST, Graph, Node, TensorDesc};
+use crate::graph::{Attr, CONST, DataType, Graph, Node, TensorDesc};
 use crate::spelling::listed;
 
 /// Operators whose interface has an input that a graph leaves open: sources of tensors.
@@ -147,7 +147,7 @@ impl Judge<'_> {
         let mut look = |what: &str, tensor: Option<&TensorDesc>, slot: &Slot| {
             if let Some(tensor) = tensor.filter(|tensor| tensor.shape.dims().is_some() && !slot.types.has(tensor.dtype))
             {
-                let may: Vec<&str> = slot.types.iter().map(|dtype| dtype.name()).collect();
+                let may: Vec<&str> = slot.types.iter().map(DataType::name).collect();
                 wrong.push((
                     format!("has {} at {what} `{}`, which is not among its types", tensor.dtype.name(), slot.name),
                     format!("convert it: {}", listed(&may)),

@@ -18,10 +18,8 @@ pub fn read(tensor: &proto::Tensor, base: Option<&Path>, place: &dyn Fn() -> Str
     let desc = TensorDesc::new(dtype, Shape::new(tensor.dims.clone()));
     let outside = tensor.data_location != 0 || !tensor.external_data.is_empty();
     if elements > if outside { external::MAX_VALUES } else { Constant::MAX_VALUES } {
-        let weight = match outside {
-            true => external::weight(tensor, base, desc.bytes(), place)?,
-            false => weight(tensor, &desc, place),
-        };
+        let weight =
+            if outside { external::weight(tensor, base, desc.bytes(), place)? } else { weight(tensor, &desc, place) };
         return Ok((desc, weight.map_or(Constant::Opaque, Constant::Stored)));
     }
     let value = if outside {
@@ -67,9 +65,10 @@ fn count(dims: &[i64], dtype: DataType, place: &dyn Fn() -> String) -> Result<u6
 /// The elements of a large tensor, which nobody reads; none where the payload was emptied, or is not of the size that the
 /// shape asks for: what decides no shape keeps nobody from tuning.
 fn weight(tensor: &proto::Tensor, desc: &TensorDesc, place: &dyn Fn() -> String) -> Option<Weight> {
-    let bytes = match tensor.raw_data.is_empty() {
-        false => tensor.raw_data.clone(),
-        true => Bytes::from(typed_values(tensor, desc.dtype).to_bytes(desc.dtype)?),
+    let bytes = if tensor.raw_data.is_empty() {
+        Bytes::from(typed_values(tensor, desc.dtype).to_bytes(desc.dtype)?)
+    } else {
+        tensor.raw_data.clone()
     };
     if Some(bytes.len() as u64) == desc.bytes() {
         return Some(Weight::Bytes(bytes));

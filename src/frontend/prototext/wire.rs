@@ -391,6 +391,7 @@ impl<R: Read> Encoder<'_, R> {
 }
 
 /// A value that is no string and no message.
+#[derive(Clone, Copy)]
 enum Scalar {
     Number(u64),
     Float(f32),

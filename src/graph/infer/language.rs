@@ -2,7 +2,7 @@
 //! ([`crate::graph::op::prototype`]).
 //!
 //! Sources: the operators' public descriptions in the headers of CANN's open repositories and in the documentation of
-//! their functions in torch_npu.
+//! their functions in `torch_npu`.
 
 use super::dim::{self, Reason, UNKNOWN};
 use super::matmul::Product;
@@ -182,7 +182,7 @@ fn least(a: i64, b: i64) -> i64 {
     if a < 0 || b < 0 { UNKNOWN } else { a.min(b) }
 }
 
-/// `MoeInitRouting` (x, row_idx, expert_idx): rows of x for each expert that they go to, and where they came from.
+/// `MoeInitRouting` (x, `row_idx`, `expert_idx`): rows of x for each expert that they go to, and where they came from.
 pub(crate) fn init_routing(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let (Some((rows, hidden)), Some((_, experts))) = (matrix(call, 0)?, matrix(call, 1)?) else {
@@ -198,7 +198,7 @@ pub(crate) fn init_routing(call: &Call<'_>) -> Inference {
     ])
 }
 
-/// `MoeInitRoutingV2` (x, expert_idx): as many rows as there are, or as many as each expert has room for.
+/// `MoeInitRoutingV2` (x, `expert_idx`): as many rows as there are, or as many as each expert has room for.
 pub(crate) fn init_routing_v2(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let (Some((rows, hidden)), Some((_, experts))) = (matrix(call, 0)?, matrix(call, 1)?) else {
@@ -240,13 +240,13 @@ pub(crate) fn expert_tokens(call: &Call<'_>) -> Inference {
     Inferred::dims(call.need(0)?.dtype, [experts])
 }
 
-/// `MoeFinalizeRouting` (expanded_x, x1, ...): rows as before they were routed.
+/// `MoeFinalizeRouting` (`expanded_x`, x1, ...): rows as before they were routed.
 pub(crate) fn finalize_routing(call: &Call<'_>) -> Inference {
     let (expanded, x1) = (call.need(0)?, call.need(1)?);
     Inferred::shape(expanded.dtype, x1.shape.clone())
 }
 
-/// `MoeFinalizeRoutingV2` (expanded_x, expanded_row_idx, x1, x2, bias, scales): a row for each row of the scales; without
+/// `MoeFinalizeRoutingV2` (`expanded_x`, `expanded_row_idx`, x1, x2, bias, scales): a row for each row of the scales; without
 /// them, for each index.
 pub(crate) fn finalize_routing_v2(call: &Call<'_>) -> Inference {
     let expanded = call.need(0)?;
@@ -256,7 +256,7 @@ pub(crate) fn finalize_routing_v2(call: &Call<'_>) -> Inference {
     Inferred::dims(expanded.dtype, [rows, hidden])
 }
 
-/// `KvRmsNormRopeCache` (kv, gamma, cos, sin, index, k_cache, ckv_cache): the caches, and the two parts of kv.
+/// `KvRmsNormRopeCache` (kv, gamma, cos, sin, index, `k_cache`, `ckv_cache`): the caches, and the two parts of kv.
 pub(crate) fn rms_norm_rope_cache(call: &Call<'_>) -> Inference {
     let (kv, gamma) = (call.need(0)?, call.need(1)?);
     let parts = match (kv.shape.dims().and_then(<[i64]>::split_last), gamma.shape.dims()) {
@@ -274,7 +274,7 @@ pub(crate) fn rms_norm_rope_cache(call: &Call<'_>) -> Inference {
     Inferred::all(outputs.take(call.results()).collect())
 }
 
-/// `MlaProlog` (token_x, weight_dq, weight_uq_qr, weight_uk, ...): the query, its turned part, and both caches. The heads
+/// `MlaProlog` (`token_x`, `weight_dq`, `weight_uq_qr`, `weight_uk`, ...): the query, its turned part, and both caches. The heads
 /// and the width of the cache are those of `weight_uk`; the turned part is as wide as the sines.
 pub(crate) fn mla_prolog(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;

@@ -79,7 +79,7 @@ impl Layout {
             0 => vec![default; n],
             1 => vec![list[0]; n],
             len if len == n => list.to_vec(),
-            len if len == n + 2 => self.ordered_as_listed(list, if default == 0 { 0 } else { 1 }).space(list).to_vec(),
+            len if len == n + 2 => self.ordered_as_listed(list, i64::from(default != 0)).space(list).to_vec(),
             // A 1-D convolution written as the 2-D one it becomes.
             4 if n == 1 => vec![if self.channels_last { list[2] } else { list[3] }],
             len => return Err(format!("`{name}` has {len} numbers for {n} spatial axes")),

@@ -93,6 +93,11 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
+    /// Whether the project has values of the kind.
+    const fn has_values(self) -> bool {
+        !matches!(self, AttrKind::Types | AttrKind::Tensor)
+    }
+
     const ALL: [(&'static str, AttrKind); 12] = [
         ("int", AttrKind::Int),
         ("float", AttrKind::Float),
@@ -256,14 +261,14 @@ fn attr_rule(text: &'static str) -> Option<AttrRule> {
     let kind = AttrKind::ALL.iter().find(|(word, _)| *word == kind)?.1;
     let required = default.is_none();
     let default = match default {
-        Some(json) if !json.is_null() => Some(value(kind, &json)?),
+        Some(json) if !json.is_null() && kind.has_values() => Some(value(kind, &json)?),
         _ => None,
     };
-    Some(AttrRule { name, kind, required, default: default.flatten() })
+    Some(AttrRule { name, kind, required, default })
 }
 
-/// A default; `Some(None)` for a kind of which the project has no values.
-fn value(kind: AttrKind, json: &serde_json::Value) -> Option<Option<Attr>> {
+/// A default.
+fn value(kind: AttrKind, json: &serde_json::Value) -> Option<Attr> {
     fn list<T>(json: &serde_json::Value, item: impl Fn(&serde_json::Value) -> Option<T>) -> Option<Vec<T>> {
         json.as_array()?.iter().map(item).collect()
     }
@@ -273,7 +278,7 @@ fn value(kind: AttrKind, json: &serde_json::Value) -> Option<Option<Attr>> {
         Some(name) => DataType::from_name(name).map(|dtype| i64::from(dtype.ge_number())),
         None => json.as_i64(),
     };
-    let found = match kind {
+    Some(match kind {
         AttrKind::Int => Attr::Int(int(json)?),
         AttrKind::Float => Attr::Float(json.as_f64()?),
         AttrKind::Bool => Attr::Bool(json.as_bool()?),
@@ -284,9 +289,8 @@ fn value(kind: AttrKind, json: &serde_json::Value) -> Option<Option<Attr>> {
         AttrKind::Bools => Attr::Bools(list(json, serde_json::Value::as_bool)?),
         AttrKind::Strs => Attr::Strs(list(json, text)?),
         AttrKind::IntLists => Attr::IntLists(list(json, |inner| list(inner, int))?),
-        AttrKind::Types | AttrKind::Tensor => return Some(None),
-    };
-    Some(Some(found))
+        AttrKind::Types | AttrKind::Tensor => return None,
+    })
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ impl Net {
 
     fn node(&mut self, name: &str, op_type: &str, inputs: &[Port], attrs: &[(&str, Attr)]) -> Port {
         let mut node = Node::new(name, op_type).with_inputs(inputs.iter().copied());
-        attrs.iter().for_each(|(key, value)| node.attrs.set(*key, value.clone()));
+        for (key, value) in attrs {
+            node.attrs.set(*key, value.clone());
+        }
         Port::first(self.0.add(node).unwrap())
     }
 

@@ -13,6 +13,7 @@ pub(super) const CACHE_BLOCK: u64 = 128;
 
 /// What one attention kernel reads.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "heads and KV heads are the field's terms")]
 pub(super) struct Heads {
     pub heads: u64,
     pub kv_heads: u64,

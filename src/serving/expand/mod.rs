@@ -57,7 +57,7 @@ pub fn kernels(model: &Model, deployment: &Deployment, step: Step) -> Vec<Kernel
     list.norms();
     match model.attention {
         Attention::Grouped { heads, kv_heads, width } => {
-            list.grouped_attention(heads / tp, kv_heads.div_ceil(tp), width)
+            list.grouped_attention(heads / tp, kv_heads.div_ceil(tp), width);
         }
         Attention::Latent { .. } => list.latent_attention(),
     }
@@ -167,12 +167,11 @@ impl List<'_> {
         };
         let sum = case("Add", vec![x(), x()], vec![x()]);
         self.launch(Class::Norm, "norm", first.clone(), 1);
-        match adding {
-            Some(adding) => self.launch(Class::Norm, "norm", adding, 2 * layers),
-            None => {
-                self.launch(Class::Norm, "norm", sum, 2 * layers);
-                self.launch(Class::Norm, "norm", first.clone(), 2 * layers);
-            }
+        if let Some(adding) = adding {
+            self.launch(Class::Norm, "norm", adding, 2 * layers);
+        } else {
+            self.launch(Class::Norm, "norm", sum, 2 * layers);
+            self.launch(Class::Norm, "norm", first.clone(), 2 * layers);
         }
         if self.model.post_norms {
             self.launch(Class::Norm, "post norm", first, 2 * layers);

@@ -2,6 +2,7 @@
 
 /// A kind of model by its `model_type`.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a model")]
 pub(super) struct Family {
     /// The name in configurations.
     pub name: &'static str,

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// A decoder-only language model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about a model")]
 pub struct Model {
     /// What the configuration calls its kind (`model_type`).
     pub family: String,

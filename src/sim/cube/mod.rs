@@ -234,7 +234,7 @@ impl Problem {
         };
         let along = [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)];
         let fetched = |at: usize, side: &Side| {
-            let at_once = along[1 - at].min(t.active).min(MOST_FETCHES).max(1.0);
+            let at_once = along[1 - at].min(t.active).clamp(1.0, MOST_FETCHES);
             plan.cold[at] * at_once.powf(c.fetch_exponent) * side.conflict(&self.machine)
         };
         self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b))

@@ -8,6 +8,7 @@ mod table;
 
 /// What an operator does to each element, and what it does besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about an operator")]
 pub(super) struct Recipe {
     /// Simple instructions for each element.
     pub simple: f64,

@@ -1,5 +1,6 @@
 //! Operators by the words of their names.
 
+#[allow(clippy::wildcard_imports, reason = "every class of the room above stands in the table")]
 use super::*;
 
 /// Patterns in order; the first whose words the operator's name has decides.

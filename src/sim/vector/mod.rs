@@ -126,7 +126,7 @@ impl Problem {
             1.0
         };
         let alone_cycles = problem.cycles * (ranked * taps - 1.0) + wide_rows;
-        Ok(Problem { rows, row_cycles, planes, steps, runs, units, alone_cycles, ..problem })
+        Ok(Problem { rows, row_cycles, alone_cycles, runs, units, planes, steps, ..problem })
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
@@ -142,7 +142,7 @@ impl Problem {
         }
         let turned = w.op_type.contains("Transpose") && shape::is_turned(&w.inputs, &w.outputs);
         let cycles = if turned { problem.largest * prices.turn_byte } else { 0.0 };
-        Ok(Problem { runs, cycles, ..problem })
+        Ok(Problem { cycles, runs, ..problem })
     }
 
     fn new(inputs: &[Operand], outputs: &[Operand], r: Recipe, soc: &Soc, c: &Constants) -> Result<Problem, String> {

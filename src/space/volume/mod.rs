@@ -1,4 +1,4 @@
-//! Tilings of `Conv3DV2` on 910B and `910_93`: what a record of the bank "Conv3D" can say that its kernel computes.
+//! Tilings of `Conv3DV2` on 910B and `910_93`: what a record of the bank `Conv3D` can say that its kernel computes.
 //!
 //! The parameters are a record's fields. What follows from the rest (extents of a core, flags of a full load, buffers of
 //! L0) is none, so every configuration is another record, and all of them run
@@ -138,7 +138,7 @@ impl VolumeSpace {
     pub fn nearest(&self, schedule: &CubeSchedule) -> Option<Vec<u32>> {
         let mut configuration: Vec<u32> = Vec::with_capacity(POSITIONS.len());
         for (&(position, _), parameter) in POSITIONS.iter().zip(&self.parameters) {
-            let want = self.wanted(schedule, position, &self.values(&configuration)).max(1) as f64;
+            let want = Self::wanted(schedule, position, &self.values(&configuration)).max(1) as f64;
             let far = |index: u32| ((parameter.values[index as usize].max(1) as f64) / want).ln().abs();
             let mut order: Vec<u32> = (0..parameter.values.len() as u32).collect();
             order.sort_by(|&a, &b| far(a).total_cmp(&far(b)));
@@ -154,7 +154,7 @@ impl VolumeSpace {
     }
 
     /// What a parameter would be to be as in a schedule, given those before it.
-    fn wanted(&self, s: &CubeSchedule, position: P, known: &Values) -> u64 {
+    fn wanted(s: &CubeSchedule, position: P, known: &Values) -> u64 {
         let tasks = u64::from(s.cores.m);
         let dealt = |parts: &[P]| parts.iter().fold(1, |n, &p| n * known[p as usize].max(1));
         let panel =

@@ -1,4 +1,4 @@
-//! What a record of the bank "Conv3D" must satisfy for `Conv3DV2`'s kernel to compute the convolution.
+//! What a record of the bank `Conv3D` must satisfy for `Conv3DV2`'s kernel to compute the convolution.
 //!
 //! CANN tests nothing of a hit and copies every field, so a wrong record is a wrong result. There are two tables:
 //! [`check`] holds what makes any record one that cannot be right, [`check_written`] what is asked of a record made

@@ -1,4 +1,4 @@
-//! The tiling of a record of the runtime bank "Conv3D", which `Conv3DV2` asks on 910B and `910_93`: CANN's fields, and
+//! The tiling of a record of the runtime bank `Conv3D`, which `Conv3DV2` asks on 910B and `910_93`: CANN's fields, and
 //! what they say as a canonical schedule.
 //!
 //! CANN cuts the images of a batch, the planes of a result, the pixels of a plane, the output channels and the groups;

@@ -211,6 +211,9 @@ fn files_of_several_parts_need_a_choice() {
     assert_eq!(open(Some("Ascend950"), None).unwrap().records(), 0);
 }
 
+/// Bad lines that are told one by one.
+const MOST: usize = 100;
+
 #[test]
 fn what_cannot_be_read_is_named() {
     let root = tempfile::tempdir().unwrap();
@@ -226,8 +229,6 @@ fn what_cannot_be_read_is_named() {
     let index = open(at("bank")).unwrap();
     assert_eq!(index.records(), 1);
     assert!(matches!(index.warnings(), [one] if one.contains("Unheard")), "{:?}", index.warnings());
-    /// Lines that are told one by one.
-    const MOST: usize = 100;
     let many = "nonsense\n".repeat(MOST + 5);
     std::fs::write(at("bank").join(FILE), many).unwrap();
     let index = open(at("bank").join(FILE)).unwrap();

@@ -103,9 +103,9 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         write(folder, &json, &words)?;
     }
     if matches.get_flag("json") {
-        console.line(&json)
+        console.line(&json);
     } else {
-        console.text(&words)
+        console.text(&words);
     }
     interrupt.check()?;
     Ok(DONE)

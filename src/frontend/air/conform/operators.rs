@@ -9,10 +9,13 @@ use crate::status::Result;
 /// Brings an operator into the form of its interface, where it is one of those that differ.
 pub fn rewrite(form: &mut Form, id: NodeId) -> Result<()> {
     match form.node(id).op_type.as_str() {
-        "Squeeze" | "Unsqueeze" => axes_to_attribute(form, id),
+        "Squeeze" | "Unsqueeze" => {
+            axes_to_attribute(form, id);
+            Ok(())
+        }
         "Split" => split(form, id),
         "SplitV" => split_v(form, id),
-        "Shape" => return shape_range(form, id),
+        "Shape" => shape_range(form, id),
         "Transpose" => transpose(form, id),
         "PadV3" => pad(form, id),
         "LayerNorm" => layer_norm(form, id),
@@ -44,11 +47,11 @@ pub fn rewrite(form: &mut Form, id: NodeId) -> Result<()> {
 }
 
 /// Axes as an attribute; those that only a run tells stay an input, of the version that has one.
-fn axes_to_attribute(form: &mut Form, id: NodeId) -> Result<()> {
+fn axes_to_attribute(form: &mut Form, id: NodeId) {
     let squeeze = form.node(id).op_type == "Squeeze";
     if form.input(id, 1).is_some() && form.ints_of(id, 1).is_none() {
         form.node_mut(id).op_type.push_str("V3");
-        return Ok(());
+        return;
     }
     input_to_attribute(form, id, 1, "axes");
     // TensorFlow's name.
@@ -57,7 +60,6 @@ fn axes_to_attribute(form: &mut Form, id: NodeId) -> Result<()> {
     if squeeze && let Some(axes) = form.node(id).attrs.ints("axes").map(<[i64]>::to_vec) {
         form.set(id, "axis", Attr::Ints(axes));
     }
-    Ok(())
 }
 
 /// The last input becomes an attribute where it is a constant. One with more behind it is not what its place says.

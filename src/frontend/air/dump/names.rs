@@ -56,7 +56,8 @@ pub struct Choice {
 /// everything. Other files are taken as they are.
 pub fn choose(files: Vec<PathBuf>) -> Choice {
     let mut choice = Choice::default();
-    let mut graphs: BTreeMap<(PathBuf, Option<String>), Vec<(PathBuf, Name)>> = BTreeMap::new();
+    // By folder and, where the name has one, graph.
+    let mut graphs = BTreeMap::<_, Vec<(PathBuf, Name)>>::new();
     for path in files {
         match Name::of(&path) {
             Some(name) => {

@@ -97,7 +97,7 @@ fn some_value(rng: &mut fastrand::Rng, depth: u32) -> Bytes {
                 s: some(rng, 2, some_bytes),
                 i: some(rng, 4, some_int),
                 f: some(rng, 2, some_float),
-                b: some(rng, 2, |rng| rng.bool()),
+                b: some(rng, 2, fastrand::Rng::bool),
                 bt: some(rng, 1, some_bytes),
                 td: some(rng, 1, |rng| some_tensor(rng, depth + 1)),
                 t: some(rng, 1, tensor_def),

@@ -4,10 +4,11 @@ use crate::frontend::air::proto::{self as ge, decode};
 use crate::graph::DataType;
 use prost::Message;
 use prost::bytes::Bytes;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 /// How a text is written, where the format leaves it open.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent freedoms of the format")]
 pub struct Style {
     /// `<>` in place of `{}`.
     pub angles: bool,
@@ -60,7 +61,7 @@ impl Printer<'_> {
     fn line(&mut self, text: &str) {
         let separator = self.style.separator;
         writeln!(self.text, "{:indent$}{text}{separator}", "", indent = self.indent).unwrap();
-        if self.style.comments && self.text.len() % 7 == 0 {
+        if self.style.comments && self.text.len().is_multiple_of(7) {
             self.text.push_str("# } \" > é\r\n");
         }
     }
@@ -106,7 +107,9 @@ impl Printer<'_> {
     }
 
     fn strings<T: AsRef<[u8]>>(&mut self, name: &str, values: &[T]) {
-        values.iter().for_each(|value| self.line(&format!("{name}: {}", self.quoted(value.as_ref()))));
+        for value in values {
+            self.line(&format!("{name}: {}", self.quoted(value.as_ref())));
+        }
     }
 
     fn string(&mut self, name: &str, value: &str) {
@@ -120,7 +123,9 @@ impl Printer<'_> {
         if self.style.lists && !values.is_empty() {
             self.line(&format!("{name}: [{}]", values.join(", ")));
         } else {
-            values.iter().for_each(|value| self.line(&format!("{name}: {value}")));
+            for value in &values {
+                self.line(&format!("{name}: {value}"));
+            }
         }
     }
 
@@ -131,8 +136,8 @@ impl Printer<'_> {
         }
     }
 
-    fn scalar(&mut self, name: &str, value: impl ToString) {
-        self.line(&format!("{name}: {}", value.to_string()));
+    fn scalar(&mut self, name: &str, value: impl Display) {
+        self.line(&format!("{name}: {value}"));
     }
 
     fn model(&mut self, model: &ge::Model) {

@@ -11,7 +11,7 @@ fn shown(name: &str, value: &str, kind: &str) -> String {
 
 /// The description of a tensor as a view has it.
 fn described(side: &str, index: usize, layout: &str, dims: &[i64], origin: &str, origin_dims: &[i64]) -> String {
-    let ints = |dims: &[i64]| dims.iter().map(|d| format!("ints: {d} ")).collect::<String>();
+    let ints = |dims: &[i64]| dims.iter().map(|d| format!("ints: {d} ")).collect::<Vec<_>>().concat();
     [
         shown(&format!("{side}_desc_dtype:{index}"), "s: \"DT_FLOAT16\"", "STRING"),
         shown(&format!("{side}_desc_layout:{index}"), &format!("s: \"{layout}\""), "STRING"),
@@ -24,7 +24,7 @@ fn described(side: &str, index: usize, layout: &str, dims: &[i64], origin: &str,
 }
 
 fn shown_node(name: &str, op_type: &str, inputs: &[&str], attributes: &str) -> String {
-    let inputs: String = inputs.iter().map(|i| format!("input: \"{i}\" ")).collect();
+    let inputs = inputs.iter().map(|i| format!("input: \"{i}\" ")).collect::<Vec<_>>().concat();
     format!("node {{ {inputs} output: \"{name}:0\" name: \"{name}\" op_type: \"{op_type}\" {attributes} }}\n")
 }
 
