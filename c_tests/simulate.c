@@ -1,6 +1,7 @@
 /* AoeSimulate: the buffer protocol, bad cases and options, threads. */
 #include "support/check.h"
 #include "support/json.h"
+#include "support/question.h"
 
 #include <pthread.h>
 
@@ -9,14 +10,7 @@
 static const AoeOption B4[] = {{"soc_version", "Ascend910B4"}};
 
 static char *simulate(const char *case_json, const AoeOption *options, size_t count) {
-    size_t size = 0;
-    CHECK_OK(AoeSimulate(case_json, options, count, NULL, &size));
-    char *answer = malloc(size);
-    CHECK(answer != NULL);
-    size_t given = size;
-    CHECK_OK(AoeSimulate(case_json, options, count, answer, &given));
-    CHECK(given == size && strlen(answer) + 1 == size);
-    return answer;
+    return answer_of(AoeSimulate, case_json, options, count);
 }
 
 TEST(answers_without_initialising) {
@@ -41,31 +35,9 @@ TEST(options_of_the_call_count) {
     free(slow_answer);
 }
 
-TEST(the_buffer_is_written_whole_or_not_at_all) {
-    size_t needed = 0;
-    CHECK_OK(AoeSimulate(CASE, B4, 1, NULL, &needed));
-    char *buffer = malloc(needed);
-    CHECK(buffer != NULL);
-    for (size_t given = 0; given < needed; given += needed / 4 + 1) {
-        memset(buffer, 7, needed);
-        size_t size = given;
-        CHECK_ERROR(AOE_ERROR_BUFFER_TOO_SMALL, "needed", AoeSimulate(CASE, B4, 1, buffer, &size));
-        CHECK(size == needed);
-        for (size_t i = 0; i < needed; i++) CHECK(buffer[i] == 7);
-    }
-    free(buffer);
-}
+TEST(the_buffer_is_written_whole_or_not_at_all) { check_buffer(AoeSimulate, CASE, B4); }
 
-TEST(bad_arguments_are_named) {
-    size_t size = 99;
-    char buffer[99] = "as it was";
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`case_json`", AoeSimulate(NULL, NULL, 0, buffer, &size));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`case_json`", AoeSimulate("\xff", NULL, 0, buffer, &size));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`size`", AoeSimulate(CASE, NULL, 0, buffer, NULL));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`options`", AoeSimulate(CASE, NULL, 1, buffer, &size));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`option_count`", AoeSimulate(CASE, B4, (size_t)-1, buffer, &size));
-    CHECK(size == 99 && strcmp(buffer, "as it was") == 0);
-}
+TEST(bad_arguments_are_named) { check_arguments(AoeSimulate, "`case_json`", CASE, B4); }
 
 TEST(bad_options_are_named) {
     static const struct {

@@ -1,20 +1,14 @@
 /* AoeTiling: CANN's default tilings, the buffer protocol, bad cases and options. */
 #include "support/check.h"
 #include "support/json.h"
+#include "support/question.h"
 
 #define CASE "{\"id\":\"x\",\"op\":\"MatMulV3\",\"m\":1024,\"k\":512,\"n\":512,\"dtype\":\"float16\"}"
 
 static const AoeOption B4[] = {{"soc_version", "Ascend910B4"}};
 
 static char *tiling(const char *case_json, const AoeOption *options, size_t count) {
-    size_t size = 0;
-    CHECK_OK(AoeTiling(case_json, options, count, NULL, &size));
-    char *answer = malloc(size);
-    CHECK(answer != NULL);
-    size_t given = size;
-    CHECK_OK(AoeTiling(case_json, options, count, answer, &given));
-    CHECK(given == size && strlen(answer) + 1 == size);
-    return answer;
+    return answer_of(AoeTiling, case_json, options, count);
 }
 
 TEST(answers_without_initialising) {
@@ -36,27 +30,12 @@ TEST(what_is_closed_is_called_an_estimate) {
     free(answer);
 }
 
-TEST(the_buffer_is_written_whole_or_not_at_all) {
-    size_t needed = 0;
-    CHECK_OK(AoeTiling(CASE, B4, 1, NULL, &needed));
-    char *buffer = malloc(needed);
-    CHECK(buffer != NULL);
-    memset(buffer, 7, needed);
-    size_t size = needed - 1;
-    CHECK_ERROR(AOE_ERROR_BUFFER_TOO_SMALL, "needed", AoeTiling(CASE, B4, 1, buffer, &size));
-    CHECK(size == needed);
-    for (size_t i = 0; i < needed; i++) CHECK(buffer[i] == 7);
-    free(buffer);
-}
+TEST(the_buffer_is_written_whole_or_not_at_all) { check_buffer(AoeTiling, CASE, B4); }
 
 TEST(bad_arguments_options_and_cases_are_named) {
+    check_arguments(AoeTiling, "`case_json`", CASE, B4);
     size_t size = 99;
     char buffer[99] = "as it was";
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`case_json`", AoeTiling(NULL, NULL, 0, buffer, &size));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`size`", AoeTiling(CASE, NULL, 0, buffer, NULL));
-    CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`options`", AoeTiling(CASE, NULL, 1, buffer, &size));
-    const AoeOption unknown = {"soc_version", "Ascend910B5"};
-    CHECK_ERROR(AOE_ERROR_INVALID_OPTION_ATTR, "Ascend910B4", AoeTiling(CASE, &unknown, 1, buffer, &size));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "JSON", AoeTiling("nonsense", B4, 1, buffer, &size));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "`m`", AoeTiling("{\"op\":\"MatMul\",\"k\":1,\"n\":1}", B4, 1, buffer, &size));
     CHECK_ERROR(AOE_ERROR_INVALID_PARAM, "Frobnicate", AoeTiling("{\"op\":\"Frobnicate\"}", B4, 1, buffer, &size));

@@ -568,12 +568,22 @@ private:
 
 /* ---- Simulator ----------------------------------------------------------------------------- */
 
+namespace detail {
+
+/* What a function answers to a text. */
+inline Result<std::string> answer_of(decltype(&AoeSimulate) function, const std::string &question,
+                                     const Options &options) {
+    const std::vector<AoeOption> view = options.view();
+    return read_text([&](char *buffer, std::size_t *size) {
+        return function(question.c_str(), view.data(), view.size(), buffer, size);
+    });
+}
+
+} // namespace detail
+
 /* One kernel's prediction as JSON, from one case as JSON; see AoeSimulate. */
 inline Result<std::string> try_simulate(const std::string &case_json, const Options &options = {}) {
-    const std::vector<AoeOption> view = options.view();
-    return detail::read_text([&](char *buffer, std::size_t *size) {
-        return AoeSimulate(case_json.c_str(), view.data(), view.size(), buffer, size);
-    });
+    return detail::answer_of(AoeSimulate, case_json, options);
 }
 #if AOE_HAS_EXCEPTIONS
 inline std::string simulate(const std::string &case_json, const Options &options = {}) {
@@ -583,10 +593,7 @@ inline std::string simulate(const std::string &case_json, const Options &options
 
 /* CANN's default tiling of one kernel as JSON, from one case as JSON; see AoeTiling. */
 inline Result<std::string> try_tiling(const std::string &case_json, const Options &options = {}) {
-    const std::vector<AoeOption> view = options.view();
-    return detail::read_text([&](char *buffer, std::size_t *size) {
-        return AoeTiling(case_json.c_str(), view.data(), view.size(), buffer, size);
-    });
+    return detail::answer_of(AoeTiling, case_json, options);
 }
 #if AOE_HAS_EXCEPTIONS
 inline std::string tiling(const std::string &case_json, const Options &options = {}) {
@@ -596,10 +603,7 @@ inline std::string tiling(const std::string &case_json, const Options &options =
 
 /* Which configurations of a tile program fit a part, and the fastest of them, as JSON; see AoeCandidates. */
 inline Result<std::string> try_candidates(const std::string &question_json, const Options &options = {}) {
-    const std::vector<AoeOption> view = options.view();
-    return detail::read_text([&](char *buffer, std::size_t *size) {
-        return AoeCandidates(question_json.c_str(), view.data(), view.size(), buffer, size);
-    });
+    return detail::answer_of(AoeCandidates, question_json, options);
 }
 #if AOE_HAS_EXCEPTIONS
 inline std::string candidates(const std::string &question_json, const Options &options = {}) {

@@ -133,6 +133,17 @@ struct Functions {
     }
 };
 
+// All functions of the library, which is loaded once and stays.
+inline const Functions &tuner() {
+    static const Library library(RTLD_NOW);
+    static const Functions aoe = [] {
+        Functions found;
+        found.find_all(library);
+        return found;
+    }();
+    return aoe;
+}
+
 // A network that there is something to tune in, and others; see networks.c.
 inline ge::Graph product() { return ge::Graph("product", AOE_NETWORKS "/product.air"); }
 inline ge::Graph slashes() { return ge::Graph("scope/step:1/net", AOE_NETWORKS "/slashes.air"); }

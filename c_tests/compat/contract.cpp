@@ -8,16 +8,6 @@
 
 static ge::Session ge_session;
 
-static const Functions &tuner() {
-    static const Library library(RTLD_NOW);
-    static const Functions aoe = [] {
-        Functions found;
-        found.find_all(library);
-        return found;
-    }();
-    return aoe;
-}
-
 static const Options operators = {{"job_type", "2"}};
 
 static uint64_t new_session() {

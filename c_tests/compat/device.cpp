@@ -88,16 +88,6 @@ static int records() {
     return count;
 }
 
-static const Functions &tuner() {
-    static const Library library(RTLD_NOW);
-    static const Functions aoe = [] {
-        Functions found;
-        found.find_all(library);
-        return found;
-    }();
-    return aoe;
-}
-
 // The calls of a client for one graph, AoeInitialize and AoeFinalize left out.
 static int32_t tune(const Options &options, const ge::Graph &graph = product(), const Tensors &inputs = first_step()) {
     uint64_t session = 0;

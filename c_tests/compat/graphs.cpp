@@ -9,16 +9,6 @@ using ge::DT_FLOAT16;
 
 static ge::Session ge_session;
 
-static const Functions &tuner() {
-    static const Library library(RTLD_NOW);
-    static const Functions aoe = [] {
-        Functions found;
-        found.find_all(library);
-        return found;
-    }();
-    return aoe;
-}
-
 // Tunes a graph as clients do; answers what AoeTuningGraph does.
 static int32_t tune(const ge::Network &network, const char *job_type, const Tensors &inputs = {}) {
     EXPECT(AOE_SUCCESS, tuner().initialize({{"work_path", "."}, {"job_type", job_type}}));
@@ -35,6 +25,9 @@ static int32_t tune(const ge::Network &network, const char *job_type, const Tens
     return status;
 }
 
+// Whether a device measures, which can be asked of products only: no other operator has a record in its bank.
+static bool on_device() { return strstr(getenv("AOE_TUNING_OPTIONS"), "backend=ascend") != nullptr; }
+
 // Operators that the one result file tells of.
 static int tuned_operators() {
     const std::vector<std::string> results = result_files_in(".");
@@ -42,6 +35,16 @@ static int tuned_operators() {
     const size_t at = results[0].find("\"total_num\":");
     CHECK(at != std::string::npos);
     return atoi(results[0].c_str() + at + strlen("\"total_num\":"));
+}
+
+// What came of a graph whose one operator to tune is a convolution.
+static void check_convolution(int32_t status) {
+    if (on_device()) {
+        CHECK(status == AOE_ERROR_NON_OPTIMIZE_GRAPH && printed().find("can measure no operator") != std::string::npos);
+    } else {
+        EXPECT(AOE_SUCCESS, status);
+        CHECK(tuned_operators() == 1);
+    }
 }
 
 static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims) {
@@ -119,20 +122,18 @@ class Reader {
 };
 
 TEST(a_constant_is_what_its_value_is_and_an_image_lies_as_its_tensor_says) {
-    EXPECT(AOE_SUCCESS, tune(convolution(Described(DT_FLOAT16, {1, 64, 56, 56}, "NCHW")), "2"));
-    CHECK(tuned_operators() == 1);
+    check_convolution(tune(convolution(Described(DT_FLOAT16, {1, 64, 56, 56}, "NCHW")), "2"));
 }
 
 TEST(an_input_gets_its_shape_when_inputs_are_set) {
     const ge::Network open = convolution(Described(DT_FLOAT16, {}, "NCHW"));
     CHECK(tune(open, "2") == AOE_ERROR_DYNAMIC_GRAPH && printed().find("image") != std::string::npos);
-    EXPECT(AOE_SUCCESS, tune(open, "2", {tensor(DT_FLOAT16, {1, 64, 56, 56})}));
-    CHECK(tuned_operators() == 1);
+    check_convolution(tune(open, "2", {tensor(DT_FLOAT16, {1, 64, 56, 56})}));
 }
 
 TEST(products_that_nobody_described_are_tuned) {
     EXPECT(AOE_SUCCESS, tune(products_with("Relu"), "2"));
-    CHECK(tuned_operators() == 3);
+    CHECK(tuned_operators() == (on_device() ? 2 : 3));
 }
 
 TEST(an_unknown_operator_ends_inference_and_not_the_tuning) {

@@ -149,7 +149,7 @@ impl Pricer {
         let interval_us =
             answer["interval_us"].as_array().and_then(|ends| Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?]));
         let bound = answer["bound"].as_str().unwrap_or_default().to_owned();
-        let known = !answer["note"].as_str().is_some_and(|note| note.contains("does not know"));
+        let known = answer["approximated"].as_array().is_none_or(Vec::is_empty);
         Ok(Priced { time: Time { us, interval_us }, bound, known })
     }
 

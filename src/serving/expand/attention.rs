@@ -1,10 +1,10 @@
 //! Attention with heads in groups, between its products.
 
-use super::super::kernel::{Class, bytes, case, operand};
+use super::super::kernel::{Class, Kernel, Work, bytes, case, operand};
 use super::List;
 use super::linear::Scale;
 use crate::graph::DataType;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Rows and columns of the mask that stands for a causal one of any size.
 const MASK: u64 = 2048;
@@ -98,38 +98,30 @@ impl List<'_> {
     fn attend_over(&mut self, heads: Heads, context: u64, count: u64) {
         let Heads { heads, kv_heads, width, value } = heads;
         let (batch, rows) = (self.step.sequences, self.step.tokens_each);
-        let work = |heads: u64, rows: u64| -> Value {
-            let keys = self.activations([batch, kv_heads, context, width]);
-            let values = self.activations([batch, kv_heads, context, value]);
-            let mut inputs = vec![self.activations([batch, heads, rows, width]), keys, values];
-            if self.step.prefill {
-                inputs.push(operand([MASK, MASK], DataType::Int8));
-            }
-            case("FusedInferAttentionScore", inputs, vec![self.activations([batch, heads, rows, value])])
-        };
-        let mut launched = work(heads, rows);
+        let keys = self.activations([batch, kv_heads, context, width]);
+        let values = self.activations([batch, kv_heads, context, value]);
+        let mut inputs = vec![self.activations([batch, heads, rows, width]), keys, values];
+        if self.step.prefill {
+            inputs.push(operand([MASK, MASK], DataType::Int8));
+        }
+        let mut work = case("FusedInferAttentionScore", inputs, vec![self.activations([batch, heads, rows, value])]);
         let (phase, layout) = if self.step.prefill {
             ("prefill", "TND".to_owned())
         } else {
             ("decode", format!("paged, block {CACHE_BLOCK}"))
         };
-        launched["attrs"] = json!({
+        work["attrs"] = json!({
             "phase": phase, "batch": batch, "seq_len": context, "heads": heads, "kv_heads": kv_heads, "head_dim": width,
             "causal": self.step.prefill, "layout": layout,
         });
         let cache = batch * kv_heads * context;
-        let cold = if self.step.prefill {
+        let cold_bytes = if self.step.prefill {
             0
         } else {
             bytes(cache * width, self.deployment.dtype) + self.value_bytes(cache, heads_of(width, value))
         };
-        if self.step.prefill {
-            self.launch(Class::Attention, "attention", launched, count);
-        } else {
-            // Query heads that share a key head are the rows of one product.
-            let alike = work(kv_heads, heads / kv_heads * rows);
-            self.launch_as(Class::Attention, "attention", (launched, alike), cold, count);
-        }
+        let (class, work) = (Class::Attention, Work::Case(work));
+        self.push(Kernel { class, role: "attention", work, priced: None, cold_bytes, count });
     }
 
     /// Bytes of the values in the cache; those of a latent vector are a part of its keys.
