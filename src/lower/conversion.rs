@@ -54,12 +54,6 @@ fn number(layout: DeviceLayout) -> i64 {
     }
 }
 
-/// Whether conversions between these are kernels here. Those of fractals are not yet: what a transpose costs that keeps
-/// them is not known.
-fn is_modelled(from: DeviceLayout, to: DeviceLayout) -> bool {
-    from != DeviceLayout::Fractals && to != DeviceLayout::Fractals
-}
-
 /// A graph whose shapes are known with the conversions that it needs on this part, and its kernels. They are called
 /// `trans_Cast_0`, `trans_TransData_1` and so on, and stand before what first reads them.
 ///
@@ -171,7 +165,7 @@ impl<'a> Converted<'a> {
             root = self.converted(origin, Conversion::Narrowed)?;
         }
         let from = self.made_in(read.source, read.origin);
-        if !read.converted || !is_modelled(from, works) {
+        if !read.converted {
             return self.seen(seen, origin, root);
         }
         let plain = self.plain(seen, origin, root, from)?;
@@ -291,11 +285,7 @@ impl<'a> Converted<'a> {
         if !self.is_view(seen, origin) {
             return Ok(seen);
         }
-        let plain = if is_plain || !is_modelled(from, DeviceLayout::Plain) {
-            seen
-        } else {
-            self.plain(seen, origin, origin, from)?
-        };
+        let plain = if is_plain { seen } else { self.plain(seen, origin, origin, from)? };
         if self.is_narrowed(plain) { self.converted(plain, Conversion::Widened) } else { Ok(plain) }
     }
 }

@@ -86,7 +86,7 @@ impl Scene<'_> {
     }
 
     /// First-generation and inference parts keep matrices in fractals; the others convert on the way.
-    fn matrix_format(&self) -> Format {
+    pub(super) fn matrix_format(&self) -> Format {
         if matches!(self.soc.arch, Arch::C100 | Arch::M200) { Format::FractalNz } else { Format::Nd }
     }
 

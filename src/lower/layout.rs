@@ -96,10 +96,12 @@ impl DeviceLayout {
                 matches!(self, DeviceLayout::Channels(_)) && self.holds(result)
             }
             Kind::Join | Kind::Split | Kind::Slice | Kind::Move => self.moves(call, result),
+            Kind::Transpose => self.turns(call, result),
             _ => false,
         };
         let same_rank = call.get(0).is_some_and(|x| x.shape.rank() == result.shape.rank());
-        works.then_some(if same_rank || kind == Kind::Elementwise { self } else { DeviceLayout::Plain })
+        let keeps = same_rank || matches!(kind, Kind::Elementwise | Kind::Transpose);
+        works.then_some(if keeps { self } else { DeviceLayout::Plain })
     }
 
     /// Whether there is such a tensor in this layout.
@@ -186,6 +188,18 @@ impl DeviceLayout {
         let dims = x.shape.known().unwrap_or_default();
         let Ok(Some(gone)) = gone(call, dims.len()) else { return false };
         self.blocked(dims.len()).into_iter().all(|axis| !gone[axis] || dims[axis] % block(x.dtype) == 0)
+    }
+
+    /// Whether a transpose works in this layout: a `ConfusionTransposeD` moves whole fractals, in which what it reads and
+    /// what it writes must end.
+    pub(super) fn turns(self, call: &Call<'_>, result: &TensorDesc) -> bool {
+        let in_fractals = |desc: &TensorDesc| {
+            let dims = desc.shape.known().unwrap_or_default();
+            let blocked = self.blocked(dims.len());
+            self.holds(desc) && blocked.into_iter().all(|axis| dims[axis] % block(desc.dtype) == 0)
+        };
+        let is_confusion = call.node.op_type.starts_with("ConfusionTranspose");
+        self == DeviceLayout::Fractals && is_confusion && call.get(0).is_some_and(in_fractals) && in_fractals(result)
     }
 
     /// Whether movement leaves the blocks whole.

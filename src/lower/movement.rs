@@ -6,7 +6,7 @@ use super::{Scene, conversion};
 use crate::graph::infer::movement;
 use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
-use crate::graph::{DataType, TensorDesc};
+use crate::graph::{DataType, Format, TensorDesc};
 use crate::status::Result;
 use crate::workload::{Move, Operand, Workload};
 
@@ -52,14 +52,30 @@ impl Scene<'_> {
     fn transposed(&self) -> Result<Move> {
         let x = self.call.need(0).map_err(|r| self.error(r))?;
         let dtype = self.stored(x.dtype);
+        if self.node().op_type.starts_with("Confusion") {
+            return self.confused(x, dtype);
+        }
         let dims = self.dims(x)?;
-        let order = if self.node().op_type.starts_with("Confusion") {
-            None
-        } else {
-            movement::permutation(&self.call, dims.len()).map_err(|r| self.error(r))?
-        };
+        let order = movement::permutation(&self.call, dims.len()).map_err(|r| self.error(r))?;
         let Some(order) = order else { return self.copied() };
         Ok(super::transposed(&self.op_type(), &dims, &order, dtype, self.soc))
+    }
+
+    /// A transpose and a view: where both ends consist of fractals, these move whole.
+    fn confused(&self, x: &TensorDesc, dtype: DataType) -> Result<Move> {
+        let Some((dims, order, _)) = movement::confused(&self.call).map_err(|r| self.error(r))? else {
+            return self.copied();
+        };
+        let is_order = (0..dims.len()).all(|axis| order.iter().filter(|&&at| at == axis).count() == 1);
+        if !is_order || dims.len() != order.len() {
+            return Err(self.error(format!("{order:?} is no order of {} axes", dims.len())));
+        }
+        let sizes: Vec<u64> = dims.iter().map(|size| size.unsigned_abs()).collect();
+        let moved = super::transposed(&self.op_type(), &sizes, &order, dtype, self.soc);
+        let call = &self.call;
+        let y = self.node().outputs.first().unwrap_or(x);
+        let in_fractals = self.matrix_format() == Format::FractalNz && DeviceLayout::Fractals.turns(call, y);
+        Ok(if in_fractals { Move { run_bytes: super::transpose::fractal_bytes(dtype), ..moved } } else { moved })
     }
 
     /// Whether a transpose moves axes of size 1 only: GE makes a view of it (`Dim1TransposeToSqueeze`).

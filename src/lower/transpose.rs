@@ -45,6 +45,11 @@ pub(super) fn blocked_run(layouts: Layouts, dims: &[u64], dtype: DataType, soc: 
     turned_run(plane, UB_BLOCK, dtype, soc)
 }
 
+/// Bytes of a fractal of 16 rows of 16 elements, which a transpose that keeps fractals moves whole.
+pub(super) fn fractal_bytes(dtype: DataType) -> u64 {
+    (256 * u64::from(dtype.bits())).div_ceil(8)
+}
+
 /// Bytes that stay together where the last axis moves; `read` and `written` are the bytes of the rows.
 fn turned_run(read: u64, written: u64, dtype: DataType, soc: &Soc) -> u64 {
     // The vector unit of the first generation turns blocks of 16-bit elements; others move one by one (910A:

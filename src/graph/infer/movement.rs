@@ -56,19 +56,29 @@ pub(crate) fn transpose(call: &Call<'_>) -> Inference {
 /// `ConfusionTransposeD`: a transpose and a reshape to attribute `shape`, in either order.
 pub(crate) fn confusion_transpose(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    let Params::Known(sizes) = call.params(1, &["shape"]) else { return Inferred::unknown(x.dtype) };
-    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let Some((dims, order, shape)) = confused(call)? else { return Inferred::unknown(x.dtype) };
+    let moved: Vec<i64> = order.iter().map(|&axis| dims[axis]).collect();
+    Inferred::dims(x.dtype, if call.flag(&["transpose_first"], true) { resolved(&moved, &shape)? } else { moved })
+}
+
+/// What a `ConfusionTransposeD` transposes: the sizes, the order of their axes, and the sizes of its view; `None` when
+/// they are not known.
+type Confused = (Vec<i64>, Vec<usize>, Vec<i64>);
+
+/// The transpose within a `ConfusionTransposeD`.
+pub(crate) fn confused(call: &Call<'_>) -> Result<Option<Confused>, Reason> {
+    let Params::Known(shape) = call.params(1, &["shape"]) else { return Ok(None) };
+    let Some(dims) = call.need(0)?.shape.dims() else { return Ok(None) };
+    let first = call.flag(&["transpose_first"], true);
+    let dims = if first { dims.to_vec() } else { resolved(dims, &shape)? };
     let order = call.node.attrs.ints("perm").unwrap_or_default();
-    let wanted: Vec<_> = sizes.iter().copied().map(Some).collect();
-    let permute = |dims: &[i64]| {
-        order.iter().map(|&a| dim::axis(a, dims.len()).map(|a| dims[a])).collect::<Result<Vec<_>, Reason>>()
-    };
-    let result = if call.flag(&["transpose_first"], true) {
-        super::shape::resolve_reshape(&permute(dims)?, &wanted, true)?
-    } else {
-        permute(&super::shape::resolve_reshape(dims, &wanted, true)?)?
-    };
-    Inferred::dims(x.dtype, result)
+    let order = order.iter().map(|&axis| dim::axis(axis, dims.len())).collect::<Result<_, _>>()?;
+    Ok(Some((dims, order, shape)))
+}
+
+fn resolved(dims: &[i64], shape: &[i64]) -> Result<Vec<i64>, Reason> {
+    let wanted: Vec<_> = shape.iter().copied().map(Some).collect();
+    super::shape::resolve_reshape(dims, &wanted, true)
 }
 
 /// The tensors that a concatenation joins, and the axis; `None` when the axis is not known.

@@ -4,6 +4,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `constant` | what is computed when the network is compiled |
 //! | `alike` | operator types that frameworks spell differently |
 //! | `passes` | the list: CANN's name of each pass, the parts that have it, what it looks at |
 //! | `rewrite` | the graph while it is rewritten |
@@ -20,6 +21,8 @@ mod absorb;
 mod alike;
 mod arithmetic;
 mod bias;
+mod confusion;
+mod constant;
 mod gelu;
 mod group_norm;
 mod layer_norm;
@@ -98,6 +101,7 @@ pub fn graph_fusion(
 ) -> Result<(Graph, Vec<Fused>)> {
     let order = graph.validated_order()?;
     let part = Part::of(soc);
+    constant::fold_constants(&mut graph, &order);
     let mut fusion = Fusion::of(&mut graph, settings.precision);
     for &id in &order {
         if fusion.is_live(id) {

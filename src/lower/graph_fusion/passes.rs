@@ -2,6 +2,7 @@
 
 use super::Part::{self, A3, P310B, P310P, P910, P910B, P950};
 use super::bias::PRODUCTS;
+use super::confusion::TRANSPOSES;
 use super::rewrite::Fusion;
 use crate::graph::NodeId;
 
@@ -59,6 +60,9 @@ pub(super) static PASSES: &[Pass] = &[
         f.sum_before_norm(id)
     }),
     pass("RealDiv2MulsFusionPass", &[P910, P310P, P910B], &["RealDiv", "Div"], |f, id| f.division_by_scalar(id)),
+    // On the 910B a later pass of CANN (ZZConfusionTransposeNd) turns what these make back into transposes.
+    pass("ReshapeTransposeFusionPass", &[P910, P310P], TRANSPOSES, |f, id| f.view_before_transpose(id)),
+    pass("TransposeReshapeFusionPass", &[P910, P310P], &["Reshape"], |f, id| f.view_behind_transpose(id)),
     pass("BatchMatMulV2ReshapeFusionPass", &[P910, P310B, P910B, A3], &["BatchMatMulV2"], |f, id| {
         f.stack_of_few_rows(id)
     }),

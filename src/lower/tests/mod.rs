@@ -3,6 +3,7 @@
 mod batch;
 mod conversion;
 mod cube;
+mod fractals;
 mod in_place;
 mod moving;
 mod vector;

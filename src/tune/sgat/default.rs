@@ -29,8 +29,8 @@ pub fn fused(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Sett
 
 /// The scopes of a step by default, in an order in which they can run.
 ///
-/// Every kernel joins the scopes that make its inputs, else the one of the latest maker, as long as the passes allow
-/// it and the scopes can still run one after the other. What passes within a scope has all its readers there: where
+/// Every kernel joins the scopes that make its inputs, else that of one maker, of the latest first, as long as the
+/// passes allow it and the scopes can still run one after the other. What passes within a scope has all its readers there: where
 /// some stayed outside, its maker ends its scope.
 pub fn scopes(network: &Network<'_>, arch: Arch, step: &Range<u32>) -> Vec<Vec<u32>> {
     let mut ends: FxHashSet<u32> = FxHashSet::default();
@@ -61,9 +61,10 @@ fn joined(network: &Network<'_>, arch: Arch, step: &Range<u32>, ends: &FxHashSet
         makers.dedup();
         let home = |maker: &u32, scopes: &[Vec<u32>]| scopes.iter().position(|scope| scope.contains(maker));
         let homes: FxHashSet<usize> = makers.iter().filter_map(|maker| home(maker, &scopes)).collect();
-        let latest: FxHashSet<usize> = makers.last().and_then(|maker| home(maker, &scopes)).into_iter().collect();
-        let tries = [&homes, &latest].into_iter().filter(|homes| !homes.is_empty());
-        let with = tries.map(|homes| merged(&scopes, homes, at)).find(|(members, scopes)| {
+        let alone =
+            makers.iter().rev().filter_map(|maker| home(maker, &scopes)).map(|home| FxHashSet::from_iter([home]));
+        let tries = std::iter::once(homes.clone()).chain(alone).filter(|homes| !homes.is_empty());
+        let with = tries.map(|homes| merged(&scopes, &homes, at)).find(|(members, scopes)| {
             scope::pass(network, arch, members).is_some() && ordered(network, step, scopes.clone()).is_some()
         });
         match with {

@@ -1,6 +1,8 @@
 //! What is fused into what, and what is left alone.
 
 mod compiled;
+mod confusion;
+mod constant;
 mod norms;
 mod products;
 

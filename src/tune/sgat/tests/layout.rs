@@ -154,6 +154,20 @@ fn elementwise_work_takes_over_the_blocks_around_it() {
     assert_eq!(turned.conv(32, 16).scopes("Ascend310P3"), [1, 1, 1]);
 }
 
+#[test]
+fn what_waits_for_a_product_joins_the_chain_of_its_other_operand() {
+    // A gate: x -> Sigmoid, times x, times a product that is made between the two.
+    let mut gate = Chain::new(&[1, 128, 64]);
+    let x = gate.last;
+    gate = gate.then("Sigmoid", &[], &[]).then("Mul", &[x], &[]);
+    let gated = gate.last;
+    gate.last = x;
+    gate = gate.product(64, 64).then("Mul", &[gated], &[]);
+    let mut scopes = gate.scopes("Ascend910B2");
+    scopes.sort_unstable();
+    assert_eq!(scopes, [1, 3]);
+}
+
 /// What the bank is asked of the last kernels of a chain.
 fn feature_of_last(chain: &Chain, kernels: u32) -> Feature {
     let soc = Soc::find("Ascend310P3").unwrap();
