@@ -5,7 +5,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench nightly install clean
+.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench nightly install wheel clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
@@ -52,6 +52,9 @@ nightly: ## lint, all tests with many more cases, and those too long for every c
 
 install: ## libraries, header, command line, CMake and pkg-config files; PREFIX=/usr/local DESTDIR= LIBDIR=lib DROP_IN=yes
 	@scripts/install
+
+wheel:   ## the Python package with all that make install gives, in dist/
+	@scripts/wheel
 
 clean:   ## remove everything that was built
 	cargo clean

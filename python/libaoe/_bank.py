@@ -1,0 +1,153 @@
+"""Knowledge banks: what is recorded for a kernel, all that is recorded, and one bank made of several."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Mapping, Optional, Sequence, Union
+
+from . import _program
+from ._errors import NotFound
+from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, check, library, option_array, text_array
+from ._predict import Answers, Case
+
+_PACKED, _INFO_DICT, _CASE = 0, 1, 2
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record; times in microseconds, None where nothing is known of them."""
+
+    op: str
+    #: Part and cores: ``Ascend910B2_24``.
+    part: Optional[str]
+    shapes: Optional[str]
+    tiling: Optional[str]
+    before_us: Optional[float]
+    after_us: Optional[float]
+    #: How much faster it was than CANN's own tiling: 0.1 is a tenth.
+    gain: Optional[float]
+    backend: Optional[str]
+    file: Path
+    line: Optional[int]
+    info_dict: Optional[Dict[str, Any]] = field(repr=False)
+    knowledge: Optional[Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge did with the records of its sources, and the files that it wrote (``AoeBankMerged``)."""
+
+    added: int
+    updated: int
+    kept: int
+    refused: int
+    foreign: int
+    files: int
+    warnings: int
+
+
+class Bank:
+    """Operator banks in memory, a snapshot of their files. Of a key that several have, the first one's record counts.
+
+    A path is a bank file, a directory of bank files, or the directory of a whole bank (``TUNE_BANK_PATH``) together with
+    ``soc``. Without paths it is the bank that tuning for ``soc`` would use.
+    """
+
+    def __init__(self, *paths: PathLike, soc: Optional[str] = None, **options: OptionValue) -> None:
+        self.paths = [_layer(path, soc) for path in paths]
+        self._bank = ctypes.c_void_p()
+        layers = text_array([str(path) for path in self.paths])
+        given = option_array({"soc_version": soc, **options})
+        check(library().AoeBankOpen(*layers, *given, ctypes.byref(self._bank)))
+
+    def __enter__(self) -> "Bank":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_bank", None):
+            self.close()
+
+    def close(self) -> None:
+        """Frees the bank; it may be called again."""
+        if self._bank:
+            library().AoeBankClose(self._bank)
+            self._bank = ctypes.c_void_p()
+
+    def query(self, op: str, key: Union[bytes, Mapping[str, Any]]) -> Optional[Dict[str, Any]]:
+        """The tiling recorded for a key of an operator, in CANN's fields; None where there is none. The key is the operator's
+        structure as CANN packs it, or an ``info_dict``; of TBE's operators (``conv2d``) with its fields in TBE's order."""
+        if isinstance(key, bytes):
+            return self._query(op, _PACKED, key)
+        return self._query(op, _INFO_DICT, json.dumps(dict(key)).encode())
+
+    def lookup(self, case: Case) -> Optional[Dict[str, Any]]:
+        """The tiling recorded for a kernel, given as for `simulate`; None where there is none."""
+        return self._query(None, _CASE, json.dumps(dict(case)).encode())
+
+    def _query(self, op: Optional[str], kind: int, key: bytes) -> Optional[Dict[str, Any]]:
+        if not self._bank:
+            raise ValueError("the bank is closed")
+        buffer, size = ctypes.create_string_buffer(4096), ctypes.c_size_t(4096)
+        name = None if op is None else op.encode()
+        call = library().AoeBankQuery
+        status = call(self._bank, name, kind, key, len(key), buffer, ctypes.byref(size))
+        if status == BUFFER_TOO_SMALL:
+            buffer = ctypes.create_string_buffer(size.value)
+            status = call(self._bank, name, kind, key, len(key), buffer, ctypes.byref(size))
+        if status == NOT_FOUND:
+            return None
+        check(status)
+        knowledge: Dict[str, Any] = json.loads(buffer.value)
+        return knowledge
+
+    def records(self, op: Optional[str] = None) -> "Answers[Record]":
+        """Every record of the files as they are now, with what it gained."""
+        found: "Answers[Record]" = Answers()
+        for path in self.paths:
+            lines = _program.run(["bank", "show", str(path), "--json", *_program.arguments_of({"op": op})], accept=(0, 1))
+            found.extend(_record(json.loads(line)) for line in lines.splitlines())
+        return found
+
+
+def merge(sources: Sequence[PathLike], into: PathLike, built_in: Sequence[PathLike] = ()) -> Merged:
+    """Merges bank files, or directories of them, into one of the same kind (docs/banks.md, "Merging"): of two records with
+    one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
+    merged = MergedStruct(struct_size=ctypes.sizeof(MergedStruct))
+    texts = [text_array([os.fspath(path) for path in paths]) for paths in (sources, built_in)]
+    check(library().AoeBankMerge(*texts[0], os.fspath(into).encode(), *texts[1], ctypes.byref(merged)))
+    return Merged(*(getattr(merged, name) for name in Merged.__dataclass_fields__))
+
+
+def _layer(path: PathLike, soc: Optional[str]) -> Path:
+    layer = Path(path)
+    if not layer.exists():
+        raise NotFound(f"there is no bank at {layer}", NOT_FOUND, "AOE_ERROR_NOT_FOUND")
+    below = layer / (soc or "") / "unified_bank"
+    return below if below.is_dir() else layer
+
+
+def _record(row: Dict[str, Any]) -> Record:
+    measured = row.get("measured") or {}
+    return Record(
+        op=row.get("op", ""),
+        part=row.get("part"),
+        shapes=row.get("shapes"),
+        tiling=row.get("tiling"),
+        before_us=measured.get("before_us"),
+        after_us=measured.get("after_us"),
+        gain=row.get("gain"),
+        backend=measured.get("backend"),
+        file=Path(row["file"]),
+        line=row.get("line"),
+        info_dict=row.get("info_dict"),
+        knowledge=row.get("knowledge"),
+    )

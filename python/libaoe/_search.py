@@ -1,0 +1,180 @@
+"""The search on a space of your own: ask for configurations, tell what they cost."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+from ._bar import Bar
+from ._errors import NothingToTune
+from ._frame import frame_of
+from ._native import EXHAUSTED, NOT_FOUND, OptionValue, check, library, option_array, text_of
+
+if TYPE_CHECKING:
+    import pandas
+
+_MEASURED, _FAILED = 0, 1
+
+#: Values of the parameters by their names.
+Configuration = Dict[str, Any]
+
+
+class TrialFailed(Exception):
+    """Raised by a function that measures, where a configuration cannot be measured; the search goes on."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A configuration to measure, or one that was measured."""
+
+    number: int
+    configuration: Configuration
+    #: None before it was measured, and where it failed.
+    cost: Optional[float] = None
+    failure: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search came to."""
+
+    configuration: Configuration
+    cost: float
+    #: Why it ended: budget, time_limit, exhausted or converged.
+    stop: Optional[str]
+    trials: List[Trial] = field(repr=False)
+
+    def frame(self) -> "pandas.DataFrame":
+        """A table with a row for each trial, a column for each parameter; needs pandas."""
+        rows = ({"trial": t.number, **t.configuration, "cost": t.cost, "failure": t.failure} for t in self.trials)
+        return frame_of(rows)
+
+
+class Search:
+    """Hands out configurations and is told their costs; any number may be out at once, told in any order by any thread.
+
+    ``space`` is the form of docs/spaces.md, or only the lists of values by name: ``Search({"tile": [8, 16, 32]},
+    constraints=["tile % 16 == 0"])``. Options are ``seed``, ``algorithm``, ``max_tuning_count`` and ``tuning_time_limit``.
+    """
+
+    def __init__(
+        self, space: Mapping[str, Any], *, constraints: Optional[Sequence[str]] = None, **options: OptionValue
+    ) -> None:
+        form = _form(space, constraints)
+        self._names = [parameter["name"] for parameter in form["parameters"]]
+        self._values = [list(parameter["values"]) for parameter in form["parameters"]]
+        self._search = ctypes.c_void_p()
+        check(library().AoeSearchCreate(json.dumps(form).encode(), *option_array(options), ctypes.byref(self._search)))
+
+    def __enter__(self) -> "Search":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_search", None):
+            self.close()
+
+    def __iter__(self) -> Iterator[Trial]:
+        """Trials until the search is over."""
+        while True:
+            trial = self.ask()
+            if trial is None:
+                return
+            yield trial
+
+    def close(self) -> None:
+        """Ends the search; it may be called again."""
+        if self._search:
+            library().AoeSearchDestroy(self._search)
+            self._search = ctypes.c_void_p()
+
+    def ask(self) -> Optional[Trial]:
+        """A configuration to measure; None when the search is over."""
+        places, number = (ctypes.c_uint32 * len(self._names))(), ctypes.c_uint64()
+        status = library().AoeSearchAsk(self._search, places, len(self._names), ctypes.byref(number))
+        if status == EXHAUSTED:
+            return None
+        check(status)
+        return Trial(number.value, self._configuration(places))
+
+    def tell(self, trial: Trial, cost: Optional[float]) -> None:
+        """What a trial has cost: any finite number from 0, less is better; None where it could not be measured."""
+        outcome, value = (_FAILED, 0.0) if cost is None else (_MEASURED, cost)
+        check(library().AoeSearchTell(self._search, trial.number, outcome, value))
+
+    def best(self) -> Optional[Tuple[Configuration, float]]:
+        """The best configuration told and its cost; None while none was measured."""
+        places, cost = (ctypes.c_uint32 * len(self._names))(), ctypes.c_double()
+        status = library().AoeSearchBest(self._search, places, len(self._names), ctypes.byref(cost))
+        if status == NOT_FOUND:
+            return None
+        check(status)
+        return self._configuration(places), cost.value
+
+    def report(self) -> Dict[str, Any]:
+        """What it has come to (``AoeSearchGetReport``)."""
+        call = library().AoeSearchGetReport
+        report: Dict[str, Any] = json.loads(text_of(lambda to, size: int(call(self._search, to, size))))
+        return report
+
+    def _configuration(self, places: Any) -> Configuration:
+        return {name: values[place] for name, values, place in zip(self._names, self._values, places)}
+
+
+def search(
+    space: Mapping[str, Any],
+    measure: Callable[[Configuration], Optional[float]],
+    budget: int = 100,
+    *,
+    constraints: Optional[Sequence[str]] = None,
+    progress: bool = True,
+    **options: OptionValue,
+) -> Found:
+    """Finds the best configuration of any program with at most ``budget`` measurements.
+
+    ``measure`` gets a configuration and answers its cost; None, NaN, infinity or a `TrialFailed` mean that it could not be
+    measured, and any other exception ends the search. Raises `NothingToTune` where no configuration could be measured.
+    """
+    told: List[Trial] = []
+    with Search(space, constraints=constraints, max_tuning_count=budget, **options) as running:
+        bar = Bar("search", wanted=progress)
+        try:
+            for trial in running:
+                cost, failure = _measured(measure, trial.configuration)
+                running.tell(trial, cost)
+                told.append(Trial(trial.number, trial.configuration, cost, failure))
+                best = running.best()
+                bar.update(len(told), budget, f"best {best[1]:.6g}" if best else "")
+        finally:
+            bar.close()
+        best = running.best()
+        if best is None:
+            why = next((trial.failure for trial in told if trial.failure), "there was none")
+            raise NothingToTune(f"none of {len(told)} configurations could be measured: {why}", 8, "AOE_ERROR_NON_OPTIMIZE_GRAPH")
+        return Found(best[0], best[1], running.report()["stop"], told)
+
+
+def _measured(
+    measure: Callable[[Configuration], Optional[float]], configuration: Configuration
+) -> Tuple[Optional[float], Optional[str]]:
+    try:
+        cost = measure(dict(configuration))
+    except TrialFailed as failure:
+        return None, str(failure) or "failed"
+    if cost is None or not math.isfinite(cost):
+        return None, f"measured {cost}"
+    return float(cost), None
+
+
+def _form(space: Mapping[str, Any], constraints: Optional[Sequence[str]]) -> Dict[str, Any]:
+    form = dict(space)
+    if not isinstance(form.get("parameters"), list):
+        form = {"parameters": [{"name": name, "values": list(values)} for name, values in space.items()]}
+    if constraints is not None:
+        form["constraints"] = [*form.get("constraints", []), *constraints]
+    return form

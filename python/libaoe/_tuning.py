@@ -1,0 +1,266 @@
+"""Tuning a model, with its progress and its results."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union
+
+from ._bar import Bar
+from ._errors import InvalidOption
+from ._frame import frame_of
+from ._model import Model, loaded
+from ._native import PROGRESS_CALLBACK, OptionValue, check, initialised, library, option_array, text_of
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Seconds between two looks at a tuning; a Ctrl-C interrupts the wait at once.
+_TICK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a tuning is; times in microseconds are those of one run of the network."""
+
+    #: Distinct operators (or subgraphs) finished, and in all.
+    done: int
+    total: int
+    #: The node whose operator was finished last, or is searched.
+    node: str
+    #: Time of the finished operators now, and before tuning.
+    network_us: float
+    baseline_us: float
+    elapsed_s: float
+    #: Candidates measured.
+    trials: int
+    #: Seconds left at the pace so far; below 0 until there is a pace.
+    remaining_s: float
+
+
+@dataclass(frozen=True)
+class TunedKernel:
+    """One distinct operator of the network; times in microseconds are those of one launch."""
+
+    op_type: str
+    workload: str
+    #: Nodes that run it.
+    count: int
+    before_us: float
+    after_us: float
+    #: added, updated, reserved, unsatisfied, not_tuned, not_measured or failed (docs/results.md).
+    status: str
+    #: What the kernel waits for most.
+    bound: str
+    trials: int
+    #: Who measured it.
+    backend: str
+    nodes: List[str] = field(repr=False)
+    #: The tilings before and after, as canonical schedules.
+    before: Dict[str, Any] = field(repr=False)
+    after: Dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What a tuning has found; times in microseconds are those of one run of the network."""
+
+    graph: str
+    soc: str
+    #: Who measured: ``simulator``, ``ascend``, or a backend's own name.
+    backend: str
+    before_us: float
+    after_us: float
+    #: (before - after) / after, as CANN's AOE counts it.
+    improvement: float
+    #: False where it was interrupted.
+    finished: bool
+    #: The directory that records were written to.
+    bank: Optional[Path]
+    kernels: List[TunedKernel] = field(repr=False)
+    #: The whole report (docs/results.md, "The full report").
+    report: Dict[str, Any] = field(repr=False)
+
+    def frame(self) -> "pandas.DataFrame":
+        """A table with a row for each distinct operator; needs pandas."""
+        return frame_of(self.kernels)
+
+
+def tune(
+    model: Model,
+    *,
+    soc: Optional[str] = None,
+    jobs: Union[int, str, Iterable[Union[int, str]]] = (1, 2),
+    bank: Union[None, str, "os.PathLike[str]"] = None,
+    output: Union[None, str, "os.PathLike[str]"] = None,
+    progress: Union[bool, Callable[[Progress], Optional[bool]]] = True,
+    **options: OptionValue,
+) -> Tuning:
+    """Tunes a model and keeps what is found in a knowledge bank.
+
+    ``model`` is a file, its bytes, or an ``onnx.ModelProto``; ``jobs`` are 1 (subgraphs), 2 (operators) and 4 (gradients).
+    ``bank`` names the directory of the bank, ``output`` one for reports and the tuned model; without, none is written.
+    ``progress`` shows a bar, or is called with a `Progress`; when the function returns False the tuning is cancelled.
+    Further keywords are options of the command line (``seed=1, max_tuning_count=100, backend="ascend"``).
+
+    Ctrl-C cancels: what was found is in the bank, and ``KeyboardInterrupt`` goes on. Raises an `Error` for everything
+    else, `NothingToTune` among them.
+    """
+    given: Dict[str, OptionValue] = {"job_type": _jobs(jobs), "soc_version": soc, **options}
+    given.setdefault("tuned_model", "on" if output is not None else "off")
+    given["output"] = None if output is None else os.path.join(os.fspath(output), "")
+    given.update(_bank_options(bank, str(given["job_type"])))
+    label = Path(os.fspath(model)).stem if isinstance(model, (str, os.PathLike)) else "model"
+    with initialised(), loaded(model, given) as graph, _Session() as session:
+        check(library().AoeSetTuningGraph(session.id, graph))
+        session.run(given, label, progress)
+        return _result(session.report())
+
+
+def _jobs(jobs: Union[int, str, Iterable[Union[int, str]]]) -> str:
+    return str(jobs) if isinstance(jobs, (int, str)) else ",".join(str(job) for job in jobs)
+
+
+def _bank_options(bank: Union[None, str, "os.PathLike[str]"], jobs: str) -> Dict[str, OptionValue]:
+    """The options that name a bank, where nothing contradicts them."""
+    if bank is None:
+        return {}
+    path = os.path.abspath(os.fspath(bank))
+    variable = os.environ.get("TUNE_BANK_PATH")
+    if variable:
+        if os.path.abspath(variable) != path:
+            raise InvalidOption(
+                f"bank={path}: the variable TUNE_BANK_PATH={variable} would win over it, as in CANN; unset one of the two",
+                11,
+                "AOE_ERROR_INVALID_OPTION_ATTR",
+            )
+    elif {"4", "gdat", "gradient"} & set(jobs.split(",")):
+        raise InvalidOption(
+            f"bank={path}: the bank of gradients is where TUNE_BANK_PATH says, as in CANN; set that variable instead",
+            11,
+            "AOE_ERROR_INVALID_OPTION_ATTR",
+        )
+    os.makedirs(path, exist_ok=True)
+    return {"ge.op_bank_path": path, "ge.mdl_bank_path": path}
+
+
+class _Session:
+    """A session of the library, destroyed at the end of the block."""
+
+    def __enter__(self) -> "_Session":
+        number = ctypes.c_uint64()
+        check(library().AoeCreateSession(ctypes.byref(number)))
+        self.id = number.value
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        check(library().AoeDestroySession(self.id))
+
+    def report(self) -> Dict[str, Any]:
+        aoe = library()
+        report: Dict[str, Any] = json.loads(text_of(lambda to, size: int(aoe.AoeGetReport(self.id, to, size)), 1 << 20))
+        return report
+
+    def run(
+        self, options: Dict[str, OptionValue], label: str, progress: Union[bool, Callable[[Progress], Optional[bool]]]
+    ) -> None:
+        """Tunes in a thread of its own, so that this one hears Ctrl-C at once, whatever takes its time."""
+        aoe, latest, ended = library(), _Latest(), threading.Event()
+        failure: List[BaseException] = []
+
+        def work() -> None:
+            try:
+                check(aoe.AoeTuningGraph(self.id, *option_array(options)))
+            except BaseException as error:  # It is raised again in the thread that waits.
+                failure.append(error)
+            finally:
+                ended.set()
+
+        callback = PROGRESS_CALLBACK(latest.take)
+        check(aoe.AoeSetProgressCallback(self.id, callback, None))
+        bar = Bar(label, wanted=progress is True)
+        worker = threading.Thread(target=work, name="libaoe.tune", daemon=True)
+        worker.start()
+        try:
+            while not ended.wait(_TICK_S):
+                self._tell(latest, bar, progress)
+            self._tell(latest, bar, progress)
+        except BaseException:
+            aoe.AoeCancel(self.id)
+            raise
+        finally:
+            bar.close()
+            worker.join()
+        if failure:
+            raise failure[0]
+
+    def _tell(self, latest: "_Latest", bar: Bar, progress: Union[bool, Callable[[Progress], Optional[bool]]]) -> None:
+        state = latest.get()
+        if state is None:
+            return
+        bar.update(state.done, state.total, f"{state.baseline_us:.1f} -> {state.network_us:.1f} us", state.remaining_s)
+        if callable(progress) and progress(state) is False:
+            library().AoeCancel(self.id)
+
+
+class _Latest:
+    """The newest progress that the tuning's thread has told and nobody has looked at."""
+
+    def __init__(self) -> None:
+        self._state: Optional[Progress] = None
+
+    def take(self, told: Any, _: object) -> int:
+        state = told.contents
+        self._state = Progress(
+            done=state.done,
+            total=state.total,
+            node=(state.node or b"").decode(errors="replace"),
+            network_us=state.network_us,
+            baseline_us=state.baseline_us,
+            elapsed_s=state.elapsed_s,
+            trials=state.trials,
+            remaining_s=state.remaining_s,
+        )
+        return 0
+
+    def get(self) -> Optional[Progress]:
+        state, self._state = self._state, None
+        return state
+
+
+def _result(report: Dict[str, Any]) -> Tuning:
+    before, after = float(report["before_us"]), float(report["after_us"])
+    bank = (report.get("bank") or {}).get("custom") or (report.get("subgraphs") or {}).get("bank")
+    return Tuning(
+        graph=report["graph"],
+        soc=report["soc"]["name"],
+        backend=report["backend"]["name"],
+        before_us=before,
+        after_us=after,
+        improvement=(before - after) / after if after else 0.0,
+        finished=bool(report["finished"]),
+        bank=Path(bank) if bank else None,
+        kernels=[_kernel(kernel) for kernel in report["kernels"]],
+        report=report,
+    )
+
+
+def _kernel(kernel: Dict[str, Any]) -> TunedKernel:
+    return TunedKernel(
+        op_type=kernel["op_type"],
+        workload=kernel["workload"],
+        count=kernel["count"],
+        before_us=kernel["before_us"],
+        after_us=kernel["after_us"],
+        status=kernel["status"],
+        bound=kernel["bound"],
+        trials=kernel["trials"],
+        backend=kernel["backend"],
+        nodes=[node["name"] for node in kernel["nodes"]],
+        before=kernel["before"],
+        after=kernel["after"],
+    )

@@ -1,0 +1,60 @@
+"""Predictions, CANN's tilings, candidates."""
+
+from __future__ import annotations
+
+import pytest
+
+import libaoe
+
+CASE = {"op": "MatMul", "m": 1024, "k": 512, "n": 2048, "dtype": "float16"}
+
+
+def test_one_case_has_one_answer_and_several_a_list_of_the_same() -> None:
+    one = libaoe.simulate(CASE, soc="Ascend910B4")
+    several = libaoe.simulate([CASE, {**CASE, "m": 2048}], soc="Ascend910B4")
+    assert several[0] == one and several[1].time_us > one.time_us > 0
+    low, high = one.interval_us or (0.0, 0.0)
+    assert low < one.time_us < high
+
+
+def test_a_schedule_written_into_the_case_gives_the_same_time() -> None:
+    one = libaoe.simulate(CASE, soc="Ascend910B2")
+    assert libaoe.simulate({**CASE, "schedule": one.schedule}, soc="Ascend910B2").time_us == one.time_us
+
+
+def test_fields_of_the_part_can_be_changed() -> None:
+    slow = libaoe.simulate(CASE, soc="Ascend910B2", soc_set="cube_freq_mhz=300")
+    assert slow.time_us > libaoe.simulate(CASE, soc="Ascend910B2").time_us and slow.bound == "cube"
+
+
+def test_cases_come_from_frames_and_answers_go_to_frames() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    # The second row says nothing of `bias`.
+    cases = pandas.DataFrame([{**CASE, "bias": True}, CASE])
+    answers = libaoe.simulate(cases, soc="Ascend910B2")
+    assert list(answers.frame().time_us) == [answer.time_us for answer in answers]
+    assert answers[1] == libaoe.simulate(CASE, soc="Ascend910B2") != answers[0]
+
+
+def test_a_bad_case_is_named_by_its_place_and_field() -> None:
+    with pytest.raises(libaoe.InvalidParam, match="case 1: .*`n` is missing"):
+        libaoe.simulate([CASE, {"op": "MatMul", "m": 1, "k": 1}])
+    with pytest.raises(libaoe.InvalidGraph):
+        libaoe.simulate({**CASE, "m": 2**31 - 1, "n": 2**31 - 1})
+    with pytest.raises(libaoe.IllegalSchedule):
+        large = {**libaoe.simulate(CASE, soc="Ascend910B2").schedule, "l0": {"m": 4096, "n": 4096, "k_a": 64, "k_b": 64}}
+        libaoe.simulate({**CASE, "schedule": large}, soc="Ascend910B2")
+
+
+def test_the_tiling_of_cann_has_its_own_fields() -> None:
+    answer = libaoe.tiling({**CASE, "op": "MatMulV3"}, soc="Ascend910B2")
+    assert answer.default == "public" and answer.knowledge["baseM"] > 0 and answer.rules
+
+
+def test_candidates_tell_what_fits_and_what_does_not() -> None:
+    blocks = [{"BLOCK_M": m, "BLOCK_N": 256, "BLOCK_K": 64} for m in (64, 128, 512)]
+    answer = libaoe.candidates(CASE, blocks, soc="Ascend910B2", best=2)
+    assert answer.legal == 2 and [c.time_us for c in answer.best] == sorted(c.time_us for c in answer.best)
+    assert all(c.configuration == blocks[c.index] for c in answer.best if c.index is not None)
+    (misfit,) = answer.illegal
+    assert misfit.configuration == blocks[2] and "L0C needs 524288 bytes" in misfit.reason
