@@ -420,7 +420,9 @@ AoeStatus AoeGraphAddInput(AoeGraph *graph, const char *name, const AoeTensor *d
  *
  * graph: the graph.
  * name: new within the graph, not empty.
- * value: type, shape and format, which must be known; data may be NULL where no shape depends on it.
+ * value: type, shape and format, which must be known. data is copied, once for the graph and all copies of it, and
+ *   written with the graph. It may be NULL where no shape depends on it: then the constant has no elements in a
+ *   written file, which GE does not compile.
  * node: receives the node's id.
  * Returns, Threads: as for AoeGraphAddInput.
  */
@@ -616,7 +618,8 @@ AoeStatus AoeSetTuningGraph(AoeSessionId session, const AoeGraph *graph);
 
 /*
  * Sets the inputs of the tuning graph in the order of its inputs. Their shapes stand in for those that
- * the graph leaves open; where it does not describe an input at all, type and format are the tensor's, too.
+ * the graph leaves open; where it does not describe an input at all, type and format are the tensor's, too, and where it
+ * has the input in AOE_FORMAT_ND the format is.
  *
  * session: the session.
  * inputs, input_count: the tensors.
@@ -633,7 +636,8 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
  * session: the session.
  * options, option_count: options for this tuning; those that have a value win over those of AoeInitialize.
  * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
- *   tuned, or measured by the backend that was asked for, which a warning and the result file tell, too; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown; AOE_ERROR_INVALID_GRAPH;
+ *   tuned, or measured by the backend that was asked for, which a warning and the result file tell, too; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown;
+ *   AOE_ERROR_INVALID_GRAPH, also when operators of unknown types leave nothing to be tuned;
  *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BACKEND_LOST;
  *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR when no operator could be
  *   measured, which the result file tells, too; else as AoeSetGeSession.

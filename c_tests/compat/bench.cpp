@@ -122,7 +122,7 @@ double time_drop_in(void *library) {
     find(library, "AoeSetTuningGraphInput", set_tuning_graph_input);
     find(library, "AoeTuningGraph", tuning_graph);
     const ge::Graph graph("nothing", kAir);
-    const Tensors inputs = {ge::Tensor(ge::TensorDesc(ge::Shape({4}), ge::DT_FLOAT16), nullptr, 0)};
+    const Tensors inputs = {ge::Tensor(ge::TensorDesc(ge::Shape({4}), ge::FORMAT_ND, ge::DT_FLOAT16), nullptr, 0)};
     Options global, tuning;
     for (const AoeOption &option : kGlobal) global[option.key] = option.value;
     for (const AoeOption &option : kTuning) tuning[option.key] = option.value;

@@ -156,7 +156,7 @@ inline ge::Graph open_batch() { return ge::Graph("open", AOE_NETWORKS "/open.air
 // nobody but the device may read.
 inline Tensors first_step(int64_t rows = 256) {
     const auto in_device = reinterpret_cast<const uint8_t *>(0x12c000000000);
-    const ge::TensorDesc desc(ge::Shape({rows, 512}), ge::DT_FLOAT16);
+    const ge::TensorDesc desc(ge::Shape({rows, 512}), ge::FORMAT_ND, ge::DT_FLOAT16);
     return {ge::Tensor(desc, in_device, static_cast<size_t>(rows) * 512 * 2)};
 }
 

@@ -47,8 +47,8 @@ static void check_convolution(int32_t status) {
     }
 }
 
-static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims) {
-    return ge::Tensor(ge::TensorDesc(ge::Shape(dims), type), nullptr, 0);
+static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims, ge::Format format = ge::FORMAT_ND) {
+    return ge::Tensor(ge::TensorDesc(ge::Shape(dims), format, type), nullptr, 0);
 }
 
 // As IRBuild's sample: attribute data_format is the prototype's default beside images in NCHW, and the filter, in HWCN, is
@@ -131,6 +131,18 @@ TEST(an_input_gets_its_shape_when_inputs_are_set) {
     check_convolution(tune(open, "2", {tensor(DT_FLOAT16, {1, 64, 56, 56})}));
 }
 
+TEST(an_input_that_nobody_described_lies_as_the_tensor_that_is_set) {
+    // 64 channels are the filter's; in the other order there would be 56 of them, and no convolution.
+    const ge::Network open = convolution(ge::Description());
+    check_convolution(tune(open, "2", {tensor(DT_FLOAT16, {1, 64, 56, 56}, ge::FORMAT_NCHW)}));
+    const ge::Network described = convolution(Described(DT_FLOAT16, {-1, 64, 56, 56}));
+    check_convolution(tune(described, "2", {tensor(DT_FLOAT16, {1, 64, 56, 56}, ge::FORMAT_NCHW)}));
+    // What the framework says counts before what lies in memory.
+    ge::TensorDesc blocks(ge::Shape({1, 56, 56, 64}), ge::FORMAT_NC1HWC0, DT_FLOAT16);
+    blocks.SetOriginFormat(ge::FORMAT_NHWC);
+    check_convolution(tune(open, "2", {ge::Tensor(blocks, nullptr, 0)}));
+}
+
 TEST(products_that_nobody_described_are_tuned) {
     EXPECT(AOE_SUCCESS, tune(products_with("Relu"), "2"));
     CHECK(tuned_operators() == (on_device() ? 2 : 3));
@@ -143,22 +155,62 @@ TEST(an_unknown_operator_ends_inference_and_not_the_tuning) {
     CHECK(tuned_operators() == 1);
 }
 
-TEST(subgraphs_of_a_graph_that_nobody_described_are_tuned) {
+// A subgraph of three operators.
+static ge::Network chain(const ge::Description &x) {
     ge::Network network("chain");
-    network.Input("x", Described(DT_FLOAT16, {4096, 4096}));
+    network.Input("x", x);
     network.Operator("relu", "Relu", {{"x", "x"}});
     network.Operator("sigmoid", "Sigmoid", {{"x", "relu"}});
     network.Operator("tanh", "Tanh", {{"x", "sigmoid"}});
     network.Output("tanh");
-    EXPECT(AOE_SUCCESS, tune(network, "1"));
+    return network;
+}
+
+TEST(subgraphs_of_a_graph_that_nobody_described_are_tuned) {
+    EXPECT(AOE_SUCCESS, tune(chain(Described(DT_FLOAT16, {4096, 4096})), "1"));
     CHECK(results_in(".", "sgat") == 1);
 }
 
-TEST(gradients_of_a_graph_that_nobody_described_are_tuned) {
-    // Nothing but what has an effect on gradients.
-    setenv("AOE_TUNING_OPTIONS", "backend=simulator", 1);
+TEST(subgraphs_are_tuned_when_inputs_are_set_and_beside_an_unknown_operator) {
+    ge::Network network = chain(ge::Description());
+    network.Operator("odd", "SomeoneElsesOperator", {{"x", "relu"}});
+    network.Operator("behind", "Relu", {{"x", "odd"}});
+    network.Output("behind");
+    EXPECT(AOE_ERROR_DYNAMIC_GRAPH, tune(network, "1"));
+    EXPECT(AOE_SUCCESS, tune(network, "1", {tensor(DT_FLOAT16, {4096, 4096})}));
+    CHECK(results_in(".", "sgat") == 1);
+    CHECK(printed().find("`odd` (SomeoneElsesOperator): behind") != std::string::npos);
+}
+
+TEST(a_graph_of_which_an_unknown_operator_leaves_nothing_is_invalid) {
+    ge::Network network("odd");
+    network.Input("x", Described(DT_FLOAT16, {256, 512}));
+    network.Operator("odd", "SomeoneElsesOperator", {{"x", "x"}});
+    network.Operator("behind", "Relu", {{"x", "odd"}});
+    network.Output("behind");
+    for (const char *job_type : {"1", "2"}) {
+        EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, job_type));
+        CHECK(printed().find("SomeoneElsesOperator") != std::string::npos);
+    }
+}
+
+TEST(no_sizes_are_a_scalar_only_where_a_shape_was_set) {
+    for (const bool is_scalar : {true, false}) {
+        ge::Network network("scaled");
+        network.Input("x", Described(DT_FLOAT16, {256, 512}));
+        network.Input("w", Described(DT_FLOAT16, {512, 256}));
+        network.Input("s", is_scalar ? ge::Scalar(DT_FLOAT16) : Described(DT_FLOAT16, {}));
+        network.Operator("scaled", "Mul", {{"x1", "x"}, {"x2", "s"}});
+        network.Operator("product", "MatMulV2", {{"x1", "scaled"}, {"x2", "w"}}, product_values());
+        network.Output("product");
+        EXPECT(is_scalar ? AOE_SUCCESS : AOE_ERROR_DYNAMIC_GRAPH, tune(network, "2"));
+    }
+}
+
+// Eight products, whose results are exchanged.
+static ge::Network training(const ge::Description &x) {
     ge::Network network("training");
-    network.Input("x", Described(DT_FLOAT16, {512, 512}));
+    network.Input("x", x);
     std::string last = "x";
     for (int i = 0; i < 8; i++) {
         const std::string gradient = "grad" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
@@ -168,8 +220,39 @@ TEST(gradients_of_a_graph_that_nobody_described_are_tuned) {
         network.Output(exchanged);
         last = gradient;
     }
-    EXPECT(AOE_SUCCESS, tune(network, "4"));
+    return network;
+}
+
+// Gradients know few options.
+static void leave_backend_alone() { setenv("AOE_TUNING_OPTIONS", "backend=simulator", 1); }
+
+TEST(gradients_of_a_graph_that_nobody_described_are_tuned) {
+    leave_backend_alone();
+    EXPECT(AOE_SUCCESS, tune(training(Described(DT_FLOAT16, {512, 512})), "4"));
     CHECK(results_in(".", "gdat") == 1);
+}
+
+TEST(gradients_are_tuned_when_inputs_are_set_and_beside_an_unknown_operator) {
+    leave_backend_alone();
+    ge::Network network = training(ge::Description());
+    network.Operator("odd", "SomeoneElsesOperator", {{"x", "allreduce3"}});
+    network.Operator("step", "Relu", {{"x", "odd"}});
+    network.Output("step");
+    EXPECT(AOE_ERROR_DYNAMIC_GRAPH, tune(network, "4"));
+    EXPECT(AOE_SUCCESS, tune(network, "4", {tensor(DT_FLOAT16, {512, 512})}));
+    CHECK(results_in(".", "gdat") == 1);
+    CHECK(printed().find("`odd` (SomeoneElsesOperator): step") != std::string::npos);
+}
+
+TEST(a_gradient_whose_size_an_unknown_operator_hides_is_named) {
+    leave_backend_alone();
+    ge::Network network = training(Described(DT_FLOAT16, {512, 512}));
+    network.Operator("odd", "SomeoneElsesOperator", {{"x", "grad7"}});
+    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}},
+                     {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+    network.Output("exchanged");
+    EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, "4"));
+    CHECK(printed().find("`odd` (SomeoneElsesOperator)") != std::string::npos);
 }
 
 TEST(what_ge_dumps_reads_as_what_it_saves) {

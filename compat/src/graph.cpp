@@ -18,6 +18,7 @@ using BufferSize = size_t(const void *buffer);
 using TensorGetDesc = ge::TensorDesc(const ge::Tensor *);
 using DescGetShape = ge::Shape(const ge::TensorDesc *);
 using DescGetDataType = int32_t(const ge::TensorDesc *);
+using DescGetFormat = int32_t(const ge::TensorDesc *);
 using ShapeGetDimNum = size_t(const ge::Shape *);
 using ShapeGetDim = int64_t(const ge::Shape *, size_t index);
 
@@ -30,12 +31,32 @@ const GeFunction kBufferSize = {"ge::GraphBuffer::GetSize() const", "_ZNK2ge11Gr
 const GeFunction kTensorGetDesc = {"ge::Tensor::GetTensorDesc() const", "_ZNK2ge6Tensor13GetTensorDescEv"};
 const GeFunction kDescGetShape = {"ge::TensorDesc::GetShape() const", "_ZNK2ge10TensorDesc8GetShapeEv"};
 const GeFunction kDescGetDataType = {"ge::TensorDesc::GetDataType() const", "_ZNK2ge10TensorDesc11GetDataTypeEv"};
+const GeFunction kDescGetFormat = {"ge::TensorDesc::GetFormat() const", "_ZNK2ge10TensorDesc9GetFormatEv"};
+const GeFunction kDescGetOriginFormat = {"ge::TensorDesc::GetOriginFormat() const", "_ZNK2ge10TensorDesc15GetOriginFormatEv"};
 const GeFunction kShapeGetDimNum = {"ge::Shape::GetDimNum() const", "_ZNK2ge5Shape9GetDimNumEv"};
 const GeFunction kShapeGetDim = {"ge::Shape::GetDim(size_t) const", "_ZNK2ge5Shape6GetDimEm"};
 
 // A tensor's type, or the one that says nothing: a GE newer than this may have types that libaoe does not know.
 AoeDataType data_type_of(int32_t type) {
     return type >= AOE_DT_FLOAT && type <= AOE_DT_HIFLOAT4 ? type : AOE_DT_UNDEFINED;
+}
+
+// The order of a tensor's axes by one of GE's functions; ND where GE lacks it, or where it is no order that frameworks
+// know: a device's, or one of a newer GE.
+AoeFormat format_by(DescGetFormat *get_format, const ge::TensorDesc &desc) {
+    if (get_format == nullptr) return AOE_FORMAT_ND;
+    // The bytes above the first say how a device lays blocks out.
+    switch (const AoeFormat format = get_format(&desc) & 0xff) {
+    case AOE_FORMAT_NCHW:
+    case AOE_FORMAT_NHWC:
+    case AOE_FORMAT_CHWN:
+    case AOE_FORMAT_HWCN:
+    case AOE_FORMAT_NDHWC:
+    case AOE_FORMAT_NCDHW:
+    case AOE_FORMAT_DHWCN:
+    case AOE_FORMAT_DHWNC: return format;
+    default: return AOE_FORMAT_ND;
+    }
 }
 
 GraphPointer parse(const void *data, size_t size) {
@@ -106,6 +127,8 @@ TensorDescriptions::TensorDescriptions(const std::vector<ge::Tensor> &tensors) {
     const auto get_desc = ge.require<TensorGetDesc>(kTensorGetDesc);
     const auto get_shape = ge.require<DescGetShape>(kDescGetShape);
     const auto get_data_type = ge.require<DescGetDataType>(kDescGetDataType);
+    const auto get_origin_format = ge.find<DescGetFormat>(kDescGetOriginFormat);
+    const auto get_format = ge.find<DescGetFormat>(kDescGetFormat);
     const auto get_dim_num = ge.require<ShapeGetDimNum>(kShapeGetDimNum);
     const auto get_dim = ge.require<ShapeGetDim>(kShapeGetDim);
     for (const ge::Tensor &tensor : tensors) {
@@ -118,7 +141,9 @@ TensorDescriptions::TensorDescriptions(const std::vector<ge::Tensor> &tensors) {
         description.dims = dims_.back().data();
         description.dim_count = dims_.back().size();
         description.data_type = data_type_of(get_data_type(&desc));
-        description.format = AOE_FORMAT_ND;
+        // TensorDesc(shape, format) leaves the framework's format at ND.
+        description.format = format_by(get_origin_format, desc);
+        if (description.format == AOE_FORMAT_ND) description.format = format_by(get_format, desc);
         tensors_.push_back(description);
     }
 }

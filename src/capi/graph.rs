@@ -6,10 +6,11 @@ use super::guard::{guard, guard_destroy};
 use super::option::{AoeOption, pairs};
 use super::tensor::{AoeDataType, AoeTensor};
 use crate::frontend;
-use crate::graph::{Attr, CONST, Constant, DATA, DataType, Graph, Node, NodeId, Port, TensorDesc};
+use crate::graph::{Attr, CONST, Constant, DATA, DataType, Graph, Node, NodeId, Port, TensorDesc, Weight};
 use crate::session::inputs::model_options;
 use crate::session::options::gather;
 use crate::status::{Error, Result};
+use prost::bytes::Bytes;
 use std::ffi::{c_char, c_void};
 use std::mem::MaybeUninit;
 use std::path::Path;
@@ -439,14 +440,23 @@ fn no_node(graph: &Graph, id: AoeNodeId, parameter: &'static str) -> Error {
     Error::param(parameter, format!("graph `{}` has {} nodes, none with id {id}", graph.name, graph.len()))
 }
 
-/// What a constant's bytes hold, as far as shapes may depend on it.
+/// What a constant's bytes hold: numbers, as far as shapes may depend on them; else the bytes as they are, copied once
+/// and shared by all copies of the graph.
 fn constant(name: &str, desc: &TensorDesc, data: Option<&[u8]>) -> Result<Constant> {
     let Some(elements) = desc.shape.elements().filter(|_| desc.bytes().is_some_and(|b| i64::try_from(b).is_ok()))
     else {
         return Err(Error::param("value", format!("constant `{name}` has shape {}, which is no size", desc.shape)));
     };
     Ok(match data {
-        Some(data) if elements <= Constant::MAX_VALUES => Constant::from_bytes(desc.dtype, data),
-        _ => Constant::Opaque,
+        Some(data) if elements <= Constant::MAX_VALUES => match Constant::from_bytes(desc.dtype, data) {
+            Constant::Opaque => stored(data),
+            numbers => numbers,
+        },
+        Some(data) => stored(data),
+        None => Constant::Opaque,
     })
+}
+
+fn stored(data: &[u8]) -> Constant {
+    Constant::Stored(Weight::Bytes(Bytes::copy_from_slice(data)))
 }

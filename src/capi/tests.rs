@@ -193,6 +193,25 @@ fn constants_keep_small_values_and_their_size_is_checked() {
 }
 
 #[test]
+fn a_saved_graph_has_every_element_that_its_constants_were_given() {
+    // More numbers than shapes are made of, few, and few of a type that is no number here.
+    let large: Vec<u8> = (0..5000u32).flat_map(u32::to_le_bytes).collect();
+    let (small, odd) = ([0x3c, 0x40, 0x3d, 0x40], [0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]);
+    let constants =
+        [(c"large", 0, &large[..], &[50i64, 100][..]), (c"small", 1, &small, &[2]), (c"odd", 16, &odd, &[1])];
+    let graph = Owned::new();
+    for (name, data_type, data, dims) in constants {
+        let value = AoeTensor { data: data.as_ptr().cast(), data_size: data.len(), ..tensor(dims, data_type) };
+        // SAFETY: all pointers are valid.
+        accepted(unsafe { AoeGraphAddConst(graph.0, name.as_ptr(), &raw const value, &mut 0) });
+    }
+    let written = crate::frontend::air::content(graph.content()).unwrap().to_vec().unwrap();
+    for (name, _, data, _) in constants {
+        assert!(written.windows(data.len()).any(|bytes| bytes == data), "{name:?}");
+    }
+}
+
+#[test]
 fn null_and_misaligned_pointers_are_named() {
     let graph = Owned::new();
     let (name, mut node) = (c"x".as_ptr(), 0u32);

@@ -11,8 +11,9 @@ use crate::backend::{Choice, Description, Opened};
 use crate::bank::BankPaths;
 use crate::bank::gradient::GradientBank;
 use crate::frontend::{self, ModelOptions};
-use crate::graph::infer;
-use crate::lower::lower;
+use crate::graph::infer::{self, LeftOut, Static};
+use crate::graph::{Graph, NodeId};
+use crate::lower::{self, Lowered};
 use crate::output_file;
 use crate::profile::{Form, Ranks, Scene, Timed};
 use crate::report::{Context, Folder};
@@ -108,13 +109,20 @@ impl Session {
         let inputs = self.input_options(settings, &graph)?;
         let mut graph = (*graph).clone();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear, ..inputs })?;
-        infer::infer(&mut graph)?;
-        infer::require_static(&graph)?;
-        let lowered = lower(&graph, backend.soc(), &lowering(settings))?;
-        let step = Backward::of(&graph, &lowered)?.of_step();
+        let (lowered, left_out) = known_kernels(&graph, backend.soc(), &lowering(settings))?;
+        let backward = Backward::of(&graph, &lowered);
+        let backward = backward.map_err(|error| match error {
+            Error::Dynamic { .. } => infer::nothing_left(&left_out, error),
+            other => other,
+        })?;
+        let step = backward.of_step();
+        for words in infer::in_words(&left_out) {
+            log::warn!("{words}");
+        }
         let form = Form { label: "", graph: &graph, lowered: &lowered };
         let profiling = Profiling::of(settings, &[Form { lowered: &step, ..form }])?;
         let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
+        let context = Context { left_out, ..context };
         let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
@@ -197,6 +205,24 @@ impl Session {
     }
 }
 
+/// The kernels whose sizes are known, as nodes of the graph, and the nodes that are left out. The graph stays whole:
+/// whether a kernel is of the backward pass, and the network's name in the bank, depend on all of it.
+fn known_kernels(graph: &Graph, soc: &Soc, settings: &lower::Settings) -> Result<(Lowered, Vec<LeftOut>)> {
+    let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
+    let mut lowered = lower::lower(&known, soc, settings)?;
+    if left_out.is_empty() {
+        return Ok((lowered, left_out));
+    }
+    // Nodes keep their names when others are taken out.
+    let place = |id: &mut NodeId| *id = graph.find(&known.node(*id).name).unwrap_or(*id);
+    for kernel in &mut lowered.kernels {
+        place(&mut kernel.node);
+        kernel.fused.iter_mut().for_each(place);
+    }
+    lowered.unmapped.iter_mut().for_each(place);
+    Ok((lowered, left_out))
+}
+
 /// The step with hccl's default split and with the best; `None` of a tuning that was cancelled.
 fn steps(form: Form<'_>, outcome: &GdatOutcome) -> Option<[StepRun; 2]> {
     let found = outcome.found.as_ref()?;
@@ -222,8 +248,70 @@ fn timed<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{IDLE, OF_A_GRAPH};
+    use super::{IDLE, OF_A_GRAPH, known_kernels};
+    use crate::graph::{Attr, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
+    use crate::lower;
     use crate::session::options::find;
+    use crate::soc::Soc;
+    use crate::status::Error;
+    use crate::tune::gdat::Backward;
+
+    /// Two products whose results are exchanged, and a node of an unknown operator that reads this tensor. What it gives
+    /// goes into a third product; `exchanged`: which is exchanged, too.
+    fn training(reads: &str, exchanged: bool) -> Graph {
+        let mut graph = Graph::new("training");
+        let x = TensorDesc::new(DataType::Float16, Shape::new([64, 64]));
+        graph.add_input("x", x).unwrap();
+        let mut add = |name: &str, op_type: &str, inputs: &[&str]| {
+            let inputs: Vec<Port> = inputs.iter().map(|name| Port::first(graph.find(name).unwrap())).collect();
+            let mut node = Node::new(name, op_type).with_inputs(inputs);
+            if op_type == "HcomAllReduce" {
+                node.attrs.set("reduction", Attr::Str("sum".to_owned()));
+                node.attrs.set("fusion", Attr::Int(1));
+            }
+            let id = graph.add(node).unwrap();
+            graph.add_output(Port::first(id));
+        };
+        add("first", "MatMulV2", &["x", "x"]);
+        add("second", "MatMulV2", &["first", "x"]);
+        add("first/allreduce", "HcomAllReduce", &["first"]);
+        add("odd", "NoSuchOperator", &[reads]);
+        add("third", "MatMulV2", &["odd", "x"]);
+        add("second/allreduce", "HcomAllReduce", &["second"]);
+        if exchanged {
+            add("third/allreduce", "HcomAllReduce", &["third"]);
+        }
+        infer::infer(&mut graph).unwrap();
+        graph
+    }
+
+    #[test]
+    fn gradients_are_tuned_beside_an_unknown_operator() {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        // A step of the optimiser, behind an exchange, or a branch of the forward pass.
+        for reads in ["first/allreduce", "x"] {
+            let graph = training(reads, false);
+            let (lowered, left_out) = known_kernels(&graph, &soc, &lower::Settings::default()).unwrap();
+            let names: Vec<&str> = left_out.iter().map(|node| node.name.as_str()).collect();
+            assert_eq!(names, ["third"], "{reads}");
+            let backward = Backward::of(&graph, &lowered).unwrap();
+            let training = backward.training(&backward.times(|_| (1.0, true))).unwrap();
+            let exchanged = training.gradients.iter().map(|gradient| gradient.all_reduce.as_str());
+            assert_eq!(exchanged.collect::<Vec<_>>(), ["first/allreduce", "second/allreduce"]);
+        }
+    }
+
+    #[test]
+    fn a_gradient_of_unknown_size_leaves_no_split_to_be_found() {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let graph = training("x", true);
+        let (lowered, left_out) = known_kernels(&graph, &soc, &lower::Settings::default()).unwrap();
+        assert_eq!(left_out.len(), 2);
+        match Backward::of(&graph, &lowered) {
+            Err(Error::Dynamic { tensor, .. }) => assert_eq!(tensor, "third"),
+            other => panic!("{other:?}"),
+        }
+    }
 
     #[test]
     fn options_that_are_said_to_have_no_effect_are_options() {

@@ -8,7 +8,7 @@ use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::infer::{self, LeftOut, Static};
 use crate::graph::op;
-use crate::graph::{Format, Graph, TensorDesc};
+use crate::graph::{Format, Graph, NodeId, TensorDesc};
 use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -42,17 +42,21 @@ impl Session {
         Ok(graph)
     }
 
-    /// Gives inputs that the graph does not describe the types and formats of the tensors that the client gave. Their
-    /// shapes are bound with everybody else's.
+    /// Gives inputs that the graph does not describe the types and formats of the tensors that the client gave, and those
+    /// of which it leaves only the order of the axes open that. Their shapes are bound with everybody else's.
     fn describe_inputs(&self, graph: &mut Arc<Graph>) {
         let given = self.given().inputs.clone();
-        let is_open = |output: &TensorDesc| output.shape.rank().is_none();
-        let open = graph.inputs().zip(given).filter(|((_, node), _)| node.outputs.first().is_some_and(is_open));
-        let open: Vec<_> = open.map(|((id, _), desc)| (id, desc)).collect();
-        for (id, desc) in open {
+        let described = |(id, desc): (NodeId, TensorDesc)| {
+            let stated = graph.node(id).outputs.first()?;
+            let dtype = if stated.shape.rank().is_none() { desc.dtype } else { stated.dtype };
+            let format = if stated.format == Format::Nd { desc.format } else { stated.format };
+            let input = TensorDesc { dtype, format, ..stated.clone() };
+            (input != *stated).then_some((id, input))
+        };
+        let inputs: Vec<_> = graph.inputs().map(|(id, _)| id).zip(given).filter_map(described).collect();
+        for (id, input) in inputs {
             if let Some(output) = Arc::make_mut(graph).node_mut(id).outputs.first_mut() {
-                output.dtype = desc.dtype;
-                output.format = if desc.format == Format::Nd { output.format } else { desc.format };
+                *output = input;
             }
         }
     }
@@ -131,7 +135,7 @@ impl Material {
         let [subgraphs, _] = settings.job.parts();
         let leaves_nothing = if subgraphs { lowered.kernels.is_empty() } else { !lowered.kernels.iter().any(is_tuned) };
         if leaves_nothing && !left_out.is_empty() {
-            infer::require_static(&graph)?;
+            infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
         }
         if self.variants.is_empty() {
             tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));

@@ -14,6 +14,7 @@ struct ShapeImpl {
 };
 struct TensorDescImpl {
     Shape shape;
+    Format format, origin_format;
     DataType type;
 };
 struct TensorImpl {
@@ -82,7 +83,11 @@ Shape::Shape(const std::vector<int64_t> &dims) : impl_(new ShapeImpl{dims}) {}
 size_t Shape::GetDimNum() const { return impl_->dims.size(); }
 int64_t Shape::GetDim(size_t index) const { return impl_->dims.at(index); }
 
-TensorDesc::TensorDesc(const Shape &shape, DataType type) : impl_(new TensorDescImpl{shape, type}) {}
+TensorDesc::TensorDesc(const Shape &shape, Format format, DataType type)
+    : impl_(new TensorDescImpl{shape, format, FORMAT_ND, type}) {}
+void TensorDesc::SetOriginFormat(Format format) { impl_->origin_format = format; }
+Format TensorDesc::GetFormat() const { return impl_->format; }
+Format TensorDesc::GetOriginFormat() const { return impl_->origin_format; }
 Shape TensorDesc::GetShape() const { return impl_->shape; }
 DataType TensorDesc::GetDataType() const { return impl_->type; }
 

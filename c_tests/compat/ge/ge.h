@@ -13,6 +13,7 @@ namespace ge {
 
 using graphStatus = uint32_t;
 enum DataType : int { DT_FLOAT = 0, DT_FLOAT16 = 1 };
+enum Format : int { FORMAT_NCHW = 0, FORMAT_NHWC = 1, FORMAT_ND = 2, FORMAT_NC1HWC0 = 3 };
 enum Placement : int { kPlacementHost = 0, kPlacementDevice = 1 };
 
 class AscendString {
@@ -38,8 +39,12 @@ class Shape {
 
 class TensorDesc {
   public:
-    TensorDesc(const Shape &shape, DataType type);
+    // As CANN's constructor does, it leaves the framework's format at ND.
+    TensorDesc(const Shape &shape, Format format, DataType type);
+    void SetOriginFormat(Format format);
     Shape GetShape() const;
+    Format GetFormat() const;
+    Format GetOriginFormat() const;
     DataType GetDataType() const;
 
   private:

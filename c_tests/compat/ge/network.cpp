@@ -57,7 +57,7 @@ void write_description(Message &tensor, const Description &description) {
     // TensorDesc(shape, format) sets the memory format alone.
     entry(tensor, 5, "origin_format").text(2, "s", "ND");
     entry(tensor, 5, "origin_format_for_int").integer(3, "i", 2);
-    entry(tensor, 5, "origin_shape_initialized").truth(5, "b", false);
+    entry(tensor, 5, "origin_shape_initialized").truth(5, "b", description.is_inferred);
     tensor.text(14, "device_type", "NPU");
 }
 
@@ -111,6 +111,12 @@ Description Described(DataType type, const std::vector<int64_t> &dims, const cha
     description.dims = dims;
     description.layout = layout;
     description.is_set = true;
+    return description;
+}
+
+Description Scalar(DataType type) {
+    Description description = Described(type, {});
+    description.is_inferred = true;
     return description;
 }
 

@@ -17,7 +17,11 @@ struct Description {
     // Memory format; what the framework's is was not said.
     const char *layout = "ND";
     bool is_set = false;
+    // Whether GE knows its shape, which makes no sizes a scalar.
+    bool is_inferred = false;
 };
+
+Description Scalar(DataType type);
 
 Description Described(DataType type, const std::vector<int64_t> &dims, const char *layout = "ND");
 

@@ -149,6 +149,13 @@ impl Reader<'_> {
             set.extend(read.is_set.then_some(index as i64));
             node.outputs.push(read.desc.unwrap_or_else(TensorDesc::unknown));
         }
+        // TensorFlow's parser leaves what the framework said in an attribute.
+        if let Some(Attr::IntLists(stated)) = node.attrs.get(tensor::OUTPUT_SHAPES) {
+            let open = node.outputs.iter_mut().zip(stated).filter(|(output, _)| output.shape.dims().is_none());
+            for (output, dims) in open {
+                output.shape = tensor::stated_shape(dims);
+            }
+        }
         let is_input = INPUTS.contains(&op.op_type.as_str());
         // A program may describe what an input of the network gets, and leave what it gives to GE.
         if let ([output], Some(bytes)) = (node.outputs.as_mut_slice(), op.input_desc.first().filter(|_| is_input))

@@ -109,6 +109,15 @@ fn shape(dims: Vec<i64>, place: &dyn Fn() -> String) -> Result<Shape> {
     }
 }
 
+/// Attribute of a node: the shapes of its outputs as TensorFlow had them.
+pub const OUTPUT_SHAPES: &str = "_output_shapes";
+
+/// A shape that a framework said, as far as it is one; no sizes may be a scalar or nothing.
+pub fn stated_shape(dims: &[i64]) -> Shape {
+    let known = !dims.is_empty() && dims.iter().all(|dim| (UNKNOWN_DIM..=MAX_DIM).contains(dim));
+    if known { Shape::new(dims) } else { Shape::unknown_rank() }
+}
+
 /// The descriptor of a tensor; GE sees the framework's view on both sides until it compiles.
 pub fn write(desc: &TensorDesc, parts: Parts) -> Bytes {
     let dims = desc.shape.dims().map_or_else(|| vec![UNKNOWN_RANK], <[i64]>::to_vec);

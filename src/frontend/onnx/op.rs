@@ -4,7 +4,8 @@ use super::builder::Builder;
 use super::proto::{self, decode, kind};
 use super::tensor;
 use crate::frontend::DIM_NAMES;
-use crate::graph::infer::SHAPES_OF_INPUTS;
+use crate::graph::infer::{self, SHAPED_AS, SHAPES_OF_INPUTS};
+use crate::graph::op::{self, OpClass};
 use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -209,6 +210,38 @@ impl<'a> Op<'a> {
         self.builder.graph().node(port.node).value.as_ref()
     }
 
+    /// Whether a port is fed by a constant that is 0 everywhere.
+    pub fn is_zero(&self, port: Port) -> bool {
+        match self.value(port) {
+            Some(Constant::Ints(values)) => values.iter().all(|&value| value == 0),
+            Some(Constant::Floats(values)) => values.iter().all(|&value| value == 0.0),
+            _ => false,
+        }
+    }
+
+    /// Element type of the tensor at a port as far as the file and the operators before tell it.
+    pub fn element_type(&self, mut port: Port) -> DataType {
+        let graph = self.builder.graph();
+        // Nobody moves one tensor about more often than this; the bound keeps long chains cheap.
+        for _ in 0..64 {
+            let node = graph.node(port.node);
+            let told = node.outputs.get(port.output as usize).map_or(DataType::Undefined, |desc| desc.dtype);
+            if told != DataType::Undefined {
+                return told;
+            }
+            let ruled = infer::describe(graph, port.node).get(port.output as usize).map(|desc| desc.dtype);
+            if let Some(dtype) = ruled.filter(|&dtype| dtype != DataType::Undefined) {
+                return dtype;
+            }
+            let keeps_type = matches!(op::class(&node.op_type), OpClass::Move | OpClass::None | OpClass::Reduce);
+            match node.input(0).filter(|_| keeps_type && node.mapped) {
+                Some(before) => port = before,
+                None => break,
+            }
+        }
+        DataType::Undefined
+    }
+
     /// The integers of a port that a `Const` node feeds.
     pub fn const_ints(&self, port: Port) -> Option<&[i64]> {
         self.value(port)?.ints()
@@ -320,6 +353,23 @@ impl<'a> Op<'a> {
             output.dtype = dtype;
         }
         self.finish(node)
+    }
+
+    /// Keeps the operator as the framework knows it; its result has this type, and the shape that the Ascend operator
+    /// `like` would give it from the same inputs and attributes.
+    pub fn keep_shaped_as(&mut self, like: &str, dtype: DataType) -> Result<()> {
+        let node = self.shaped_as(like, dtype)?;
+        self.finish(node)
+    }
+
+    /// A node as above, to be given the attributes that the Ascend operator has.
+    pub fn shaped_as(&self, like: &str, dtype: DataType) -> Result<Node> {
+        let mut node = self.unmapped()?;
+        node.attrs.set(SHAPED_AS, Attr::Str(like.to_owned()));
+        if let Some(output) = node.outputs.first_mut() {
+            output.dtype = dtype;
+        }
+        Ok(node)
     }
 
     /// A node as the framework knows the operator.

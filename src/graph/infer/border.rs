@@ -3,7 +3,7 @@
 use super::{dynamic, has_rule};
 use crate::graph::{DATA, Graph, Node, NodeId, Port, op};
 use crate::spelling::listed;
-use crate::status::Result;
+use crate::status::{Error, Result};
 use rustc_hash::FxHashSet;
 
 /// A graph up to where its sizes are known.
@@ -59,7 +59,7 @@ impl Cause {
 /// Takes out of a graph the nodes that read or write a tensor whose sizes are not known. A tensor of known sizes that
 /// such a node gives to others becomes an input.
 ///
-/// Fails with [`crate::status::Error::Dynamic`] that names an input of the graph that something reads though some of
+/// Fails with [`Error::Dynamic`] that names an input of the graph that something reads though some of
 /// its sizes are left open: these a caller can tell.
 pub fn split_static(mut graph: Graph) -> Result<Static> {
     let order = graph.validated_order()?;
@@ -125,6 +125,17 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
 /// Whether a node is where a tensor enters the graph: an input, a constant, a variable.
 fn comes_from_outside(node: &Node) -> bool {
     op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
+}
+
+/// The error of a graph of which nothing known is left: where operators of unknown types are why, that it is no graph to
+/// tune ([`Error::Graph`], which names the first of them); else `error`, which names what has no sizes.
+pub fn nothing_left(left_out: &[LeftOut], error: Error) -> Error {
+    match left_out.first() {
+        Some(LeftOut { cause: Cause::UnknownOperator, source, source_type, .. }) => {
+            Error::graph(format!("node `{source}` ({source_type})"), format!("leaves nothing to tune: {error}"))
+        }
+        _ => error,
+    }
 }
 
 /// What is left out in words: how many nodes for which reason, and their names; one text for each reason.

@@ -93,6 +93,8 @@ pub(crate) fn resize_to_size(call: &Call<'_>) -> Inference {
     let layout = Layout::of(call, call.format(0), dims.len())?;
     let space = match call.params(1, &["size", "output_size"]) {
         Params::Known(size) if size.len() == layout.spatial => size,
+        // An empty list leaves it to the scales.
+        Params::Known(size) if size.is_empty() => return resize(call),
         Params::Known(size) => return Err(format!("{} sizes for {} axes", size.len(), layout.spatial)),
         Params::Unknown => vec![UNKNOWN; layout.spatial],
         Params::Absent => return resize(call),
@@ -236,4 +238,32 @@ pub(crate) fn space_to_batch(call: &Call<'_>) -> Inference {
 /// `BatchToSpaceND(x, block_shape, crops)`.
 pub(crate) fn batch_to_space(call: &Call<'_>) -> Inference {
     batch_blocks(call, false)
+}
+
+/// Columns back to the image that they were cut from: `Col2im(x, output_size)` with x of [N, C, taps, windows]. Where the
+/// taps lie with the channels, [N, C * taps, windows], input 2 is the window.
+pub(crate) fn col2im(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return Inferred::unknown(x.dtype) };
+    let channels = match dims {
+        [_, channels, _, _] => *channels,
+        [_, columns, _] => match call.params(2, &["kernel_size"]).known() {
+            Some(window) => per_window(*columns, dim::product(window)?)?,
+            None => UNKNOWN,
+        },
+        _ => return Err(format!("columns have 3 or 4 axes, not {}", dims.len())),
+    };
+    match call.params(1, &["output_size"]) {
+        Params::Known(size) => Inferred::dims(x.dtype, [&[dims[0], channels], &size[..]].concat()),
+        _ => Inferred::unknown(x.dtype),
+    }
+}
+
+/// Channels of so many columns, each of which is there once for each tap.
+fn per_window(columns: i64, taps: i64) -> Result<i64, Reason> {
+    match (columns, taps) {
+        (..0, _) => Ok(UNKNOWN),
+        (_, 1..) if columns % taps == 0 => Ok(columns / taps),
+        _ => Err(format!("{columns} columns are not whole windows of {taps}")),
+    }
 }

@@ -169,7 +169,7 @@ pub(crate) fn feed_forward(call: &Call<'_>) -> Inference {
 }
 
 /// Rows and columns of an input of two axes.
-fn matrix(call: &Call<'_>, input: usize) -> Result<Option<(i64, i64)>, Reason> {
+pub(crate) fn matrix(call: &Call<'_>, input: usize) -> Result<Option<(i64, i64)>, Reason> {
     match call.dims(input)? {
         None => Ok(None),
         Some(&[rows, columns]) => Ok(Some((rows, columns))),
@@ -303,7 +303,7 @@ fn of_rows(x: &TensorDesc) -> TensorDesc {
 }
 
 /// A tensor in the quantised type that attribute `dst_type` asks for, int8 where it asks for none.
-fn quantised(call: &Call<'_>, x: &TensorDesc) -> TensorDesc {
+pub(crate) fn quantised(call: &Call<'_>, x: &TensorDesc) -> TensorDesc {
     TensorDesc { dtype: call.type_attr("dst_type").unwrap_or(DataType::Int8), ..x.clone() }
 }
 

@@ -11,9 +11,11 @@ mod border;
 mod call;
 pub(crate) mod channel;
 pub(crate) mod conv;
+pub(crate) mod declared;
 pub(crate) mod dim;
 pub(crate) mod einsum;
 pub(crate) mod elementwise;
+pub(crate) mod experts;
 mod fold;
 pub(crate) mod image;
 pub(crate) mod language;
@@ -29,11 +31,12 @@ pub(crate) mod slice;
 mod stated;
 #[cfg(test)]
 mod tests;
+pub(crate) mod torch;
 pub(crate) mod training;
 mod value;
 pub(crate) mod window;
 
-pub use border::{Cause, LeftOut, Static, in_words, split_static};
+pub use border::{Cause, LeftOut, Static, in_words, nothing_left, split_static};
 pub(crate) use call::{Call, Inference, Inferred, Params, Rule};
 pub(crate) use value::Values;
 pub(crate) use window::Axis;
@@ -52,6 +55,10 @@ pub const DIM_NAMES: &str = "_dim_names";
 /// Attribute of a node of an unknown operator: for each output the input whose shape it has, -1 where that is not known
 /// ([`super::Attr::Ints`]).
 pub const SHAPES_OF_INPUTS: &str = "_aoe_shapes_of_inputs";
+
+/// Attribute of a node of an unknown operator: the Ascend operator type whose shape rule tells its results' sizes from its
+/// inputs and attributes ([`super::Attr::Str`]); their types are what the node says.
+pub const SHAPED_AS: &str = "_aoe_shaped_as";
 
 /// Attribute of a node: the outputs whose shapes its file states as GE inferred them ([`super::Attr::Ints`]), as far as
 /// no rule has told the same.
@@ -171,6 +178,9 @@ impl Step {
         let node = graph.node(id);
         let call = Call::new(graph, node, values);
         let Some(rule) = op::shape_rule(&node.op_type).filter(|_| node.mapped) else {
+            if let Some(inferred) = shaped_as(&call) {
+                return Ok(Step { inferred: inferred?, values: Vec::new(), constant: None });
+            }
             let by_interface = language::by_interface(&call).filter(|_| node.mapped);
             let inferred = by_interface.unwrap_or_else(|| stated(&call));
             return Ok(Step { inferred, values: Vec::new(), constant: None });
@@ -218,6 +228,18 @@ fn stated(call: &Call<'_>) -> Inferred {
         TensorDesc { dtype, ..read.clone() }
     };
     Inferred { outputs: inputs.iter().zip(&call.node.outputs).map(like).collect(), attrs: Vec::new() }
+}
+
+/// What another operator's rule says of a node of an unknown operator ([`SHAPED_AS`]).
+fn shaped_as(call: &Call<'_>) -> Option<Inference> {
+    let rule = op::shape_rule(call.node.attrs.str(SHAPED_AS).filter(|_| !call.node.mapped)?)?;
+    let mut inferred = rule(call);
+    for (output, stated) in inferred.iter_mut().flat_map(|inferred| &mut inferred.outputs).zip(&call.node.outputs) {
+        if stated.dtype != DataType::Undefined {
+            output.dtype = stated.dtype;
+        }
+    }
+    Some(inferred)
 }
 
 /// The constant that a node is, if it is one: its values are known, or its inputs are constants and

@@ -6,7 +6,7 @@
 use super::gradients::{DTYPES, Gradient, Training, WORLD};
 use super::outcome::KernelTime;
 use crate::bank::gradient::model_hash;
-use crate::graph::{Graph, NodeId, Port};
+use crate::graph::{Graph, NodeId, Port, infer};
 use crate::lower::{self, Lowered};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
@@ -36,10 +36,10 @@ pub struct Backward<'a> {
 }
 
 impl<'a> Backward<'a> {
-    /// Looks at a graph whose shapes are known.
+    /// Looks at a graph; `lowered` has the kernels whose sizes are known.
     ///
-    /// Fails with [`Error::NothingToTune`] where it exchanges no gradient that may be fused, and with [`Error::Graph`]
-    /// that names an exchange which cannot be one.
+    /// Fails with [`Error::NothingToTune`] where it exchanges no gradient that may be fused, with [`Error::Dynamic`] that
+    /// names a gradient of unknown size, and with [`Error::Graph`] that names an exchange which cannot be one.
     pub fn of(graph: &'a Graph, lowered: &'a Lowered) -> Result<Backward<'a>> {
         let order = graph.validated_order()?;
         let mut is_behind = vec![false; graph.len()];
@@ -64,6 +64,11 @@ impl<'a> Backward<'a> {
                 format!("{others} {ALL_REDUCE}, none with attributes {FUSION} = {BY_SPLIT} and reduction = sum")
             };
             return Err(Error::NothingToTune { reason: format!("graph `{}` has {found}", graph.name) });
+        }
+        // A split counts gradients: one whose size nobody knows leaves none to be found.
+        let sources = exchanges.iter().filter_map(|&id| graph.node(id).input(0));
+        if let Some(unknown) = sources.into_iter().find(|&source| graph.desc(source).bytes().is_none()) {
+            return Err(infer::dynamic(graph, unknown));
         }
         if others > 0 {
             log::warn!("{others} {ALL_REDUCE} that may not be fused by the split are left out of the model");
@@ -160,7 +165,7 @@ impl<'a> Backward<'a> {
         if !DTYPES.contains(&desc.dtype) {
             return Err(wrong(format!("gradients of type {} are not exchanged", desc.dtype.name())));
         }
-        let bytes = desc.bytes().ok_or_else(|| wrong("the size of its gradient is not known".into()))?;
+        let bytes = desc.bytes().ok_or_else(|| infer::dynamic(self.graph, *source))?;
         let gradient = Gradient {
             node: self.graph.node(source.node).name.clone(),
             all_reduce: node.name.clone(),

@@ -57,57 +57,81 @@ pub fn encode_model(mut text: impl Read, place: &str) -> Result<Bytes> {
     wire::encode(text, &schema::MODEL, place).map(Bytes::from)
 }
 
-/// The form of a text, by the first message in it: both have a graph there, and no model of another framework has.
+/// The form of a text: both have a message `graph`, which no model of another framework has, and in that it tells which
+/// operators are called. Fields may come in any order and any spelling.
 fn form(head: &[u8]) -> Option<Form> {
     let mut text = Input::new(head, "").ok()?;
     let mut has_version = false;
     loop {
-        let name = text_name(&mut text)?;
-        let has_colon = text.accept(b':').ok()?;
-        match text.peek().ok()?? {
-            b'{' | b'<' if name == "graph" => {
-                text.take(1);
+        let name = field_name(&mut text)?;
+        if name == "graph" {
+            // Several may be a list.
+            text.accept(b'[').ok()?;
+            if text.accept(b'{').ok()? || text.accept(b'<').ok()? {
                 break;
             }
-            b'"' | b'\'' if has_colon => text.strings(false, &mut Vec::new()).ok()?,
-            b'{' | b'<' | b'[' => return None,
-            _ if has_colon => {
-                let length = text.run(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.')).ok()?.len();
-                if length == 0 {
-                    return None;
-                }
-                text.take(length);
-            }
-            _ => return None,
+            return None;
         }
         has_version |= name == "ir_version";
+        skip_value(&mut text)?;
     }
-    // The first message tells; strings come before it.
-    let mut first = || {
-        loop {
-            let name = text_name(&mut text)?;
-            if name == "op" || name == "node" {
-                return Some(name);
-            }
-            if !text.accept(b':').ok()? {
-                return Some(name);
-            }
-            text.strings(false, &mut Vec::new()).ok()?;
+    // Behind what can be seen of the text there may be operators, too: without any, the version tells.
+    while let Some(name) = field_name(&mut text) {
+        match name.as_str() {
+            "op" => return Some(Form::Model),
+            "node" => return Some(Form::View),
+            _ if skip_value(&mut text).is_none() => break,
+            _ => {}
         }
-    };
-    match first().as_deref() {
-        Some("node") => Some(Form::View),
-        None if has_version => Some(Form::View),
-        _ => Some(Form::Model),
     }
+    Some(if has_version { Form::View } else { Form::Model })
 }
 
-/// Takes the name of a field.
-fn text_name(text: &mut Input<'_, &[u8]>) -> Option<String> {
+/// Takes the name of a field with what stands before it and its colon; `None` at the end of a message or of the text.
+fn field_name(text: &mut Input<'_, &[u8]>) -> Option<String> {
+    while text.accept(b',').ok()? || text.accept(b';').ok()? {}
+    let is_extension = text.accept(b'[').ok()?;
     text.peek().ok()??;
-    let name = String::from_utf8_lossy(text.run(|b| b.is_ascii_alphanumeric() || b == b'_').ok()?).into_owned();
+    let belongs = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || is_extension && matches!(b, b'.' | b'/');
+    let name = String::from_utf8_lossy(text.run(belongs).ok()?).into_owned();
     text.take(name.len());
+    if is_extension {
+        text.accept(b']').ok()?;
+    }
+    text.accept(b':').ok()?;
     Some(name).filter(|name| !name.is_empty())
+}
+
+/// Takes a value of whatever kind; `None` where the text ends in it.
+fn skip_value(text: &mut Input<'_, &[u8]>) -> Option<()> {
+    let mut depth = 0_usize;
+    loop {
+        match text.peek().ok()?? {
+            b'{' | b'<' | b'[' => {
+                text.take(1);
+                depth += 1;
+                continue;
+            }
+            b'}' | b'>' | b']' => {
+                depth = depth.checked_sub(1)?;
+                text.take(1);
+            }
+            b'"' | b'\'' => text.strings(false, &mut Vec::new()).ok()?,
+            b':' | b',' | b';' if depth > 0 => text.take(1),
+            b'-' => {
+                text.take(1);
+                continue;
+            }
+            _ => {
+                let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-' | b'/');
+                let length = text.run(word).ok().map(<[u8]>::len).filter(|&length| length > 0)?;
+                text.take(length);
+            }
+        }
+        if depth == 0 {
+            return Some(());
+        }
+    }
 }
 
 /// A text in UTF-16 that begins with its mark, as far as it can be read.

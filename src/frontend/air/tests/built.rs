@@ -230,6 +230,19 @@ fn an_unknown_operator_ends_inference_and_no_more_unless_its_output_is_described
 }
 
 #[test]
+fn sizes_that_tensorflow_said_of_an_unknown_operator_are_believed() {
+    let stated = |dims: &[i64]| {
+        let mut ops = odd_between(default_desc());
+        ops[4] = with(ops[4].clone(), "_output_shapes", &Attr::IntLists(vec![dims.to_vec()]));
+        load(&ops).unwrap()
+    };
+    assert_eq!(shape(&stated(&[512, 256]), "third"), "[512,32]");
+    for nothing in [&[][..], &[-7, 256]] {
+        assert_eq!(shape(&stated(nothing), "third"), "[?]");
+    }
+}
+
+#[test]
 fn a_shape_that_ge_inferred_is_believed_and_one_that_a_program_wrote_gives_way() {
     let stated = |described: Bytes| {
         let mut ops = odd_between(inferred(&[64, 256]));

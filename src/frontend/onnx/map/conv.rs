@@ -13,7 +13,7 @@ fn conv(op: &mut Op) -> Result<()> {
     let mut node = op.node(if spatial == 3 { "Conv3D" } else { "Conv2D" });
     node.inputs = vec![Some(op.required(0)?), Some(op.required(1)?)];
     node.inputs.extend(op.input(2).map(Some));
-    check_kernel(op, spatial)?;
+    check_kernel(op, 1, spatial)?;
     window::set_window(op, &mut node, spatial)?;
     set_groups(op, &mut node)?;
     op.finish(node)
@@ -32,7 +32,7 @@ fn conv_transpose(op: &mut Op) -> Result<()> {
         };
         size[2..].copy_from_slice(&given[start..]);
     }
-    check_kernel(op, spatial)?;
+    check_kernel(op, 1, spatial)?;
     let size = op.ints_input("input_size", size)?;
     let mut node = op.node(if spatial == 3 { "Conv3DTranspose" } else { "Conv2DTranspose" });
     node.inputs = [size, x, filter].into_iter().chain(bias).map(Some).collect();
@@ -47,8 +47,8 @@ fn conv_transpose(op: &mut Op) -> Result<()> {
 }
 
 /// `kernel_shape` only repeats what the filter's own shape says.
-fn check_kernel(op: &Op, spatial: usize) -> Result<()> {
-    let (Some(stated), Some(filter)) = (op.ints("kernel_shape")?, op.input(1)) else { return Ok(()) };
+pub fn check_kernel(op: &Op, filter: usize, spatial: usize) -> Result<()> {
+    let (Some(stated), Some(filter)) = (op.ints("kernel_shape")?, op.input(filter)) else { return Ok(()) };
     let shape = &op.desc(filter).shape;
     let Some(window) = shape.dims().and_then(|dims| dims.get(dims.len().checked_sub(spatial)?..)) else {
         return Ok(());
@@ -59,7 +59,8 @@ fn check_kernel(op: &Op, spatial: usize) -> Result<()> {
     Err(op.error(format!("attribute `kernel_shape` is {}, the filter has shape {shape}", Shape::new(stated))))
 }
 
-fn set_groups(op: &Op, node: &mut Node) -> Result<()> {
+/// Sets `groups`, one where the file says nothing.
+pub fn set_groups(op: &Op, node: &mut Node) -> Result<()> {
     let groups = op.int("group")?.unwrap_or(1);
     if !(1..=i64::from(i32::MAX)).contains(&groups) {
         return Err(op.error(format!("attribute `group` is {groups}, which is out of range")));

@@ -18,16 +18,19 @@
 mod activation;
 mod conv;
 mod elementwise;
+mod integer;
 mod matmul;
 mod movement;
 mod norm;
 mod pool;
+mod qlinear;
 mod quantized;
 mod reduce;
 mod resize;
 mod rnn;
 mod shape;
 mod slice;
+mod unpool;
 mod window;
 
 use super::op::Op;
@@ -83,34 +86,44 @@ const fn attr(onnx: &'static str, ascend: &'static str, default: Default) -> Ren
 }
 
 /// The tables, by kind.
-const TABLES: [&[Rule]; 13] = [
+const TABLES: [&[Rule]; 16] = [
     activation::RULES,
     conv::RULES,
     elementwise::RULES,
+    integer::RULES,
     matmul::RULES,
     movement::RULES,
     norm::RULES,
     pool::RULES,
+    qlinear::RULES,
     quantized::RULES,
     reduce::RULES,
     resize::RULES,
     rnn::RULES,
     shape::RULES,
     slice::RULES,
+    unpool::RULES,
 ];
 
 /// All rows by ONNX name.
 static RULES: LazyLock<FxHashMap<&str, &Emit>> =
     LazyLock::new(|| TABLES.iter().flat_map(|table| table.iter()).map(|rule| (rule.onnx, &rule.emit)).collect());
 
+/// The domain of what ONNX Runtime adds to ONNX.
+const MICROSOFT: &str = "com.microsoft";
+
 /// Adds what becomes of an operator to the graph: by its rule, or unmapped where there is none.
 pub fn apply(op: &mut Op, domain: &str, op_type: &str) -> Result<()> {
     // Exporters for Ascend put their own operators into domains of various names.
     let ours = domain.is_empty() || ["NPU", "Ascend", "Int8"].iter().any(|prefix| op_type.starts_with(prefix));
-    match RULES.get(op_type) {
-        Some(Emit::Same(target, attrs)) if ours => rename(op, target, attrs),
-        Some(Emit::With(function)) if ours => function(op),
-        _ => op.keep_unmapped(),
+    let rule = match domain {
+        MICROSOFT => qlinear::MICROSOFT.iter().find(|rule| rule.onnx == op_type).map(|rule| &rule.emit),
+        _ => RULES.get(op_type).copied().filter(|_| ours),
+    };
+    match rule {
+        Some(Emit::Same(target, attrs)) => rename(op, target, attrs),
+        Some(Emit::With(function)) => function(op),
+        None => op.keep_unmapped(),
     }
 }
 

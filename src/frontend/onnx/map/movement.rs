@@ -31,6 +31,7 @@ pub const RULES: &[Rule] = &[
     with("OneHot", one_hot),
     with("Trilu", trilu),
     same("NonZero", "NonZero", &[]),
+    with("Compress", compress),
     same(
         "ReverseSequence",
         "ReverseSequence",
@@ -67,13 +68,17 @@ fn gather(op: &mut Op) -> Result<()> {
     op.finish(node)
 }
 
-/// Only plain replacement has a counterpart in the registry.
+/// One operator for each way to put the new beside the old; for products there is none.
 fn scatter_nd(op: &mut Op) -> Result<()> {
-    if op.str("reduction")?.is_some_and(|r| r != "none") {
-        return op.keep_unmapped();
-    }
     let inputs = [op.required(0)?, op.required(1)?, op.required(2)?];
-    let node = op.node("TensorScatterUpdate").with_inputs(inputs);
+    let op_type = match op.str("reduction")?.as_deref() {
+        None | Some("none" | "") => "TensorScatterUpdate",
+        Some("add") => "TensorScatterAdd",
+        Some("max") => "TensorScatterMax",
+        Some("min") => "TensorScatterMin",
+        Some(_) => return op.keep_like_input(op.desc(inputs[0]).dtype),
+    };
+    let node = op.node(op_type).with_inputs(inputs);
     op.finish(node)
 }
 
@@ -90,9 +95,9 @@ fn cast(op: &mut Op) -> Result<()> {
 /// A cast to the type of another tensor, where that is known.
 fn cast_like(op: &mut Op) -> Result<()> {
     let (x, like) = (op.required(0)?, op.required(1)?);
-    let dtype = op.desc(like).dtype;
+    let dtype = op.element_type(like);
     if dtype == DataType::Undefined {
-        return op.keep_unmapped();
+        return op.keep_like_input(dtype);
     }
     let mut node = op.node("Cast").with_inputs([x]);
     node.attrs.set("dst_type", Attr::Type(dtype));
@@ -110,6 +115,23 @@ fn block(op: &mut Op, op_type: &str) -> Result<()> {
     if op_type == "DepthToSpace" {
         node.attrs.set("mode", Attr::Str(op.str("mode")?.unwrap_or_else(|| "DCR".to_owned())));
     }
+    op.finish(node)
+}
+
+/// Rows that a condition picks: where it is constant, the rows are known; else only a run tells how many there are.
+fn compress(op: &mut Op) -> Result<()> {
+    let (x, condition) = (op.required(0)?, op.required(1)?);
+    let Some(condition) = op.const_ints(condition) else { return op.keep_unmapped() };
+    let picked = condition.iter().enumerate().filter(|(_, pick)| **pick != 0).map(|(at, _)| at as i64).collect();
+    let (x, axis) = if let Some(axis) = op.int("axis")? {
+        (x, axis)
+    } else {
+        let flat = op.ints_input("flat", vec![-1])?;
+        (op.helper("Reshape", &[x, flat], &[])?, 0)
+    };
+    let inputs = [x, op.ints_input("picked", picked)?, op.int_input("axis", axis)?];
+    let mut node = op.node("GatherV2").with_inputs(inputs);
+    node.attrs.set("batch_dims", Attr::Int(0));
     op.finish(node)
 }
 
@@ -146,7 +168,7 @@ fn trilu(op: &mut Op) -> Result<()> {
         None => Some(0),
         Some(k) => op.const_ints(k).and_then(|v| v.first().copied()),
     };
-    let Some(diagonal) = diagonal else { return op.keep_unmapped() };
+    let Some(diagonal) = diagonal else { return op.keep_like_input(DataType::Undefined) };
     let op_type = if op.flag("upper", true)? { "Triu" } else { "Tril" };
     let mut node = op.node(op_type).with_inputs([op.required(0)?]);
     node.attrs.set("diagonal", Attr::Int(diagonal));

@@ -1,34 +1,23 @@
 //! Numbers of few bits with a scale and a zero point.
 //!
 //! What CANN has an operator for becomes that, what elementwise work says exactly becomes that work. The rest stays as
-//! ONNX has it, with the shape of what it reads where that is the shape of its result.
+//! ONNX has it, with the shape of what it reads where that is the shape of its result. `integer` has products,
+//! `qlinear` operators between quantised tensors.
 
-use super::{Rule, window, with};
+use super::{Rule, with};
 use crate::frontend::onnx::op::Op;
 use crate::frontend::onnx::tensor;
-use crate::graph::infer::SHAPES_OF_INPUTS;
-use crate::graph::{Attr, Constant, DataType, Port, Shape, TensorDesc};
+use crate::graph::{Attr, DataType, Node, Port};
 use crate::status::Result;
 
 pub const RULES: &[Rule] = &[
     with("QuantizeLinear", quantize),
     with("DequantizeLinear", dequantize),
     with("DynamicQuantizeLinear", dynamic_quantize),
-    with("MatMulInteger", matmul_integer),
-    with("ConvInteger", conv_integer),
 ];
 
-/// Whether a zero point is 0 everywhere.
-fn is_zero(op: &Op, zero: Port) -> bool {
-    match op.value(zero) {
-        Some(Constant::Ints(values)) => values.iter().all(|&value| value == 0),
-        Some(Constant::Floats(values)) => values.iter().all(|&value| value == 0.0),
-        _ => false,
-    }
-}
-
 /// round(x / scale) + zero point, within the range of the type: CANN's `Quantize`.
-fn quantize(op: &mut Op) -> Result<()> {
+pub fn quantize(op: &mut Op) -> Result<()> {
     let (x, scale, zero) = (op.required(0)?, op.required(1)?, op.input(2));
     let dtype = match (zero, op.int("output_dtype")?.filter(|&number| number != 0)) {
         (Some(zero), _) => op.desc(zero).dtype,
@@ -37,48 +26,103 @@ fn quantize(op: &mut Op) -> Result<()> {
         })?,
         (None, None) => DataType::Uint8,
     };
-    let name = match dtype {
-        DataType::Int8 => "torch.qint8",
-        DataType::Uint8 => "torch.quint8",
-        DataType::Int32 => "torch.qint32",
-        // CANN has no such operator for types of less or more bits, nor for blocks along an axis.
-        _ => return op.keep_like_input(dtype),
-    };
-    if op.int("block_size")?.unwrap_or(0) != 0 {
+    // CANN has no such operator for types of less or more bits, nor for blocks along an axis.
+    if quantized_name(dtype).is_none() || op.int("block_size")?.unwrap_or(0) != 0 {
         return op.keep_like_input(dtype);
     }
-    let mut node = op.node("Quantize").with_inputs([x, scale].into_iter().chain(zero));
-    node.attrs.set("axis", Attr::Int(op.int("axis")?.unwrap_or(1)));
-    node.attrs.set("dtype", Attr::Str(name.to_owned()));
+    let axis = op.int("axis")?.unwrap_or(1);
+    let node = op.node("Quantize");
+    finish_quantized(op, node, x, &Scaled { scale, zero, dtype, axis })
+}
+
+/// How CANN's `Quantize` calls a type that it quantises to.
+fn quantized_name(dtype: DataType) -> Option<&'static str> {
+    match dtype {
+        DataType::Int8 => Some("torch.qint8"),
+        DataType::Uint8 => Some("torch.quint8"),
+        DataType::Int32 => Some("torch.qint32"),
+        _ => None,
+    }
+}
+
+/// How a tensor is quantised.
+pub struct Scaled {
+    pub scale: Port,
+    pub zero: Option<Port>,
+    /// int8, uint8 or int32.
+    pub dtype: DataType,
+    /// Axis along which scales lie, where there are several.
+    pub axis: i64,
+}
+
+impl Scaled {
+    fn attrs(&self, op: &Op) -> Result<[(&'static str, Attr); 2]> {
+        let name = quantized_name(self.dtype);
+        let name =
+            name.ok_or_else(|| op.error(format!("it gives {}, and quantises to 8 or 32 bits", self.dtype.name())))?;
+        Ok([("axis", Attr::Int(self.axis)), ("dtype", Attr::Str(name.to_owned()))])
+    }
+}
+
+/// A tensor quantised on the way to the operator's result.
+pub fn quantized(op: &mut Op, x: Port, how: &Scaled) -> Result<Port> {
+    let inputs: Vec<Port> = [x, how.scale].into_iter().chain(how.zero).collect();
+    let attrs = how.attrs(op)?;
+    op.helper("Quantize", &inputs, &attrs)
+}
+
+/// Finishes the operator with the node that quantises its result.
+pub fn finish_quantized(op: &mut Op, mut node: Node, x: Port, how: &Scaled) -> Result<()> {
+    node.inputs = [x, how.scale].into_iter().chain(how.zero).map(Some).collect();
+    for (name, value) in how.attrs(op)? {
+        node.attrs.set(name, value);
+    }
     op.finish(node)
 }
 
 /// (x - zero point) * scale.
-fn dequantize(op: &mut Op) -> Result<()> {
+pub fn dequantize(op: &mut Op) -> Result<()> {
     let (x, scale) = (op.required(0)?, op.required(1)?);
-    let zero = op.input(2).filter(|&zero| !is_zero(op, zero));
-    let dtype = match op.desc(scale).dtype {
-        DataType::Undefined => DataType::Float,
-        known => known,
-    };
+    let dtype = float_type(op, scale);
     let axis = op.int("axis")?.unwrap_or(1);
-    let in_blocks = op.int("block_size")?.unwrap_or(0) != 0;
-    let lie = |port: Port| along(op, port, axis);
-    let (Some(lies), Some(zeros)) = (lie(scale), zero.map_or(Some(Along::AsItIs), lie)) else {
-        return op.keep_like_input(dtype);
-    };
-    if in_blocks {
+    if op.int("block_size")?.unwrap_or(0) != 0 {
         return op.keep_like_input(dtype);
     }
+    let Some((whole, scale)) = without_zero(op, x, scale, op.input(2), axis)? else {
+        return op.keep_like_input(dtype);
+    };
+    let node = op.node("Mul").with_inputs([whole, scale]);
+    op.finish(node)
+}
+
+/// Type of what a scale makes of integers.
+fn float_type(op: &Op, scale: Port) -> DataType {
+    match op.desc(scale).dtype {
+        DataType::Undefined => DataType::Float,
+        known => known,
+    }
+}
+
+/// The factors of (x - zero point) * scale; `None` where it is not known how a list of them lies.
+fn without_zero(op: &mut Op, x: Port, scale: Port, zero: Option<Port>, axis: i64) -> Result<Option<(Port, Port)>> {
+    let zero = zero.filter(|&zero| !op.is_zero(zero));
+    let dtype = float_type(op, scale);
+    let rank = op.desc(x).shape.rank();
+    let lie = |port: Port| along(op, port, rank, axis);
+    let (Some(lies), Some(zeros)) = (lie(scale), zero.map_or(Some(Along::AsItIs), lie)) else { return Ok(None) };
     let mut whole = op.helper("Cast", &[x], &[("dst_type", Attr::Type(dtype))])?;
     if let Some(zero) = zero {
         let zero = laid(op, zero, zeros, "zero_shape")?;
         let zero = op.helper("Cast", &[zero], &[("dst_type", Attr::Type(dtype))])?;
         whole = op.helper("Sub", &[whole, zero], &[])?;
     }
-    let scale = laid(op, scale, lies, "scale_shape")?;
-    let node = op.node("Mul").with_inputs([whole, scale]);
-    op.finish(node)
+    Ok(Some((whole, laid(op, scale, lies, "scale_shape")?)))
+}
+
+/// What a quantised tensor stands for; its scale and zero point are one number each.
+pub fn dequantized(op: &mut Op, x: Port, scale: Port, zero: Option<Port>) -> Result<Option<Port>> {
+    let Some((whole, scale)) = without_zero(op, x, scale, zero, -1)? else { return Ok(None) };
+    op.helper("Mul", &[whole, scale], &[]).map(Some)
 }
 
 /// How a scale or zero point comes to lie along the axis that it is for.
@@ -90,13 +134,13 @@ enum Along {
     Before(usize),
 }
 
-/// How a parameter lies along this axis of input 0; `None` where that is not known.
-fn along(op: &Op, parameter: Port, axis: i64) -> Option<Along> {
+/// How a parameter lies along this axis of a tensor of this rank; `None` where that is not known.
+fn along(op: &Op, parameter: Port, rank: Option<usize>, axis: i64) -> Option<Along> {
     let shape = &op.desc(parameter).shape;
     if shape.rank()? == 0 || shape.elements() == Some(1) || axis == -1 {
         return Some(Along::AsItIs);
     }
-    let rank = op.rank(0)?;
+    let rank = rank?;
     let from_front = usize::try_from(if axis < 0 { axis.saturating_add(rank as i64) } else { axis }).ok()?;
     match rank.checked_sub(from_front)?.checked_sub(1)? {
         0 => Some(Along::AsItIs),
@@ -110,47 +154,26 @@ fn laid(op: &mut Op, parameter: Port, along: Along, role: &str) -> Result<Port> 
     op.helper("Reshape", &[parameter, shape], &[])
 }
 
-/// Scale and zero point follow from the values of x, their shapes do not.
+/// Scale and zero point from the least and the greatest value, which count 0 in; then as `QuantizeLinear` to uint8.
 fn dynamic_quantize(op: &mut Op) -> Result<()> {
-    let mut node = op.unmapped()?;
-    node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(vec![0, -1, -1]));
-    let scalars = [None, Some(DataType::Float), Some(DataType::Uint8)];
-    for (output, scalar) in node.outputs.iter_mut().zip(scalars) {
-        match scalar {
-            Some(dtype) => *output = TensorDesc::new(dtype, Shape::scalar()),
-            None => output.dtype = DataType::Uint8,
-        }
-    }
-    op.finish(node)
-}
-
-/// Whether the operands of an integer product are what the cube multiplies, with no zero point to take off.
-fn is_plain(op: &Op) -> bool {
-    let is_int8 = |input: usize| op.input(input).is_some_and(|port| op.desc(port).dtype == DataType::Int8);
-    let no_zero = |input: usize| op.input(input).is_none_or(|zero| is_zero(op, zero));
-    is_int8(0) && is_int8(1) && no_zero(2) && no_zero(3)
-}
-
-/// A product of 8-bit integers in 32 bits.
-fn matmul_integer(op: &mut Op) -> Result<()> {
-    if !is_plain(op) {
-        return op.keep_unmapped();
-    }
-    let mut node = op.node("BatchMatMulV2").with_inputs([op.required(0)?, op.required(1)?]);
-    node.attrs.set("adj_x1", Attr::Bool(false));
-    node.attrs.set("adj_x2", Attr::Bool(false));
-    op.finish(node)
-}
-
-/// A convolution of 8-bit integers in 32 bits.
-fn conv_integer(op: &mut Op) -> Result<()> {
-    if !is_plain(op) {
-        return op.keep_unmapped();
-    }
-    let spatial = window::spatial_rank(op, &[1, 0])?;
-    let mut node = op.node(if spatial == 3 { "Conv3D" } else { "Conv2D" });
-    node.inputs = vec![Some(op.required(0)?), Some(op.required(1)?)];
-    window::set_window(op, &mut node, spatial)?;
-    node.attrs.set("groups", Attr::Int(op.int("group")?.unwrap_or(1)));
-    op.finish(node)
+    let x = op.required(0)?;
+    let nothing = op.number_input("zero", 0.0, x)?;
+    // No axes: over all of them.
+    let all = [("keep_dims", Attr::Bool(false))];
+    let high = op.helper("ReduceMax", &[x], &all)?;
+    let high = op.helper("Maximum", &[high, nothing], &[])?;
+    let low = op.helper("ReduceMin", &[x], &all)?;
+    let low = op.helper("Minimum", &[low, nothing], &[])?;
+    let range = op.helper("Sub", &[high, low], &[])?;
+    let scale = op.helper("Muls", &[range], &[("value", Attr::Float(1.0 / 255.0))])?;
+    let below = op.helper("RealDiv", &[low, scale], &[])?;
+    let below = op.helper("Neg", &[below], &[])?;
+    let whole = op.helper("Rint", &[below], &[])?;
+    let zero = op.helper("Cast", &[whole], &[("dst_type", Attr::Type(DataType::Uint8))])?;
+    let mut node = op.node("Quantize");
+    node.outputs.truncate(1);
+    finish_quantized(op, node, x, &Scaled { scale, zero: Some(zero), dtype: DataType::Uint8, axis: 1 })?;
+    op.finish_output(1, scale);
+    op.finish_output(2, zero);
+    Ok(())
 }

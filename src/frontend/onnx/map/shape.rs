@@ -4,6 +4,7 @@ use super::{Default::Int, Rule, attr, same, with};
 use crate::frontend::onnx::MAX_DIM;
 use crate::frontend::onnx::op::Op;
 use crate::frontend::onnx::tensor;
+use crate::graph::infer::SHAPES_OF_INPUTS;
 use crate::graph::{Attr, CONST, Constant, DataType, Shape, TensorDesc};
 use crate::status::Result;
 
@@ -63,7 +64,12 @@ fn squeeze(op: &mut Op, op_type: &str) -> Result<()> {
 /// Inference lets everything through; a mask that is read has no counterpart.
 fn dropout(op: &mut Op) -> Result<()> {
     if op.is_used(1) {
-        return op.keep_unmapped();
+        let mut node = op.unmapped()?;
+        node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(vec![0, 0]));
+        if let Some(mask) = node.outputs.get_mut(1) {
+            mask.dtype = DataType::Bool;
+        }
+        return op.finish(node);
     }
     let mut node = op.node("Identity").with_inputs([op.required(0)?]);
     node.outputs.truncate(1);

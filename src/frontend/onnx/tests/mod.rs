@@ -2,6 +2,7 @@
 
 mod hostile;
 mod inlined;
+mod integer;
 mod mapping;
 mod reading;
 mod shapes;

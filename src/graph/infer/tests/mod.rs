@@ -8,6 +8,7 @@ mod language;
 mod moving;
 mod reducing;
 mod shaping;
+mod torch;
 mod training;
 
 use super::{infer, require_static};

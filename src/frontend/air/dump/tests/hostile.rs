@@ -1,6 +1,7 @@
 //! Texts that are cut short, in another encoding, contradictory or made to do harm: a reason with line and column.
 
 use super::*;
+use crate::frontend::air::dump::{Form, form};
 use crate::frontend::{Framework, ModelOptions, load_file, load_memory};
 
 #[track_caller]
@@ -102,6 +103,11 @@ fn dumps_are_told_from_the_texts_of_other_frameworks() {
         "# by hand\ngraph: < op <",
         "ir_version: 6\nproducer_name: \"GE\"\ngraph {\n  node {",
         "\u{feff}graph {",
+        // Fields in another order, lists, extensions, separators.
+        "attr { key: 'a' value < list { i: [-1, 0x2] f: [.5, -inf] } > }; version: 3, graph {",
+        "graph : [ # first\n { input: ['a' \"b\", 'c'] attr [{ key: 'op' }, < >] op: [",
+        "opset_import { version: 11 } [a.b/c]: 7 ir_version: 6 graph { doc_string: '' value_info { } node <",
+        "version: [1] graph {",
     ] {
         assert!(is_dump(text.as_bytes()), "{text}");
     }
@@ -115,9 +121,24 @@ fn dumps_are_told_from_the_texts_of_other_frameworks() {
         "{\"graph\": {",
         "graph_def { node {",
         "[{\"op\": \"Add\"}]",
-        "version: [1] graph {",
+        "graph: [1]",
+        "layer { name: 'graph' } graph: 'x' ",
     ] {
         assert!(!is_dump(text.as_bytes()), "{text}");
+    }
+}
+
+#[test]
+fn the_form_is_told_by_the_operators_wherever_they_stand() {
+    for (text, expected) in [
+        ("graph { name: 'g', node <", Form::View),
+        ("graph < input: ['a', 'b']; op {", Form::Model),
+        ("graph { attr [{ key: 'node' value: { i: 1 } }] op {", Form::Model),
+        ("graph: [{ doc_string: 'op {'; value_info { name: 'x' } node: [{", Form::View),
+        ("ir_version: 6 graph { name: 'g'", Form::View),
+        ("version: 6 graph { name: 'g' }", Form::Model),
+    ] {
+        assert_eq!(form(text.as_bytes()), Some(expected), "{text}");
     }
 }
 
