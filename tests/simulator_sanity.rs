@@ -5,7 +5,7 @@
 mod testing;
 
 use aoe::graph::{DataType, Format};
-use aoe::sim::Model;
+use aoe::sim::{Cache, Model, Places};
 use aoe::soc::Soc;
 use aoe::space::default_policy;
 use aoe::workload::{
@@ -25,6 +25,8 @@ const PARTS: [&str; 8] = [
     "Ascend310B1",
     "Ascend950PR_9589",
 ];
+/// Parts whose kernels and default tilings are public: on others a default tiling of ours may be a step of its own.
+const PUBLIC: [&str; 4] = ["Ascend910B1", "Ascend910B2", "Ascend910B4", "Ascend950PR_9589"];
 /// Fields of which less is never better, with the factors tried.
 const RATES: [&str; 10] = [
     "cube_freq_mhz",
@@ -40,6 +42,8 @@ const RATES: [&str; 10] = [
 ];
 /// The first fill and the last drain are those of the mean tile, which is smaller where the last one is.
 const MEAN_TILE: f64 = 0.99;
+/// What doubling an operand may cost beyond the work: another round of tasks, the start of more cores.
+const CLIFF_US: f64 = 20.0;
 /// What rounding may add up to.
 const ROUNDING: f64 = 1.0 - 1e-9;
 
@@ -277,6 +281,43 @@ proptest! {
         smaller.l2_size = (soc.l2_size as f64 * factor) as u64;
         let (before, after) = (time(&workload, &schedule, &soc), time(&workload, &schedule, &smaller));
         prop_assert!(after >= before * ROUNDING, "{workload} on {}: {before} -> {after}", soc.name);
+    }
+
+    /// Wherever the operands lie: no time is below the roofline of what has to come from device memory, cold operands
+    /// are never faster than warm ones, and twice the operand never takes more than about twice the time.
+    #[test]
+    fn no_size_of_a_cold_or_warm_operand_is_a_cliff(
+        w in product(), part in select(PUBLIC.to_vec()), cold in any::<[bool; 2]>(), share in 0.0f64..1.0,
+    ) {
+        let soc = Soc::find(part).unwrap();
+        // Rows of whole blocks: of others twice the length is another way to load them.
+        let [m, k, n] = [w.m, w.k, w.n].map(|size| size.next_multiple_of(128));
+        let (batch, dtype) = (1, DataType::Float16);
+        let w = MatMul { batch, m, k, n, dtype, out_dtype: dtype, ..w };
+        let words = cold.map(|cold| if cold { Cache::Cold } else { Cache::Warm });
+        let us = |w: &MatMul, missed: Option<f64>| {
+            let workload = Workload::MatMul(w.clone());
+            let model = Model::new(&workload, &soc).unwrap();
+            let model = match missed {
+                Some(bytes) => model.with_missed(bytes),
+                None => model.with_operands(&Places::new(words.to_vec())),
+            };
+            model.predict(&default_policy(&workload, &soc).unwrap()).unwrap().time_us
+        };
+        let bytes = |w: &MatMul| [(w.m * w.k * 2) as f64, (w.k * w.n * 2) as f64];
+        let cold_bytes: f64 = bytes(&w).iter().zip(cold).filter(|(_, cold)| *cold).map(|(bytes, _)| bytes).sum();
+        let least = cold_bytes / (soc.hbm_gb_s * 1e3);
+        prop_assert!(us(&w, None) >= least * ROUNDING, "{w} on {part}: {} us, roofline {least}", us(&w, None));
+        let all: f64 = bytes(&w).iter().sum();
+        prop_assert!(us(&w, Some(share * all)) >= us(&w, Some(0.0)) * ROUNDING && us(&w, Some(share * all)) <= us(&w, Some(all)) / ROUNDING);
+        for larger in [MatMul { n: 2 * w.n, ..w.clone() }, MatMul { k: 2 * w.k, ..w.clone() }] {
+            let (one, two) = (us(&w, None), us(&larger, None));
+            // What outgrows L2 passes device memory, as cold operands do.
+            let (results, memory) = ((2 * w.m * w.n) as f64, soc.hbm_gb_s * 1e3);
+            let outgrows = bytes(&larger).iter().sum::<f64>() + 2.0 * results > soc.l2_size as f64;
+            let one = if outgrows { one.max(us(&w, Some(all)) + results / memory) } else { one };
+            prop_assert!(two <= 2.5 * one + CLIFF_US, "{w} on {part}, {words:?}: {one} us, {larger}: {two} us");
+        }
     }
 
     /// The same tiling on a part with fewer cores, where it still fits.

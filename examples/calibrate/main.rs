@@ -8,7 +8,7 @@
 mod data;
 
 use aoe::sim::constants::Origin;
-use aoe::sim::interval::{Class as Kernels, Interval};
+use aoe::sim::interval::Interval;
 use aoe::sim::{Cache, Constants};
 use data::{Assumed, Class, Row};
 use std::collections::BTreeMap;
@@ -28,13 +28,14 @@ struct Group {
     sees: fn(&Row) -> bool,
 }
 
-const GROUPS: [Group; 8] = [
+const GROUPS: [Group; 9] = [
     Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.set == "matmul_910b2" && r.trusted },
     Group {
         name: "910 vector kernels",
         origin: Origin::fit_910_vector,
         sees: |r| r.set == data::NETWORKS && r.class != Class::Cube,
     },
+    Group { name: "310P products", origin: Origin::fit_310p, sees: |r| r.set == "matmul_310p3" },
     Group {
         name: "910 cube kernels",
         origin: Origin::fit_910_cube,
@@ -102,7 +103,7 @@ fn intervals(rows: &[Row], constants: &Constants) {
     let mut ratios: BTreeMap<(&str, bool, bool), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|r| r.held_out) {
         if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
-            let class = Kernels::of(&job.workload).name();
+            let class = job.class().name();
             let key = (class, job.cache.is_some(), prediction.time_us < SHORT_US);
             ratios.entry(key).or_default().push(row.measured_us / prediction.time_us);
         }

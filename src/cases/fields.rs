@@ -40,6 +40,12 @@ const COMMON: &[&str] = &[
     "count",
     "network",
     "core",
+    "a",
+    "b",
+    "c",
+    "tiling",
+    "l1_kib",
+    "test_case",
 ];
 /// A kernel field by field, instead of either form.
 const EXACT: &str = "workload";
@@ -67,7 +73,8 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let has = |name: &&&str| case.contains_key(**name);
     let attrs = case.get(ATTRS).and_then(Value::as_object);
     let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
-    let counts = |name: &str| AXES.contains(&name) || WINDOWS.contains(&name);
+    let is_record = case.contains_key("tiling");
+    let counts = |name: &str| is_record || AXES.contains(&name) || WINDOWS.contains(&name);
     let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };
     if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
         unused.push(ATTRS);

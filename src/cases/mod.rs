@@ -13,6 +13,7 @@ mod operands;
 mod parts;
 mod places;
 mod product;
+mod record;
 mod shapes;
 pub(crate) mod stream;
 mod strict;
@@ -29,6 +30,7 @@ pub(crate) use limits::check_types;
 pub(crate) use operands::largest_bytes;
 pub use strict::json;
 
+use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
@@ -84,6 +86,11 @@ pub(crate) struct Case {
     cache: Option<cache::Words>,
     a_cache: Option<String>,
     b_cache: Option<String>,
+    /// Operands and tiling of a convolution as tiling repositories have them.
+    a: Option<Tensor>,
+    b: Option<Tensor>,
+    c: Option<Tensor>,
+    tiling: Option<Value>,
     /// Names of the fields that were not used.
     #[serde(skip)]
     unused: Vec<String>,
@@ -107,6 +114,16 @@ struct Raw {
     dilation_h: Option<i64>,
     /// 0 one product, 2 one B for all products, 3 every product its own.
     batch_type: Option<i64>,
+    /// Operands of the result's size behind the product; for int32 the width of what is written.
+    fused_operands: Option<i64>,
+}
+
+impl Raw {
+    /// Whether the row counts the result's columns in blocks of 32 and calls each 16: rows of int8 whose int32 leaves as it
+    /// is have blocks of L0 tiles that would otherwise reach beyond n.
+    fn halves_columns(&self, dtype: DataType, out_dtype: DataType) -> bool {
+        self.fused_operands == Some(1) && dtype == DataType::Int8 && out_dtype == DataType::Int32
+    }
 }
 
 /// The id of a case, read on its own so that an answer can name even a malformed case.
@@ -134,6 +151,16 @@ impl Case {
             return Err(wrong(format!("`op`: `{}` is no operator type", shown(&case.op))));
         }
         Ok(Case { unused, ..case })
+    }
+
+    /// Whether it is a kernel field by field, as a network has it.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.workload.is_some()
+    }
+
+    /// Whether it is a row of a tiling repository, with its time in the repository's unit.
+    pub(crate) fn is_repository_row(&self) -> bool {
+        self.raw.fused_operands.is_some() && self.is_tbe()
     }
 
     /// The SoC that the case names.
@@ -308,7 +335,10 @@ impl Case {
             return self.matmul_of(shapes.extents, shapes.batches, [trans_a, trans_b]);
         }
         let batch = extent("batch", Some(self.batch.unwrap_or(1)))?;
-        let extents = [extent("m", self.m)?, extent("k", self.k)?, extent("n", self.n)?];
+        let types = [self.dtype.as_deref(), self.out_dtype.as_deref()].map(|name| name.and_then(DataType::from_name));
+        let halved = matches!(types, [Some(read), Some(written)] if self.raw.halves_columns(read, written));
+        let n = self.n.map(|n| if halved { n.saturating_mul(2) } else { n });
+        let extents = [extent("m", self.m)?, extent("k", self.k)?, extent("n", n)?];
         let b_shared = batch > 1 && self.raw.batch_type == Some(2);
         let batches = [[1, 1, 1, batch], [1, 1, 1, if b_shared { 1 } else { batch }]];
         self.matmul_of(extents, batches, [trans_a, trans_b])

@@ -30,17 +30,7 @@ impl Tensor {
     /// `place` says which one it is.
     fn operand(&self, place: &str) -> Result<Operand> {
         let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));
-        if self.shape.len() > MAX_RANK {
-            return Err(wrong_shape(format!("{} dimensions are more than {MAX_RANK}", self.shape.len())));
-        }
-        if let Some(dim) = self.shape.iter().find(|d| !(1..=MAX_EXTENT).contains(*d)) {
-            return Err(wrong_shape(format!("{dim} is not from 1 to {MAX_EXTENT}")));
-        }
-        let elements = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
-        if elements.is_none() {
-            return Err(wrong_shape(format!("{:?} has more than {MAX_ELEMENTS} elements", self.shape)));
-        }
-        let dtype = dtype(&format!("{place}.dtype"), &self.dtype)?;
+        let (_, dtype) = self.plain(place)?;
         let format = match self.format.as_deref() {
             None | Some("NULL") => Format::Nd,
             Some(name) => Format::from_name(stored(name))
@@ -57,6 +47,22 @@ impl Tensor {
             )));
         }
         Ok(Operand { shape: self.shape.clone(), dtype, format })
+    }
+
+    /// Its sizes and type, whatever format it names. `place` says which one it is.
+    pub(super) fn plain(&self, place: &str) -> Result<(&[u64], DataType)> {
+        let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));
+        if self.shape.len() > MAX_RANK {
+            return Err(wrong_shape(format!("{} dimensions are more than {MAX_RANK}", self.shape.len())));
+        }
+        if let Some(dim) = self.shape.iter().find(|d| !(1..=MAX_EXTENT).contains(*d)) {
+            return Err(wrong_shape(format!("{dim} is not from 1 to {MAX_EXTENT}")));
+        }
+        let elements = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
+        if elements.is_none() {
+            return Err(wrong_shape(format!("{:?} has more than {MAX_ELEMENTS} elements", self.shape)));
+        }
+        Ok((&self.shape, dtype(&format!("{place}.dtype"), &self.dtype)?))
     }
 }
 

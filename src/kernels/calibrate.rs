@@ -2,7 +2,6 @@
 
 use super::seen::Profile;
 use crate::sim::calibration::{Calibration, FEWEST, Group, LEAST_GAIN, Learned, Point, VERSION, fit, held_out};
-use crate::sim::interval::Class;
 use crate::simulate;
 use crate::soc::Soc;
 use crate::spelling;
@@ -122,7 +121,7 @@ fn predicted(case: &str, soc: &Soc) -> Result<(Option<Group>, f64)> {
     if !time_us.is_finite() || time_us <= 0.0 {
         return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
     }
-    Ok((Group::of(Class::of(&job.workload)), time_us))
+    Ok((Group::of(job.class()), time_us))
 }
 
 /// The correction of one group, or why there is none.

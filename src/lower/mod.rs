@@ -18,6 +18,7 @@ mod merged;
 mod movement;
 mod order;
 mod precision;
+mod residency;
 mod switches;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;
 pub use precision::Precision;
+pub use residency::settle;
 pub use switches::{Known, PASSES, Stage, Switches, UbOff};
 pub use transpose::transposed;
 
@@ -84,8 +86,8 @@ pub struct Kernel {
     /// Times that it is launched: once for each part of a batch that is cut; 0 for a joined tensor whose parts are
     /// written in place.
     pub launches: u32,
-    /// Bytes of its data that each launch finds in device memory, where what ran before it decides that; `None`
-    /// where nothing but its own size does.
+    /// Bytes of its data that each launch finds in device memory, where what ran before it decides that ([`settle`]);
+    /// `None` where nothing but its own size does.
     pub missed: Option<f64>,
     /// CANN's pass that fuses its nodes, where there are several.
     pub pass: Option<&'static str>,

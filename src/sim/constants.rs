@@ -56,6 +56,8 @@ pub enum Origin {
     fit_cube,
     /// Cube kernels of the 30-core 910.
     fit_910_cube,
+    /// Pairs of tilings of one product on the 310P.
+    fit_310p,
     /// Linear layers of a 24-core 910B, weights cold and warm.
     fit_linear,
     /// Attention of a 24-core 910B.
@@ -103,6 +105,17 @@ constants! {
     mmad_cycles_c100 = 57.56, fit_910_cube [0.0, 1000.0];
     /// Cycles that the scalar unit takes to issue one L0C tile.
     tile_cycles = 125.3, fit_cube [0.0, 1000.0];
+    /// Cycles of an L1 to L0 load beyond its bytes in TBE's products on the 310P.
+    l0_load_cycles_m200 = 75.0, fit_310p [0.0, 200.0];
+    /// Times its bytes that A costs there on the way to L0A: a fractal of 512 bytes takes 16 cycles, one 32-byte row each,
+    /// where the path has one cycle for all.
+    a_load_m200 = 17.0, fit_310p [1.0, 32.0];
+    /// Bytes a cycle in which results leave UB there.
+    ub_out_rate_m200 = 12.4, fit_310p [4.0, 114.0];
+    /// Power of the norm that joins the pipes' times there.
+    overlap_power_m200 = 1.75, fit_310p [1.0, 8.0];
+    /// Part of a tile's way out for which a single buffer of L0C keeps the cube waiting there.
+    l0_c_wait_m200 = 0.3, fit_310p [0.0, 1.0];
     /// Bytes beyond L2's size each evict one more that would have been used again.
     thrash_factor = 2.516, fit_cube [1.0, 4.0];
     /// Share of device memory bandwidth that reads of many cores reach.

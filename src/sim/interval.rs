@@ -7,13 +7,19 @@
 
 use super::vector;
 use crate::soc::{Arch, Soc};
-use crate::workload::Workload;
+use crate::workload::{MatMulKernel, Workload};
 
 /// Classes of kernels whose errors are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Products and convolutions.
+    /// Matrix products of AscendC's kernels.
+    Product,
+    /// Those of TBE's, whose tilings come from records.
+    TbeProduct,
+    /// Convolutions.
     Cube,
+    /// Convolutions with a repository's tiling.
+    Record,
     /// Several products in one kernel.
     Attention,
     /// A cube kernel with vector work on its results.
@@ -43,7 +49,11 @@ impl Class {
         match workload {
             _ if cubes > 1 => Class::Attention,
             _ if cubes == 1 && parts.len() > 1 => Class::FusedCube,
-            _ if cubes == 1 => Class::Cube,
+            _ if cubes == 1 => match workload.product_kernel() {
+                Some(MatMulKernel::AscendC) => Class::Product,
+                Some(MatMulKernel::Tbe) => Class::TbeProduct,
+                None => Class::Cube,
+            },
             _ if !parts.iter().all(vector::is_known) => Class::Approximated,
             Workload::Collective(_) => Class::Collective,
             Workload::Move(w) if vector::is_indexed(&w.op_type) => Class::Indexed,
@@ -56,7 +66,10 @@ impl Class {
     /// As one word.
     pub const fn name(self) -> &'static str {
         match self {
+            Class::Product => "product",
+            Class::TbeProduct => "TBE product",
             Class::Cube => "cube",
+            Class::Record => "record",
             Class::Attention => "attention",
             Class::FusedCube => "fused cube",
             Class::Elementwise => "elementwise",
@@ -87,15 +100,19 @@ const SHORT_US: f64 = 5.0;
 /// How much wider, as a power, the interval is on a part whose generation nothing was fitted to.
 const UNMEASURED: f64 = 1.5;
 
-/// Class by class: a kernel in a network that is short, one that is not, and one alone whose `cache` is known.
+/// Class by class: a kernel in a network that is short, one that is not, and one alone whose `cache` is known. Of the
+/// intervals that hold so many of the ratios, the narrowest.
 const TABLE: &[(Class, [Interval; 3])] = &[
-    (Class::Cube, [from(0.75, 2.60), from(0.62, 1.90), from(0.40, 2.60)]),
-    (Class::FusedCube, [from(0.65, 1.90), from(0.68, 1.93), from(0.40, 2.60)]),
-    (Class::Attention, [from(0.30, 3.00), from(0.30, 3.00), from(0.30, 3.00)]),
-    (Class::Elementwise, [from(0.70, 1.50), from(0.62, 1.55), from(0.75, 1.40)]),
-    (Class::Rows, [from(0.70, 2.30), from(0.70, 1.95), from(0.55, 1.90)]),
-    (Class::Movement, [from(0.68, 1.55), from(0.70, 1.60), from(0.65, 1.70)]),
-    (Class::Indexed, [from(0.60, 2.00), from(0.50, 2.60), from(0.50, 2.00)]),
+    (Class::Product, [from(0.70, 1.90), from(0.78, 1.50), from(0.55, 2.20)]),
+    (Class::TbeProduct, [from(0.75, 2.60), from(0.70, 2.15), from(0.70, 2.15)]),
+    (Class::Cube, [from(0.70, 2.20), from(0.55, 1.65), from(0.55, 2.20)]),
+    (Class::Record, [from(0.68, 1.85), from(0.65, 2.15), from(0.65, 2.15)]),
+    (Class::FusedCube, [from(0.65, 1.90), from(0.66, 1.70), from(0.55, 2.20)]),
+    (Class::Attention, [from(0.60, 1.80), from(0.80, 1.40), from(0.80, 1.40)]),
+    (Class::Elementwise, [from(0.64, 1.40), from(0.62, 1.42), from(0.68, 1.50)]),
+    (Class::Rows, [from(0.62, 1.65), from(0.70, 1.90), from(0.58, 1.60)]),
+    (Class::Movement, [from(0.65, 1.65), from(0.64, 1.60), from(0.72, 1.60)]),
+    (Class::Indexed, [from(0.60, 2.00), from(0.58, 2.60), from(0.62, 1.75)]),
     (Class::Approximated, [from(0.50, 2.50), from(0.35, 4.00), from(0.35, 4.00)]),
     (Class::Collective, [from(0.50, 2.00), from(0.50, 2.00), from(0.50, 2.00)]),
 ];
@@ -107,7 +124,9 @@ impl Interval {
             .iter()
             .find(|(of, _)| *of == class)
             .map_or(from(0.35, 4.0), |(_, row)| row[if alone { 2 } else { usize::from(time_us >= SHORT_US) }]);
-        let measured = matches!(soc.arch, Arch::C100 | Arch::C220) || soc.arch == Arch::C310 && class != Class::Cube;
+        let measured = class == Class::Record
+            || matches!(soc.arch, Arch::C100 | Arch::C220)
+            || soc.arch == Arch::C310 && !matches!(class, Class::Cube | Class::Product | Class::TbeProduct);
         if measured { row } else { from(row.low.powf(UNMEASURED), row.high.powf(UNMEASURED)) }
     }
 
@@ -116,14 +135,18 @@ impl Interval {
         [self.low * time_us, self.high * time_us]
     }
 
-    /// The interval that holds nine of ten of these ratios of measured to predicted time, and the next one too with that
-    /// chance; `None` for fewer than 19 of them, which cannot tell.
+    /// The narrowest interval that holds nine of ten of these ratios of measured to predicted time, and the next one too
+    /// with about that chance; `None` for fewer than 19 of them, which cannot tell.
     pub fn conformal(ratios: &mut [f64]) -> Option<Interval> {
-        const TAIL: f64 = 0.05;
+        const HELD: f64 = 0.9;
+        const FEWEST: usize = 19;
         ratios.sort_by(f64::total_cmp);
-        let beyond = (TAIL * (ratios.len() + 1) as f64).floor() as usize;
-        let (low, high) = (ratios.get(beyond.checked_sub(1)?)?, ratios.get(ratios.len() - beyond)?);
-        Some(from(*low, *high))
+        let held = (HELD * (ratios.len() + 1) as f64).ceil() as usize;
+        if ratios.len() < FEWEST || held > ratios.len() {
+            return None;
+        }
+        let widths = ratios.windows(held).map(|window| from(window[0], window[held - 1]));
+        widths.min_by(|a, b| (a.high / a.low).total_cmp(&(b.high / b.low)))
     }
 }
 
@@ -133,8 +156,11 @@ mod tests {
     use crate::graph::DataType;
     use crate::workload::{Move, Operand, Vector};
 
-    const CLASSES: [Class; 9] = [
+    const CLASSES: [Class; 12] = [
+        Class::Product,
+        Class::TbeProduct,
         Class::Cube,
+        Class::Record,
         Class::Attention,
         Class::FusedCube,
         Class::Elementwise,
@@ -186,9 +212,11 @@ mod tests {
     }
 
     #[test]
-    fn a_conformal_interval_leaves_a_twentieth_on_each_side_and_needs_enough_to_tell() {
-        let mut ratios: Vec<f64> = (1..=99).rev().map(f64::from).collect();
-        assert_eq!(Interval::conformal(&mut ratios), Some(from(5.0, 95.0)));
+    fn a_conformal_interval_is_the_narrowest_that_holds_nine_of_ten_and_needs_enough_to_tell() {
+        // Nine of ten are within a factor of 1.1, one far above.
+        let mut ratios: Vec<f64> = (0..180).map(|n| 1.0 + f64::from(n) / 1800.0).chain((0..19).map(|_| 50.0)).collect();
+        let Interval { low, high } = Interval::conformal(&mut ratios).unwrap();
+        assert!(low == 1.0 && high < 1.1, "{low} {high}");
         assert_eq!(Interval::conformal(&mut [1.0; 18]), None);
         assert!(Interval::conformal(&mut [1.0; 19]).is_some());
     }

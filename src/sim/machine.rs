@@ -197,6 +197,15 @@ pub(super) fn overlap(a: f64, b: f64) -> f64 {
     longest * (a * a * a + b * b * b).cbrt()
 }
 
+/// The norm of a power: [`norm`] where that is the eighth.
+pub(super) fn norm_of<const N: usize>(power: f64, times: [f64; N]) -> f64 {
+    let longest = times.into_iter().fold(0.0, f64::max);
+    if power == 8.0 || longest <= 0.0 {
+        return norm(times);
+    }
+    longest * times.into_iter().map(|t| (t.max(0.0) / longest).powf(power)).sum::<f64>().powf(1.0 / power)
+}
+
 /// The eighth-power norm: the longest time, a little more where others come close. Times are scaled by
 /// the longest first so that the powers stay in range.
 pub(super) fn norm<const N: usize>(times: [f64; N]) -> f64 {

@@ -14,6 +14,7 @@ pub mod interval;
 mod machine;
 mod place;
 mod recipe;
+pub mod record;
 #[cfg(test)]
 mod tests;
 pub mod timeline;

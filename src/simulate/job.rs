@@ -2,13 +2,24 @@
 
 use super::{Job, deal, tiling};
 use crate::cases::{Case, Lies, check_types, largest_bytes, wrong};
+use crate::sim::{Cache, Places};
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::Result;
-use crate::workload::{Schedule, VectorSchedule, Workload};
+use crate::workload::{ConvRecord, MatMulKernel, Schedule, VectorSchedule, Workload};
 
 impl Job {
+    /// A convolution with its tiling from a repository: the kernel that took it says what it holds.
+    fn of_record(id: serde_json::Value, record: ConvRecord, soc: &Soc) -> Job {
+        let schedule = Schedule::Cube(record.tiling.schedule(&record.conv, soc.ai_core_cnt));
+        let workload = Workload::Conv(record.conv.clone());
+        Job { id, workload, schedule, missed: None, cache: None, places: None, unit: 1.0, record: Some(record) }
+    }
+
     pub(super) fn of(case: Case, soc: &Soc) -> Result<Job> {
+        if let Some(record) = case.conv_record()? {
+            return Ok(Job::of_record(case.id, record, soc));
+        }
         let workload = case.workload(soc)?;
         check_types(&workload, soc)?;
         let schedule = schedule(&case, &workload, soc)?;
@@ -22,9 +33,19 @@ impl Job {
         if missed.is_some_and(|bytes| !bytes.is_finite() || bytes < 0.0) {
             return Err(wrong("`missed_bytes`: it is no number of bytes"));
         }
-        let places = case.places()?;
-        Ok(Job { id: case.id, workload, schedule, missed, cache, places })
+        let is_open = cache.is_none() && missed.is_none();
+        let places = case.places()?.or_else(|| (is_open && !case.is_exact()).then(|| constants(&workload)).flatten());
+        let unit = if case.is_repository_row() { crate::sim::record::unit(soc) } else { 1.0 };
+        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, record: None })
     }
+}
+
+/// Where the operands of a kernel lie that tells by itself which of them is a constant: the weight of a quantised product,
+/// which is brought from device memory once a step.
+fn constants(workload: &Workload) -> Option<Places> {
+    let Workload::MatMul(w) = workload else { return None };
+    let is_weight = w.kernel == MatMulKernel::AscendC && w.dtype.bits() <= 8 && !w.dtype.is_float();
+    is_weight.then(|| Places::new(vec![Cache::Warm, Cache::Cold]))
 }
 
 fn schedule(case: &Case, workload: &Workload, soc: &Soc) -> Result<Schedule> {

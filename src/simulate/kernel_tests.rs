@@ -218,3 +218,51 @@ fn a_bfloat16_result_of_int8_is_scaled_by_vector_cores() {
     assert!(by_fixpipe["pipes"]["vec"] == 0.0 && by_vector["pipes"]["vec"].as_f64().unwrap() > 0.1, "{by_vector}");
     assert!(by_vector["time_us"].as_f64() > by_fixpipe["time_us"].as_f64());
 }
+
+/// A record as repositories for parts without fixpipe hold them: the input's gradient of a 3 x 3 convolution.
+fn record(change: impl Fn(&mut Value)) -> Value {
+    let mut case = json!({
+        "id": "dx", "soc": "Ascend310P3", "op": "conv2d_bp_input",
+        "a": {"shape": [2, 4, 28, 28, 16], "dtype": "float16", "format": "NC1HWC0"},
+        "b": {"shape": [64, 4, 3, 3, 16], "dtype": "float16", "format": "NC1HWC0"}, "c": null,
+        "attrs": {"padl": 1, "padr": 1, "padu": 1, "padd": 1, "strideH": 1, "strideW": 1, "strideH_expand": 1,
+            "strideW_expand": 1, "dilationH": 1, "dilationW": 1, "group": 1},
+        "l1_kib": null, "test_case": "own",
+        "tiling": [2, false, 2, 4, 1, [], 1, 1, 1, 1, null, null, null, null, 2, false, 1, 144, 1, 1, 1, 1, null, null,
+            null, null, 2, 13, 1, 1, 1, 2, 1, 4, 1, 1, 2, 13, 4, 1, 1, 2, 2, 13, 1, 1, 2, false, false, false],
+    });
+    change(&mut case);
+    ask(&case)
+}
+
+#[test]
+fn a_convolution_with_a_repositorys_tiling_is_priced_as_it_stands() {
+    let plain = record(|_| {});
+    assert!(plain["time_us"].as_f64().unwrap() > 0.0 && plain["interval_us"].is_array(), "{plain}");
+    assert_eq!(plain["schedule"]["cores"], json!({"batch": 2, "m": 4, "n": 1, "k": 1}));
+    // Without blocks one core does what eight did.
+    let one = record(|case| (case["tiling"][2], case["tiling"][3]) = (json!(1), json!(1)));
+    assert!(one["time_us"].as_f64().unwrap() > 2.0 * plain["time_us"].as_f64().unwrap(), "{one}");
+    let sized =
+        record(|case| case["c"] = json!({"shape": [2, 4, 28, 28, 16], "dtype": "float16", "format": "NC1HWC0"}));
+    assert_eq!(sized["time_us"], plain["time_us"]);
+}
+
+#[test]
+fn what_a_record_lacks_is_named() {
+    for (change, named) in [
+        ((|case: &mut Value| case["a"] = Value::Null) as fn(&mut Value), "`a` is missing"),
+        (|case| case["b"]["shape"] = json!([64, 4]), "`b.shape`"),
+        (|case| case["tiling"] = json!([1, 2]), "2 values"),
+        (|case| case["tiling"] = json!("none"), "`tiling`"),
+        (|case| case["tiling"][2] = json!(-1), "`tiling[2]`"),
+        (|case| case["tiling"][2] = json!(1.5), "`tiling[2]`"),
+        (|case| case["attrs"]["padl"] = json!("one"), "`attrs.padl`"),
+        (|case| case["op"] = json!("conv2d_bp_filter"), "`c` is missing"),
+        (|case| case["op"] = json!("Relu"), "Relu"),
+        (|case| case["a"]["shape"] = json!([2, 4, 0, 28, 16]), "`a.shape`"),
+    ] {
+        let error = record(change)["error"].as_str().unwrap().to_owned();
+        assert!(error.contains(named), "{error}");
+    }
+}

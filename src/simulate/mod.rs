@@ -20,7 +20,7 @@ use crate::sim::interval::{Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{MatMulKernel, Schedule, Workload};
+use crate::workload::{ConvRecord, MatMulKernel, Schedule, Workload};
 pub use explain::Explanation;
 use explain::Trace;
 use serde::Serialize;
@@ -41,6 +41,10 @@ pub struct Job {
     pub cache: Option<Cache>,
     /// Where the case says that its inputs lie.
     pub places: Option<Places>,
+    /// Microseconds of the unit that the answer is in: rows of tiling repositories have one of their own.
+    pub unit: f64,
+    /// The convolution's tiling from a repository, where the case has one.
+    pub record: Option<ConvRecord>,
 }
 
 /// One line of output.
@@ -113,7 +117,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     }
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
-    let class = Class::of(&job.workload);
+    let class = job.class();
     let interval = Interval::of(class, soc, time_us, job.cache.is_some());
     let (time_us, calibration) = corrected(calibrated.as_deref(), class, soc, time_us)?;
     to_json(&Answer {
@@ -194,11 +198,21 @@ pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
     let (soc, note) = parts.of(parsed.soc())?;
     let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).chain(uncorrected).collect();
     let job = Job::of(parsed, soc)?;
+    if job.record.is_some() {
+        return Err(Error::Case {
+            reason: "`tiling`: no timeline is drawn of a repository's record; ask for its time".into(),
+        });
+    }
     let timeline = job.model(soc, &Constants::FITTED)?.timeline(&job.schedule)?;
     Ok(Explanation { id: job.id, workload: job.workload.to_string(), soc: soc.name.clone(), notes, timeline })
 }
 
 impl Job {
+    /// The class of kernel that its interval is for.
+    pub fn class(&self) -> Class {
+        if self.record.is_some() { Class::Record } else { Class::of(&self.workload) }
+    }
+
     /// What the time is one of: a kernel `alone`, where the case says what L2 holds, or one in a running `network`.
     pub fn context(&self) -> &'static str {
         if self.cache.is_some() { "alone" } else { "network" }
@@ -206,7 +220,13 @@ impl Job {
 
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
-        self.model(soc, constants)?.predict(&self.schedule)
+        match &self.record {
+            Some(record) => crate::sim::record::price(record, soc),
+            None => {
+                let prediction = self.model(soc, constants)?.predict(&self.schedule)?;
+                Ok(Prediction { time_us: prediction.time_us * self.unit, ..prediction })
+            }
+        }
     }
 
     fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {

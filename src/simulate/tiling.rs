@@ -2,11 +2,12 @@
 //! runtime bank.
 
 use crate::bank::Sayable;
+use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::tiling::quant_batch_matmul_v3;
 use crate::workload::tbe::{self, TbeTiling};
 use crate::workload::{
-    Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, MatMulKernel, Schedule, Workload,
+    Buffers, Cores, CubeSchedule, CubeShape, L0Tile, L1Tile, LoopOrder, MatMulKernel, Panel, Schedule, Workload,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -90,13 +91,22 @@ fn typed<'a, T: Deserialize<'a>>(written: &'a Value) -> Result<T, String> {
 }
 
 fn canonical(tbe: &Tbe, shape: &CubeShape, soc: &Soc) -> Result<CubeSchedule, String> {
+    // Of products of int8 that write int32 the records count the depth in L1 in halves of a fractal.
+    let halved = shape.dtype == DataType::Int8 && shape.out_dtype == DataType::Int32;
+    let in_l1 = |tile: L1Tile, base: Depth| match (tile, base) {
+        (L1Tile::Panel(panel), Depth::Elements(base)) if halved && panel.k.is_multiple_of(2 * base.max(1)) => {
+            L1Tile::Panel(Panel { k: panel.k / 2, ..panel })
+        }
+        _ => tile,
+    };
     let depth = |d: Depth| match d {
         Depth::Elements(k) => Ok(k),
         Depth::Full(Full::Full) => tbe::whole_depth(shape),
     };
     let L0 { m, n, k_a, k_b } = tbe.l0;
     let l0 = L0Tile { m, n, k_a: depth(k_a)?, k_b: depth(k_b)? };
-    let Tbe { cores, l1_a, l1_b, buffers, .. } = *tbe;
+    let Tbe { cores, buffers, .. } = *tbe;
+    let (l1_a, l1_b) = (in_l1(tbe.l1_a, k_a), in_l1(tbe.l1_b, k_b));
     let mut schedule = TbeTiling { cores, l1_a, l1_b, l0, buffers }.schedule(shape)?;
     if cores.tasks() > u64::from(soc.ai_core_cnt) {
         return Err(format!("{} blocks, the SoC has {} cores", cores.tasks(), soc.ai_core_cnt));

@@ -5,6 +5,7 @@
 
 mod canonical;
 mod conv;
+mod conv_tiling;
 mod cube;
 mod legality;
 mod matmul;
@@ -15,6 +16,7 @@ mod vector;
 
 pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind, Depth};
+pub use conv_tiling::{ConvRecord, ConvTiling, Place};
 pub use cube::{CubeShape, k0};
 pub use legality::check;
 pub use matmul::{MatMul, MatMulKernel};

@@ -6,6 +6,7 @@ mod cube;
 mod fractals;
 mod in_place;
 mod moving;
+mod residency;
 mod vector;
 
 use super::{Precision, Settings, lower};

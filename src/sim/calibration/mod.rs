@@ -35,7 +35,7 @@ impl Group {
     /// The group of a class; `None` for exchanges between devices, whose times hold others' waiting.
     pub const fn of(class: Class) -> Option<Group> {
         Some(match class {
-            Class::Cube | Class::FusedCube => Group::Cube,
+            Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube => Group::Cube,
             Class::Attention => Group::Attention,
             Class::Elementwise | Class::Rows => Group::Vector,
             Class::Movement | Class::Indexed => Group::Movement,

@@ -14,7 +14,7 @@ pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
         f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles
     };
     let [a, b] = l0_fills(s, t);
-    [a * load(s.l0.m, s.l0.k_a, machine.l0_a_rate), b * load(s.l0.n, s.l0.k_b, machine.l0_b_rate)]
+    [a * load(s.l0.m, s.l0.k_a, machine.l0_a_rate / p.traits.a_load), b * load(s.l0.n, s.l0.k_b, machine.l0_b_rate)]
 }
 
 /// Times that an L0 tile of each operand is brought in for all of k. An operand whose L0 tile holds all of k stays

@@ -18,8 +18,8 @@ use super::constants::Constants;
 use super::machine::{Machine, norm, overlap};
 use super::{Cache, Pipes, Places, Times, Work};
 use crate::graph::{DataType, Format};
-use crate::soc::Soc;
-use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul};
+use crate::soc::{Arch, Soc};
+use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
 use plan::Plan;
 use side::Side;
 use task::Task;
@@ -67,7 +67,32 @@ pub(super) struct Problem {
     matmul_v3: Option<matmul_v3::Product>,
     /// The same of the kernel of quantised products.
     quant: Option<quant::Product>,
+    traits: Traits,
     machine: Machine,
+}
+
+/// What tells the loops of kernels apart beyond their plans.
+#[derive(Debug, Clone, Copy)]
+struct Traits {
+    /// Times the bytes of A cost on the way to L0A.
+    a_load: f64,
+    /// Power of the norm that joins the pipes' times.
+    power: f64,
+    /// Part of a tile's way out for which a single buffer of L0C keeps the cube waiting.
+    l0_c_wait: f64,
+}
+
+impl Traits {
+    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0 };
+
+    /// TBE's products on the 310P, machine and all: A's fractals are loaded one by one, and its pipes wait for each
+    /// other more than elsewhere. Which of two tilings is the faster follows from these; the times themselves are
+    /// not known, the repository's unit being none (`sim::record`).
+    fn of_m200(machine: &mut Machine, c: &Constants) -> Traits {
+        machine.constants.l0_load_cycles = c.l0_load_cycles_m200;
+        machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
+        Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200 }
+    }
 }
 
 impl Problem {
@@ -82,6 +107,10 @@ impl Problem {
         let footprint = operands[0] + operands[1] + problem.batch * problem.m * problem.n * problem.out_bytes;
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
+        let mut problem = problem;
+        if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
+            problem.traits = Traits::of_m200(&mut problem.machine, constants);
+        }
         Ok(Problem {
             b_shared: w.b_shared,
             plain_result,
@@ -167,6 +196,7 @@ impl Problem {
             cold: None,
             matmul_v3: None,
             quant: None,
+            traits: Traits::USUAL,
             machine: Machine::new(soc, constants),
         })
     }
@@ -237,7 +267,12 @@ impl Problem {
             let at_once = along[1 - at].min(t.active).clamp(1.0, MOST_FETCHES);
             plan.cold[at] * at_once.powf(c.fetch_exponent) * side.conflict(&self.machine)
         };
-        self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b))
+        // A kernel of one loop also misses what it drives out of L2 itself; the others' plans count that.
+        let driven_out = match (&self.matmul_v3, self.quant, self.cold) {
+            (None, None, Some([a, b])) => (self.machine.missed(self.footprint) - a - b).max(0.0),
+            _ => 0.0,
+        };
+        self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b) + driven_out)
     }
 
     /// What it computes and moves.

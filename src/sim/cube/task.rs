@@ -3,7 +3,7 @@
 use super::loads::l0_loads;
 use super::plan::{L0cRelease, Loads, Plan};
 use super::{FRACTAL, Problem};
-use crate::sim::machine::norm;
+use crate::sim::machine::norm_of;
 use crate::workload::CubeSchedule;
 
 /// MMAD instructions that stand in the cube's queue when fixpipe's begins to wait under the unit flag: the steps of
@@ -73,7 +73,7 @@ impl Task {
             + if several && s.buffers.l0_b == 1 && !stays_b { l0_b } else { 0.0 };
         let behind_l0c = match drain.release {
             _ if drain.l0_c_buffers > 1 => 0.0,
-            L0cRelease::Tile => output * (tiles - 1.0) / tiles,
+            L0cRelease::Tile => output * (tiles - 1.0) / tiles * p.traits.l0_c_wait,
             // The next tile's first step follows fixpipe from fractal to fractal.
             L0cRelease::Fractal => (output / tiles - mac / steps).max(0.0) * (tiles - 1.0),
         };
@@ -83,7 +83,7 @@ impl Task {
         };
         let cube = mac + behind_l0 + behind_l0c;
         let scalar = tiles * c.tile_cycles;
-        let steady = norm([cube, mte1, mte2, l2, behind_l1, output + rows, scalar]);
+        let steady = norm_of(p.traits.power, [cube, mte1, mte2, l2, behind_l1, output + rows, scalar]);
         let fill = c.gm_latency + a.first + b.first + (mte1 + mac) / steps;
         Task {
             mac,

@@ -24,7 +24,15 @@ pub fn fused(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Sett
     let alike = strategy::alike(&network, soc).into_iter();
     let plans = alike.map(|subgraphs| Ok((default_strategy(&mut pricer, &subgraphs[0])?, subgraphs)));
     let plans: Vec<_> = plans.collect::<Result<_>>()?;
-    Ok(apply::kernels(&network, soc, plans.iter().map(|(strategy, subgraphs)| (subgraphs.as_slice(), strategy))))
+    let plans = plans.iter().map(|(strategy, subgraphs)| (subgraphs.as_slice(), strategy));
+    let mut lowered = apply::kernels(&network, soc, plans);
+    // No batch is cut: what L2 holds is for the order of the kernels to tell, which strategies that are searched on one
+    // subgraph for all that are alike cannot know.
+    for kernel in &mut lowered.kernels {
+        kernel.missed = None;
+    }
+    network.settle(&mut lowered);
+    Ok(lowered)
 }
 
 /// The scopes of a step by default, in an order in which they can run.

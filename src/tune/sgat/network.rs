@@ -113,6 +113,11 @@ impl<'a> Network<'a> {
         Ok(Network { graph, lowered, soc, settings: *settings, batch, cuts, stages, slices, chains: OnceLock::new() })
     }
 
+    /// Tells kernels made of this network's what they find in device memory.
+    pub fn settle(&self, lowered: &mut Lowered) {
+        lower::settle(self.graph, lowered, self.soc, &self.settings);
+    }
+
     /// The kernels.
     pub fn stages(&self) -> &[Stage] {
         &self.stages

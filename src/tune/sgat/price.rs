@@ -63,10 +63,10 @@ impl Moved {
     }
 
     /// Those of `cold` and `weights` that one part finds in device memory: its share of what the whole does,
-    /// and the weights again where L2 does not keep them from part to part.
+    /// and the weights once, or again where L2 does not keep them from part to part.
     fn missed(self, whole: Priced, run: Run) -> f64 {
         let again = if run.keeps_weights { 0.0 } else { (run.parts - 1) as f64 };
-        self.cold * whole.missed + self.weights * (whole.missed + again) / run.parts as f64
+        self.cold * whole.missed + self.weights * (1.0 + again) / run.parts as f64
     }
 }
 
@@ -145,8 +145,9 @@ impl<'a> Pricer<'a> {
         if self.is_there(members) {
             return Some(0.0);
         }
-        let priced = self.whole(&*scope::workload(network, members, 1)?)?;
-        if run.parts == 1 {
+        let whole = scope::workload(network, members, 1)?;
+        let priced = self.whole(&*whole)?;
+        if run.parts == 1 && !whole.is_cube() {
             return Some(priced.us);
         }
         let slice = self.number(&*scope::workload(network, members, run.parts)?);
@@ -161,14 +162,18 @@ impl<'a> Pricer<'a> {
         us
     }
 
-    /// Bytes that each launch of a scope finds in device memory, where its group decides that; `None` on the whole
-    /// batch, and where it cannot run so.
+    /// Bytes that each launch of a scope finds in device memory, where its weights or its group decide that; `None` of
+    /// vector work on the whole batch, and where it cannot run so.
     pub fn missed(&mut self, members: &[u32], run: Run) -> Option<f64> {
-        if run.parts == 1 || self.is_there(members) {
+        if self.is_there(members) {
             return None;
         }
         let network = self.network;
-        let priced = self.whole(&*scope::workload(network, members, 1)?)?;
+        let whole = scope::workload(network, members, 1)?;
+        let priced = self.whole(&*whole)?;
+        if run.parts == 1 && !whole.is_cube() {
+            return None;
+        }
         let slice = self.whole(&*scope::workload(network, members, run.parts)?)?;
         let moved = self.moved(members, run);
         Some(moved.missed(priced, run) + moved.hot * slice.missed)
@@ -182,7 +187,11 @@ impl<'a> Pricer<'a> {
         }
         let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         let moved = self.moved(members, run);
-        let missed = if run.parts == 1 { moved.all() * priced.missed } else { self.missed(members, run)? };
+        let missed = match self.missed(members, run) {
+            Some(bytes) => bytes,
+            None if run.parts == 1 => moved.all() * priced.missed,
+            None => return None,
+        };
         let parts = run.parts as f64;
         Some(Traffic { launches: run.parts, bytes: moved.all() * parts, from_memory: missed * parts })
     }
