@@ -7,7 +7,7 @@
 use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
 use aoe::graph::{Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, infer};
-use aoe::lower::{Lowered, Settings, Switches, graph_fusion, lower};
+use aoe::lower::{Lowered, Settings, Switches, graph_fusion, with_conversions};
 use aoe::profile::{Form, Scene, Timed};
 use aoe::soc::Soc;
 use aoe::tune::sgat::{SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -42,7 +42,7 @@ fn measure(name: &str, mut graph: Graph) {
     infer::infer(&mut graph).expect("the network is sound");
     let inferred = lap();
     let graph = graph_fusion(graph, &soc, &settings, &Switches::default()).expect("the network is sound").0;
-    let lowered = lower(&graph, &soc, &settings).expect("the network can be lowered");
+    let (graph, lowered) = with_conversions(graph, &soc, &settings).expect("the network can be lowered");
     let lowering = lap();
     // From an empty bank, which is written as well.
     let nowhere = tempfile::tempdir().expect("there is a directory for temporary files");

@@ -1,7 +1,7 @@
 //! A kernel has one price: in a network, and given to `aoe simulate` as a case.
 
 use aoe::frontend::{ModelOptions, load_file};
-use aoe::lower::{Kernel, Settings, Switches, graph_fusion, lower};
+use aoe::lower::{Kernel, Settings, Switches, graph_fusion, with_conversions};
 use aoe::sim::Model;
 use aoe::simulate::{Parts, answer, case};
 use aoe::soc::Soc;
@@ -42,7 +42,7 @@ fn every_kernel_of_every_bundled_network_has_its_price_as_a_case_to_the_last_bit
             let soc = Soc::find(soc).unwrap();
             let settings = Settings::default();
             let (graph, _) = graph_fusion(graph.clone(), &soc, &settings, &Switches::default()).unwrap();
-            let kernels = lower(&graph, &soc, &settings).unwrap().kernels;
+            let kernels = with_conversions(graph, &soc, &settings).unwrap().1.kernels;
             let mut seen = std::collections::HashSet::new();
             for kernel in kernels.iter().filter(|kernel| seen.insert(kernel.workload.clone())) {
                 let cold = Kernel { missed: Some(1e6), ..kernel.clone() };

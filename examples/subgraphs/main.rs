@@ -8,7 +8,7 @@ use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
 use aoe::frontend::{self, Gear, ModelOptions};
 use aoe::graph::infer;
-use aoe::lower::{Settings, Switches, graph_fusion, lower};
+use aoe::lower::{Settings, Switches, graph_fusion, with_conversions};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use aoe::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
@@ -75,7 +75,7 @@ fn gain(model: &Path, soc: &Soc) -> Result<String> {
     frontend::bind_inputs(&mut graph, &inputs)?;
     let lowering = Settings::default();
     let (graph, _) = graph_fusion(graph, soc, &lowering, &Switches::default())?;
-    let lowered = lower(&graph, soc, &lowering)?;
+    let (graph, lowered) = with_conversions(graph, soc, &lowering)?;
     let variants = [Variant { label: String::new(), graph, lowered }];
     let alike = tuned(&variants, lowering, soc, false)?;
     let mixed = tuned(&variants, lowering, soc, true)?;

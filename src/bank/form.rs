@@ -7,7 +7,7 @@
 use super::key::{Key, Unusable};
 use super::layout::Layout;
 use super::unified::{self, Dict, Operator};
-use super::{conv2d, conv3d, hash, json, matmul, quant};
+use super::{binary, conv2d, conv3d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::tiling::{Platform, conv2d_v2, conv3d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
@@ -68,6 +68,8 @@ pub enum Knowledge {
     Conv2d(conv2d::Tiling),
     /// The tiling of `Conv3DV2` on 910B.
     Conv3d(conv3d::Tiling),
+    /// The fields of an operator of TBE's for its binary kernels.
+    Binary(binary::Operator, Map<String, Value>),
     /// The fields of an operator of CANN's whose tiling has no canonical schedule.
     Opaque(Map<String, Value>),
     /// The text of a `knowledge` of the unified bank.
@@ -180,9 +182,20 @@ impl Form {
             (Terms::Conv3d, Workload::Conv(w)) => {
                 return conv3d::info_dicts(w).into_iter().map(Value::Object).collect();
             }
-            _ => canonical_json(workload),
+            _ => self
+                .binary()
+                .and_then(|operator| operator.info_dict(workload))
+                .map_or_else(|| canonical_json(workload), Value::Object),
         };
         vec![one]
+    }
+
+    /// The operator whose binary kernels these records would be for.
+    fn binary(self) -> Option<binary::Operator> {
+        match self {
+            Form::Runtime(layout) => binary::Operator::find(layout.op_type()),
+            _ => None,
+        }
     }
 
     /// The key of an `info_dict`.
@@ -236,7 +249,10 @@ impl Form {
             Terms::Quant => quant::Tiling::from_knowledge(map).map(Knowledge::Quant),
             Terms::Conv2d => conv2d::Tiling::from_knowledge(map).map(Knowledge::Conv2d),
             Terms::Conv3d => conv3d::Tiling::from_knowledge(map).map(Knowledge::Conv3d),
-            Terms::Opaque => Ok(Knowledge::Opaque(map.clone())),
+            Terms::Opaque => Ok(match self.binary() {
+                Some(operator) => Knowledge::Binary(operator, map.clone()),
+                None => Knowledge::Opaque(map.clone()),
+            }),
         }
         .map_err(Unusable::Damaged)
     }
@@ -263,7 +279,7 @@ impl Form {
             Terms::Quant => quant::Tiling::NAMES,
             Terms::Conv2d => conv2d::Tiling::NAMES,
             Terms::Conv3d => conv3d::Tiling::NAMES,
-            Terms::Opaque => &[],
+            Terms::Opaque => self.binary().map_or(&[], binary::Operator::knowledge_fields),
         }
     }
 
@@ -448,7 +464,7 @@ impl Knowledge {
                 })
             }
             (Knowledge::Unified(_, text), _) => Ok(Schedule::Cube(unified::schedule(&dict(text)?, workload)?)),
-            (Knowledge::Opaque(_), _) => {
+            (Knowledge::Opaque(_) | Knowledge::Binary(..), _) => {
                 Err(Error::IllegalSchedule { rule: "bank record: its tiling fields are not decoded".into() })
             }
             (Knowledge::Schedule(schedule), _) => Ok(schedule.clone()),
@@ -460,6 +476,7 @@ impl Knowledge {
         match self {
             Knowledge::Unified(operator, _) => operator.unproven(),
             Knowledge::Conv3d(_) => conv3d::UNPROVEN,
+            Knowledge::Binary(operator, _) => operator.unproven(),
             _ => &[],
         }
     }
@@ -472,7 +489,7 @@ impl Knowledge {
             Knowledge::Conv2d(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Conv3d(tiling) => return Ok(tiling.to_knowledge()),
             Knowledge::Unified(_, text) => return Ok(Map::from_iter([(TEXT.to_owned(), text.as_str().into())])),
-            Knowledge::Opaque(fields) => return Ok(fields.clone()),
+            Knowledge::Opaque(fields) | Knowledge::Binary(_, fields) => return Ok(fields.clone()),
             Knowledge::Schedule(schedule) => schedule,
         };
         match serde_json::to_value(schedule) {

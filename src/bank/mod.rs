@@ -10,6 +10,7 @@
 //! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
 //! generations (`unified`), of subgraphs and of gradients stand beside these.
 
+mod binary;
 mod conv2d;
 mod conv3d;
 mod disk;

@@ -1,5 +1,6 @@
 //! The operator bank as a tuner sees it: look up, record, save.
 
+use super::binary;
 use super::disk::Disk;
 use super::document::Record;
 use super::file::{BankFile, Change};
@@ -56,6 +57,8 @@ pub struct OperatorBank {
     date: String,
     files: RwLock<FxHashMap<String, Arc<Loaded>>>,
     pending: BTreeMap<String, Pending>,
+    /// Whether records for TBE's binary kernels are written too.
+    binary: bool,
     warnings: Mutex<Warnings>,
 }
 
@@ -109,6 +112,14 @@ impl OperatorBank {
         self
     }
 
+    /// The same, which writes what it records of TBE's operators into their runtime banks too, which their binary kernels
+    /// may ask.
+    #[must_use]
+    pub fn with_binary(mut self, binary: bool) -> OperatorBank {
+        self.binary = binary;
+        self
+    }
+
     /// Opens a bank on another storage; `date` (`YYYY-MM-DD`) goes into the side files.
     pub fn with_storage(paths: BankPaths, soc: &Soc, storage: Arc<dyn Storage>, date: String) -> OperatorBank {
         OperatorBank {
@@ -119,6 +130,7 @@ impl OperatorBank {
             date,
             files: RwLock::default(),
             pending: BTreeMap::new(),
+            binary: false,
             warnings: Mutex::default(),
         }
     }
@@ -140,11 +152,12 @@ impl OperatorBank {
     ///
     /// The errors are [`crate::status::Error::Directory`] and, for a bank file that CANN could not open either, [`crate::status::Error::Bank`].
     pub fn check_writable<'w>(&self, workloads: impl IntoIterator<Item = &'w Workload>) -> Result<()> {
-        let name = |workload| {
+        let names = |workload| {
             let form = Form::of(workload, &self.soc);
-            form.file_name(form.op_type(workload), &self.soc)
+            let binary = self.binary_operator(workload).map(|operator| binary_form(operator, &self.soc).1);
+            binary.into_iter().chain([form.file_name(form.op_type(workload), &self.soc)])
         };
-        let names: BTreeSet<_> = workloads.into_iter().map(name).collect();
+        let names: BTreeSet<_> = workloads.into_iter().flat_map(names).collect();
         let files = names.into_iter().map(|name| self.paths.custom.join(name));
         transaction::check_writable(&*self.storage, &self.paths.custom, files)
     }
@@ -231,6 +244,51 @@ impl OperatorBank {
         let key = form.key_of(workload)?;
         Sayable::of(workload, &self.soc).check(schedule)?;
         let knowledge = form.record_of(schedule, workload, &self.soc)?;
+        self.note(form, op_type, name, key, knowledge, workload, measured)?;
+        match self.binary_operator(workload) {
+            Some(operator) => self.record_binary(operator, workload, schedule, measured),
+            None => Ok(()),
+        }
+    }
+
+    /// The operator whose binary kernels are to have a record of a workload too.
+    fn binary_operator(&self, workload: &Workload) -> Option<binary::Operator> {
+        self.binary.then(|| binary::Operator::of(workload, &self.soc)).flatten()
+    }
+
+    /// Notes a tiling for an operator's binary kernels; one that their fields cannot say is named in
+    /// [`OperatorBank::warnings`].
+    fn record_binary(
+        &mut self,
+        operator: binary::Operator,
+        workload: &Workload,
+        schedule: &Schedule,
+        measured: &Measured,
+    ) -> Result<()> {
+        match operator.knowledge(schedule, workload, &self.soc) {
+            Ok(knowledge) => {
+                let (form, name) = binary_form(operator, &self.soc);
+                let knowledge = Knowledge::Binary(operator, knowledge);
+                self.note(form, operator.op_type(), name, form.key_of(workload)?, knowledge, workload, measured)
+            }
+            Err(why) => {
+                self.warn(format!("no record of {workload} for the binary kernels of {}: {why}", operator.op_type()));
+                Ok(())
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what a record consists of, each of another type")]
+    fn note(
+        &mut self,
+        form: Form,
+        op_type: &str,
+        name: String,
+        key: Key,
+        knowledge: Knowledge,
+        workload: &Workload,
+        measured: &Measured,
+    ) -> Result<()> {
         let replaces =
             self.loaded(&name, form, op_type)?.layers.first().and_then(|l| l.records.get(&key)).map(|r| r.0.clone());
         let change = Change {
@@ -336,6 +394,12 @@ impl OperatorBank {
             warnings.texts.push(warning);
         }
     }
+}
+
+/// The form of the runtime bank of an operator of TBE's, and its file on a SoC.
+fn binary_form(operator: binary::Operator, soc: &Soc) -> (Form, String) {
+    let form = Form::runtime(operator.op_type());
+    (form, form.file_name(operator.op_type(), soc))
 }
 
 impl Layer {

@@ -374,6 +374,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("gradient_summary", File, Tuning, "gradient_summary.csv of a training graph, for gradient tuning: with gradient_profile it takes the place of a model.").ours(),
     option("gradient_profile", File, Tuning, "Tasks of several runs of that graph as CSV: loop,modelName,opName,opType,taskStartTime,taskEndTime (nanoseconds).").ours(),
     option("max_segments", Integer(1, 256), Tuning, "Segments that gradients are exchanged in at most (hccl takes 8).").default("8").ours(),
+    option("binary_bank", Flag, Tuning, "Record MatMulV2 and Conv2DBackpropFilter in their runtime banks too, for TBE's binary kernels (jit_compile off); that these ask is not proven.").ours(),
     option("base_result", Path, Tuning, "Output directory or bank of an earlier tuning to start from: what it measured is not measured again.").ours(),
     option("calibration", File, Simulation, "Calibration file of `aoe calibrate` that corrects predicted times (default: AOE_CALIBRATION).").ours(),
     option("om", File, NotBuilt, "Compiled model to tune.").ours(),

@@ -96,6 +96,8 @@ pub struct Settings {
     pub output: Option<PathBuf>,
     /// Whether the tuned model is written.
     pub tuned_model: bool,
+    /// Whether records are written for TBE's binary kernels too.
+    pub binary_bank: bool,
     /// Logical devices asked for by option; `ASCEND_DEVICE_ID` counts otherwise.
     pub devices: Vec<u32>,
     /// AI Cores to use.
@@ -210,6 +212,7 @@ impl Settings {
             work_path,
             one_result_file: layers.get("result_file") == Some("process"),
             tuned_model: layers.get("tuned_model") != Some("off") || layers.is_set("output"),
+            binary_bank: layers.flag("binary_bank"),
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
             aicore_num: layers.number("aicore_num").map(|n| n as u32),

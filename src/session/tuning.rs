@@ -130,7 +130,9 @@ impl Session {
         let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
             let paths = self.bank_paths(&settings, soc)?;
-            OperatorBank::open(paths.clone(), soc).check_writable(workloads(&variants))?;
+            OperatorBank::open(paths.clone(), soc)
+                .with_binary(settings.binary_bank)
+                .check_writable(workloads(&variants))?;
             paths
         } else {
             self.subgraph_paths(&settings, soc)?
@@ -169,7 +171,8 @@ impl Session {
     fn tune_operators(&self, work: Work, live: &mut Live<'_>) -> Result<()> {
         let Work { settings, backend, mut variants, tuned, profiling, bank: paths } = work;
         let soc = backend.soc();
-        let mut bank = OperatorBank::open(paths.clone(), soc).with_patience(self.patience());
+        let bank = OperatorBank::open(paths.clone(), soc).with_patience(self.patience());
+        let mut bank = bank.with_binary(settings.binary_bank);
         let base = settings.base_result.as_deref().map(|path| base::bank(path, soc)).transpose()?.flatten();
         let base = base.map(|paths| OperatorBank::open(paths, soc));
         if settings.has_output {

@@ -181,7 +181,7 @@ impl<'a> Judge<'a> {
             Err(Unusable::Damaged(reason)) => return say(Status::Damaged, reason),
             Err(Unusable::Foreign(reason)) => return say(Status::NotJudged, reason),
         };
-        if matches!(knowledge, Knowledge::Opaque(_)) {
+        if matches!(knowledge, Knowledge::Opaque(_) | Knowledge::Binary(..)) {
             return say(Status::NotJudged, format!("the tiling fields of {} are not decoded", record.op));
         }
         let workload = match record.workload() {

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use crate::bank::form::Form;
-use crate::graph::DataType;
+use crate::graph::{DataType, Format};
 use crate::workload::{
     Collective, CollectiveKind, Conv, ConvKind, Depth, MatMul, MatMulKernel, Move, Reduce, Vector, Workload,
 };
@@ -16,6 +16,11 @@ pub(super) fn workload(form: Form, op: &str, info: &Map<String, Value>) -> Resul
             "Conv2DV2" | "Conv3DV2" | "Conv3D" => forward(Fields(info)).map(Workload::Conv),
             "Conv3DBackpropFilterV2" => filter_gradient(Fields(info)).map(Workload::Conv),
             "Conv3DBackpropInputV2" => input_gradient(Fields(info)).map(Workload::Conv),
+            "Conv2DBackpropFilter" => image_filter_gradient(Fields(info)).map(Workload::Conv),
+            "Conv2DBackpropInput" | "Conv2DTranspose" | "Conv3DBackpropInput" | "Conv3DTranspose" => {
+                Err(format!("what work a key of {op} stands for is not decoded"))
+            }
+            "MatMulV2" => product(Fields(info)).map(|w| Workload::MatMul(MatMul { kernel: MatMulKernel::Tbe, ..w })),
             _ => product(Fields(info)).map(Workload::MatMul),
         },
     }
@@ -122,6 +127,32 @@ fn filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
         bias: false,
         format: f.ge_format("fmapFormat")?,
         hf32: f.flag("hf32Flag")?,
+        depth: None,
+    })
+}
+
+/// The key of TBE's gradient of an image's filter.
+fn image_filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
+    Ok(Conv {
+        kind: ConvKind::BackpropFilter,
+        batch: f.extent("a_shape_n")?,
+        cin: f.extent("c_shape_c")?,
+        hi: f.extent("b_shape_h")?,
+        wi: f.extent("b_shape_w")?,
+        cout: f.extent("c_shape_n")?,
+        ho: f.extent("a_shape_h")?,
+        wo: f.extent("a_shape_w")?,
+        kh: f.extent("c_shape_h")?,
+        kw: f.extent("c_shape_w")?,
+        stride: [f.extent("stride_h")?, f.extent("stride_w")?],
+        pads: [f.pad("pad_u")?, f.pad("pad_d")?, f.pad("pad_l")?, f.pad("pad_r")?],
+        dilation: [f.extent("dilation_h")?, f.extent("dilation_w")?],
+        groups: f.extent("groups")?,
+        dtype: f.ge_dtype("a_dtype")?,
+        out_dtype: f.ge_dtype("c_dtype")?,
+        bias: false,
+        format: Format::Nc1hwc0,
+        hf32: f.size("hf32_flag")? > 0,
         depth: None,
     })
 }

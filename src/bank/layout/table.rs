@@ -37,6 +37,13 @@ pub static LAYOUTS: &[Layout] = &[
     Layout { op_type: "Conv3D", fields: &CONV3D },
     Layout { op_type: "Conv3DBackpropFilterV2", fields: &CONV3D_BACKPROP_FILTER_V2 },
     Layout { op_type: "Conv3DBackpropInputV2", fields: &CONV3D_BACKPROP_INPUT_V2 },
+    // Those of TBE's operators, of which no public text proves that the shipped library asks.
+    Layout { op_type: "MatMulV2", fields: &MATMUL },
+    Layout { op_type: "Conv2DBackpropInput", fields: &CONV2D_BACKPROP_INPUT },
+    Layout { op_type: "Conv2DTranspose", fields: &CONV2D_BACKPROP_INPUT },
+    Layout { op_type: "Conv2DBackpropFilter", fields: &CONV2D_BACKPROP_FILTER },
+    Layout { op_type: "Conv3DBackpropInput", fields: &CONV3D_BACKPROP_INPUT },
+    Layout { op_type: "Conv3DTranspose", fields: &CONV3D_BACKPROP_INPUT },
 ];
 
 structure! {
@@ -110,5 +117,45 @@ structure! {
         I32: dilation_d dilation_h dilation_w;
         I32: backprop_pad_h backprop_pad_t backprop_pad_l backprop_pad_r backprop_pad_u backprop_pad_d;
         I32: hf32_flag a_dtype_bytes b_dtype_bytes c_dtype_bytes filterFormat outBackpropFormat yFormat;
+    }
+}
+
+structure! {
+    /// 222 bytes, of `Conv2DBackpropInput` and `Conv2DTranspose`.
+    CONV2D_BACKPROP_INPUT {
+        I32: a_dtype b_dtype c_dtype bias_dtype;
+        I64: a_shape_n a_shape_h a_shape_w b_shape_n b_shape_c b_shape_h b_shape_w c_shape_h c_shape_w;
+        I32: a_format b_format c_format;
+        I64: groups stride_expand_h stride_expand_w dilation_h dilation_w pad_u pad_d pad_l pad_r;
+        Bool: bias_flag hf32_flag;
+        F32: cub_double_num fused_double_operand_num;
+        I64: reserved_params1 reserved_params2 reserved_params3 reserved_params4 reserved_params5;
+    }
+}
+
+structure! {
+    /// 204 bytes.
+    CONV2D_BACKPROP_FILTER {
+        I64: a_shape_n a_shape_h a_shape_w b_shape_h b_shape_w c_shape_n c_shape_c c_shape_h c_shape_w groups;
+        I64: stride_h stride_w dilation_h dilation_w pad_u pad_d pad_l pad_r;
+        I32: a_dtype b_dtype c_dtype;
+        U32: binary_mode;
+        I32: hf32_flag;
+        I64: reserved_params1 reserved_params2 reserved_params3 reserved_params4 reserved_params5;
+    }
+}
+
+structure! {
+    /// 273 bytes, of `Conv3DBackpropInput` and `Conv3DTranspose`.
+    CONV3D_BACKPROP_INPUT {
+        I32: a_dtype b_dtype c_dtype;
+        I64: a_shape_n a_shape_d a_shape_h a_shape_w b_shape_n b_shape_c b_shape_d b_shape_h b_shape_w;
+        I64: c_shape_d c_shape_h c_shape_w;
+        I32: a_format b_format c_format;
+        I64: groups stride_expand_d stride_expand_h stride_expand_w dilation_d dilation_h dilation_w;
+        I64: pad_h pad_t pad_u pad_d pad_l pad_r;
+        Bool: hf32_flag;
+        F32: cub_double_num fused_double_operand_num;
+        I64: reserved_params1 reserved_params2 reserved_params3 reserved_params4 reserved_params5;
     }
 }

@@ -3,7 +3,7 @@
 use crate::bank::layout::Layout;
 use crate::graph::{DataType, Format};
 pub use crate::tiling::matmul_v3::Rounding;
-use crate::tiling::matmul_v3::rounding;
+pub use crate::tiling::matmul_v3::rounding;
 use crate::workload::MatMul;
 use serde_json::{Map, Value};
 

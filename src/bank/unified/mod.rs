@@ -105,11 +105,17 @@ pub fn knowledge(schedule: &CubeSchedule, workload: &Workload, base: Option<&Dic
     Ok(said)
 }
 
+/// The tiling of TBE's that says a schedule. Fails as [`check`] does.
+pub fn tiling(schedule: &CubeSchedule, workload: &Workload, soc: &Soc) -> Result<TbeTiling> {
+    let work = work(workload)?.0;
+    let tiling = of_schedule(schedule, work)?;
+    judge(&tiling, work, soc, Strength::Written).map(|()| tiling)
+}
+
 /// Fails with [`Error::IllegalSchedule`] for a schedule that this form cannot say, or whose record we do not know
 /// TBE's kernels to compute right: none of those is written.
 pub fn check(schedule: &CubeSchedule, workload: &Workload, soc: &Soc) -> Result<()> {
-    let work = work(workload)?.0;
-    judge(&of_schedule(schedule, work)?, work, soc, Strength::Written)
+    tiling(schedule, workload, soc).map(drop)
 }
 
 /// Fails with [`Error::IllegalSchedule`] for a record at which TBE's compilation would stop, or that the part cannot

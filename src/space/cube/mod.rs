@@ -245,8 +245,10 @@ impl CubeSpace {
     /// on, so far as that can be told cheaply.
     fn holds(&self, c: &[u32], p: P) -> bool {
         let is_tbe_s = self.tbe.is_none_or(|whole| {
+            // From there on A's steps are known, and what they need is asked of every kernel.
+            let are_steps_open = (P::FullLoad as usize..P::StepKa as usize).contains(&(p as usize));
             let least = || whole.least_steps(self.value(c, P::BaseK));
-            whole.holds(p, |p| self.value(c, p)) && ((p as usize) < P::FullLoad as usize || self.l1_from(c, p, least()))
+            whole.holds(p, |p| self.value(c, p)) && (!are_steps_open || self.l1_from(c, p, least()))
         });
         (is_tbe_s || self.included.iter().any(|known| known.starts_with(&c[..=p as usize]))) && self.has_room(c, p)
     }

@@ -9,7 +9,7 @@
 //! A schedule counts the pixels of all images in a row; TBE deals images first (`block_dim[0]`), then whole L0 tiles
 //! of an image.
 
-use super::{F, Rules, Strength, TbeTiling, first_broken, matmul::has_work, round_up, shared_rules};
+use super::{F, Judged, Strength, TbeTiling, demand, matmul::has_work, round_up, shared_rules};
 use crate::tiling::Platform;
 use crate::workload::tbe::lighter_order;
 use crate::workload::{Conv, ConvKind, Cores, CubeSchedule, Extents, L1Tile, L2Tiling, OutputPath, Panel, SplitK};
@@ -166,55 +166,49 @@ fn difference(said: &CubeSchedule, meant: &CubeSchedule) -> String {
 /// Fails with the broken rule in one sentence.
 pub fn check(t: &TbeTiling, w: &Conv, p: &Platform, strength: Strength) -> Result<(), String> {
     let sizes = Sizes::of(w);
-    let mut rules = shared_rules(t, w.dtype.bytes().max(1), w.bias, p);
-    first_broken(std::mem::take(&mut rules))?;
+    shared_rules(t, w.dtype.bytes().max(1), w.bias, p)?;
     let l0 = t.l0;
-    if w.kind == ConvKind::Forward {
-        // An empty BL0_matrix says that L0B holds all of the filter; it has the whole depth then.
-        let is_whole = u64::from(l0.k_b) >= w.cube().k;
-        rules.push((
-            l0.k_a == l0.k_b || is_whole,
-            format!("AL0_matrix holds {} of k and BL0_matrix {}: TBE's compilation stops", l0.k_a, l0.k_b),
-        ));
-    }
+    // An empty BL0_matrix says that L0B holds all of the filter; it has the whole depth then.
+    let is_whole = || w.kind != ConvKind::Forward || u64::from(l0.k_b) >= w.cube().k;
+    demand(l0.k_a == l0.k_b || is_whole(), || {
+        format!("AL0_matrix holds {} of k and BL0_matrix {}: TBE's compilation stops", l0.k_a, l0.k_b)
+    })?;
     if strength == Strength::Written {
-        rules.extend(split_rules(t, w, &sizes));
-        first_broken(std::mem::take(&mut rules))?;
-        rules.extend(l1_rules(t, w, &sizes, p));
+        split_rules(t, w, &sizes)?;
+        l1_rules(t, w, &sizes, p)?;
     }
-    first_broken(rules)
+    Ok(())
 }
 
 /// How cores and L0 share the axes.
-fn split_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes) -> Rules {
-    let (c, l0) = (t.cores, t.l0);
+fn split_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes) -> Judged {
+    let (c, l0, groups) = (t.cores, t.l0, w.groups.max(1));
     let columns = sizes.n / u64::from(c.n.max(1));
     let m_tiles = sizes.m.div_ceil(l0.m.into());
-    vec![
-        (
-            c.k > 0 && w.groups.max(1).is_multiple_of(c.k.into()),
-            format!("block_dim[3] = {} does not divide {} groups", c.k, w.groups.max(1)),
-        ),
-        (l0.k_a == l0.k_b, format!("AL0_matrix holds {} of k and BL0_matrix {}", l0.k_a, l0.k_b)),
-        (
-            w.batch.is_multiple_of(c.batch.into()),
-            format!("block_dim[0] = {} does not divide {} images", c.batch, w.batch),
-        ),
-        (
-            sizes.n.is_multiple_of(u64::from(c.n).saturating_mul(l0.n.into())),
-            format!("block_dim[1] = {} by BL0_matrix' {} columns do not divide n = {}", c.n, l0.n, sizes.n),
-        ),
-        (has_work(m_tiles, c.m), format!("block_dim[2] = {}: some of these cores have no tile of {m_tiles}", c.m)),
-        (
-            u64::from(l0.m) <= round_up(sizes.m, F) && u64::from(l0.n) <= columns,
-            format!("CL0_matrix of {} x {} exceeds what a core has, {} x {columns}", l0.m, l0.n, sizes.m),
-        ),
-    ]
+    demand(c.k > 0 && groups.is_multiple_of(c.k.into()), || {
+        format!("block_dim[3] = {} does not divide {groups} groups", c.k)
+    })?;
+    demand(l0.k_a == l0.k_b, || format!("AL0_matrix holds {} of k and BL0_matrix {}", l0.k_a, l0.k_b))?;
+    demand(w.batch.is_multiple_of(c.batch.into()), || {
+        format!("block_dim[0] = {} does not divide {} images", c.batch, w.batch)
+    })?;
+    demand(sizes.n.is_multiple_of(u64::from(c.n).saturating_mul(l0.n.into())), || {
+        format!("block_dim[1] = {} by BL0_matrix' {} columns do not divide n = {}", c.n, l0.n, sizes.n)
+    })?;
+    demand(has_work(m_tiles, c.m), || {
+        format!("block_dim[2] = {}: some of these cores have no tile of {m_tiles}", c.m)
+    })?;
+    demand(u64::from(l0.m) <= round_up(sizes.m, F) && u64::from(l0.n) <= columns, || {
+        format!("CL0_matrix of {} x {} exceeds what a core has, {} x {columns}", l0.m, l0.n, sizes.m)
+    })
 }
 
+/// What L1 holds of an operand: depth, width, buffers.
+type Held = (u64, u64, u64);
+
 /// What L1 holds. A's pixels are images there, of whole channel blocks.
-fn l1_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes, p: &Platform) -> Rules {
-    let (c, l0, element) = (t.cores, t.l0, w.dtype.bytes().max(1));
+fn l1_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes, p: &Platform) -> Judged {
+    let (c, l0) = (t.cores, t.l0);
     let is_filter = w.kind == ConvKind::BackpropFilter;
     let images = w.batch.div_ceil(c.batch.into());
     let rows = has_rows(sizes.m, l0.m, c.m);
@@ -223,36 +217,35 @@ fn l1_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes, p: &Platform) -> Rules {
         L1Tile::Full(_) => (sizes.k, whole, 1),
         L1Tile::Panel(p) => (u64::from(p.k), u64::from(p.tiles).saturating_mul(base.into()), u64::from(buffers)),
     };
-    let a = held(t.l1_a, rows, l0.m, t.buffers.l1_a);
-    let b = held(t.l1_b, columns, l0.n, t.buffers.l1_b);
+    let a: Held = held(t.l1_a, rows, l0.m, t.buffers.l1_a);
+    let b: Held = held(t.l1_b, columns, l0.n, t.buffers.l1_b);
     let is_full = |tile: L1Tile| matches!(tile, L1Tile::Full(_));
-    let mut rules: Rules = Vec::new();
     for (name, (depth, _, _), block) in [("AL1_shape", a, sizes.block), ("BL1_shape", b, u64::from(l0.k_a.max(1)))] {
-        rules.push((
-            depth > 0
-                && depth.is_multiple_of(block)
-                && depth.is_multiple_of(l0.k_a.into())
-                && sizes.k.is_multiple_of(depth),
+        let cuts = depth.is_multiple_of(block) && depth.is_multiple_of(l0.k_a.into()) && sizes.k.is_multiple_of(depth);
+        demand(depth > 0 && cuts, || {
             format!(
                 "{name}' k of {depth} is no multiple of {block} and of AL0_matrix' {} that divides k = {}",
                 l0.k_a, sizes.k
-            ),
-        ));
+            )
+        })?;
     }
     let one = matches!(t.l1_a, L1Tile::Panel(Panel { batch: 1, .. }) | L1Tile::Full(_));
-    rules.push((one && (images == 1 || is_filter || !is_full(t.l1_a)), "L1 holds A of several images".into()));
-    rules.push((
-        images == 1 || !is_filter || !is_full(t.l1_a) && !is_full(t.l1_b),
-        "L1 holds k of several images".into(),
-    ));
-    rules.push((a.1 <= round_up(rows, l0.m.into()), format!("AL1_shape holds {} rows of a core's {rows}", a.1)));
-    rules.push((
-        b.1 > 0 && columns.is_multiple_of(b.1) && (!is_filter || b.1.is_multiple_of(positions(w).saturating_mul(F))),
-        format!("BL1_shape holds {} columns, no even part of a core's {columns} with whole kernels", b.1),
-    ));
-    let (depth_a, width_a, buffers_a) = a;
-    let (depth_b, width_b, buffers_b) = b;
-    let (bytes_a, bytes_b) = if is_filter {
+    demand(one && (images == 1 || is_filter || !is_full(t.l1_a)), || "L1 holds A of several images".into())?;
+    demand(images == 1 || !is_filter || !is_full(t.l1_a) && !is_full(t.l1_b), || {
+        "L1 holds k of several images".into()
+    })?;
+    demand(a.1 <= round_up(rows, l0.m.into()), || format!("AL1_shape holds {} rows of a core's {rows}", a.1))?;
+    let whole_kernels = !is_filter || b.1.is_multiple_of(positions(w).saturating_mul(F));
+    demand(b.1 > 0 && columns.is_multiple_of(b.1) && whole_kernels, || {
+        format!("BL1_shape holds {} columns, no even part of a core's {columns} with whole kernels", b.1)
+    })?;
+    let total = l1_bytes(w, a, b);
+    demand(total <= p.l1, || format!("AL1_shape and BL1_shape need {total} bytes of the {} that L1 has", p.l1))
+}
+
+/// Bytes of L1 for both operands and a bias; images are there as they are.
+fn l1_bytes(w: &Conv, (depth_a, width_a, buffers_a): Held, (depth_b, width_b, buffers_b): Held) -> u64 {
+    let (bytes_a, bytes_b) = if w.kind == ConvKind::BackpropFilter {
         let channels = round_up(width_b.div_ceil(positions(w)), F);
         (depth_a.saturating_mul(width_a), window(w, depth_b).saturating_mul(channels))
     } else {
@@ -261,9 +254,7 @@ fn l1_rules(t: &TbeTiling, w: &Conv, sizes: &Sizes, p: &Platform) -> Rules {
     };
     let bias = if w.bias { 1024 } else { 0 };
     let total = bytes_a.saturating_mul(buffers_a).saturating_add(bytes_b.saturating_mul(buffers_b));
-    let total = total.saturating_mul(element).saturating_add(bias);
-    rules.push((total <= p.l1, format!("AL1_shape and BL1_shape need {total} bytes of the {} that L1 has", p.l1)));
-    rules
+    total.saturating_mul(w.dtype.bytes().max(1)).saturating_add(bias)
 }
 
 /// Rows that a core has at most.

@@ -1,31 +1,29 @@
 //! What a tiling of `MatMulV2` must satisfy.
 
-use super::{Rules, Strength, TbeTiling, first_broken, round_up, shared_rules};
+use super::{Judged, Strength, TbeTiling, demand, round_up, shared_rules};
 use crate::tiling::Platform;
 use crate::workload::{CubeShape, L1Tile, MatMul};
 
 /// Fails with the broken rule in one sentence.
 pub fn check(t: &TbeTiling, w: &MatMul, p: &Platform, strength: Strength) -> Result<(), String> {
     let shape = w.cube();
-    let mut rules = shared_rules(t, shape.dtype.bytes().max(1), w.bias, p);
-    first_broken(std::mem::take(&mut rules))?;
-    if strength == Strength::Written {
-        rules.extend(written(t, &shape, p));
-    }
-    first_broken(rules)
+    shared_rules(t, shape.dtype.bytes().max(1), w.bias, p)?;
+    if strength == Strength::Written { written(t, &shape, p) } else { Ok(()) }
 }
 
 /// What is asked of records made here.
-fn written(t: &TbeTiling, shape: &CubeShape, p: &Platform) -> Rules {
+fn written(t: &TbeTiling, shape: &CubeShape, p: &Platform) -> Judged {
     let (c, l0) = (t.cores, t.l0);
     let (m_tiles, n_tiles) = (shape.m.div_ceil(l0.m.into()), shape.n.div_ceil(l0.n.into()));
     let k = round_up(shape.k, shape.k0());
-    let mut rules = vec![
-        (l0.k_a == l0.k_b, format!("AL0_matrix holds {} of k and BL0_matrix {}", l0.k_a, l0.k_b)),
-        (c.k == 1 && u64::from(c.batch) <= shape.batch, "block_dim splits k, or more products than there are".into()),
-        (has_work(m_tiles, c.m) && has_work(n_tiles, c.n), "block_dim gives some cores no tile to compute".to_owned()),
-        (k.is_multiple_of(u64::from(l0.k_a)), format!("AL0_matrix' k of {} does not divide k = {k}", l0.k_a)),
-    ];
+    demand(l0.k_a == l0.k_b, || format!("AL0_matrix holds {} of k and BL0_matrix {}", l0.k_a, l0.k_b))?;
+    demand(c.k == 1 && u64::from(c.batch) <= shape.batch, || {
+        "block_dim splits k, or more products than there are".into()
+    })?;
+    demand(has_work(m_tiles, c.m) && has_work(n_tiles, c.n), || {
+        "block_dim gives some cores no tile to compute".to_owned()
+    })?;
+    demand(k.is_multiple_of(u64::from(l0.k_a)), || format!("AL0_matrix' k of {} does not divide k = {k}", l0.k_a))?;
     let mut total = if shape.bias { 1024 } else { 0 };
     let whole = |tiles: u64, blocks: u32, tile: u32| tiles.div_ceil(blocks.into()).saturating_mul(tile.into());
     for (name, tile, extent, base, buffers) in [
@@ -36,19 +34,17 @@ fn written(t: &TbeTiling, shape: &CubeShape, p: &Platform) -> Rules {
             L1Tile::Full(_) => (k, extent, 1),
             L1Tile::Panel(p) => (p.k.into(), u64::from(p.tiles).saturating_mul(base.into()), buffers.into()),
         };
-        rules.push((
-            depth > 0 && depth.is_multiple_of(l0.k_a.into()) && k.is_multiple_of(depth),
-            format!("{name}' k of {depth} is no multiple of AL0_matrix' {} that divides k = {k}", l0.k_a),
-        ));
-        rules.push((width > 0 && width <= extent, format!("{name} holds {width} of a core's {extent}")));
+        demand(depth > 0 && depth.is_multiple_of(l0.k_a.into()) && k.is_multiple_of(depth), || {
+            format!("{name}' k of {depth} is no multiple of AL0_matrix' {} that divides k = {k}", l0.k_a)
+        })?;
+        demand(width > 0 && width <= extent, || format!("{name} holds {width} of a core's {extent}"))?;
         total = depth
             .saturating_mul(width)
             .saturating_mul(shape.dtype.bytes().max(1))
             .saturating_mul(buffers)
             .saturating_add(total);
     }
-    rules.push((total <= p.l1, format!("AL1_shape and BL1_shape need {total} bytes of the {} that L1 has", p.l1)));
-    rules
+    demand(total <= p.l1, || format!("AL1_shape and BL1_shape need {total} bytes of the {} that L1 has", p.l1))
 }
 
 /// Whether so many tiles, dealt in equal runs, leave no block without one.
