@@ -1,8 +1,11 @@
-/* Operators: MatMulV3 through aclnnMatmul, and through the entries that take any operator type. */
+/* Operators: MatMulV3 through aclnnMatmul, and through the entries that take any operator type; TBE's MatMulV2 is
+ * compiled only. */
 #include "stand_in.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct tensor {
     struct matrix matrix;
@@ -172,10 +175,33 @@ int aclopSetAttrBool(void *handle, const char *name, uint8_t value)
     return SUCCESS;
 }
 
+/* Where the compiler leaves what it says of kernels; "" where it says nothing. */
+static char kernel_folder[4096];
+
 int aclSetCompileopt(int option, const char *value)
 {
     FAULT("aclSetCompileopt");
-    return option == 7 && strcmp(value, "disable") == 0 ? SUCCESS : INVALID_PARAM;
+    if (option == 6 && strlen(value) < sizeof kernel_folder) {
+        strcpy(kernel_folder, value);
+        return SUCCESS;
+    }
+    return (option == 7 && strcmp(value, "disable") == 0) || (option == 5 && strcmp(value, "3") == 0) ? SUCCESS
+                                                                                                       : INVALID_PARAM;
+}
+
+/* What TBE's compiler says of a product that it compiled. */
+static int tell_of_kernel(const struct product *product)
+{
+    char path[4352];
+    snprintf(path, sizeof path, "%s/kernel_meta", kernel_folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/kernel_meta/te_matmulv2.json", kernel_folder);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        return INTERNAL_ERROR;
+    }
+    fprintf(file, "{\"kernelName\":\"te_matmulv2\",\"KBHit\":%s}\n", unified_bank_has(product) ? "true" : "false");
+    return fclose(file) == 0 ? SUCCESS : INTERNAL_ERROR;
 }
 
 static struct matrix matrix_of(const struct description *description, int transposed, const void *buffer)
@@ -190,7 +216,7 @@ static struct matrix matrix_of(const struct description *description, int transp
 static int product_of(const char *type, int inputs, void *const *in, void *const *read, void *const *out,
                       void *const *written, const struct attributes *attributes, struct product *product)
 {
-    if (strcmp(type, "MatMulV3") != 0 || inputs < 2 || inputs > 3) {
+    if ((strcmp(type, "MatMulV3") != 0 && strcmp(type, "MatMulV2") != 0) || inputs < 2 || inputs > 3) {
         return 0;
     }
     memset(product, 0, sizeof *product);
@@ -216,6 +242,9 @@ int aclopCompile(const char *type, int inputs, void *const *in, int outputs, voi
     FAULT("aclopCompile");
     if (outputs != 1 || !product_of(type, inputs, in, NULL, out, NULL, attributes, &product)) {
         return 100024;
+    }
+    if (strcmp(type, "MatMulV2") == 0) {
+        return *kernel_folder != '\0' ? tell_of_kernel(&product) : SUCCESS;
     }
     record();
     return SUCCESS;

@@ -85,6 +85,8 @@ void launch(struct stream *stream, double kernel_us);
 double price(const struct product *product);
 /* The record that the bank of this process holds, "" for none. Read once, as CANN does. */
 const char *record(void);
+/* Whether TBE's unified bank has a record for a product of these sizes. */
+int unified_bank_has(const struct product *product);
 /* How many processes of the test have come to their kernel so far. */
 uint64_t runs_before(void);
 

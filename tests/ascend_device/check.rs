@@ -42,7 +42,7 @@ fn a_machine_that_opens_no_bank_is_found_out_by_time_and_by_its_profiler() {
     let machine = machine.with("STAND_IN_BANK", "ignored");
     checked(&machine, &["--output=check.json"]).expect(1, &["CANN did not take it", "to do:"]);
     let report = report(&machine);
-    for name in ["record", "profiler"] {
+    for name in ["record", "profiler", "unified bank"] {
         assert_eq!(verdict(&report, name), "failed", "{name}");
     }
     assert_eq!(report["verdict"], "failed");
@@ -62,7 +62,7 @@ fn without_a_device_no_step_is_possible_and_it_says_what_to_do() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.with("ASCEND_HOME_PATH", "/nowhere");
     checked(&machine, &["--output=check.json"]).expect(1, &["not possible", "set_env.sh"]);
-    for name in ["device", "record", "templates", "scatter", "simulator"] {
+    for name in ["device", "record", "unified bank", "templates", "scatter", "simulator"] {
         assert_eq!(verdict(&report(&machine), name), "not_possible", "{name}");
     }
 }

@@ -40,7 +40,9 @@ pub fn ask_apart(env: &RuntimeEnv, measuring: &Measuring, cancel: &AtomicBool) -
         Ok(End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason)) => {
             Ok(silent(env, &reason))
         }
-        Ok(End::Answered(Answer::Described(_) | Answer::Timed(_))) => Ok(silent(env, "a wrong answer")),
+        Ok(End::Answered(Answer::Described(_) | Answer::Compiled | Answer::Timed(_))) => {
+            Ok(silent(env, "a wrong answer"))
+        }
         Ok(End::Cancelled) => Err(Error::Cancelled),
         Err(error) => Ok(silent(env, &error.to_string())),
     }

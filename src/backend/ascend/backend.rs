@@ -1,6 +1,7 @@
 //! A device as a backend: every candidate in a process of its own, with a bank that holds nothing else.
 
 use super::job::{Answer, Blame, Described, OnDevice, Task, Work};
+use super::kernel_json;
 use super::operator::{Entry, Operator};
 use super::process::{self, Circumstances, End};
 use super::program;
@@ -12,7 +13,7 @@ use crate::backend::{Backend, Description, Measure, Measurement, Measuring};
 use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
-use crate::workload::{DefaultOrigin, Schedule, Workload};
+use crate::workload::{DefaultOrigin, MatMul, Schedule, Workload};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -93,7 +94,7 @@ impl Devices {
                 End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
                     return Err(unusable(format!("device {}: {reason}", device.id)));
                 }
-                End::Answered(Answer::Timed(_) | Answer::Probed(_)) => {
+                End::Answered(Answer::Compiled | Answer::Timed(_) | Answer::Probed(_)) => {
                     return Err(unusable(format!("device {}: a wrong answer", device.id)));
                 }
             };
@@ -268,6 +269,29 @@ impl Ascend {
         self.prepared(workload)?.times(Some(schedule), under)
     }
 
+    /// Whether TBE found this tiling in its bank, of each kernel that it compiled for a product with a bank that holds
+    /// nothing else: what the JSON beside the kernel says. None where the compiler left no such JSON.
+    pub fn bank_hits(&self, product: &MatMul, schedule: &Schedule) -> Result<Vec<bool>, Refused> {
+        let ended = |error: Error| Refused::Ended(error.to_string());
+        let devices = &self.devices;
+        let workload = Workload::MatMul(product.clone());
+        let operator = Operator::of_tbe(product, &self.soc);
+        let prepared = Prepared { backend: self, device: devices.assign(), workload, operator };
+        let bench = devices.workshop.bench().map_err(ended)?;
+        prepared.record(schedule, &bench.bank()).map_err(ended)?;
+        let folder = bench.path().join("kernels");
+        std::fs::create_dir(&folder).map_err(|e| ended(Error::directory("create", &folder, e)))?;
+        let task = Task::Compile { operator: prepared.operator.clone(), folder: folder.clone() };
+        match devices.run(prepared.device, task, &bench, &[]) {
+            End::Answered(Answer::Compiled) => Ok(kernel_json::hits(&folder)),
+            End::Answered(Answer::Failed { reason, .. }) | End::Lost(reason) | End::Unstarted(reason) => {
+                Err(Refused::Failed(reason))
+            }
+            End::Answered(_) => Err(Refused::Ended("a wrong answer".to_owned())),
+            End::Cancelled => Err(Refused::Cancelled),
+        }
+    }
+
     fn prepared(&self, workload: &Workload) -> Result<Prepared<'_>, Refused> {
         let operator = self.operator(workload).map_err(Refused::Failed)?;
         Ok(Prepared { backend: self, device: self.devices.assign(), workload: workload.clone(), operator })
@@ -310,7 +334,9 @@ impl Prepared<'_> {
                     log::warn!("device {}: {reason}; trying again", self.device.id);
                 }
                 End::Answered(Answer::Failed { reason, .. }) | End::Unstarted(reason) => return ended(reason),
-                End::Answered(Answer::Described(_) | Answer::Probed(_)) => return ended("a wrong answer".to_owned()),
+                End::Answered(Answer::Compiled | Answer::Described(_) | Answer::Probed(_)) => {
+                    return ended("a wrong answer".to_owned());
+                }
                 End::Cancelled => return Err(Refused::Cancelled),
             }
         }

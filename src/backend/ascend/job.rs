@@ -57,6 +57,14 @@ pub struct OnDevice {
 pub enum Task {
     /// Say what it is.
     Describe,
+    /// Have an operator compiled in the environment of the process, which says where its bank lies.
+    Compile {
+        /// The operator.
+        operator: Operator,
+        /// Where the compiler leaves what it says of the kernel.
+        #[serde(with = "crate::backend::any_path")]
+        folder: PathBuf,
+    },
     /// Run an operator in the environment of the process, which says where its bank lies.
     Measure {
         /// The operator.
@@ -74,6 +82,8 @@ pub enum Answer {
     Probed(Box<Probe>),
     /// What the device is.
     Described(Described),
+    /// The operator is compiled.
+    Compiled,
     /// The operator's times.
     Timed(Times),
     /// It could not be done.

@@ -6,13 +6,20 @@ use super::operator::{Entry, Operator, Tensor};
 use super::report::CallFailure;
 use super::symbols::AclnnFunctions;
 use crate::graph::Format;
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr::{null, null_mut};
 
 /// `ACL_ENGINE_SYS`, `ACL_COMPILE_SYS`: CANN chooses.
 const CHOSEN_BY_CANN: c_int = 0;
 /// `ACL_OP_COMPILER_CACHE_MODE`.
 const CACHE_MODE: c_int = 7;
+/// `ACL_OP_DEBUG_LEVEL`, and its value at which the compiler keeps the kernel and the JSON that describes it.
+const DEBUG_LEVEL: c_int = 5;
+const KEEPS_JSON: &CStr = c"3";
+/// `ACL_DEBUG_DIR`.
+const DEBUG_DIR: c_int = 6;
 
 /// Why an operator is not ready.
 pub enum Unready {
@@ -48,6 +55,18 @@ impl<'a> Kernel<'a> {
             Entry::AclnnMatmul(math) => Aclnn::prepare(operator, math, memory, device, libraries).map(Kernel::Aclnn),
             Entry::Aclop => Ok(Kernel::Aclop(Aclop::prepare(operator, memory, device)?)),
         }
+    }
+
+    /// Has an operator compiled; below `folder` the compiler leaves what it says of the kernel.
+    pub fn compile(operator: &Operator, memory: &Operands<'_>, device: &Device, folder: &Path) -> Result<(), Unready> {
+        let text = CString::new(folder.as_os_str().as_bytes())
+            .map_err(|_| Unready::Lacking(format!("`{}` is no path", folder.display())))?;
+        for (option, value) in [(DEBUG_LEVEL, KEEPS_JSON), (DEBUG_DIR, text.as_c_str())] {
+            // SAFETY: `aclError aclSetCompileopt(aclCompileOpt, const char *)`, which copies the text.
+            let code = unsafe { (device.functions.aclSetCompileopt)(option, value.as_ptr()) };
+            device.check("aclSetCompileopt", code)?;
+        }
+        Aclop::prepare(operator, memory, device).map(drop)
     }
 
     /// Gives the device one run of it.

@@ -63,6 +63,7 @@ fn on_device(job: &OnDevice, turn: &mut Turn<'_>) -> (Answer, Option<Device>) {
     };
     let done = match &job.task {
         Task::Describe => describe(&device, &mut libraries).map_err(|failure| Answer::failure(&failure, true)),
+        Task::Compile { operator, folder } => compile(operator, folder, &device).map_err(Failed::answer),
         Task::Measure { operator, timing } => {
             measure(operator, *timing, &device, &mut libraries, turn).map_err(Failed::answer)
         }
@@ -85,6 +86,13 @@ fn describe(device: &Device, libraries: &mut Libraries<'_>) -> Called<Answer> {
         memory_bytes: memory_bytes as u64,
         lacking: operator_functions(libraries).err(),
     }))
+}
+
+/// Has CANN compile an operator, with all that it says of the kernel.
+fn compile(operator: &Operator, folder: &Path, device: &Device) -> Result<Answer, Failed> {
+    let operands = Operands::of(operator, device)?;
+    Kernel::compile(operator, &operands, device, folder)?;
+    Ok(Answer::Compiled)
 }
 
 /// Why there is no time.

@@ -15,6 +15,7 @@ mod helpers;
 mod job;
 mod kept;
 mod kernel;
+mod kernel_json;
 mod libraries;
 mod library;
 mod measure;

@@ -93,6 +93,11 @@ impl Operator {
         }
     }
 
+    /// A product that TBE compiles, which asks its bank then and not when it is launched.
+    pub fn of_tbe(w: &MatMul, soc: &Soc) -> Operator {
+        Operator { op_type: "MatMulV2".to_owned(), entry: Entry::Aclop, ..Operator::product(w, soc) }
+    }
+
     fn product(w: &MatMul, soc: &Soc) -> Operator {
         let exponent = (SUM_EXPONENT - w.k.max(1).ilog2() as i32).max(LEAST_EXPONENT);
         let matrix = |rows, columns, transposed, format, axis: usize, exponent| Tensor {

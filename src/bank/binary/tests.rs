@@ -75,9 +75,15 @@ fn keys_are_those_of_the_public_structures() {
     for name in ["a_dtype", "b_dtype", "c_dtype", "pad_u", "pad_d", "pad_l", "pad_r"] {
         info[name] = json!(1);
     }
-    ["a_shape_h", "a_shape_w", "c_shape_h", "c_shape_w"].iter().for_each(|name| info[*name] = json!(56));
-    ["a_format", "b_format", "c_format"].iter().for_each(|name| info[*name] = json!(0));
-    (1..=5).for_each(|i| info[format!("reserved_params{i}")] = json!(0));
+    for name in ["a_shape_h", "a_shape_w", "c_shape_h", "c_shape_w"] {
+        info[name] = json!(56);
+    }
+    for name in ["a_format", "b_format", "c_format"] {
+        info[name] = json!(0);
+    }
+    for i in 1..=5 {
+        info[format!("reserved_params{i}")] = json!(0);
+    }
     for op_type in ["Conv2DBackpropInput", "Conv2DTranspose"] {
         assert_eq!(Form::runtime(op_type).key(&info).unwrap().id(), 2_699_761_287, "{op_type}");
     }

@@ -2,10 +2,11 @@
 //! result with one, how much do times scatter, how far is the simulator.
 //!
 //! Each [`Step`] says passed, failed or not possible, what was found, and what to do. `products` is what the steps
-//! run, `profiler` asks CANN's profiler which tiling a kernel was launched with.
+//! run, `unified` asks TBE's compiler whether it found a record, `profiler` asks CANN's profiler which tiling a kernel was launched with.
 
 mod products;
 mod profiler;
+mod unified;
 
 use super::backend::{Ascend, Refused};
 use super::report::Probe;
@@ -137,7 +138,7 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
         Err(error) => {
             let verdict = if probe.has_device() { Verdict::Failed } else { Verdict::NotPossible };
             keep(Step::new("device", verdict, error.to_string(), ADVICE_DEVICE));
-            for name in ["record", "profiler", "templates", "scatter", "simulator"] {
+            for name in ["record", "profiler", "unified bank", "templates", "scatter", "simulator"] {
                 keep(Step::new(name, Verdict::NotPossible, "there is no device to try it on", ""));
             }
             return Ok(report);
@@ -147,6 +148,7 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
     let machine = Machine { ascend: &opened, soc: &soc };
     keep(machine.record()?);
     keep(machine.profiler(env)?);
+    keep(unified::step(&opened, &soc)?);
     for step in machine.templates()? {
         keep(step);
     }
