@@ -5,7 +5,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench nightly install wheel clean
+.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench reliability nightly install wheel clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
@@ -46,6 +46,9 @@ search-bench: ## how much of the optimum each search algorithm finds; DATA=folde
 
 bank-bench: ## what a bank of a million records costs, beside a loader in C++ as CANN's; needs 3 GB in TMPDIR
 	@scripts/bench bank
+
+reliability: ## banks in a simulated world: crashes, faults and every order of steps; SEEDS=50000 worlds
+	@scripts/reliability $(SEEDS)
 
 nightly: ## lint, all tests with many more cases, and those too long for every change
 	@scripts/nightly

@@ -276,6 +276,36 @@ fn what_a_device_taught_corrects_its_part_and_is_named() {
     expect(&place.run(&["--calibration=none.json", "--input=case.jsonl"]), 1, &["none.json"]);
 }
 
+/// A product that the graph engine dumped.
+const DUMP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/dumps/ge_proto_00000_MatMulV2.txt");
+
+#[test]
+fn a_calibration_beside_the_bank_counts_for_kernels_cases_and_tunings_alike() {
+    let place = Place::new();
+    profile(&place, 2.0);
+    let bank = place.path("bank/Ascend910B2");
+    std::fs::create_dir_all(&bank).unwrap();
+    let output = "--output=bank/Ascend910B2/calibration.json";
+    expect(&calibrate(&place, &["kernel_details.csv", "--soc_version=Ascend910B2", output]), 0, &[]);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+        command.args(arguments).current_dir(place.0.path()).env_clear().stdin(Stdio::null());
+        let output = command.env("TUNE_BANK_PATH", place.path("bank")).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        output.stdout
+    };
+    let case = String::from_utf8(run(&["kernels", DUMP, "--cases"])).unwrap();
+    place.file("case.jsonl", &case);
+    let answer = answers(&run(&["simulate", "--input=case.jsonl"])).remove(0);
+    assert!(answer["time_us"].as_f64() > answer["calibration"]["model_us"].as_f64(), "{answer}");
+    let listing: Value = serde_json::from_slice(&run(&["kernels", DUMP, "--json"])).unwrap();
+    let kernels = listing["kernels"].as_array().unwrap();
+    assert_eq!(kernels[0]["time_us"], answer["time_us"], "{listing}");
+    run(&["--model", DUMP, "--job_type=2", "--backend=simulator", "--output=out/", "--progress_bar=off"]);
+    let report = std::fs::read_to_string(place.path("out/report.json")).unwrap();
+    assert!(report.contains("times corrected by") && report.contains("calibration.json"), "{report}");
+}
+
 #[test]
 fn a_calibration_without_gain_is_refused_and_nothing_is_written() {
     let place = Place::new();

@@ -6,6 +6,7 @@ use super::plugin::{self, Plugin, PluginBackend};
 use super::simulator::Simulator;
 use super::{Backend, RuntimeEnv};
 use crate::bank::Toolkit;
+use crate::sim::calibration::Source;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::ffi::OsStr;
@@ -68,6 +69,8 @@ pub struct Request<'a> {
     pub soc_set: &'a [(String, String)],
     /// Option `aicore_num`: AI Cores to use, not more than the SoC has.
     pub aicore_num: Option<u32>,
+    /// What corrects predicted times.
+    pub calibration: Source,
     /// Option `device`, logical devices; decides over `ASCEND_DEVICE_ID`. Empty where it was not given.
     pub devices: &'a [u32],
     /// How a device measures; the simulator needs none of it.
@@ -185,14 +188,19 @@ fn open_plugin(plugin: Arc<Plugin>, from: &str, request: &Request<'_>) -> Result
 }
 
 /// Changes a SoC as asked, and says so for the note.
-fn change(soc: &mut Soc, request: &Request<'_>) -> Result<&'static str> {
+fn change(soc: &mut Soc, request: &Request<'_>) -> Result<String> {
     for (field, value) in request.soc_set {
         soc.set(field, value)?;
     }
     if let Some(cores) = request.aicore_num {
         soc.limit_cores(cores)?;
     }
-    Ok(if request.soc_set.is_empty() { "" } else { ", changed by soc_set" })
+    request.calibration.correct(soc)?;
+    let mut said = if request.soc_set.is_empty() { "" } else { ", changed by soc_set" }.to_owned();
+    if let Some(corrections) = &soc.corrections {
+        said += &format!(", times corrected by {}", corrections.file.display());
+    }
+    Ok(said)
 }
 
 /// The device's SoC where there is a device that is known, else the default; and who named it.

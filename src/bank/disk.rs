@@ -16,8 +16,11 @@ const FILE_MODE: u32 = 0o640;
 /// Write permission of the group and of all others.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// All permissions of the group, and the bit that would lend its rights.
-const GROUP: u32 = 0o2070;
+/// All permissions of owner, group and others, without the bits that lend rights.
+const PERMISSIONS: u32 = 0o777;
+
+/// All permissions of the group.
+const GROUP: u32 = 0o070;
 
 /// Largest bank that is read: a million records have some 700 MB.
 const MOST_BYTES: u64 = 4 << 30;
@@ -181,10 +184,11 @@ fn check_link(link: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives a new file the owner and mode of another. Where the group cannot be kept, no group gets in.
+/// Gives a new file the owner and mode of another. Where the group cannot be kept, no group gets in; nobody's rights are
+/// lent, which a bank never needs.
 fn take_after(file: &File, like: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
-    let mut mode = like.mode() & 0o7777;
+    let mut mode = like.mode() & PERMISSIONS;
     if own.uid() != like.uid() && fchown(file, Some(like.uid()), None).is_err() {
         log::debug!("a file of user {} is replaced by one of user {}", like.uid(), own.uid());
     }

@@ -15,6 +15,7 @@ use crate::workload::Workload;
 use prost::bytes::Bytes;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Times that a bank is read again because a writer replaced it meanwhile.
@@ -71,9 +72,14 @@ impl<'a> BankFile<'a> {
         Self::new(storage, path.parent().unwrap_or(Path::new("")), &name, form, op_type)
     }
 
-    /// Its side file; an empty one where there is none that can be read.
-    pub fn side(&self) -> Side {
-        Side::parse(self.form, self.old_side().content())
+    /// Its side file; an empty one where there is none, or where its owner keeps it to himself. Fails where it cannot be
+    /// read: without it every record would look like one that nobody measured.
+    pub fn side(&self) -> Result<Side> {
+        match self.storage.read(&self.side_path) {
+            Ok(content) => Ok(Side::parse(self.form, &content.unwrap_or_default())),
+            Err(e) if e.kind() == ErrorKind::PermissionDenied => Ok(Side::default()),
+            Err(e) => Err(Error::file("read", &self.side_path, e)),
+        }
     }
 
     /// Where the file lies.
@@ -81,12 +87,11 @@ impl<'a> BankFile<'a> {
         &self.path
     }
 
-    /// Reads the file and its side file; `None` where there is no bank file. A side file that cannot
-    /// be read is an empty one.
+    /// Reads the file and its side file, as [`BankFile::side`] does; `None` where there is no bank file.
     pub fn read(&self) -> Result<Option<(Document, Side)>> {
         let Some(mut content) = self.content()? else { return Ok(None) };
         for attempt in 1.. {
-            let side = self.side();
+            let side = self.side()?;
             let document = Document::parse(self.form, &self.op_type, &content, &side);
             if document.lines.findings().is_empty() || attempt == MOST_READS {
                 return Ok(Some((document, side)));
@@ -114,7 +119,7 @@ impl<'a> BankFile<'a> {
             let Some(content) = self.content()? else { return Ok(None) };
             let bank = unified::Bank::parse(&content);
             let records = unified::records(&bank, operator).map(|(key, knowledge)| Record { key, knowledge });
-            return Ok(Some((records.collect(), self.side(), whole::warnings(&self.path, &bank))));
+            return Ok(Some((records.collect(), self.side()?, whole::warnings(&self.path, &bank))));
         }
         let Some((document, side)) = self.read()? else { return Ok(None) };
         let warnings = self.findings(&document);
@@ -126,8 +131,10 @@ impl<'a> BankFile<'a> {
         Ok(content.map(Bytes::from))
     }
 
-    fn old_side(&self) -> Old {
-        self.storage.read(&self.side_path).map_or(Old::Unknown, |content| content.map(Bytes::from).into())
+    /// The side file that is to be replaced. What cannot be read is not written over: it may vouch for others' records.
+    fn old_side(&self) -> Result<Old> {
+        let content = self.storage.read(&self.side_path).map_err(|e| Error::file("read", &self.side_path, e))?;
+        Ok(content.map(Bytes::from).into())
     }
 
     /// Merges changes into the file as it is now and stages what is to take its place.
@@ -165,7 +172,7 @@ impl<'a> BankFile<'a> {
     ) -> Result<Merged> {
         transaction.lock_file(&self.path)?;
         let old = Old::from(self.content()?);
-        let old_side = self.old_side();
+        let old_side = self.old_side()?;
         let mut side = Side::parse(self.form, old_side.content());
         let mut bank = unified::Bank::parse(old.content());
         let mut warnings = whole::warnings(&self.path, &bank);
@@ -207,7 +214,7 @@ impl<'a> BankFile<'a> {
     ) -> Result<Merged> {
         transaction.lock_file(&self.path)?;
         let old = Old::from(self.content()?);
-        let old_side = self.old_side();
+        let old_side = self.old_side()?;
         let mut side = Side::parse(self.form, old_side.content());
         let mut document = Document::parse(self.form, &self.op_type, old.content(), &side);
         let mut warnings = self.findings(&document);

@@ -58,7 +58,7 @@ pub use lines::Finding;
 pub use merge::{MergeOutcome, merge};
 pub use operator::{Entry, Measured, OperatorBank};
 pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};
-pub use storage::{Guard, NewFile, Storage};
+pub use storage::{Guard, Identity, NewFile, Storage};
 pub use transaction::clear_abandoned;
 pub use trials::{KnownTrial, KnownTrials, TrialStore};
 pub use whole::{Content, Updated, load, load_where_there, update};

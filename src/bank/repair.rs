@@ -64,7 +64,7 @@ pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
     let file = BankFile::at(&DISK, &absolute, name.form, name.op_type.as_deref().unwrap_or_default());
     if rehearse {
         let content = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
-        let found = Found::of(content.as_deref().unwrap_or_default(), &file.side(), &soc, all);
+        let found = Found::of(content.as_deref().unwrap_or_default(), &file.side()?, &soc, all);
         return Ok(found.repaired);
     }
     if is_installed(&absolute) {
@@ -74,7 +74,7 @@ pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
     transaction.lock_file(&absolute)?;
     let old = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
     let old = Old::from(old.map(Bytes::from));
-    let mut found = Found::of(old.content(), &file.side(), &soc, all);
+    let mut found = Found::of(old.content(), &file.side()?, &soc, all);
     found.repaired.warnings.extend(transaction.warning());
     if !found.repaired.taken.is_empty() {
         found.repaired.copy = Some(set_aside_as("before-repair", &DISK, &absolute, old.content(), &mut transaction)?);

@@ -52,8 +52,6 @@ pub enum Old {
     Content(Bytes),
     /// There was no such file.
     Absent,
-    /// It could not be read.
-    Unknown,
 }
 
 impl Old {
@@ -62,7 +60,7 @@ impl Old {
         static NOTHING: Bytes = Bytes::new();
         match self {
             Old::Content(content) => content,
-            Old::Absent | Old::Unknown => &NOTHING,
+            Old::Absent => &NOTHING,
         }
     }
 }
@@ -194,7 +192,7 @@ impl<'a> Transaction<'a> {
         replacements.directories.insert(directory_of(&target).to_owned());
         let temporary = storage::sibling(&target, ".", &self.temporary);
         // An empty file is not made: none says the same.
-        if old != Old::Unknown && is_made_of(old.content(), content) {
+        if is_made_of(old.content(), content) {
             self.clear_away(&temporary);
             return Ok(());
         }
@@ -235,8 +233,6 @@ impl<'a> Transaction<'a> {
             let restored = match &file.old {
                 Old::Content(content) => storage::replace(self.storage, &file.path, &file.temporary, &[content]),
                 Old::Absent => self.storage.remove(&file.path),
-                // A side file that says more than the bank holds is no harm.
-                Old::Unknown => Ok(()),
             };
             if let Err(e) = restored {
                 log::warn!("{} stays as newly written: {e}", file.path.display());

@@ -20,7 +20,7 @@ mod strict;
 mod tensor;
 mod transpose;
 
-pub use parts::{Calibrated, Parts};
+pub use parts::Parts;
 pub use stream::Count;
 
 pub(crate) use cache::Lies;

@@ -1,11 +1,9 @@
 //! Which SoC each case is for.
 
-use crate::sim::calibration::Calibration;
+use crate::sim::calibration::Source;
 use crate::soc::Soc;
 use crate::status::Result;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// SoC of a case that names none, where no option does either.
 const DEFAULT_SOC: &str = "Ascend910B2";
@@ -21,16 +19,7 @@ pub struct Parts {
     cores: Option<u32>,
     /// Those that cases named, by the name as written; at most one for each built-in SoC and spelling kept.
     named: BTreeMap<String, Soc>,
-    calibration: Option<Arc<Calibrated>>,
-}
-
-/// A calibration that corrects predicted times, and the file it is from.
-#[derive(Debug, Clone)]
-pub struct Calibrated {
-    /// The file as named.
-    pub file: PathBuf,
-    /// What it says.
-    pub calibration: Calibration,
+    calibration: Source,
 }
 
 impl Parts {
@@ -42,7 +31,7 @@ impl Parts {
     /// Fails as [`Soc::named`], [`Soc::set`] and [`Soc::limit_cores`] do. Changes are tried on the default
     /// SoC where no other is fixed, so that a wrong one fails here and not once for each case.
     pub fn new(version: Option<&str>, changes: Vec<(String, String)>, cores: Option<u32>) -> Result<Parts> {
-        let parts = Parts { fixed: None, changes, cores, named: BTreeMap::new(), calibration: None };
+        let parts = Parts { fixed: None, changes, cores, named: BTreeMap::new(), calibration: Source::None };
         let fixed = version.map(Soc::named).transpose()?.map(|soc| parts.changed(soc)).transpose()?;
         if fixed.is_none() {
             let mut soc = Soc::find(DEFAULT_SOC)?;
@@ -56,18 +45,11 @@ impl Parts {
         Parts { fixed: Some(soc), ..Parts::default() }
     }
 
-    /// The same with times corrected by this calibration. Fails as [`Calibration::check`] does, where one part is fixed.
-    pub fn calibrated(mut self, calibration: Option<Calibrated>) -> Result<Parts> {
-        if let (Some(soc), Some(calibrated)) = (&self.fixed, &calibration) {
-            calibrated.calibration.check(soc)?;
-        }
-        self.calibration = calibration.map(Arc::new);
+    /// The same with times corrected by this calibration. Fails as [`Source::correct`] does, where one part is fixed.
+    pub fn calibrated(mut self, calibration: Source) -> Result<Parts> {
+        self.fixed.as_mut().map_or(Ok(()), |soc| calibration.correct(soc))?;
+        self.calibration = calibration;
         Ok(self)
-    }
-
-    /// What corrects predicted times.
-    pub fn calibration(&self) -> Option<Arc<Calibrated>> {
-        self.calibration.clone()
     }
 
     /// The SoC for every case, where an option fixes one.
@@ -80,7 +62,8 @@ impl Parts {
         if self.fixed.is_none() {
             let name = own.unwrap_or(DEFAULT_SOC);
             if !self.named.contains_key(name) {
-                let soc = self.changed(Soc::find(name)?)?;
+                let mut soc = self.changed(Soc::find(name)?)?;
+                self.calibration.correct(&mut soc)?;
                 if self.named.len() >= Parts::KEPT {
                     self.named.clear();
                 }

@@ -1,7 +1,9 @@
 //! A calibration from real profiles: the engine of `aoe calibrate`.
 
 use super::seen::Profile;
-use crate::sim::calibration::{Calibration, FEWEST, Group, LEAST_GAIN, Learned, Point, VERSION, fit, held_out};
+use crate::sim::calibration::{
+    Calibration, FEWEST, Group, LEAST_GAIN, Learned, Point, VERSION, fit, group_of, held_out,
+};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::spelling;
@@ -121,7 +123,7 @@ fn predicted(case: &str, soc: &Soc) -> Result<(Option<Group>, f64)> {
     if !time_us.is_finite() || time_us <= 0.0 {
         return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
     }
-    Ok((Group::of(job.class()), time_us))
+    Ok((group_of(job.class()), time_us))
 }
 
 /// The correction of one group, or why there is none.

@@ -1,11 +1,12 @@
 //! Calibrations from made profiles: the model's own times, distorted as a device could.
 
 use super::{Profile, calibrate};
-use crate::sim::calibration::{Calibration, Group};
-use crate::simulate::{Calibrated, Parts, price};
+use crate::sim::calibration::{Calibration, Group, Source};
+use crate::simulate::{Parts, price};
 use crate::soc::Soc;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const SOC: &str = "Ascend910B2";
 const HEADER: &str = "Device_id,Name,Type,Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats";
@@ -90,8 +91,8 @@ fn twenty_random_rows_of_a_network_take_a_third_of_the_error_from_the_others() {
             (0..20).map(|_| network.swap_remove((draws.next() * network.len() as f64) as usize).0).collect();
         let calibration = learn(&known).unwrap();
         assert_eq!(calibration.rows, [20, 0]);
-        let calibrated = Calibrated { file: "own.json".into(), calibration };
-        let mut corrected = parts().calibrated(Some(calibrated)).unwrap();
+        let own = Source::Named("own.json".into(), Arc::new(calibration));
+        let mut corrected = parts().calibrated(own).unwrap();
         let error = |parts: &mut Parts| -> f64 {
             network.iter().map(|(_, case, us)| (us_of(case, parts).0 / us - 1.0).abs()).sum::<f64>()
         };
@@ -174,7 +175,7 @@ fn a_file_says_the_same_when_read_again_and_counts_for_its_part_only() {
     write(&value);
     let read = Calibration::read(&path).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), value);
-    let other = || Some(Calibrated { file: path.clone(), calibration: read.clone() });
+    let other = || Source::named(path.clone()).unwrap();
     let fixed = Parts::new(Some("Ascend910B4"), Vec::new(), None).unwrap().calibrated(other()).unwrap_err();
     assert!(fixed.to_string().contains(SOC) && fixed.to_string().contains("Ascend910B4"), "{fixed}");
     let mut open = Parts::new(None, Vec::new(), None).unwrap().calibrated(other()).unwrap();

@@ -7,21 +7,36 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A held lock; dropping it (or the death of the process) releases it.
-#[derive(Debug)]
-pub struct Guard {
-    /// The locked file, for locks of the operating system.
-    file: Option<File>,
+pub struct Guard(Held);
+
+enum Held {
+    /// By the operating system, through an open file.
+    File(File),
+    /// By what keeps locks of its own.
+    Other(Option<Release>),
 }
+
+/// Releases a lock that is not the operating system's.
+type Release = Box<dyn FnOnce() + Send + Sync>;
 
 impl Guard {
     /// A lock on this open file.
     pub const fn of(file: File) -> Guard {
-        Guard { file: Some(file) }
+        Guard(Held::File(file))
     }
 
-    /// A lock that needs no file of the operating system.
-    pub const fn none() -> Guard {
-        Guard { file: None }
+    /// A lock that is no lock of the operating system's, and what releases it.
+    pub fn with(release: impl FnOnce() + Send + Sync + 'static) -> Guard {
+        Guard(Held::Other(Some(Box::new(release))))
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Held::File(file) => f.debug_tuple("Guard").field(file).finish(),
+            Held::Other(_) => f.write_str("Guard(..)"),
+        }
     }
 }
 
@@ -29,8 +44,13 @@ impl Drop for Guard {
     /// Closing alone would not do: a child that the process forked meanwhile has the file open too, and
     /// would hold the lock for as long as it lives.
     fn drop(&mut self) {
-        if let Some(Err(e)) = self.file.as_ref().map(File::unlock) {
-            log::warn!("a lock is released only when its file is closed everywhere: {e}");
+        match &mut self.0 {
+            Held::File(file) => {
+                if let Err(e) = file.unlock() {
+                    log::warn!("a lock is released only when its file is closed everywhere: {e}");
+                }
+            }
+            Held::Other(release) => release.take().into_iter().for_each(|release| release()),
         }
     }
 }

@@ -25,6 +25,7 @@ const OPTIONS: &[&str] = &[
     "soc_version",
     "soc_set",
     "aicore_num",
+    "calibration",
     "framework",
     "weight",
     "input_shape",
@@ -60,9 +61,7 @@ impl Launched {
         let mut call = given.clone();
         call.insert("job_type".to_owned(), "2".to_owned());
         let settings = Settings::resolve(&OptionMap::new(), &call, &environment)?;
-        let soc: OptionMap =
-            given.iter().filter(|(key, _)| simulation::OPTIONS.contains(&key.as_str())).map(owned).collect();
-        let soc = simulation::parts(&soc)?.of(None)?.0.clone();
+        let soc = simulation::priced_part(given, &environment)?;
         let (framework, options) = model_options(&call)?;
         let graph = frontend::load_file(model, framework, &options)?;
         let Material { mut variants, .. } = Material::of(&graph, &settings.model, &settings, &soc)?;
@@ -99,8 +98,4 @@ impl Launched {
         };
         distinct.map(case).collect()
     }
-}
-
-fn owned((key, value): (&String, &String)) -> (String, String) {
-    (key.clone(), value.clone())
 }

@@ -6,6 +6,7 @@
 
 pub mod banks;
 pub mod base;
+mod calibration;
 mod config;
 pub mod device_check;
 pub mod environment;

@@ -56,8 +56,6 @@ pub enum Effect {
     Tuning,
     /// The compiler of a device backend; the simulator compiles nothing, so it has no effect there.
     Compiler,
-    /// A simulation, which is asked of single kernels; for a tuning a value is an error.
-    Simulation,
     /// The command line only.
     CommandLine,
     /// Documented by CANN or sent by its clients; accepted for compatibility, without effect here.
@@ -284,7 +282,7 @@ const PRECISION_MODES: &[&str] = &[
     "allow_fp32_to_bf16",
 ];
 
-use Effect::{Accepted, CommandLine, Compiler, NotBuilt, Simulation, Tuning};
+use Effect::{Accepted, CommandLine, Compiler, NotBuilt, Tuning};
 use Kind::{Assignments, Devices, File, Flag, Integer, IntegerList, IntegerLists, OneOf, OutNodes, Path, Shapes, Text};
 
 /// The options, grouped as CANN's manual groups them; ours follow.
@@ -376,7 +374,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("max_segments", Integer(1, 256), Tuning, "Segments that gradients are exchanged in at most (hccl takes 8).").default("8").ours(),
     option("binary_bank", Flag, Tuning, "Record MatMulV2 and Conv2DBackpropFilter in their runtime banks too, for TBE's binary kernels (jit_compile off); that these ask is not proven.").ours(),
     option("base_result", Path, Tuning, "Output directory or bank of an earlier tuning to start from: what it measured is not measured again.").ours(),
-    option("calibration", File, Simulation, "Calibration file of `aoe calibrate` that corrects predicted times (default: AOE_CALIBRATION).").ours(),
+    option("calibration", File, Tuning, "Calibration file of `aoe calibrate` that corrects predicted times (default: AOE_CALIBRATION, else calibration.json beside the bank).").ours(),
     option("om", File, NotBuilt, "Compiled model to tune.").ours(),
     option("config", File, CommandLine, "JSON file of options: {\"job_type\": .., \"tuning_time_limit\": .., ..}.").ours(),
 ];

@@ -9,16 +9,16 @@ use crate::status::Result;
 
 /// The options that count, from the one table.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
-    simulation::options()
+    simulation::pricing_options()
 }
 
 /// The part that these options name.
 ///
 /// Fails with [`crate::status::Error::Option`] for an option of tuning, which would have no effect, and as
-/// [`simulation::parts`] does.
+/// [`simulation::pricing`] does.
 pub fn part(options: &OptionMap) -> Result<Soc> {
-    restrict(options, &simulation::OPTIONS, "aoe llm")?;
-    Ok(simulation::parts(options)?.of(None)?.0.clone())
+    restrict(options, &simulation::PRICING, "aoe llm")?;
+    simulation::priced_part(options, &Environment::read())
 }
 
 /// The bank that a tuning for this part would write. Fails as [`BankPaths::operator`] does.

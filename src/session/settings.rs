@@ -3,6 +3,7 @@
 //! The nearer wins: this call's options, the options of `AoeInitialize`, then `aoe.ini`, with the
 //! environment deciding where CANN lets it (banks, work path, device, `REPEAT_TUNE`).
 
+use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
 use super::gradients::Recorded;
@@ -14,6 +15,7 @@ use crate::backend::{Choice, Measuring};
 use crate::frontend::{Gear, ModelOptions};
 use crate::lower::{Precision, Switches};
 use crate::search::Algorithm;
+use crate::sim::calibration::Source;
 use crate::status::{Error, Result};
 use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
 use crate::tune::sgat::SgatSettings;
@@ -64,6 +66,8 @@ pub struct Settings {
     pub soc: Option<String>,
     /// Fields of the SoC to change, in order.
     pub soc_set: Vec<(String, String)>,
+    /// What corrects predicted times.
+    pub calibration: Source,
     /// How float32 operators run.
     pub precision: Precision,
     /// Which fusion passes run.
@@ -164,9 +168,6 @@ impl Settings {
             let reason = "leave it out, or use a later version".to_owned();
             return Err(Error::UnsupportedOption { option: spec.name.to_owned(), reason });
         }
-        if let Some(spec) = options::OPTIONS.iter().find(|o| o.effect == Effect::Simulation && layers.is_set(o.name)) {
-            return Err(Error::option(spec.name, "has no effect on a tuning; aoe simulate and AoeSimulate take it"));
-        }
         let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
         let ops = tune_ops(&layers, environment)?;
@@ -216,6 +217,7 @@ impl Settings {
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
             aicore_num: layers.number("aicore_num").map(|n| n as u32),
+            calibration: calibration::source(layers.get("calibration"), environment, path("ge.op_bank_path"))?,
             measuring: Measuring {
                 run_loop: ini.run_loop.unwrap_or(Measuring::default().run_loop),
                 parallel_compiler: environment

@@ -1,18 +1,16 @@
 //! The options of a simulation.
 
+use super::calibration;
 use super::environment::Environment;
 use super::options::{OptionMap, OptionSpec, find, restrict};
-use crate::sim::calibration::Calibration;
-use crate::simulate::{Calibrated, Parts};
+use crate::simulate::Parts;
 use crate::soc::Soc;
 use crate::status::Result;
 
 /// Names of the options that say which part counts.
 pub const OPTIONS: [&str; 3] = ["soc_version", "soc_set", "aicore_num"];
 /// Names of those that say what times are asked for: of which part, and corrected by what.
-const PRICING: [&str; 4] = ["soc_version", "soc_set", "aicore_num", "calibration"];
-/// The variable that names a calibration where no option does.
-const VARIABLE: &str = "AOE_CALIBRATION";
+pub const PRICING: [&str; 4] = ["soc_version", "soc_set", "aicore_num", "calibration"];
 
 /// The options that say which part counts, from the one table.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
@@ -32,16 +30,22 @@ pub fn parts(options: &OptionMap) -> Result<Parts> {
     named(options)
 }
 
-/// The same, with the calibration that option or environment names.
+/// The same, with the calibration that option or environment names, or that lies beside the bank.
 ///
-/// Fails as [`parts`] and [`Calibration::read`] do, and where the calibration is of another part.
+/// Fails as [`parts`] and [`calibration::source`] do, and where the calibration is of another part.
 pub fn pricing(options: &OptionMap, environment: &Environment) -> Result<Parts> {
     restrict(options, &PRICING, "a simulation")?;
-    let option = options.get("calibration").filter(|file| !file.is_empty());
-    let file = option.map(|file| environment.current_dir.join(file)).or_else(|| environment.path(VARIABLE));
-    let calibrated =
-        file.map(|file| Calibration::read(&file).map(|calibration| Calibrated { file, calibration })).transpose()?;
-    named(options)?.calibrated(calibrated)
+    let option = options.get("calibration").map(String::as_str);
+    named(options)?.calibrated(calibration::source(option, environment, None)?)
+}
+
+/// The one part whose times these options ask for. Options of other kinds are left aside.
+///
+/// Fails as [`pricing`] does.
+pub fn priced_part(options: &OptionMap, environment: &Environment) -> Result<Soc> {
+    let own = options.iter().filter(|(key, _)| PRICING.contains(&key.as_str()));
+    let own: OptionMap = own.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Ok(pricing(&own, environment)?.of(None)?.0.clone())
 }
 
 /// The one SoC that these options ask for, and what is to be said where they name none. Fails as [`parts`] does.
@@ -80,7 +84,7 @@ mod tests {
         pricing(&OptionMap::new(), &Environment::default()).unwrap();
         let tuning = gather([("calibration", "own.json")]).unwrap();
         let error = Settings::resolve(&OptionMap::new(), &tuning, &environment).unwrap_err().to_string();
-        assert!(error.contains("`calibration`: has no effect on a tuning"), "{error}");
+        assert!(error.contains("/nowhere/own.json"), "{error}");
     }
 
     #[test]

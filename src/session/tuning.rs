@@ -254,6 +254,7 @@ impl Session {
             soc_version: settings.soc.as_deref(),
             soc_set: &settings.soc_set,
             aicore_num: settings.aicore_num,
+            calibration: settings.calibration.clone(),
             devices: &settings.devices,
             measuring: settings.measuring.clone(),
             answer: Arc::clone(&self.instance.runtime),

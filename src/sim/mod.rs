@@ -26,21 +26,31 @@ pub use counts::Counts;
 pub use place::Places;
 pub use work::{Roofs, Work};
 
-use crate::soc::Soc;
+use crate::soc::{Correction, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 
 /// What the model says of one kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
-    /// Kernel time in microseconds, launch not included.
+    /// Kernel time in microseconds, launch not included, corrected where a calibration says so.
     pub time_us: f64,
+    /// The same before any correction.
+    pub model_us: f64,
     /// Share of the time that each pipe is busy on the busiest core, 0 to 1.
     pub pipes: Pipes,
     /// What bounds the kernel.
     pub bound: Bound,
     /// Whether the model knows the operator; if not, it is priced as the movement of its data.
     pub known: bool,
+}
+
+impl Prediction {
+    /// The same, with the time that a calibration makes of it.
+    pub(crate) fn corrected(self, correction: Option<Correction>) -> Prediction {
+        let time_us = correction.map_or(self.model_us, |correction| correction.time_us(self.model_us));
+        Prediction { time_us, ..self }
+    }
 }
 
 /// Where a kernel's operands lie when it starts.
@@ -155,6 +165,7 @@ impl Times {
             candidates.into_iter().fold((0.0, Bound::Latency), |best, c| if c.0 > best.0 { c } else { best });
         Prediction {
             time_us,
+            model_us: time_us,
             pipes: Pipes {
                 mac: share(busy.mac),
                 mte1: share(busy.mte1),
@@ -183,6 +194,8 @@ pub struct Model {
     attention: Option<attention::Problem>,
     fused_serial: f64,
     known: bool,
+    /// What a calibration says of kernels like this.
+    correction: Option<Correction>,
 }
 
 /// A part of a kernel with its problem reduced to numbers.
@@ -228,6 +241,7 @@ impl Model {
             attention: attention::Problem::of(parts, soc, constants),
             fused_serial: constants.fused_serial_share,
             known,
+            correction: calibration::correction(soc, interval::Class::of(workload)),
         })
     }
 
@@ -287,7 +301,7 @@ impl Model {
     /// [`crate::workload::check`] does.
     pub fn predict(&self, schedule: &Schedule) -> Result<Prediction> {
         crate::workload::check(&self.workload, schedule, &self.soc)?;
-        Ok(self.times(schedule).prediction(self.known))
+        Ok(self.times(schedule).prediction(self.known).corrected(self.correction))
     }
 
     /// Prices a schedule that is known to be legal.

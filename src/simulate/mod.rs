@@ -13,9 +13,9 @@ mod tests;
 mod tiling;
 
 pub use crate::cases::exact_case as case;
-pub use crate::cases::{Calibrated, Count, Parts};
 use crate::cases::{Case, stream};
-use crate::sim::calibration::Group;
+pub use crate::cases::{Count, Parts};
+use crate::sim::calibration::{Group, correction, group_of};
 use crate::sim::interval::{Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
@@ -99,7 +99,6 @@ pub fn read(line: &str, soc: &Soc) -> Result<Job> {
 /// [`Error::UnknownSoc`] where the case has to name its SoC and names none that is known.
 pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let parsed = Case::parse(case)?;
-    let calibrated = parts.calibration();
     let (soc, part_note) = parts.of(parsed.soc())?;
     let field_note = parsed.note();
     let job = Job::of(parsed, soc)?;
@@ -110,7 +109,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     });
     let notes: Vec<_> = [part_note.map(str::to_owned), model_note, field_note].into_iter().flatten().collect();
     let note = (!notes.is_empty()).then(|| notes.join("; "));
-    let Prediction { time_us, pipes, bound, .. } = prediction;
+    let Prediction { time_us, model_us, pipes, bound, .. } = prediction;
     if !time_us.is_finite() || time_us <= 0.0 {
         // No number at all is better than one that cannot be.
         return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
@@ -118,8 +117,8 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
     let class = job.class();
-    let interval = Interval::of(class, soc, time_us, job.cache.is_some());
-    let (time_us, calibration) = corrected(calibrated.as_deref(), class, soc, time_us)?;
+    let interval = Interval::of(class, soc, model_us, job.cache.is_some());
+    let calibration = corrected(soc, class, model_us);
     to_json(&Answer {
         id: &job.id,
         time_us,
@@ -134,19 +133,11 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     })
 }
 
-/// A time as the calibration corrects it. Fails with [`Error::Option`] where that is of another part.
-fn corrected(
-    calibrated: Option<&Calibrated>,
-    class: Class,
-    soc: &Soc,
-    model_us: f64,
-) -> Result<(f64, Option<Corrected>)> {
-    let Some(Calibrated { file, calibration }) = calibrated else { return Ok((model_us, None)) };
-    calibration.check(soc)?;
-    let correction = calibration.of(class);
-    let time_us = correction.map_or(model_us, |correction| correction.time_us(model_us));
-    let class = correction.and_then(|_| Group::of(class)).map(Group::name);
-    Ok((time_us, Some(Corrected { file: file.display().to_string(), class, model_us })))
+/// What a calibration did to a time, where there is one.
+fn corrected(soc: &Soc, class: Class, model_us: f64) -> Option<Corrected> {
+    let corrections = soc.corrections.as_ref()?;
+    let group = correction(soc, class).and_then(|_| group_of(class));
+    Some(Corrected { file: corrections.file.display().to_string(), class: group.map(Group::name), model_us })
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.
@@ -193,9 +184,9 @@ pub fn run(cases: &mut dyn BufRead, answers: &mut dyn Write, parts: &mut Parts, 
 /// Explains one case. Fails as [`price`] does.
 pub fn explain(case: &str, parts: &mut Parts) -> Result<Explanation> {
     let parsed = Case::parse(case)?;
-    let uncorrected =
-        parts.calibration().is_some().then(|| "the calibration corrects answers, not this timeline".to_owned());
     let (soc, note) = parts.of(parsed.soc())?;
+    let uncorrected =
+        soc.corrections.is_some().then(|| "the calibration corrects answers, not this timeline".to_owned());
     let notes = note.map(str::to_owned).into_iter().chain(parsed.note()).chain(uncorrected).collect();
     let job = Job::of(parsed, soc)?;
     if job.record.is_some() {
@@ -221,10 +212,11 @@ impl Job {
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
         match &self.record {
-            Some(record) => crate::sim::record::price(record, soc),
+            Some(record) => Ok(crate::sim::record::price(record, soc)?.corrected(correction(soc, self.class()))),
             None => {
                 let prediction = self.model(soc, constants)?.predict(&self.schedule)?;
-                Ok(Prediction { time_us: prediction.time_us * self.unit, ..prediction })
+                let (time_us, model_us) = (prediction.time_us * self.unit, prediction.model_us * self.unit);
+                Ok(Prediction { time_us, model_us, ..prediction })
             }
         }
     }

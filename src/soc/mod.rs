@@ -2,18 +2,21 @@
 //!
 //! Field names are CANN's `platform_config` names, with a unit where CANN's has none.
 
+mod correction;
 mod load;
 mod source;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use correction::{Correction, Corrections, Group};
 pub use source::Origin;
 
 use crate::spelling::edit_distance;
 use crate::status::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Description of one SoC. Sizes are bytes, rates bytes per cycle and core unless the name says
 /// otherwise; see [`Soc::find`] for the ones built in.
@@ -74,6 +77,9 @@ pub struct Soc {
     pub cube_k_size: u32,
     /// Columns of one cube step.
     pub cube_n_size: u32,
+    /// What a user's device taught of predicted times; no file of a SoC has it.
+    #[serde(skip)]
+    pub corrections: Option<Arc<Corrections>>,
 }
 
 /// Structure of the AI Core.

@@ -223,6 +223,7 @@ fn build(member: &Member) -> Soc {
         cube_m_size: 16,
         cube_k_size: 16,
         cube_n_size: 16,
+        corrections: None,
     }
 }
 

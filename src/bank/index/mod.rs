@@ -110,7 +110,7 @@ impl Index {
         let loaded = if let Form::Unified(operator) = name.form {
             load::load_unified(file, operator).map_err(failed)?
         } else {
-            let side = BankFile::at(&DISK, path, name.form, &op_type).side();
+            let side = BankFile::at(&DISK, path, name.form, &op_type).side()?;
             load::load(&file, name.form, &op_type, &side).map_err(failed)?
         };
         match known {

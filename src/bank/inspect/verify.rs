@@ -119,14 +119,13 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// A judge for one file.
-    pub fn new(source: &Source, socs: &'a mut Socs) -> Judge<'a> {
+    /// A judge for one file. Fails where its side file is there and cannot be read.
+    pub fn new(source: &Source, socs: &'a mut Socs) -> Result<Judge<'a>> {
         let (part, op) = (source.part(), source.name().and_then(|name| name.op_type));
         let name = source.name().filter(|name| matches!(name.form, Form::Runtime(_)));
-        let side = name.map_or_else(Side::default, |name| {
-            BankFile::at(&DISK, source.path(), name.form, op.as_deref().unwrap_or_default()).side()
-        });
-        Judge { socs, part, op, side, first: FxHashMap::default() }
+        let op_type = op.as_deref().unwrap_or_default();
+        let side = name.map(|name| BankFile::at(&DISK, source.path(), name.form, op_type).side()).transpose()?;
+        Ok(Judge { socs, part, op, side: side.unwrap_or_default(), first: FxHashMap::default() })
     }
 
     /// Judges a line.
@@ -225,7 +224,7 @@ fn judge_id(record: &Record, say: &mut dyn FnMut(Status, String)) {
 pub fn verify(source: &mut Source, socs: &mut Socs, tell: &mut dyn FnMut(Judgement) -> Result<()>) -> Result<()> {
     match source.kind() {
         Kind::Records | Kind::Unknown | Kind::Empty => {
-            let mut judge = Judge::new(source, socs);
+            let mut judge = Judge::new(source, socs)?;
             while let Some((number, line)) = source.next_line()? {
                 tell(judge.judge(number, line))?;
             }

@@ -184,3 +184,25 @@ fn trials_make_room_for_records() {
     assert_eq!(kept(), 0);
     assert_eq!(schedule_in(&bank(&storage), &product_of(384)), Some(tiling(384, 32)));
 }
+
+#[test]
+fn a_look_up_that_cannot_read_says_so_and_never_forgets_what_a_record_cost() {
+    for errno in ERRORS {
+        for n in 0.. {
+            let storage = saved();
+            storage.fail_at(n, errno);
+            let entry = bank(&storage).lookup(&product_of(256));
+            let has_failed = storage.has_failed();
+            // Another user's bank may be read where its side file may not.
+            if let Ok(Some(entry)) = &entry
+                && !(has_failed && errno == libc::EACCES)
+            {
+                assert_eq!(entry.measured, Some(measured(256.0)), "{errno} at {n}");
+            }
+            if !has_failed {
+                assert!(n > 1 && entry.unwrap().is_some(), "only {n} operations");
+                break;
+            }
+        }
+    }
+}

@@ -357,7 +357,7 @@ impl Storage for Memory {
                 }
                 s.link(path, Inode { is_synced: true, ..Inode::default() })?;
             }
-            Ok(Some(Guard::none()))
+            Ok(Some(Guard::with(|| {})))
         })
     }
 

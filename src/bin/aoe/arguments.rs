@@ -173,13 +173,12 @@ pub fn algorithm(matches: &ArgMatches) -> Algorithm {
 }
 
 /// The groups of options in the help, in its order.
-const HEADINGS: [&str; 6] = [
+const HEADINGS: [&str; 5] = [
     "Tuning",
     "Tuning, beyond CANN's options",
     "For the model compiler of a device backend (the simulator compiles nothing)",
     "Accepted for compatibility, without effect",
     "Known, but not built in this version (a value is an error)",
-    "For aoe simulate and AoeSimulate (for a tuning a value is an error)",
 ];
 
 /// The group of an option.
@@ -189,7 +188,6 @@ fn heading(spec: &OptionSpec) -> &'static str {
         Effect::Compiler => 2,
         Effect::Accepted => 3,
         Effect::NotBuilt => 4,
-        Effect::Simulation => 5,
     }]
 }
 

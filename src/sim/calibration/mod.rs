@@ -1,87 +1,34 @@
 //! What a user's own device taught: corrections of predicted times, class by class of kernel.
 
 mod fit;
+mod source;
 
 pub use fit::{FEWEST, LEAST_GAIN, Point, fit, held_out};
+pub use source::{BESIDE_BANK, Source};
 
 use super::interval::Class;
 use crate::input_file;
-use crate::soc::Soc;
+pub use crate::soc::{Correction, Group};
+use crate::soc::{Corrections, Soc};
 use crate::status::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The version of the file's form that is written and read.
 pub const VERSION: u32 = 1;
 
-/// Classes of kernels that are corrected together: fewer than those of intervals, because few rows must do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Group {
-    /// Products and convolutions, with vector work on their results or without.
-    Cube,
-    /// Attention as one kernel.
-    Attention,
-    /// Vector work on each element or along an axis.
-    Vector,
-    /// Data movement, by index or not.
-    Movement,
-    /// What the model prices as the movement of its data for want of anything better.
-    Approximated,
-}
-
-impl Group {
-    /// The group of a class; `None` for exchanges between devices, whose times hold others' waiting.
-    pub const fn of(class: Class) -> Option<Group> {
-        Some(match class {
-            Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube => Group::Cube,
-            Class::Attention => Group::Attention,
-            Class::Elementwise | Class::Rows => Group::Vector,
-            Class::Movement | Class::Indexed => Group::Movement,
-            Class::Approximated => Group::Approximated,
-            Class::Collective => return None,
-        })
-    }
-
-    /// As one word.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Group::Cube => "cube",
-            Group::Attention => "attention",
-            Group::Vector => "vector",
-            Group::Movement => "movement",
-            Group::Approximated => "approximated",
-        }
-    }
-}
-
-/// A monotone correction: `t^(1 - weight) * (factor * t + constant_us)^weight`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Correction {
-    /// What predicted times are multiplied by.
-    pub factor: f64,
-    /// Microseconds that every kernel takes besides, 0 or more.
-    pub constant_us: f64,
-    /// How much of it counts, 0 to 1: the rest is the model as it was.
-    pub weight: f64,
-}
-
-impl Correction {
-    /// The corrected time of a kernel that is predicted to take `time_us`.
-    pub fn time_us(&self, time_us: f64) -> f64 {
-        time_us.powf(1.0 - self.weight) * (self.factor * time_us + self.constant_us).powf(self.weight)
-    }
-
-    fn is_sound(&self) -> bool {
-        let Correction { factor, constant_us, weight } = *self;
-        factor.is_finite()
-            && factor > 0.0
-            && constant_us.is_finite()
-            && constant_us >= 0.0
-            && (0.0..=1.0).contains(&weight)
-    }
+/// The group of a class; `None` for exchanges between devices, whose times hold others' waiting.
+pub const fn group_of(class: Class) -> Option<Group> {
+    Some(match class {
+        Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube => Group::Cube,
+        Class::Attention => Group::Attention,
+        Class::Elementwise | Class::Rows => Group::Vector,
+        Class::Movement | Class::Indexed => Group::Movement,
+        Class::Approximated => Group::Approximated,
+        Class::Collective => return None,
+    })
 }
 
 /// What was learned of one group.
@@ -174,8 +121,41 @@ impl Calibration {
         Err(Error::option("calibration", reason))
     }
 
-    /// The correction of kernels of this class.
-    pub fn of(&self, class: Class) -> Option<Correction> {
-        self.classes.get(&Group::of(class)?)?.correction
+    /// What predictions for this part are corrected by; `file` is where the calibration was read. Fails as
+    /// [`Calibration::check`] does.
+    pub fn corrections(&self, file: PathBuf, soc: &Soc) -> Result<Arc<Corrections>> {
+        self.check(soc)?;
+        let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
+        Ok(Arc::new(Corrections { file, groups: groups.collect() }))
+    }
+}
+
+/// The correction of kernels of this class on a part.
+pub fn correction(soc: &Soc, class: Class) -> Option<Correction> {
+    soc.corrections.as_ref()?.groups.get(&group_of(class)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Model;
+    use crate::workload::{MatMul, Workload};
+
+    #[test]
+    fn whatever_is_priced_for_a_corrected_part_is_corrected_and_tells_the_time_before() {
+        let correction = Correction { factor: 3.0, constant_us: 1.0, weight: 1.0 };
+        let corrections = Corrections { file: "own.json".into(), groups: [(Group::Cube, correction)].into() };
+        let product = Workload::MatMul(MatMul::new(512, 512, 512));
+        let price = |corrections: Option<Corrections>| {
+            let mut soc = Soc::find("Ascend910B2").unwrap();
+            soc.corrections = corrections.map(Arc::new);
+            let schedule = crate::space::default_policy(&product, &soc).unwrap();
+            Model::new(&product, &soc).unwrap().predict(&schedule).unwrap()
+        };
+        let (plain, corrected) = (price(None), price(Some(corrections)));
+        assert!((corrected.time_us - (3.0 * plain.time_us + 1.0)).abs() < 1e-9 * corrected.time_us);
+        assert_eq!((corrected.model_us, plain.model_us), (plain.time_us, plain.time_us));
+        let other = Corrections { file: "own.json".into(), groups: [(Group::Vector, correction)].into() };
+        assert_eq!(price(Some(other)).time_us, plain.time_us, "it says nothing of products");
     }
 }

@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Options that count beside `--profile`.
-const COUNTING: [&str; 10] = [
+const COUNTING: [&str; 11] = [
     "profile",
     "soc_version",
     "soc_set",
     "aicore_num",
+    "calibration",
     "output",
     "seed",
     "algorithm",

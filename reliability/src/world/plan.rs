@@ -1,0 +1,182 @@
+//! What happens in a world, as its seed decides.
+
+use super::disk::Fault;
+use aoe::bank::Measured;
+use aoe::graph::DataType;
+use aoe::workload::{
+    Buffers, Cores, CubeSchedule, DefaultOrigin, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, Operand,
+    OutputPath, Schedule, SplitK, Vector, VectorSchedule, VectorTemplate, Workload,
+};
+
+/// Problems in a world: few, so that processes meet. The even ones lie in one bank file, the odd ones in another.
+pub const PROBLEMS: u8 = 4;
+
+/// Tilings of each.
+const TILINGS: u8 = 3;
+
+/// A record to be saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Find {
+    pub problem: u8,
+    pub tiling: u8,
+    pub time_us: u8,
+}
+
+/// What a process does next, each time with a bank opened anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Records what it found and saves it.
+    Save(Vec<Find>),
+    /// Looks at every problem.
+    Look,
+    /// Waits while others go on.
+    Wait,
+}
+
+/// One process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Life {
+    pub faults: Vec<Fault>,
+    pub actions: Vec<Action>,
+    /// The day that its clock shows.
+    pub day: u8,
+}
+
+/// Processes that run at one time, until they end or the power goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phase {
+    pub lives: Vec<Life>,
+    pub power_cut: Option<u32>,
+}
+
+/// A world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub phases: Vec<Phase>,
+}
+
+impl Plan {
+    pub fn of(seed: u64) -> Plan {
+        let random = &mut fastrand::Rng::with_seed(seed);
+        Plan { phases: (0..random.u8(1..=3)).map(|_| Phase::of(random)).collect() }
+    }
+
+    /// Plans with a little less in them.
+    pub fn smaller(&self) -> Vec<Plan> {
+        let mut all = Vec::new();
+        let mut add = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = self.clone();
+            change(&mut plan);
+            all.push(plan);
+        };
+        for (p, phase) in self.phases.iter().enumerate() {
+            add(&|plan| drop(plan.phases.remove(p)));
+            add(&|plan| plan.phases[p].power_cut = None);
+            for (l, life) in phase.lives.iter().enumerate() {
+                add(&|plan| drop(plan.phases[p].lives.remove(l)));
+                for f in 0..life.faults.len() {
+                    add(&|plan| {
+                        plan.phases[p].lives[l].faults.remove(f);
+                    });
+                }
+                for (a, action) in life.actions.iter().enumerate() {
+                    add(&|plan| drop(plan.phases[p].lives[l].actions.remove(a)));
+                    let Action::Save(finds) = action else { continue };
+                    for f in 0..finds.len() {
+                        add(&|plan| {
+                            if let Action::Save(finds) = &mut plan.phases[p].lives[l].actions[a] {
+                                finds.remove(f);
+                            }
+                        });
+                    }
+                }
+            }
+        }
+        all.retain(|plan| plan != self);
+        all
+    }
+}
+
+impl Phase {
+    fn of(random: &mut fastrand::Rng) -> Phase {
+        let lives: Vec<Life> = (0..random.u8(1..=4)).map(|_| Life::of(random)).collect();
+        let power_cut = (random.u8(..3) == 0).then(|| random.u32(1..=60 * lives.len() as u32));
+        Phase { lives, power_cut }
+    }
+}
+
+impl Life {
+    fn of(random: &mut fastrand::Rng) -> Life {
+        let fault = |random: &mut fastrand::Rng| match random.u8(..3) {
+            0 => Fault::Killed(random.u32(..80)),
+            1 => Fault::Fails(random.u32(..80)),
+            _ => Fault::Full(random.u32(..30), random.u32(1..30)),
+        };
+        let faults = (0..random.u8(..5).saturating_sub(2)).map(|_| fault(random)).collect();
+        let actions = (0..random.u8(1..=3)).map(|_| Action::of(random)).collect();
+        Life { faults, actions, day: random.u8(1..=28) }
+    }
+}
+
+impl Action {
+    fn of(random: &mut fastrand::Rng) -> Action {
+        let find = |random: &mut fastrand::Rng| Find {
+            problem: random.u8(..PROBLEMS),
+            tiling: random.u8(..TILINGS),
+            time_us: random.u8(1..9),
+        };
+        match random.u8(..6) {
+            0 => Action::Look,
+            1 => Action::Wait,
+            _ => {
+                let mut finds: Vec<Find> = (0..random.u8(1..=3)).map(|_| find(random)).collect();
+                // A tuning records each problem once.
+                finds.sort_by_key(|find| find.problem);
+                finds.dedup_by_key(|find| find.problem);
+                Action::Save(finds)
+            }
+        }
+    }
+}
+
+/// A problem by its number.
+pub fn workload(problem: u8) -> Workload {
+    let rows = 128 * (1 + u64::from(problem));
+    if problem.is_multiple_of(2) {
+        return Workload::MatMul(MatMul::new(rows, 1024, 4096));
+    }
+    let operand = Operand::new([rows, 1024], DataType::Float16);
+    Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand.clone()], outputs: vec![operand] })
+}
+
+impl Find {
+    /// Its tiling, a legal one.
+    pub fn schedule(&self) -> Schedule {
+        if !self.problem.is_multiple_of(2) {
+            let (cores, template) = (4 + u32::from(self.tiling), VectorTemplate::Flat);
+            return Schedule::Vector(VectorSchedule { cores, ub_tile_bytes: 4096, double_buffer: true, template });
+        }
+        let (base_k, tiles) = (64 >> self.tiling, 1 + u32::from(self.problem));
+        Schedule::Cube(CubeSchedule {
+            used_cores: 16,
+            cores: Cores { batch: 1, m: tiles, n: 16, k: 1 },
+            single: Extents { batch: 1, m: 128, n: 256, k: 1024 },
+            l0: L0Tile { m: 128, n: 256, k_a: base_k, k_b: base_k },
+            l1_a: L1Tile::panel(4 * base_k, 1),
+            l1_b: L1Tile::panel(2 * base_k, 1),
+            buffers: Buffers { l1_a: 2, l1_b: 2, l0_a: 2, l0_b: 2, l0_c: 1 },
+            order: LoopOrder::NFirst,
+            l2: L2Tiling { m_tiles: 1, n_tiles: 1, m_block: tiles, n_block: 16, order: LoopOrder::MFirst },
+            split_k: SplitK::None,
+            output: OutputPath::Direct,
+            unmodelled: std::collections::BTreeMap::new(),
+        })
+    }
+
+    /// What it was measured to take.
+    pub fn measured(&self) -> Measured {
+        let after_us = f64::from(self.time_us);
+        let backend = "simulator".to_owned();
+        Measured { before_us: 10.0, after_us, backend, space: 1, default: DefaultOrigin::Estimated }
+    }
+}
