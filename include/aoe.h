@@ -704,7 +704,7 @@ AoeStatus AoeGetSessionError(AoeSessionId session, char *buffer, size_t *size);
  * case_json: the kernel as one JSON object, a line of `aoe simulate` (docs/simulate.md):
  *   {"op":"MatMul","m":1024,"k":512,"n":512,"dtype":"float16"}.
  * options: `soc_version`, `soc_set`, `aicore_num`, `calibration` (a file of `aoe calibrate`; without it the
- *   variable AOE_CALIBRATION counts) of this call; those of AoeInitialize do not count here.
+ *   variable AOE_CALIBRATION counts, then calibration.json beside the bank) of this call; those of AoeInitialize do not count here.
  *   Without soc_version the case's field `soc` counts, else Ascend910B2, and the answer's `note` says so.
  * option_count: entries in options.
  * buffer: receives the answer, one JSON object without line break:

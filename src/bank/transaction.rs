@@ -227,16 +227,11 @@ impl<'a> Transaction<'a> {
         done
     }
 
-    /// Bank files first, so that no record stands without the side file that vouches for it.
+    /// Bank files first: where one stays as it is, so do the side files, or a record would stand without what vouches for
+    /// it. A side file that says more than the bank holds is no harm.
     fn put_back(&self) {
-        for file in self.banks.files.iter().chain(&self.supports.files).filter(|f| f.is_renamed) {
-            let restored = match &file.old {
-                Old::Content(content) => storage::replace(self.storage, &file.path, &file.temporary, &[content]),
-                Old::Absent => self.storage.remove(&file.path),
-            };
-            if let Err(e) = restored {
-                log::warn!("{} stays as newly written: {e}", file.path.display());
-            }
+        if self.banks.put_back(self.storage) {
+            self.supports.put_back(self.storage);
         }
     }
 }
@@ -250,6 +245,19 @@ impl Drop for Transaction<'_> {
 }
 
 impl Replacements {
+    /// Puts back what was put in place; returns whether all of it could be.
+    fn put_back(&self, storage: &dyn Storage) -> bool {
+        let restore = |file: &&Replacement| {
+            let restored = match &file.old {
+                Old::Content(content) => storage::replace(storage, &file.path, &file.temporary, &[content]),
+                Old::Absent => storage.remove(&file.path),
+            };
+            restored.inspect_err(|e| log::warn!("{} stays as newly written: {e}", file.path.display())).is_ok()
+        };
+        self.files.iter().filter(|file| file.is_renamed).filter(restore).count()
+            == self.files.iter().filter(|file| file.is_renamed).count()
+    }
+
     fn put_in_place(&mut self, storage: &dyn Storage) -> Result<()> {
         for file in &mut self.files {
             storage.rename(&file.temporary, &file.path).map_err(|e| Error::file("write", &file.path, e))?;

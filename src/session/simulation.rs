@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_calibration_of_the_option_counts_before_that_of_the_environment_and_only_for_prices() {
+    fn the_calibration_of_the_option_counts_before_that_of_the_environment_for_prices_and_tunings() {
         let environment = Environment::from_variables(&[("AOE_CALIBRATION", "env.json")], "/nowhere");
         let error = |pairs: &[(&str, &str)]| {
             let options = gather(pairs.iter().copied()).unwrap();
@@ -82,7 +82,7 @@ mod tests {
         assert!(error(&[("calibration", "own.json")]).contains("/nowhere/own.json"));
         assert!(parts(&gather([("calibration", "own.json")]).unwrap()).is_err());
         pricing(&OptionMap::new(), &Environment::default()).unwrap();
-        let tuning = gather([("calibration", "own.json")]).unwrap();
+        let tuning = gather([("calibration", "own.json"), ("job_type", "2")]).unwrap();
         let error = Settings::resolve(&OptionMap::new(), &tuning, &environment).unwrap_err().to_string();
         assert!(error.contains("/nowhere/own.json"), "{error}");
     }

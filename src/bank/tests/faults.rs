@@ -206,3 +206,24 @@ fn a_look_up_that_cannot_read_says_so_and_never_forgets_what_a_record_cost() {
         }
     }
 }
+
+#[test]
+fn where_what_was_written_cannot_be_taken_back_either_every_record_still_has_its_time() {
+    let mut failed_twice = 0;
+    for (first, later) in (10..60).flat_map(|first| (1..8).map(move |later| (first, first + later))) {
+        let storage = saved();
+        let mut writer = bank(&storage);
+        change(&mut writer);
+        storage.fail_at(first, libc::EIO);
+        storage.fail_at(later, libc::EIO);
+        let saved = writer.save();
+        failed_twice += usize::from(saved.is_err());
+        storage.has_failed();
+        let reader = bank(&storage);
+        for workload in [product_of(128), product_of(256), product_of(384), gelu()] {
+            let entry = reader.lookup(&workload).unwrap();
+            assert!(entry.is_none_or(|entry| entry.measured.is_some()), "{first} {later}: {workload}");
+        }
+    }
+    assert!(failed_twice > 50, "{failed_twice}");
+}

@@ -86,7 +86,7 @@ struct State {
     durable: Names,
     pending: Vec<Change>,
     operations: usize,
-    fault: Option<Fault>,
+    faults: Vec<Fault>,
     has_failed: bool,
     forgotten: Option<Forgotten>,
     images: Option<BTreeSet<Image>>,
@@ -100,12 +100,13 @@ impl State {
     fn step(&mut self, needs_room: bool) -> io::Result<()> {
         let now = self.operations;
         self.operations += 1;
-        let errno = match self.fault {
-            Some(Fault::At(at, errno)) if at == now => errno,
-            Some(Fault::From(from, errno)) if from <= now => errno,
-            Some(Fault::FullFrom(from, errno)) if from <= now && needs_room => errno,
-            _ => return Ok(()),
+        let errno = |fault: &Fault| match *fault {
+            Fault::At(at, errno) if at == now => Some(errno),
+            Fault::From(from, errno) if from <= now => Some(errno),
+            Fault::FullFrom(from, errno) if from <= now && needs_room => Some(errno),
+            _ => None,
         };
+        let Some(errno) = self.faults.iter().find_map(errno) else { return Ok(()) };
         self.has_failed = true;
         Err(Error::from_raw_os_error(errno))
     }
@@ -243,23 +244,23 @@ impl Memory {
 
     /// Lets the `n`th operation from now on (0 is the next) fail.
     pub fn fail_at(&self, n: usize, errno: i32) {
-        self.edit(|s| s.fault = Some(Fault::At(s.operations + n, errno)));
+        self.edit(|s| s.faults.push(Fault::At(s.operations + n, errno)));
     }
 
     /// Lets the `n`th operation from now on and all later ones fail.
     pub fn fail_from(&self, n: usize, errno: i32) {
-        self.edit(|s| s.fault = Some(Fault::From(s.operations + n, errno)));
+        self.edit(|s| s.faults.push(Fault::From(s.operations + n, errno)));
     }
 
     /// From the `n`th operation from now on, lets all that needs room find the disk full.
     pub fn fill_from(&self, n: usize, errno: i32) {
-        self.edit(|s| s.fault = Some(Fault::FullFrom(s.operations + n, errno)));
+        self.edit(|s| s.faults.push(Fault::FullFrom(s.operations + n, errno)));
     }
 
-    /// Whether the failure asked for has come; there will be no other.
+    /// Whether a failure asked for has come; there will be no other.
     pub fn has_failed(&self) -> bool {
         self.edit(|s| {
-            s.fault = None;
+            s.faults.clear();
             std::mem::take(&mut s.has_failed)
         })
     }
