@@ -14,6 +14,7 @@ use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
 use crate::workload::Workload;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// What a tuning call tunes.
@@ -133,7 +134,11 @@ impl Material {
         let (mut fused, lowered) = with_conversions(fused, soc, &lowering(settings))?;
         let is_tuned = |kernel: &Kernel| op::tunable(&fused.node(kernel.node).op_type);
         let [subgraphs, _] = settings.job.parts();
-        let leaves_nothing = if subgraphs { lowered.kernels.is_empty() } else { !lowered.kernels.iter().any(is_tuned) };
+        // Of operators that nobody knows no subgraph is made.
+        let unknown: FxHashSet<NodeId> = lowered.unmapped.iter().copied().collect();
+        let is_known = |kernel: &Kernel| !unknown.contains(&kernel.node);
+        let left = |counts: &dyn Fn(&Kernel) -> bool| lowered.kernels.iter().any(counts);
+        let leaves_nothing = if subgraphs { !left(&is_known) } else { !left(&is_tuned) };
         if leaves_nothing && !left_out.is_empty() {
             infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
         }

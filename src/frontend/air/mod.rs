@@ -39,8 +39,8 @@ pub use write::{content, content_apart, encode_model};
 const INPUTS: [&str; 6] = ["Data", "RefData", "AippData", "AnnData", "PlaceHolder", "Placeholder"];
 /// Operators that are constants with their value inside.
 const CONSTANTS: [&str; 2] = ["Const", "Constant"];
-/// A constant with its value in a file of its own.
-const FILE_CONSTANT: &str = "FileConstant";
+/// Constants whose value lies elsewhere: in a file of its own, or in memory that torchair has already given the device.
+const KEPT_APART: [&str; 2] = ["FileConstant", "ConstPlaceHolder"];
 /// The operator whose inputs are the outputs of the network.
 const NET_OUTPUT: &str = "NetOutput";
 /// What a cut leaves of an output.
@@ -52,7 +52,7 @@ const CALLS: [&str; 2] = ["PartitionedCall", "StatefulPartitionedCall"];
 /// a call.
 pub fn is_frame(op_type: &str) -> bool {
     let groups: [&[&str]; 3] = [&INPUTS, &CONSTANTS, &CALLS];
-    groups.concat().contains(&op_type) || [FILE_CONSTANT, NET_OUTPUT, END].contains(&op_type)
+    groups.concat().contains(&op_type) || KEPT_APART.contains(&op_type) || [NET_OUTPUT, END].contains(&op_type)
 }
 
 /// Attribute of an input: its place among the inputs.

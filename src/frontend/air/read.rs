@@ -2,7 +2,7 @@
 
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
-use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, FILE_CONSTANT, INDEX, INPUTS};
+use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
 use crate::graph::{Attr, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology};
 use crate::status::{Error, Result};
@@ -131,7 +131,7 @@ impl Reader<'_> {
             CONST.clone_into(&mut node.op_type);
             Self::check_source(&node, &place)?;
             self.read_value(&mut node, &place)?;
-        } else if is_one_of(&[FILE_CONSTANT]) {
+        } else if is_one_of(&KEPT_APART) {
             node.value = Some(Constant::Opaque);
         }
         if !op.subgraph_name.is_empty() {

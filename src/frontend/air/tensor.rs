@@ -43,9 +43,10 @@ pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     let tensor: Tensor = decode(bytes, place)?;
     let attrs = attr::read_all(&tensor.attr, place)?;
     let (layout, origin_format) = formats(&tensor, &attrs);
-    let origin_shape = origin_shape(&attrs, place)?;
+    let dims = tensor.shape.map(|shape| shape.dim).unwrap_or_default();
+    let origin_shape = origin_shape(&attrs, &dims, place)?;
     let is_set = origin_shape.is_some();
-    let shape = match tensor.shape.map(|shape| shape.dim).unwrap_or_default() {
+    let shape = match dims {
         dims if dims.is_empty() => Shape::unknown_rank(),
         dims => shape(dims, place)?,
     };
@@ -89,9 +90,13 @@ fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<D
     }
 }
 
-/// The framework's shape, when the file has set one.
-fn origin_shape(attrs: &Attrs, place: &dyn Fn() -> String) -> Result<Option<Shape>> {
-    let Some(dims) = attrs.ints(ORIGIN_SHAPE) else { return Ok(None) };
+/// The framework's shape, when the file has set one; `own` are the sizes in memory.
+fn origin_shape(attrs: &Attrs, own: &[i64], place: &dyn Fn() -> String) -> Result<Option<Shape>> {
+    let Some(dims) = attrs.ints(ORIGIN_SHAPE) else {
+        // That a shape was set, and no sizes anywhere, is how a scalar may be written.
+        let is_scalar = own.is_empty() && attrs.bool(ORIGIN_SHAPE_SET) == Some(true);
+        return Ok(is_scalar.then(Shape::scalar));
+    };
     // An empty list is a scalar only where the file says that it is meant.
     let meant = attrs.bool(ORIGIN_SHAPE_SET).unwrap_or(!dims.is_empty());
     if meant { shape(dims.to_vec(), place).map(Some) } else { Ok(None) }

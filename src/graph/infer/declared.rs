@@ -54,7 +54,7 @@ static TABLE: &[Row] = &[
         "LogitGrad", "L2NormalizeGrad", "MaskedSoftmaxWithRelPosBias", "HcomAllToAll", "HcomReduce", "FFT", "IFFT",
         "FFT2D", "IFFT2D", "EnsureShape", "SyncBatchNormBackwardElemt", "SyncBNTrainingUpdate", "MatrixSetDiag",
         "MatrixSetDiagD", "MatrixSetDiagV2", "MatrixSetDiagV3", "MaxPoolGradWithArgmaxV3", "MaxPool3DGradWithArgmax",
-        "CumulativeLogsumexpD", "PopulationCount", "AngleV2",
+        "CumulativeLogsumexpD", "PopulationCount", "AngleV2", "BoundingBoxEncode",
     ], &[Like(0)]),
     (&["SwiGluGrad", "GLUGrad", "GeGluGradV2", "KlDivLossGrad", "CTCLossV2Grad", "MatrixSolve", "MatrixTriangularSolve",
        "TridiagonalSolve"], &[Like(1)]),
@@ -111,6 +111,7 @@ static TABLE: &[Row] = &[
     (&["UpsampleNearest1dGrad", "UpsampleNearest3dGrad", "UpsampleTrilinear3dGrad", "UpsampleNearestExact3dGrad"],
      &[Listed("input_size", 0)]),
     (&["AdaptiveAvgPool2dGrad"], &[Listed("orig_input_shape", 0)]),
+    (&["ROIAlignGrad"], &[Listed("xdiff_shape", 0)]),
 ];
 
 static ROWS: LazyLock<FxHashMap<&'static str, &'static [Of]>> = LazyLock::new(|| {

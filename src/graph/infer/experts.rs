@@ -69,7 +69,7 @@ pub(crate) fn init_routing_v3(call: &Call<'_>) -> Inference {
     };
     let y = if quantises { quantised(call, x) } else { x.clone() };
     let range = match call.node.attrs.ints("active_expert_range") {
-        Some(&[first, end]) if end > first => end - first,
+        Some(&[first, end]) if end > first => end.saturating_sub(first),
         _ => experts,
     };
     // Counts, or pairs of expert and count.
@@ -176,7 +176,7 @@ pub(crate) fn dispatch(call: &Call<'_>) -> Inference {
     let shared_ranks = attr(call, "shared_expert_rank_num", 0);
     let is_shared = attr(call, "ep_rank_id", 0) < shared_ranks;
     let own = |all: i64, among: i64| if among > 0 && all >= 0 { all / among } else { UNKNOWN };
-    let experts = if is_shared { 1 } else { own(attr(call, "moe_expert_num", 0), world - shared_ranks) };
+    let experts = if is_shared { 1 } else { own(attr(call, "moe_expert_num", 0), world.saturating_sub(shared_ranks)) };
     let rows = if is_shared {
         own(dim::times(everyone, attr(call, "shared_expert_num", 1))?, shared_ranks)
     } else {

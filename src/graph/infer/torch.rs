@@ -5,7 +5,7 @@
 
 use super::dim::{self, Reason, UNKNOWN};
 use super::{Call, Inference, Inferred, Params};
-use crate::graph::{DataType, Shape, TensorDesc};
+use crate::graph::{DataType, Format, Shape, TensorDesc};
 
 /// Type of what is made of nothing: attribute `dtype`, else what the operator makes by itself.
 fn made_type(call: &Call<'_>, default: DataType) -> DataType {
@@ -126,17 +126,22 @@ pub(crate) fn repeated(call: &Call<'_>) -> Inference {
 }
 
 /// `Index(x, indexed_sizes, indexed_strides, indices...)`: the axes marked in `indexed_sizes` give way to what the indices
-/// are together, where they were if they are neighbours, else in front.
+/// are together, where they were if they are neighbours, else in front. `IndexByTensor(x, indices...)` has the marks in an
+/// attribute.
 pub(crate) fn index(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    let (Some(dims), Params::Known(marks)) = (x.shape.dims(), call.params(1, &[])) else {
+    let (marks, first_index) = match call.node.op_type.as_str() {
+        "IndexByTensor" => (call.params(None, &["indices_mask"]), 1),
+        _ => (call.params(1, &[]), 3),
+    };
+    let (Some(dims), Params::Known(marks)) = (x.shape.dims(), marks) else {
         return Inferred::unknown(x.dtype);
     };
     if marks.len() > dims.len() {
         return Err(format!("{} marks for {} axes", marks.len(), dims.len()));
     }
     let mut together = Vec::new();
-    for input in 3..call.arity() {
+    for input in first_index..call.arity() {
         let Some(index) = call.get(input) else { continue };
         let Some(index) = index.shape.dims() else { return Inferred::unknown(x.dtype) };
         together = dim::broadcast(&together, index)?;
@@ -148,6 +153,96 @@ pub(crate) fn index(call: &Call<'_>) -> Inference {
     let at = if (first..last).all(marked) { first } else { 0 };
     let (before, behind): (Vec<i64>, Vec<i64>) = (kept(0..at), kept(at..dims.len()));
     Inferred::dims(x.dtype, [before, together, behind].concat())
+}
+
+/// A constant that lies elsewhere: attributes say what it is, where they are there.
+pub(crate) fn by_attributes(call: &Call<'_>) -> Inference {
+    let stated = call.node.outputs.first().cloned().unwrap_or_else(TensorDesc::unknown);
+    let Some(dims) = ["shape", "origin_shape"].iter().find_map(|name| call.node.attrs.ints(name)) else {
+        return Inferred::all(vec![stated]);
+    };
+    let format = call.int(&["origin_format"]).and_then(|number| Format::from_ge(i32::try_from(number).ok()?));
+    let dtype = made_type(call, stated.dtype);
+    Inferred::all(vec![TensorDesc { dtype, shape: Shape::new(dims), format: format.unwrap_or(stated.format) }])
+}
+
+/// Draws from each row of x: as many as attribute `numsamples` or input 1 says.
+pub(crate) fn drawn(call: &Call<'_>) -> Inference {
+    let (count, dtype) = match call.node.op_type.as_str() {
+        "Multinomial" => (call.params(1, &[]).scalar(UNKNOWN).unwrap_or(UNKNOWN), made_type(call, DataType::Int64)),
+        _ => (call.int(&["numsamples"]).unwrap_or(UNKNOWN), DataType::Int64),
+    };
+    match call.dims(0)?.and_then(<[i64]>::split_last) {
+        Some((_, rows)) => Inferred::dims(dtype, [rows, &[count]].concat()),
+        None => Inferred::unknown(dtype),
+    }
+}
+
+/// `Svd`: singular values, and the vectors of both sides, of which only as many as values are kept unless
+/// `full_matrices`.
+pub(crate) fn decomposed(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let Some([stack @ .., rows, columns]) = x.shape.dims() else {
+        return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank()); call.results()]);
+    };
+    let least = if *rows < 0 || *columns < 0 { UNKNOWN } else { *rows.min(columns) };
+    let full = call.flag(&["full_matrices"], false);
+    let kept = |side: &i64| if full { *side } else { least };
+    let of = |sizes: &[i64]| TensorDesc::new(x.dtype, Shape::new([stack, sizes].concat()));
+    let outputs = [of(&[least]), of(&[*rows, kept(rows)]), of(&[*columns, kept(columns)])];
+    Inferred::all(outputs.into_iter().take(call.results()).collect())
+}
+
+/// `TransformBiasRescaleQkv` of [batch, tokens, 3 * hidden]: each third by heads.
+pub(crate) fn heads_of(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let heads = call.int(&["num_heads"]).filter(|heads| (1..1 << 32).contains(heads));
+    let heads = heads.ok_or("attribute `num_heads` is missing or not positive")?;
+    let shape = match x.shape.dims() {
+        Some(&[batch, tokens, all]) if all >= 0 && all % (3 * heads) == 0 => {
+            Shape::new([batch, heads, tokens, all / 3 / heads])
+        }
+        Some(&[_, _, all]) if all > 0 => return Err(format!("{all} columns for 3 times {heads} heads")),
+        _ => Shape::unknown_rank(),
+    };
+    Inferred::all(vec![TensorDesc::new(x.dtype, shape); call.results()])
+}
+
+/// `PadV3Grad(x, paddings)`: without the padding.
+pub(crate) fn unpadded(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let (Some(dims), Params::Known(pads)) = (x.shape.dims(), call.params(1, &["paddings"])) else {
+        return Inferred::unknown(x.dtype);
+    };
+    if pads.len() != 2 * dims.len() {
+        return Err(format!("{} paddings for {} axes", pads.len(), dims.len()));
+    }
+    let side_by_side = call.flag(&["paddings_contiguous"], true);
+    let size = |(axis, &size): (usize, &i64)| {
+        let [before, behind] = if side_by_side { [2 * axis, 2 * axis + 1] } else { [axis, axis + dims.len()] };
+        let left = size.checked_sub(pads[before]).and_then(|size| size.checked_sub(pads[behind]));
+        if size < 0 { Ok(UNKNOWN) } else { left.filter(|&left| left >= 0).ok_or("the padding is larger than an axis") }
+    };
+    Inferred::dims(x.dtype, dims.iter().enumerate().map(size).collect::<Result<Vec<_>, _>>()?)
+}
+
+/// `EmbeddingBag(weight, indices, offsets, ...)`: a row for each bag, the bag of each index, sizes of bags, and what
+/// maxima were found at.
+pub(crate) fn bags(call: &Call<'_>) -> Inference {
+    let weight = call.need(0)?;
+    let width = weight.shape.dims().and_then(<[i64]>::last).copied().unwrap_or(UNKNOWN);
+    let indices = call.dims(1)?;
+    let counted = match (indices, call.get(2).and_then(|offsets| offsets.shape.dims())) {
+        (Some(&[bags, _]), _) => bags,
+        (_, Some(&[offsets])) if offsets > 0 => offsets - i64::from(call.flag(&["include_last_offset"], false)),
+        _ => UNKNOWN,
+    };
+    let list = |sizes: Vec<i64>| TensorDesc::new(call.dtype(1), Shape::new(sizes));
+    let all = indices.map_or(Ok(UNKNOWN), dim::product)?;
+    let found = if call.str("mode") == Some("max") { vec![counted, width] } else { vec![counted] };
+    let rows = TensorDesc::new(weight.dtype, Shape::new([counted, width]));
+    let outputs = [rows, list(vec![all]), list(vec![counted]), list(found)];
+    Inferred::all(outputs.into_iter().take(call.results()).collect())
 }
 
 /// A vector on a diagonal, or the diagonal of a matrix (`DiagV2`).

@@ -9,7 +9,7 @@ use crate::graph::infer::Rule;
 use crate::graph::infer::{
     attention, channel, conv, einsum, elementwise, image, language, matmul, movement, norm, pick, pool,
 };
-use crate::graph::infer::{recurrent, reduce, shape, slice, training};
+use crate::graph::infer::{recurrent, reduce, shape, slice, torch, training};
 
 const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
     Family { kind, rule, types }
@@ -22,7 +22,8 @@ pub(super) fn families() -> impl Iterator<Item = &'static Family> {
 }
 
 static STRUCTURE: &[Family] = &[
-    row(Kind::None, shape::kept, &["Data", "RefData", "AippData", "AnnData", "Const", "Constant", "FileConstant"]),
+    row(Kind::None, shape::kept, &["Data", "RefData", "AippData", "AnnData", "Const", "Constant"]),
+    row(Kind::None, torch::by_attributes, &["FileConstant", "ConstPlaceHolder"]),
     row(Kind::None, shape::kept, &["Variable", "VariableV2", "VarHandleOp", "Placeholder", "PlaceHolder"]),
     row(Kind::None, elementwise::mirror, &["NetOutput", "IdentityN", "End", "NoOp", "ControlTrigger"]),
     row(Kind::None, elementwise::same, &["Identity", "StopGradient", "PreventGradient", "Dropout", "ReadVariableOp"]),

@@ -230,6 +230,20 @@ fn an_unknown_operator_ends_inference_and_no_more_unless_its_output_is_described
 }
 
 #[test]
+fn a_scalar_is_told_by_a_shape_that_was_set_whether_its_sizes_are_written_or_not() {
+    let scalar = |attrs: &[(&str, Attr)]| {
+        let tensor = proto::Tensor::decode(raw_desc("ND", &[], attrs)).unwrap();
+        shape(&load(&[data("x", 0, encode(&tensor)), made("r", "Relu", &["x:0"], &[])]).unwrap(), "r")
+    };
+    let (set, sizes) = ("origin_shape_initialized", ("origin_shape", Attr::Ints(Vec::new())));
+    assert_eq!(scalar(&[(set, Attr::Bool(true)), sizes.clone()]), "[]");
+    assert_eq!(scalar(&[(set, Attr::Bool(true))]), "[]");
+    for open in [&[(set, Attr::Bool(false)), sizes][..], &[(set, Attr::Bool(false))], &[]] {
+        assert_eq!(scalar(open), "[?]");
+    }
+}
+
+#[test]
 fn sizes_that_tensorflow_said_of_an_unknown_operator_are_believed() {
     let stated = |dims: &[i64]| {
         let mut ops = odd_between(default_desc());

@@ -60,6 +60,8 @@ struct Columns {
     strides: Vec<i64>,
     dilations: Vec<i64>,
     padding: Vec<i64>,
+    /// Elements of a window.
+    taps: i64,
     /// How many windows there are.
     windows: i64,
 }
@@ -68,7 +70,7 @@ struct Columns {
 fn col2im(op: &mut Op) -> Result<()> {
     let (x, size) = (op.required(0)?, op.required(1)?);
     let Some(columns) = columns(op)? else { return op.keep_shaped_as("Col2im", op.desc(x).dtype) };
-    let shape = op.ints_input("shape", vec![0, -1, columns.kernel.iter().product(), columns.windows])?;
+    let shape = op.ints_input("shape", vec![0, -1, columns.taps, columns.windows])?;
     let x = op.helper("Reshape", &[x, shape], &[])?;
     let size = op.helper("Cast", &[size], &[("dst_type", Attr::Type(DataType::Int32))])?;
     let mut node = op.node("Col2im").with_inputs([x, size]);
@@ -105,8 +107,9 @@ fn columns(op: &Op) -> Result<Option<Columns>> {
         let room = image[axis].checked_add(2 * padding[axis])?.checked_sub(extent)?;
         (kernel[axis] > 0 && room >= 0).then(|| room / strides[axis] + 1)
     };
-    let Some(windows) = count(0).zip(count(1)).and_then(|(rows, columns)| rows.checked_mul(columns)) else {
+    let windows = count(0).zip(count(1)).and_then(|(rows, columns)| rows.checked_mul(columns));
+    let Some((windows, taps)) = windows.zip(kernel[0].checked_mul(kernel[1])) else {
         return Err(op.error(format!("a block of {kernel:?} does not fit an image of {image:?}")));
     };
-    Ok(Some(Columns { padding: padding.to_vec(), kernel, strides, dilations, windows }))
+    Ok(Some(Columns { padding: padding.to_vec(), kernel, strides, dilations, taps, windows }))
 }

@@ -1,7 +1,9 @@
 //! Quantised operators: what they become says what ONNX says, and sizes are known whatever they become.
 
 use super::{Dim, INT64, Model, Value, fed, ints, node, only, scalar, weight};
+use crate::frontend::check::{Rule, judge};
 use crate::frontend::onnx::proto;
+use crate::frontend::{Framework, ModelOptions, air, load_memory};
 use crate::graph::infer::{infer, split_static};
 use crate::graph::{Attr, Constant, DataType, Graph, NodeId, Port};
 use prost::bytes::Bytes;
@@ -22,9 +24,18 @@ fn given(mut model: Model, name: &str, data_type: i32, dims: &[i64]) -> Model {
     model
 }
 
+/// The graph with its shapes; where all of it has counterparts, what is written of it is what GE compiles.
 fn inferred(model: &Model) -> Graph {
     let mut graph = model.read().unwrap();
     infer(&mut graph).unwrap();
+    if graph.iter().all(|(_, node)| node.mapped) {
+        let written = air::content(&graph).unwrap().to_vec().unwrap();
+        let read = load_memory(&written, "written", Some(Framework::Air), &ModelOptions::default()).unwrap();
+        let findings = judge(&read).findings.into_iter();
+        // Weights of these tests have sizes only.
+        let blocking: Vec<_> = findings.filter(|found| found.blocks && found.rule != Rule::Value).collect();
+        assert!(blocking.is_empty(), "{blocking:?}");
+    }
     graph
 }
 

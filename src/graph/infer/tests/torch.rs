@@ -41,6 +41,28 @@ fn rows_are_picked_and_repeated() {
 }
 
 #[test]
+fn weights_that_lie_elsewhere_are_what_their_attributes_say() {
+    let place = [("origin_shape", Attr::Ints(vec![64, 32])), ("dtype", Attr::Type(DataType::Float16))];
+    assert_eq!(shapes("ConstPlaceHolder", &[], &place, 1).unwrap(), "[64,32]");
+    assert_eq!(shapes("FileConstant", &[], &[("shape", Attr::Ints(vec![5]))], 1).unwrap(), "[5]");
+}
+
+#[test]
+fn draws_bags_heads_and_factors() {
+    assert_eq!(shapes("MultinomialWithReplacement", &[t([3, 9])], &[("numsamples", int(4))], 1).unwrap(), "[3,4]");
+    assert_eq!(shapes("Svd", &[t([2, 5, 3])], &[], 3).unwrap(), "[2,3] [2,5,3] [2,3,3]");
+    assert_eq!(shapes("Svd", &[t([5, 3])], &[("full_matrices", Attr::Bool(true))], 3).unwrap(), "[3] [5,5] [3,3]");
+    let heads = shapes("TransformBiasRescaleQkv", &[t([2, 7, 96]), t([96])], &[("num_heads", int(4))], 2).unwrap();
+    assert_eq!(heads, "[2,4,7,8] [2,4,7,8]");
+    assert_eq!(shapes("PadV3Grad", &[t([4, 9]), ints([0, 0, 1, 2])], &[], 1).unwrap(), "[4,6]");
+    assert!(shapes("PadV3Grad", &[t([4, 9]), ints([5, 0, 1, 2])], &[], 1).unwrap_err().contains("larger"));
+    let bags = shapes("EmbeddingBag", &[t([100, 16]), t([20]), t([5])], &[], 4).unwrap();
+    assert_eq!(bags, "[5,16] [20] [5] [5]");
+    let marks = [("indices_mask", Attr::Ints(vec![0, 1]))];
+    assert_eq!(shapes("IndexByTensor", &[t([3, 4]), t([6, 2])], &marks, 1).unwrap(), "[3,6,2]");
+}
+
+#[test]
 fn diagonals_and_products_of_vectors() {
     assert_eq!(shapes("DiagFlat", &[t([2, 3])], &[("diagonal", int(-1))], 1).unwrap(), "[7,7]");
     assert_eq!(shapes("DiagV2", &[t([4, 6])], &[("diagonal", int(3))], 1).unwrap(), "[3]");
