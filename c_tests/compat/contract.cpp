@@ -481,7 +481,7 @@ TEST(inputs_must_fit_the_graph) {
 
 TEST(a_type_of_a_later_ge_is_no_obstacle) {
     EXPECT(AOE_SUCCESS, tuner().initialize(operators));
-    const ge::TensorDesc desc(ge::Shape({256, 512}), static_cast<ge::DataType>(99));
+    const ge::TensorDesc desc(ge::Shape({256, 512}), static_cast<ge::Format>(99), static_cast<ge::DataType>(99));
     EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(new_session(), {ge::Tensor(desc, nullptr, 0)}));
     FINALIZE_WITH_SESSIONS(tuner());
 }
