@@ -20,8 +20,9 @@ fn link_arguments() {
     // Code must stay mapped after dlclose: thread-local destructors and worker threads may outlive it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     // The drop-in library exports CANN's ten names as well, with other parameters. Where a process holds it, the
-    // table of functions here must not point there.
-    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+    // table of functions here must not point there. (Only functions are exported; zig, which links wheels, knows no other
+    // spelling.)
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     // A fuzzer defines its coverage hooks in the executable, so its shared library leaves them open.
     if env::var_os("CARGO_CFG_FUZZING").is_none() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,defs");

@@ -22,12 +22,25 @@ RUST_VERSION=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 # Libraries that a program linked with libaoe.a needs too (rustc --print native-static-libs).
 STATIC_LIBS="gcc_s;util;rt;pthread;m;dl;c"
 
+# The platform that is built for: TRIPLE (Rust's name; empty: this machine) and GLIBC, the oldest that it is to run on.
+# scripts/wheel sets them; zig then links, which has every version of glibc.
+ZIG_TARGET=${TRIPLE:+${TRIPLE/-unknown-/-}.$GLIBC}
+
 # built PROFILE: cargo's output folder for a profile.
 built() {
     case $1 in
-        dev) printf '%s\n' "$TARGET/debug" ;;
-        *) printf '%s\n' "$TARGET/$1" ;;
+        dev) printf '%s\n' "$TARGET/${TRIPLE:+$TRIPLE/}debug" ;;
+        *) printf '%s\n' "$TARGET/${TRIPLE:+$TRIPLE/}$1" ;;
     esac
+}
+
+# cargo_build ARGUMENT...: for that platform.
+cargo_build() {
+    if [ -n "${TRIPLE:-}" ]; then
+        cargo zigbuild --locked --target "$TRIPLE.$GLIBC" "$@"
+    else
+        cargo build --locked "$@"
+    fi
 }
 
 say() { printf '%s\n' "$*" >&2; }

@@ -22,7 +22,7 @@
 //! | 2 | [`search`] | ask/tell optimisers over indices |
 //! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
 //! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
-//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`lines`], [`output_file`], [`spelling`], [`status`] | plain data, and the error type |
+//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`lines`], [`output_file`], [`shard`], [`spelling`], [`status`] | plain data, and the error type |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod backend;
@@ -44,6 +44,7 @@ pub mod report;
 pub mod search;
 pub mod serving;
 pub mod session;
+pub mod shard;
 pub mod sim;
 pub mod simulate;
 pub mod soc;

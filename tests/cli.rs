@@ -22,6 +22,8 @@ mod resnet50;
 mod results;
 #[path = "cli/search.rs"]
 mod search;
+#[path = "cli/shard.rs"]
+mod shard;
 #[path = "cli/volumes.rs"]
 mod volumes;
 

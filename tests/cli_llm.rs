@@ -131,3 +131,28 @@ fn a_profile_is_tuned_and_stands_beside_the_prediction() {
     assert_eq!((&kernels[0]["op"], &kernels[1]["op"]), (&"MatMulV3".into(), &"SwiGlu".into()));
     assert!(report["calibration"]["SwiGlu"]["factor"].as_f64().unwrap() > 0.0);
 }
+
+#[test]
+fn parts_of_a_sweep_that_are_merged_hold_the_records_of_the_whole() {
+    let lines = |folder: &Path| {
+        let file = "bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    let whole = tempfile::tempdir().unwrap();
+    assert_eq!(aoe(whole.path(), &with(&["--json"])).status.code(), Some(0));
+    let joined = tempfile::tempdir().unwrap();
+    let mut products = Vec::new();
+    for shard in ["--shard=1/3", "--shard=2/3", "--shard=3/3"] {
+        let part = tempfile::tempdir().unwrap();
+        let output = aoe(part.path(), &with(&["--json", shard]));
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        products.push(report["products"].as_array().unwrap().len());
+        assert!(report["notes"].to_string().contains(&format!("only part {}", &shard[8..])), "{}", report["notes"]);
+        let from = part.path().join("bank/Ascend910B2/unified_bank");
+        let merge = ["bank", "merge", from.to_str().unwrap(), "--into=bank/Ascend910B2/unified_bank"];
+        assert_eq!(aoe(joined.path(), &merge).status.code(), Some(0));
+    }
+    assert!(products.iter().all(|&part| part > 0), "{products:?}");
+    assert_eq!(lines(joined.path()), lines(whole.path()));
+}

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Mapping, Optional, Sequence
 
 from ._errors import Error, error_of
@@ -25,10 +26,18 @@ def arguments_of(options: Mapping[str, OptionValue]) -> "list[str]":
     return [f"--{key}={text}" for key, text in texts if text is not None]
 
 
-def run(arguments: Sequence[str], environment: Optional[Mapping[str, str]] = None, accept: Sequence[int] = (0,)) -> str:
+def run(
+    arguments: Sequence[str],
+    environment: Optional[Mapping[str, str]] = None,
+    accept: Sequence[int] = (0,),
+    dies_with_us: bool = False,
+) -> str:
     """What ``aoe`` with these arguments writes to standard output; an exit status that is not accepted is an exception
-    with the words of its error. Ctrl-C ends the program as it does in a shell: what it has found is saved."""
+    with the words of its error. Ctrl-C ends the program as it does in a shell: what it has found is saved. With
+    ``dies_with_us`` it is terminated when this process is killed."""
     command = [str(program_file()), *arguments]
+    if dies_with_us:
+        command = [sys.executable, "-S", str(Path(__file__).with_name("_guarded.py")), str(os.getpid()), *command]
     # In a session of its own it does not get the terminal's Ctrl-C besides ours; the second would end it at once.
     child = subprocess.Popen(
         command,

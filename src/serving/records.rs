@@ -82,6 +82,8 @@ pub(super) struct Problem {
     missed: Option<f64>,
     case: String,
     default: Schedule,
+    /// Its place among all of them, which its search keeps where only some are tuned.
+    place: Option<usize>,
 }
 
 impl Problem {
@@ -89,12 +91,28 @@ impl Problem {
     pub fn of(op: &str, role: &'static str, case: &str, soc: &Soc) -> Result<Problem> {
         let job = simulate::read(case, soc)?;
         let (workload, missed, default) = (job.workload, job.missed, job.schedule);
-        Ok(Problem { op: op.to_owned(), roles: [role].into(), workload, missed, case: case.to_owned(), default })
+        Ok(Problem {
+            op: op.to_owned(),
+            roles: [role].into(),
+            workload,
+            missed,
+            case: case.to_owned(),
+            default,
+            place: None,
+        })
     }
 
     /// Whether a record comes to run.
     pub fn reach(&self, soc: &Soc) -> Reach {
         reach(&self.op, &self.workload, soc)
+    }
+
+    /// What tells its record from others in a bank: the operator's type and the key.
+    ///
+    /// Fails with [`Error::Workload`] for a workload that has no key.
+    pub fn record(&self, soc: &Soc) -> Result<(String, Vec<u8>)> {
+        let form = Form::of(&self.workload, soc);
+        Ok((form.op_type(&self.workload).to_owned(), form.key_of(&self.workload)?.bytes().to_vec()))
     }
 
     /// What is to be done.
@@ -116,7 +134,8 @@ pub(super) fn problems(model: &Model, deployment: &Deployment, steps: &[Step], s
                 problems[place].roles.insert(kernel.role);
                 continue;
             }
-            problems.push(Problem::of(&key.0, kernel.role, &key.1, soc)?);
+            let place = Some(problems.len());
+            problems.push(Problem { place, ..Problem::of(&key.0, kernel.role, &key.1, soc)? });
             places.insert(key, problems.len() - 1);
         }
     }
@@ -150,7 +169,8 @@ pub(super) fn tune(
             Reach::NoBank => None,
         };
         let schedule = Ok(entry.map_or_else(|| problem.default.clone(), |entry| entry.schedule));
-        Ok(Recorded { workload: problem.workload.clone(), schedule, missed: problem.missed, soc: soc.clone() })
+        let (workload, missed, soc) = (problem.workload.clone(), problem.missed, soc.clone());
+        Ok(Recorded { workload, schedule, missed, soc, place: problem.place })
     };
     let records = problems.iter().map(record).collect::<Result<Vec<_>>>()?;
     let answers = evaluate(&records, settings, cancel);

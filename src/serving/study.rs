@@ -8,15 +8,16 @@ use super::load::Load;
 use super::memory::Memory;
 use super::price::{Priced, Pricer};
 use super::ranges::{Choice, Sample, choose, sampled_tokens};
-use super::records::{self, Reach, Tuned};
+use super::records::{self, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model};
 use crate::bank::OperatorBank;
+use crate::shard::Shard;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -34,6 +35,8 @@ pub struct Study {
     pub load: Load,
     /// How products are searched; `None`: they are not.
     pub search: Option<Settings>,
+    /// The part of the products that is searched here; `None`: all.
+    pub shard: Option<Shard>,
     /// Records to choose for steps of any number of tokens; 0: no choice is made.
     pub records: usize,
 }
@@ -112,9 +115,9 @@ impl Study {
         let mut products = Vec::new();
         let mut files = Vec::new();
         if let Some(settings) = &self.search {
-            let problems = records::problems(model, deployment, &steps, soc)?;
+            let problems = self.mine(records::problems(model, deployment, &steps, soc)?, soc)?;
             let reached = problems.iter().filter(|problem| problem.reach(soc) == Reach::Bank);
-            bank.check_writable(reached.map(records::Problem::workload))?;
+            bank.check_writable(reached.map(Problem::workload))?;
             products = records::tune(problems, soc, bank, settings, cancel)?;
             files = records::write(&mut products, soc, bank)?;
         }
@@ -149,6 +152,21 @@ impl Study {
             kernels,
             notes,
         })
+    }
+
+    /// The products that this machine's part has. Those that share a record are in one part, which then records the best of
+    /// them as one machine would; each product is searched equally long.
+    fn mine(&self, problems: Vec<Problem>, soc: &Soc) -> Result<Vec<Problem>> {
+        let Some(shard) = self.shard else { return Ok(problems) };
+        let records = problems.iter().map(|problem| problem.record(soc)).collect::<Result<Vec<_>>>()?;
+        let mut efforts: BTreeMap<&(String, Vec<u8>), u64> = BTreeMap::new();
+        for record in &records {
+            *efforts.entry(record).or_default() += 1;
+        }
+        let takes = shard.takes(&efforts.values().copied().collect::<Vec<_>>());
+        let mine: BTreeSet<_> =
+            efforts.keys().zip(takes).filter(|(_, takes)| *takes).map(|(record, _)| *record).collect();
+        Ok(problems.into_iter().zip(&records).filter(|(_, record)| mine.contains(record)).map(|(p, _)| p).collect())
     }
 
     /// Each distinct kernel as a case of the simulator, as it is priced. Fails as [`Study::run`] does before it tunes.
@@ -238,7 +256,7 @@ impl Study {
 
     fn notes(&self, figures: &Figures, memory: Memory) -> Vec<String> {
         let mut notes = self.model.notes.clone();
-        let unknown: std::collections::BTreeSet<&str> =
+        let unknown: BTreeSet<&str> =
             figures.steps.iter().flat_map(|step| step.unknown.iter().map(String::as_str)).collect();
         if !unknown.is_empty() {
             let names: Vec<&str> = unknown.into_iter().collect();
@@ -251,6 +269,9 @@ impl Study {
                     "the largest batch needs a cache of {needed} tokens, and a device has room for {tokens}"
                 ));
             }
+        }
+        if let Some(shard) = self.shard {
+            notes.push(format!("only part {shard} of the products was tuned here"));
         }
         let longest = self.load.contexts.iter().chain(&self.load.prompts).max().copied().unwrap_or(0);
         if self.model.positions > 0 && longest > self.model.positions {

@@ -86,6 +86,15 @@ impl Launched {
         Ok(Listing::of(&run, passes))
     }
 
+    /// How long tuning it is expected to take, in searches of one kernel of the vector unit: those of its distinct kernels,
+    /// and one for all that is done once. A search for the cube unit takes ten of them (on the simulator 90 ms against 10 ms,
+    /// over networks of 20 to 170 distinct kernels).
+    pub fn effort(&self) -> u64 {
+        let kernels = self.variants.iter().flat_map(|v| v.lowered.launched().map(|kernel| &kernel.workload));
+        let distinct: FxHashSet<_> = kernels.collect();
+        1 + distinct.iter().map(|workload| if workload.is_cube() { 10 } else { 1 }).sum::<u64>()
+    }
+
     /// Each distinct kernel as a case of `aoe simulate`, whose answer has the time that the listing has.
     pub fn cases(&self) -> Vec<Value> {
         let mut seen = FxHashSet::default();

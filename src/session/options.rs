@@ -289,7 +289,7 @@ use Kind::{Assignments, Devices, File, Flag, Integer, IntegerList, IntegerLists,
 #[rustfmt::skip]
 pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
-    option("model_path", Path, CommandLine, "Directory of models to tune one after the other."),
+    option("model_path", Path, CommandLine, "Models to tune one after the other: a directory, or a text file with a path a line."),
     option("weight", File, Tuning, "Weights of a Caffe model (.caffemodel): their shapes are checked against the net's.").short('w'),
     option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
@@ -299,6 +299,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("dynamic_image_size", IntegerLists, Tuning, "Heights and widths for images whose space is open: \"224,224;448,448\"; each is tuned."),
     option("dynamic_dims", IntegerLists, Tuning, "Values of the open dimensions, in the order of input_shape: \"1,128;8,128\"; each set is tuned."),
     option("singleop", File, CommandLine, "Descriptions of single operators to tune (ATC's JSON); takes the place of a model."),
+    option("shard", Text, CommandLine, "Tune only part I of N of the models of model_path, cut by expected time: \"2/4\"; the parts' banks are merged afterwards.").ours(),
     option("profile", Path, CommandLine, "Profile of a run whose products to tune (op_summary_*.csv, kernel_details.csv, PROF_*); takes the place of a model.").ours(),
     option("output", Path, Tuning, "The tuned model: PATH.air and PATH.om are written; a directory, or a path ending in /, takes them and the reports (default: below aoe_workspace of the working directory)."),
     option("output_type", Text, Compiler, "Type of the network's outputs."),

@@ -30,6 +30,8 @@ pub struct Recorded {
     pub missed: Option<f64>,
     /// Where it is to run.
     pub soc: Soc,
+    /// What the seed of its search is mixed with; `None`: its place among the problems. Of equal work the first record's counts.
+    pub place: Option<usize>,
 }
 
 /// Settings of an evaluation.
@@ -71,6 +73,8 @@ struct Problem<'a> {
     workload: &'a Workload,
     missed: Option<f64>,
     simulator: &'a Simulator,
+    /// What the seed is mixed with.
+    place: usize,
     /// The records, in their order.
     records: Vec<usize>,
 }
@@ -97,7 +101,8 @@ pub fn evaluate(
         let missed = record.missed;
         let place = *places.entry((simulator, &record.workload, missed.map(f64::to_bits))).or_insert_with(|| {
             let simulator = &simulators[simulator];
-            problems.push(Problem { workload: &record.workload, missed, simulator, records: Vec::new() });
+            let place = record.place.unwrap_or(problems.len());
+            problems.push(Problem { workload: &record.workload, missed, simulator, place, records: Vec::new() });
             problems.len() - 1
         });
         problems[place].records.push(index);
@@ -105,7 +110,7 @@ pub fn evaluate(
     let mut answers: Vec<Option<Result<Evaluation, String>>> = records.iter().map(|_| None).collect();
     let stopped = || cancel.load(Ordering::Acquire);
     let workers = Workers { name: "aoe-evaluate", threads: settings.parallel, stopped: &stopped };
-    let job = |(): &mut (), index: usize, _: &mut dyn FnMut(_)| problems[index].solve(index, records, settings, cancel);
+    let job = |(): &mut (), index: usize, _: &mut dyn FnMut(_)| problems[index].solve(records, settings, cancel);
     let take = |_, solved: Vec<_>| {
         for (record, answer) in solved {
             answers[record] = Some(answer);
@@ -119,12 +124,11 @@ pub fn evaluate(
 impl Problem<'_> {
     fn solve(
         &self,
-        index: usize,
         records: &[Recorded],
         settings: &Settings,
         cancel: &AtomicBool,
     ) -> Vec<(usize, Result<Evaluation, String>)> {
-        let solved = match self.search(index, settings, cancel) {
+        let solved = match self.search(settings, cancel) {
             Ok(None) => return Vec::new(),
             Ok(Some(solved)) => Ok(solved),
             Err(error) => Err(error.to_string()),
@@ -134,11 +138,11 @@ impl Problem<'_> {
     }
 
     /// CANN's time and ours; `None` where it was cancelled on the way.
-    fn search(&self, index: usize, settings: &Settings, cancel: &AtomicBool) -> Result<Option<Solved>> {
+    fn search(&self, settings: &Settings, cancel: &AtomicBool) -> Result<Option<Solved>> {
         let default = default_policy(self.workload, self.simulator.soc())?;
         let default_us = self.time(&default)?.map_err(|reason| Error::Tuning { reason })?;
         let mut outcome = CaseOutcome {
-            index,
+            index: self.place,
             nodes: Vec::new(),
             workload: self.workload.clone(),
             before_us: default_us,
@@ -267,7 +271,13 @@ mod tests {
         let gelu =
             Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand()], outputs: vec![operand()] });
         let default = |workload: &Workload| default_policy(workload, &soc()).map_err(|e| e.to_string());
-        let of = |workload: Workload| Recorded { schedule: default(&workload), workload, missed: None, soc: soc() };
+        let of = |workload: Workload| Recorded {
+            schedule: default(&workload),
+            workload,
+            missed: None,
+            soc: soc(),
+            place: None,
+        };
         let mut illegal = of(product(640));
         illegal.schedule = Err("some rule".into());
         vec![of(product(640)), of(gelu), illegal, of(product(16)), of(product(0))]

@@ -53,7 +53,7 @@ fn node(kind: &str, inputs: &[&str], output: &str, pads: bool) -> Vec<u8> {
 }
 
 /// Two convolutions of 8 planes of 28 x 28 pixels with an activation between them, as ONNX.
-fn network() -> Vec<u8> {
+pub fn network() -> Vec<u8> {
     let nodes = [
         node("Conv", &["x", "w1", "b1"], "first", true),
         node("Relu", &["first"], "active", false),

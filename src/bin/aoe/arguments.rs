@@ -112,7 +112,7 @@ fn command() -> Command {
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")
         .override_usage(
             "aoe [tune] --model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
-             aoe [tune] --model_path=DIR [--job_type=1|2|4] [OPTIONS]\n       \
+             aoe [tune] --model_path=DIR|LIST [--shard=I/N] [--job_type=1|2|4] [OPTIONS]\n       \
              aoe COMMAND",
         )
         .after_help(

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `arguments` | the command line, built from the library's one option table |
 //! | `settings`, `config` | the options given, and the JSON file that may give them |
-//! | `tune`, `models` | the main job, and the model files it is for |
+//! | `tune`, `models`, `shard` | the main job, the model files it is for, and one machine's part of them |
 //! | `interrupt` | Ctrl-C: stop, save, then end |
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
 //! | `summary`, `gradients`, `table` | the text after a tuning |
@@ -40,6 +40,7 @@ mod progress;
 mod report;
 mod search;
 mod settings;
+mod shard;
 mod simulate;
 mod soc;
 mod streams;

@@ -2,6 +2,7 @@
 
 use crate::settings::Settings;
 use aoe::frontend::{self, dumps};
+use aoe::input_file;
 use aoe::session;
 use aoe::status::{Error, Result};
 use std::ffi::OsStr;
@@ -16,7 +17,7 @@ pub enum Models {
     SingleOps(PathBuf),
     /// None: the gradients that were recorded, `--gradient_summary` and `--gradient_profile`.
     Recording,
-    /// Those of `--model_path`, by name, and the other files that lie there.
+    /// Those of `--model_path`: of a directory by name, and the other files that lie there; of a list as it has them.
     Directory {
         /// Never empty.
         models: Vec<PathBuf>,
@@ -56,7 +57,8 @@ impl Models {
                 if settings.get("output").is_some_and(one_file) {
                     return misused("with --model_path, --output must be a directory; end it in /");
                 }
-                read_directory(Path::new(directory))
+                let path = Path::new(directory);
+                if path.is_file() { read_list(path) } else { read_directory(path) }
             }
             (None, None, None) => {
                 misused("no model: give --model=FILE, --model_path=DIR or --singleop=FILE, or a recording of gradients")
@@ -75,6 +77,28 @@ pub fn folder(output: &str, model: &Path, models: &[PathBuf]) -> String {
     let above = model.parent().and_then(Path::file_name);
     let name = if alike(Path::file_name) > 1 { format!("{}_{name}", text(above)) } else { name };
     format!("{}/{name}/", output.trim_end_matches('/'))
+}
+
+/// Reads a text file with the path of a model on each line, taken from the folder of the file. Empty lines and those that
+/// begin with `#` say nothing; a model that is named twice is tuned once.
+fn read_list(list: &Path) -> Result<Models> {
+    if frontend::is_model_file(list) {
+        let reason = format!("{} is a model; give it with --model", list.display());
+        return Err(Error::CommandLine { reason });
+    }
+    let text = input_file::read_text(list)?;
+    let folder = list.parent().unwrap_or(Path::new(""));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut models: Vec<PathBuf> = Vec::new();
+    for model in lines.map(|line| folder.join(line)) {
+        if !models.contains(&model) {
+            models.push(model);
+        }
+    }
+    if models.is_empty() {
+        return Err(Error::file("read", list, "no line of it names a model"));
+    }
+    Ok(Models::Directory { models, remarks: Vec::new() })
 }
 
 fn read_directory(directory: &Path) -> Result<Models> {

@@ -5,6 +5,7 @@ use crate::interrupt::Interrupt;
 use crate::models::{self, Models};
 use crate::progress::Meter;
 use crate::settings::Settings;
+use crate::shard;
 use crate::summary::{Summary, labelled};
 use crate::table::{Align, table};
 use aoe::frontend::{self, Framework};
@@ -25,6 +26,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     if settings.get("profile").is_some() {
         return crate::llm::profile::run(settings, console);
     }
+    shard::check(settings)?;
     let models = Models::of(settings)?;
     let interrupt = Interrupt::listen(console)?;
     session::logging::set_sink(Some(console::log_sink(console)));
@@ -37,7 +39,9 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
         Models::One(model) => job.report(job.tune(model, None, None)?),
         Models::SingleOps(file) => job.report(job.tune(file, Some(Framework::SingleOp), None)?),
         Models::Recording => job.report(job.tune_graph(None, None)?),
-        Models::Directory { models, remarks } => job.tune_all(models, remarks),
+        Models::Directory { models, remarks } => {
+            shard::of(settings, models, console).and_then(|mine| job.tune_all(&mine, models, remarks))
+        }
     };
     let ended = outcome.and(session::finalize());
     interrupt.over();
@@ -78,15 +82,15 @@ impl Job<'_> {
         ended
     }
 
-    /// `--model_path`: a line for each model, then all of them at a glance.
-    fn tune_all(&self, models: &[PathBuf], remarks: &[(PathBuf, String)]) -> Result<()> {
+    /// `--model_path`: a line for each model of this machine's part, then all of them at a glance.
+    fn tune_all(&self, mine: &[PathBuf], models: &[PathBuf], remarks: &[(PathBuf, String)]) -> Result<()> {
         let started = Instant::now();
         for (path, remark) in remarks {
             self.console.notice("INFO", &format!("{}: {remark}", path.display()));
         }
         let mut tuned = Vec::new();
         let (mut failed, mut interrupted) = (0, false);
-        for model in models {
+        for model in mine {
             // Each model has a results folder of its own, or the next would replace what the one before has left.
             let folder = self.settings.get("output").map(|output| models::folder(output, model, models));
             match self.tune(model, None, folder.as_deref()) {
@@ -123,7 +127,7 @@ impl Job<'_> {
         match failed {
             _ if interrupted => Err(Error::Cancelled),
             0 => Ok(()),
-            _ => Err(Error::Tuning { reason: format!("{failed} of {} models, see above", models.len()) }),
+            _ => Err(Error::Tuning { reason: format!("{failed} of {} models, see above", mine.len()) }),
         }
     }
 

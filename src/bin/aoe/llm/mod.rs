@@ -13,6 +13,7 @@ use aoe::graph::DataType;
 use aoe::output_file::{Patience, Publication, check};
 use aoe::serving::{Deployment, Load, Model, Quantization, Study};
 use aoe::session::serving;
+use aoe::shard::Shard;
 use aoe::status::{Error, Result};
 use aoe::tune::evaluate;
 use clap::parser::ValueSource;
@@ -42,7 +43,8 @@ fn arguments() -> Command {
         .about("Price and tune what a served language model runs, from its config.json")
         .override_usage(
             "aoe llm CONFIG [--soc_version=NAME|FILE] [--tensor_parallel=N] [--expert_parallel=N]\n               \
-             [--quantization=none|w8a8|w4a16] [--batch=LIST] [--prompt=LIST] [--output=DIR] [--json|--cases]",
+             [--quantization=none|w8a8|w4a16] [--batch=LIST] [--prompt=LIST] [--shard=I/N] [--output=DIR]\n               \
+             [--json|--cases]",
         )
         .after_help(
             "CONFIG is a model's config.json in Hugging Face's form, or a folder with one. LIST is numbers with commas, or\n\
@@ -66,6 +68,7 @@ fn arguments() -> Command {
         .arg(number("trials", "200", "Tilings tried for each product; 0: products are not tuned"))
         .arg(number("records", "0", "Choose the numbers of tokens whose tuning serves steps of any number best, for so many records"))
         .arg(Arg::new("parallel").long("parallel").value_name("NUMBER").value_parser(value_parser!(u16)).help("Products tuned at a time [default: processors]"))
+        .arg(Arg::new("shard").long("shard").value_name("I/N").conflicts_with_all(["cases", "records"]).help("Tune only part I of N of the products; the parts' banks are merged afterwards"))
         .arg(Arg::new("output").long("output").value_name("DIR").help("Folder for report.json and report.txt"))
         .arg(flag("json", "Write JSON instead of text"))
         .arg(flag("cases", "Write each kernel as a case of aoe simulate, and tune nothing").conflicts_with("json"))
@@ -155,7 +158,8 @@ fn study(matches: &ArgMatches, model: Model) -> Result<Study> {
         parallel: matches.get_one::<u16>("parallel").map_or(cores, |&count| count.max(1).into()),
     });
     let records = usize::try_from(number("records")).unwrap_or(usize::MAX);
-    Ok(Study { model, deployment, load, search, records })
+    let shard = matches.get_one::<String>("shard").map(|text| Shard::read(text)).transpose()?;
+    Ok(Study { model, deployment, load, search, shard, records })
 }
 
 /// The numbers of a list: one by one, or the first and its doubles up to the last.

@@ -1,0 +1,11 @@
+#!/bin/bash
+#SBATCH --array=1-4
+#SBATCH --cpus-per-task=4
+# sbatch slurm.sh: models.txt, cut by expected time over the tasks of the array; then join.sh makes one bank of theirs.
+set -euo pipefail
+: "${SHARED:=$PWD}" "${SOC:=Ascend910B2}"
+export TUNE_BANK_PATH=$SHARED/parts/$SLURM_ARRAY_TASK_ID
+mkdir -p "$TUNE_BANK_PATH" "$SHARED/results"
+# shellcheck disable=SC2086  # Options are words.
+aoe --model_path="$SHARED/models.txt" --soc_version="$SOC" --work_path="$SHARED/results" \
+    --shard="$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" --tuned_model=off ${AOE_OPTIONS:-}

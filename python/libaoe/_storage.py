@@ -1,0 +1,115 @@
+"""Named objects below a URL: a folder, or a bucket through fsspec. An object is there whole or not at all."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, List, Optional, Protocol
+from urllib.parse import unquote, urlsplit
+
+
+class Store(Protocol):
+    """Objects by their names, which are relative paths."""
+
+    #: The folder, where it is one.
+    folder: Optional[Path]
+
+    def names(self, below: str) -> List[str]:
+        """The objects whose name begins with ``below/``, sorted."""
+        ...
+
+    def read(self, name: str) -> Optional[bytes]:
+        """An object; None where there is none (any more)."""
+        ...
+
+    def write(self, name: str, content: bytes) -> None:
+        """Makes or replaces an object."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Removes an object, if it is there."""
+        ...
+
+
+def open_store(url: str) -> Store:
+    """The objects below a path, ``file://``, ``s3://`` or ``obs://`` (Huawei's, spoken to as S3: ``AWS_ENDPOINT_URL`` says
+    where), or whatever else fsspec knows."""
+    parts = urlsplit(url)
+    if parts.scheme in ("", "file"):
+        return _Folder(Path(unquote(parts.path) if parts.scheme else url))
+    try:
+        # By name: neither it nor its types have to be there where this is checked.
+        fsspec: Any = importlib.import_module("fsspec")
+    except ImportError as error:
+        raise ImportError(f"{url} needs fsspec: pip install 'libaoe[s3]'") from error
+    protocol = "s3" if parts.scheme == "obs" else parts.scheme
+    # What a listing was told a moment ago is not what another machine has written since.
+    system = fsspec.filesystem(protocol, use_listings_cache=False)
+    return _Bucket(system, f"{parts.netloc}{parts.path}".rstrip("/"))
+
+
+class _Folder:
+    """A folder, also one that several machines share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Optional[Path] = folder
+        self._root = folder
+
+    def names(self, below: str) -> List[str]:
+        files = (path for path in (self._root / below).rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self._root)) for path in files if not path.name.startswith(".unfinished-"))
+
+    def read(self, name: str) -> Optional[bytes]:
+        try:
+            return (self._root / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        target = self._root / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(prefix=".unfinished-", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(unfinished, 0o644)
+            os.replace(unfinished, target)
+        except BaseException:
+            os.unlink(unfinished)
+            raise
+
+    def delete(self, name: str) -> None:
+        (self._root / name).unlink(missing_ok=True)
+
+
+class _Bucket:
+    """Objects of a store that has no folders; putting one is atomic there."""
+
+    folder: Optional[Path] = None
+
+    def __init__(self, system: Any, root: str) -> None:
+        self._system = system
+        self._root = root
+
+    def names(self, below: str) -> List[str]:
+        found = self._system.find(f"{self._root}/{below}")
+        return sorted(str(path)[len(self._root) + 1 :] for path in found)
+
+    def read(self, name: str) -> Optional[bytes]:
+        try:
+            return bytes(self._system.cat_file(f"{self._root}/{name}"))
+        except FileNotFoundError:
+            return None
+
+    def write(self, name: str, content: bytes) -> None:
+        self._system.pipe_file(f"{self._root}/{name}", content)
+
+    def delete(self, name: str) -> None:
+        try:
+            self._system.rm_file(f"{self._root}/{name}")
+        except FileNotFoundError:
+            pass

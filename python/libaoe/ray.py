@@ -1,0 +1,78 @@
+"""``python -m libaoe.ray MODELS... --soc NAMES --bank URL``: a fleet on a Ray cluster that is there (``pip install
+'libaoe[ray]'``).
+
+One task a unit (a model, a part and a job). A simulator run takes a CPU, one on a device takes an ``NPU`` besides; Ray then shows
+each task its own device. Each task stores its own run, so a killed worker or node costs the units that it was at, which Ray
+starts again elsewhere, and a killed driver nothing: start it again with ``--resume``. The units are joined at the end.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+from typing import Any, List, Optional, Sequence
+
+from ._errors import Error
+from ._storage import open_store
+from ._units import Result, Unit, tune_unit
+from .fleet import arguments, finish, keep, left, selected
+
+#: How often a task whose worker or node has died is started again.
+_RETRIES = 5
+
+
+def _task(unit: Unit, content: bytes, url: str, backend: str) -> Result:
+    """Runs on a worker. A unit that was stored just before its worker died is stored again, the same."""
+    result, packed = tune_unit(unit, content, backend)
+    keep(open_store(url), result, packed)
+    return result
+
+
+def main(given: Optional[Sequence[str]] = None) -> int:
+    """Tunes on the cluster and answers the exit status."""
+    parser = arguments("libaoe.ray", "Tunes many models on a Ray cluster, and joins what was found into one bank.")
+    parser.add_argument("--address", default="auto", help="the cluster (default: RAY_ADDRESS, else the one on this machine)")
+    told = parser.parse_args(given)
+    try:
+        ray: Any = importlib.import_module("ray")
+    except ImportError:
+        print("[ERROR] this needs Ray: pip install 'libaoe[ray]'", file=sys.stderr)
+        return 2
+    try:
+        store = open_store(told.bank)
+        units = left(store, selected(told), told.resume)
+        ray.init(address=told.address, log_to_driver=False, logging_level=logging.WARNING)
+        try:
+            results = _tune(ray, units, told.bank, told.backend)
+        finally:
+            ray.shutdown()
+        return finish(store, results)
+    except (Error, OSError) as error:
+        print(f"[ERROR] {error}", file=sys.stderr)
+        return 1
+
+
+def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result]:
+    """Every unit's result, told as they come."""
+    devices = {} if backend == "simulator" else {"resources": {"NPU": 1}}
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES, **devices)(_task)
+    # A model is sent to a node once, however many units are made of it.
+    models = {model: ray.put(model.read_bytes()) for _, model in units}
+    waiting = {task.remote(unit, models[model], url, backend): unit for unit, model in units}
+    results: List[Result] = []
+    while waiting:
+        ready, _ = ray.wait(list(waiting))
+        unit = waiting.pop(ready[0])
+        try:
+            result = ray.get(ready[0])
+        except ray.exceptions.RayError as error:
+            why = str(error).strip().splitlines()[0]
+            result = Result(unit.key, unit.name, unit.soc, unit.job, error=f"{type(error).__name__}: {why}")
+        results.append(result)
+        print(result.line(), flush=True)
+    return results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

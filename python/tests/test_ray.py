@@ -1,0 +1,100 @@
+"""A fleet on a real Ray cluster of three nodes on this machine, with everything killed that can be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Iterator
+
+import pytest
+from conftest import RESNET50
+from test_fleet import SMALL, tree
+
+pytest.importorskip("ray", reason="ray is not installed")
+
+#: A folder with other models, for a longer run.
+MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SMALL, RESNET50]
+UNITS = [*map(str, MODELS), "--soc", "Ascend910B2,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=200"]
+EXPECTED = 4 * len(MODELS)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A head that runs nothing and two nodes for one task each; what their tasks write lies below `tmp_path`."""
+    # Sockets have short paths, and nobody is told of this cluster.
+    for name, value in {"TMPDIR": str(tmp_path), "RAY_TMPDIR": "/tmp", "RAY_USAGE_STATS_ENABLED": "0"}.items():
+        monkeypatch.setenv(name, value)
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made.workers = [made.add_node(num_cpus=1) for _ in range(2)]
+    yield made
+    made.shutdown()
+
+
+def started(units_below: Path) -> "dict[int, int]":
+    """The tunings that run, with the workers that have started them."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"/bin/aoe") and any(os.fsencode(units_below) in word for word in words):
+                found[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def drive(cluster: Any, bank: Path, *more: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "libaoe.ray", *UNITS, "--bank", str(bank), "--address", cluster.address, *more]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def next_result(driver: "subprocess.Popen[str]") -> None:
+    """Waits for a unit to end. Ray says on the same stream what has died."""
+    assert driver.stdout is not None
+    while True:
+        line = driver.stdout.readline()
+        assert line, driver.communicate()
+        if " -> " in line:
+            return
+
+
+def test_a_killed_worker_a_killed_node_and_a_killed_driver_lose_nothing(cluster: Any, tmp_path: Path) -> None:
+    bank = tmp_path / "bank"
+    driver = drive(cluster, bank)
+    while not (running := started(tmp_path)):
+        assert driver.poll() is None, driver.communicate()
+    os.kill(next(iter(running.values())), signal.SIGKILL)
+    next_result(driver)
+    cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
+    cluster.add_node(num_cpus=1)
+    next_result(driver)
+    driver.kill()
+    driver.wait()
+    done = {path.stem for path in (bank / "runs").glob("*.tar")}
+    assert 2 <= len(done) < EXPECTED, "the driver was to be killed half way"
+
+    again = drive(cluster, bank, "--resume")
+    out, err = again.communicate()
+    assert again.returncode == 0, out + err
+    told = [line for line in out.splitlines() if " -> " in line]
+    assert len(told) <= EXPECTED - len(done) and out.endswith(f"{EXPECTED} units in the bank\n"), out
+
+    serial = tmp_path / "serial"
+    subprocess.run([sys.executable, "-m", "libaoe.fleet", "run", *UNITS, "--bank", str(serial)], check=True)
+    assert tree(bank) == tree(serial)
+    assert sorted(p.read_bytes() for p in (bank / "results").iterdir()) == sorted(p.read_bytes() for p in (serial / "results").iterdir())
+
+
+def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_path: Path) -> None:
+    (tmp_path / "broken.onnx").write_bytes(b"no model")
+    command = [str(SMALL), str(tmp_path / "broken.onnx"), "--soc", "Ascend910B2", "--job_type", "2", "--bank", str(tmp_path / "bank")]
+    told = subprocess.run(
+        [sys.executable, "-m", "libaoe.ray", *command, "--address", cluster.address], capture_output=True, text=True
+    )
+    assert told.returncode == 1 and "broken.onnx for Ascend910B2, job 2: failed" in told.stdout, told.stdout + told.stderr
+    assert told.stdout.endswith("1 units in the bank, 1 failed\n")
