@@ -8,7 +8,7 @@
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
 //! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
-//! generations (`unified`), of subgraphs and of gradients stand beside these.
+//! generations (`unified`), what TBE's binary kernels would ask (`binary`), the banks of subgraphs and of gradients stand beside these.
 
 mod binary;
 mod conv2d;

@@ -29,9 +29,10 @@ pub(super) fn stored(node: &Node, desc: &TensorDesc, read: bool, precision: Prec
 
 /// The layouts of a conversion; `None` for any other node.
 pub(super) fn layouts(node: &Node) -> Option<Layouts> {
+    if !matches!(node.op_type.as_str(), "TransData" | "Cast") {
+        return None;
+    }
     let &[works, result] = node.attrs.ints(LAYOUTS)? else { return None };
-    let is_one = matches!(node.op_type.as_str(), "TransData" | "Cast");
-    is_one.then_some(())?;
     Some(Layouts { works: layout(works)?, result: layout(result)? })
 }
 
@@ -61,21 +62,34 @@ fn number(layout: DeviceLayout) -> i64 {
 pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<(Graph, Lowered)> {
     let lowered = lower(&graph, soc, settings)?;
     let flows = flows(&graph, &lowered, soc, settings);
-    let before = graph.len();
-    let mut graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
-    let mut lowered = if graph.len() == before {
-        lowered
-    } else {
+    let (graph, mut lowered) = if needs_any(&graph, settings.precision, &flows) {
+        let mut graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
         if !settings.ge_closed {
             merge_movers(&mut graph);
         }
-        lower(&graph, soc, settings)?
+        let lowered = lower(&graph, soc, settings)?;
+        (graph, lowered)
+    } else {
+        (graph, lowered)
     };
     write_in_place(&graph, &mut lowered, soc, settings);
     Ok((graph, lowered))
 }
 
-/// A graph on its way into one with conversions.
+/// Whether there is anything that may have to be converted. Large networks without are not taken apart for it.
+fn needs_any(graph: &Graph, precision: Precision, flows: &Flows) -> bool {
+    let is_narrowed = |port: Port| precision.stored(graph.desc(port).dtype) != graph.desc(port).dtype;
+    let is_read = |read: &Read| read.converted || read.source == Source::Input && is_narrowed(read.origin);
+    let leaves = |(&port, &(source, origin)): (&Port, &(Source, Port))| match source {
+        Source::Kernel(at) => {
+            flows.layouts[at as usize].of(graph.desc(origin)) != DeviceLayout::Plain || is_narrowed(port)
+        }
+        Source::Input | Source::Constant => false,
+    };
+    flows.reads.iter().flatten().any(is_read) || graph.outputs().iter().zip(&flows.outputs).any(leaves)
+}
+
+/// A graph on its way into one with conversions. The nodes of the old one move to the new one, in topological order.
 struct Converted<'a> {
     old: Graph,
     new: Graph,
@@ -116,10 +130,10 @@ impl<'a> Converted<'a> {
         }
     }
 
-    /// The graph with its conversions. One without any stays as it is, with its order.
+    /// The graph with its conversions.
     fn run(mut self) -> Result<Graph> {
         for id in self.old.validated_order()? {
-            let mut node = self.old.node(id).clone();
+            let mut node = std::mem::replace(self.old.node_mut(id), Node::new("", ""));
             let stated = node.inputs.clone();
             node.inputs = stated.iter().map(|port| port.map(|port| self.place(port))).collect();
             if let Some(&at) = self.kernels.get(&id) {
@@ -134,7 +148,7 @@ impl<'a> Converted<'a> {
         }
         let outputs = self.outputs()?;
         self.new.set_outputs(outputs);
-        Ok(if self.made.is_empty() { self.old } else { self.new })
+        Ok(self.new)
     }
 
     /// A tensor of the old graph in the new one.
@@ -177,7 +191,7 @@ impl<'a> Converted<'a> {
 
     fn made_in(&self, source: Source, origin: Port) -> DeviceLayout {
         match source {
-            Source::Kernel(at) => self.flows.layouts[at as usize].of(self.old.desc(origin)),
+            Source::Kernel(at) => self.flows.layouts[at as usize].of(self.new.desc(self.place(origin))),
             Source::Input | Source::Constant => DeviceLayout::Plain,
         }
     }
@@ -274,12 +288,12 @@ impl<'a> Converted<'a> {
     fn output(&mut self, port: Port, source: Source, origin: Port) -> Result<Port> {
         let seen = self.place(port);
         // Where the sizes end, so does what can be converted.
-        let is_known = self.old.desc(port).shape.known().is_some();
+        let is_known = self.new.desc(seen).shape.known().is_some();
         if !is_known || !matches!(source, Source::Kernel(_)) {
             return Ok(seen);
         }
         let from = self.made_in(source, origin);
-        let sizes = |port: Port| self.old.desc(port).shape.known().unwrap_or_default();
+        let sizes = |port: Port| self.new.desc(self.place(port)).shape.known().unwrap_or_default();
         let is_plain = from.viewed(sizes(origin), sizes(port)) == Some(DeviceLayout::Plain);
         let origin = self.place(origin);
         if !self.is_view(seen, origin) {

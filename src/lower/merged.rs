@@ -16,6 +16,11 @@ const TO_FIRST: &[usize] = &[0, 3, 1, 2];
 
 /// Lets each `TransData` of a graph do the work of the transpose beside it, where nothing else reads what is between.
 pub(super) fn merge_movers(graph: &mut Graph) {
+    let moves_image =
+        |layouts: Layouts| matches!([layouts.works, layouts.result], [Channels(_), Plain] | [Plain, Channels(_)]);
+    if !graph.iter().any(|(_, node)| conversion::layouts(node).is_some_and(moves_image)) {
+        return;
+    }
     let mut readers = Readers::of(graph);
     let mut keep = vec![true; graph.len()];
     for id in (0..graph.len() as u32).map(NodeId) {

@@ -17,11 +17,17 @@ const NOT_FOLDED: [&str; 10] = [
     "NetOutput",
 ];
 
-/// Makes a constant of every node that reads constants alone, in topological order. Its value is not computed.
+/// Makes a constant of every node that reads constants alone, in topological order. Its value is not computed. What is
+/// constant reads nothing any more, so that a `Shape` beside a pattern is no reader of what is within.
 pub(super) fn fold_constants(graph: &mut Graph, order: &[NodeId]) {
     for &id in order {
         if is_constant(graph, graph.node(id)) {
             graph.node_mut(id).value = Some(Constant::Opaque);
+        }
+    }
+    for &id in order {
+        if graph.node(id).value.is_some() && !graph.node(id).inputs.is_empty() {
+            graph.node_mut(id).inputs.clear();
         }
     }
 }

@@ -43,6 +43,19 @@ fn what_differs_from_run_to_run_is_computed_in_each() {
 }
 
 #[test]
+fn a_shape_that_is_known_is_no_reader() {
+    let mut line = Line::new(&[1, 128, 768]);
+    let shape = line.ints("shape", &[1, 128, 12, 64]);
+    line.then("heads", "Reshape", &[shape], &[]);
+    let heads = line.end;
+    line.then("sizes", "Shape", &[], &[]);
+    line.end = heads;
+    line.then("turn", "Transpose", &[], &[("perm", Attr::Ints(vec![0, 2, 1, 3]))]);
+    let fused = line.fused_on("Ascend310P3", &Switches::default());
+    assert!(fused.iter().any(|(_, node)| node.op_type == "ConfusionTransposeD"));
+}
+
+#[test]
 fn an_output_that_is_constant_stays_one() {
     let mut line = Line::new(&[4]);
     line.end = line.weight("table", &[4]);
