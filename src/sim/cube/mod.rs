@@ -90,6 +90,9 @@ impl Traits {
     /// not known, the repository's unit being none (`sim::record`).
     fn of_m200(machine: &mut Machine, c: &Constants) -> Traits {
         machine.constants.l0_load_cycles = c.l0_load_cycles_m200;
+        // The first 910's transfers and steps cost far more than what orders tilings here.
+        machine.transfer_cycles = c.transfer_cycles;
+        machine.mmad_cycles = c.mmad_cycles;
         machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
         Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200 }
     }
