@@ -188,8 +188,23 @@ TEST(a_graph_of_which_an_unknown_operator_leaves_nothing_is_invalid) {
     network.Operator("odd", "SomeoneElsesOperator", {{"x", "x"}});
     network.Operator("behind", "Relu", {{"x", "odd"}});
     network.Output("behind");
-    EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, "2"));
-    CHECK(printed().find("SomeoneElsesOperator") != std::string::npos);
+    for (const char *job_type : {"1", "2"}) {
+        EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, job_type));
+        CHECK(printed().find("SomeoneElsesOperator") != std::string::npos);
+    }
+}
+
+TEST(no_sizes_are_a_scalar_only_where_a_shape_was_set) {
+    for (const bool is_scalar : {true, false}) {
+        ge::Network network("scaled");
+        network.Input("x", Described(DT_FLOAT16, {256, 512}));
+        network.Input("w", Described(DT_FLOAT16, {512, 256}));
+        network.Input("s", is_scalar ? ge::Scalar(DT_FLOAT16) : Described(DT_FLOAT16, {}));
+        network.Operator("scaled", "Mul", {{"x1", "x"}, {"x2", "s"}});
+        network.Operator("product", "MatMulV2", {{"x1", "scaled"}, {"x2", "w"}}, product_values());
+        network.Output("product");
+        EXPECT(is_scalar ? AOE_SUCCESS : AOE_ERROR_DYNAMIC_GRAPH, tune(network, "2"));
+    }
 }
 
 // Eight products, whose results are exchanged.
