@@ -198,7 +198,8 @@ fn change(soc: &mut Soc, request: &Request<'_>) -> Result<String> {
     request.calibration.correct(soc)?;
     let mut said = if request.soc_set.is_empty() { "" } else { ", changed by soc_set" }.to_owned();
     if let Some(corrections) = &soc.corrections {
-        said += &format!(", times corrected by {}", corrections.file.display());
+        said.push_str(", times corrected by ");
+        said.push_str(&corrections.file.display().to_string());
     }
     Ok(said)
 }

@@ -211,14 +211,12 @@ impl Job {
 
     /// Prices the job with these constants.
     pub fn predict(&self, soc: &Soc, constants: &Constants) -> Result<Prediction> {
-        match &self.record {
-            Some(record) => Ok(crate::sim::record::price(record, soc)?.corrected(correction(soc, self.class()))),
-            None => {
-                let prediction = self.model(soc, constants)?.predict(&self.schedule)?;
-                let (time_us, model_us) = (prediction.time_us * self.unit, prediction.model_us * self.unit);
-                Ok(Prediction { time_us, model_us, ..prediction })
-            }
+        if let Some(record) = &self.record {
+            return Ok(crate::sim::record::price(record, soc)?.corrected(correction(soc, self.class())));
         }
+        let prediction = self.model(soc, constants)?.predict(&self.schedule)?;
+        let (time_us, model_us) = (prediction.time_us * self.unit, prediction.model_us * self.unit);
+        Ok(Prediction { time_us, model_us, ..prediction })
     }
 
     fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// Name of the calibration of a part that lies beside its bank, in the folder that holds `unified_bank`.
 pub const BESIDE_BANK: &str = "calibration.json";
 
+/// Where the calibration of a part would lie.
+type Place = dyn Fn(&Soc) -> Option<PathBuf> + Send + Sync;
+
 /// What corrects predicted times.
 #[derive(Clone, Default)]
 pub enum Source {
@@ -18,7 +21,7 @@ pub enum Source {
     /// A calibration that somebody named, read from the file; another part than its own is an error.
     Named(PathBuf, Arc<Calibration>),
     /// The file of this path for a part, where it is there. One of another part is said and not used.
-    Beside(Arc<dyn Fn(&Soc) -> Option<PathBuf> + Send + Sync>),
+    Beside(Arc<Place>),
 }
 
 impl Source {

@@ -146,7 +146,7 @@ impl<'a> Pricer<'a> {
             return Some(0.0);
         }
         let whole = scope::workload(network, members, 1)?;
-        let priced = self.whole(&*whole)?;
+        let priced = self.whole(&whole)?;
         if run.parts == 1 && !whole.is_cube() {
             return Some(priced.us);
         }
@@ -170,7 +170,7 @@ impl<'a> Pricer<'a> {
         }
         let network = self.network;
         let whole = scope::workload(network, members, 1)?;
-        let priced = self.whole(&*whole)?;
+        let priced = self.whole(&whole)?;
         if run.parts == 1 && !whole.is_cube() {
             return None;
         }
