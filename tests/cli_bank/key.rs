@@ -43,7 +43,7 @@ fn whole_records_name_their_operator_and_bare_ones_need_it() {
     assert_eq!(answer.stdout, format!("{KNOWN_ID}\n1003744094\n"));
     let other = place.feed(&["key", "--op=Conv2DV2", "--info=-"], lines(&[record()]).as_bytes());
     other.expect(1, &["MatMulV3, not of Conv2DV2"]);
-    place.run(&["key", "--op=MatMulV4", "--info=-"]).expect(2, &["did you mean `MatMulV3`?", "Conv2DV2"]);
+    place.run(&["key", "--op=MatMullV3", "--info=-"]).expect(2, &["did you mean `MatMulV3`?", "Conv2DV2"]);
     place.run(&["key", "--op=MatMulV3"]).expect(2, &["--info"]);
 }
 
