@@ -304,9 +304,11 @@ proptest! {
             };
             model.predict(&default_policy(&workload, &soc).unwrap()).unwrap().time_us
         };
-        let split = |w: &MatMul| match default_policy(&Workload::MatMul(w.clone()), &soc).unwrap() {
-            Schedule::Cube(tiling) => tiling.split_k,
-            other => panic!("{other:?}"),
+        let split = |w: &MatMul| {
+            let Schedule::Cube(tiling) = default_policy(&Workload::MatMul(w.clone()), &soc).unwrap() else {
+                panic!("{w} has no cube tiling");
+            };
+            tiling.split_k
         };
         let bytes = |w: &MatMul| [(w.m * w.k * 2) as f64, (w.k * w.n * 2) as f64];
         let cold_bytes: f64 = bytes(&w).iter().zip(cold).filter(|(_, cold)| *cold).map(|(bytes, _)| bytes).sum();

@@ -247,15 +247,18 @@ impl Drop for Transaction<'_> {
 impl Replacements {
     /// Puts back what was put in place; returns whether all of it could be.
     fn put_back(&self, storage: &dyn Storage) -> bool {
-        let restore = |file: &&Replacement| {
+        let mut is_all_back = true;
+        for file in self.files.iter().filter(|file| file.is_renamed) {
             let restored = match &file.old {
                 Old::Content(content) => storage::replace(storage, &file.path, &file.temporary, &[content]),
                 Old::Absent => storage.remove(&file.path),
             };
-            restored.inspect_err(|e| log::warn!("{} stays as newly written: {e}", file.path.display())).is_ok()
-        };
-        self.files.iter().filter(|file| file.is_renamed).filter(restore).count()
-            == self.files.iter().filter(|file| file.is_renamed).count()
+            if let Err(e) = restored {
+                log::warn!("{} stays as newly written: {e}", file.path.display());
+                is_all_back = false;
+            }
+        }
+        is_all_back
     }
 
     fn put_in_place(&mut self, storage: &dyn Storage) -> Result<()> {

@@ -107,43 +107,43 @@ fn forward(f: Fields<'_>) -> Result<Conv, String> {
 }
 
 fn filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
-    Ok(Conv {
-        kind: ConvKind::BackpropFilter,
-        batch: f.extent("batch")?.saturating_mul(f.extent("dout")?),
-        cin: f.extent("ci")?.saturating_mul(f.extent("kd")?),
-        hi: f.extent("hi")?,
-        wi: f.extent("wi")?,
-        cout: f.extent("co")?,
-        ho: f.extent("ho")?,
-        wo: f.extent("wo")?,
-        kh: f.extent("kh")?,
-        kw: f.extent("kw")?,
-        stride: [f.extent("stride_h")?, f.extent("stride_w")?],
-        pads: [f.pad("pad_u")?, f.pad("pad_d")?, f.pad("pad_l")?, f.pad("pad_r")?],
-        dilation: [f.extent("dilation_h")?, f.extent("dilation_w")?],
-        groups: f.extent("groups")?,
-        dtype: f.ge_dtype("a_dtype")?,
-        out_dtype: f.ge_dtype("c_dtype")?,
-        bias: false,
-        format: f.ge_format("fmapFormat")?,
-        hf32: f.flag("hf32Flag")?,
-        depth: None,
-    })
+    let (format, hf32) = (f.ge_format("fmapFormat")?, f.flag("hf32Flag")?);
+    let gradient = any_filter_gradient(f, ["batch", "ci", "hi", "wi", "co", "ho", "wo", "kh", "kw"], format, hf32)?;
+    let (batch, cin) = (f.extent("dout")?.saturating_mul(gradient.batch), f.extent("kd")?.saturating_mul(gradient.cin));
+    Ok(Conv { batch, cin, ..gradient })
 }
 
 /// The key of TBE's gradient of an image's filter.
 fn image_filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
+    let extents = [
+        "a_shape_n",
+        "c_shape_c",
+        "b_shape_h",
+        "b_shape_w",
+        "c_shape_n",
+        "a_shape_h",
+        "a_shape_w",
+        "c_shape_h",
+        "c_shape_w",
+    ];
+    any_filter_gradient(f, extents, Format::Nc1hwc0, f.size("hf32_flag")? > 0)
+}
+
+/// What the keys of filters' gradients share; `extents` names batch, input channels, rows and columns, output channels,
+/// rows and columns, and the filter's rows and columns.
+fn any_filter_gradient(f: Fields<'_>, extents: [&str; 9], format: Format, hf32: bool) -> Result<Conv, String> {
+    let [batch, cin, hi, wi, cout, ho, wo, kh, kw] = extents;
     Ok(Conv {
         kind: ConvKind::BackpropFilter,
-        batch: f.extent("a_shape_n")?,
-        cin: f.extent("c_shape_c")?,
-        hi: f.extent("b_shape_h")?,
-        wi: f.extent("b_shape_w")?,
-        cout: f.extent("c_shape_n")?,
-        ho: f.extent("a_shape_h")?,
-        wo: f.extent("a_shape_w")?,
-        kh: f.extent("c_shape_h")?,
-        kw: f.extent("c_shape_w")?,
+        batch: f.extent(batch)?,
+        cin: f.extent(cin)?,
+        hi: f.extent(hi)?,
+        wi: f.extent(wi)?,
+        cout: f.extent(cout)?,
+        ho: f.extent(ho)?,
+        wo: f.extent(wo)?,
+        kh: f.extent(kh)?,
+        kw: f.extent(kw)?,
         stride: [f.extent("stride_h")?, f.extent("stride_w")?],
         pads: [f.pad("pad_u")?, f.pad("pad_d")?, f.pad("pad_l")?, f.pad("pad_r")?],
         dilation: [f.extent("dilation_h")?, f.extent("dilation_w")?],
@@ -151,8 +151,8 @@ fn image_filter_gradient(f: Fields<'_>) -> Result<Conv, String> {
         dtype: f.ge_dtype("a_dtype")?,
         out_dtype: f.ge_dtype("c_dtype")?,
         bias: false,
-        format: Format::Nc1hwc0,
-        hf32: f.size("hf32_flag")? > 0,
+        format,
+        hf32,
         depth: None,
     })
 }
