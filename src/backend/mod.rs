@@ -85,6 +85,11 @@ pub trait Backend: Send + Sync {
         let _ = standings;
         self.prepare(workload)
     }
+
+    /// Whether [`Backend::prepare_within`] measures otherwise than [`Backend::prepare`].
+    fn heeds_network(&self) -> bool {
+        false
+    }
 }
 
 /// Launches of a workload that find the same of their data in L2.

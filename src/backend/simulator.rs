@@ -52,6 +52,10 @@ impl Backend for Simulator {
         let models = standings.iter().map(|standing| (model(standing.missed), standing.launches as f64)).collect();
         Ok(Box::new(Within { models }))
     }
+
+    fn heeds_network(&self) -> bool {
+        true
+    }
 }
 
 struct Prepared {

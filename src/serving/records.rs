@@ -82,8 +82,6 @@ pub(super) struct Problem {
     missed: Option<f64>,
     case: String,
     default: Schedule,
-    /// Its place among all of them, which its search keeps where only some are tuned.
-    place: Option<usize>,
 }
 
 impl Problem {
@@ -91,15 +89,7 @@ impl Problem {
     pub fn of(op: &str, role: &'static str, case: &str, soc: &Soc) -> Result<Problem> {
         let job = simulate::read(case, soc)?;
         let (workload, missed, default) = (job.workload, job.missed, job.schedule);
-        Ok(Problem {
-            op: op.to_owned(),
-            roles: [role].into(),
-            workload,
-            missed,
-            case: case.to_owned(),
-            default,
-            place: None,
-        })
+        Ok(Problem { op: op.to_owned(), roles: [role].into(), workload, missed, case: case.to_owned(), default })
     }
 
     /// Whether a record comes to run.
@@ -134,8 +124,7 @@ pub(super) fn problems(model: &Model, deployment: &Deployment, steps: &[Step], s
                 problems[place].roles.insert(kernel.role);
                 continue;
             }
-            let place = Some(problems.len());
-            problems.push(Problem { place, ..Problem::of(&key.0, kernel.role, &key.1, soc)? });
+            problems.push(Problem::of(&key.0, kernel.role, &key.1, soc)?);
             places.insert(key, problems.len() - 1);
         }
     }
@@ -170,7 +159,7 @@ pub(super) fn tune(
         };
         let schedule = Ok(entry.map_or_else(|| problem.default.clone(), |entry| entry.schedule));
         let (workload, missed, soc) = (problem.workload.clone(), problem.missed, soc.clone());
-        Ok(Recorded { workload, schedule, missed, soc, place: problem.place })
+        Ok(Recorded { workload, schedule, missed, soc })
     };
     let records = problems.iter().map(record).collect::<Result<Vec<_>>>()?;
     let answers = evaluate(&records, settings, cancel);

@@ -2,7 +2,8 @@
 
 use super::settings::OpFilter;
 use super::{SkippedKernel, TunedNode};
-use crate::backend::Standing;
+use crate::backend::{Backend, Standing};
+use crate::bank::hash;
 use crate::graph::{Attr, Graph, op};
 use crate::lower::{FUSED_NODES, Lowered, STATED_TYPE};
 use crate::workload::Workload;
@@ -25,6 +26,18 @@ impl Case {
     /// Whether what runs before it decides what it finds in L2.
     pub fn is_within(&self) -> bool {
         self.standings.iter().any(|standing| standing.missed.is_some())
+    }
+
+    /// Who measured trials of it, by which they are found again: those of other networks say nothing where the backend heeds
+    /// what L2 holds.
+    pub fn measured_by(&self, backend: &dyn Backend) -> String {
+        let name = backend.describe_for(&self.workload).name;
+        if !self.is_within() || !backend.heeds_network() {
+            return name;
+        }
+        let standing = |s: &Standing| format!("{:?} {};", s.missed.map(f64::to_bits), s.launches);
+        let standings: String = self.standings.iter().map(standing).collect();
+        format!("{name} within {:016x}", hash::digest(standings.as_bytes()))
     }
 
     fn stand(&mut self, missed: Option<f64>, launches: u32) {

@@ -30,8 +30,6 @@ pub struct Recorded {
     pub missed: Option<f64>,
     /// Where it is to run.
     pub soc: Soc,
-    /// What the seed of its search is mixed with; `None`: its place among the problems. Of equal work the first record's counts.
-    pub place: Option<usize>,
 }
 
 /// Settings of an evaluation.
@@ -73,8 +71,6 @@ struct Problem<'a> {
     workload: &'a Workload,
     missed: Option<f64>,
     simulator: &'a Simulator,
-    /// What the seed is mixed with.
-    place: usize,
     /// The records, in their order.
     records: Vec<usize>,
 }
@@ -101,8 +97,7 @@ pub fn evaluate(
         let missed = record.missed;
         let place = *places.entry((simulator, &record.workload, missed.map(f64::to_bits))).or_insert_with(|| {
             let simulator = &simulators[simulator];
-            let place = record.place.unwrap_or(problems.len());
-            problems.push(Problem { workload: &record.workload, missed, simulator, place, records: Vec::new() });
+            problems.push(Problem { workload: &record.workload, missed, simulator, records: Vec::new() });
             problems.len() - 1
         });
         problems[place].records.push(index);
@@ -142,7 +137,7 @@ impl Problem<'_> {
         let default = default_policy(self.workload, self.simulator.soc())?;
         let default_us = self.time(&default)?.map_err(|reason| Error::Tuning { reason })?;
         let mut outcome = CaseOutcome {
-            index: self.place,
+            index: 0,
             nodes: Vec::new(),
             workload: self.workload.clone(),
             before_us: default_us,
@@ -172,7 +167,7 @@ impl Problem<'_> {
         let mut measure = self.prepare()?;
         let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
         let reference = Reference::Tiling(outcome.before.clone());
-        trials::search(&mut outcome, &reference, &[], &mut *measure, &tuner)?;
+        trials::search(&mut outcome, &reference, &[], Simulator::NAME, &mut *measure, &tuner)?;
         let solved = Solved { default_us, ours_us: outcome.after_us, ours: outcome.after };
         Ok((!interrupt.cancelled()).then_some(solved))
     }
@@ -271,13 +266,7 @@ mod tests {
         let gelu =
             Workload::Vector(Vector { op_type: "Gelu".into(), inputs: vec![operand()], outputs: vec![operand()] });
         let default = |workload: &Workload| default_policy(workload, &soc()).map_err(|e| e.to_string());
-        let of = |workload: Workload| Recorded {
-            schedule: default(&workload),
-            workload,
-            missed: None,
-            soc: soc(),
-            place: None,
-        };
+        let of = |workload: Workload| Recorded { schedule: default(&workload), workload, missed: None, soc: soc() };
         let mut illegal = of(product(640));
         illegal.schedule = Err("some rule".into());
         vec![of(product(640)), of(gelu), illegal, of(product(16)), of(product(0))]

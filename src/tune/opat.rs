@@ -307,8 +307,6 @@ fn tune_case(
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || tuner.settings.repeat_tune {
-        // What is measured within a network says nothing of the workload elsewhere.
-        let trials = if case.is_within() { &[] } else { tuner.trials };
         let mut watched;
         let measure: &mut dyn Measure = match watch {
             Some((pace, tell)) => {
@@ -317,7 +315,8 @@ fn tune_case(
             }
             None => &mut *measure,
         };
-        trials::search(&mut outcome, &reference, &problem.near, measure, &Tuner { trials, ..*tuner })?;
+        let measured_by = case.measured_by(tuner.backend);
+        trials::search(&mut outcome, &reference, &problem.near, &measured_by, measure, tuner)?;
         if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
             outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
         } else {

@@ -8,10 +8,10 @@ use super::recordable::Recordable;
 use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
-use crate::bank::TrialStore;
+use crate::bank::{TrialStore, hash};
 use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason, Trial};
 use crate::status::{Error, Result};
-use crate::workload::Schedule;
+use crate::workload::{Schedule, canonical_json};
 
 /// Trials on the simulator before measuring on a device: as many as tune an operator there.
 const SIMULATED: usize = 2000;
@@ -28,13 +28,14 @@ pub(super) struct Tuner<'a> {
 /// Searches the space of the case's workload; leaves the best in `outcome.after`, where it is faster than the
 /// `reference`. The first to be tried are the tiling before, or the nearest that a
 /// record can say, and those `near`, legal ones. What earlier tunings
-/// measured is not measured again, but for the best of it; what this one measures is kept for the next.
+/// measured, as [`super::cases::Case::measured_by`] says, is not measured again, but for the best of it; what this one measures is kept for the next.
 ///
 /// Fails where the backend can measure nothing more.
 pub(super) fn search(
     outcome: &mut CaseOutcome,
     reference: &Reference,
     near: &[Schedule],
+    measured_by: &str,
     measure: &mut dyn Measure,
     tuner: &Tuner<'_>,
 ) -> Result<()> {
@@ -44,15 +45,15 @@ pub(super) fn search(
     let (workload, soc) = (outcome.workload.clone(), tuner.backend.soc());
     let space = Recordable::new(&workload, soc, &first)?;
     let initial: Vec<Vec<u32>> = first.iter().filter_map(|schedule| space.nearest(schedule)).collect();
-    // Each case its own stream, so that the order in which cases are tuned cannot matter.
-    let seed = tuner.settings.seed ^ (outcome.index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    // Each workload its own stream: neither the order in which cases are tuned nor what else a network has can matter.
+    let seed = tuner.settings.seed ^ hash::digest(canonical_json(&workload).to_string().as_bytes());
     let description = tuner.backend.describe_for(&workload);
     let prior = if tuner.backend.measuring_time().is_none() && guided {
         simulated(&space, &initial, outcome, seed, tuner)?
     } else {
         Vec::new()
     };
-    let mut earlier = Earlier::read(tuner, &outcome.workload, &description.name, &space);
+    let mut earlier = Earlier::read(tuner, &outcome.workload, measured_by, &space);
     earlier.confirm(outcome, measure, &space, description.noisy, tuner)?;
     let settings = SearchSettings {
         algorithm: tuner.settings.algorithm,
@@ -98,7 +99,7 @@ pub(super) fn search(
         );
     }
     // Also where the backend was lost: what it measured until then is measured.
-    earlier.keep(tuner, &workload, &description.name, search.domain(), &made);
+    earlier.keep(tuner, &workload, measured_by, search.domain(), &made);
     settled
 }
 

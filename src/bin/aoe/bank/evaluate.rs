@@ -139,8 +139,7 @@ fn read(path: &Path, limit: u64, socs: &mut Socs) -> Result<(Vec<Case>, usize)> 
         let own = item.part.filter(|part| of_file.as_ref() != Some(part));
         let part = own.map(|part| format!("{part} ")).unwrap_or_default();
         let label = format!("{part}{} {}", item.op, item.shapes);
-        let record =
-            item.workload.map(|workload| Recorded { workload, schedule, missed: None, soc: soc.clone(), place: None });
+        let record = item.workload.map(|workload| Recorded { workload, schedule, missed: None, soc: soc.clone() });
         cases.push(Case { line: item.line, label, record });
         Ok(true)
     })?;
