@@ -5,7 +5,7 @@
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench reliability nightly install wheel clean
+.PHONY: help demo demo-host build drop-in test fmt lint bench accuracy search-bench bank-bench reliability nightly install wheel packages clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *##/  make \1\t/p' Makefile | expand -t 24
@@ -58,6 +58,9 @@ install: ## libraries, header, command line, CMake and pkg-config files; PREFIX=
 
 wheel:   ## the Python package with all that make install gives, in dist/
 	@scripts/wheel
+
+packages: ## .deb, .rpm, an archive and their sums, in dist/
+	@scripts/packages
 
 clean:   ## remove everything that was built
 	cargo clean
