@@ -38,6 +38,9 @@ enum Of {
 
 const FLOAT: DataType = DataType::Float;
 const INT8: DataType = DataType::Int8;
+/// What the interfaces have where a program sets no type.
+const FLOAT4: DataType = DataType::Float4E2m1;
+const FLOAT8: DataType = DataType::Float8E5m2;
 const INTERFACE: DataType = DataType::Undefined;
 
 /// Operator types and what each of their outputs is.
@@ -64,6 +67,10 @@ static TABLE: &[Row] = &[
     (&["SyncBatchNormBackwardReduce"], &[Like(0), Like(0)]),
     (&["SyncBatchNormGatherStatsWithCounts"], &[Like(5), Like(5)]),
     (&["DropOutV3"], &[Like(0), Unknown]),
+    (&["SparseFlashAttention", "MhcSinkhorn"], &[Like(0), Unknown, Unknown]),
+    (&["MaskedCausalConv1d", "MhcPost"], &[Like(0)]),
+    (&["FusedCausalConv1d"], &[Like(0), Like(2)]),
+    (&["RecurrentGatedDeltaRule", "ChunkGatedDeltaRule"], &[Like(2), Like(4)]),
     (&["GroupNormGrad", "GroupNormSwishGrad"], &[Like(3), Like(4), Like(4)]),
     (&["RotaryPositionEmbeddingGrad"], &[Like(0), Like(1), Like(2)]),
     (&["GridSampler2DGrad", "GridSampler3DGrad", "MaximumGrad", "MinimumGrad", "RopeWithSinCosCache"], &[Like(1), Like(2)]),
@@ -85,6 +92,14 @@ static TABLE: &[Row] = &[
     (&["LowerBound", "UpperBound"], &[Asked(1, "out_type", DataType::Int32)]),
     (&["TransQuantParamV2"], &[Typed(0, INTERFACE)]),
     (&["AscendWeightQuant", "GroupQuant"], &[Asked(0, "dst_type", INT8)]),
+    (&["DequantBias"], &[Asked(0, "output_dtype", DataType::Float16)]),
+    // Quantised in blocks; where no row tells the scales, their layout is not described.
+    (&["AntiMxQuant"], &[Asked(0, "dst_type", DataType::Bfloat16)]),
+    (&["DynamicBlockMxQuant", "RmsNormDynamicMxQuant"], &[Asked(0, "dst_type", FLOAT4), Unknown, Unknown]),
+    (&["AddRmsNormDynamicMxQuant"], &[Asked(0, "dst_type", FLOAT4), Like(0), Unknown, Unknown]),
+    (&["DynamicDualLevelMxQuant"], &[Typed(0, FLOAT4), Unknown, Unknown]),
+    (&["DynamicMxQuantWithDualAxis"], &[Asked(0, "dst_type", FLOAT4), Unknown, Asked(0, "dst_type", FLOAT4), Unknown]),
+    (&["GroupedDynamicBlockQuant", "GroupedDynamicMxQuant", "QuantMax"], &[Asked(0, "dst_type", FLOAT8), Unknown]),
     // Quantised, with a scale for each row.
     (&["RmsNormDynamicQuant", "GeluQuant"], &[Asked(0, "dst_type", INT8), Rows(0, FLOAT)]),
     (&["RotateQuant"], &[Asked(0, "y_dtype", INT8), Rows(0, FLOAT)]),
@@ -103,6 +118,7 @@ static TABLE: &[Row] = &[
     (&["TopKTopPSample"], &[Number(0, DataType::Int64), Typed(0, FLOAT)]),
     (&["TopKTopPSampleV2"], &[Number(0, DataType::Int64), Typed(0, FLOAT), Typed(0, DataType::Int64), Typed(0, FLOAT)]),
     (&["MoeDistributeCombine", "MoeDistributeCombineV2"], &[Matrix(1, 0)]),
+    (&["MoeDistributeCombineV3"], &[Matrix(2, 1)]),
     (&["MoeDistributeCombineAddRmsNorm"], &[Like(5), Unknown, Like(5)]),
     (&["MoeReRouting"], &[Like(0), Like(2), Number(0, DataType::Int32), Last(1, INTERFACE)]),
     (&["MatrixDeterminant"], &[Stack(0)]),

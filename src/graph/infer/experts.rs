@@ -164,8 +164,19 @@ pub(crate) fn exchanged_product(call: &Call<'_>) -> Inference {
 /// A device of a shared expert gets the rows of those that share it; one of the others at most every row once for each of
 /// its experts, or for each that a row asks for.
 pub(crate) fn dispatch(call: &Call<'_>) -> Inference {
-    let x = call.need(0)?;
-    let (Some((batch, hidden)), Some((_, k))) = (matrix(call, 0)?, matrix(call, 1)?) else {
+    dispatched(call, 0)
+}
+
+/// `MoeDistributeDispatchV3`: as the others, behind a context.
+pub(crate) fn dispatch_in_context(call: &Call<'_>) -> Inference {
+    dispatched(call, 1)
+}
+
+/// The rows stand at input `x`, their experts behind them.
+fn dispatched(call: &Call<'_>, x: usize) -> Inference {
+    let (rows, asked) = (x, x + 1);
+    let x = call.need(rows)?;
+    let (Some((batch, hidden)), Some((_, k))) = (matrix(call, rows)?, matrix(call, asked)?) else {
         return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank())]);
     };
     let world = attr(call, "ep_world_size", 1);

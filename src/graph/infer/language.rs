@@ -30,12 +30,13 @@ pub(crate) fn by_interface(call: &Call<'_>) -> Option<Inferred> {
 }
 
 /// Type of what is computed of quantised operands: as asked for, else unknown; of others it is theirs.
-fn computed_type(call: &Call<'_>) -> DataType {
+pub(crate) fn computed_type(call: &Call<'_>) -> DataType {
     let x = call.dtype(0);
     if x.is_float() && x.bits() >= 16 {
         return x;
     }
-    call.type_attr("dtype").filter(|dtype| dtype.is_float()).unwrap_or(DataType::Undefined)
+    let asked = ["dtype", "y_dtype"].into_iter().find_map(|name| call.type_attr(name));
+    asked.filter(|dtype| dtype.is_float()).unwrap_or(DataType::Undefined)
 }
 
 /// A weight of 4-bit numbers may come as 32-bit words of eight.
@@ -49,30 +50,6 @@ pub(crate) fn product(call: &Call<'_>) -> Inference {
     let known = if packs_words(call, 1) { None } else { Product::of(call)? };
     let shape = known.map_or_else(Shape::unknown_rank, |product| Shape::new(product.output()));
     Inferred::all(vec![TensorDesc::new(dtype, shape); call.results()])
-}
-
-/// Rows of every device are gathered before the product: (x1, x2, bias) to the product and the gathered rows.
-pub(crate) fn gathered_product(call: &Call<'_>) -> Inference {
-    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
-    let x = call.need(0)?;
-    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else {
-        return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank()); call.results()]);
-    };
-    let rows = dim::times(product.m, ranks)?;
-    let outputs = [[rows, product.n], [rows, product.k]].map(|dims| TensorDesc::new(x.dtype, Shape::new(dims)));
-    Inferred::all(outputs.into_iter().take(call.results()).collect())
-}
-
-/// Rows of the product are shared among the devices.
-pub(crate) fn scattered_product(call: &Call<'_>) -> Inference {
-    let x = call.need(0)?;
-    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
-    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else { return Inferred::unknown(x.dtype) };
-    if product.m > 0 && product.m % ranks != 0 {
-        return Err(format!("{} rows cannot be shared among {ranks} devices", product.m));
-    }
-    let rows = if product.m < 0 { UNKNOWN } else { product.m / ranks };
-    Inferred::dims(x.dtype, [rows, product.n])
 }
 
 /// Axes in the order that an attribute names; as they are where it names none.
@@ -100,7 +77,7 @@ pub(crate) fn transposed_product(call: &Call<'_>) -> Inference {
 }
 
 /// The inputs that a file names `stem0`, `stem1`, ...; none where it names no inputs.
-fn named_inputs(call: &Call<'_>, stem: &str) -> Vec<usize> {
+pub(crate) fn named_inputs(call: &Call<'_>, stem: &str) -> Vec<usize> {
     let (Some(Attr::Strs(keys)), Some(places)) =
         (call.node.attrs.get("_input_name_key"), call.node.attrs.ints("_input_name_value"))
     else {
@@ -151,6 +128,40 @@ pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
         Ok(TensorDesc::new(dtype, shape))
     });
     Inferred::all(outputs.collect::<Result<_, Reason>>()?)
+}
+
+/// A product in groups through a gate, quantised: (x, weight, ...) as `GroupedMatmulSwigluQuant` has them, or with the
+/// weights behind the scales and groups, as its second version: half the columns, and a scale for each row.
+pub(crate) fn grouped_gated_quant(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let weight = match call.node.op_type.as_str() {
+        "GroupedMatmulSwigluQuantV2" => named_inputs(call, "weight").first().copied().unwrap_or(3),
+        _ => 1,
+    };
+    let columns = match call.get(weight).and_then(|desc| desc.shape.dims()) {
+        _ if packs_words(call, weight) => UNKNOWN,
+        Some([.., n, _]) if call.flag(&["transpose_weight"], false) => *n,
+        Some([.., _, n]) => *n,
+        _ => UNKNOWN,
+    };
+    let rows = call.dims(0)?.and_then(<[i64]>::first).copied().unwrap_or(UNKNOWN);
+    let y = TensorDesc::new(x.dtype, Shape::new([rows, if columns < 0 { UNKNOWN } else { columns / 2 }]));
+    // Scales of blocks lie in a form of their own.
+    let blocks = call.get(1).is_some_and(|scale| scale.dtype == DataType::Float8E8m0);
+    let scale = if blocks { TensorDesc::unknown() } else { TensorDesc::new(DataType::Float, Shape::new([rows])) };
+    Inferred::all([y, scale].into_iter().take(call.results()).collect())
+}
+
+/// `QuantGroupedMatmulDequant` (x, weight, ...): the weights of each group lie transposed, unless an attribute says not.
+pub(crate) fn grouped_dequant(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let rows = call.dims(0)?.and_then(<[i64]>::first).copied().unwrap_or(UNKNOWN);
+    let columns = match call.dims(1)? {
+        Some(&[_, n, _]) if call.flag(&["transpose_weight"], true) => n,
+        Some(&[_, _, n]) => n,
+        _ => UNKNOWN,
+    };
+    Inferred::dims(x.dtype, [rows, columns])
 }
 
 /// `FFN` (x, weight1, weight2, ...): the last axis is that of the second weight.
@@ -274,7 +285,7 @@ pub(crate) fn rms_norm_rope_cache(call: &Call<'_>) -> Inference {
     Inferred::all(outputs.take(call.results()).collect())
 }
 
-/// `MlaProlog` (`token_x`, `weight_dq`, `weight_uq_qr`, `weight_uk`, ...): the query, its turned part, and both caches. The heads
+/// `MlaProlog` and its later versions (`token_x`, `weight_dq`, `weight_uq_qr`, `weight_uk`, ...): the query, its turned part, and both caches. The heads
 /// and the width of the cache are those of `weight_uk`; the turned part is as wide as the sines.
 pub(crate) fn mla_prolog(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
@@ -284,7 +295,15 @@ pub(crate) fn mla_prolog(call: &Call<'_>) -> Inference {
     };
     let input = |name: &str| place(name).and_then(|place| call.get(place));
     let dims = |name: &str| input(name).and_then(|desc| desc.shape.dims());
-    let dtype = if x.dtype == DataType::Int8 { DataType::Bfloat16 } else { x.dtype };
+    // With caches of 8 bits the query may be quantised, too: by an attribute, or, before there was one, by what the
+    // description does not say.
+    let cached = input("kv_cache").map_or(DataType::Undefined, |cache| cache.dtype);
+    let dtype = match (call.int(&["query_quant_mode"]), call.node.op_type.as_str()) {
+        (Some(1), _) => cached,
+        (None, "MlaPrologV2") if cached.bits() == 8 => DataType::Undefined,
+        _ if x.dtype.bits() == 8 => DataType::Bfloat16,
+        _ => x.dtype,
+    };
     let rows = x.shape.dims().and_then(<[i64]>::split_last).map(|(_, rows)| rows);
     let query = |last: Option<i64>| match (rows, dims("weight_uk"), last) {
         (Some(rows), Some(&[heads, _, _]), Some(last)) => Shape::new([rows, &[heads, last][..]].concat()),

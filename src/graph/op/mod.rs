@@ -1,6 +1,8 @@
 //! Ascend operator types: what kind of work each is, how its shapes follow, whether it is tuned.
 
 pub mod prototype;
+#[cfg(test)]
+mod served;
 mod shaped;
 mod table;
 mod tunable;

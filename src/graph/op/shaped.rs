@@ -1,7 +1,10 @@
 //! Operator types whose results follow from public descriptions and whose kernels have no price yet: their shapes are
 //! known, and they are priced, and named in reports, as operators that nobody knows.
 
-use crate::graph::infer::{Rule, declared, elementwise, experts, image, language, movement, norm, pool, reduce, torch};
+use crate::graph::infer::{
+    Rule, declared, elementwise, exchange, experts, image, language, movement, norm, pool, reduce, sparse, tokens,
+    torch,
+};
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
@@ -11,9 +14,15 @@ type Row = (Rule, &'static [&'static str]);
 static ROWS: &[Row] = &[
     (language::product, &["MatmulAllReduce", "QuantBatchMatmulV4", "MatmulAllReduceAddRmsNorm"]),
     (language::transposed_product, &["TransposeBatchMatMul"]),
-    (language::gathered_product, &["AllGatherMatmul"]),
-    (language::scattered_product, &["MatmulReduceScatter"]),
+    (exchange::gathered_product, &["AllGatherMatmul", "AllGatherMatmulV2"]),
+    (exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),
     (language::grouped_product, &["GroupedMatmul"]),
+    (language::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
+    (language::grouped_dequant, &["QuantGroupedMatmulDequant"]),
+    (exchange::exchanged_before, &["AlltoAllMatmul"]),
+    (exchange::exchanged_after, &["MatmulAlltoAll"]),
+    (exchange::exchanged_stack_before, &["AlltoAllAllGatherBatchMatMul"]),
+    (exchange::exchanged_stack_after, &["BatchMatMulReduceScatterAlltoAll"]),
     (language::feed_forward, &["FFN"]),
     (language::init_routing, &["MoeInitRouting"]),
     (language::init_routing_v2, &["MoeInitRoutingV2"]),
@@ -22,7 +31,7 @@ static ROWS: &[Row] = &[
     (language::finalize_routing, &["MoeFinalizeRouting"]),
     (language::finalize_routing_v2, &["MoeFinalizeRoutingV2"]),
     (language::rms_norm_rope_cache, &["KvRmsNormRopeCache"]),
-    (language::mla_prolog, &["MlaProlog"]),
+    (language::mla_prolog, &["MlaProlog", "MlaPrologV2", "MlaPrologV3"]),
     (language::dynamic_quant, &["DynamicQuantV2"]),
     (language::gated_quant, &["SwiGluQuant", "DequantSwigluQuant"]),
     (language::add_rms_norm_cast, &["AddRmsNormCast"]),
@@ -37,8 +46,24 @@ static ROWS: &[Row] = &[
     (experts::init_routing_grad, &["MoeInitRoutingV2Grad"]),
     (experts::finalize_routing_grad, &["MoeFinalizeRoutingV2Grad"]),
     (experts::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
-    (experts::exchanged_product, &["AlltoAllvGroupedMatMul", "GroupedMatMulAlltoAllv"]),
+    (experts::exchanged_product, &["AlltoAllvGroupedMatMul", "GroupedMatMulAlltoAllv", "QuantGroupedMatMulAlltoAllv"]),
     (experts::dispatch, &["MoeDistributeDispatch", "MoeDistributeDispatchV2"]),
+    (experts::dispatch_in_context, &["MoeDistributeDispatchV3"]),
+    (tokens::permute, &["MoeTokenPermute"]),
+    (tokens::permute_grad, &["MoeTokenPermuteGrad"]),
+    (tokens::unpermute, &["MoeTokenUnpermute"]),
+    (tokens::unpermute_grad, &["MoeTokenUnpermuteGrad"]),
+    (tokens::permute_mapped, &["MoeTokenPermuteWithRoutingMap"]),
+    (tokens::permute_mapped_grad, &["MoeTokenPermuteWithRoutingMapGrad"]),
+    (tokens::unpermute_mapped, &["MoeTokenUnpermuteWithRoutingMap"]),
+    (tokens::unpermute_mapped_grad, &["MoeTokenUnpermuteWithRoutingMapGrad"]),
+    (sparse::indexer, &["LightningIndexer", "QuantLightningIndexer"]),
+    (sparse::quantised_attention, &["KvQuantSparseFlashAttention"]),
+    (sparse::selected_attention, &["NsaSelectedAttentionInfer"]),
+    (sparse::selected_attention_training, &["NsaSelectedAttention"]),
+    (sparse::update, &["AttentionUpdate"]),
+    (sparse::cached_parts, &["QkvRmsNormRopeCache"]),
+    (sparse::combined, &["AttentionWorkerCombine"]),
     (elementwise::glu, &["ClippedSwiglu", "SituGlu", "SwigluGroup"]),
     (
         elementwise::broadcast,

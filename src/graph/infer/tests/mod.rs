@@ -7,6 +7,7 @@ mod images;
 mod language;
 mod moving;
 mod reducing;
+mod served;
 mod shaping;
 mod torch;
 mod training;
