@@ -14,6 +14,8 @@ mod answer;
 mod formats;
 #[path = "cli/gradients.rs"]
 mod gradients;
+#[path = "cli/places.rs"]
+mod places;
 #[path = "cli/reload.rs"]
 mod reload;
 #[path = "cli/resnet50.rs"]
@@ -63,6 +65,12 @@ impl Place {
         self.run(&[&quick, arguments].concat())
     }
 
+    /// Tunes with as many measurements as find gains that are sure.
+    fn tune_surely(&self, arguments: &[&str]) -> Answer {
+        let quick = ["--job_type=2", "--backend=simulator", "--max_tuning_count=60"];
+        self.run(&[&quick, arguments].concat())
+    }
+
     /// The tuned model of a network in the workspace.
     fn air_of(&self, network: &str) -> Vec<u8> {
         let jobs = std::fs::read_dir(self.path("work/aoe_workspace")).unwrap().map(|entry| entry.unwrap());
@@ -109,7 +117,7 @@ fn tuning_a_model_prints_canns_lines_and_where_the_files_lie() {
     let lines: Vec<_> = answer.stdout.lines().collect();
     assert!(lines[0].starts_with("resnet50 process finished. Performance improved by "), "{answer:#?}");
     assert!(lines[0].ends_with('%') && lines[1] == "Aoe process finished", "{answer:#?}");
-    for part in ["simulator", "ms before", "Slowest operators", "Conv2D"] {
+    for part in ["simulator", " before, ", "Slowest operators", "Conv2D"] {
         assert!(answer.stdout.contains(part), "{part}: {answer:#?}");
     }
     let named = |label: &str| {
@@ -169,9 +177,10 @@ fn single_operators_are_tuned_from_their_description() {
     std::fs::write(place.path("ops.json"), text).unwrap();
     let answer = place.tune(&["--singleop=ops.json", "--output=out/"]).expect(0, &[]);
     assert!(answer.stdout.starts_with("ops process finished."), "{answer:#?}");
-    let summary = &place.results_in("out")[0][1]["OPAT"];
-    let names: Vec<_> =
-        summary["repo_modified_operators"].as_array().unwrap().iter().map(|op| &op["op_name"]).collect();
+    let report: Value = serde_json::from_slice(&std::fs::read(place.path("out/report.json")).unwrap()).unwrap();
+    let kernels = report["kernels"].as_array().unwrap();
+    assert!(kernels.iter().all(|kernel| kernel["trials"].as_u64() > Some(0)), "{kernels:#?}");
+    let names: Vec<_> = kernels.iter().map(|kernel| &kernel["nodes"][0]["name"]).collect();
     assert_eq!(names, ["0_MatMulV2_1_2_512_1024_1_2_1024_1000_1_2_512_1000", "1_Relu_1_2_4096_1_2_4096"]);
     std::fs::write(place.path("bad.json"), "[{\"op\": \"Add\"}]").unwrap();
     place.tune(&["--singleop=bad.json"]).expect(1, &["bad", "input_desc"]);
@@ -196,7 +205,7 @@ fn graphs_that_cann_dumped_are_tuned_from_their_directory_whatever_their_names()
 fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
     let place = Place::new();
     let model = model("resnet50.onnx");
-    place.tune(&["-m", &model, "--output=first/"]).expect(0, &[]);
+    place.tune_surely(&["-m", &model, "--output=first/"]).expect(0, &[]);
     // Files of trials: one for each operator of which something was measured anew.
     let kept = |bank: &str| {
         let own = place.path(bank).join("Ascend910B2/unified_bank/.aoe");
@@ -205,11 +214,11 @@ fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
         trials.map(|path| std::fs::read_dir(path).unwrap().count()).sum::<usize>()
     };
     let first = kept("bank");
-    assert!(first > 10, "{first}");
+    assert!(first > 0, "{first}");
     std::fs::rename(place.path("bank"), place.path("old")).unwrap();
     for (index, base) in ["old", "old/Ascend910B2/unified_bank"].into_iter().enumerate() {
         std::fs::create_dir(place.path("bank")).unwrap();
-        place.tune(&["-m", &model, "--base_result", base]).expect(0, &[]);
+        place.tune_surely(&["-m", &model, "--base_result", base]).expect(0, &[]);
         // What the old bank added the new one adds, and nothing was measured that would be kept.
         assert_eq!(place.results().len(), index + 1);
         let summary = |directory: &str| {
@@ -223,9 +232,9 @@ fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
         std::fs::remove_dir_all(place.path("bank")).unwrap();
     }
     std::fs::rename(place.path("old"), place.path("bank")).unwrap();
-    place.tune(&["-m", &model, "--base_result=first"]).expect(0, &[]);
+    place.tune_surely(&["-m", &model, "--base_result=first"]).expect(0, &[]);
     assert_eq!(kept("bank"), first);
-    place.tune(&["-m", &model, "--base_result=home"]).expect(2, &["base_result", "home"]);
+    place.tune_surely(&["-m", &model, "--base_result=home"]).expect(2, &["base_result", "home"]);
 }
 
 #[test]
@@ -240,11 +249,11 @@ fn the_improvement_printed_is_that_of_the_result_file() {
 #[test]
 fn a_second_run_reads_what_the_first_wrote_into_the_bank() {
     let place = Place::new();
-    place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
+    place.tune_surely(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
     let added = place.results()[0][1]["OPAT"]["repo_summary"]["repo_add_num"].clone();
     assert!(added.as_u64().unwrap() > 0);
     std::fs::remove_dir_all(place.path("work")).unwrap();
-    place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
+    place.tune_surely(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
     let summary = &place.results()[0][1]["OPAT"]["repo_summary"];
     // What the first run left at CANN's default may profit from what it kept for others.
     assert_eq!(summary["repo_hit_num"], added);
@@ -272,7 +281,7 @@ fn a_bank_file_that_cannot_be_opened_stops_the_tuning_before_it_measures() {
 #[test]
 fn the_bank_of_an_installed_cann_is_read_below_the_users_and_never_written() {
     let place = Place::new();
-    place.tune(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
+    place.tune_surely(&["-m", &model("resnet50.onnx")]).expect(0, &[]);
     let added = place.results()[0][1]["OPAT"]["repo_summary"]["repo_add_num"].clone();
     // What was found becomes what an installation ships: its bank files, without what lies beside them.
     let built_in = place.path("cann/opp/built-in/data/op/Ascend910B2/unified_bank");
@@ -292,7 +301,7 @@ fn the_bank_of_an_installed_cann_is_read_below_the_users_and_never_written() {
         std::fs::remove_dir_all(place.path(folder)).unwrap();
         std::fs::create_dir(place.path(folder)).unwrap();
     }
-    let arguments = ["--job_type=2", "--backend=simulator", "--max_tuning_count=8", "-m", &model("resnet50.onnx")];
+    let arguments = ["--job_type=2", "--backend=simulator", "--max_tuning_count=60", "-m", &model("resnet50.onnx")];
     let mut command = place.command(&arguments);
     command.env("ASCEND_HOME_PATH", place.path("cann"));
     Answer::of(command.output().unwrap()).expect(0, &[]);

@@ -133,26 +133,25 @@ fn a_profile_is_tuned_and_stands_beside_the_prediction() {
 }
 
 #[test]
-fn parts_of_a_sweep_that_are_merged_hold_the_records_of_the_whole() {
-    let lines = |folder: &Path| {
-        let file = "bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
-        let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+fn parts_of_a_sweep_together_tune_what_the_whole_does() {
+    // What a product came to, records among it: gains of so few per cent are not sure by prediction.
+    let tuned = |output: &Output| {
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let products = report["products"].as_array().unwrap().clone();
+        let told = |p: &Value| ["op", "work", "after_us", "unsure_us", "recorded"].map(|field| p[field].to_string());
+        (report["notes"].to_string(), products.iter().map(told).collect::<Vec<_>>())
     };
     let whole = tempfile::tempdir().unwrap();
-    assert_eq!(aoe(whole.path(), &with(&["--json"])).status.code(), Some(0));
-    let joined = tempfile::tempdir().unwrap();
-    let mut products = Vec::new();
+    let (_, mut expected) = tuned(&aoe(whole.path(), &with(&["--json"])));
+    let mut joined = Vec::new();
     for shard in ["--shard=1/3", "--shard=2/3", "--shard=3/3"] {
         let part = tempfile::tempdir().unwrap();
-        let output = aoe(part.path(), &with(&["--json", shard]));
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-        products.push(report["products"].as_array().unwrap().len());
-        assert!(report["notes"].to_string().contains(&format!("only part {}", &shard[8..])), "{}", report["notes"]);
-        let from = part.path().join("bank/Ascend910B2/unified_bank");
-        let merge = ["bank", "merge", from.to_str().unwrap(), "--into=bank/Ascend910B2/unified_bank"];
-        assert_eq!(aoe(joined.path(), &merge).status.code(), Some(0));
+        let (notes, products) = tuned(&aoe(part.path(), &with(&["--json", shard])));
+        assert!(notes.contains(&format!("only part {}", &shard[8..])), "{notes}");
+        assert!(!products.is_empty());
+        joined.extend(products);
     }
-    assert!(products.iter().all(|&part| part > 0), "{products:?}");
-    assert_eq!(lines(joined.path()), lines(whole.path()));
+    expected.sort();
+    joined.sort();
+    assert_eq!(joined, expected);
 }

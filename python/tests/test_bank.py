@@ -15,7 +15,7 @@ PRODUCT = {"op": "MatMulV3", "m": 512, "k": 1024, "n": 2816, "dtype": "bfloat16"
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
     """The bank of a tuned network."""
-    libaoe.tune(RESNET50, bank=tmp_path / "bank", soc="Ascend910B2", jobs=2, progress=False, max_tuning_count=20)
+    libaoe.tune(RESNET50, bank=tmp_path / "bank", soc="Ascend910B2", jobs=2, progress=False, max_tuning_count=60)
     return tmp_path / "bank"
 
 

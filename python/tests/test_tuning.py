@@ -17,7 +17,7 @@ from conftest import BERT, RESNET50
 import libaoe
 from libaoe._bar import Bar
 
-QUICK = {"soc": "Ascend910B2", "jobs": 2, "progress": False, "max_tuning_count": 20}
+QUICK = {"soc": "Ascend910B2", "jobs": 2, "progress": False, "max_tuning_count": 60}
 
 
 def test_a_tuned_model_is_faster_and_its_records_are_in_the_bank_that_was_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ pub mod simulator;
 pub use choice::{Choice, DEFAULT_SOC, Measuring, Opened, Request, open};
 pub use env::RuntimeEnv;
 
+use crate::sim::interval::Interval;
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
 use std::num::NonZeroUsize;
@@ -61,6 +62,12 @@ pub trait Backend: Send + Sync {
 
     /// The SoC that is measured.
     fn soc(&self) -> &Soc;
+
+    /// What nine of ten true ratios of the times of two schedules of a workload lie between, as multiples of the ratio
+    /// that the backend gives. Where times scatter, [`Description::noisy`] says so and the scatter is measured.
+    fn doubt(&self, _workload: &Workload) -> Interval {
+        Interval::EXACT
+    }
 
     /// About how long one measurement takes, where that is known: what a search weighs its own time against.
     fn measuring_time(&self) -> Option<Duration> {

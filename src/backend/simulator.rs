@@ -2,6 +2,7 @@
 
 use super::{Backend, Description, Measure, Measurement, Standing};
 use crate::sim::Model;
+use crate::sim::interval::{Class, Interval};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::workload::{Schedule, Workload};
@@ -34,6 +35,10 @@ impl Backend for Simulator {
 
     fn soc(&self) -> &Soc {
         &self.soc
+    }
+
+    fn doubt(&self, workload: &Workload) -> Interval {
+        Interval::of_gain(Class::of(workload), &self.soc)
     }
 
     /// A prediction takes about a microsecond (`make bench`).

@@ -6,6 +6,7 @@
 
 use super::key::{Key, Unusable};
 use super::layout::Layout;
+use super::record_reader::RecordReader;
 use super::unified::{self, Dict, Operator};
 use super::{binary, conv2d, conv3d, hash, json, matmul, quant};
 use crate::soc::{Arch, Soc};
@@ -355,6 +356,15 @@ impl<'a> Sayable<'a> {
     /// Why the records are of our own form, see [`Form::why_own`].
     pub fn why_own(&self) -> Option<String> {
         Form::why_own(self.workload, self.soc)
+    }
+
+    /// Who reads the records.
+    pub fn reader(&self) -> RecordReader {
+        match self.form {
+            Form::Runtime(_) => RecordReader::RuntimeBank,
+            Form::Unified(_) => RecordReader::UnifiedBank,
+            Form::Unknown | Form::Canonical => RecordReader::OwnForm,
+        }
     }
 
     /// Whether CANN's operator reads the records when it is launched, so that a recorded tiling is one that it runs.

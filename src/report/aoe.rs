@@ -1,9 +1,12 @@
-//! CANN's result of operator tuning, field for field, and `default` of our own. The fields of each structure stand in
+//! CANN's result of operator tuning, field for field, and of our own `gains` and more of each record. The fields of each structure stand in
 //! the order in which they are written: alphabetically by key.
 
+use super::Tuned;
 use super::figures::{gain, improvement, microseconds, milliseconds};
+use super::gains::Gains;
 use super::gdat::Gdat;
 use super::sgat::Sgat;
+use crate::bank::RecordReader;
 use crate::status::{Error, Result};
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::{DefaultOrigin, Workload};
@@ -51,6 +54,9 @@ pub struct Basic<'a> {
 /// What became of the operators.
 #[derive(Debug, Serialize)]
 pub struct Opat<'a> {
+    /// Ours: what becomes of what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gains: Option<Gains<'a>>,
     #[serde(rename = "model_baseline_performance(ms)")]
     model_baseline_performance_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +77,7 @@ pub struct Opat<'a> {
 struct ModifiedOperator<'a> {
     op_name: &'a str,
     op_type: OpType<'a>,
-    tune_performance: TunePerformance,
+    tune_performance: TunePerformance<'a>,
 }
 
 /// One type, or the types of the pieces of a fused operator.
@@ -85,19 +91,25 @@ enum OpType<'a> {
 /// By mode of tuning; ours is the tiling, CANN's `Schedule`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct TunePerformance {
-    schedule: ModePerformance,
+struct TunePerformance<'a> {
+    schedule: ModePerformance<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct ModePerformance {
+struct ModePerformance<'a> {
     /// Whether the default before it is by CANN's public rules.
     default: DefaultOrigin,
+    measured_by: &'a str,
+    #[serde(rename = "performance_after_interval(us)", skip_serializing_if = "Option::is_none")]
+    interval_us: Option<[f64; 2]>,
     #[serde(rename = "performance_after_tune(us)")]
     after_us: f64,
     #[serde(rename = "performance_before_tune(us)")]
     before_us: f64,
     performance_improvement: String,
+    #[serde(rename = "performance_with_your_bank(us)", skip_serializing_if = "Option::is_none")]
+    with_bank_us: Option<f64>,
+    read_by: RecordReader,
     update_mode: &'static str,
 }
 
@@ -116,7 +128,7 @@ pub struct RepoSummary {
     /// Records that stay.
     #[serde(rename = "repo_reserved_num")]
     pub reserved: usize,
-    /// Operators without a record, for which nothing better than the default was found.
+    /// Operators without a record, for which nothing better than the default was found, or nothing that is sure to be.
     #[serde(rename = "repo_unsatisfied_num")]
     pub unsatisfied: usize,
     /// Records replaced by better ones.
@@ -135,7 +147,8 @@ impl RepoSummary {
 
     /// Counts by status; what is not tuned or failed does not count.
     pub fn counting(count: impl Fn(BankStatus) -> usize) -> RepoSummary {
-        let (add, unsatisfied) = (count(BankStatus::Added), count(BankStatus::Unsatisfied));
+        let (add, unsatisfied) =
+            (count(BankStatus::Added), count(BankStatus::Unsatisfied) + count(BankStatus::NotSure));
         let (update, reserved) = (count(BankStatus::Updated), count(BankStatus::Reserved));
         RepoSummary {
             add,
@@ -169,7 +182,7 @@ pub fn basic(graph: &str, elapsed: Option<Duration>) -> Basic<'_> {
 }
 
 fn opat(outcome: &OpatOutcome) -> Opat<'_> {
-    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.after_us()));
+    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
     let failed: Vec<&str> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str()).collect();
     let result = match (outcome.finished, failed.is_empty()) {
@@ -178,6 +191,7 @@ fn opat(outcome: &OpatOutcome) -> Opat<'_> {
         (true, false) => "tuning failed",
     };
     Opat {
+        gains: outcome.finished.then(|| Gains::of(Tuned::Operators(None, outcome))).flatten(),
         model_baseline_performance_ms: before,
         model_performance_improvement: outcome.finished.then(|| improvement(before, after)),
         model_result_performance_ms: outcome.finished.then_some(after),
@@ -202,7 +216,17 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
         _ => OpType::One(&node.op_type),
     };
     let performance_improvement = gain(before_us, after_us);
-    let schedule = ModePerformance { default: case.default, after_us, before_us, performance_improvement, update_mode };
+    let schedule = ModePerformance {
+        default: case.default,
+        measured_by: &case.backend,
+        interval_us: case.interval_us().map(|ends| ends.map(microseconds)),
+        after_us,
+        before_us,
+        performance_improvement,
+        with_bank_us: case.banked.as_ref().map(|banked| microseconds(banked.us)),
+        read_by: case.reader,
+        update_mode,
+    };
     Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
 }
 

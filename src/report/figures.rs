@@ -1,5 +1,29 @@
 //! Numbers as reports print them.
 
+/// Microseconds in the unit that fits them: `870 ns`, `36.9 µs`, `1.25 ms`, `2.5 s`.
+pub fn time(us: f64) -> String {
+    match us {
+        _ if !us.is_finite() => "–".to_owned(),
+        us if us.abs() >= 999.5e3 => format!("{} s", digits(us / 1e6)),
+        us if us.abs() >= 999.5 => format!("{} ms", digits(us / 1e3)),
+        us if us.abs() >= 0.9995 || us == 0.0 => format!("{} µs", digits(us)),
+        us => format!("{} ns", digits(us * 1e3)),
+    }
+}
+
+/// A number in three digits that count.
+pub fn digits(x: f64) -> String {
+    match x.abs() {
+        _ if !x.is_finite() => "–".to_owned(),
+        0.0 => "0".to_owned(),
+        size if size >= 1e6 => format!("{x:.2e}"),
+        size if size >= 99.95 => format!("{x:.0}"),
+        size if size >= 9.995 => format!("{x:.1}"),
+        size if size >= 0.0995 => format!("{x:.2}"),
+        _ => format!("{x:.2e}"),
+    }
+}
+
 /// Microseconds to the nanosecond.
 pub fn microseconds(us: f64) -> f64 {
     (us * 1e3).round() / 1e3

@@ -1,5 +1,6 @@
 //! The results folder that option `output` names: everything that there is to know of the last tuning that ended there.
 
+use super::earlier::{Earlier, RUNS, SUMMARY, earlier};
 use super::html::page;
 use super::operators::{is_ours, op_tuning};
 use super::summary::summary;
@@ -43,7 +44,7 @@ impl Folder {
     }
 
     fn summary(&self) -> PathBuf {
-        self.0.join("summary.json")
+        self.0.join(SUMMARY)
     }
 
     fn report(&self) -> PathBuf {
@@ -62,8 +63,18 @@ impl Folder {
         self.0.join("op_tuning")
     }
 
-    /// Prepares the reports of a tuning, to take the place of those of an earlier one; `report` is the text of the full
-    /// one.
+    /// The folder in which a run that began at this moment keeps its reports.
+    fn run(&self, began: &str) -> Folder {
+        Folder(self.0.join(RUNS).join(began))
+    }
+
+    /// The runs that ended here so far, the newest first.
+    pub fn earlier(&self) -> Vec<Earlier> {
+        earlier(&self.0)
+    }
+
+    /// Prepares the reports of a tuning, to take the place of those of an earlier one, which stay in `runs`; `report` is
+    /// the text of the full one. One that came to nothing takes no place.
     ///
     /// Fails with [`Error::Directory`] or [`Error::File`]; then none is prepared: those of two tunings do not belong
     /// together.
@@ -89,7 +100,19 @@ impl Folder {
         let operators = tuned.operators().map_or(Ok(Vec::new()), |outcome| op_tuning(outcome, context.soc.as_ref()))?;
         let directory = self.operators();
         let mut texts: Vec<_> = operators.into_iter().map(|(name, text)| (directory.join(name), text)).collect();
-        texts.push((self.summary(), summary(tuned, context.left_out.len())?));
+        let summary = summary(tuned, context)?;
+        let run = (!context.began.is_empty()).then(|| self.run(&context.began));
+        if let Some(run) = &run {
+            texts.push((run.summary(), summary.clone()));
+            texts.push((run.report(), report.to_owned()));
+            texts.push((run.page(), page(report, &run.report())?));
+        }
+        if tuned.is_empty() && run.is_some() && self.report().exists() {
+            // A good report is not replaced by an empty one.
+            texts.retain(|(path, _)| path.starts_with(self.0.join(RUNS)));
+            return Ok(texts);
+        }
+        texts.push((self.summary(), summary));
         if let Some(fusions) = &context.fusions {
             texts.push((self.fusions(), fusions.text()));
         }

@@ -2,7 +2,9 @@
 //! times are sums that a reader can form again.
 
 use super::aoe::{RepoSummary, Section, sections, to_text};
+use super::earlier::Earlier;
 use super::figures::{improvement, microseconds};
+use super::gains::Gains;
 use super::gdat::{self, Gradients};
 use super::kernel::{Kernel, kernel};
 use super::sgat::{self, Subgraphs};
@@ -25,13 +27,24 @@ pub const LAYOUT: u32 = 1;
 struct Report<'a> {
     after_us: f64,
     aoe_result: Vec<Section<'a>>,
+    /// What became of what was asked for by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    asked: BTreeMap<&'a str, &'a str>,
     backend: Backend<'a>,
     bank: Bank<'a>,
     before_us: f64,
     /// Times and gains apart by how sure the default is.
     defaults: BTreeMap<&'static str, Over>,
     dynamic: Vec<Unsized<'a>>,
+    /// Runs that ended in the same folder before, the newest first.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    earlier: &'a [Earlier],
     finished: bool,
+    /// Time with all that was found, also in records that CANN does not read.
+    found_us: f64,
+    /// What becomes of what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gains: Option<Gains<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gradients: Option<Gradients<'a>>,
     graph: &'a str,
@@ -72,8 +85,14 @@ struct Backend<'a> {
 struct Bank<'a> {
     also_read: Vec<Cow<'a, str>>,
     custom: Cow<'a, str>,
+    /// Whether nothing was written there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
     /// Whether CANN looks there by itself.
     is_default: bool,
+    /// What `TUNE_BANK_PATH` has to name for CANN to read it, where it lies in the work path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<Cow<'a, str>>,
 }
 
 /// The folders of the profiles.
@@ -168,6 +187,11 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let unmapped = unmapped.or(tuned.gradients().map(|g| &g.unmapped)).into_iter().flatten();
     to_text(&Report {
         after_us,
+        asked: operators
+            .into_iter()
+            .flat_map(|outcome| &outcome.asked)
+            .map(|asked| (asked.what.as_str(), asked.outcome.as_str()))
+            .collect(),
         aoe_result,
         backend: Backend {
             detail: &backend.detail,
@@ -178,12 +202,17 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         bank: Bank {
             also_read: context.bank.also_read.iter().map(|p| p.to_string_lossy()).collect(),
             custom: context.bank.custom.to_string_lossy(),
+            dry_run: context.dry_run,
             is_default: context.bank.is_default(),
+            root: context.bank_root.as_ref().map(|root| root.to_string_lossy()),
         },
         before_us,
         defaults: operators.map(Over::of).unwrap_or_default(),
         dynamic: context.left_out.iter().map(Unsized::of).collect(),
+        earlier: &context.earlier,
         finished,
+        found_us: microseconds(tuned.found_us()),
+        gains: Gains::of(tuned),
         gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),
         graph,
         improvement: improvement(before_us, after_us),

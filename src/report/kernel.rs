@@ -1,10 +1,11 @@
 //! One kernel as our own reports tell it.
 
-use crate::bank::Sayable;
+use super::gains::deciding;
+use crate::bank::{RecordReader, Sayable};
 use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
-use crate::tune::{BankStatus, CaseOutcome};
+use crate::tune::{BankStatus, CaseOutcome, Timed};
 use crate::workload::{DefaultOrigin, Schedule};
 use serde::Serialize;
 
@@ -17,6 +18,9 @@ pub struct Kernel<'a> {
     backend: &'a str,
     before: &'a Schedule,
     before_us: f64,
+    /// What the bank had for it before this tuning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banked: Option<Candidate<'a>>,
     /// What bounds the kernel after tuning, by the performance model.
     bound: Option<Bound>,
     bound_before: Option<Bound>,
@@ -28,21 +32,50 @@ pub struct Kernel<'a> {
     failure: Option<&'a str>,
     /// Trial and microseconds each time that the search knew something better.
     improvements: Vec<(usize, f64)>,
+    /// Nine of ten true times after, if the time before is one.
+    interval_us: Option<[f64; 2]>,
     known_trials: usize,
     nodes: Vec<Node<'a>>,
     op_type: &'a str,
     /// Why CANN does not read what the bank has for it, where it is cube work whose records are ours alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_form: Option<String>,
+    /// Who reads its record, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_by: Option<RecordReader>,
     status: &'static str,
     stop: Option<&'static str>,
     trials: usize,
     /// What of the record in the bank is not proven, by the names of its fields.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unproven: &'static [&'static str],
+    /// What seems better and is not sure to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsure: Option<Unsure<'a>>,
     /// What one launch computes and moves.
     work: Option<Work>,
     workload: String,
+}
+
+/// A tiling and microseconds of one run.
+#[derive(Debug, Serialize)]
+struct Candidate<'a> {
+    schedule: &'a Schedule,
+    us: f64,
+}
+
+impl<'a> From<&'a Timed> for Candidate<'a> {
+    fn from(Timed { schedule, us }: &'a Timed) -> Candidate<'a> {
+        Candidate { schedule, us: *us }
+    }
+}
+
+/// A candidate, and the measurement that would decide about it.
+#[derive(Debug, Serialize)]
+struct Unsure<'a> {
+    decided_by: String,
+    #[serde(flatten)]
+    candidate: Candidate<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,31 +88,32 @@ struct Node<'a> {
 pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     let model = soc.and_then(|soc| Model::new(&case.workload, soc).ok());
     let bound = |schedule| model.as_ref().and_then(|m| m.predict(schedule).ok()).map(|p| p.bound);
-    let is_recorded = matches!(case.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved);
+    let is_recorded = case.is_recorded();
     Kernel {
         after: &case.after,
         after_us: case.after_us,
         backend: &case.backend,
         before: &case.before,
         before_us: case.before_us,
+        banked: case.banked.as_ref().map(Candidate::from),
         bound: bound(&case.after),
         bound_before: bound(&case.before),
         count: case.count(),
         default: case.default,
         failed_trials: case.failed_trials,
-        failure: match &case.status {
-            BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),
-            _ => None,
-        },
+        failure: case.status.failure(),
         improvements: case.improvements.iter().map(|step| (step.trial, step.us)).collect(),
+        interval_us: case.interval_us(),
         known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
         own_form: soc.filter(|_| is_recorded).and_then(|soc| Sayable::of(&case.workload, soc).why_own()),
+        read_by: is_recorded.then_some(case.reader),
         status: status_name(&case.status),
         stop: case.stop.map(StopReason::name),
         trials: case.trials,
         unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Sayable::of(&case.workload, soc).unproven()),
+        unsure: case.unsure.as_ref().map(|found| Unsure { decided_by: deciding(case), candidate: found.into() }),
         work: model.as_ref().map(Model::work),
         workload: case.workload.to_string(),
     }
@@ -92,6 +126,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Updated => "updated",
         BankStatus::Reserved => "reserved",
         BankStatus::Unsatisfied => "unsatisfied",
+        BankStatus::NotSure => "not_sure",
         BankStatus::Unsaved => "unsaved",
         BankStatus::NotTuned => "not_tuned",
         BankStatus::NotMeasured(_) => "not_measured",

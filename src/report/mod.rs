@@ -4,11 +4,13 @@
 //! everything. [`Folder`] is the results folder that option `output` names. `docs/results.md` describes the fields of all.
 
 mod aoe;
+mod earlier;
 mod figures;
 mod file;
 mod folder;
 mod full;
 mod fusions;
+mod gains;
 mod gdat;
 mod gdat_timeline;
 mod html;
@@ -17,13 +19,15 @@ mod operators;
 mod process;
 mod runs;
 mod sgat;
+mod shell;
 mod summary;
 #[cfg(test)]
 mod tests;
 mod tuned;
 
 pub use aoe::opat_result;
-pub use figures::{gain, improvement};
+pub use earlier::Earlier;
+pub use figures::{gain, improvement, time};
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;
@@ -34,6 +38,7 @@ pub use html::page;
 pub use process::ProcessFiles;
 pub use runs::Runs;
 pub use sgat::sgat_result;
+pub use shell::quoted;
 pub use tuned::Tuned;
 
 use crate::bank::BankPaths;
@@ -51,6 +56,10 @@ pub struct Context {
     pub backend_note: String,
     /// Where records are kept.
     pub bank: BankPaths,
+    /// What `TUNE_BANK_PATH` has to name for CANN to read the bank, where that lies in the work path.
+    pub bank_root: Option<PathBuf>,
+    /// Whether nothing is to stay.
+    pub dry_run: bool,
     /// The SoC as it was measured, with what the caller changed; `None` leaves the bounds of the
     /// kernels out.
     pub soc: Option<Soc>,
@@ -74,6 +83,10 @@ pub struct Context {
     pub fusions: Option<Fusions>,
     /// Options that were given, by key.
     pub options: BTreeMap<String, String>,
+    /// When the tuning began, as the names of its files have it.
+    pub began: String,
+    /// Runs that ended in the same folder before, the newest first.
+    pub earlier: Vec<Earlier>,
     /// The results folder, where one was asked for.
     pub folder: Option<Folder>,
 }
@@ -124,6 +137,8 @@ impl Context {
             work_path: work_path.to_owned(),
             backend_note: backend_note.into(),
             bank: bank.clone(),
+            bank_root: None,
+            dry_run: false,
             soc: None,
             subgraph_bank: None,
             left_out: Vec::new(),
@@ -135,6 +150,8 @@ impl Context {
             runs: None,
             fusions: None,
             options: BTreeMap::new(),
+            began: String::new(),
+            earlier: Vec::new(),
             folder: None,
         }
     }

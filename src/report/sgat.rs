@@ -1,8 +1,11 @@
 //! CANN's result of subgraph tuning, field for field, and the section on subgraphs of our own report.
 
+use super::Tuned;
 use super::aoe::{Basic, RepoSummary, Section, basic, to_text};
 use super::figures::{milliseconds, truncated_improvement};
+use super::gains::Gains;
 use super::kernel::status_name;
+use crate::bank::RecordReader;
 use crate::status::Result;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
@@ -13,6 +16,9 @@ use std::path::Path;
 /// What became of the subgraphs. The fields stand in the order in which they are written.
 #[derive(Debug, Serialize)]
 pub struct Sgat<'a> {
+    /// Ours: what becomes of what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gains: Option<Gains<'a>>,
     #[serde(rename = "model_baseline_performance(ms)")]
     baseline_ms: f64,
     #[serde(rename = "model_performance_improvement", skip_serializing_if = "Option::is_none")]
@@ -37,6 +43,8 @@ struct ModifiedSubgraph<'a> {
     #[serde(rename = "performance_before_tune(ms)")]
     before_ms: f64,
     performance_improvement: String,
+    /// Ours: who reads the record.
+    read_by: &'static str,
     repo_key: &'a str,
 }
 
@@ -56,10 +64,12 @@ pub fn sections(outcome: &SgatOutcome) -> Vec<Section<'_>> {
 }
 
 fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
-    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.after_us()));
+    let (before_us, after_us) = Tuned::Subgraphs(outcome).times_us();
+    let (before, after) = (milliseconds(before_us), milliseconds(after_us));
     let with =
         |status: BankStatus| outcome.subgraphs.iter().filter(move |s| s.status == status).map(modified).collect();
     Sgat {
+        gains: outcome.finished.then(|| Gains::of(Tuned::Subgraphs(outcome))).flatten(),
         baseline_ms: before,
         improvement: outcome.finished.then(|| truncated_improvement(before, after)),
         result_ms: outcome.finished.then_some(after),
@@ -74,7 +84,13 @@ fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
 fn modified(subgraph: &SubgraphOutcome) -> ModifiedSubgraph<'_> {
     let (before_ms, after_ms) = (milliseconds(subgraph.before.us), milliseconds(subgraph.after.us));
     let performance_improvement = truncated_improvement(before_ms, after_ms);
-    ModifiedSubgraph { after_ms, before_ms, performance_improvement, repo_key: &subgraph.repo_key }
+    let read_by = reader(subgraph);
+    ModifiedSubgraph { after_ms, before_ms, performance_improvement, read_by, repo_key: &subgraph.repo_key }
+}
+
+/// The word for who reads the record of a subgraph.
+pub fn reader(subgraph: &SubgraphOutcome) -> &'static str {
+    if subgraph.is_read_by_cann { "subgraph_bank" } else { RecordReader::OwnForm.name() }
 }
 
 /// Counts of distinct subgraphs by what became of their records.
@@ -103,6 +119,9 @@ pub struct Subgraphs<'a> {
 #[derive(Debug, Serialize)]
 struct Subgraph<'a> {
     after: Strategy<'a>,
+    /// Microseconds with the bank's strategy, where it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    banked_us: Option<f64>,
     before: Strategy<'a>,
     count: usize,
     /// Maker and reader, by their place in `names`.
@@ -112,6 +131,7 @@ struct Subgraph<'a> {
     op_types: &'a [String],
     /// First node of each occurrence.
     places: Vec<&'a str>,
+    read_by: &'static str,
     repo_key: &'a str,
     status: &'static str,
 }
@@ -168,12 +188,14 @@ impl<'a> Subgraphs<'a> {
 fn subgraph(subgraph: &SubgraphOutcome) -> Subgraph<'_> {
     Subgraph {
         after: strategy(&subgraph.after),
+        banked_us: subgraph.banked_us,
         before: strategy(&subgraph.before),
         count: subgraph.count(),
         edges: &subgraph.edges,
         names: &subgraph.names,
         op_types: &subgraph.op_types,
         places: subgraph.places.iter().map(|place| place.first.as_str()).collect(),
+        read_by: reader(subgraph),
         repo_key: &subgraph.repo_key,
         status: status_name(&subgraph.status),
     }

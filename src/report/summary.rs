@@ -1,8 +1,9 @@
 //! `summary.json`: a tuning on one screen.
 
-use super::Tuned;
 use super::aoe::to_text;
-use super::figures::gain;
+use super::figures::{gain, microseconds};
+use super::gains::Gains;
+use super::{Context, Tuned};
 use crate::status::Result;
 use crate::tune::gdat::Found;
 use crate::tune::sgat::SubgraphOutcome;
@@ -16,6 +17,15 @@ const TOP: usize = 10;
 /// The fields stand in the order in which they are written.
 #[derive(Debug, Serialize)]
 struct Summary<'a> {
+    after_us: f64,
+    before_us: f64,
+    /// When it began, as the names of its files have it.
+    began: &'a str,
+    finished: bool,
+    /// What becomes of what was found; absent of gradients.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gains: Option<Gains<'a>>,
+    graph: &'a str,
     /// Kernels without known sizes, of which the figures know nothing; absent where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     left_out_ops: usize,
@@ -46,8 +56,8 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The summary as JSON, indented by four; so many operators were left out.
-pub fn summary(tuned: Tuned<'_>, left_out: usize) -> Result<String> {
+/// The summary as JSON, indented by four.
+pub fn summary(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let items: Vec<Item<'_>> = match tuned {
         Tuned::Operators(_, outcome) => outcome.cases.iter().map(Item::from).collect(),
         Tuned::Subgraphs(outcome) => outcome.subgraphs.iter().map(Item::from).collect(),
@@ -58,7 +68,13 @@ pub fn summary(tuned: Tuned<'_>, left_out: usize) -> Result<String> {
     let top = better.iter().take(TOP);
     let (before_us, after_us) = tuned.times_us();
     to_text(&Summary {
-        left_out_ops: left_out,
+        after_us: microseconds(after_us),
+        before_us: microseconds(before_us),
+        began: &context.began,
+        finished: tuned.finished(),
+        gains: Gains::of(tuned),
+        graph: tuned.graph(),
+        left_out_ops: context.left_out.len(),
         performance_improvement: gain(before_us, after_us),
         top_improved_ops: top
             .map(|item| Improved { improvement: gain(item.before_us, item.after_us), op: item.name })

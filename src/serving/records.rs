@@ -2,11 +2,12 @@
 
 use super::Deployment;
 use super::expand::{Step, kernels};
-use super::kernel::{Class, Kernel};
+use super::kernel::{Class as Kind, Kernel};
 use super::model::Model;
 use super::price::cold_case;
 use crate::backend::simulator::Simulator;
 use crate::bank::{Form, Measured, OperatorBank};
+use crate::sim::interval::{Class, Interval};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::space::{default_origin, version};
@@ -45,10 +46,17 @@ pub struct Tuned {
     /// What does, where none can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lever: Option<&'static str>,
-    /// Microseconds of a launch with CANN's default tiling, or the bank's where it has one.
+    /// Microseconds of a launch with CANN's default tiling.
     pub before_us: f64,
-    /// Microseconds with the best tiling found.
+    /// Microseconds with what the bank had before, where it had a tiling.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub banked_us: Option<f64>,
+    /// Microseconds with the best tiling that is sure to be one; with the bank's or the default, where none is.
     pub after_us: f64,
+    /// Microseconds of a tiling that seems better and may not be: a time of it and of the default on the device would
+    /// decide. No record is made of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsure_us: Option<f64>,
     /// Whether a record of it was written.
     pub recorded: bool,
     /// The tiling found.
@@ -58,6 +66,9 @@ pub struct Tuned {
     pub case: String,
     #[serde(skip)]
     workload: Workload,
+    /// Whether it is better than what the bank had.
+    #[serde(skip)]
+    is_new: bool,
 }
 
 /// What to do about an operator whose host code asks no bank.
@@ -132,7 +143,7 @@ pub(super) fn problems(model: &Model, deployment: &Deployment, steps: &[Step], s
 }
 
 pub(super) fn is_product(kernel: &Kernel) -> bool {
-    matches!(kernel.class, Class::Product | Class::Grouped)
+    matches!(kernel.class, Kind::Product | Kind::Grouped)
 }
 
 /// Whether the bank of a launched operator is asked for a workload.
@@ -152,43 +163,68 @@ pub(super) fn tune(
     settings: &Settings,
     cancel: &AtomicBool,
 ) -> Result<Vec<Tuned>> {
-    let record = |problem: &Problem| -> Result<Recorded> {
-        let entry = match reach(&problem.op, &problem.workload, soc) {
-            Reach::Bank => bank.lookup(&problem.workload)?,
+    let banked = |problem: &Problem| -> Result<Option<Schedule>> {
+        Ok(match reach(&problem.op, &problem.workload, soc) {
+            Reach::Bank => bank.lookup(&problem.workload)?.map(|entry| entry.schedule),
             Reach::NoBank => None,
-        };
-        let schedule = Ok(entry.map_or_else(|| problem.default.clone(), |entry| entry.schedule));
-        let (workload, missed, soc) = (problem.workload.clone(), problem.missed, soc.clone());
-        Ok(Recorded { workload, schedule, missed, soc })
-    };
-    let records = problems.iter().map(record).collect::<Result<Vec<_>>>()?;
-    let answers = evaluate(&records, settings, cancel);
-    let tuned = problems.into_iter().zip(answers).filter_map(|(problem, answer)| Some((problem, answer?)));
-    tuned
-        .map(|(problem, answer)| {
-            let reason = |reason: String| Error::Workload { workload: problem.workload.to_string(), reason };
-            let Evaluation { recorded_us, ours_us, ours, .. } = answer.map_err(reason)?;
-            let before_us = recorded_us.map_err(reason)?;
-            let reach = reach(&problem.op, &problem.workload, soc);
-            let better = ours_us < before_us * (1.0 - LEAST_GAIN);
-            Ok(Tuned {
-                lever: (reach == Reach::NoBank).then(|| lever(&problem.op)),
-                work: problem.workload.to_string(),
-                reach,
-                before_us,
-                after_us: if better { ours_us } else { before_us },
-                recorded: false,
-                schedule: ours,
-                op: problem.op,
-                roles: problem.roles,
-                case: problem.case,
-                workload: problem.workload,
-            })
         })
-        .collect()
+    };
+    let banked = problems.iter().map(banked).collect::<Result<Vec<_>>>()?;
+    let records: Vec<Recorded> =
+        problems.iter().zip(&banked).map(|(problem, banked)| problem.recorded(banked.as_ref(), soc)).collect();
+    let answers = evaluate(&records, settings, cancel);
+    let tuned = problems.into_iter().zip(banked).zip(answers).filter_map(|(problem, answer)| Some((problem, answer?)));
+    tuned.map(|((problem, banked), answer)| problem.tuned(banked.is_some(), answer, soc)).collect()
+}
+
+impl Problem {
+    /// The tiling that runs today, to be priced.
+    fn recorded(&self, banked: Option<&Schedule>, soc: &Soc) -> Recorded {
+        let schedule = Ok(banked.unwrap_or(&self.default).clone());
+        let (workload, missed, soc) = (self.workload.clone(), self.missed, soc.clone());
+        Recorded { workload, schedule, missed, soc }
+    }
+
+    /// What an evaluation comes to.
+    fn tuned(self, in_bank: bool, answer: Result<Evaluation, String>, soc: &Soc) -> Result<Tuned> {
+        let reason = |reason: String| Error::Workload { workload: self.workload.to_string(), reason };
+        let Evaluation { recorded_us, default_us, ours_us, ours } = answer.map_err(reason)?;
+        let today_us = recorded_us.map_err(reason)?;
+        let reach = reach(&self.op, &self.workload, soc);
+        let is_better = ours_us < today_us * (1.0 - LEAST_GAIN);
+        let doubt = Interval::of_gain(Class::of(&self.workload), soc);
+        let is_sure = ours_us / doubt.low < today_us;
+        Ok(Tuned {
+            lever: (reach == Reach::NoBank).then(|| lever(&self.op)),
+            work: self.workload.to_string(),
+            reach,
+            before_us: if in_bank { default_us } else { today_us },
+            banked_us: in_bank.then_some(today_us),
+            after_us: if is_better && is_sure { ours_us } else { today_us },
+            unsure_us: (is_better && !is_sure).then_some(ours_us),
+            recorded: false,
+            schedule: ours,
+            is_new: is_better && is_sure,
+            op: self.op,
+            roles: self.roles,
+            case: self.case,
+            workload: self.workload,
+        })
+    }
 }
 
 impl Tuned {
+    /// What became of it, in a word or two.
+    pub fn outcome(&self) -> &'static str {
+        match self {
+            Tuned { recorded: true, .. } => "recorded",
+            Tuned { reach: Reach::NoBank, .. } => "no bank",
+            Tuned { unsure_us: Some(_), .. } => "not sure",
+            Tuned { banked_us: Some(_), .. } => "already in the bank",
+            _ => "as good",
+        }
+    }
+
     fn gains(&self) -> bool {
         self.after_us < self.before_us
     }
@@ -199,7 +235,7 @@ impl Tuned {
 ///
 /// Fails as [`OperatorBank::record`] and [`OperatorBank::save`] do.
 pub(super) fn write(tuned: &mut [Tuned], soc: &Soc, bank: &mut OperatorBank) -> Result<Vec<std::path::PathBuf>> {
-    for product in tuned.iter_mut().filter(|product| product.reach == Reach::Bank && product.gains()) {
+    for product in tuned.iter_mut().filter(|product| product.reach == Reach::Bank && product.is_new) {
         let workload = &product.workload;
         let measured = Measured {
             before_us: product.before_us,

@@ -84,7 +84,7 @@ impl TuneOps {
     /// Reads the JSON file. Fails with [`Error::Config`] naming file and line.
     pub fn read(path: &Path) -> Result<TuneOps> {
         let bad = |line, reason| Error::Config { path: path.to_owned(), line, reason };
-        let text = read_text(path)?;
+        let text = without_comments(&read_text(path)?);
         let ops: TuneOps =
             serde_json::from_str(&text).map_err(|e| bad(Some(e.line()).filter(|&l| l > 0), e.to_string()))?;
         if let Some(level) = &ops.tune_optimization_level {
@@ -101,6 +101,12 @@ impl TuneOps {
     pub fn filter(&self) -> OpFilter {
         OpFilter { names: self.tune_ops_name.clone(), types: self.tune_ops_type.clone() }
     }
+}
+
+/// The text with lines that are comments (`//`, `#`) made empty, so that the others keep their numbers.
+fn without_comments(text: &str) -> String {
+    let is_comment = |line: &str| line.trim_start().starts_with("//") || line.trim_start().starts_with('#');
+    text.lines().map(|line| if is_comment(line) { "\n".to_owned() } else { format!("{line}\n") }).collect()
 }
 
 #[cfg(test)]
@@ -122,6 +128,10 @@ mod tests {
         let path = dir.path().join("ops.json");
         std::fs::write(&path, r#"{"tune_ops_name":["a"],"tune_ops_type":["MatMul"]}"#).unwrap();
         assert!(TuneOps::read(&path).unwrap().filter().selects("x", &["MatMul"]));
+        std::fs::write(&path, "// of the guide\n{\n# types\n\"tune_ops_type\":[\"MatMul\"], \"tune_ops_name\": 3}")
+            .unwrap();
+        let error = TuneOps::read(&path).unwrap_err().to_string();
+        assert!(error.contains("ops.json:4"), "comments keep the numbers of lines: {error}");
         std::fs::write(&path, r#"{"tune_ops_names":["a"]}"#).unwrap();
         assert!(TuneOps::read(&path).unwrap_err().to_string().contains("tune_ops_names"));
         for path in [dir.path(), Path::new("/dev/zero")] {

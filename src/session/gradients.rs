@@ -121,7 +121,7 @@ impl Session {
         }
         let form = Form { label: "", graph: &graph, lowered: &lowered };
         let profiling = Profiling::of(settings, &[Form { lowered: &step, ..form }])?;
-        let (context, bank) = self.gradient_context(settings, backend.soc(), note)?;
+        let (context, bank) = self.gradient_context(settings, backend.soc(), note, &backend.describe())?;
         let context = Context { left_out, ..context };
         let source = Source::Graph { graph: &graph, lowered: &lowered, backend: &*backend };
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
@@ -157,8 +157,9 @@ impl Session {
         let Opened { backend, .. } = self.open_backend(&simulated)?;
         let soc = backend.soc();
         let detail = format!("{}, {}", recorded.summary.display(), recorded.profile.display());
-        let (context, bank) = self.gradient_context(settings, soc, format!("a recording, SoC {}", soc.name))?;
         let description = Description { name: "recording".to_owned(), detail, noisy: true };
+        let note = format!("a recording, SoC {}", soc.name);
+        let (context, bank) = self.gradient_context(settings, soc, note, &description)?;
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = split(&job, &mut live)?;
@@ -178,7 +179,13 @@ impl Session {
     }
 
     /// The gradient bank, which can be written, and what reports tell besides the outcome.
-    fn gradient_context(&self, settings: &Settings, soc: &Soc, note: String) -> Result<(Context, GradientBank)> {
+    fn gradient_context(
+        &self,
+        settings: &Settings,
+        soc: &Soc,
+        note: String,
+        measured_by: &Description,
+    ) -> Result<(Context, GradientBank)> {
         if !TRAINING_PARTS.contains(&soc.short_name.as_str()) {
             let parts = TRAINING_PARTS.join(" and ");
             log::warn!(
@@ -187,8 +194,10 @@ impl Session {
             );
         }
         let environment = &self.instance.environment;
-        let paths = BankPaths::gradient(&environment.bank_places(None), soc)?;
-        let paths = paths.over(environment.toolkit().graph_banks());
+        let aoe = BankPaths::gradient(&environment.bank_places(None), soc)
+            .map(|paths| paths.over(environment.toolkit().graph_banks()));
+        let destination = settings.destination(measured_by, None);
+        let paths = destination.paths(environment, aoe, BankPaths::graphs_in)?;
         let bank = GradientBank::open(&paths, soc).with_patience(self.patience());
         bank.check_writable()?;
         tuned_model::check_writable(settings)?;
@@ -199,8 +208,14 @@ impl Session {
         }
         let options = settings.given.clone();
         let folder = settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?;
-        let context =
-            Context { soc: Some(soc.clone()), options, folder, ..Context::new(&settings.work_path, note, &paths) };
+        let context = Context {
+            soc: Some(soc.clone()),
+            options,
+            folder,
+            bank_root: destination.root(environment),
+            dry_run: settings.dry_run.is_some(),
+            ..Context::new(&settings.work_path, note, &paths)
+        };
         Ok((context, bank))
     }
 }

@@ -10,7 +10,8 @@ use crate::lower::Lowered;
 use crate::output_file::{self, Publication};
 use crate::profile::Timed;
 use crate::report::{
-    Context, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result, sgat_result,
+    Context, Folder, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result,
+    sgat_result,
 };
 use crate::status::{Error, Result};
 use crate::tune::gdat::recording::summary_in;
@@ -53,6 +54,7 @@ impl<'a> Live<'a> {
         progress: Option<&'a mut ProgressFn>,
     ) -> Result<Live<'a>> {
         let file = ResultFile::create(&context, job, files)?;
+        let context = Context { began: file.timestamp().to_owned(), ..context };
         let (failure, workspace, subgraphs, earlier) = (None, None, None, Vec::new());
         Ok(Live { session, context, file, files, progress, failure, workspace, subgraphs, earlier })
     }
@@ -153,6 +155,7 @@ impl<'a> Live<'a> {
     /// the reports get the room.
     fn publish(&mut self, tuned: Tuned<'_>, wanted: Option<Profiles<'_>>) -> Result<()> {
         let mut publication = Publication::new();
+        self.context.earlier = self.context.folder.as_ref().map(Folder::earlier).unwrap_or_default();
         self.context.profiles = wanted.as_ref().map(Profiles::paths);
         let mut report = full_report(tuned, &self.context)?;
         let mut reported = self.prepare(&mut publication, tuned, &report);

@@ -111,7 +111,11 @@ impl OptionSpec {
             return Ok(());
         }
         match self.kind {
-            OneOf(words) if !words.contains(&value) => bad(format!("`{value}` is not one of {}", words.join(", "))),
+            OneOf(words) if !words.contains(&value) => {
+                let near = spelling::nearest(value, words.iter().copied());
+                let near = near.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+                bad(format!("`{value}` is not one of {}{near}", words.join(", ")))
+            }
             Integer(low, high) => match value.parse::<u64>() {
                 Ok(v) if (low..=high).contains(&v) => Ok(()),
                 _ => bad(format!("`{value}` is not a whole number from {low} to {high}")),
@@ -374,6 +378,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("gradient_profile", File, Tuning, "Tasks of several runs of that graph as CSV: loop,modelName,opName,opType,taskStartTime,taskEndTime (nanoseconds).").ours(),
     option("max_segments", Integer(1, 256), Tuning, "Segments that gradients are exchanged in at most (hccl takes 8).").default("8").ours(),
     option("binary_bank", Flag, Tuning, "Record MatMulV2 and Conv2DBackpropFilter in their runtime banks too, for TBE's binary kernels (jit_compile off); that these ask is not proven.").ours(),
+    option("install", Flag, Tuning, "Put what the simulator found where CANN looks by itself, too; else it goes to aoe_bank in the work path, unless a bank is named.").ours(),
+    option("dry_run", Flag, Tuning, "Tune and tell, and leave nothing: no records, no results.").ours(),
     option("base_result", Path, Tuning, "Output directory or bank of an earlier tuning to start from: what it measured is not measured again.").ours(),
     option("calibration", File, Tuning, "Calibration file of `aoe calibrate` that corrects predicted times (default: AOE_CALIBRATION, else calibration.json beside the bank).").ours(),
     option("om", File, NotBuilt, "Compiled model to tune.").ours(),

@@ -1,11 +1,15 @@
 //! The options of `aoe llm` that it shares with tuning: the part, and where records go.
 
+use super::destination::Destination;
 use super::environment::Environment;
 use super::options::{OptionMap, OptionSpec, restrict};
 use super::simulation;
 use crate::bank::{BankPaths, OperatorBank};
+use crate::report::quoted;
 use crate::soc::Soc;
-use crate::status::Result;
+use crate::status::{Error, Result};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// The options that count, from the one table.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
@@ -21,9 +25,50 @@ pub fn part(options: &OptionMap) -> Result<Soc> {
     simulation::priced_part(options, &Environment::read())
 }
 
-/// The bank that a tuning for this part would write. Fails as [`BankPaths::operator`] does.
-pub fn bank(soc: &Soc) -> Result<OperatorBank> {
+/// A bank for predicted records, and what `TUNE_BANK_PATH` has to name for CANN to read it where it lies in the results.
+pub struct Bank {
+    /// The bank.
+    pub bank: OperatorBank,
+    /// Its root in the results.
+    pub root: Option<PathBuf>,
+    /// The directory of a run that leaves nothing.
+    _dry_run: Option<TempDir>,
+}
+
+/// The bank that predictions for this part go to: as for a tuning on the simulator, whose results lie in `output`, else in
+/// the work path.
+///
+/// Fails as [`BankPaths::operator`] does, and with [`Error::Directory`] where a dry run finds no place for its own.
+pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> Result<Bank> {
     let environment = Environment::read();
-    let paths = BankPaths::operator(&environment.bank_places(None), soc)?;
-    Ok(OperatorBank::open(paths.over(environment.toolkit().operator_banks(soc)), soc))
+    let places = environment.bank_places(None);
+    let aoe = BankPaths::operator(&places, soc).map(|paths| paths.over(environment.toolkit().operator_banks(soc)));
+    let temporary = std::env::temp_dir();
+    let failed = |error| Error::directory("create one in", &temporary, error);
+    let dry = dry_run.then(tempfile::tempdir).transpose().map_err(failed)?;
+    let work_path = environment.path("ASCEND_WORK_PATH").unwrap_or_default();
+    let work_path = dry.as_ref().map(TempDir::path).or(output).unwrap_or(&work_path);
+    let destination = Destination { work_path, named: None, install, dry_run, is_simulated: true };
+    let paths = destination.paths(&environment, aoe, |root| BankPaths::operator_below(root, soc))?;
+    let root = destination.root(&environment).filter(|_| !dry_run);
+    Ok(Bank { bank: OperatorBank::open(paths, soc), root, _dry_run: dry })
+}
+
+impl Bank {
+    /// Takes the files out of what is told, where none stays.
+    pub fn told(&self, files: &mut Vec<PathBuf>, dry_run: bool) {
+        if dry_run {
+            files.clear();
+        }
+    }
+
+    /// What has CANN read the records that were written, as a line; empty where it does by itself, or none were.
+    pub fn line(&self, files: &[PathBuf]) -> String {
+        let root = self.root.as_ref().filter(|_| !files.is_empty());
+        let line = |root: &PathBuf| {
+            let root = quoted(&root.display().to_string());
+            format!("CANN reads the records with: export TUNE_BANK_PATH={root}\n")
+        };
+        root.map(line).unwrap_or_default()
+    }
 }

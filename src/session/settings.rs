@@ -21,7 +21,9 @@ use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
 use crate::tune::sgat::SgatSettings;
 use crate::tune::{OpFilter, OpatSettings};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// What is to be tuned (`job_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +120,10 @@ pub struct Settings {
     pub base_result: Option<PathBuf>,
     /// What profiles of the network hold, where they are wanted; its paths are absolute.
     pub profiling: Option<profiling::Wanted>,
+    /// Whether what the simulator found goes where CANN looks by itself.
+    pub install: bool,
+    /// The directory of a tuning that leaves nothing, which goes with it.
+    pub dry_run: Option<Arc<TempDir>>,
     /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
     pub has_output: bool,
 }
@@ -176,7 +182,12 @@ impl Settings {
             log::warn!("{text}");
         }
         let (work_path, output) = places(&layers, &ini, environment);
-        let has_output = layers.is_set("output") && output.is_none();
+        let dry_run = layers.flag("dry_run").then(dry_run).transpose()?;
+        let (work_path, output) = match &dry_run {
+            Some(directory) => (directory.path().to_owned(), None),
+            None => (work_path, output),
+        };
+        let has_output = layers.is_set("output") && output.is_none() && dry_run.is_none();
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
         let job = job_type(&layers)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
@@ -211,8 +222,8 @@ impl Settings {
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
-            one_result_file: layers.get("result_file") == Some("process"),
-            tuned_model: layers.get("tuned_model") != Some("off") || layers.is_set("output"),
+            one_result_file: layers.get("result_file") == Some("process") && dry_run.is_none(),
+            tuned_model: (layers.get("tuned_model") != Some("off") || layers.is_set("output")) && dry_run.is_none(),
             binary_bank: layers.flag("binary_bank"),
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
@@ -228,13 +239,21 @@ impl Settings {
             },
             op_bank_path: path("ge.op_bank_path"),
             base_result: path("base_result"),
-            profiling: profiling(&layers, environment, has_output)?,
+            profiling: profiling(&layers, environment, has_output)?.filter(|_| dry_run.is_none()),
+            install: layers.flag("install"),
+            dry_run,
             has_output,
             output,
             log: layers.get("log").map(str::to_owned),
             given: merged,
         })
     }
+}
+
+/// A directory for what a dry run would leave.
+fn dry_run() -> Result<Arc<TempDir>> {
+    let temporary = std::env::temp_dir();
+    tempfile::tempdir().map(Arc::new).map_err(|error| Error::directory("create one in", &temporary, error))
 }
 
 /// Which fusion passes run: those of the optimisation level, on top of it what the switch file says.

@@ -7,6 +7,7 @@ use super::state::Session;
 use super::tuned_graph::set_strategies;
 use super::tuned_model;
 use super::tuning::Work;
+use crate::backend::Backend;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
 use crate::lower::{self, UbOff};
@@ -61,11 +62,14 @@ impl Session {
     }
 
     /// The subgraph bank: for it the option beats `TUNE_BANK_PATH`.
-    pub(super) fn subgraph_paths(&self, settings: &Settings, soc: &Soc) -> Result<BankPaths> {
-        let environment = &self.instance.environment;
+    pub(super) fn subgraph_paths(&self, settings: &Settings, backend: &dyn Backend) -> Result<BankPaths> {
+        let (environment, soc) = (&self.instance.environment, backend.soc());
+        let named = settings.mdl_bank_path.as_deref();
         let places = environment.bank_places(None);
-        let paths = BankPaths::subgraph(Reader::Tuner, &places, settings.mdl_bank_path.as_deref(), soc)?;
-        Ok(paths.over(environment.toolkit().graph_banks()))
+        let aoe = BankPaths::subgraph(Reader::Tuner, &places, named, soc)
+            .map(|paths| paths.over(environment.toolkit().graph_banks()));
+        // Strategies are the simulator's, whoever measures operators; but they belong to these.
+        settings.destination(&backend.describe(), named).paths(environment, aoe, BankPaths::graphs_in)
     }
 }
 

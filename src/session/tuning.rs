@@ -1,6 +1,5 @@
 //! One tuning call: from what the session was given to what it found.
 
-use super::base;
 use super::live::Live;
 use super::logging;
 use super::material::{Material, workloads};
@@ -12,12 +11,12 @@ use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
+use super::{base, idle};
 use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
-use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
 use crate::tune::{OpatJob, Variant, opat};
@@ -59,13 +58,21 @@ impl Session {
     fn tune_inside(&self, call: &OptionMap, progress: Option<&mut ProgressFn>) -> Result<()> {
         let environment = &self.instance.environment;
         let settings = Settings::resolve(&self.instance.options, call, environment)?;
+        idle::check_files(&settings, &environment.current_dir)?;
         if let Some(level) = &settings.log {
             logging::set_level(Some(level));
         }
-        match settings.job {
+        idle::warn(&settings);
+        let is_dry = settings.dry_run.is_some();
+        let ended = match settings.job {
             JobType::Gdat => self.tune_gradients(&settings, progress),
             JobType::Sgat | JobType::Opat | JobType::SgatOpat => self.tune_kernels(settings, progress),
+        };
+        if is_dry {
+            // It goes with the directory of the run.
+            self.found().result_file = None;
         }
+        ended
     }
 
     /// Tunes subgraphs, operators, or both, in this order.
@@ -81,7 +88,7 @@ impl Session {
             Ok(())
         };
         let mut live = if subgraphs {
-            let paths = self.subgraph_paths(&work.settings, work.backend.soc())?;
+            let paths = self.subgraph_paths(&work.settings, &*work.backend)?;
             context.subgraph_bank = Some(paths.custom.clone());
             let mut live = Live::new(self, context, "sgat", files, progress)?;
             match self.tune_subgraphs(&mut work, &paths, &mut live) {
@@ -119,6 +126,9 @@ impl Session {
         // Who did not ask for the simulator hears that it stands in for a device.
         let stands_in = settings.backend == Choice::Auto && backend.describe().name == Simulator::NAME;
         log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
+        if backend.describe().name == Simulator::NAME {
+            idle::warn_of_compiler(&settings);
+        }
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;
         }
@@ -129,13 +139,13 @@ impl Session {
         }
         let profiling = Profiling::of(&settings, &forms(&variants, &[]))?;
         let bank = if settings.job.parts()[1] {
-            let paths = self.bank_paths(&settings, soc)?;
+            let paths = self.bank_paths(&settings, &*backend)?;
             OperatorBank::open(paths.clone(), soc)
                 .with_binary(settings.binary_bank)
                 .check_writable(workloads(&variants))?;
             paths
         } else {
-            self.subgraph_paths(&settings, soc)?
+            self.subgraph_paths(&settings, &*backend)?
         };
         tuned_model::check_writable(&settings)?;
         let gear = settings.gears.first().filter(|_| settings.gears.len() > 1);
@@ -144,6 +154,8 @@ impl Session {
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             left_out,
+            bank_root: settings.operator_destination(&*backend).root(&self.instance.environment),
+            dry_run: settings.dry_run.is_some(),
             fusions: Some(Fusions { graph: fused, ub: ub_fusion(&variants) }),
             gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
             ..Context::new(&settings.work_path, note, &bank)
@@ -238,13 +250,16 @@ impl Session {
     }
 
     /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default; below them the
-    /// bank of an installed CANN.
-    fn bank_paths(&self, settings: &Settings, soc: &Soc) -> Result<BankPaths> {
-        let environment = &self.instance.environment;
+    /// bank of an installed CANN. What the simulator finds and nobody named a bank for goes to the work path.
+    fn bank_paths(&self, settings: &Settings, backend: &dyn Backend) -> Result<BankPaths> {
+        let (environment, soc) = (&self.instance.environment, backend.soc());
         let places = environment.bank_places(settings.op_bank_path.clone());
-        let paths = BankPaths::operator(&places, soc)?.over(environment.toolkit().operator_banks(soc));
-        places.hindrances(&paths).iter().for_each(|text| log::warn!("{text}"));
-        Ok(paths)
+        let aoe = BankPaths::operator(&places, soc).map(|paths| paths.over(environment.toolkit().operator_banks(soc)));
+        if let Ok(paths) = &aoe {
+            places.hindrances(paths).iter().for_each(|text| log::warn!("{text}"));
+        }
+        let destination = settings.operator_destination(backend);
+        destination.paths(environment, aoe, |root| BankPaths::operator_below(root, soc))
     }
 
     pub(super) fn open_backend(&self, settings: &Settings) -> Result<Opened> {

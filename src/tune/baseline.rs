@@ -32,6 +32,10 @@ pub(super) struct Baseline {
     pub schedule: Schedule,
     /// Its time; 0 where it failed.
     pub us: f64,
+    /// Whether it is the bank's.
+    pub in_bank: bool,
+    /// Time of CANN's default; `None` where only the bank's tiling runs, or nothing does.
+    pub default_us: Option<f64>,
     /// What a new tiling has to beat: this, or CANN's own choice where that is faster.
     pub reference: Reference,
     /// Why it could not be measured, where it could not.
@@ -41,7 +45,8 @@ pub(super) struct Baseline {
 impl Baseline {
     /// A baseline without a time.
     pub fn unknown(default: Schedule) -> Baseline {
-        Baseline { reference: Reference::Tiling(default.clone()), schedule: default, us: 0.0, failure: None }
+        let reference = Reference::Tiling(default.clone());
+        Baseline { reference, schedule: default, us: 0.0, in_bank: false, default_us: None, failure: None }
     }
 }
 
@@ -69,16 +74,20 @@ pub(super) fn baseline(
         None => None,
     };
     let untuned = measure.untuned().map(&mut time).transpose()?;
+    let default_us = match (&recorded, untuned) {
+        (_, Some(untuned)) => untuned,
+        (Some((schedule, us)), None) if *schedule == default => Some(*us),
+        (_, None) => time(measure.measure(default))?,
+    };
+    let in_bank = recorded.is_some();
     let found = match (recorded, untuned) {
         (Some((schedule, us)), Some(Some(untuned))) if untuned < us => Some((schedule.clone(), us, Reference::Untuned)),
         (Some((schedule, us)), _) => Some((schedule.clone(), us, Reference::Tiling(schedule.clone()))),
         (None, Some(untuned)) => untuned.map(|us| (default.clone(), us, Reference::Untuned)),
-        (None, None) => {
-            time(measure.measure(default))?.map(|us| (default.clone(), us, Reference::Tiling(default.clone())))
-        }
+        (None, None) => default_us.map(|us| (default.clone(), us, Reference::Tiling(default.clone()))),
     };
     Ok(match found {
-        Some((schedule, us, reference)) => Baseline { schedule, us, reference, failure: None },
+        Some((schedule, us, reference)) => Baseline { schedule, us, in_bank, default_us, reference, failure: None },
         None => Baseline {
             failure: Some(format!("the baseline cannot be measured: {why}")),
             ..Baseline::unknown(default.clone())

@@ -8,6 +8,7 @@ use crate::graph::{Attr, Graph, op};
 use crate::lower::{FUSED_NODES, Lowered, STATED_TYPE};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// One distinct workload and the nodes that run it.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub struct Case {
     pub workload: Workload,
     /// Whether to search for a better tiling.
     pub tune: bool,
+    /// What the caller's filter names that is among its nodes, by place there.
+    pub asked: BTreeSet<usize>,
     /// What its launches find in L2, in the order in which they first occur; one entry for each difference.
     pub standings: Vec<Standing>,
 }
@@ -65,6 +68,14 @@ pub fn unmapped(variants: &[Variant]) -> Vec<SkippedKernel> {
     variants.iter().flat_map(|variant| unmapped_of(&variant.graph, &variant.lowered, &variant.label)).collect()
 }
 
+/// What several variants are called; nothing where there is one.
+pub fn gears(variants: &[Variant]) -> Vec<String> {
+    if variants.len() < 2 {
+        return Vec::new();
+    }
+    variants.iter().map(|variant| variant.label.trim_start_matches('@').to_owned()).collect()
+}
+
 /// Operators of one graph that have no Ascend type; the label is added to their names.
 pub fn unmapped_of(graph: &Graph, lowered: &Lowered, label: &str) -> Vec<SkippedKernel> {
     let named = |&id: &crate::graph::NodeId| {
@@ -83,22 +94,26 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
             let node = variant.graph.node(kernel.node);
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
                 let workload = kernel.workload.clone();
-                cases.push(Case { nodes: Vec::new(), workload, tune: false, standings: Vec::new() });
+                let (nodes, standings, asked) = (Vec::new(), Vec::new(), BTreeSet::new());
+                cases.push(Case { nodes, workload, tune: false, asked, standings });
                 cases.len() - 1
             });
             cases[at].stand(kernel.missed, kernel.launches);
             // A fused kernel is tuned for any of its nodes.
-            cases[at].tune |= std::iter::once(&kernel.node).chain(&kernel.fused).any(|&id| {
+            for &id in std::iter::once(&kernel.node).chain(&kernel.fused) {
                 let node = variant.graph.node(id);
                 let stated = node.attrs.str(STATED_TYPE).unwrap_or(&node.op_type);
                 let types = [node.op_type.as_str(), stated, node.origin_type.as_str(), kernel.workload.op_type()];
+                let by_itself = filter.asks(&node.name, &types);
                 // What was fused into a node on the graph goes by its own name, too.
-                let by_part = || match node.attrs.get(FUSED_NODES) {
-                    Some(Attr::Strs(names)) => names.iter().any(|name| filter.names.contains(name)),
-                    _ => false,
-                };
-                node.mapped && op::tunable(&node.op_type) && (filter.selects(&node.name, &types) || by_part())
-            });
+                let parts =
+                    if let Some(Attr::Strs(names)) = node.attrs.get(FUSED_NODES) { names.as_slice() } else { &[] };
+                let by_part = parts.iter().flat_map(|name| filter.asks(name, &[]));
+                let asked: Vec<usize> = by_itself.chain(by_part).filter(|_| node.mapped).collect();
+                // What is asked for by name is tuned whatever CANN's own tuning covers.
+                cases[at].tune |= !asked.is_empty() || filter.is_open() && node.mapped && op::tunable(&node.op_type);
+                cases[at].asked.extend(asked);
+            }
             let name = format!("{}{}", kernel.name(&variant.graph), variant.label);
             let op_type = node.op_type.clone();
             let launches = kernel.launches;

@@ -18,6 +18,10 @@ const ROUNDS: (usize, usize) = (3, 12);
 /// every round, one in seven candidates that is no faster would count. With these, one in 40 does, as a single look at
 /// two standard deviations promises.
 const ERRORS: [f64; ROUNDS.1 - ROUNDS.0 + 1] = [4.032, 3.499, 3.250, 3.106, 3.012, 2.947, 2.898, 2.861, 2.831, 2.807];
+/// Standard errors of half the 90 % interval of a gain after so many rounds: Student's t of `2 rounds - 1` degrees of
+/// freedom, 5 % on each side.
+const NINE_OF_TEN: [f64; ROUNDS.1 - ROUNDS.0 + 1] =
+    [2.015, 1.895, 1.833, 1.796, 1.771, 1.753, 1.740, 1.729, 1.721, 1.714];
 /// Standard errors by which a gain may well be larger than it seems.
 const LUCK: f64 = 2.0;
 /// A round counts when the reference's times before and after it differ by no more than this part. Noise alone should
@@ -26,17 +30,21 @@ const DRIFT: f64 = 0.15;
 /// Rounds that may be lost to drift.
 const LOST: usize = 4;
 
-/// A gain that exceeds the noise.
+/// A gain that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Gain {
+    /// Whether it exceeds the noise.
+    pub is_sure: bool,
+    /// Microseconds that it may be larger or smaller, in nine of ten cases.
+    pub error_us: f64,
     /// Microseconds of the reference, beside the candidate.
     pub before_us: f64,
     /// Microseconds of the candidate.
     pub after_us: f64,
 }
 
-/// Measures a candidate and its reference by turns and answers the gain, `None` where there is none to be seen
-/// or the caller cancelled. A time limit does not keep what was found from being confirmed.
+/// Measures a candidate and its reference by turns and answers the gain, one that is not sure where all rounds leave it
+/// open; `None` where there is none to be seen or the caller cancelled. A time limit does not keep what was found from being confirmed.
 ///
 /// Fails where the backend can measure nothing more.
 pub(super) fn confirm(
@@ -91,7 +99,7 @@ fn by_turns(mut time: impl FnMut(Side) -> Result<Option<f64>>) -> Result<Option<
         }
         before = after;
         match rounds.verdict() {
-            Verdict::Gain(gain) => return Ok(Some(gain)),
+            Verdict::Told(gain) => return Ok(Some(gain)),
             Verdict::None => return Ok(None),
             Verdict::Open => {}
         }
@@ -101,7 +109,8 @@ fn by_turns(mut time: impl FnMut(Side) -> Result<Option<f64>>) -> Result<Option<
 /// What a few rounds say.
 #[derive(Debug, PartialEq)]
 enum Verdict {
-    Gain(Gain),
+    /// A gain, or that none is sure after all rounds.
+    Told(Gain),
     None,
     /// More rounds will tell.
     Open,
@@ -120,12 +129,18 @@ impl Rounds {
         let Some(&errors) = count.checked_sub(ROUNDS.0).and_then(|past| ERRORS.get(past)) else { return Verdict::Open };
         let (after, before) = (mean(&self.candidates), mean(&self.references));
         let (gain, error) = (before - after, self.error());
+        let error_us = error * NINE_OF_TEN[count - ROUNDS.0];
+        let told = |is_sure| Verdict::Told(Gain { is_sure, error_us, before_us: before, after_us: after });
         if gain > (LEAST_GAIN * before).max(errors * error) {
-            return Verdict::Gain(Gain { before_us: before, after_us: after });
+            return told(true);
         }
         // Where even a lucky error leaves too little, more rounds would change nothing.
-        let may_be = gain + LUCK * error > LEAST_GAIN * before;
-        if may_be && gain > 0.0 && count < ROUNDS.1 { Verdict::Open } else { Verdict::None }
+        let may_be = gain > 0.0 && gain + LUCK * error > LEAST_GAIN * before;
+        match may_be {
+            true if count < ROUNDS.1 => Verdict::Open,
+            true => told(false),
+            false => Verdict::None,
+        }
     }
 
     /// The standard error of the difference of the means: both sides scatter alike, for it is the device that does.
@@ -177,7 +192,7 @@ mod tests {
         };
         let tuning = |_: &usize| {
             let time = |side| Ok(Some(factors() * if side == Side::Candidate { 50.0 * factor } else { 50.0 }));
-            by_turns(time).unwrap().is_some()
+            by_turns(time).unwrap().is_some_and(|gain| gain.is_sure)
         };
         (0..TUNINGS).filter(tuning).count() as f64 / TUNINGS as f64
     }
@@ -211,7 +226,8 @@ mod tests {
 
     #[test]
     fn a_gain_counts_from_one_per_cent_on() {
-        assert_eq!(gain(&[98.0], &[100.0]), Some(Gain { before_us: 100.0, after_us: 98.0 }));
+        let sure = Gain { is_sure: true, error_us: 0.0, before_us: 100.0, after_us: 98.0 };
+        assert_eq!(gain(&[98.0], &[100.0]), Some(sure));
         assert_eq!(gain(&[99.5], &[100.0]), None, "half a per cent is none");
         assert_eq!(gain(&[101.0], &[100.0]), None);
     }
@@ -225,6 +241,13 @@ mod tests {
             Ok(Some(if side == Side::Candidate { scattered[calls % 6] } else { 100.0 }))
         });
         assert!(told.is_ok() && calls > 2 * ROUNDS.0 + 1 && calls <= 2 * ROUNDS.1 + 1, "{calls}");
+    }
+
+    #[test]
+    fn what_all_rounds_leave_open_is_told_as_not_sure_with_its_error() {
+        let open = gain(&[80.0, 110.0, 94.0], &[100.0, 107.0, 96.0]).unwrap();
+        assert!(!open.is_sure && open.after_us < open.before_us, "{open:?}");
+        assert!(open.error_us > open.before_us - open.after_us, "nothing is ruled out: {open:?}");
     }
 
     #[test]

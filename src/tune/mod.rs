@@ -1,5 +1,6 @@
 //! The closed loops: ask the search, measure on the backend, keep the best in the bank.
 
+mod asked;
 mod baseline;
 mod cases;
 mod confirm;
@@ -8,6 +9,7 @@ pub mod evaluate;
 pub mod gdat;
 mod keeper;
 mod opat;
+mod order;
 pub mod outcome;
 mod progress;
 mod recordable;
@@ -19,9 +21,10 @@ mod trials;
 mod watched;
 mod workers;
 
+pub use asked::Asked;
 pub use cases::Variant;
 pub use opat::{OpatJob, opat};
-pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode, Unsaved};
+pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Unsaved};
 pub use progress::Progress;
 use progress::remaining_s;
 pub use settings::{Interrupt, OpFilter, OpatSettings};

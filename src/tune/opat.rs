@@ -1,16 +1,19 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
+use super::asked::{self, Asked, NOT_HERE};
 use super::baseline::{Baseline, baseline};
-use super::cases::{Case, Variant, distinct, unmapped};
+use super::cases::{Case, Variant, distinct, gears, unmapped};
 use super::keeper::{FIRST_SAVE, Keeper};
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome};
-use super::settings::{Interrupt, OpFilter, OpatSettings};
+use super::order::by_share;
+use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, Timed};
+use super::settings::{Interrupt, OpatSettings};
 use super::trials::{self, Tuner};
 use super::watched::{Pace, Searched, Watched};
 use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
-use crate::backend::{Backend, Measure};
-use crate::bank::OperatorBank;
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Measure, Measurement};
+use crate::bank::{OperatorBank, Sayable};
 use crate::space::{carried_over, default_origin, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
@@ -60,11 +63,14 @@ pub struct OpatJob<'a> {
 pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOutcome> {
     let started = Instant::now();
     let cases = distinct(job.variants, &job.settings.filter);
-    if !cases.iter().any(|c| c.tune) {
+    // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
+    let asked = asked::outcomes(&job.settings.filter, &cases, &[], job.variants);
+    let is_there = |asked: &Asked| !asked.outcome.starts_with(NOT_HERE);
+    if !cases.iter().any(|c| c.tune) && !asked.iter().any(is_there) {
         let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
         let ahead = Ahead { cases: 0, searches: 0, deadline: None };
         observer.progress(&progress(&outcome, &ahead, None), &outcome);
-        return Err(Error::NothingToTune { reason: nothing_to_tune(job) });
+        return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
     }
     let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
     let searches = problems.iter().filter(|problem| problem.searches).count();
@@ -116,16 +122,22 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     }
     kept?;
     outcome.elapsed = started.elapsed();
+    outcome.asked = asked::outcomes(&job.settings.filter, &cases, &outcome.cases, job.variants);
     outcome.finished = !cancelled && outcome.cases.len() == cases.len();
     observer.progress(&progress(&outcome, &ahead, None), &outcome);
     Ok(outcome)
 }
 
-fn nothing_to_tune(job: &OpatJob<'_>) -> String {
-    if job.settings.filter == OpFilter::default() {
+fn nothing_to_tune(job: &OpatJob<'_>, asked: &[Asked]) -> String {
+    if job.settings.filter.is_open() {
         format!("graph `{}` has no operator that operator tuning covers", job.name)
     } else {
-        format!("no tunable operator of graph `{}` has a name or type that the tuning was limited to", job.name)
+        let told: Vec<String> = asked.iter().map(|asked| format!("`{}` {}", asked.what, asked.outcome)).collect();
+        format!(
+            "nothing of graph `{}` has a name or type that the tuning was limited to: {}",
+            job.name,
+            told.join("; ")
+        )
     }
 }
 
@@ -136,7 +148,9 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         soc: job.backend.soc().name.clone(),
         seed: job.settings.seed,
         cases: Vec::new(),
+        asked: Vec::new(),
         unmapped: unmapped(job.variants),
+        gears: gears(job.variants),
         elapsed: std::time::Duration::ZERO,
         finished: false,
         lost: None,
@@ -244,8 +258,13 @@ type OnStep<'a> = dyn FnMut(usize, Step) -> Result<()> + 'a;
 fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, pace: Option<&Pace>, on_step: &mut OnStep<'_>) -> Result<()> {
     let stopped = || tuner.interrupt.cancelled();
     let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
+    let order = match tuner.settings.deadline {
+        Some(_) => by_share(problems.iter().map(|p| (p.case, &p.default, p.searches)), tuner.backend),
+        None => (0..problems.len()).collect(),
+    };
     let workers = Workers { name: "aoe-tune", threads: tuner.settings.parallel.min(most), stopped: &stopped };
-    let job = |(): &mut (), index: usize, hand_over: &mut dyn FnMut(Step)| {
+    let job = |(): &mut (), turn: usize, hand_over: &mut dyn FnMut(Step)| {
+        let index = order[turn];
         let mut tell = |searched| hand_over(Step::Searched(searched));
         let watch = pace.map(|pace| (pace, &mut tell as &mut Tell<'_>));
         Step::Done(Box::new(tune_case(index, &problems[index], tuner, watch)))
@@ -254,9 +273,9 @@ fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, pace: Option<&Pace>, on_step
         problems.len(),
         || (),
         job,
-        |index, step| match step {
+        |turn, step| match step {
             Step::Done(done) if matches!(*done, Err(Error::Cancelled)) => Ok(()),
-            step => on_step(index, step),
+            step => on_step(order[turn], step),
         },
     )
 }
@@ -271,7 +290,7 @@ fn tune_case(
     tuner: &Tuner<'_>,
     watch: Option<(&Pace, &mut Tell<'_>)>,
 ) -> Result<CaseOutcome> {
-    let (case, in_bank) = (problem.case, problem.known.is_some());
+    let case = problem.case;
     let mut measure = if case.is_within() {
         tuner.backend.prepare_within(&case.workload, &case.standings)?
     } else {
@@ -282,27 +301,13 @@ fn tune_case(
         Some(_) => Baseline::unknown(problem.default.clone()),
         None => baseline(&mut *measure, problem.known.as_ref(), &problem.default, tuner)?,
     };
-    let Baseline { schedule: before, us: before_us, reference, failure } = baseline;
-    let mut outcome = CaseOutcome {
-        index,
-        nodes: case.nodes.clone(),
-        workload: case.workload.clone(),
-        before_us,
-        after_us: before_us,
-        after: before.clone(),
-        before,
-        default: default_origin(&case.workload, tuner.backend.soc()),
-        status: if in_bank { BankStatus::Reserved } else { BankStatus::Unsatisfied },
-        backend: tuner.backend.describe_for(&case.workload).name,
-        trials: 0,
-        known_trials: 0,
-        failed_trials: 0,
-        improvements: Vec::new(),
-        stop: None,
-    };
+    let mut outcome = untuned(index, problem, &baseline, tuner);
+    let in_bank = problem.known.is_some();
     if let Some(reason) = unmeasurable {
+        count_default(&mut outcome, case, tuner)?;
         outcome.status = BankStatus::NotMeasured(reason);
-    } else if let Some(reason) = failure {
+    } else if let Some(reason) = baseline.failure {
+        count_default(&mut outcome, case, tuner)?;
         outcome.status = BankStatus::Failed(reason);
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
@@ -310,19 +315,90 @@ fn tune_case(
         let mut watched;
         let measure: &mut dyn Measure = match watch {
             Some((pace, tell)) => {
-                watched = Watched::new(&mut *measure, pace, before_us, tell);
+                watched = Watched::new(&mut *measure, pace, outcome.before_us, tell);
                 &mut watched
             }
             None => &mut *measure,
         };
         let measured_by = case.measured_by(tuner.backend);
-        trials::search(&mut outcome, &reference, &problem.near, &measured_by, measure, tuner)?;
-        if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
-            outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
-        } else {
-            outcome.after = outcome.before.clone();
-            outcome.after_us = outcome.before_us;
-        }
+        trials::search(&mut outcome, &baseline.reference, &problem.near, &measured_by, measure, tuner)?;
+        judge(&mut outcome, in_bank);
+    }
+    if baseline.in_bank {
+        let is_noisy = tuner.backend.describe_for(&case.workload).noisy;
+        over_default(&mut outcome, &problem.default, baseline.default_us, is_noisy);
     }
     Ok(outcome)
+}
+
+/// A case as it is before its search: what runs today, before and after.
+fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tuner<'_>) -> CaseOutcome {
+    let workload = &problem.case.workload;
+    let (backend, soc) = (tuner.backend.describe_for(workload), tuner.backend.soc());
+    CaseOutcome {
+        index,
+        nodes: problem.case.nodes.clone(),
+        workload: workload.clone(),
+        before_us: baseline.us,
+        after_us: baseline.us,
+        after: baseline.schedule.clone(),
+        before: baseline.schedule.clone(),
+        banked: None,
+        default: default_origin(workload, soc),
+        // Times that scatter are compared when they are measured by turns, and not before.
+        doubt: (!backend.noisy).then(|| tuner.backend.doubt(workload)),
+        is_sure: false,
+        unsure: None,
+        reader: Sayable::of(workload, soc).reader(),
+        status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
+        backend: backend.name,
+        trials: 0,
+        known_trials: 0,
+        failed_trials: 0,
+        improvements: Vec::new(),
+        stop: None,
+    }
+}
+
+/// Decides what becomes of what a search found: a record, a question that a measurement would answer, or nothing.
+fn judge(outcome: &mut CaseOutcome, in_bank: bool) {
+    if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
+        if outcome.is_sure {
+            outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
+            return;
+        }
+        outcome.unsure = Some(Timed { schedule: outcome.after.clone(), us: outcome.after_us });
+        if !in_bank {
+            outcome.status = BankStatus::NotSure;
+        }
+    }
+    outcome.after = outcome.before.clone();
+    outcome.after_us = outcome.before_us;
+}
+
+/// Has a case that was tuned from the bank's tiling compare with CANN's default.
+fn over_default(outcome: &mut CaseOutcome, default: &Schedule, default_us: Option<f64>, is_noisy: bool) {
+    let banked = Timed { schedule: outcome.before.clone(), us: outcome.before_us };
+    if let Some(us) = default_us {
+        (outcome.before, outcome.before_us) = (default.clone(), us);
+        // The gain over the bank's was measured by turns; that over the default is of times of their own.
+        if is_noisy {
+            outcome.doubt = None;
+        }
+    }
+    outcome.banked = Some(banked);
+}
+
+/// Has a case that could not be measured count with CANN's default as the simulator has it: 0 would tell of a network that
+/// is faster than it is.
+fn count_default(outcome: &mut CaseOutcome, case: &Case, tuner: &Tuner<'_>) -> Result<()> {
+    let simulator = Simulator::new(tuner.backend.soc().clone());
+    let mut measure = simulator.prepare_within(&case.workload, &case.standings)?;
+    if let Measurement::Time { us } = measure.measure(&outcome.before)
+        && us.is_finite()
+    {
+        (outcome.before_us, outcome.after_us) = (us, us);
+        Simulator::NAME.clone_into(&mut outcome.backend);
+    }
+    Ok(())
 }

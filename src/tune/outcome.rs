@@ -1,8 +1,11 @@
 //! What a tuning found: the plain data that reports are made from.
 
+use super::asked::Asked;
 use crate::backend::Description;
+use crate::bank::RecordReader;
 use crate::graph::NodeId;
 use crate::search::StopReason;
+use crate::sim::interval::Interval;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::path::PathBuf;
@@ -22,8 +25,12 @@ pub struct OpatOutcome {
     /// The distinct operators, in the order in which they first occur in the graph. While tuning
     /// runs: those finished so far.
     pub cases: Vec<CaseOutcome>,
+    /// What became of what was asked for by name.
+    pub asked: Vec<Asked>,
     /// Operators that have no Ascend type; their kernels are in `cases`, priced as data movement.
     pub unmapped: Vec<SkippedKernel>,
+    /// Names of the gears, by variant; nothing where there is one variant.
+    pub gears: Vec<String>,
     /// Time since the tuning began.
     pub elapsed: Duration,
     /// Whether every operator was dealt with; false while tuning runs and where it was ended early.
@@ -76,19 +83,29 @@ pub struct CaseOutcome {
     pub nodes: Vec<TunedNode>,
     /// What they do.
     pub workload: Workload,
-    /// Time of one run before tuning, in microseconds: with the bank's tiling where the bank has
-    /// one, else with CANN's default; 0 where it could not be measured (then `status` is `Failed` or
-    /// `NotMeasured`). Where what runs before it decides what it finds in L2, it is the mean over its launches
-    /// in the network.
+    /// Time of one run with CANN's default, in microseconds; with the bank's tiling where that alone runs. Where it could
+    /// not be measured (then `status` is `Failed` or `NotMeasured`) it is the simulator's, 0 where that has none either.
+    /// Where what runs before it decides what it finds in L2, it is the mean over its launches in the network.
     pub before_us: f64,
     /// Time of one run after tuning.
     pub after_us: f64,
-    /// Tiling before.
+    /// CANN's default.
     pub before: Schedule,
+    /// What the bank had for it before this tuning, where that runs.
+    pub banked: Option<Timed>,
     /// Whether CANN's default for it, which an untuned operator runs, is by its public rules.
     pub default: DefaultOrigin,
-    /// Tiling after; equal to `before` where nothing better was found.
+    /// Tiling after; equal to the bank's, or to `before`, where nothing better was found, or nothing that is sure to be.
     pub after: Schedule,
+    /// What nine of ten true ratios of the times before and after lie between, as multiples of the one here; `None` where
+    /// nobody knows. Nothing that did not change is in doubt.
+    pub doubt: Option<Interval>,
+    /// Whether the doubt leaves a gain of this tuning.
+    pub is_sure: bool,
+    /// What seems better than what is, and is not sure to be: no record is made of it.
+    pub unsure: Option<Timed>,
+    /// Who reads its record.
+    pub reader: RecordReader,
     /// What this means for the bank.
     pub status: BankStatus,
     /// Name of the backend that measured it.
@@ -103,6 +120,15 @@ pub struct CaseOutcome {
     pub improvements: Vec<Improvement>,
     /// Why the search ended; `None` where none was run.
     pub stop: Option<StopReason>,
+}
+
+/// A tiling and what it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timed {
+    /// The tiling.
+    pub schedule: Schedule,
+    /// Microseconds of one run.
+    pub us: f64,
 }
 
 /// A step of a search towards its best.
@@ -126,13 +152,15 @@ pub enum BankStatus {
     Reserved,
     /// Not in a bank, and nothing better than the default found.
     Unsatisfied,
+    /// Something seems better, and the doubt in the times does not exclude that it is not: no record is made.
+    NotSure,
     /// Something better was found, and the bank could not be written.
     Unsaved,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
     NotTuned,
-    /// What measures cannot measure such operators; the case counts 0 in the network's times.
+    /// What measures cannot measure such operators; the case counts with CANN's default as the simulator has it.
     NotMeasured(String),
-    /// Its baseline could not be measured; the case counts 0 in the network's times.
+    /// Its baseline could not be measured; the case counts as one that is not measured.
     Failed(String),
 }
 
@@ -143,15 +171,49 @@ impl BankStatus {
     }
 }
 
+impl BankStatus {
+    /// Why it could not be measured, where that is so.
+    pub fn failure(&self) -> Option<&str> {
+        match self {
+            BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),
+            _ => None,
+        }
+    }
+}
+
 impl CaseOutcome {
     /// Launches of the workload in one run of the network.
     pub fn count(&self) -> usize {
         self.nodes.iter().map(|node| node.launches as usize).sum()
     }
+
+    /// Whether the bank has a record of it after this tuning.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved)
+    }
+
+    /// Whether CANN runs another tiling than its default: the record of a bank that it reads.
+    pub fn is_taken(&self) -> bool {
+        self.is_recorded() && self.reader.is_cann()
+    }
+
+    /// The tiling that CANN will run, and its time.
+    pub fn taken(&self) -> (&Schedule, f64) {
+        if self.is_taken() { (&self.after, self.after_us) } else { (&self.before, self.before_us) }
+    }
+
+    /// What nine of ten true times after lie between, if [`CaseOutcome::before_us`] is one; `None` where nobody knows.
+    pub fn interval_us(&self) -> Option<[f64; 2]> {
+        let us = self.after_us;
+        if self.after == self.before {
+            return Some([us; 2]);
+        }
+        self.doubt.map(|doubt| [us / doubt.high, us / doubt.low])
+    }
 }
 
 impl OpatOutcome {
-    /// Time of the whole network before tuning in microseconds: every kernel's time, summed.
+    /// Time of the whole network with CANN's defaults in microseconds: every kernel's time, summed.
     pub fn before_us(&self) -> f64 {
         self.cases.iter().fold(0.0, |sum, c| sum + c.before_us * c.count() as f64)
     }
@@ -165,9 +227,23 @@ impl OpatOutcome {
         })
     }
 
-    /// Time of the whole network after tuning in microseconds.
+    /// Time of the whole network with all that was found in microseconds, also in records that CANN does not read.
     pub fn after_us(&self) -> f64 {
         self.cases.iter().fold(0.0, |sum, c| sum + c.after_us * c.count() as f64)
+    }
+
+    /// Time of the whole network with what CANN will take, in microseconds.
+    pub fn taken_us(&self) -> f64 {
+        self.cases.iter().fold(0.0, |sum, c| sum + c.taken().1 * c.count() as f64)
+    }
+
+    /// How many distinct operators were to be searched, and how many the search came to before the time limit; `None`
+    /// where it came to all.
+    pub fn reached(&self) -> Option<[usize; 2]> {
+        let searched = self.cases.iter().filter(|case| case.stop.is_some());
+        let missed = |case: &&CaseOutcome| case.stop == Some(StopReason::TimeLimit) && case.trials == 0;
+        let (wanted, missed) = (searched.clone().count(), searched.filter(missed).count());
+        (missed > 0).then(|| [wanted - missed, wanted])
     }
 
     /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be

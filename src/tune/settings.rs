@@ -40,11 +40,27 @@ pub struct OpFilter {
 }
 
 impl OpFilter {
+    /// Whether it selects everything, because it names nothing.
+    pub fn is_open(&self) -> bool {
+        self.names.is_empty() && self.types.is_empty()
+    }
+
     /// Whether the filter selects a node: whole-word match of its name or of one of its types. An
     /// empty filter selects everything.
     pub fn selects(&self, name: &str, types: &[&str]) -> bool {
-        let unrestricted = self.names.is_empty() && self.types.is_empty();
-        unrestricted || self.names.iter().any(|n| n == name) || self.types.iter().any(|t| types.contains(&t.as_str()))
+        self.is_open() || self.asks(name, types).next().is_some()
+    }
+
+    /// What it names that is this node, by place: names first, then types.
+    pub fn asks<'a>(&'a self, name: &'a str, types: &'a [&'a str]) -> impl Iterator<Item = usize> + 'a {
+        let named = self.names.iter().map(move |n| n == name);
+        let typed = self.types.iter().map(|t| types.contains(&t.as_str()));
+        named.chain(typed).enumerate().filter_map(|(at, asked)| asked.then_some(at))
+    }
+
+    /// All that it names: names, then types.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().chain(&self.types).map(String::as_str)
     }
 }
 

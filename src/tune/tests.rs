@@ -58,6 +58,33 @@ fn soc() -> Soc {
     Soc::find("Ascend910B2").unwrap()
 }
 
+/// The simulator, taken at its word: its doubts keep it from recording what gains little.
+struct Sure(Simulator);
+
+impl Sure {
+    fn of(soc: Soc) -> Sure {
+        Sure(Simulator::new(soc))
+    }
+}
+
+impl Backend for Sure {
+    fn describe(&self) -> Description {
+        self.0.describe()
+    }
+
+    fn soc(&self) -> &Soc {
+        self.0.soc()
+    }
+
+    fn measuring_time(&self) -> Option<std::time::Duration> {
+        self.0.measuring_time()
+    }
+
+    fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        self.0.prepare(workload)
+    }
+}
+
 fn bank_in(directory: &std::path::Path) -> OperatorBank {
     let environment = BankEnvironment { tune_bank_path: Some(directory.to_owned()), ..BankEnvironment::default() };
     OperatorBank::open(BankPaths::operator(&environment, &soc()).unwrap(), &soc())
@@ -102,7 +129,7 @@ fn tune(
 #[test]
 fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
     let dir = tempfile::tempdir().unwrap();
-    let outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
+    let outcome = run(&Sure::of(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
     assert!(outcome.finished);
     let names: Vec<_> =
         outcome.cases.iter().map(|c| c.nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>()).collect();
@@ -121,6 +148,63 @@ fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
 }
 
 #[test]
+fn a_record_is_made_only_where_the_doubt_leaves_a_gain() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
+    let in_doubt: Vec<_> = outcome.cases.iter().filter(|case| case.status == BankStatus::NotSure).collect();
+    assert!(!in_doubt.is_empty(), "small gains are in doubt");
+    for case in &outcome.cases {
+        let doubt = case.doubt.unwrap();
+        match &case.unsure {
+            Some(found) => {
+                assert!(found.us < case.before_us && found.us / doubt.low >= case.before_us, "{case:?}");
+                assert_eq!((&case.after, case.after_us), (&case.before, case.before_us));
+                assert!(bank_in(dir.path()).lookup(&case.workload).unwrap().is_none());
+            }
+            None => assert!(case.status != BankStatus::Added || case.after_us / doubt.low < case.before_us),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_counts_with_the_default_as_the_simulator_has_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = run(&Refusing(Simulator::new(soc())), &mut bank_in(dir.path()), &settings()).unwrap();
+    let priced = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
+    for (case, priced) in outcome.cases.iter().zip(&priced.cases) {
+        assert!(matches!(case.status, BankStatus::Failed(_)), "{case:?}");
+        assert_eq!((case.before_us, case.after_us), (priced.before_us, priced.before_us));
+        assert_eq!(case.backend, Simulator::NAME, "nobody else has this time");
+    }
+    assert_eq!(outcome.ended().unwrap_err().status(), Status::TuningError);
+}
+
+/// Measures nothing.
+struct Refusing(Simulator);
+
+impl Backend for Refusing {
+    fn describe(&self) -> Description {
+        Description { name: "refusing".into(), ..self.0.describe() }
+    }
+
+    fn soc(&self) -> &Soc {
+        self.0.soc()
+    }
+
+    fn prepare<'a>(&'a self, _: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        Ok(Box::new(Refusal))
+    }
+}
+
+struct Refusal;
+
+impl Measure for Refusal {
+    fn measure(&mut self, _: &Schedule) -> Measurement {
+        Measurement::Failed { reason: "no".into() }
+    }
+}
+
+#[test]
 fn the_number_of_threads_does_not_change_the_result() {
     let of = |parallel| {
         let dir = tempfile::tempdir().unwrap();
@@ -134,7 +218,7 @@ fn the_number_of_threads_does_not_change_the_result() {
 #[test]
 fn what_one_tuning_adds_the_next_finds_and_reserves() {
     let dir = tempfile::tempdir().unwrap();
-    let simulator = Simulator::new(soc());
+    let simulator = Sure::of(soc());
     let first = run(&simulator, &mut bank_in(dir.path()), &settings()).unwrap();
     let added: Vec<_> = first.cases.iter().filter(|c| c.status == BankStatus::Added).collect();
     assert!(!added.is_empty());
@@ -142,7 +226,11 @@ fn what_one_tuning_adds_the_next_finds_and_reserves() {
     for case in added {
         let again = &second.cases[case.index];
         assert_eq!(again.status, BankStatus::Reserved);
-        assert_eq!((again.trials, &again.before), (0, &case.after), "the bank's tiling is the baseline");
+        let banked = again.banked.as_ref().map(|banked| (&banked.schedule, banked.us));
+        assert_eq!((again.trials, banked), (0, Some((&case.after, case.after_us))), "what the bank had");
+        let default = (&case.before, case.before_us);
+        assert_eq!((&again.before, again.before_us), default, "before is CANN's default, whatever the bank has");
+        assert_eq!((&again.after, again.after_us), (&case.after, case.after_us), "the same gain");
     }
     let repeat = OpatSettings { repeat_tune: true, seed: 8, ..settings() };
     let third = run(&simulator, &mut bank_in(dir.path()), &repeat).unwrap();
@@ -381,7 +469,7 @@ fn the_bank_follows_while_tuning_runs() {
     let names: Vec<_> = (0..12).map(|i| format!("p{i}")).collect();
     let products: Vec<_> = names.iter().zip(1..).map(|(name, i)| (name.as_str(), 256 * i)).collect();
     let variants = [chain(&products)];
-    let (simulator, settings, cancel) = (Simulator::new(soc()), settings(), AtomicBool::new(false));
+    let (simulator, settings, cancel) = (Sure::of(soc()), settings(), AtomicBool::new(false));
     let mut bank = bank_in(dir.path());
     let mut peek = Peek { bank: dir.path(), seen: false };
     tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut peek).unwrap();
@@ -416,7 +504,7 @@ fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_i
     std::fs::create_dir(&full).unwrap();
     std::fs::write(full.join(".aoe"), "").unwrap();
     let mut bank = OperatorBank::open(BankPaths { custom: full, also_read: Vec::new() }, &soc());
-    let backend = Simulator::new(soc());
+    let backend = Sure::of(soc());
     let mut job = OpatJob {
         name: "net",
         variants: &variants,

@@ -10,6 +10,7 @@ use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::{TrialStore, hash};
 use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason, Trial};
+use crate::sim::interval::Interval;
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, canonical_json};
 
@@ -83,11 +84,18 @@ pub(super) fn search(
             // A lucky measurement is no gain. What is not confirmed any more when it is cancelled is kept as a trial.
             if let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? {
                 (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
+                outcome.doubt = Some(Interval::of_difference(gain.after_us, gain.error_us));
+                outcome.is_sure = gain.is_sure;
             }
         } else {
             // What goes into the bank has a time of today.
             match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
-                Some(us) if us < outcome.after_us => (outcome.after, outcome.after_us) = (schedule, us),
+                Some(us) if us < outcome.after_us => {
+                    let doubt = tuner.backend.doubt(&workload);
+                    outcome.is_sure = us / doubt.low < outcome.before_us;
+                    outcome.doubt = Some(doubt);
+                    (outcome.after, outcome.after_us) = (schedule, us);
+                }
                 _ => {}
             }
         }

@@ -33,21 +33,20 @@ fn dealt_with(machine: &Machine) -> BTreeMap<String, Vec<(String, String)>> {
 }
 
 fn is_measured(kernel: &Value) -> bool {
-    ["added", "unsatisfied"].contains(&kernel["status"].as_str().unwrap())
+    ["added", "unsatisfied", "not_sure"].contains(&kernel["status"].as_str().unwrap())
 }
 
 #[test]
-fn of_a_network_the_device_measures_the_products_and_nothing_is_made_up_for_the_rest() {
+fn of_a_network_the_device_measures_the_products_and_the_rest_counts_with_its_default() {
     let Some(machine) = Machine::new() else { return };
     for model in [bert(), as_air(&machine)] {
         let machine = Machine::new().unwrap().with(host::MODEL, model.to_str().unwrap());
         machine.tune(&[&QUICK[..], &[("backend", "ascend")]].concat()).expect(0, &["from its runtime bank"]);
         let kernels = machine.kernels();
-        assert!(kernels.iter().all(|kernel| kernel["backend"] == "ascend"));
         for kernel in &kernels {
             let is_product = kernel["op_type"] == "MatMulV3";
             assert_eq!(is_measured(kernel), is_product, "{}", kernel["op_type"]);
-            assert_eq!(kernel["before_us"].as_f64().unwrap() > 0.0, is_product);
+            assert_eq!(kernel["backend"], if is_product { "ascend" } else { "simulator" }, "whose time it counts with");
             assert_eq!(kernel["failure"].is_string(), !is_product, "and the report says why");
         }
         assert_eq!(dealt_with(&machine)["MatMulV3"].len(), 1, "the pooler: of rank 3 all are TBE's");
@@ -79,7 +78,7 @@ fn the_command_line_tunes_a_network_on_a_device_and_says_what_was_not_measured()
         machine.aoe(&[&arguments[..], &["--algorithm=random", "--max_tuning_count=1"]].concat()).output().unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}");
-    for part in ["Measured by  ascend", "Aoe process finished", "not measured, their time counts 0"] {
+    for part in ["Measured by  ascend", "Aoe process finished", "not measured, they count with CANN's default"] {
         assert!(said.contains(part), "`{part}` is missing in:\n{said}");
     }
 }

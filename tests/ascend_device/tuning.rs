@@ -87,7 +87,9 @@ fn a_second_tuning_measures_the_record_and_keeps_it() {
     let (records, after) = (machine.records(), machine.kernels()[0]["after_us"].clone());
     machine.tune(&QUICK).expect(0, &["\"status\": \"reserved\""]);
     assert_eq!(machine.records(), records);
-    assert_eq!(machine.kernels()[0]["before_us"], after, "what runs today is the record");
+    let kernel = &machine.kernels()[0];
+    assert_eq!((&kernel["banked"]["us"], &kernel["after_us"]), (&after, &after), "what runs today is the record");
+    assert!(kernel["before_us"].as_f64() > after.as_f64(), "and before is what CANN chooses itself");
 }
 
 #[test]
@@ -107,7 +109,8 @@ fn ascend_alone_says_what_it_cannot_measure() {
     let tuned = machine.tune(&QUICK);
     tuned.expect(0, &["CANN reads no tiling of Add from its runtime bank"]);
     let kernel = &machine.kernels()[1];
-    assert_eq!((&kernel["status"], &kernel["before_us"]), (&json!("not_measured"), &json!(0.0)));
+    assert_eq!((&kernel["status"], &kernel["backend"]), (&json!("not_measured"), &json!("simulator")));
+    assert!(kernel["before_us"].as_f64() > Some(0.0), "it counts with CANN's default as the simulator has it");
 }
 
 #[test]
@@ -162,7 +165,8 @@ fn a_plain_product_on_a_310p_is_measured_as_the_operator_that_reads_the_bank() {
     let machine = machine.with("STAND_IN_FAULTS", "aclnnMatmulGetWorkspaceSize=507015");
     machine.products(&[SMALL]);
     machine.tune(&QUICK).expect(0, &["SoC Ascend310P3"]);
-    let kernel = &machine.kernels()[0];
+    let kernels = machine.kernels();
+    let kernel = kernels.iter().find(|kernel| kernel["failure"].is_null()).unwrap();
     assert_eq!((&kernel["backend"], &kernel["failed_trials"]), (&json!("ascend"), &json!(0)), "{kernel}");
 }
 

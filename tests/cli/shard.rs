@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// The records of every bank file of a SoC, whatever their order.
 fn records(bank: &Path) -> BTreeSet<String> {
-    let files = std::fs::read_dir(bank.join("Ascend910B2/unified_bank")).unwrap().map(|entry| entry.unwrap().path());
+    // A part without a gain that is sure has no bank.
+    let Ok(files) = std::fs::read_dir(bank.join("Ascend910B2/unified_bank")) else { return BTreeSet::new() };
+    let files = files.map(|entry| entry.unwrap().path());
     let lines = |file: PathBuf| {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&file).unwrap();
@@ -29,26 +31,32 @@ fn listed() -> Place {
 const LIST: [&str; 2] = ["--model_path=models.txt", "--soc_version=Ascend910B2"];
 
 /// Searched so that no model profits from what the bank holds of another: a guided search begins from near records.
-const ALONE: [&str; 3] = [LIST[0], LIST[1], "--algorithm=random"];
+const ALONE: [&str; 6] =
+    [LIST[0], LIST[1], "--algorithm=random", "--max_tuning_count=200", "--job_type=2", "--backend=simulator"];
 
 #[test]
 fn parts_that_are_merged_hold_what_one_machine_finds() {
     let whole = listed();
-    let finished = whole.tune(&ALONE).expect(0, &[]);
+    let finished = whole.run(&ALONE).expect(0, &[]);
     assert_eq!(finished.stdout.matches("Tuning process finished.").count(), 3, "{}", finished.stdout);
     let joined = Place::new();
     let merged = joined.path("bank");
     let mut models = 0;
     for shard in ["--shard=1/2", "--shard=2/2"] {
         let part = listed();
-        let answer = part.tune(&[&ALONE[..], &[shard]].concat()).expect(0, &["of 3 models"]);
+        let answer = part.run(&[&ALONE[..], &[shard]].concat()).expect(0, &["of 3 models"]);
         models += answer.stdout.matches("Tuning process finished.").count();
         let from = part.path("bank/Ascend910B2/unified_bank");
+        if records(&part.path("bank")).is_empty() {
+            continue;
+        }
         let into = format!("--into={}", merged.join("Ascend910B2/unified_bank").display());
         joined.run(&["bank", "merge", from.to_str().unwrap(), &into]).expect(0, &[]);
     }
     assert_eq!(models, 3);
-    assert_eq!(records(&merged), records(&whole.path("bank")));
+    let found = records(&whole.path("bank"));
+    assert!(!found.is_empty(), "nothing was recorded, and nothing is compared");
+    assert_eq!(records(&merged), found);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use super::workshop::{Bench, Workshop};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measure, Measurement, Measuring};
 use crate::bank::{BankEnvironment, BankPaths, Measured, OperatorBank};
+use crate::sim::interval::Interval;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, MatMul, Schedule, Workload};
@@ -184,6 +185,13 @@ impl Backend for Ascend {
 
     fn soc(&self) -> &Soc {
         &self.soc
+    }
+
+    fn doubt(&self, workload: &Workload) -> Interval {
+        match &self.simulator {
+            Some(simulator) if self.operator(workload).is_err() => simulator.doubt(workload),
+            _ => Interval::EXACT,
+        }
     }
 
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {

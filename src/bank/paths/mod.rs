@@ -118,6 +118,24 @@ impl BankPaths {
         }
     }
 
+    /// The operator bank below a directory that `TUNE_BANK_PATH` may name.
+    pub fn operator_below(root: &Path, soc: &Soc) -> BankPaths {
+        BankPaths::only(root.join(form::soc_name(soc)).join("unified_bank"))
+    }
+
+    /// The bank of subgraphs or of gradients in a directory that `TUNE_BANK_PATH` may name.
+    pub fn graphs_in(root: &Path) -> BankPaths {
+        BankPaths::only(root.to_owned())
+    }
+
+    /// These directories, and below them those of another bank, which are only read.
+    #[must_use]
+    pub fn before(mut self, other: BankPaths) -> BankPaths {
+        let others = std::iter::once(other.custom).chain(other.also_read);
+        self.also_read.extend(others);
+        self
+    }
+
     /// These directories, and below them those of CANN's own bank which exist.
     #[must_use]
     pub fn over(mut self, built_in: impl IntoIterator<Item = PathBuf>) -> BankPaths {

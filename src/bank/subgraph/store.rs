@@ -61,14 +61,14 @@ impl SubgraphBank {
         check_writable(&DISK, directory_of(&self.file), [self.file.clone()])
     }
 
-    /// What is recorded for a network. Records of CANN's have nothing but operators and shapes in their
+    /// What is recorded for a network, and whose record it is. Records of CANN's have nothing but operators and shapes in their
     /// features, which is all that is compared then; whether such a strategy fits is for the caller to see.
     /// What was recorded since the bank was opened is not looked at.
-    pub fn lookup(&self, feature: &Feature) -> Result<Option<&Strategy>> {
+    pub fn lookup(&self, feature: &Feature) -> Result<Option<(&Strategy, Kind)>> {
         let (id, bare) = (feature.graph_id()?, feature.bare());
         Ok(self.banks.iter().find_map(|bank| match bank.kind() {
-            Kind::Ours => bank.get(id, feature),
-            Kind::Cann => bank.find(&bare).map(|record| &record.strategy),
+            Kind::Ours => bank.get(id, feature).map(|strategy| (strategy, Kind::Ours)),
+            Kind::Cann => bank.find(&bare).map(|record| (&record.strategy, Kind::Cann)),
         }))
     }
 

@@ -3,7 +3,7 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, calibrate, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
+use crate::{bank, calibrate, compare, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -28,6 +28,7 @@ pub struct Subcommand {
 const COMMANDS: &[Subcommand] = &[
     bank::COMMAND,
     calibrate::COMMAND,
+    compare::COMMAND,
     device::COMMAND,
     kernels::COMMAND,
     llm::COMMAND,
@@ -58,7 +59,7 @@ pub enum Request {
 /// Fails with [`Error::CommandLine`] for what is not an option, with [`Error::Option`] for a malformed value and
 /// as [`config::read`] does.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
-    let mut arguments = utf8(arguments)?;
+    let mut arguments: Vec<String> = utf8(arguments)?.into_iter().map(spelled).collect();
     // The main job has a name too.
     if arguments.get(1).is_some_and(|word| word == TUNE) {
         arguments.remove(1);
@@ -93,6 +94,18 @@ fn settings(matches: &ArgMatches) -> Result<Settings> {
 pub fn value_of(matches: &ArgMatches, spec: &OptionSpec) -> String {
     let values = matches.get_many::<String>(spec.name).into_iter().flatten();
     values.map(String::as_str).collect::<Vec<_>>().join(";")
+}
+
+/// An option as the table spells it: where it has none of this name, dashes within may stand for underscores.
+fn spelled(argument: String) -> String {
+    let Some(option) = argument.strip_prefix("--") else { return argument };
+    let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+    let known = name.replace('-', "_");
+    match value {
+        _ if options::find(name).is_some() || options::find(&known).is_none() => argument,
+        Some(value) => format!("--{known}={value}"),
+        None => format!("--{known}"),
+    }
 }
 
 /// The arguments as text. Options are UTF-8 throughout the library, paths among them.

@@ -7,9 +7,10 @@
 //! | `tune`, `models`, `shard` | the main job, the model files it is for, and one machine's part of them |
 //! | `interrupt` | Ctrl-C: stop, save, then end |
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
-//! | `summary`, `gradients`, `table` | the text after a tuning |
+//! | `summary`, `gains`, `gradients`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
 //! | `report` | the sub-command `aoe report` |
+//! | `compare` | the sub-command `aoe compare` |
 //! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
 //! | `cases`, `streams` | what these have in common; their input and output |
 //! | `calibrate` | the sub-command `aoe calibrate` |
@@ -26,9 +27,11 @@ mod arguments;
 mod bank;
 mod calibrate;
 mod cases;
+mod compare;
 mod config;
 mod console;
 mod device;
+mod gains;
 mod gradients;
 mod interrupt;
 mod kernels;

@@ -1,8 +1,10 @@
 //! The text after a tuning: who measured, the network's time, its slowest operators, where the files lie.
 
+use crate::gains::Gains;
 use crate::gradients::Gradients;
 use crate::table::{Align, middle_cut, table};
-use aoe::report::{gain, improvement};
+use aoe::backend::simulator::Simulator;
+use aoe::report::{gain, improvement, quoted, time};
 use aoe::status::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -26,9 +28,11 @@ pub struct Summary {
     pub before_us: f64,
     /// After tuning.
     pub after_us: f64,
-    /// Times apart by how sure the default is.
+    /// What became of what was asked for by name.
     #[serde(default)]
-    defaults: BTreeMap<String, Over>,
+    asked: BTreeMap<String, String>,
+    /// What becomes of what was found; not of gradients.
+    gains: Option<Gains>,
     kernels: Vec<Kernel>,
     /// Whether all was tuned.
     pub finished: bool,
@@ -56,13 +60,6 @@ struct LeftOut {
     source_type: String,
 }
 
-/// Times of the kernels whose default is of one origin.
-#[derive(Debug, Deserialize)]
-struct Over {
-    before_us: f64,
-    after_us: f64,
-}
-
 /// The folders of the profiles.
 #[derive(Debug, Deserialize)]
 struct Profiles {
@@ -80,12 +77,16 @@ struct TunedModel {
 
 #[derive(Debug, Default, Deserialize)]
 struct Backend {
+    name: String,
     note: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 struct Bank {
     custom: PathBuf,
+    #[serde(default)]
+    dry_run: bool,
+    root: Option<PathBuf>,
 }
 
 /// Tuned operators by what became of them.
@@ -122,11 +123,12 @@ struct Traffic {
 
 impl Subgraphs {
     fn lines(&self) -> Vec<String> {
-        let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
         let launches = (self.traffic_before.launches, self.traffic_after.launches);
         let told = format!(
-            "{}; {before:.3} ms before, {after:.3} ms after by the simulator; {} launches before, {} after",
+            "{}; {} before, {} with all that was found, by the simulator; {} launches before, {} after",
             self.counts.text("distinct"),
+            time(self.before_us),
+            time(self.after_us),
             launches.0,
             launches.1
         );
@@ -149,7 +151,7 @@ impl Counts {
         let Counts { added, updated, reserved, unsatisfied, total } = self;
         format!(
             "{total} {what}: {added} added to the bank, {updated} updated there, \
-             {reserved} kept from it, {unsatisfied} left at CANN's default"
+             {reserved} already in the bank, {unsatisfied} left at CANN's default"
         )
     }
 }
@@ -164,7 +166,7 @@ struct Kernel {
     /// Time of one run in microseconds.
     before_us: f64,
     after_us: f64,
-    failure: Option<String>,
+    status: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -217,23 +219,24 @@ impl Summary {
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
             labelled("Network", &self.network()),
         ];
+        let is_simulated = self.backend.name == Simulator::NAME;
+        lines.extend(self.gains.iter().filter(|_| !self.is_empty()).flat_map(|gains| gains.lines(is_simulated)));
         lines.extend(self.subgraphs.iter().filter(|found| found.counts.total > 0).flat_map(Subgraphs::lines));
         lines.extend(self.gradients.iter().flat_map(Gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
-            lines.extend(self.over_defaults());
             lines.push(String::new());
             lines.extend(self.operators());
             lines.push(String::new());
         }
+        lines.extend(self.asked.iter().map(|(what, outcome)| labelled("Asked for", &format!("{what}: {outcome}"))));
         lines.extend(skipped(
             "Unknown",
             &self.unmapped,
             "no Ascend operator is known for them, priced as data movement",
         ));
         lines.extend(self.left_out());
-        lines.extend(self.failed_line());
-        lines.push(self.bank_line());
+        lines.extend(self.bank_lines());
         if let Some(TunedModel { air, om, content }) = &self.tuned_model {
             lines.push(labelled("Model", &format!("{} ({content})", air.display())));
             lines.push(labelled("", &om.display().to_string()));
@@ -250,21 +253,9 @@ impl Summary {
         !self.finished && self.counts.total == 0
     }
 
-    /// The gain over defaults of CANN whose rules are public, and over those that are estimated.
-    fn over_defaults(&self) -> Option<String> {
-        let over = |name: &str, words: &str| {
-            let Over { before_us, after_us } = self.defaults.get(name)?;
-            let gained = improvement(*before_us, *after_us);
-            Some(format!("{gained} over {words} ({:.3} to {:.3} ms)", before_us / 1e3, after_us / 1e3))
-        };
-        let told = [over("public", "CANN's public defaults"), over("estimated", "estimated defaults")];
-        let told: Vec<String> = told.into_iter().flatten().collect();
-        (!told.is_empty()).then(|| labelled("Gains", &told.join(", ")))
-    }
-
     fn network(&self) -> String {
         let nodes: usize = self.kernels.iter().map(|kernel| kernel.count).sum();
-        let (before, after) = (self.before_us / 1e3, self.after_us / 1e3);
+        let (before, after) = (time(self.before_us), time(self.after_us));
         let distinct = self.kernels.len();
         if self.is_empty() {
             return "interrupted before anything was tuned".to_owned();
@@ -275,9 +266,9 @@ impl Summary {
             count => format!("{part}; without {count} kernels of unknown sizes"),
         };
         if distinct == 0 {
-            return format!("{before:.3} ms before, {after:.3} ms after{part}");
+            return format!("{before} before, {after} after{part}");
         }
-        format!("{before:.3} ms before, {after:.3} ms after; {nodes} kernels, {distinct} distinct{part}")
+        format!("{before} before, {after} after; {nodes} kernels, {distinct} distinct{part}")
     }
 
     /// What is neither tuned nor counted, by reason.
@@ -302,9 +293,22 @@ impl Summary {
         self.counts.text(&format!("operators in {:.1} s", self.seconds))
     }
 
-    /// Where the bank lies.
-    pub fn bank_line(&self) -> String {
-        labelled("Bank", &self.bank.custom.display().to_string())
+    /// Where the bank lies, and what has CANN read it.
+    pub fn bank_lines(&self) -> Vec<String> {
+        let Bank { custom, dry_run, root } = &self.bank;
+        if *dry_run {
+            return vec![labelled("Bank", "nothing was written (dry_run)")];
+        }
+        let mut lines = vec![labelled("Bank", &custom.display().to_string())];
+        if let Some(root) = root {
+            // CANN reads the bank that the variable names and no other.
+            lines.push(labelled("", &format!("export TUNE_BANK_PATH={}", quoted(&root.display().to_string()))));
+            lines.push(labelled(
+                "",
+                "has CANN read it, and no other bank of a user's; --install puts records where it looks by itself",
+            ));
+        }
+        lines
     }
 
     /// The slowest operators, before or after, the slowest before first.
@@ -312,7 +316,10 @@ impl Summary {
         let row = |kernel: &Kernel| {
             let (before, after) = (kernel.total_before_us(), kernel.total_after_us());
             // Of one launch, as the result file has it.
-            let gain = gain(kernel.before_us, kernel.after_us);
+            let gain = match kernel.status.as_str() {
+                "not_sure" => "not sure".to_owned(),
+                _ => gain(kernel.before_us, kernel.after_us),
+            };
             [kernel.label(), kernel.op_type.clone(), format!("{before:.2}"), format!("{after:.2}"), gain]
         };
         let columns = [
@@ -337,13 +344,6 @@ impl Summary {
         let listed = before.iter().enumerate().filter(|(place, index)| *place < SLOWEST || after.contains(index));
         listed.map(|(_, &index)| &self.kernels[index]).collect()
     }
-
-    fn failed_line(&self) -> Option<String> {
-        let failures = self.kernels.iter().filter_map(|kernel| Some((kernel, kernel.failure.as_ref()?)));
-        let names: Vec<_> = failures.map(|(kernel, reason)| format!("{} ({reason})", kernel.first_node())).collect();
-        let what = "not measured, their time counts 0";
-        (!names.is_empty()).then(|| labelled("Failed", &format!("{}: {what}", some_of(&names))))
-    }
 }
 
 /// The line that names nodes which are not tuned as what they are, and says why.
@@ -358,7 +358,7 @@ pub fn labelled(label: &str, text: &str) -> String {
 }
 
 /// The first few names, and how many more there are.
-fn some_of(names: &[String]) -> String {
+pub fn some_of(names: &[String]) -> String {
     let first = names[..names.len().min(NAMED)].join(", ");
     match names.len().saturating_sub(NAMED) {
         0 => first,
@@ -372,7 +372,7 @@ mod tests {
 
     fn kernel(name: &str, before_us: f64, after_us: f64) -> Kernel {
         let nodes = vec![Node { name: name.to_owned() }];
-        Kernel { op_type: "Conv2D".to_owned(), count: 1, nodes, before_us, after_us, failure: None }
+        Kernel { op_type: "Conv2D".to_owned(), count: 1, nodes, before_us, after_us, status: "added".to_owned() }
     }
 
     #[test]

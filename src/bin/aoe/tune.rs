@@ -10,6 +10,7 @@ use crate::summary::{Summary, labelled};
 use crate::table::{Align, table};
 use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;
+use aoe::report::time;
 use aoe::session::inputs::model_options;
 use aoe::session::options::{NEWEST, NEWEST_IF_ANY};
 use aoe::session::{self, Flow, Session};
@@ -57,7 +58,8 @@ struct Job<'a> {
 /// What a tuning left behind.
 struct Tuned {
     summary: Summary,
-    result_file: PathBuf,
+    /// None where nothing was to stay.
+    result_file: Option<PathBuf>,
     /// How it ended: well, interrupted on the way, or without a single measurement.
     ended: Result<()>,
 }
@@ -72,13 +74,13 @@ impl Job<'_> {
             self.console.line("Aoe process finished");
         }
         self.print(summary.lines());
-        self.print([labelled("Result", &result_file.display().to_string())]);
         let output = self.settings.get("output").filter(|output| session::is_directory(output, Path::new(output)));
         // What could not be written may be the page.
         let output = output.filter(|_| !matches!(ended, Err(Error::File { .. } | Error::Directory { .. })));
-        self.print(
-            output.map(|_| labelled("Report", &result_file.with_file_name("report.html").display().to_string())),
-        );
+        if let Some(file) = result_file {
+            let page = output.map(|_| labelled("Report", &file.with_file_name("report.html").display().to_string()));
+            self.print([labelled("Result", &file.display().to_string())].into_iter().chain(page));
+        }
         ended
     }
 
@@ -182,14 +184,14 @@ impl Job<'_> {
         let ended =
             session.tune(folder.map(|folder| ("output", folder)).into_iter().chain(reload.map(|job| ("reload", job))));
         session.set_progress(None)?;
-        let left = session.report().and_then(|report| Ok((Summary::of(&report)?, session.result_file()?)));
+        let left = session.report().and_then(|report| Ok((Summary::of(&report)?, session.result_file().ok())));
         match (ended, left) {
             // What failed as a whole may have left a result all the same, which says what failed.
             (ended @ (Ok(()) | Err(Error::Cancelled | Error::Tuning { .. })), Ok((summary, result_file))) => {
                 Ok(Tuned { summary, result_file, ended })
             }
             // All was tuned, and something could not be written.
-            (Err(error), Ok((summary, result_file))) if summary.finished => {
+            (Err(error), Ok((summary, result_file))) if summary.finished && summary.before_us > 0.0 => {
                 Ok(Tuned { summary, result_file, ended: Err(error) })
             }
             // Also what was interrupted before it had anything to leave.
@@ -211,30 +213,30 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
             Err(Error::Cancelled) => " (interrupted)",
             Err(_) => " (failed)",
         };
-        let name = one.result_file.file_name().unwrap_or_default();
+        let name = one.result_file.as_deref().and_then(Path::file_name).unwrap_or_default();
         let told = |text: String| if summary.is_empty() { "-".to_owned() } else { text };
         [
             summary.graph.clone(),
-            told(format!("{:.3}", summary.before_us / 1e3)),
-            told(format!("{:.3}", summary.after_us / 1e3)),
+            told(time(summary.before_us)),
+            told(time(summary.after_us)),
             told(summary.improvement()),
             format!("{}{state}", name.to_string_lossy()),
         ]
     };
     let columns = [
         ("model", Align::Left),
-        ("before ms", Align::Right),
-        ("after ms", Align::Right),
+        ("before", Align::Right),
+        ("after", Align::Right),
         ("gain", Align::Right),
         ("result", Align::Left),
     ];
     let mut lines = table(columns, &tuned.iter().map(row).collect::<Vec<_>>());
     // One environment gives all of them one place.
     if let Some(one) = tuned.first() {
-        let results = one.result_file.parent().unwrap_or(Path::new("."));
         lines.push(String::new());
-        lines.push(one.summary.bank_line());
-        lines.push(labelled("Results", &results.display().to_string()));
+        lines.extend(one.summary.bank_lines());
+        let results = one.result_file.as_deref().and_then(Path::parent);
+        lines.extend(results.map(|results| labelled("Results", &results.display().to_string())));
     }
     lines
 }

@@ -1,6 +1,8 @@
 //! How to run with what was found.
 
 use super::data::Report;
+use super::text::Line;
+use crate::report::shell::quoted;
 use maud::{Markup, html};
 
 /// The section.
@@ -8,7 +10,8 @@ pub fn bank(report: &Report) -> Markup {
     let operators = report.bank.custom.as_str();
     let soc = report.soc.name();
     // What the variable names has the SoC's directory in it, and that the bank.
-    let root = operators.strip_suffix(&format!("/{soc}/unified_bank"));
+    let root = report.bank.root.as_ref().map(Line::as_str);
+    let root = root.or_else(|| operators.strip_suffix(&format!("/{soc}/unified_bank")));
     let subgraphs = report.subgraphs.as_ref().and_then(|subgraphs| subgraphs.bank.as_ref());
     html! {
         section #bank {
@@ -46,22 +49,5 @@ pub fn bank(report: &Report) -> Markup {
                 } }
             } @else if report.kernels.is_empty() && subgraphs.is_none() { p .none { "Nothing was written into a bank." } }
         }
-    }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if path.chars().all(is_plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn a_path_stays_one_word_of_the_shell() {
-        assert_eq!(quoted("/a/b-c_1.2"), "/a/b-c_1.2");
-        assert_eq!(quoted("/it's $HOME"), r"'/it'\''s $HOME'");
     }
 }

@@ -20,12 +20,14 @@ pub struct Report {
     pub bank: Bank,
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
-    /// By the word for where defaults come from.
-    #[serde(default)]
-    pub defaults: BTreeMap<Name, Over>,
     #[serde(default)]
     pub dynamic: Vec<LeftOut>,
+    /// Runs of the same folder before.
+    #[serde(default)]
+    pub earlier: Vec<Earlier>,
     pub finished: bool,
+    /// Absent in reports of old, and of gradients.
+    pub gains: Option<Gains>,
     pub gradients: Option<Gradients>,
     pub graph: Name,
     pub improvement: Name,
@@ -46,7 +48,22 @@ pub struct Report {
     pub version: Name,
 }
 
-/// Times of the kernels whose defaults are of one origin.
+/// What becomes of what was found.
+#[derive(Debug, Deserialize)]
+pub struct Gains {
+    pub failed: Vec<Failed>,
+    pub gears: Vec<Gear>,
+    pub left: Vec<Left>,
+    #[serde(deserialize_with = "measure")]
+    pub left_us: f64,
+    pub not_sure: Sum,
+    pub over_default: Over,
+    pub over_estimated: Over,
+    pub own_form: Sum,
+    pub readers: BTreeMap<Name, Reader>,
+    pub with_your_bank_us: Option<f64>,
+}
+
 #[derive(Debug, Deserialize)]
 pub struct Over {
     #[serde(deserialize_with = "measure")]
@@ -54,6 +71,63 @@ pub struct Over {
     #[serde(deserialize_with = "measure")]
     pub before_us: f64,
     pub improvement: Name,
+    pub interval: Option<[Name; 2]>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Gear {
+    pub name: Name,
+    #[serde(flatten)]
+    pub over: Over,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Sum {
+    pub count: u64,
+    #[serde(deserialize_with = "measure")]
+    pub saved_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Reader {
+    pub added: u64,
+    pub already_in_bank: u64,
+    pub saved_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Failed {
+    pub op: Name,
+    pub reason: Line,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Left {
+    pub lever: Lever,
+    pub op: Name,
+    pub op_type: Name,
+    #[serde(deserialize_with = "measure")]
+    pub saved_us: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Lever {
+    pub kind: Name,
+    pub what: Line,
+}
+
+/// A run that ended in the same folder.
+#[derive(Debug, Deserialize)]
+pub struct Earlier {
+    #[serde(deserialize_with = "measure")]
+    pub after_us: f64,
+    #[serde(deserialize_with = "measure")]
+    pub before_us: f64,
+    pub began: Name,
+    pub graph: Name,
+    pub improvement: Name,
+    pub interval: Option<[Name; 2]>,
+    pub is_part: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,6 +142,7 @@ pub struct Bank {
     pub custom: Line,
     #[serde(default)]
     pub is_default: bool,
+    pub root: Option<Line>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,11 +1,14 @@
 //! The first lines: what was tuned, what was gained, who says so.
 
 use super::bars::pair;
-use super::data::{Counts, Report};
+use super::data::{Counts, Gains, Over, Report};
 use super::gradients::trailing;
 use super::text::{percent, time};
 use crate::backend::simulator::Simulator;
 use maud::{Markup, html};
+
+/// Operators that could not be measured and are told one by one.
+const FAILED: usize = 5;
 
 /// The section.
 pub fn headline(report: &Report) -> Markup {
@@ -24,14 +27,18 @@ pub fn headline(report: &Report) -> Markup {
             @if !report.dynamic.is_empty() {
                 p .warning { (report.dynamic.len()) " kernels of the network are not in these times: nothing tells their sizes. They are named below." }
             }
+            @for failed in report.gains.iter().flat_map(|gains| gains.failed.iter().take(FAILED)) {
+                p .warning { (failed.op) " could not be measured and counts with CANN's default: " (failed.reason) }
+            }
+            @if let Some(more) = report.gains.as_ref().and_then(|gains| gains.failed.len().checked_sub(FAILED)).filter(|more| *more > 0) {
+                p .warning { (more) " more could not be measured; report.json names them." }
+            }
             dl .facts {
                 @if !report.kernels.is_empty() {
                     (fact("operators", &format!("{} distinct, {launches} launches", report.kernels.len())))
                     (fact("candidates measured", &trials.to_string()))
                 }
-                @for (origin, over) in &report.defaults {
-                    (fact(&format!("over {origin} defaults"), &format!("{} faster, {} → {}", over.improvement, time(over.before_us), time(over.after_us))))
-                }
+                @for (name, text) in report.gains.iter().flat_map(gain_facts) { (fact(&name, &text)) }
                 @if let Some(gradients) = &report.gradients {
                     (fact("gradients", &gradients.tensors.len().to_string()))
                     (fact("gradient bank", &recorded(&report.summary)))
@@ -48,6 +55,35 @@ pub fn headline(report: &Report) -> Markup {
             }
         }
     }
+}
+
+/// Where the gain lies, beside the headline.
+fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let interval = match &gains.over_default.interval {
+        Some([least, most]) => format!("{least} to {most}"),
+        None => "not known".to_owned(),
+    };
+    facts.push(("nine of ten gains lie in".to_owned(), interval));
+    facts.extend(gains.gears.iter().map(|gear| {
+        let Over { before_us, after_us, improvement, .. } = &gear.over;
+        (gear.name.to_string(), format!("{improvement}, {} → {}", time(*before_us), time(*after_us)))
+    }));
+    for (reader, of) in &gains.readers {
+        let said =
+            format!("{} by {} new records, {} already in the bank", time(of.saved_us), of.added, of.already_in_bank);
+        facts.push((format!("read from CANN's {}", reader.as_str().replace('_', " ")), said));
+    }
+    facts.extend(gains.with_your_bank_us.map(|us| ("before, with your bank".to_owned(), time(us))));
+    let estimated = gains.over_estimated.before_us - gains.over_estimated.after_us;
+    facts.extend((estimated > 0.0).then(|| ("of it over estimated defaults".to_owned(), time(estimated))));
+    for (name, sum) in [("only libaoe reads", &gains.own_form), ("not sure, not recorded", &gains.not_sure)] {
+        facts.extend(
+            (sum.count > 0)
+                .then(|| (name.to_owned(), format!("{} of {} kinds of kernels", time(sum.saved_us), sum.count))),
+        );
+    }
+    facts
 }
 
 /// What a tuning is for, before and after.
@@ -71,7 +107,11 @@ impl Gain {
             None => Gain {
                 times_us: [report.before_us, report.after_us],
                 text: format!("{} faster", report.improvement),
-                of: if report.gradients.is_some() { "for one training step" } else { "for one run of the network" },
+                of: if report.gradients.is_some() {
+                    "for one training step"
+                } else {
+                    "for one run of the network, with what CANN reads"
+                },
             },
         }
     }

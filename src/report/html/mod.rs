@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `data` | what the page takes from the report |
 //! | `text`, `axes`, `bars` | names and numbers, scales, tables with bars |
-//! | `headline`, `gradients`, `operators`, `shares`, `convergence`, `scopes`, `roofline`, `measured`, `bank` | one section each |
+//! | `headline`, `gradients`, `operators`, `earlier`, `shares`, `convergence`, `scopes`, `roofline`, `measured`, `bank` | one section each |
 //! | `sequence` | the launches of a subgraph, for `scopes` |
 //!
 //! The page loads nothing: its policy forbids it, styles are inline and drawings are SVG. Whatever a report
@@ -15,6 +15,7 @@ mod bank;
 mod bars;
 mod convergence;
 mod data;
+mod earlier;
 mod gradients;
 mod headline;
 mod measured;
@@ -96,6 +97,7 @@ fn document(report: &Report) -> Markup {
                         (scopes::scopes(report))
                         (roofline::roofline(report))
                     }
+                    (earlier::earlier(report))
                     (measured::measured(report))
                     (bank::bank(report))
                 }

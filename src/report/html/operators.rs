@@ -2,7 +2,7 @@
 
 use super::bars::{Row, table, top};
 use super::data::{Kernel, LeftOut, Report, Subgraph};
-use crate::report::figures::{gain, microseconds, truncated_improvement};
+use crate::report::figures::{gain, microseconds, time, truncated_improvement};
 use maud::{Markup, html};
 
 /// Rows of their own.
@@ -21,7 +21,7 @@ pub fn operators(report: &Report) -> Markup {
             @if !report.kernels.is_empty() {
                 p { "Time of all launches of each operator in one run of the network, the slowest first. Nodes that do the same work are one operator." }
                 (table(["operator", "type"], &top(report.kernels.iter().map(kernel).collect(), TOP, "operators")))
-                @if !report.defaults.is_empty() {
+                @if report.gains.is_some() {
                     p .note { "Before is what CANN runs by itself: a public default follows its published rules, an estimated one stands for rules that are closed. Each row says which when pointed at." }
                 }
                 @if report.subgraphs.is_some() {
@@ -32,6 +32,14 @@ pub fn operators(report: &Report) -> Markup {
                 (table(["subgraph, from the node", "kernels"], &top(subgraphs.map(subgraph).collect(), TOP, "subgraphs")))
             } @else {
                 p .none { "No operator was dealt with." }
+            }
+            @if let Some(gains) = report.gains.as_ref().filter(|gains| !gains.left.is_empty()) {
+                p { "Left on the table: " (time(gains.left_us)) " were found that CANN will not run as things are." }
+                ul .left {
+                    @for left in &gains.left {
+                        li { strong { (time(left.saved_us)) } " " (left.op.short(NAME)) ", " (left.op_type) ": " (left.lever.kind) ". " (left.lever.what) "." }
+                    }
+                }
             }
             @if !report.dynamic.is_empty() {
                 @let named = report.dynamic.iter().take(LEFT_OUT).map(left_out);

@@ -33,8 +33,15 @@ fn the_folder_holds_a_summary_the_report_and_a_file_for_each_type_of_operator() 
     outcome.cases[2].workload = Workload::MatMul(product);
     written(dir.path(), &outcome);
     assert_eq!(names(dir.path()), ["op_tuning", "report.html", "report.json", "summary.json"]);
-    let summary = json(&dir.path().join("summary.json"));
+    let mut summary = json(&dir.path().join("summary.json"));
+    let gains = summary.as_object_mut().unwrap().remove("gains").unwrap();
+    assert_eq!(gains["over_default"]["improvement"], "43.71%");
     let expected = json!({
+        "after_us": 233.126,
+        "before_us": 335.031,
+        "began": "",
+        "finished": true,
+        "graph": "net",
         "performance_improvement": "43.71%",
         "top_improved_ops": [{"improvement": "118.71%", "op": "b"}, {"improvement": "35.35%", "op": "a"}],
         "total_ops": 6,
@@ -105,7 +112,9 @@ fn reports_of_which_one_has_no_place_leave_those_of_the_earlier_tuning() {
 #[test]
 fn subgraphs_alone_are_summed_up_by_their_kernels() {
     let subgraphs = sgat::subgraphs(true);
-    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Subgraphs(&subgraphs), 0).unwrap()).unwrap();
+    let summary: Value =
+        serde_json::from_str(&summary::summary(Tuned::Subgraphs(&subgraphs), &context(Path::new("."))).unwrap())
+            .unwrap();
     assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(10), &json!(6)));
     assert_eq!(summary["top_improved_ops"][0]["op"], "s1.0");
 }
@@ -127,4 +136,38 @@ fn what_is_in_the_way_is_named_before_anything_is_written() {
     fs::write(dir.path().join("op_tuning"), "").unwrap();
     let message = Folder::at(dir.path()).unwrap_err().to_string();
     assert!(message.contains("op_tuning is no directory"), "{message}");
+}
+
+#[test]
+fn runs_of_one_folder_stay_side_by_side_and_an_empty_one_replaces_no_good_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |outcome: &OpatOutcome, began: &str| {
+        let folder = Folder::at(dir.path()).unwrap();
+        let (began, earlier) = (began.into(), folder.earlier());
+        let context = Context { began, earlier, folder: Some(folder.clone()), ..context(dir.path()) };
+        let (tuned, mut publication) = (Tuned::Operators(None, outcome), Publication::new());
+        folder.prepare(&mut publication, tuned, &full_report(tuned, &context).unwrap(), &context).unwrap();
+        folder.publish(publication, &Patience::default()).unwrap();
+        json(&dir.path().join("report.json"))
+    };
+    let first = run(&outcome(true), "20260101_000000001");
+    assert_eq!(first.get("earlier"), None);
+    let mut better = outcome(true);
+    better.cases[0].after_us = 90.0;
+    let second = run(&better, "20260101_000000002");
+    let told = &second["earlier"][0];
+    assert_eq!((&told["began"], &told["improvement"]), (&json!("20260101_000000001"), &first["improvement"]));
+    let page = fs::read_to_string(dir.path().join("report.html")).unwrap();
+    assert!(page.contains("Runs of this folder") && page.contains("20260101_000000001"));
+    let mut empty = outcome(false);
+    empty.cases.clear();
+    assert_eq!(run(&empty, "20260101_000000003"), second, "the good report stays");
+    let runs = dir.path().join("runs");
+    assert_eq!(names(&runs).len(), 3);
+    for began in names(&runs) {
+        assert_eq!(names(&runs.join(&began)), ["report.html", "report.json", "summary.json"]);
+    }
+    let third = run(&outcome(true), "20260101_000000004");
+    let began: Vec<_> = third["earlier"].as_array().unwrap().iter().map(|run| run["began"].as_str().unwrap()).collect();
+    assert_eq!(began, ["20260101_000000003", "20260101_000000002", "20260101_000000001"], "the newest first");
 }

@@ -240,7 +240,9 @@ fn numbers_that_no_tuning_gives_are_drawn_as_well_as_they_can_be() {
 
 #[test]
 fn the_summary_counts_the_exchanges() {
-    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Gradients(&gradients()), 0).unwrap()).unwrap();
+    let summary: Value =
+        serde_json::from_str(&summary::summary(Tuned::Gradients(&gradients()), &context(Path::new("."))).unwrap())
+            .unwrap();
     assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(4), &json!(4)));
     let gain = summary["performance_improvement"].as_str().unwrap();
     assert_eq!(summary["top_improved_ops"], json!([{"improvement": gain, "op": "reduce0"}]));
@@ -251,7 +253,8 @@ fn the_summary_counts_the_exchanges() {
 fn exchanges_for_which_the_bank_had_the_split_are_not_counted_as_tuned() {
     let mut outcome = gradients();
     outcome.found.as_mut().unwrap().status = BankStatus::Reserved;
-    let summary: Value = serde_json::from_str(&summary::summary(Tuned::Gradients(&outcome), 0).unwrap()).unwrap();
+    let summary: Value =
+        serde_json::from_str(&summary::summary(Tuned::Gradients(&outcome), &context(Path::new("."))).unwrap()).unwrap();
     assert_eq!((&summary["total_ops"], &summary["tuned_ops"]), (&json!(4), &json!(0)));
     assert_eq!(summary["top_improved_ops"], json!([]));
 }

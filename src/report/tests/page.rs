@@ -135,7 +135,7 @@ fn a_gain_is_the_same_in_every_file() {
     let report: Value = serde_json::from_str(&text).unwrap();
     let entry = &report["aoe_result"][1]["OPAT"]["repo_modified_operators"][0]["tune_performance"]["Schedule"];
     assert_eq!(entry["performance_improvement"], "50.00%");
-    let summary = summary::summary(tuned, 0).unwrap();
+    let summary = summary::summary(tuned, &context(Path::new("."))).unwrap();
     let page = page_of(&text);
     for file in [&summary, &page] {
         assert!(file.contains("50.00%") && !file.contains("60.42%"), "{file}");

@@ -18,6 +18,8 @@ pub struct SgatOutcome {
     pub subgraphs: Vec<SubgraphOutcome>,
     /// Operators that have no Ascend type; no subgraph holds them.
     pub unmapped: Vec<SkippedKernel>,
+    /// Names of the gears, by variant; nothing where there is one variant.
+    pub gears: Vec<String>,
     /// Time since the tuning began.
     pub elapsed: Duration,
     /// Whether every subgraph was dealt with; false while tuning runs and after a cancel.
@@ -39,10 +41,14 @@ pub struct SubgraphOutcome {
     pub edges: Vec<[u32; 2]>,
     /// What it is called in the bank.
     pub repo_key: String,
-    /// How it ran before: as the bank has it, else as CANN fuses by default, without cuts.
+    /// How CANN runs it by default: fused as by its own rules, without cuts.
     pub before: Plan,
-    /// How it runs now; equal to `before` where nothing better was found.
+    /// Microseconds with the bank's strategy, where the bank had one that fits.
+    pub banked_us: Option<f64>,
+    /// How it runs now; as the bank has it, or equal to `before`, where nothing better was found.
     pub after: Plan,
+    /// Whether CANN's graph compiler reads its record.
+    pub is_read_by_cann: bool,
     /// What this means for the bank.
     pub status: BankStatus,
 }
@@ -91,14 +97,20 @@ impl SubgraphOutcome {
 }
 
 impl SgatOutcome {
-    /// Time of the whole network before tuning in microseconds.
+    /// Time of the whole network as CANN runs it by default, in microseconds.
     pub fn before_us(&self) -> f64 {
         self.subgraphs.iter().fold(0.0, |sum, s| sum + s.before.us * s.count() as f64)
     }
 
-    /// Time of the whole network after tuning in microseconds.
+    /// Time of the whole network with all that was found in microseconds, also in records that CANN does not read.
     pub fn after_us(&self) -> f64 {
         self.subgraphs.iter().fold(0.0, |sum, s| sum + s.after.us * s.count() as f64)
+    }
+
+    /// Microseconds that CANN takes of what was found.
+    pub fn taken_gain_us(&self) -> f64 {
+        let read = self.subgraphs.iter().filter(|subgraph| subgraph.is_read_by_cann);
+        read.fold(0.0, |sum, s| sum + (s.before.us - s.after.us) * s.count() as f64)
     }
 
     /// Number of distinct subgraphs with this status.

@@ -8,7 +8,7 @@ use super::record;
 use super::steps::Subgraph;
 use super::strategy::{best, default_strategy};
 use super::{Case, SgatSettings, Strategy};
-use crate::bank::subgraph::{self as bank, Feature};
+use crate::bank::subgraph::{self as bank, Feature, Kind};
 use crate::status::Result;
 use crate::tune::{BankStatus, Interrupt};
 
@@ -26,8 +26,8 @@ pub struct Problem {
     pub id: u64,
     /// What an interrupted tuning made of them.
     pub earlier: Option<(bank::Strategy, BankStatus)>,
-    /// What the bank says of them.
-    pub recorded: Option<bank::Strategy>,
+    /// What the bank says of them, and whose record that is.
+    pub recorded: Option<(bank::Strategy, Kind)>,
     /// Place of another problem that is the same to the bank.
     pub twin: Option<Twin>,
 }
@@ -63,6 +63,10 @@ pub struct Decision {
     pub strategy: bank::Strategy,
     /// The strategies before and after, as reports tell them.
     pub plans: [Plan; 2],
+    /// Microseconds with the bank's strategy, where it had one that fits.
+    pub banked_us: Option<f64>,
+    /// Whether the strategy after is a record of CANN's.
+    pub is_read_by_cann: bool,
 }
 
 /// Decides problems; what it says follows from the problem alone.
@@ -93,45 +97,46 @@ impl Decider<'_> {
 
     /// A decision that looks at no twin.
     pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Decision> {
-        let (before, after, status) = self.strategies(solver, problem)?;
+        let known = Known::of(solver, problem)?;
+        let banked_us = known.banked().map(|banked| banked.us);
+        let (before, after, status) = self.strategies(solver, problem, known);
+        let is_read_by_cann =
+            status == BankStatus::Reserved && problem.recorded.as_ref().is_some_and(|(_, kind)| *kind == Kind::Cann);
         let (network, arch) = (solver.pricer().network(), solver.pricer().soc().arch);
         let strategy = record::to_bank(network, arch, self.name, &after);
         let plans = [plan(solver.pricer(), &before), plan(solver.pricer(), &after)];
         let case = Case { subgraphs: problem.subgraphs.clone(), before, after };
-        Ok(Decision { case, status, strategy, plans })
+        Ok(Decision { case, status, strategy, plans, banked_us, is_read_by_cann })
     }
 
-    /// How a problem ran before this tuning.
+    /// How CANN runs a problem by default.
     pub fn before(solver: &mut Solver<'_>, problem: &Problem) -> Result<Strategy> {
-        let is_border = is_border(solver, problem);
-        Known::of(solver, problem).map(|known| if is_border { known.default } else { known.before().clone() })
+        Known::of(solver, problem).map(|known| known.default)
     }
 
-    fn strategies(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<(Strategy, Strategy, BankStatus)> {
+    fn strategies(&self, solver: &mut Solver<'_>, problem: &Problem, known: Known) -> (Strategy, Strategy, BankStatus) {
         let subgraph = &problem.subgraphs[0];
-        let known = Known::of(solver, problem)?;
         if is_border(solver, problem) {
-            return Ok((known.default.clone(), known.default, BankStatus::NotTuned));
+            return (known.default.clone(), known.default, BankStatus::NotTuned);
         }
-        let before = known.before().clone();
+        let from = known.banked().unwrap_or(&known.default).clone();
         let Known { default, earlier, recorded: known } = known;
         if let Some((after, status)) = earlier {
-            return Ok((before, after, status));
+            return (default, after, status);
         }
         let in_bank = known.is_some();
         // Such a record was made for another number of cores, or by another model.
         let is_bad = known.as_ref().is_some_and(|known| known.us > default.us * (1.0 + MINIMUM_GAIN));
         let searches = (!in_bank || is_bad || self.settings.repeat_tune) && self.interrupt.reason().is_none();
-        let found = if searches { best(solver, subgraph, self.settings.mixed, &before) } else { before.clone() };
-        let is_better = found.us < before.us * (1.0 - MINIMUM_GAIN);
+        let found = if searches { best(solver, subgraph, self.settings.mixed, &from) } else { from.clone() };
+        let is_better = found.us < from.us * (1.0 - MINIMUM_GAIN);
         let status = match (in_bank, is_better) {
             (false, true) => BankStatus::Added,
             (true, true) => BankStatus::Updated,
             (true, false) => BankStatus::Reserved,
             (false, false) => BankStatus::Unsatisfied,
         };
-        let after = if is_better { found } else { before.clone() };
-        Ok((before, after, status))
+        (default, if is_better { found } else { from }, status)
     }
 }
 
@@ -154,16 +159,16 @@ impl Known {
         let mut fitting = |recorded| record::from_bank(solver.pricer(), subgraph, recorded);
         let earlier =
             problem.earlier.as_ref().and_then(|(recorded, status)| Some((fitting(recorded)?, status.clone())));
-        let recorded = problem.recorded.as_ref().and_then(fitting);
+        let recorded = problem.recorded.as_ref().and_then(|(recorded, _)| fitting(recorded));
         Ok(Known { default, earlier, recorded })
     }
 
-    /// How the problem ran before.
-    fn before(&self) -> &Strategy {
+    /// What the bank had before this tuning.
+    fn banked(&self) -> Option<&Strategy> {
         match (&self.earlier, &self.recorded) {
             // What the interrupted tuning added to the bank was not there before it.
-            (Some((after, BankStatus::Reserved)), _) | (None, Some(after)) => after,
-            _ => &self.default,
+            (Some((after, BankStatus::Reserved)), _) | (None, Some(after)) => Some(after),
+            _ => None,
         }
     }
 }

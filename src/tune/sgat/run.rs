@@ -16,7 +16,7 @@ use crate::bank::subgraph::{Record, SubgraphBank};
 use crate::lower::Lowered;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::cases::unmapped;
+use crate::tune::cases::{gears, unmapped};
 use crate::tune::workers::Workers;
 use crate::tune::{BankStatus, Interrupt, Observer, Progress, Variant, remaining_s};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -64,6 +64,7 @@ impl<'a, 'n> Run<'a, 'n> {
             soc: job.soc.name.clone(),
             subgraphs: Vec::new(),
             unmapped: unmapped(job.variants),
+            gears: gears(job.variants),
             elapsed: Duration::ZERO,
             finished: false,
         };
@@ -179,7 +180,7 @@ impl<'a, 'n> Run<'a, 'n> {
             let solved = same.map(|index| Twin::Solved(index, self.records[index].strategy.clone()));
             let ahead = (!seen.insert(id)).then_some(Twin::Ahead);
             let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
-            let recorded = self.bank.lookup(&feature)?.cloned();
+            let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
             problems.push(Problem { subgraphs, feature, id, earlier, recorded, twin: solved.or(ahead) });
         }
         Ok(problems)
@@ -227,7 +228,7 @@ impl<'a, 'n> Run<'a, 'n> {
     /// A problem with a decision of its own.
     fn add(&mut self, variant: usize, problem: &Problem, decision: Decision) -> usize {
         let network = &self.networks[variant];
-        let Decision { case, status, strategy, plans: [before, after] } = decision;
+        let Decision { case, status, strategy, plans: [before, after], banked_us, is_read_by_cann } = decision;
         let (feature, other) = (problem.feature.clone(), Map::new());
         let record = Record { graph_id: problem.id, feature, strategy, other };
         let index = self.outcome.subgraphs.len();
@@ -241,7 +242,9 @@ impl<'a, 'n> Run<'a, 'n> {
             edges: network.edges(&kernels),
             repo_key: record.repo_key(),
             before,
+            banked_us,
             after,
+            is_read_by_cann,
             status,
         });
         self.records.push(record);

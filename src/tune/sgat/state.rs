@@ -101,7 +101,7 @@ impl State {
     /// What became of a subgraph before the interruption.
     pub fn finished(&self, feature: &Feature) -> Result<Option<(&Strategy, BankStatus)>> {
         let known = self.bank.lookup(feature)?;
-        Ok(known.and_then(|strategy| Some((strategy, status(strategy.other.get(STATUS)?)?))))
+        Ok(known.and_then(|(strategy, _)| Some((strategy, status(strategy.other.get(STATUS)?)?))))
     }
 
     /// Takes in a finished subgraph, to be written by [`State::save`].

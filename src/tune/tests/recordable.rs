@@ -23,7 +23,7 @@ fn on(soc: &Soc, op_type: &str, dtype: DataType, x: &[i64], w: &[i64], attrs: &[
 fn tuned(soc: &Soc, variant: Variant, file: &str) -> CaseOutcome {
     let dir = tempfile::tempdir().unwrap();
     let environment = BankEnvironment { tune_bank_path: Some(dir.path().to_owned()), ..BankEnvironment::default() };
-    let simulator = Simulator::new(soc.clone());
+    let simulator = Sure::of(soc.clone());
     let variants = [variant];
     let run = || {
         let mut bank = OperatorBank::open(BankPaths::operator(&environment, soc).unwrap(), soc);
@@ -35,7 +35,7 @@ fn tuned(soc: &Soc, variant: Variant, file: &str) -> CaseOutcome {
     assert!(case.trials > 0 && case.failed_trials == 0, "{} trials, {} failed", case.trials, case.failed_trials);
     if case.status == BankStatus::Added {
         let again = run();
-        assert_eq!((again.status, &again.before), (BankStatus::Reserved, &case.after));
+        assert_eq!((again.status, &again.after), (BankStatus::Reserved, &case.after));
         assert!(dir.path().join(&soc.name).join("unified_bank").join(file).exists(), "{file}");
     }
 

@@ -9,6 +9,17 @@ fn tune(arguments: &[&str]) -> Result<Settings> {
 }
 
 #[test]
+fn dashes_within_an_option_stand_for_underscores() {
+    let spelled = |text: &str| spelled(text.to_owned());
+    assert_eq!(spelled("--dry-run"), "--dry_run");
+    assert_eq!(spelled("--tuning-time-limit=1-2"), "--tuning_time_limit=1-2");
+    assert_eq!(spelled("--ge.op_bank_path=a-b"), "--ge.op_bank_path=a-b");
+    for other in ["--fail-below=1", "-m", "a-b", "--"] {
+        assert_eq!(spelled(other), other);
+    }
+}
+
+#[test]
 fn clap_accepts_the_table() {
     command().debug_assert();
 }

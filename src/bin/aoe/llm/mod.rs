@@ -49,7 +49,8 @@ fn arguments() -> Command {
         .after_help(
             "CONFIG is a model's config.json in Hugging Face's form, or a folder with one. LIST is numbers with commas, or\n\
              FIRST..LAST for FIRST and its doubles: 256..8192. What is priced and how: docs/serving.md.\n\
-             Records go where `aoe --job_type=2` puts them: TUNE_BANK_PATH, else the default bank.\n\
+             Records go where `aoe --job_type=2 --backend=simulator` puts them: TUNE_BANK_PATH, else aoe_bank of --output or\n\
+             of the work path; with --install where CANN looks by itself.\n\
              Exit status: 0 done, 1 reading or writing failed or a kernel cannot run, 2 a wrong command line or option,\n\
              130 interrupted (what was found is recorded).",
         )
@@ -71,6 +72,8 @@ fn arguments() -> Command {
         .arg(Arg::new("shard").long("shard").value_name("I/N").conflicts_with_all(["cases", "records"]).help("Tune only part I of N of the products; the parts' banks are merged afterwards"))
         .arg(Arg::new("output").long("output").value_name("DIR").help("Folder for report.json and report.txt"))
         .arg(flag("json", "Write JSON instead of text"))
+        .arg(flag("install", "Put records where CANN looks by itself"))
+        .arg(flag("dry_run", "Write nothing").alias("dry-run"))
         .arg(flag("cases", "Write each kernel as a case of aoe simulate, and tune nothing").conflicts_with("json"))
         .args(arguments::search_arguments("Seed of the searches"))
         .args(serving::options().map(|spec| arguments::argument(spec).help_heading("SoC")))
@@ -88,18 +91,20 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         study.cases(&soc)?.iter().for_each(|case| console.line(&case.to_string()));
         return Ok(DONE);
     }
-    let folder = text("output").map(PathBuf::from);
+    let (install, dry_run) = (matches.get_flag("install"), matches.get_flag("dry_run"));
+    let folder = text("output").filter(|_| !dry_run).map(PathBuf::from);
     // No tuning should begin whose results have no place.
     folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
-    let mut bank = serving::bank(&soc)?;
+    let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
     let cancel = Arc::new(AtomicBool::new(false));
     let interrupt = Interrupt::listen(console)?;
     let flag = Arc::clone(&cancel);
     interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
-    let report = study.run(&soc, &mut bank, &cancel);
+    let report = study.run(&soc, &mut place.bank, &cancel);
     interrupt.on_arrival(None);
-    bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
-    let report = report?;
+    place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
+    let mut report = report?;
+    place.told(&mut report.files, dry_run);
     let json = json(&report)?;
     let words = text::of(&report);
     if let Some(folder) = &folder {
@@ -109,6 +114,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         console.line(&json);
     } else {
         console.text(&words);
+        console.text(&place.line(&report.files));
     }
     interrupt.check()?;
     Ok(DONE)

@@ -8,7 +8,8 @@ use crate::table::{Align, middle_cut, table};
 use aoe::kernels::Profile;
 use aoe::output_file::check;
 use aoe::search::Algorithm;
-use aoe::serving::{Profiled, Reach, Row, profiled};
+use aoe::serving::{Profiled, Row, profiled};
+use aoe::session::options::flag;
 use aoe::session::serving;
 use aoe::status::{Error, Result};
 use aoe::tune::evaluate;
@@ -17,13 +18,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Options that count beside `--profile`.
-const COUNTING: [&str; 11] = [
+const COUNTING: [&str; 13] = [
     "profile",
     "soc_version",
     "soc_set",
     "aicore_num",
     "calibration",
     "output",
+    "install",
+    "dry_run",
     "seed",
     "algorithm",
     "max_tuning_count",
@@ -54,23 +57,27 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
         algorithm: settings.get("algorithm").and_then(Algorithm::named).unwrap_or_default(),
         parallel: number("tuning_parallel_num").unwrap_or(cores),
     };
-    let folder = settings.get("output").map(PathBuf::from);
+    let is_set = |name: &str| settings.get(name).is_some_and(|value| flag(value).unwrap_or(true));
+    let (install, dry_run) = (is_set("install"), is_set("dry_run"));
+    let folder = settings.get("output").filter(|_| !dry_run).map(PathBuf::from);
     folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
     let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()))?;
-    let mut bank = serving::bank(&soc)?;
+    let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
     let cancel = Arc::new(AtomicBool::new(false));
     let interrupt = Interrupt::listen(console)?;
-    let flag = Arc::clone(&cancel);
-    interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
-    let report = profiled(&profile, &soc, &mut bank, &search, &cancel);
+    let stop = Arc::clone(&cancel);
+    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    let report = profiled(&profile, &soc, &mut place.bank, &search, &cancel);
     interrupt.on_arrival(None);
-    bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
-    let report = report?;
+    place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
+    let mut report = report?;
+    place.told(&mut report.files, dry_run);
     let words = text(&report);
     if let Some(folder) = &folder {
         write(folder, &json(&report)?, &words)?;
     }
     console.text(&words);
+    console.text(&place.line(&report.files));
     interrupt.check()
 }
 
@@ -127,9 +134,7 @@ fn row(row: &Row) -> [String; 8] {
     let verdict = match (&row.tuned, &row.reason) {
         (_, Some(reason)) => middle_cut(reason, 48),
         (None, None) => String::new(),
-        (Some(tuned), None) if tuned.recorded => "recorded".to_owned(),
-        (Some(tuned), None) if tuned.reach == Reach::Bank => "as good".to_owned(),
-        (Some(_), None) => "no bank".to_owned(),
+        (Some(tuned), None) => tuned.outcome().to_owned(),
     };
     [
         middle_cut(&row.op, 32),

@@ -152,14 +152,9 @@ fn products(report: &Report) -> Vec<String> {
     let mut sorted: Vec<&Tuned> = report.products.iter().collect();
     sorted.sort_by(|a, b| (b.before_us - b.after_us).total_cmp(&(a.before_us - a.after_us)));
     let row = |p: &&Tuned| {
-        let what = match (p.recorded, p.reach) {
-            (true, _) => "recorded",
-            (false, Reach::Bank) => "as good",
-            (false, Reach::NoBank) => "no bank",
-        };
         let roles: Vec<&str> = p.roles.iter().copied().collect();
         let us = |us: f64| format!("{us:.1}");
-        [p.op.clone(), p.work.clone(), roles.join(", "), us(p.before_us), us(p.after_us), what.to_owned()]
+        [p.op.clone(), p.work.clone(), roles.join(", "), us(p.before_us), us(p.after_us), p.outcome().to_owned()]
     };
     let rows: Vec<_> = sorted.iter().take(MOST_PRODUCTS).map(row).collect();
     lines.extend(table([("operator", L), ("work", L), ("part", L), ("us", R), ("tuned us", R), ("", L)], &rows));

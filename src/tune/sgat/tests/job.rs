@@ -95,8 +95,10 @@ fn a_known_subgraph_is_taken_from_the_bank_and_searched_again_only_on_request() 
         assert_eq!((&once.repo_key, &once.after), (&twice.repo_key, &twice.after));
         let expected = if once.status == BankStatus::Added { BankStatus::Reserved } else { BankStatus::Unsatisfied };
         assert_eq!(twice.status, expected);
-        // What CANN would run today is the baseline.
-        assert_eq!(twice.before, twice.after);
+        // Before is what CANN runs by itself; the bank stands beside it.
+        assert_eq!(twice.before, once.before);
+        assert_eq!(twice.banked_us, (once.status == BankStatus::Added).then_some(once.after.us));
+        assert!(!twice.is_read_by_cann, "the number of the record is our own");
     }
     let repeat = SgatSettings { repeat_tune: true, ..settings };
     let third = tuned(&variants, directory.path(), &repeat, None).unwrap().outcome;
@@ -129,7 +131,9 @@ fn a_record_that_is_worse_than_the_default_is_searched_again_and_updated() {
     }
     std::fs::write(&file, crate::bank::Content::render(&bank)).unwrap();
     let updated = tuned(&variants, directory.path(), &SgatSettings::default(), None).unwrap().outcome;
-    assert!(updated.before_us() > best.before_us(), "what CANN would run today is the record");
+    assert!((updated.before_us() - best.before_us()).abs() < 1e-6 * best.before_us(), "CANN's own is what it was");
+    let banked: f64 = updated.subgraphs.iter().filter_map(|s| Some(s.banked_us? * s.count() as f64)).sum();
+    assert!(banked > 0.0, "what the bank had is told");
     assert!(updated.count(&BankStatus::Updated) > 0, "{:?}", statuses(&updated));
     assert!((updated.after_us() - best.after_us()).abs() < 1e-6 * best.after_us());
 }

@@ -1,0 +1,108 @@
+//! What can be compared: anything that tells times of a network's kernels, by name.
+
+use aoe::bank::inspect::{Source, files, items};
+use aoe::kernels::Measured;
+use aoe::status::{Error, Result};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Largest file of results that is read.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// One side of a comparison.
+#[derive(Debug)]
+pub struct Side {
+    /// What it is, with its article.
+    pub kind: &'static str,
+    /// Microseconds of the whole network, where that is told.
+    pub total_us: Option<f64>,
+    /// Microseconds by what they are of.
+    pub times_us: BTreeMap<String, f64>,
+}
+
+impl Side {
+    /// Reads a results folder, a report, a result file, a bank or a profile.
+    ///
+    /// Fails with [`Error::File`] or [`Error::Directory`] for what is none of these.
+    pub fn read(path: &Path) -> Result<Side> {
+        if path.is_dir() && path.join("report.json").is_file() {
+            return Side::read(&path.join("report.json"));
+        }
+        if path.extension().is_some_and(|suffix| suffix == "csv") {
+            return profile(path);
+        }
+        if path.is_dir() {
+            // A folder of profiles has no bank in it, and the other way round.
+            let banks =
+                files(path)?.into_iter().filter(|file| Source::open(file).is_ok_and(|s| s.check_known().is_ok()));
+            let banks: Vec<_> = banks.collect();
+            return if banks.is_empty() { profile(path) } else { bank(&banks) };
+        }
+        let text = aoe::input_file::read(path, MAX_BYTES, "has more than 1 GiB")?;
+        match serde_json::from_slice::<Value>(&text) {
+            Ok(report) if report.get("layout").is_some() => of_report(&report, path),
+            Ok(Value::Array(sections)) => of_result(&sections, path),
+            _ => bank(&[path.to_owned()]),
+        }
+    }
+}
+
+/// A report: every distinct kernel with what CANN runs.
+fn of_report(report: &Value, path: &Path) -> Result<Side> {
+    let wrong = || Error::file("read", path, "is no report of this version's layout");
+    let total_us = Some(report["after_us"].as_f64().ok_or_else(wrong)?);
+    let mut times_us = BTreeMap::new();
+    for kernel in report["kernels"].as_array().into_iter().flatten() {
+        let is_taken = kernel["read_by"].as_str().is_some_and(|reader| reader != "own_form");
+        let us = kernel[if is_taken { "after_us" } else { "before_us" }].as_f64().ok_or_else(wrong)?;
+        let count = kernel["count"].as_f64().ok_or_else(wrong)?;
+        let name = kernel["workload"].as_str().ok_or_else(wrong)?;
+        *times_us.entry(name.to_owned()).or_default() += us * count;
+    }
+    Ok(Side { kind: "a report", total_us, times_us })
+}
+
+/// A result file of AOE's: the network, and the operators whose records changed.
+fn of_result(sections: &[Value], path: &Path) -> Result<Side> {
+    let of = |name: &str| sections.iter().find_map(|section| section.get(name));
+    let job = ["OPAT", "SGAT", "GDAT"].into_iter().find_map(of);
+    let job = job.ok_or_else(|| Error::file("read", path, "holds no result of a tuning"))?;
+    let total_us = job["model_result_performance(ms)"].as_f64().map(|ms| ms * 1e3);
+    let mut times_us = BTreeMap::new();
+    for operator in job["repo_modified_operators"].as_array().into_iter().flatten() {
+        let mut modes = operator["tune_performance"].as_object().into_iter().flatten();
+        let us = modes.find_map(|(_, mode)| mode["performance_after_tune(us)"].as_f64());
+        if let (Some(name), Some(us)) = (operator["op_name"].as_str(), us) {
+            times_us.insert(name.to_owned(), us);
+        }
+    }
+    if total_us.is_none() {
+        return Err(Error::file("read", path, "is of a tuning that did not end: it has no time after"));
+    }
+    Ok(Side { kind: "a result file", total_us, times_us })
+}
+
+fn profile(path: &Path) -> Result<Side> {
+    let measured = Measured::read(path)?;
+    let times_us: BTreeMap<String, f64> =
+        measured.types.into_iter().map(|(name, counted)| (name, counted.us)).collect();
+    Ok(Side { kind: "a profile", total_us: Some(times_us.values().sum()), times_us })
+}
+
+/// Banks: every record with the time that it was measured to take.
+fn bank(banks: &[std::path::PathBuf]) -> Result<Side> {
+    let mut times_us = BTreeMap::new();
+    for file in banks {
+        let mut source = Source::open(file)?;
+        source.check_known()?;
+        items(&mut source, &mut |item| {
+            let us = item.times.as_ref().map(|times| times.after_us).or(item.cost_us);
+            if let Some(us) = us {
+                times_us.insert(format!("{} {}", item.op, item.shapes), us);
+            }
+            Ok(true)
+        })?;
+    }
+    Ok(Side { kind: "a bank", total_us: None, times_us })
+}

@@ -1,0 +1,146 @@
+//! Each thing that a tuning found, and what becomes of it.
+
+use super::lever::Lever;
+use crate::report::Tuned;
+use crate::report::sgat::reader;
+use crate::tune::sgat::{SgatOutcome, SubgraphOutcome};
+use crate::tune::{BankStatus, CaseOutcome};
+use crate::workload::DefaultOrigin;
+
+/// What becomes of what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// CANN runs it.
+    Taken,
+    /// Only this library reads its record.
+    OwnForm,
+    /// The doubt in the times does not exclude that it is no gain.
+    NotSure,
+}
+
+/// Something that was found for a distinct operator or subgraph.
+#[derive(Debug, Clone)]
+pub struct Found<'a> {
+    pub name: &'a str,
+    pub op_type: &'a str,
+    pub fate: Fate,
+    /// The word for who reads the record.
+    pub reader: &'static str,
+    pub measured_by: &'a str,
+    /// Whether this tuning recorded it.
+    pub is_new: bool,
+    /// Whether CANN's default is an estimate.
+    pub is_estimated: bool,
+    /// What would have CANN run it.
+    pub lever: Option<Lever>,
+    /// Launches in one run, over all gears.
+    pub count: usize,
+    launches: Vec<usize>,
+    /// Microseconds of one launch: CANN's default, this, and the bank's before.
+    times_us: [f64; 2],
+    banked_us: Option<f64>,
+    /// The ends of what one launch saves, the least first.
+    saved_us: Option<[f64; 2]>,
+}
+
+impl Found<'_> {
+    /// Microseconds that it saves over CANN's default.
+    pub fn saved_us(&self) -> f64 {
+        (self.times_us[0] - self.times_us[1]) * self.count as f64
+    }
+
+    /// Time of CANN's default.
+    pub fn before_us(&self) -> f64 {
+        self.times_us[0] * self.count as f64
+    }
+
+    /// The ends of what it saves; `None` where nobody knows them.
+    pub fn saved_interval_us(&self) -> Option<[f64; 2]> {
+        self.saved_us.map(|ends| ends.map(|us| us * self.count as f64))
+    }
+
+    /// What CANN saved with the bank as it was before.
+    pub fn bank_saved_us(&self) -> Option<f64> {
+        self.banked_us.map(|us| (self.times_us[0] - us) * self.count as f64)
+    }
+
+    /// The same as one gear launches it.
+    pub fn of_gear(&self, variant: usize) -> Found<'_> {
+        let count = self.launches.get(variant).copied().unwrap_or_default();
+        Found { count, ..self.clone() }
+    }
+}
+
+/// All that was found; `None` where gradients were tuned.
+pub fn all(tuned: Tuned<'_>) -> Option<Vec<Found<'_>>> {
+    let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
+    if subgraphs.is_none() && operators.is_none() {
+        return None;
+    }
+    // A device's times and the simulator's have no sum: where a device measured the operators, the times are theirs.
+    let is_apart = operators.zip(subgraphs).is_some_and(|(o, s)| o.backend.name != s.pricer.name);
+    let subgraphs = subgraphs.filter(|_| !is_apart);
+    let gears = operators.map(|o| o.gears.len()).or(subgraphs.map(|s| s.gears.len())).unwrap_or_default().max(1);
+    let of_subgraphs = subgraphs
+        .into_iter()
+        .flat_map(|outcome| outcome.subgraphs.iter().filter_map(move |one| subgraph(one, &outcome.pricer.name, gears)));
+    let of_operators = operators.into_iter().flat_map(|outcome| &outcome.cases);
+    Some(of_subgraphs.chain(of_operators.filter_map(|case| operator(case, gears))).collect())
+}
+
+fn operator(case: &CaseOutcome, gears: usize) -> Option<Found<'_>> {
+    let fate = match case.status {
+        _ if case.unsure.is_some() && !case.is_recorded() => Fate::NotSure,
+        _ if !case.is_recorded() => return None,
+        _ if case.reader.is_cann() => Fate::Taken,
+        _ => Fate::OwnForm,
+    };
+    let us = if fate == Fate::NotSure { case.unsure.as_ref()?.us } else { case.after_us };
+    let saved_us = case.interval_us().map(|[shortest, longest]| [case.before_us - longest, case.before_us - shortest]);
+    Some(Found {
+        name: case.nodes.first().map_or("", |node| &node.name),
+        op_type: case.workload.op_type(),
+        fate,
+        reader: case.reader.name(),
+        measured_by: &case.backend,
+        is_new: case.status != BankStatus::Reserved,
+        is_estimated: case.default == DefaultOrigin::Estimated,
+        lever: Lever::of(case),
+        count: case.count(),
+        launches: (0..gears).map(|variant| launches(case, variant) as usize).collect(),
+        times_us: [case.before_us, us],
+        banked_us: case.banked.as_ref().filter(|_| case.reader.is_cann()).map(|banked| banked.us),
+        saved_us,
+    })
+}
+
+fn subgraph<'a>(one: &'a SubgraphOutcome, pricer: &'a str, gears: usize) -> Option<Found<'a>> {
+    let recorded = matches!(one.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved);
+    let of = |variant: usize| one.places.iter().filter(|place| place.variant == variant).count();
+    recorded.then(|| Found {
+        name: one.name(),
+        op_type: one.op_types.first().map_or("", String::as_str),
+        fate: if one.is_read_by_cann { Fate::Taken } else { Fate::OwnForm },
+        reader: reader(one),
+        measured_by: pricer,
+        is_new: one.status != BankStatus::Reserved,
+        is_estimated: true,
+        lever: (!one.is_read_by_cann).then(Lever::of_subgraph),
+        count: one.count(),
+        launches: (0..gears).map(of).collect(),
+        times_us: [one.before.us, one.after.us],
+        banked_us: one.banked_us.filter(|_| one.is_read_by_cann),
+        saved_us: None,
+    })
+}
+
+/// Launches of a case in one gear.
+pub fn launches(case: &CaseOutcome, variant: usize) -> f64 {
+    case.nodes.iter().filter(|node| node.variant == variant).map(|node| f64::from(node.launches)).sum()
+}
+
+/// Time of the subgraphs of one gear as CANN runs them by default.
+pub fn subgraphs_before_us(outcome: &SgatOutcome, variant: usize) -> f64 {
+    let of = |one: &SubgraphOutcome| one.places.iter().filter(|place| place.variant == variant).count() as f64;
+    outcome.subgraphs.iter().map(|one| one.before.us * of(one)).sum()
+}

@@ -1,0 +1,71 @@
+//! What would have CANN run what was found.
+
+use crate::backend::simulator::Simulator;
+use crate::tune::CaseOutcome;
+use crate::workload::{MatMulKernel, Workload};
+use serde::Serialize;
+
+/// What would reach a gain that CANN does not take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Lever {
+    /// `another operator`, `a fusion`, `a shape`, `a custom kernel` or `a measurement`.
+    pub kind: &'static str,
+    /// What to do.
+    pub what: String,
+}
+
+fn lever(kind: &'static str, what: impl Into<String>) -> Lever {
+    Lever { kind, what: what.into() }
+}
+
+impl Lever {
+    /// The lever of an operator for which something was found that CANN does not run; `None` where it runs it.
+    pub fn of(case: &CaseOutcome) -> Option<Lever> {
+        if case.unsure.is_some() && !case.is_recorded() {
+            return Some(lever("a measurement", deciding(case)));
+        }
+        if !case.is_recorded() || case.reader.is_cann() {
+            return None;
+        }
+        Some(match &case.workload {
+            Workload::Fused(parts) if parts.iter().any(Workload::is_cube) => lever(
+                "a fusion",
+                "CANN reads no record of this fused operator: with the fusion off (--fusion_switch_file) it may read one \
+                 of its product; `aoe kernels` says what the kernels apart take",
+            ),
+            Workload::MatMul(w) if w.batch > 1 && w.kernel == MatMulKernel::AscendC => lever(
+                "a shape",
+                "fold the batch into the rows where all of it shares the right operand: a product without a batch asks \
+                 the bank",
+            ),
+            cube if cube.is_cube() => lever(
+                "another operator",
+                "no public form of a record says this operator: one that `aoe kernels` lists with a bank does",
+            ),
+            _ => lever(
+                "a custom kernel",
+                "no operator of CANN's asks a bank for this: a kernel of your own (Ascend C, Triton) can use the tiling \
+                 of the report",
+            ),
+        })
+    }
+
+    /// The lever of subgraphs.
+    pub fn of_subgraph() -> Lever {
+        Lever {
+            kind: "a fusion",
+            what: "CANN's graph compiler reads strategies under numbers of its own only: a fused kernel of your own, or a \
+                   fusion pass, would do the same"
+                .into(),
+        }
+    }
+}
+
+/// The measurement that would decide whether a gain is one.
+pub fn deciding(case: &CaseOutcome) -> String {
+    if case.backend == Simulator::NAME {
+        "time CANN's default and this tiling by turns on the device: tune it there with --backend=ascend".into()
+    } else {
+        "more rounds of both by turns, on a device that nobody else uses".into()
+    }
+}

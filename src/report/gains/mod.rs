@@ -1,0 +1,181 @@
+//! Where the gain of a tuning lies: what CANN will take of it over its own defaults, what only this library reads, what
+//! is not sure, and what would reach the rest.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `found` | each thing that was found, in one form for operators and subgraphs |
+//! | `over` | times and gain over CANN's defaults, with their interval |
+//! | `lever` | what would bring CANN to run what was found |
+
+mod found;
+mod lever;
+mod over;
+
+#[cfg(test)]
+mod tests;
+
+pub use lever::{Lever, deciding};
+pub use over::Over;
+
+use super::Tuned;
+use crate::tune::OpatOutcome;
+use found::{Fate, Found};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Things that are told one by one; of the others there are sums.
+const TOLD: usize = 20;
+
+/// The gain of a tuning, apart by what becomes of it. Times are microseconds of one run of the network, over all gears.
+#[derive(Debug, Serialize)]
+pub struct Gains<'a> {
+    /// Operators that could not be measured, and count with CANN's default.
+    failed: Vec<Failed<'a>>,
+    /// Time with all that was found, also in records that CANN does not read.
+    found_us: f64,
+    /// Each gear by itself, where there are several.
+    gears: Vec<Gear<'a>>,
+    /// What was found and CANN will not run, the most first, each with what would bring it to.
+    left: Vec<Left<'a>>,
+    /// All of it.
+    left_us: f64,
+    /// What the doubt in the times leaves open.
+    not_sure: Sum,
+    /// The headline: what CANN will take over its own defaults.
+    over_default: Over,
+    /// What of that counts on an estimated default.
+    over_estimated: Over,
+    /// What lies in records that only this library reads.
+    own_form: Sum,
+    /// Of the operators that were to be searched those that the time limit let the search come to, and all; absent where
+    /// it came to all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<[usize; 2]>,
+    /// What CANN takes, by who reads it.
+    readers: BTreeMap<&'static str, Reader>,
+    /// Time with the bank as it was before this tuning; absent where CANN had nothing in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    with_your_bank_us: Option<f64>,
+}
+
+/// Things together.
+#[derive(Debug, Default, Serialize)]
+struct Sum {
+    /// How many distinct ones.
+    count: usize,
+    /// Microseconds that they would save.
+    saved_us: f64,
+}
+
+/// What one reader finds.
+#[derive(Debug, Default, Serialize)]
+struct Reader {
+    /// Records that this tuning added or updated.
+    added: usize,
+    /// Records that were in the bank already.
+    already_in_bank: usize,
+    /// Who measured them.
+    measured_by: BTreeSet<String>,
+    saved_us: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Gear<'a> {
+    name: &'a str,
+    #[serde(flatten)]
+    over: Over,
+}
+
+#[derive(Debug, Serialize)]
+struct Failed<'a> {
+    /// Microseconds that all its launches count.
+    counted_us: f64,
+    op: &'a str,
+    reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct Left<'a> {
+    /// Launches.
+    count: usize,
+    lever: Lever,
+    op: &'a str,
+    op_type: &'a str,
+    saved_us: f64,
+    /// `own_form`, or `not_sure`.
+    why: &'static str,
+}
+
+impl<'a> Gains<'a> {
+    /// The gains of a tuning of operators or subgraphs; `None` for one of gradients.
+    pub fn of(tuned: Tuned<'a>) -> Option<Gains<'a>> {
+        let found = found::all(tuned)?;
+        let (before_us, _) = tuned.times_us();
+        let of = |fate: Fate| found.iter().filter(move |one| one.fate == fate);
+        let sum = |fate: Fate| Sum { count: of(fate).count(), saved_us: of(fate).map(Found::saved_us).sum() };
+        let taken: Vec<&Found<'_>> = of(Fate::Taken).collect();
+        let mut readers: BTreeMap<&'static str, Reader> = BTreeMap::new();
+        for one in &taken {
+            let reader = readers.entry(one.reader).or_default();
+            *(if one.is_new { &mut reader.added } else { &mut reader.already_in_bank }) += 1;
+            reader.measured_by.insert(one.measured_by.to_owned());
+            reader.saved_us += one.saved_us();
+        }
+        let mut left: Vec<&Found<'_>> =
+            found.iter().filter(|one| one.lever.is_some() && one.saved_us() > 0.0).collect();
+        left.sort_by(|a, b| b.saved_us().total_cmp(&a.saved_us()));
+        let estimated: Vec<&Found<'_>> = taken.iter().copied().filter(|one| one.is_estimated).collect();
+        Some(Gains {
+            failed: failed(tuned),
+            found_us: tuned.found_us(),
+            gears: gears(tuned, &found),
+            left_us: left.iter().map(|one| one.saved_us()).sum(),
+            left: left.into_iter().take(TOLD).filter_map(told).collect(),
+            not_sure: sum(Fate::NotSure),
+            over_default: Over::of(before_us, &taken),
+            over_estimated: Over::of(estimated.iter().map(|one| one.before_us()).sum(), &estimated),
+            own_form: sum(Fate::OwnForm),
+            reached: tuned.operators().and_then(OpatOutcome::reached),
+            readers,
+            with_your_bank_us: with_bank(before_us, &found),
+        })
+    }
+}
+
+fn told<'a>(one: &Found<'a>) -> Option<Left<'a>> {
+    let why = if one.fate == Fate::NotSure { "not_sure" } else { "own_form" };
+    let (count, op, op_type) = (one.count, one.name, one.op_type);
+    Some(Left { count, lever: one.lever.clone()?, op, op_type, saved_us: one.saved_us(), why })
+}
+
+/// Time with what CANN read of the bank before.
+fn with_bank(before_us: f64, found: &[Found<'_>]) -> Option<f64> {
+    let had: Vec<f64> = found.iter().filter_map(Found::bank_saved_us).collect();
+    (!had.is_empty()).then(|| before_us - had.iter().sum::<f64>())
+}
+
+fn failed(tuned: Tuned<'_>) -> Vec<Failed<'_>> {
+    let cases = tuned.operators().into_iter().flat_map(|outcome| &outcome.cases);
+    let of = cases.filter_map(|case| {
+        let reason = case.status.failure()?;
+        let op = case.nodes.first().map_or("", |node| node.name.as_str());
+        Some(Failed { counted_us: case.before_us * case.count() as f64, op, reason })
+    });
+    of.collect()
+}
+
+/// Each gear with what CANN takes of its own kernels.
+fn gears<'a>(tuned: Tuned<'a>, found: &[Found<'_>]) -> Vec<Gear<'a>> {
+    let operators = tuned.operators();
+    let names = operators.map(|outcome| &outcome.gears).or(tuned.subgraphs().map(|outcome| &outcome.gears));
+    let gear = |(variant, name): (usize, &'a String)| {
+        let before: f64 = match operators {
+            Some(outcome) => outcome.cases.iter().map(|case| case.before_us * found::launches(case, variant)).sum(),
+            None => tuned.subgraphs().map_or(0.0, |outcome| found::subgraphs_before_us(outcome, variant)),
+        };
+        let taken: Vec<Found<'_>> =
+            found.iter().filter(|one| one.fate == Fate::Taken).map(|one| one.of_gear(variant)).collect();
+        Gear { name, over: Over::of(before, &taken.iter().collect::<Vec<_>>()) }
+    };
+    names.into_iter().flatten().enumerate().map(gear).collect()
+}

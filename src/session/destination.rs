@@ -1,0 +1,106 @@
+//! Where the records of a tuning go.
+//!
+//! A device's measurements go where AOE puts them. What the simulator found is a prediction: where nobody named a bank for
+//! it, it goes to a bank of its own in the work path, which CANN reads when it is told to.
+
+use super::environment::Environment;
+use super::settings::Settings;
+use crate::backend::simulator::Simulator;
+use crate::backend::{Backend, Description};
+use crate::bank::BankPaths;
+use crate::status::Result;
+use std::path::{Path, PathBuf};
+
+/// Directory in the work path that takes what the simulator found.
+const OWN: &str = "aoe_bank";
+
+/// What decides where records go, besides the environment.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination<'a> {
+    /// Directory for results.
+    pub work_path: &'a Path,
+    /// The bank that an option names.
+    pub named: Option<&'a Path>,
+    /// Whether what the simulator found goes where CANN looks by itself, too.
+    pub install: bool,
+    /// Whether nothing is to stay; the work path is then one that goes.
+    pub dry_run: bool,
+    /// Whether the simulator measured.
+    pub is_simulated: bool,
+}
+
+impl Settings {
+    /// Where what this backend measures goes; `named` is the bank that an option names.
+    pub(super) fn destination<'a>(&'a self, backend: &Description, named: Option<&'a Path>) -> Destination<'a> {
+        let is_simulated = backend.name == Simulator::NAME;
+        let dry_run = self.dry_run.is_some();
+        Destination { work_path: &self.work_path, named, install: self.install, dry_run, is_simulated }
+    }
+
+    /// The same for operators.
+    pub(super) fn operator_destination(&self, backend: &dyn Backend) -> Destination<'_> {
+        self.destination(&backend.describe(), self.op_bank_path.as_deref())
+    }
+}
+
+impl Destination<'_> {
+    /// The root of the bank in the work path, where records go there.
+    pub fn root(&self, environment: &Environment) -> Option<PathBuf> {
+        let is_named = self.named.is_some() || environment.path("TUNE_BANK_PATH").is_some();
+        let own = self.dry_run || self.is_simulated && !is_named && !self.install;
+        own.then(|| environment.current_dir.join(self.work_path).join(OWN))
+    }
+
+    /// The bank: that of AOE, or the one in the work path, which is found by `below` and in front of it. One that nobody
+    /// needs, because records go to the work path, may have no place.
+    pub fn paths(
+        &self,
+        environment: &Environment,
+        aoe: Result<BankPaths>,
+        below: impl FnOnce(&Path) -> BankPaths,
+    ) -> Result<BankPaths> {
+        let Some(root) = self.root(environment) else { return aoe };
+        let own = below(&root);
+        Ok(match aoe {
+            Ok(aoe) => own.before(aoe),
+            Err(error) if self.is_simulated => {
+                log::debug!("no bank of CANN's is read: {error}");
+                own
+            }
+            Err(error) => return Err(error),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn destination(is_simulated: bool) -> Destination<'static> {
+        Destination { work_path: Path::new("out"), named: None, install: false, dry_run: false, is_simulated }
+    }
+
+    #[test]
+    fn what_the_simulator_found_goes_to_the_work_path_unless_a_bank_is_named_or_it_is_installed() {
+        let home = Environment::from_variables(&[("HOME", "/home/me")], "/w");
+        let named = Environment::from_variables(&[("HOME", "/home/me"), ("TUNE_BANK_PATH", "/bank")], "/w");
+        let simulated = destination(true);
+        assert_eq!(simulated.root(&home), Some("/w/out/aoe_bank".into()));
+        assert_eq!(simulated.root(&named), None);
+        assert_eq!(Destination { install: true, ..simulated }.root(&home), None);
+        assert_eq!(Destination { named: Some(Path::new("/other")), ..simulated }.root(&home), None);
+        assert_eq!(destination(false).root(&home), None, "a device's measurements go where AOE puts them");
+    }
+
+    #[test]
+    fn a_dry_run_writes_into_no_bank_at_all_and_reads_what_there_is() {
+        let named = Environment::from_variables(&[("TUNE_BANK_PATH", "/bank")], "/w");
+        for is_simulated in [true, false] {
+            let dry = Destination { dry_run: true, work_path: Path::new("/gone"), ..destination(is_simulated) };
+            let live = BankPaths { custom: "/bank/soc".into(), also_read: vec!["/below".into()] };
+            let paths = dry.paths(&named, Ok(live), BankPaths::graphs_in).unwrap();
+            assert_eq!(paths.custom, Path::new("/gone/aoe_bank"));
+            assert_eq!(paths.also_read, [Path::new("/bank/soc"), Path::new("/below")]);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Where records go, and what is told of a gain the second time.
+
+use super::{Place, model};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Every file below a directory, by its path in it.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut ahead = vec![directory.to_owned()];
+    while let Some(next) = ahead.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { ahead.push(path) } else { found.push(path.strip_prefix(directory).unwrap().to_owned()) }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn records(directory: &Path) -> Vec<PathBuf> {
+    files(directory).into_iter().filter(|path| path.parent().is_some_and(|p| p.ends_with("unified_bank"))).collect()
+}
+
+/// A tuning of a network that gains for sure, without a bank that is named.
+fn tune(place: &Place, bank: Option<&Path>, arguments: &[&str]) -> super::Answer {
+    let (quick, net) =
+        (["--job_type=2", "--backend=simulator", "--max_tuning_count=60", "--model"], model("resnet50.onnx"));
+    let mut command = place.command(&[&quick, &[net.as_str()][..], arguments].concat());
+    command.env_remove("TUNE_BANK_PATH");
+    if let Some(bank) = bank {
+        command.env("TUNE_BANK_PATH", bank);
+    }
+    super::Answer::of(command.output().unwrap())
+}
+
+#[test]
+fn simulated_records_go_to_the_work_path_and_the_line_that_has_cann_read_them_is_told() {
+    let place = Place::new();
+    let answer = tune(&place, None, &["--output=out/"]).expect(0, &[]);
+    let own = place.path("out/aoe_bank");
+    assert!(!records(&own).is_empty(), "{answer:#?}");
+    assert!(records(&place.path("home")).is_empty(), "CANN's live bank stays as it is");
+    let line = answer.stdout.lines().find_map(|line| line.trim().strip_prefix("export TUNE_BANK_PATH=")).unwrap();
+    assert_eq!(line, format!("'{}'", own.display()), "as a shell takes it, with the space in its path");
+    let page = fs::read_to_string(place.path("out/report.html")).unwrap();
+    assert!(page.contains("export TUNE_BANK_PATH="), "the page says it too");
+    // The second run finds them, whether they are named or lie there, and counts from CANN's default again.
+    let gains = || -> Value {
+        let report: Value = serde_json::from_slice(&fs::read(place.path("out/report.json")).unwrap()).unwrap();
+        report["gains"].clone()
+    };
+    for bank in [None, Some(own.as_path())] {
+        let before = gains();
+        let again = tune(&place, bank, &["--output=out/"]).expect(0, &[]);
+        assert!(again.stdout.contains("already in the bank") && again.stdout.contains("Your bank"), "{again:#?}");
+        let (us, now) = (|value: &Value| value.as_f64().unwrap(), gains());
+        assert!((us(&now["over_default"]["before_us"]) - us(&before["over_default"]["before_us"])).abs() < 1e-6);
+        assert!((us(&now["with_your_bank_us"]) - us(&before["over_default"]["after_us"])).abs() < 1e-6, "{now:#}");
+        assert!(us(&now["over_default"]["after_us"]) <= us(&before["over_default"]["after_us"]) + 1e-6, "{now:#}");
+    }
+}
+
+#[test]
+fn install_puts_simulated_records_where_cann_looks_by_itself() {
+    let place = Place::new();
+    let answer = tune(&place, None, &["--install"]).expect(0, &[]);
+    assert!(!records(&place.path("home/Ascend")).is_empty(), "{answer:#?}");
+    assert!(!place.path("work/aoe_bank").exists() && !answer.stdout.contains("export"), "{answer:#?}");
+}
+
+#[test]
+fn a_dry_run_tells_the_gain_and_leaves_nothing() {
+    let place = Place::new();
+    for (bank, arguments) in
+        [(None, &["--dry-run", "--output=out/"][..]), (Some(place.path("bank")), &["--dry_run"][..])]
+    {
+        let answer = tune(&place, bank.as_deref(), arguments).expect(0, &[]);
+        assert!(answer.stdout.contains("Gain ") && answer.stdout.contains("nothing was written"), "{answer:#?}");
+        assert_eq!(files(place.dir.path()), Vec::<PathBuf>::new(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_language_model_s_records_go_to_the_work_path_as_well() {
+    let place = Place::new();
+    let text = r#"{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864,
+        "num_hidden_layers": 2, "num_attention_heads": 14, "num_key_value_heads": 2, "vocab_size": 151936}"#;
+    fs::write(place.path("config.json"), text).unwrap();
+    let run = |arguments: &[&str]| {
+        let always = ["llm", "config.json", "--batch=1", "--prompt=512", "--trials=60"];
+        let mut command = place.command(&[&always, arguments].concat());
+        command.env_remove("TUNE_BANK_PATH");
+        super::Answer::of(command.output().unwrap()).expect(0, &[])
+    };
+    let dry = run(&["--dry-run"]);
+    assert_eq!(files(place.dir.path()), [Path::new("config.json")], "{dry:#?}");
+    let answer = run(&["--output=out"]);
+    assert!(records(&place.path("home")).is_empty());
+    let written = !records(&place.path("out/aoe_bank")).is_empty();
+    assert_eq!(answer.stdout.contains("export TUNE_BANK_PATH="), written, "{answer:#?}");
+}
+
+#[test]
+fn every_type_that_is_asked_for_by_name_has_an_outcome() {
+    let place = Place::new();
+    let types = r#"// what the guide asks for
+{"tune_ops_type": ["Softmax", "LayerNorm", "Transpose", "Cast", "Relu", "MaxPol"]}"#;
+    fs::write(place.path("ops.json"), types).unwrap();
+    let answer =
+        place.tune(&["-m", &model("bert_base.onnx"), "--tune_ops_file=ops.json", "--output=out/"]).expect(0, &[]);
+    let report: Value = serde_json::from_slice(&fs::read(place.path("out/report.json")).unwrap()).unwrap();
+    let asked = report["asked"].as_object().unwrap();
+    assert_eq!(asked.len(), 6, "{asked:#?}");
+    for (what, outcome) in asked {
+        let outcome = outcome.as_str().unwrap();
+        assert!(!outcome.is_empty() && answer.stdout.contains(&format!("{what}: {outcome}")), "{answer:#?}");
+    }
+    assert_eq!(asked["MaxPol"], "is not in this network");
+    // Where the network has nothing of it at all, the nearest is named.
+    fs::write(place.path("ops.json"), r#"{"tune_ops_type": ["SoftmaxV"]}"#).unwrap();
+    place
+        .tune(&["-m", &model("bert_base.onnx"), "--tune_ops_file=ops.json"])
+        .expect(1, &["SoftmaxV", "did you mean `SoftmaxV2`"]);
+}
+
+#[test]
+fn what_does_nothing_for_a_job_is_said_and_files_that_are_named_must_exist() {
+    let place = Place::new();
+    let net = model("resnet50.onnx");
+    let idle =
+        ["-m", net.as_str(), "--virtual_type=1", "--ip=1.2.3.4", "--Fop_format", "--Fnonhomo_split", "--dry-run"];
+    place.tune(&idle).expect(0, &["virtual_type", "ip", "Fop_format", "Fnonhomo_split", "without effect"]);
+    place.tune(&["-m", &net, "--keep_dtype=none.cfg"]).expect(2, &["keep_dtype", "none.cfg", "not a file"]);
+    place.tune(&["-m", &net, "--precision_mode=force_fp61"]).expect(2, &["did you mean `force_fp16`"]);
+}
+
+#[test]
+fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() {
+    let place = Place::new();
+    let arguments = ["--job_type=2", "--backend=simulator", "--tuning_time_limit=6", "--tuning_parallel_num=1"];
+    let net = ["--max_tuning_count=1000000", "--algorithm=random", "--output=out/", "-m"];
+    let answer = place.run(&[&arguments[..], &net, &[model("bert_base.onnx").as_str()]].concat()).expect(0, &[]);
+    let report: Value = serde_json::from_slice(&fs::read(place.path("out/report.json")).unwrap()).unwrap();
+    let of = |kernel: &Value, field: &str| kernel[field].as_f64().unwrap();
+    let searched = report["kernels"].as_array().unwrap().iter().filter(|kernel| !kernel["stop"].is_null());
+    let mut searched: Vec<&Value> = searched.collect();
+    searched.sort_by(|a, b| (of(b, "before_us") * of(b, "count")).total_cmp(&(of(a, "before_us") * of(a, "count"))));
+    let [reached, wanted] = [0, 1].map(|at| report["gains"]["reached"][at].as_u64().unwrap());
+    assert!(reached >= 1 && reached < wanted && wanted == searched.len() as u64, "{reached} of {wanted}");
+    assert!(of(searched[0], "trials") > 0.0, "the largest is among them: {:#?}", searched[0]);
+    assert!(answer.stdout.contains(&format!("{reached} of {wanted} operators were reached")), "{answer:#?}");
+}
+
+#[test]
+fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
+    let place = Place::new();
+    for (count, output) in [("8", "--output=a/"), ("60", "--output=b/")] {
+        let count = format!("--max_tuning_count={count}");
+        let always = ["--job_type=2", "--backend=simulator", "--profiling_mode=false", "-m"];
+        place.run(&[&always, &[&model("resnet50.onnx"), count.as_str(), output][..]].concat()).expect(0, &[]);
+    }
+    let better = place.run(&["compare", "a", "b", "--fail-below=1"]).expect(0, &[]);
+    assert!(better.stdout.contains("faster") && better.stdout.contains("0 slower"), "{better:#?}");
+    place.run(&["compare", "b", "a", "--fail-below=-1"]).expect(1, &["--fail-below"]);
+    place.run(&["compare", "b", "a"]).expect(0, &[]);
+    let json = place.run(&["compare", "a/report.json", "b/report.json", "--json"]).expect(0, &[]);
+    let told: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(told["gain"].as_f64() > Some(0.0) && told["kind"] == "a report");
+    place.run(&["compare", "a", "home"]).expect(1, &[]);
+    place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
+}
