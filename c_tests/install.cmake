@@ -1,39 +1,41 @@
 # scripts/install takes a library with test hooks only when it is asked to, and no arguments at all:
-#   cmake -DWORK=.. -P install.cmake
+#   cmake -DWORK=.. -DCC=.. -DAR=.. -P install.cmake
 # Cargo is replaced by a program that does nothing, so that what lies in the output folder is what was built.
 cmake_minimum_required(VERSION 3.22)
 
 file(REMOVE_RECURSE "${WORK}")
 file(WRITE "${WORK}/tools/bin/cargo" "#!/bin/sh\n")
 file(CHMOD "${WORK}/tools/bin/cargo" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
-file(WRITE "${WORK}/release/libaoe.a" "")
 file(WRITE "${WORK}/release/aoe" "")
 
-# install(LIBRARY FEATURES [ARGUMENT...]): installs a library of this content into an empty prefix; sets `status`
+# install(FUNCTIONS FEATURES [ARGUMENT...]): installs a library of these functions into an empty prefix; sets `status`
 # and `error`.
-function(install library features)
-  file(REMOVE_RECURSE "${WORK}/prefix")
-  file(WRITE "${WORK}/release/libaoe.so" "${library}")
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=DESTDIR "CARGO_TARGET_DIR=${WORK}" "PREFIX=${WORK}/prefix"
+function(install functions features)
+  file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/release/libaoe.a")
+  list(TRANSFORM functions REPLACE "(.+)" "void \\1(void) {}\n")
+  file(WRITE "${WORK}/functions.c" ${functions})
+  execute_process(COMMAND ${CC} -fPIC -c "${WORK}/functions.c" -o "${WORK}/functions.o" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${AR} rcs "${WORK}/release/libaoe.a" "${WORK}/functions.o" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=DESTDIR "CARGO_TARGET_DIR=${WORK}" "CC=${CC}" "PREFIX=${WORK}/prefix"
       LIBDIR=lib PROFILE=release DROP_IN=no "FEATURES=${features}" "${CMAKE_CURRENT_LIST_DIR}/../scripts/install" ${ARGN}
     RESULT_VARIABLE status ERROR_VARIABLE error)
   set(status "${status}" PARENT_SCOPE)
   set(error "${error}" PARENT_SCOPE)
 endfunction()
 
-install("AoeFinalize AoeTestPanic" "")
+install("AoeGetApi;AoeTestPanic" "")
 if(status EQUAL 0 OR NOT error MATCHES "test-hooks" OR EXISTS "${WORK}/prefix")
   message(FATAL_ERROR "a library with test hooks was installed, or not named: ${status} ${error}")
 endif()
-install("AoeFinalize AoeTestPanic" "test-hooks")
+install("AoeGetApi;AoeTestPanic" "test-hooks")
 if(NOT status EQUAL 0 OR NOT EXISTS "${WORK}/prefix/lib/libaoe.so")
   message(FATAL_ERROR "a library with test hooks was refused though asked for: ${status} ${error}")
 endif()
-install("AoeFinalize" "")
+install("AoeGetApi" "")
 if(NOT status EQUAL 0 OR NOT EXISTS "${WORK}/prefix/lib/libaoe.so")
   message(FATAL_ERROR "a library without test hooks was refused: ${status} ${error}")
 endif()
-install("AoeFinalize" "" --help)
+install("AoeGetApi" "" --help)
 if(status EQUAL 0 OR NOT error MATCHES "--help" OR EXISTS "${WORK}/prefix")
   message(FATAL_ERROR "an argument that does not exist was not refused or not named: ${status} ${error}")
 endif()

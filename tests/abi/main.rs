@@ -2,6 +2,7 @@
 
 mod header;
 mod library;
+mod released;
 
 use aoe::graph::{DataType, Format};
 use aoe::status::Status;
@@ -143,4 +144,67 @@ fn every_fault_of_a_shared_library_is_noticed() {
     // The test program itself is an ELF file that is none of this.
     let other = Library::read(&std::fs::read(std::env::current_exe().unwrap()).unwrap());
     assert!(other.problems(major, &exports).len() >= 3);
+}
+
+#[test]
+fn a_program_built_with_the_released_header_finds_all_that_it_was_promised() {
+    let (released, current) = (Header::parse(released::HEADER), Header::parse(WRITTEN));
+    let major = |header: &Header| header.constants["AOE_VERSION_MAJOR"];
+    assert_eq!(major(&released), major(&current), "a new major version begins with its own tests/abi/released/aoe.h");
+    let broken = released::broken(&released, &current);
+    assert!(broken.is_empty(), "the SONAME would have to change:\n{}", broken.join("\n"));
+}
+
+#[test]
+fn whatever_would_break_a_released_program_is_named_and_additions_are_not() {
+    let released = Header::parse(released::HEADER);
+    let after = |from: &str, to: &str| {
+        assert!(released::HEADER.contains(from), "{from} is not in the released header");
+        released::broken(&released, &Header::parse(&released::HEADER.replacen(from, to, 1)))
+    };
+    for (from, to, culprit) in [
+        ("AoeStatus AoeFinalize(void);", "", "AoeFinalize"),
+        ("uint32_t AoeGetVersion(void)", "int32_t AoeGetVersion(void)", "AoeGetVersion"),
+        ("AoeStatus AoeCancel(AoeSessionId session)", "AoeStatus AoeCancel(void)", "AoeCancel"),
+        ("typedef uint64_t AoeSessionId", "typedef uint32_t AoeSessionId", "AoeSessionId"),
+        ("    const char *key;\n    const char *value;", "    const char *value;\n    const char *key;", "AoeOption"),
+        // A structure that does not tell its size may not grow.
+        ("} AoeField;", "    double more;\n} AoeField;", "AoeField"),
+        ("    uint64_t added;\n", "    uint64_t first;\n    uint64_t added;\n", "AoeBankMerged"),
+        ("    uint64_t added;\n", "", "AoeBankMerged"),
+        ("AOE_ERROR_BUSY = 6", "AOE_ERROR_BUSY = 106", "AOE_ERROR_BUSY"),
+        ("#define AOE_MAX_RANK 64", "#define AOE_MAX_RANK 63", "AOE_MAX_RANK"),
+    ] {
+        let broken = after(from, to);
+        assert!(broken.iter().any(|line| line.starts_with(culprit)), "{from} -> {to}: {broken:?}");
+    }
+    for (from, to) in [
+        ("uint32_t AoeGetVersion(void);", "uint32_t AoeGetVersion(void); void AoeNew(void);"),
+        ("} AoeBankMerged;", "    uint64_t more;\n} AoeBankMerged;"),
+        ("#define AOE_MAX_RANK 64", "#define AOE_MAX_RANK 64\n#define AOE_MAX_NEW 7"),
+        ("#define AOE_VERSION_MINOR 1", "#define AOE_VERSION_MINOR 2"),
+    ] {
+        assert_eq!(after(from, to), Vec::<String>::new(), "{from} -> {to}");
+    }
+}
+
+/// Functions that a map of versions exports by name.
+fn named_in(map: &str) -> Vec<&str> {
+    map.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.starts_with("Aoe")).collect()
+}
+
+#[test]
+fn functions_that_came_after_the_release_have_a_version_of_their_own() {
+    let (map, current) = (include_str!("../../cmake/libaoe.map"), Header::parse(WRITTEN));
+    let released = Header::parse(released::HEADER);
+    let version = |header: &Header| ["MAJOR", "MINOR"].map(|part| header.constants[&format!("AOE_VERSION_{part}")]);
+    if version(&released) != version(&current) {
+        let new: Vec<_> = current.functions.keys().filter(|name| !released.functions.contains_key(*name)).collect();
+        let without: Vec<_> = new.iter().filter(|name| !named_in(map).contains(&name.as_str())).collect();
+        assert!(
+            without.is_empty(),
+            "cmake/libaoe.map exports these with the version of the release before: {without:?}"
+        );
+    }
+    assert!(map.contains(include_str!("released/libaoe.map").trim_end()), "a node of a released map has changed");
 }

@@ -3,7 +3,9 @@
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
-use crate::{bank, calibrate, compare, device, kernels, llm, measure, model, report, search, simulate, soc, tiling};
+use crate::{
+    bank, calibrate, compare, completions, device, kernels, llm, measure, model, report, search, simulate, soc, tiling,
+};
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
 use aoe::spelling;
@@ -29,6 +31,8 @@ const COMMANDS: &[Subcommand] = &[
     bank::COMMAND,
     calibrate::COMMAND,
     compare::COMMAND,
+    completions::COMMAND,
+    completions::MANUAL,
     device::COMMAND,
     kernels::COMMAND,
     llm::COMMAND,
@@ -42,7 +46,7 @@ const COMMANDS: &[Subcommand] = &[
 ];
 
 /// The word that may stand before the options of a tuning.
-const TUNE: &str = "tune";
+pub const TUNE: &str = "tune";
 
 /// What a command line asks for.
 pub enum Request {
@@ -119,7 +123,7 @@ fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>> {
 }
 
 /// The whole command line.
-fn command() -> Command {
+pub fn command() -> Command {
     Command::new("aoe")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")

@@ -13,6 +13,7 @@
 //! | `compare` | the sub-command `aoe compare` |
 //! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
 //! | `cases`, `streams` | what these have in common; their input and output |
+//! | `completions` | the sub-commands `aoe completions` and `aoe manual` |
 //! | `calibrate` | the sub-command `aoe calibrate` |
 //! | `measure` | the hidden sub-command that measures one candidate on a device |
 //! | `kernels` | the sub-command `aoe kernels` |
@@ -28,6 +29,7 @@ mod bank;
 mod calibrate;
 mod cases;
 mod compare;
+mod completions;
 mod config;
 mod console;
 mod device;
