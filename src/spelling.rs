@@ -1,6 +1,7 @@
-//! Names in messages: what a mistyped one may have meant, and long ones cut.
+//! Names in messages: what a mistyped one may have meant, long ones cut, and none that plays with a terminal.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Names that a message lists before it gives up.
 const LISTED: usize = 12;
@@ -47,6 +48,30 @@ pub fn with_short_names(message: String) -> String {
     message.split('`').enumerate().map(short).collect::<Vec<_>>().join("`")
 }
 
+/// A text for a line of a terminal or a cell of a table: what would break the line, move the cursor or turn the direction
+/// of writing is written as an escape. Names come out of model files, which may be made of anything.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_shown(c) {
+            clean.push(c);
+        } else {
+            let _ = write!(clean, "{}", c.escape_default());
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// Whether a character stays where it is put: no control, no mark that turns the direction of writing or breaks lines.
+pub fn is_shown(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_no_character = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') || u32::from(c) & 0xfffe == 0xfffe;
+    !(c.is_control() || turns || is_no_character || ('\u{fdd0}'..='\u{fdef}').contains(&c))
+}
+
 /// Levenshtein distance, by rows.
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -76,6 +101,13 @@ mod tests {
         assert_eq!(nearest("colour", names), None);
         // Nothing is left of a name that is all mistakes.
         assert_eq!(nearest("x", ["a", "b"]), None);
+    }
+
+    #[test]
+    fn what_would_move_the_cursor_or_turn_the_writing_is_escaped_and_letters_are_kept() {
+        assert_eq!(printable("conv\u{1b}[2J\n卷积é"), "conv\\u{1b}[2J\\n卷积é");
+        assert_eq!(printable("a\u{202e}cba\u{2069}"), "a\\u{202e}cba\\u{2069}");
+        assert!(matches!(printable("conv1"), Cow::Borrowed("conv1")));
     }
 
     #[test]

@@ -162,7 +162,7 @@ pub enum Error {
         /// Its shape as far as known, or why it cannot be inferred.
         reason: String,
         /// What a caller can do about it.
-        advice: &'static str,
+        advice: String,
     },
     /// Nothing to tune.
     #[error("nothing to tune: {reason}")]

@@ -172,7 +172,7 @@ fn tuning(install: &Install, arguments: &[&str]) -> Command {
         "--backend=simulator",
         "--max_tuning_count=4",
         "--soc_version=Ascend310P3",
-        "--output=net",
+        "--output=net.om",
         "--model",
     ]);
     command.arg(model).args(arguments).current_dir(install.root.path()).env_clear();

@@ -191,14 +191,14 @@ fn single_operators_are_tuned_from_their_description() {
 fn graphs_that_cann_dumped_are_tuned_from_their_directory_whatever_their_names() {
     let place = Place::new();
     let resnet = model("resnet50.onnx");
-    place.tune(&["-m", &resnet, "--output=net"]).expect(0, &[]);
+    place.tune(&["-m", &resnet, "--output=net.air"]).expect(0, &[]);
     std::fs::create_dir(place.path("dumps")).unwrap();
     std::fs::rename(place.path("net.air"), place.path("dumps/Conv2D_0")).unwrap();
     std::fs::rename(place.path("net.om"), place.path("dumps/net.om")).unwrap();
     std::fs::write(place.path("dumps/notes"), "").unwrap();
     let answer = place.tune(&["--model_path=dumps"]).expect(0, &["notes: not a model", "net.om: an om file"]);
     assert!(answer.stdout.starts_with("[Aoe]Conv2D_0 Tuning process finished."), "{answer:#?}");
-    place.tune(&["--model_path=dumps", "--output=one"]).expect(2, &["--output must be a directory"]);
+    place.tune(&["--model_path=dumps", "--output=one.om"]).expect(2, &["--output must be a directory"]);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_configuration_file_gives_options_and_its_mistakes_are_named() {
     let place = Place::new();
     let config = place.path("options.json");
     let resnet = model("resnet50.onnx");
-    let good = r#"{"job_type": "subgraph", "max_tuning_count": 8, "target_metric": "throughput"}"#;
+    let good = "// what is tuned\n{\"job_type\": \"subgraph\", \"max_tuning_count\": 8, \"target_metric\": \"latency\"}";
     std::fs::write(&config, good).unwrap();
     let answer = place.run(&["--config=options.json", "--model", &resnet]).expect(0, &[]);
     assert!(answer.stdout.contains("Subgraphs") && !answer.stdout.contains("operators"), "{answer:#?}");

@@ -7,8 +7,10 @@ use super::file_name::{FileName, bank_files, refused};
 use super::form::Knowledge;
 use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule};
 use super::key::Key;
+use super::merge_places::{Place, in_order_of_content, places};
 use super::merge_whole::{Split, split};
-use super::side::{Measurement, Side, Verdict};
+use super::side::{Measurement, Side, Verdict, soc_digest};
+use super::standing::Standing;
 use super::transaction::Transaction;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
@@ -19,9 +21,6 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// Backend of predicted times; those of a device count for more.
-const SIMULATOR: &str = "simulator";
 
 /// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,54 +57,65 @@ impl MergeOutcome {
     }
 }
 
-/// Merges bank files, or directories of them, into one of the same kind; `into` is made when it is not there.
+/// Merges bank files, directories of them or bank roots into one of the same kind; `into` is made when it is not there.
 ///
-/// Of two records with one key, the one with the lower time in its side file stays, as long as the same
-/// backend measured both on the same SoC description. A time from a device outranks one from the simulator, any
-/// time outranks none. Where that decides nothing, the one measured later stays, and where no day is known,
-/// that of the source, of the later source if several have it. A record that `built_in` (files or directories
+/// Of two records with one key, a device's time stands before the simulator's, and any time before none; one of the part as
+/// it is described today before one of another description; then the lower time, the later day, and last what the record
+/// says: the order of the sources never matters. A record that `built_in` (files or directories
 /// that CANN ships) has as well, or has with a better time, is not taken. Fields that libaoe does not know
 /// stay, and so do foreign records.
 ///
 /// So for banks of operators. Of unified banks the record with the lower `cost_time` stays, of subgraph banks the one with
-/// the lower `end2EndTime`, of gradient banks the one of `into` unless that was not profiled; other forms are not merged, and
-/// neither is what lies in directories below.
+/// the lower `end2EndTime`, of gradient banks the one that was profiled; other forms are not merged. What lies in a
+/// directory below a source goes into the directory of that name below `into`.
 ///
-/// The sources are only read. All files of `into` are replaced together, or none. Fails as [`check`] does, and
+/// The sources are only read. All files of a directory are replaced together, or none. Fails as [`check`] does, and
 /// with [`Error::Bank`] for a source with records of another part.
 pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<MergeOutcome> {
-    let (jobs, others) = prepared(sources, into, built_in)?;
+    check(sources, into, built_in)?;
     let mut outcome = MergeOutcome::default();
+    for place in places(sources, into, built_in)? {
+        merge_place(&place, &mut outcome)?;
+    }
+    Ok(outcome)
+}
+
+/// Merges what goes into one place.
+pub(super) fn merge_place(place: &Place, outcome: &mut MergeOutcome) -> Result<()> {
+    let (jobs, others) = prepared(&place.sources, &place.into, &place.built_in)?;
     for (path, reason) in others.unmerged {
         outcome.warnings.push(refused(&path, reason).to_string());
         outcome.unmerged.push(path);
     }
     let targets = jobs.iter().map(|job| &job.target).chain(others.jobs.iter().map(|job| &job.target));
-    let Some(directory) = targets.map(|target| directory_of(target)).next() else { return Ok(outcome) };
+    let Some(directory) = targets.map(|target| directory_of(target)).next() else { return Ok(()) };
     let mut transaction = Transaction::begin(&DISK, directory)?;
     for job in &jobs {
-        job.run(&mut transaction, &mut outcome)?;
+        job.run(&mut transaction, outcome)?;
     }
     for job in &others.jobs {
-        job.run(&mut transaction, &mut outcome)?;
+        job.run(&mut transaction, outcome)?;
     }
     outcome.warnings.extend(transaction.warning());
     transaction.commit()?;
-    Ok(outcome)
+    Ok(())
 }
 
 /// Whether these could be merged, by what and where they are. Fails with [`Error::Bank`] for files of several SoCs,
 /// for one of another number of cores than the file it would go into, for a file whose name does not say what it
 /// holds, and for a source that is the file it would go into, by whatever path.
 pub fn check(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<()> {
-    prepared(sources, into, built_in).map(drop)
+    if into.as_os_str().is_empty() {
+        return Err(Error::param("into", "is empty; the present directory is `.`"));
+    }
+    for place in places(sources, into, built_in)? {
+        prepared(&place.sources, &place.into, &place.built_in)?;
+    }
+    Ok(())
 }
 
 /// The jobs of operator banks, and what else there is to do.
 fn prepared(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<(Vec<Job>, Split)> {
-    if into.as_os_str().is_empty() {
-        return Err(Error::param("into", "is empty; the present directory is `.`"));
-    }
     let others = split(sources, into, is_one_file(into), built_in)?;
     // A built-in file of another form is no operator's.
     let built_in: Vec<_> =
@@ -159,6 +169,7 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
         }
     }
     check_target(into, jobs.first())?;
+    jobs.iter_mut().try_for_each(|job| in_order_of_content(&mut job.sources))?;
     Ok(jobs)
 }
 
@@ -199,7 +210,8 @@ impl Job {
                 let given = built_in.iter().chain(&sources);
                 outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
                 let soc = self.soc();
-                let mut merging = Merging { soc: soc.as_ref(), document, side, built_in: &built_in, outcome };
+                let soc_fields = soc.as_ref().map(soc_digest);
+                let mut merging = Merging { soc: soc.as_ref(), soc_fields, document, side, built_in: &built_in, outcome };
                 for source in &sources {
                     merging.take_in(source);
                 }
@@ -261,6 +273,8 @@ impl Job {
 struct Merging<'a> {
     /// The part whose bank it is, where it is one that is known.
     soc: Option<&'a Soc>,
+    /// Digest of its description.
+    soc_fields: Option<u64>,
     document: &'a mut Document,
     side: &'a mut Side,
     built_in: &'a [Given],
@@ -296,7 +310,9 @@ impl Merging<'_> {
         let is_known = old.is_some();
         if let Some(old) = old {
             let is_same = *old == record.knowledge;
-            let is_better = outranks(time, vouched(self.side, &record.key, old));
+            let standing = |measurement, knowledge| Standing { measurement, knowledge, soc_fields: self.soc_fields };
+            let own = standing(vouched(self.side, &record.key, old), old);
+            let is_better = standing(time, &record.knowledge).outranks(&own);
             if is_same || !is_better {
                 if let Some(time) = time.filter(|_| is_same && is_better) {
                     self.side.insert(time.clone());
@@ -349,19 +365,4 @@ fn vouched<'a>(side: &'a Side, key: &Key, knowledge: &Knowledge) -> Option<&'a M
 
 fn is_comparable(a: &Measurement, b: &Measurement) -> bool {
     (&a.backend, a.soc_fields) == (&b.backend, b.soc_fields)
-}
-
-/// Whether a record with the one measurement takes the place of a record with the other.
-fn outranks(new: Option<&Measurement>, old: Option<&Measurement>) -> bool {
-    match (new, old) {
-        (Some(new), Some(old)) if is_comparable(new, old) => new.after_us < old.after_us,
-        (Some(new), Some(old)) => match (new.backend == SIMULATOR, old.backend == SIMULATOR) {
-            (true, false) => false,
-            (false, true) => true,
-            // Days as YYYY-MM-DD sort as texts.
-            _ => new.date >= old.date,
-        },
-        (None, Some(_)) => false,
-        (_, None) => true,
-    }
 }

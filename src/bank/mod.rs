@@ -7,7 +7,8 @@
 //! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
 //! tuner uses, and `trials` what earlier tunings measured; `merge` makes one bank of several, by what
-//! `file_name` says of each file, and `merge_whole` of those that are one file each; `inspect` looks at files from outside. The banks of the older operator
+//! `file_name` says of each file (`merge_places` which go where, `standing` which of two records stays), and `merge_whole` of those
+//! that are one file each; `inspect` looks at files from outside. The banks of the older operator
 //! generations (`unified`), what TBE's binary kernels would ask (`binary`), the banks of subgraphs and of gradients stand beside these.
 
 mod binary;
@@ -29,6 +30,7 @@ mod layout;
 mod lines;
 mod matmul;
 mod merge;
+mod merge_places;
 mod merge_whole;
 mod neighbours;
 mod operator;
@@ -38,6 +40,7 @@ mod reader;
 mod record_reader;
 pub mod repair;
 mod side;
+mod standing;
 mod storage;
 pub mod subgraph;
 mod transaction;

@@ -175,6 +175,12 @@ impl OperatorBank {
         Ok(format!("{}#{:016x}", form.file_name(form.op_type(workload), &self.soc), key.digest()))
     }
 
+    /// Name of the file that the record of a workload stands in.
+    pub fn file_name(&self, workload: &Workload) -> String {
+        let form = Form::of(workload, &self.soc);
+        form.file_name(form.op_type(workload), &self.soc)
+    }
+
     /// What the bank holds for a workload: recorded in this session, else in the custom file, else in
     /// the layers below it.
     ///

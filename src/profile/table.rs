@@ -1,5 +1,6 @@
 //! Tables as CANN's profiler writes them: CSV with a header, `N/A` where a value is not known.
 
+use crate::spelling::printable;
 use crate::status::{Error, Result};
 use std::borrow::Cow;
 
@@ -24,10 +25,11 @@ impl Table {
         Table { header: header.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row, which has a value for each column.
+    /// Adds a row, which has a value for each column. What a name of the network would do to a terminal or a spreadsheet
+    /// that shows it is written as an escape.
     pub fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.header.len(), "{row:?}");
-        self.rows.push(row);
+        self.rows.push(row.into_iter().map(shown).collect());
     }
 
     /// The table as CSV.
@@ -39,6 +41,15 @@ impl Table {
             writer.write_record(row).map_err(|e| failed(e.to_string()))?;
         }
         writer.into_inner().map_err(|e| failed(e.to_string()))
+    }
+}
+
+/// A cell as it is shown; the tab behind a moment stays.
+fn shown(cell: String) -> String {
+    let text = cell.trim_end_matches('\t');
+    match printable(text) {
+        Cow::Borrowed(_) => cell,
+        Cow::Owned(clean) => clean,
     }
 }
 

@@ -4,6 +4,7 @@
 //! initialize -> create -> Session::set_graph -> Session::tune -> Session::report -> destroy -> finalize
 //! ```
 
+pub mod bank_check;
 pub mod banks;
 pub mod base;
 mod calibration;

@@ -174,6 +174,7 @@ impl Settings {
             let reason = "leave it out, or use a later version".to_owned();
             return Err(Error::UnsupportedOption { option: spec.name.to_owned(), reason });
         }
+        check_metric(&layers)?;
         let path = |key: &str| layers.get(key).map(|p| environment.current_dir.join(p));
         let ini = config::aoe_ini(path("aoe_ini").as_deref(), environment)?;
         let ops = tune_ops(&layers, environment)?;
@@ -189,7 +190,7 @@ impl Settings {
         };
         let has_output = layers.is_set("output") && output.is_none() && dry_run.is_none();
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
-        let job = job_type(&layers)?;
+        let job = job_type(&layers, environment)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
         Ok(Settings {
             job,
@@ -296,11 +297,28 @@ fn places(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> (Path
     (chosen.unwrap_or_else(|| environment.current_dir.clone()), stem)
 }
 
-fn job_type(layers: &Layers<'_>) -> Result<JobType> {
-    let text = layers.get("job_type").ok_or_else(|| {
-        Error::option("job_type", "is mandatory: 1 tunes subgraphs, 2 operators, 1,2 both, 4 gradients")
-    })?;
-    JobType::parse(text).ok_or_else(|| Error::option("job_type", format!("`{text}` is not a job type")))
+/// The job that an option gives, else `AOE_MODE`.
+fn job_type(layers: &Layers<'_>, environment: &Environment) -> Result<JobType> {
+    if let Some(text) = layers.get("job_type") {
+        return JobType::parse(text).ok_or_else(|| Error::option("job_type", format!("`{text}` is not a job type")));
+    }
+    let Some(mode) = environment.get("AOE_MODE") else {
+        let reason = "is mandatory: 1 tunes subgraphs, 2 operators, 1,2 both, 4 gradients";
+        return Err(Error::option("job_type", reason));
+    };
+    let job = mode.to_str().filter(|mode| ["1", "2", "4"].contains(mode)).and_then(JobType::parse);
+    let reason = || format!("`{}` is none of 1 (subgraphs), 2 (operators), 4 (gradients)", mode.to_string_lossy());
+    job.ok_or_else(|| Error::Environment { name: "AOE_MODE".to_owned(), reason: reason() })
+}
+
+/// Refuses a goal that no tuning here pursues.
+fn check_metric(layers: &Layers<'_>) -> Result<()> {
+    if layers.get("target_metric") != Some("throughput") {
+        return Ok(());
+    }
+    let reason = "what is tuned is the latency of the model at its batch: leave the option out, or write latency; to serve \
+                  more at a time, tune a larger batch (input_shape, dynamic_batch_size)";
+    Err(Error::option("target_metric", reason))
 }
 
 /// The recording that the options name; only gradient tuning has a use for one.

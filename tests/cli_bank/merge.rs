@@ -177,7 +177,9 @@ fn operator_banks_and_others_come_along_together() {
     place
         .run(&["merge", "one", "--into", "two"])
         .expect(0, &["2 added, 1 updated, 0 kept", "gradient_fusion.json: written"]);
-    place.run(&["merge", ".", "--into", "new"]).expect(1, &["lies in a directory below", "0 added"]);
+    // A directory of directories is a root: each goes into the one of its name.
+    place.run(&["merge", ".", "--into", "new"]).expect(0, &[&format!("new/one/{NAME}: written"), "new/two/"]);
+    assert_eq!(contents(&place.path("new/two")).len(), contents(&place.path("two")).len());
     // Where one cannot be merged, none is.
     let before = contents(&place.path("two"));
     place.file("two/Ascend910B2_gradient_fusion.json", "{\"version\": \"2.1\"}\n");

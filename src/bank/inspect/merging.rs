@@ -6,7 +6,8 @@ use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
 use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
-use crate::bank::merge::{MergeOutcome, check, is_one_file, merge};
+use crate::bank::merge::{MergeOutcome, check, is_one_file, merge_place};
+use crate::bank::merge_places::{Place, places};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::output_file::private;
 use crate::status::{Error, Result};
@@ -55,8 +56,8 @@ pub struct Merged {
     pub told: Option<Vec<Told>>,
 }
 
-/// Merges as [`merge`] does and tells what became of each record. With `rehearse`, a directory for temporary files,
-/// the bank stays as it is and a copy there is merged into. Fails as [`merge`] does, and where the copy
+/// Merges as [`crate::bank::merge`] does and tells what became of each record. With `rehearse`, a directory for temporary
+/// files, the bank stays as it is and a copy there is merged into. Fails as that does, and where the copy
 /// cannot be made.
 pub fn merge_and_tell(
     sources: &[PathBuf],
@@ -64,24 +65,43 @@ pub fn merge_and_tell(
     built_in: &[PathBuf],
     rehearse: Option<&Path>,
 ) -> Result<Merged> {
-    let absolute = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
-    let into = absolute.as_path();
     // Of the copy that a rehearsal merges into, a source is never the same file.
     check(sources, into, built_in)?;
-    let before = State::of(into)?;
-    let copy = rehearse.map(|directory| Copy::of(into, directory)).transpose()?;
-    let target = copy.as_ref().map_or(into, |copy| &copy.path);
-    let mut outcome = merge(sources, target, built_in)?;
-    let told =
-        before.zip(State::of(target)?).map(|(before, after)| tell(sources, into, &before, &after)).transpose()?;
-    let others = std::mem::take(&mut outcome.told);
-    let told = told.flatten().map(|told| told.into_iter().chain(others).collect());
-    if copy.is_some() {
-        for path in &mut outcome.changed {
-            *path = if is_one_file(into) { into.to_owned() } else { into.join(path.file_name().unwrap_or_default()) };
-        }
+    let absolute = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
+    let mut merged = Merged { outcome: MergeOutcome::default(), told: Some(Vec::new()) };
+    for place in places(sources, &absolute, built_in)? {
+        let mut told = merged.place(place, rehearse)?;
+        told.iter_mut().for_each(|told| told.append(&mut merged.outcome.told));
+        merged.told = merged.told.take().zip(told).map(|(mut all, told)| {
+            all.extend(told);
+            all
+        });
     }
-    Ok(Merged { outcome, told })
+    merged.told = merged.told.filter(|told| told.len() <= MOST_TOLD);
+    Ok(merged)
+}
+
+impl Merged {
+    /// Merges what goes into one place; answers what became of each record, unless they are too many.
+    fn place(&mut self, place: Place, rehearse: Option<&Path>) -> Result<Option<Vec<Told>>> {
+        let into = place.into.clone();
+        let before = State::of(&into)?;
+        let copy = rehearse.map(|directory| Copy::of(&into, directory)).transpose()?;
+        let target = copy.as_ref().map_or(&into, |copy| &copy.path).clone();
+        let changed = self.outcome.changed.len();
+        let place = Place { into: target, ..place };
+        merge_place(&place, &mut self.outcome)?;
+        let told = before
+            .zip(State::of(&place.into)?)
+            .map(|(before, after)| tell(&place.sources, &into, &before, &after))
+            .transpose()?;
+        if copy.is_some() {
+            for path in &mut self.outcome.changed[changed..] {
+                *path = if is_one_file(&into) { into.clone() } else { into.join(path.file_name().unwrap_or_default()) };
+            }
+        }
+        Ok(told.flatten())
+    }
 }
 
 /// A copy of a bank that lives as long as the value.
@@ -233,16 +253,19 @@ fn fate(new: &Known, before: Option<&Known>, after: Option<&Known>) -> (Fate, St
 /// Why one tiling stays and another goes.
 fn compared(stays: &Known, goes: &Known) -> String {
     match (&stays.times, &goes.times) {
-        (Some(a), Some(b)) if (&a.backend, a.soc_fields) == (&b.backend, b.soc_fields) => {
-            format!("{:.2} us stay, {:.2} us go ({})", a.after_us, b.after_us, a.backend)
-        }
         (Some(a), Some(b)) if a.backend != b.backend => {
             format!("the time of {} stays, that of {} goes", a.backend, b.backend)
         }
-        (Some(a), Some(b)) => format!("measured on {} stays, on {} goes", a.date, b.date),
-        (Some(a), None) => format!("{:.2} us stay, a tiling that was not measured goes", a.after_us),
-        (None, Some(b)) => format!("a tiling that was not measured stays, {:.2} us go", b.after_us),
-        (None, None) => "neither was measured, and the later one stays".into(),
+        (Some(a), Some(b)) if a.soc_fields != b.soc_fields && a.after_us >= b.after_us => {
+            "the time on the part as it is described today stays".to_owned()
+        }
+        (Some(a), Some(b)) if a.after_us < b.after_us => {
+            format!("{:.2} us stay, {:.2} us go ({})", a.after_us, b.after_us, a.backend)
+        }
+        (Some(a), Some(b)) if a.date != b.date => format!("measured on {} stays, on {} goes", a.date, b.date),
+        (Some(_), None) | (None, Some(_)) => "one that was measured stays, one that was not goes".to_owned(),
+        (Some(_), Some(_)) => "both were measured alike, and the one whose text sorts last stays".to_owned(),
+        (None, None) => "neither was measured, and the one whose text sorts last stays".to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ use super::disk::DISK;
 use super::file_name::{FileName, bank_files, refused};
 use super::inspect::{Kind, Source, Told, files};
 use super::merge::{MergeOutcome, is_same};
+use super::merge_places::in_order_of_content;
 use super::transaction::Transaction;
 use super::whole;
 use super::{gradient, subgraph, unified};
@@ -62,6 +63,7 @@ pub fn split(sources: &[PathBuf], into: &Path, is_file: bool, built_in: &[PathBu
         }
     }
     for job in &mut split.jobs {
+        in_order_of_content(&mut job.sources)?;
         job.built_in = named_like(&job.target, built_in);
     }
     split.check_socs(into, is_file)?;
@@ -72,16 +74,13 @@ impl Split {
     /// Takes in the files of a directory that are no operator banks.
     fn look_into(&mut self, directory: &Path, into: &Path, is_file: bool) -> Result<()> {
         let (mut found, mut unmerged) = (false, Vec::new());
-        for path in files(directory)? {
+        for path in files(directory)?.into_iter().filter(|path| path.parent() == Some(directory)) {
             let kind = if is_operators(&path) { Kind::Records } else { Source::open(&path)?.kind() };
             if matches!(kind, Kind::Unknown | Kind::Empty) {
                 continue;
             }
             found = true;
-            if path.parent() != Some(directory) {
-                let reason = "lies in a directory below, into which a merge does not look; name that one";
-                unmerged.push((path, reason.to_owned()));
-            } else if kind == Kind::Records && is_operators(&path) {
+            if kind == Kind::Records && is_operators(&path) {
                 // `bank_files` finds it too.
             } else if kind == Kind::Records {
                 unmerged.push((path, "its name does not say for what operator it is".to_owned()));

@@ -1,11 +1,13 @@
 //! Which of two records for the same stays.
 //!
-//! Where the records of a form state a cost, it is the lower one; where they state none, the target's.
+//! Where the records of a form state a cost, it is the lower one; where that decides nothing, the one whose text sorts
+//! last, so that no order of merging matters.
 
 use crate::bank::inspect::Fate;
 use crate::bank::whole::Content;
 use crate::bank::{gradient, subgraph, unified};
 use crate::status::Result;
+use std::cmp::Ordering;
 use std::path::PathBuf;
 
 /// Says what became of a record: its line, what it is for, and why.
@@ -17,36 +19,45 @@ pub trait Merge: Content + Sized {
     fn take_in(&mut self, source: &Self, built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()>;
 }
 
+/// What another bank has for the same: how the new record's text sorts against its, and its cost.
+type Other = (Ordering, Option<f64>);
+
 /// What to do with a record, by what the bank has for the same. `None` stands for a cost that is not known.
-fn judge(new: Option<f64>, old: Option<(bool, Option<f64>)>, built_in: Option<(bool, Option<f64>)>) -> (Fate, String) {
+fn judge(new: Option<f64>, old: Option<Other>, built_in: Option<Other>) -> (Fate, String) {
     let us = |cost: Option<f64>| cost.map_or("no time".to_owned(), |us| format!("{us:.2} us"));
-    let is_better = |other: Option<f64>| match (new, other) {
-        (Some(new), Some(other)) => new < other,
-        (new, other) => new.is_some() && other.is_none(),
+    let Some((by_text, cost)) = old else {
+        return judge_built_in(new, built_in, Fate::Added, format!("the bank had none; {}", us(new)));
     };
-    if let Some((is_same, cost)) = old {
-        let reason = match (is_better(cost), is_same) {
-            (true, _) => {
-                return judge_built_in(new, built_in, Fate::Updated, format!("{} stay, {} go", us(new), us(cost)));
-            }
-            (false, true) => "the bank has the same".to_owned(),
-            (false, false) if new.is_none() && cost.is_none() => "the bank's stays: neither states a time".to_owned(),
-            (false, false) => format!("{} stay, {} go", us(cost), us(new)),
-        };
-        return (Fate::Kept, reason);
-    }
-    judge_built_in(new, built_in, Fate::Added, format!("the bank had none; {}", us(new)))
+    let by_cost = match (new, cost) {
+        (Some(new), Some(cost)) => cost.total_cmp(&new),
+        (new, cost) => new.is_some().cmp(&cost.is_some()),
+    };
+    let equal = |stays: &str| match cost {
+        Some(_) => format!("{stays} stays: both take {}, and its text sorts last", us(cost)),
+        None => format!("{stays} stays: neither states a time, and its text sorts last"),
+    };
+    let reason = match (by_cost, by_text) {
+        (Ordering::Greater, _) => {
+            return judge_built_in(new, built_in, Fate::Updated, format!("{} stay, {} go", us(new), us(cost)));
+        }
+        (Ordering::Equal, Ordering::Greater) => {
+            return judge_built_in(new, built_in, Fate::Updated, equal("this one"));
+        }
+        (_, Ordering::Equal) => "the bank has the same".to_owned(),
+        (Ordering::Equal, Ordering::Less) => equal("the bank's"),
+        (Ordering::Less, _) => format!("{} stay, {} go", us(cost), us(new)),
+    };
+    (Fate::Kept, reason)
 }
 
 /// What the built-in bank has as good is not taken.
 fn judge_built_in(
     new: Option<f64>,
-    built_in: Option<(bool, Option<f64>)>,
+    built_in: Option<Other>,
     fate: Fate,
     reason: String,
 ) -> (Fate, String) {
-    let is_as_good =
-        |(is_same, cost): (bool, Option<f64>)| is_same || new.zip(cost).is_some_and(|(new, cost)| cost <= new);
+    let is_as_good = |(text, cost): Other| text.is_eq() || new.zip(cost).is_some_and(|(new, cost)| cost <= new);
     if built_in.is_some_and(is_as_good) {
         return (Fate::Refused, "the built-in bank has as good a one".to_owned());
     }
@@ -58,9 +69,10 @@ impl Merge for unified::Bank {
         for (line, entry) in source.lines().zip(source.entries()) {
             let Some(new) = entry.best() else { continue };
             let info = new.info_dict();
+            let text = |element: unified::Element<'_>| unified::Value::Dict(element.knowledge().clone()).to_string();
             let known = |bank: &Self| {
                 let old = bank.get(info)?;
-                Some((old.knowledge() == new.knowledge(), old.cost_us()))
+                Some((text(new).cmp(&text(old)), old.cost_us()))
             };
             let (fate, reason) = judge(new.cost_us(), known(self), built_in.iter().find_map(|(_, bank)| known(bank)));
             if matches!(fate, Fate::Added | Fate::Updated) {
@@ -76,9 +88,10 @@ impl Merge for subgraph::Bank {
     fn take_in(&mut self, source: &Self, built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
         for (line, record) in source.lines().zip(source.records()) {
             let cost = |strategy: &subgraph::Strategy| Some(strategy.end2_end_time as f64 / 1e3).filter(|us| *us > 0.0);
+            let text = |strategy: &subgraph::Strategy| serde_json::to_string(strategy).unwrap_or_default();
             let known = |bank: &Self| {
                 let old = bank.get(record.graph_id, &record.feature)?;
-                Some((*old == record.strategy, cost(old)))
+                Some((text(&record.strategy).cmp(&text(old)), cost(old)))
             };
             let found = built_in.iter().find_map(|(_, bank)| known(bank));
             let (fate, reason) = judge(cost(&record.strategy), known(self), found);
@@ -93,13 +106,17 @@ impl Merge for subgraph::Bank {
 
 impl Merge for gradient::Bank {
     fn take_in(&mut self, source: &Self, _built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
+        let text = |gradients: &gradient::Gradients| format!("{gradients:?}");
         for (line, (hash, new)) in source.lines().zip(source.entries()) {
             let (fate, reason) = match self.recorded(hash) {
                 None => (Fate::Added, "the bank had none"),
                 Some(old) if old == new => (Fate::Kept, "the bank has the same"),
                 Some(old) if old.is_placeholder() => (Fate::Updated, "the bank had it not profiled"),
                 Some(_) if new.is_placeholder() => (Fate::Kept, "not profiled; the bank has it profiled"),
-                Some(_) => (Fate::Kept, "the bank's stays: nothing tells which of two profiles is better"),
+                Some(old) if text(old) < text(new) => {
+                    (Fate::Updated, "nothing tells which of two profiles is better; this one's text sorts last")
+                }
+                Some(_) => (Fate::Kept, "nothing tells which of two profiles is better; the bank's text sorts last"),
             };
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.adopt(source, hash);

@@ -4,7 +4,8 @@ use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
 use crate::{
-    bank, calibrate, compare, completions, device, kernels, llm, measure, model, report, search, simulate, soc, tiling,
+    bank, calibrate, compare, completions, device, help, kernels, llm, measure, model, report, search, simulate, soc,
+    tiling,
 };
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
@@ -34,6 +35,7 @@ const COMMANDS: &[Subcommand] = &[
     completions::COMMAND,
     completions::MANUAL,
     device::COMMAND,
+    help::COMMAND,
     kernels::COMMAND,
     llm::COMMAND,
     measure::COMMAND,
@@ -47,6 +49,8 @@ const COMMANDS: &[Subcommand] = &[
 
 /// The word that may stand before the options of a tuning.
 pub const TUNE: &str = "tune";
+/// The argument that names a model without an option.
+const MODEL: &str = "MODEL";
 
 /// What a command line asks for.
 pub enum Request {
@@ -68,6 +72,9 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
     if arguments.get(1).is_some_and(|word| word == TUNE) {
         arguments.remove(1);
     }
+    if arguments.len() < 2 {
+        return Ok(Request::Print(help::short()));
+    }
     let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
         Err(error) => return translate(&error, &arguments),
@@ -77,7 +84,44 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
     {
         return Ok(Request::Command(command, matches.clone()));
     }
-    settings(&matches).map(Request::Tune)
+    let mut settings = settings(&matches)?;
+    if let Some(model) = matches.get_one::<String>(MODEL) {
+        take_model(model, &mut settings)?;
+    }
+    take_output(&mut settings)?;
+    Ok(Request::Tune(settings))
+}
+
+/// Takes an output that is no file, and has not the suffix of a model, for a directory, which the library knows by its
+/// end.
+fn take_output(settings: &mut Settings) -> Result<()> {
+    let Some(output) = settings.get("output") else { return Ok(()) };
+    let path = Path::new(output);
+    let is_model = ["air", "om"].into_iter().any(|suffix| {
+        let beside = format!("{output}.{suffix}");
+        path.extension().is_some_and(|own| own == suffix) || Path::new(&beside).is_file()
+    });
+    if is_model || path.is_file() || output.ends_with('/') {
+        return Ok(());
+    }
+    let directory = format!("{output}/");
+    settings.set("output", directory)
+}
+
+/// Takes the word that stands alone for a model, or a directory of models.
+///
+/// Fails with [`Error::CommandLine`] where an option names what to tune already, and where the word is more likely a
+/// mistyped command than a file that is not there.
+fn take_model(word: &str, settings: &mut Settings) -> Result<()> {
+    let path = Path::new(word);
+    if let Some(other) = ["model", "model_path", "singleop", "profile"].into_iter().find(|o| settings.get(o).is_some()) {
+        return Err(Error::CommandLine { reason: format!("`{word}` and --{other} exclude each other") });
+    }
+    let is_plain = path.extension().is_none() && path.components().count() == 1;
+    if is_plain && !path.exists() {
+        return Err(Error::CommandLine { reason: unknown(word, &[]) });
+    }
+    settings.set(if path.is_dir() { "model_path" } else { "model" }, word.to_owned())
 }
 
 /// The options of a command line, over those of the configuration file.
@@ -122,14 +166,19 @@ fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>> {
     arguments.enumerate().map(text).collect()
 }
 
+/// Every sub-command as clap sees it.
+pub fn commands() -> impl Iterator<Item = Command> {
+    COMMANDS.iter().map(|command| (command.arguments)())
+}
+
 /// The whole command line.
 pub fn command() -> Command {
     Command::new("aoe")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Tunes neural networks for Ascend NPUs, with or without a device.")
         .override_usage(
-            "aoe [tune] --model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
-             aoe [tune] --model_path=DIR|LIST [--shard=I/N] [--job_type=1|2|4] [OPTIONS]\n       \
+            "aoe [tune] MODEL|--model=FILE [--job_type=1|2|4] [OPTIONS]\n       \
+             aoe [tune] DIR|--model_path=DIR|LIST [--shard=I/N] [--job_type=1|2|4] [OPTIONS]\n       \
              aoe COMMAND",
         )
         .after_help(
@@ -139,12 +188,14 @@ pub fn command() -> Command {
              Exit status: 0 tuned, 1 failed, 2 a wrong command line or option, 130 interrupted.",
         )
         .args_conflicts_with_subcommands(true)
+        .disable_help_subcommand(true)
+        .arg(Arg::new(MODEL).index(1).value_name(MODEL).help("The model to tune, or a directory of models"))
         .subcommand_value_name("COMMAND")
         .max_term_width(100)
         .args(
             HEADINGS.iter().flat_map(|group| OPTIONS.iter().filter(move |spec| heading(spec) == *group)).map(argument),
         )
-        .subcommands(COMMANDS.iter().map(|command| (command.arguments)()))
+        .subcommands(commands())
 }
 
 /// One option as an argument.
@@ -155,21 +206,40 @@ pub fn argument(spec: &'static OptionSpec) -> Arg {
         None => argument,
     };
     let argument = if spec.default.is_empty() { argument } else { argument.default_value(spec.default) };
+    let argument = argument.value_name(value_name(spec.kind));
     match spec.kind {
-        Kind::Flag => {
-            argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false")
-        }
-        Kind::Assignments => argument.action(ArgAction::Append).value_name("KEY=VALUE"),
-        Kind::OneOf(_) => argument.value_name("WORD"),
-        Kind::Integer(..) => argument.value_name("NUMBER"),
-        Kind::File => argument.value_name("FILE"),
-        Kind::Path => argument.value_name("PATH"),
-        Kind::Shapes => argument.value_name("SHAPES"),
-        Kind::IntegerList | Kind::IntegerLists | Kind::Devices => argument.value_name("NUMBERS"),
-        Kind::OutNodes => argument.value_name("NODES"),
-        Kind::Profiling => argument.value_name("JSON"),
-        Kind::Text => argument.value_name("TEXT"),
-        Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST).value_name("DIR"),
+        Kind::Flag => argument.num_args(0..=1).require_equals(true).default_missing_value("true"),
+        Kind::Assignments => argument.action(ArgAction::Append),
+        Kind::Job => argument.num_args(0..=1).default_missing_value(options::NEWEST),
+        _ => argument,
+    }
+}
+
+/// What stands for a value in the help.
+const fn value_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Flag => "true|false",
+        Kind::Assignments => "KEY=VALUE",
+        Kind::OneOf(_) => "WORD",
+        Kind::Integer(..) => "NUMBER",
+        Kind::File => "FILE",
+        Kind::Path => "PATH",
+        Kind::Shapes => "SHAPES",
+        Kind::IntegerList | Kind::IntegerLists | Kind::Devices => "NUMBERS",
+        Kind::OutNodes => "NODES",
+        Kind::Profiling => "JSON",
+        Kind::Text => "TEXT",
+        Kind::Job => "DIR",
+    }
+}
+
+/// The values that an option takes, in a few words.
+pub fn values(spec: &OptionSpec) -> String {
+    match spec.kind {
+        Kind::OneOf(words) => words.join("|"),
+        Kind::Integer(low, u64::MAX) => format!("NUMBER from {low}"),
+        Kind::Integer(low, high) => format!("NUMBER from {low} to {high}"),
+        kind => value_name(kind).to_owned(),
     }
 }
 
@@ -224,6 +294,9 @@ fn translate(error: &error::Error, arguments: &[String]) -> Result<Request> {
     };
     let reason = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Ok(Request::Print(error.to_string())),
+        ErrorKind::ArgumentConflict if is_second_model(context(ContextKind::InvalidSubcommand), arguments) => {
+            "one model at a time; several are given with --model_path, as a directory or a list of files".to_owned()
+        }
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
             let word = match context(ContextKind::InvalidArg) {
                 "" => context(ContextKind::InvalidSubcommand),
@@ -246,6 +319,12 @@ fn translate(error: &error::Error, arguments: &[String]) -> Result<Request> {
     Err(Error::CommandLine { reason })
 }
 
+/// Whether the word that clap takes for a sub-command is another model.
+fn is_second_model(word: &str, arguments: &[String]) -> bool {
+    let is_command = |word: &str| commands().any(|command| command.get_name() == word);
+    !word.is_empty() && !is_command(word) && arguments.iter().any(|argument| argument == word)
+}
+
 /// What to say about a word that is neither an option nor a sub-command.
 fn unknown(word: &str, arguments: &[String]) -> String {
     if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name)) {
@@ -263,14 +342,16 @@ fn unknown(word: &str, arguments: &[String]) -> String {
         let hint = options::nearest(word).map(|name| format!("; did you mean `--{name}`?")).unwrap_or_default();
         return format!("there is no option `{word}`{hint}");
     }
-    let shown = COMMANDS.iter().map(|command| (command.arguments)()).filter(|command| !command.is_hide_set());
+    let shown = commands().filter(|command| !command.is_hide_set());
     let names: Vec<_> = shown.map(|command| command.get_name().to_owned()).collect();
-    format!("`{word}` is not a command (there is: {}); a model is given with --model={word}", names.join(", "))
+    let hint = spelling::nearest(word, names.iter().map(String::as_str));
+    let hint = hint.map(|name| format!("; did you mean `aoe {name}`?")).unwrap_or_default();
+    format!("`{word}` is neither a file nor a command (there is: {}){hint}", names.join(", "))
 }
 
 /// The sub-command of this name, where it has commands of its own.
 fn with_verbs(name: &str) -> Option<Command> {
-    COMMANDS.iter().map(|command| (command.arguments)()).find(|c| c.get_name() == name && c.has_subcommands())
+    commands().find(|c| c.get_name() == name && c.has_subcommands())
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The `--config` file: a JSON object whose keys are option names.
+//! The `--config` file: a JSON object whose keys are option names. Comments, from `//` or `#` to the end of a line, are
+//! passed over.
 
 use crate::settings::Settings;
 use aoe::input_file::read_text;
@@ -15,12 +16,33 @@ pub fn read(path: &Path) -> Result<Settings> {
     let bad = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
     let text = read_text(path)?;
     let object: Map<String, Value> =
-        serde_json::from_str(&text).map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
+        serde_json::from_str(&without_comments(&text)).map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
     let mut settings = Settings::default();
     for (key, value) in &object {
         set(&mut settings, key, value).map_err(|reason| bad(None, format!("key `{key}`: {reason}")))?;
     }
     Ok(settings)
+}
+
+/// The text with spaces in place of its comments, so that what is left keeps its lines.
+fn without_comments(text: &str) -> String {
+    let (mut in_string, mut in_comment, mut escaped) = (false, false, false);
+    let mut letters = text.chars().peekable();
+    let mut bare = String::with_capacity(text.len());
+    while let Some(c) = letters.next() {
+        in_comment = match c {
+            '\n' => false,
+            '#' if !in_string => true,
+            '/' if !in_string => in_comment || letters.peek() == Some(&'/'),
+            _ => in_comment,
+        };
+        if !in_comment {
+            in_string ^= c == '"' && !escaped;
+            escaped = in_string && c == '\\' && !escaped;
+        }
+        bare.push(if in_comment { ' ' } else { c });
+    }
+    bare
 }
 
 /// Sets one option from its JSON value; the error is the reason alone.
@@ -54,13 +76,13 @@ mod tests {
     #[test]
     fn numbers_strings_and_truth_values_are_options() {
         let settings = read_text(
-            r#"{"job_type": "operator", "tuning_time_limit": 3600, "Fdeeper_opat": true, "target_metric": "throughput"}"#,
+            r#"{"job_type": "operator", "tuning_time_limit": 3600, "Fdeeper_opat": true, "target_metric": "latency"}"#,
         )
         .unwrap();
         let expected = [
             ("Fdeeper_opat", "true"),
             ("job_type", "operator"),
-            ("target_metric", "throughput"),
+            ("target_metric", "latency"),
             ("tuning_time_limit", "3600"),
         ];
         assert_eq!(settings.options().iter().map(|(k, v)| (k.as_str(), v.as_str())).collect::<Vec<_>>(), expected);
@@ -99,5 +121,14 @@ mod tests {
         for path in ["/dev/zero", "/"] {
             assert!(matches!(read(Path::new(path)), Err(Error::File { .. })), "{path}");
         }
+    }
+
+    #[test]
+    fn comments_are_passed_over_and_what_looks_like_one_in_a_text_is_kept() {
+        let text = "// a guide's sample\n{ # the job\n \"job_type\": \"2\", // operators\n \"output\": \"a//b#c\\\"//d/\"\n}\n";
+        let settings = read_text(text).unwrap();
+        assert_eq!((settings.get("job_type"), settings.get("output")), (Some("2"), Some("a//b#c\"//d/")));
+        let error = read_text("{\n// one\n\"job_type\": 2,\n}").unwrap_err().to_string();
+        assert!(error.contains(":4"), "a mistake keeps its line: {error}");
     }
 }

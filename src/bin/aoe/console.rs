@@ -3,11 +3,11 @@
 //! A closed stdout (`aoe ... | head`) ends the printing, not the work; any other failure to write is kept
 //! and fails the run at its end. Names come out of model files, so control characters never reach the terminal.
 
+pub use aoe::spelling::printable;
+
 use aoe::session::logging;
 use aoe::status::{Error, Result};
 use indicatif::ProgressBar;
-use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -110,31 +110,4 @@ pub fn log_sink(console: &Arc<Console>) -> Arc<logging::Sink> {
 /// Whether `ASCEND_SLOG_PRINT_TO_STDOUT` asks for log messages on stdout.
 pub fn log_on_stdout() -> bool {
     std::env::var_os("ASCEND_SLOG_PRINT_TO_STDOUT").is_some_and(|value| value == "1")
-}
-
-/// The text on one line, its control characters written as escapes.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut clean = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            let _ = write!(clean, "{}", c.escape_default());
-        } else {
-            clean.push(c);
-        }
-    }
-    Cow::Owned(clean)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::printable;
-
-    #[test]
-    fn control_characters_are_escaped_and_letters_kept() {
-        assert_eq!(printable("conv\u{1b}[2J\n卷积é"), "conv\\u{1b}[2J\\n卷积é");
-        assert_eq!(printable("conv1"), "conv1");
-    }
 }

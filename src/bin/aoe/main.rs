@@ -9,6 +9,7 @@
 //! | `console`, `progress` | everything printed: results on stdout, the rest on stderr |
 //! | `summary`, `gains`, `gradients`, `table` | the text after a tuning |
 //! | `search` | the sub-command `aoe search`: any space, measured by a program or from a table |
+//! | `help` | the sub-command `aoe help`, and what `aoe` alone prints |
 //! | `report` | the sub-command `aoe report` |
 //! | `compare` | the sub-command `aoe compare` |
 //! | `simulate`, `tiling` | the sub-commands `aoe simulate` and `aoe tiling` |
@@ -35,6 +36,7 @@ mod console;
 mod device;
 mod gains;
 mod gradients;
+mod help;
 mod interrupt;
 mod kernels;
 mod llm;

@@ -3,7 +3,7 @@
 use crate::console::{Console, log_on_stdout};
 use crate::settings::Settings;
 use crate::table::middle_cut;
-use aoe::report::improvement;
+use aoe::report::{improvement, time};
 use aoe::tune::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Terminals of this many columns or fewer get no bar, as with CANN's tuner.
 const MIN_COLUMNS: u16 = 20;
 /// Columns that the bar with its network time needs; narrower terminals get the bar alone.
-const WIDE_COLUMNS: u16 = 84;
+const WIDE_COLUMNS: u16 = 110;
 /// Columns of the model's name beside the bar.
 const NAME_COLUMNS: usize = 24;
 
@@ -39,7 +39,8 @@ impl Meter {
         match &self.bar {
             Some(bar) => {
                 bar.set_length(progress.total as u64);
-                bar.set_message(network);
+                let unit = progress.unit;
+                bar.set_message(if network.is_empty() { unit.to_owned() } else { format!("{unit}, {network}") });
                 bar.set_position(progress.done as u64);
             }
             None => self.tell(progress, &network),
@@ -56,7 +57,8 @@ impl Meter {
         if done == 0 {
             self.console.notice("INFO", &format!("{}: {total} distinct {unit}", self.model));
         } else if quarters > self.quarters && done < total {
-            self.console.notice("INFO", format!("{}: {done} of {total} {unit} {network}", self.model).trim_end());
+            let network = if network.is_empty() { String::new() } else { format!(", {network}") };
+            self.console.notice("INFO", &format!("{}: {done} of {total} {unit}{network}", self.model));
         }
         self.quarters = quarters;
     }
@@ -65,14 +67,14 @@ impl Meter {
 /// The time of what is finished before and now, and how long the rest will take.
 fn best_so_far(progress: &Progress) -> String {
     let (before, now) = (progress.baseline_us, progress.network_us);
-    let gain = if now > 0.0 { format!(" ({})", improvement(before, now)) } else { String::new() };
+    let gain = if now > 0.0 { format!(" (gain {})", improvement(before, now)) } else { String::new() };
     let left = progress.remaining_s.filter(|_| progress.done < progress.total);
     let left = left.map(|seconds| format!(", {} left", duration(seconds))).unwrap_or_default();
     // Of gradients nothing is known until every kernel is measured.
     if before <= 0.0 {
         return left.trim_start_matches(", ").to_owned();
     }
-    format!("{:.3} -> {:.3} ms{gain}{left}", before / 1e3, now / 1e3)
+    format!("their time {} -> {}{gain}{left}", time(before), time(now))
 }
 
 /// A duration in the unit that fits it: `3s`, `12min`, `2.5h`.
@@ -103,7 +105,7 @@ pub fn bar(wanted: bool, name: &str) -> Option<ProgressBar> {
     let template = if columns < WIDE_COLUMNS {
         "[{wide_bar}] {percent:>3}%"
     } else {
-        "{prefix} [{wide_bar}] {pos}/{len} {msg} {elapsed}"
+        "{prefix} [{wide_bar}] {pos} of {len} {msg}, {elapsed} gone"
     };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     // Letters that every terminal and every locale shows.
@@ -128,8 +130,8 @@ mod tests {
     #[test]
     fn the_best_so_far_and_the_time_left_are_told_as_far_as_they_are_known() {
         assert_eq!(best_so_far(&progress(0, None)), "");
-        assert_eq!(best_so_far(&progress(1, Some(3.2))), "0.380 -> 0.305 ms (24.59%), 3s left");
-        assert_eq!(best_so_far(&progress(4, Some(0.0))), "0.380 -> 0.305 ms (24.59%)");
+        assert_eq!(best_so_far(&progress(1, Some(3.2))), "their time 380 µs -> 305 µs (gain 24.59%), 3s left");
+        assert_eq!(best_so_far(&progress(4, Some(0.0))), "their time 380 µs -> 305 µs (gain 24.59%)");
         assert_eq!([600.0, 9000.0].map(duration), ["10min", "2.5h"]);
     }
 }

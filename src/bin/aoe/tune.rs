@@ -33,7 +33,8 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     session::logging::set_sink(Some(console::log_sink(console)));
     // CANN's command line wants a job type; without one there is no reason to leave a job out.
     let default = if models == Models::Recording { "4" } else { "1,2" };
-    let default = settings.get("job_type").is_none().then_some(("job_type", default));
+    let is_open = settings.get("job_type").is_none() && std::env::var_os("AOE_MODE").is_none_or(|mode| mode.is_empty());
+    let default = is_open.then_some(("job_type", default));
     session::initialize(settings.for_library().chain(default))?;
     let job = Job { settings, console, interrupt: Arc::clone(&interrupt) };
     let outcome = match &models {

@@ -5,6 +5,7 @@
 //! and known) and answers with the outputs. Rules live in one file per family of operators, `fold`
 //! follows the integer arithmetic that decides shapes.
 
+mod advice;
 mod arithmetic;
 pub(crate) mod attention;
 mod border;
@@ -134,11 +135,11 @@ pub fn has_rule(node: &Node) -> bool {
 pub(crate) fn dynamic(graph: &Graph, port: Port) -> Error {
     let node = graph.node(port.node);
     let advice = if node.op_type == super::DATA {
-        "give its value with input_shape, or the option for dynamic dimensions that fits"
+        advice::sizes_wanted(graph)
     } else if has_rule(node) {
-        "only a run tells it; cut the network before the node with out_nodes"
+        "only a run tells it; cut the network before the node with out_nodes".to_owned()
     } else {
-        "state the shape in the model, if its format can, or cut the network before the node with out_nodes"
+        "state the shape in the model, if its format can, or cut the network before the node with out_nodes".to_owned()
     };
     let reason = with_short_names(why_unknown(node, graph.desc(port)));
     Error::Dynamic { tensor: shortened(&graph.tensor_name(port)).into_owned(), reason, advice }

@@ -2,6 +2,7 @@
 
 pub use crate::report::figures::{digits, time};
 
+use crate::spelling::is_shown;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
@@ -49,13 +50,6 @@ impl<const MAX: usize> maud::Render for Text<MAX> {
     fn render_to(&self, buffer: &mut String) {
         self.0.render_to(buffer);
     }
-}
-
-/// Whether a character stays where it is put: no control, no mark that turns the direction of writing or breaks lines.
-fn is_shown(c: char) -> bool {
-    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_no_character = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}') || u32::from(c) & 0xfffe == 0xfffe;
-    !(c.is_control() || turns || is_no_character || ('\u{fdd0}'..='\u{fdef}').contains(&c))
 }
 
 fn shortened(text: &str, most: usize) -> String {

@@ -42,6 +42,7 @@ fn every_option_reads_alike_with_an_equals_sign_and_with_a_space() {
 /// A well-formed value.
 fn sample(spec: &OptionSpec) -> &'static str {
     match spec.kind {
+        _ if spec.name == "output" => "net.om",
         Kind::OneOf(words) => words[0],
         Kind::Integer(..) => "1",
         Kind::Flag => "true",
@@ -66,7 +67,33 @@ fn an_empty_value_is_accepted_and_means_not_set() {
 
 #[test]
 fn defaults_are_not_settings() {
-    assert_eq!(tune(&[]).unwrap(), Settings::default());
+    assert_eq!(tune(&["--model="]).unwrap().get("job_type"), None);
+}
+
+#[test]
+fn a_word_alone_is_the_model_or_a_directory_of_models() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    assert_eq!(tune(&["--seed=1", "net.onnx", "-j", "2"]).unwrap().get("model"), Some("net.onnx"));
+    assert_eq!(tune(&["tune", path]).unwrap().get("model_path"), Some(path));
+}
+
+#[test]
+fn an_output_is_a_directory_unless_it_is_a_file_or_a_models() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(at("old.om"), "").unwrap();
+    std::fs::write(at("file"), "").unwrap();
+    for (name, end) in [("out", "/"), ("out/", ""), ("net.om", ""), ("net.air", ""), ("old", ""), ("file", ""), ("a.b", "/")] {
+        let settings = tune(&[&format!("--output={}", at(name))]).unwrap();
+        assert_eq!(settings.get("output"), Some(format!("{}{end}", at(name)).as_str()), "{name}");
+    }
+}
+
+#[test]
+fn a_command_line_without_anything_is_answered_with_the_first_steps() {
+    let Ok(Request::Print(text)) = parse([OsString::from("aoe")].into_iter()) else { panic!("no text") };
+    assert!(text.contains("aoe resnet50.onnx") && text.contains("aoe help TOPIC"), "{text}");
 }
 
 #[test]
@@ -87,7 +114,10 @@ fn mistakes_name_the_word_and_the_likely_option() {
     for (arguments, parts) in [
         (&["--job-tpye=2"][..], ["--job-tpye", "--job_type"]),
         (&["--zzzzzz"], ["--zzzzzz", "no option"]),
-        (&["resnet.onnx"], ["resnet.onnx", "--model=resnet.onnx"]),
+        (&["resnet"], ["`resnet` is neither a file", "search"]),
+        (&["bnak"], ["`bnak` is neither", "did you mean `aoe bank`?"]),
+        (&["a.onnx", "b.onnx"], ["one model at a time", "--model_path"]),
+        (&["a.onnx", "--model=b.onnx"], ["`a.onnx`", "--model exclude"]),
         (&["--model"], ["--model", "value is required"]),
         (&["--model", "--job_type", "2"], ["--model", "value is required"]),
         (&["--seed=1", "--seed=2"], ["--seed", "multiple times"]),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `show` | records as a table or as JSON lines |
 //! | `verify` | every line judged |
+//! | `check` | whether CANN finds records for a model |
 //! | `repair` | what would not compute taken out |
 //! | `key` | ids from `info_dict`s |
 //! | `diff` | what two banks do not share |
@@ -11,6 +12,7 @@
 //! | `convert` | records from one form to another |
 //! | `evaluate` | recorded tilings priced beside CANN's and ours |
 
+mod check;
 mod convert;
 mod diff;
 mod evaluate;
@@ -23,12 +25,14 @@ mod verify;
 use crate::arguments::{self, Subcommand};
 use crate::console::Console;
 use crate::settings::Settings;
+use aoe::bank::inspect::{Kind, Source, files};
 use aoe::session::simulation;
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank COMMAND`.
@@ -43,6 +47,7 @@ const TROUBLE: u8 = 2;
 const VERBS: &[Subcommand] = &[
     show::COMMAND,
     verify::COMMAND,
+    check::COMMAND,
     repair::COMMAND,
     key::COMMAND,
     diff::COMMAND,
@@ -81,6 +86,25 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         }
         status => status,
     }
+}
+
+/// The bank files behind a path: itself, or those of a directory and the directories below it. What lies there and is no
+/// bank is left; that none is there is said.
+fn banks(path: &Path, console: &Console) -> Result<Vec<PathBuf>> {
+    let mut found = files(path)?;
+    if path.is_dir() {
+        let mut judged = Vec::new();
+        for file in found {
+            if Source::open(&file)?.kind() != Kind::Unknown {
+                judged.push(file);
+            }
+        }
+        found = judged;
+    }
+    if found.is_empty() {
+        console.notice("WARNING", &format!("{}: no bank file lies there or below", path.display()));
+    }
+    Ok(found)
 }
 
 /// The option that asks for JSON lines in place of a text.

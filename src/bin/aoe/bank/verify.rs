@@ -1,6 +1,6 @@
 //! `aoe bank verify`: every line judged.
 
-use super::{FOUND, TROUBLE, json_argument, json_line, soc, soc_arguments};
+use super::{FOUND, TROUBLE, banks, json_argument, json_line, soc, soc_arguments};
 use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
@@ -22,7 +22,7 @@ const PRINTED: usize = 50;
 fn arguments() -> Command {
     Command::new("verify")
         .about("Judge every line of bank files: what is damaged, stale, foreign, double, illegal, or would not compute")
-        .arg(Arg::new("file").value_name("FILE").required(true).action(ArgAction::Append).num_args(1..).help("Bank files"))
+        .arg(Arg::new("file").value_name("FILE|DIR").required(true).action(ArgAction::Append).num_args(1..).help("Bank files, or directories of them"))
         .arg(json_argument().help("Write a JSON line for each line and one for each file"))
         .arg(
             Arg::new("strict")
@@ -69,15 +69,17 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let mut socs = Socs::new(soc(matches)?);
     let (json, strict) = (matches.get_flag("json"), matches.get_flag("strict"));
     let mut status = DONE;
-    for path in matches.get_many::<String>("file").into_iter().flatten() {
-        // A file that cannot be read must not hide what is wrong with the next.
-        status = status.max(match file(path, json, strict, &mut socs, console) {
-            Ok(found) => found,
-            Err(error) => {
-                console.error(&error);
-                TROUBLE
-            }
-        });
+    for given in matches.get_many::<String>("file").into_iter().flatten() {
+        for path in banks(Path::new(given), console)? {
+            // A file that cannot be read must not hide what is wrong with the next.
+            status = status.max(match file(&path.to_string_lossy(), json, strict, &mut socs, console) {
+                Ok(found) => found,
+                Err(error) => {
+                    console.error(&error);
+                    TROUBLE
+                }
+            });
+        }
     }
     Ok(status)
 }

@@ -169,7 +169,7 @@ impl<'a> Report<'a> {
         let quarters = self.measured * 4 / self.budget.max(1);
         match &self.bar {
             Some(bar) => {
-                bar.set_message(format!("best {best}"));
+                bar.set_message(format!("trials, best {best}"));
                 bar.set_position(self.measured as u64);
             }
             None if quarters > self.quarters => {

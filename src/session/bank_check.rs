@@ -1,0 +1,213 @@
+//! Whether CANN's compiler and operators will find records for a model: `aoe bank check`.
+
+use super::environment::Environment;
+use super::kernels::Launched;
+use crate::bank::inspect::{Kind, Source, items};
+use crate::bank::{BankPaths, Entry, OperatorBank, Reader, RecordReader, Sayable};
+use crate::status::{Error, Result};
+use crate::workload::{Workload, canonical_json};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// What CANN finds for one kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "found", rename_all = "snake_case")]
+pub enum Found {
+    /// A record.
+    Hit {
+        /// The file.
+        file: PathBuf,
+        /// Whether a record is known to be taken for this key; else the fields that no public text proves.
+        unproven: Vec<&'static str>,
+    },
+    /// None, though its operator asks.
+    Miss {
+        /// Why not, as far as the bank tells.
+        why: String,
+    },
+    /// Its operator asks no bank.
+    NotAsked {
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Launches that ask for the same record.
+#[derive(Debug, Clone, Serialize)]
+pub struct Asked {
+    /// Name of the first of them, as CANN makes it.
+    pub name: String,
+    /// Launches.
+    pub count: usize,
+    /// The operator type.
+    pub op_type: String,
+    /// Sizes, types and formats in words.
+    pub workload: String,
+    /// Predicted microseconds of all of them at CANN's default.
+    pub us: f64,
+    /// Who would read the record.
+    pub reader: RecordReader,
+    /// What is found.
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// A model beside a bank.
+#[derive(Debug, Serialize)]
+pub struct BankCheck {
+    /// The part.
+    pub soc: String,
+    /// Where CANN looks, in this order.
+    pub places: Vec<PathBuf>,
+    /// The kernels, those with the most time first.
+    pub kernels: Vec<Asked>,
+    /// What was found wrong in the bank's files.
+    pub warnings: Vec<String>,
+}
+
+impl BankCheck {
+    /// Microseconds and kernels of those that were found so.
+    pub fn sum(&self, of: impl Fn(&Found) -> bool) -> (f64, usize) {
+        let those = self.kernels.iter().filter(|asked| of(&asked.found));
+        those.fold((0.0, 0), |(us, count), asked| (us + asked.us, count + asked.count))
+    }
+}
+
+/// Looks up the record of every kernel that CANN launches for a model.
+///
+/// `root` is a bank root as `TUNE_BANK_PATH` names one; without it CANN's compiler is followed to where it looks in this
+/// environment. Fails as [`Launched::listing`] does, and where a bank file is there and cannot be read.
+pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
+    let soc = launched.soc();
+    let paths = match root {
+        Some(root) if !root.is_dir() => return Err(Error::directory("read", root, "it is no directory")),
+        Some(root) => BankPaths::operator_below(root, soc),
+        None => BankPaths::operator_for(Reader::Compiler, &Environment::read().bank_places(None), soc)?,
+    };
+    let bank = OperatorBank::open(paths.clone(), soc);
+    let mut kernels: Vec<Asked> = Vec::new();
+    let mut places: FxHashMap<Workload, usize> = FxHashMap::default();
+    for (name, op_type, workload, us) in launched.priced()? {
+        if let Some(&place) = places.get(&workload) {
+            kernels[place].count += 1;
+            kernels[place].us += us;
+            continue;
+        }
+        let sayable = Sayable::of(&workload, soc);
+        let found = found(&bank, &paths, &workload, &sayable)?;
+        places.insert(workload.clone(), kernels.len());
+        let (reader, said) = (sayable.reader(), workload.to_string());
+        kernels.push(Asked { name, count: 1, op_type, workload: said, us, reader, found });
+    }
+    kernels.sort_by(|a, b| b.us.total_cmp(&a.us));
+    let places = std::iter::once(paths.custom).chain(paths.also_read).collect();
+    Ok(BankCheck { soc: soc.name.clone(), places, kernels, warnings: bank.warnings() })
+}
+
+fn found(bank: &OperatorBank, paths: &BankPaths, workload: &Workload, sayable: &Sayable<'_>) -> Result<Found> {
+    if !sayable.reader().is_cann() {
+        let why = sayable.why_own().unwrap_or_else(|| "its operator asks no bank of CANN's".to_owned());
+        return Ok(Found::NotAsked { why });
+    }
+    Ok(match bank.lookup(workload)? {
+        Some(Entry { source, .. }) => Found::Hit { file: source, unproven: sayable.unproven().to_vec() },
+        None => Found::Miss { why: why_missed(bank, paths, workload)? },
+    })
+}
+
+/// What the bank has in place of a record: no file, no record of the operator, or one for something else.
+fn why_missed(bank: &OperatorBank, paths: &BankPaths, workload: &Workload) -> Result<String> {
+    let name = bank.file_name(workload);
+    let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(&name));
+    let mut nearest: Option<Vec<Differing>> = None;
+    let mut read = false;
+    for file in files.filter(|file| file.is_file()) {
+        read = true;
+        let mut source = Source::open(&file)?;
+        if source.kind() == Kind::Empty {
+            continue;
+        }
+        items(&mut source, &mut |item| {
+            if let Ok(recorded) = &item.workload {
+                let differing = differing(recorded, workload);
+                if nearest.as_ref().is_none_or(|nearest| differing.len() < nearest.len()) {
+                    nearest = Some(differing);
+                }
+            }
+            Ok(true)
+        })?;
+    }
+    Ok(match nearest {
+        None if read => format!("{name} has no record that can be read"),
+        None => format!("there is no {name}"),
+        Some(differing) if differing.is_empty() => "its record is not used, see the warnings".to_owned(),
+        Some(differing) => format!("the nearest record is of {}", in_words(&differing)),
+    })
+}
+
+/// A field that two workloads do not share: its name, what is recorded, what is asked for.
+type Differing = (String, String, String);
+
+fn differing(recorded: &Workload, asked: &Workload) -> Vec<Differing> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    flatten("", &canonical_json(recorded), &mut a);
+    flatten("", &canonical_json(asked), &mut b);
+    let value = |of: &[(String, String)], name: &str| {
+        of.iter().find(|(other, _)| other == name).map_or("nothing".to_owned(), |(_, value)| value.clone())
+    };
+    let names = a.iter().chain(b.iter().filter(|(name, _)| a.iter().all(|(other, _)| other != name)));
+    let pairs = names.map(|(name, _)| (name.clone(), value(&a, name), value(&b, name)));
+    pairs.filter(|(_, recorded, asked)| recorded != asked).collect()
+}
+
+fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, into)),
+        Value::Array(list) => {
+            list.iter().enumerate().for_each(|(index, value)| flatten(&below(&index.to_string()), value, into));
+        }
+        leaf => into.push((path.to_owned(), leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned))),
+    }
+}
+
+/// Fields that a sentence names before it counts the rest.
+const NAMED: usize = 4;
+
+/// The fields that differ, and which option or step decides them.
+fn in_words(differing: &[Differing]) -> String {
+    let fields = differing.iter().take(NAMED).map(|(name, recorded, asked)| format!("{name} {recorded}, not {asked}"));
+    let mut text = fields.collect::<Vec<_>>().join("; ");
+    if differing.len() > NAMED {
+        text += &format!(" and {} more fields", differing.len() - NAMED);
+    }
+    let any = |words: &[&str]| differing.iter().any(|(name, ..)| words.iter().any(|word| name.contains(word)));
+    if any(&["dtype", "type"]) {
+        text += " (types follow precision_mode and allow_hf32: are they those of the tuning?)";
+    } else if any(&["format"]) {
+        text += " (formats follow input_format and the operators around)";
+    } else if any(&["parts", "kind", "fused"]) {
+        text += " (what is fused follows fusion_switch_file and oo_level)";
+    } else {
+        text += " (sizes follow input_shape)";
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::MatMul;
+
+    #[test]
+    fn a_miss_names_the_fields_that_differ_and_the_option_behind_them() {
+        let of = |m: u64| Workload::MatMul(MatMul::new(m, 512, 256));
+        let found = differing(&of(1024), &of(2048));
+        assert_eq!(found, [("m".to_owned(), "1024".to_owned(), "2048".to_owned())]);
+        let said = in_words(&found);
+        assert!(said.contains("m 1024, not 2048") && said.contains("input_shape"), "{said}");
+        assert!(in_words(&[("a.dtype".into(), "float".into(), "float16".into())]).contains("precision_mode"));
+    }
+}
