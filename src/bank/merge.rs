@@ -211,7 +211,8 @@ impl Job {
                 outcome.warnings.extend(given.flat_map(|given| given.warnings.iter().cloned()));
                 let soc = self.soc();
                 let soc_fields = soc.as_ref().map(soc_digest);
-                let mut merging = Merging { soc: soc.as_ref(), soc_fields, document, side, built_in: &built_in, outcome };
+                let mut merging =
+                    Merging { soc: soc.as_ref(), soc_fields, document, side, built_in: &built_in, outcome };
                 for source in &sources {
                     merging.take_in(source);
                 }

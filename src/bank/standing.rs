@@ -91,7 +91,9 @@ mod tests {
         let tilings = [knowledge(1), knowledge(2)];
         let all: Vec<Standing<'_>> = measured
             .iter()
-            .flat_map(|m| tilings.iter().map(|k| Standing { measurement: m.as_ref(), knowledge: k, soc_fields: Some(2) }))
+            .flat_map(|m| {
+                tilings.iter().map(|k| Standing { measurement: m.as_ref(), knowledge: k, soc_fields: Some(2) })
+            })
             .collect();
         let better = |a: usize, b: usize| if all[b].outranks(&all[a]) { b } else { a };
         for a in 0..all.len() {

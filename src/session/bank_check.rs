@@ -9,6 +9,7 @@ use crate::workload::{Workload, canonical_json};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// What CANN finds for one kernel.
@@ -181,7 +182,7 @@ fn in_words(differing: &[Differing]) -> String {
     let fields = differing.iter().take(NAMED).map(|(name, recorded, asked)| format!("{name} {recorded}, not {asked}"));
     let mut text = fields.collect::<Vec<_>>().join("; ");
     if differing.len() > NAMED {
-        text += &format!(" and {} more fields", differing.len() - NAMED);
+        let _ = write!(text, " and {} more fields", differing.len() - NAMED);
     }
     let any = |words: &[&str]| differing.iter().any(|(name, ..)| words.iter().any(|word| name.contains(word)));
     if any(&["dtype", "type"]) {

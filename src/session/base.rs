@@ -1,23 +1,42 @@
 //! The earlier tuning that `base_result` names: a bank, or a directory with results of a tuning. One that was
-//! named by `output` says in a hidden file of ours where the bank lies; elsewhere we leave nothing but results.
+//! named by `output` holds a copy of its records, which goes with it to another machine, and says in a hidden file of ours
+//! where the bank lies; elsewhere we leave nothing but results.
 
-use crate::bank::BankPaths;
+use super::destination::OWN;
+use crate::bank::{BankPaths, OperatorBank};
 use crate::output_file::replace;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
+use crate::tune::{self, OpatJob};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The hidden file of an output directory: a JSON object with the bank directory of each SoC tuned for.
 const BANKS: &str = ".aoe_banks.json";
 
-/// The bank of the earlier tuning; `None` for results that do not say where it lies, which is then taken to be
-/// the bank of the present one. Fails with [`Error::Option`] where there is neither.
+/// Copies the records of a tuning, and the trials by which they were found, into its output directory, unless the bank
+/// itself lies there. Fails where the copy cannot be written.
+pub fn keep_copy(job: &OpatJob<'_>, soc: &Soc, directory: &Path) -> Result<()> {
+    let copy = BankPaths::operator_below(&directory.join(OWN), soc);
+    if std::path::absolute(&job.bank.paths().custom).ok() == std::path::absolute(&copy.custom).ok() {
+        return Ok(());
+    }
+    tune::copy(job, &mut OperatorBank::open(copy, soc))
+}
+
+/// The bank of the earlier tuning: the copy in its output directory, the bank that it says, or the directory itself.
+/// `None` for results that have neither copy nor bank any more; the present one is used then, with a word. Fails with
+/// [`Error::Option`] where there are no results either.
 pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
     let named = banks_below(path).remove(&soc.name);
-    let found = named.and_then(|bank| BankPaths::found_in(&bank, soc)).or_else(|| BankPaths::found_in(path, soc));
+    let found = copies(path, soc).or_else(|| BankPaths::found_in(named.as_deref()?, soc));
+    let found = found.or_else(|| BankPaths::found_in(path, soc));
     if found.is_none() && has_results(path) {
-        log::info!("the results in {} do not say where their bank lies; the present one is used", path.display());
+        let why = match named {
+            Some(bank) => format!("the bank that they name, {}, is not there", bank.display()),
+            None => "they do not say where their bank lies".to_owned(),
+        };
+        log::warn!("the results in {} hold no records, and {why}; the present bank is used", path.display());
         return Ok(None);
     }
     found.map(Some).ok_or_else(|| {
@@ -25,6 +44,15 @@ pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
             format!("`{}` holds neither results of an earlier tuning nor a bank for {}", path.display(), soc.name);
         Error::option("base_result", reason)
     })
+}
+
+/// The copies of records in an output directory, or in those of its models.
+fn copies(path: &Path, soc: &Soc) -> Option<BankPaths> {
+    let places = std::iter::once(path.to_owned()).chain(directories(path));
+    let mut found = places.filter_map(|place| BankPaths::found_in(&place.join(OWN), soc));
+    let first = found.next()?;
+    let also_read = first.also_read.into_iter().chain(found.map(|paths| paths.custom)).collect();
+    Some(BankPaths { custom: first.custom, also_read })
 }
 
 /// Whether result files lie in a directory, or in those of its models.

@@ -11,8 +11,9 @@ use crate::bank::BankPaths;
 use crate::status::Result;
 use std::path::{Path, PathBuf};
 
-/// Directory in the work path that takes what the simulator found.
-const OWN: &str = "aoe_bank";
+/// Directory in the work path that takes what the simulator found; in a results folder a copy of what was found goes there
+/// where the bank lies elsewhere.
+pub const OWN: &str = "aoe_bank";
 
 /// What decides where records go, besides the environment.
 #[derive(Debug, Clone, Copy)]

@@ -201,6 +201,11 @@ impl Session {
             cancel: &self.cancel,
         };
         let outcome = opat(&mut job, live)?;
+        if settings.has_output
+            && let Err(error) = base::keep_copy(&job, soc, &settings.work_path)
+        {
+            log::warn!("{} has no copy of its records: {error}", settings.work_path.display());
+        }
         if let Some(first) = variants.first_mut() {
             tuned_graph::set_tilings(&mut first.graph, &outcome);
         }

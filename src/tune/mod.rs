@@ -4,6 +4,7 @@ mod asked;
 mod baseline;
 mod cases;
 mod confirm;
+mod copy;
 mod earlier;
 pub mod evaluate;
 pub mod gdat;
@@ -23,6 +24,7 @@ mod workers;
 
 pub use asked::Asked;
 pub use cases::Variant;
+pub use copy::copy;
 pub use opat::{OpatJob, opat};
 pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Unsaved};
 pub use progress::Progress;

@@ -71,7 +71,9 @@ pub fn merge_and_tell(
     let mut merged = Merged { outcome: MergeOutcome::default(), told: Some(Vec::new()) };
     for place in places(sources, &absolute, built_in)? {
         let mut told = merged.place(place, rehearse)?;
-        told.iter_mut().for_each(|told| told.append(&mut merged.outcome.told));
+        if let Some(told) = &mut told {
+            told.append(&mut merged.outcome.told);
+        }
         merged.told = merged.told.take().zip(told).map(|(mut all, told)| {
             all.extend(told);
             all

@@ -51,12 +51,7 @@ fn judge(new: Option<f64>, old: Option<Other>, built_in: Option<Other>) -> (Fate
 }
 
 /// What the built-in bank has as good is not taken.
-fn judge_built_in(
-    new: Option<f64>,
-    built_in: Option<Other>,
-    fate: Fate,
-    reason: String,
-) -> (Fate, String) {
+fn judge_built_in(new: Option<f64>, built_in: Option<Other>, fate: Fate, reason: String) -> (Fate, String) {
     let is_as_good = |(text, cost): Other| text.is_eq() || new.zip(cost).is_some_and(|(new, cost)| cost <= new);
     if built_in.is_some_and(is_as_good) {
         return (Fate::Refused, "the built-in bank has as good a one".to_owned());

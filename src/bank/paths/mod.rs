@@ -29,6 +29,8 @@ pub struct BankEnvironment {
     pub ascend_cache_path: Option<PathBuf>,
     /// `HOME`: the default bank lies below it.
     pub home: Option<PathBuf>,
+    /// Whether the CANN that is installed is one up to 8.3, which has its default bank elsewhere ([`Toolkit::is_older`]).
+    pub older_cann: bool,
 }
 
 /// Who asks where a bank lies; the orders differ.
@@ -55,7 +57,7 @@ const DEFAULTS: [&str; 2] = ["Ascend/cann/data/aoe/custom", "Ascend/latest/data/
 impl BankPaths {
     /// The operator bank that AOE reads and writes: `TUNE_BANK_PATH`, else `ge.op_bank_path`, else
     /// `aoe_data` in `ASCEND_CACHE_PATH`, else the default below `HOME`; in each of them `<soc>/unified_bank`. The first
-    /// that is set decides.
+    /// that is set decides. The default is that of the CANN that is installed; that of the other is read as well.
     ///
     /// Fails with [`Error::Environment`] when `TUNE_BANK_PATH` is not usable, as AOE does, or when
     /// nothing is set.
@@ -87,7 +89,11 @@ impl BankPaths {
             return Ok(paths);
         }
         let [this, older] = environment.defaults("op")?;
-        Ok(BankPaths { custom: below(&this), also_read: vec![below(&older), older.join(&soc)] })
+        let mut places = vec![below(&this), below(&older), older.join(&soc)];
+        if environment.older_cann {
+            places.reverse();
+        }
+        Ok(BankPaths { custom: places.remove(0), also_read: places })
     }
 
     /// The subgraph bank: option `ge.mdl_bank_path`, else `TUNE_BANK_PATH`, else `ASCEND_CACHE_PATH`, else the

@@ -20,7 +20,22 @@ fn full(tune: &Path) -> BankEnvironment {
         op_bank_path: Some("/op".into()),
         ascend_cache_path: Some("/cache".into()),
         home: Some("/home/me".into()),
+        older_cann: false,
     }
+}
+
+#[test]
+fn the_default_follows_the_cann_that_is_installed_and_both_are_read() {
+    let of = |older_cann| {
+        let environment = BankEnvironment { home: Some("/home/me".into()), older_cann, ..BankEnvironment::default() };
+        BankPaths::operator(&environment, &soc()).unwrap()
+    };
+    let older = Path::new("/home/me/Ascend/latest/data/aoe/custom/op/Ascend910B2");
+    let newer = Path::new("/home/me/Ascend/cann/data/aoe/custom/op/Ascend910B2/unified_bank");
+    assert_eq!((of(true).custom.as_path(), of(false).custom.as_path()), (older, newer));
+    assert!(
+        of(true).also_read.iter().any(|path| path == newer) && of(false).also_read.iter().any(|path| path == older)
+    );
 }
 
 #[test]

@@ -114,8 +114,13 @@ fn take_output(settings: &mut Settings) -> Result<()> {
 /// mistyped command than a file that is not there.
 fn take_model(word: &str, settings: &mut Settings) -> Result<()> {
     let path = Path::new(word);
-    if let Some(other) = ["model", "model_path", "singleop", "profile"].into_iter().find(|o| settings.get(o).is_some()) {
+    if let Some(other) = ["model", "model_path", "singleop", "profile"].into_iter().find(|o| settings.get(o).is_some())
+    {
         return Err(Error::CommandLine { reason: format!("`{word}` and --{other} exclude each other") });
+    }
+    if commands().any(|command| command.get_name() == word) {
+        let reason = format!("`{word}` is a command: it stands first, before options of its own; a file is `./{word}`");
+        return Err(Error::CommandLine { reason });
     }
     let is_plain = path.extension().is_none() && path.components().count() == 1;
     if is_plain && !path.exists() {

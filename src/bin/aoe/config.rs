@@ -15,8 +15,8 @@ use std::path::Path;
 pub fn read(path: &Path) -> Result<Settings> {
     let bad = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
     let text = read_text(path)?;
-    let object: Map<String, Value> =
-        serde_json::from_str(&without_comments(&text)).map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
+    let object: Map<String, Value> = serde_json::from_str(&without_comments(&text))
+        .map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
     let mut settings = Settings::default();
     for (key, value) in &object {
         set(&mut settings, key, value).map_err(|reason| bad(None, format!("key `{key}`: {reason}")))?;

@@ -84,7 +84,9 @@ fn an_output_is_a_directory_unless_it_is_a_file_or_a_models() {
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     std::fs::write(at("old.om"), "").unwrap();
     std::fs::write(at("file"), "").unwrap();
-    for (name, end) in [("out", "/"), ("out/", ""), ("net.om", ""), ("net.air", ""), ("old", ""), ("file", ""), ("a.b", "/")] {
+    for (name, end) in
+        [("out", "/"), ("out/", ""), ("net.om", ""), ("net.air", ""), ("old", ""), ("file", ""), ("a.b", "/")]
+    {
         let settings = tune(&[&format!("--output={}", at(name))]).unwrap();
         assert_eq!(settings.get("output"), Some(format!("{}{end}", at(name)).as_str()), "{name}");
     }
@@ -123,7 +125,7 @@ fn mistakes_name_the_word_and_the_likely_option() {
         (&["--seed=1", "--seed=2"], ["--seed", "multiple times"]),
         (&["-x"], ["-x", "no option"]),
         (&["soc", "--job_type=2"], ["--job_type", "does not belong"]),
-        (&["--job_type=2", "soc"], ["--job_type", "soc"]),
+        (&["--job_type=2", "soc"], ["`soc` is a command", "stands first"]),
     ] {
         let error = tune(arguments).unwrap_err();
         assert_eq!(error.id(), Some("EG0000"), "{error}");

@@ -104,8 +104,13 @@ fn print(found: &BankCheck, console: &Console) {
         let count = if asked.count > 1 { format!(" (x{})", asked.count) } else { String::new() };
         [middle_cut(&asked.name, NAME) + &count, asked.op_type.clone(), time(asked.us), word.to_owned(), why]
     };
-    let columns =
-        [("operator", Align::Left), ("type", Align::Left), ("time", Align::Right), ("", Align::Left), ("", Align::Left)];
+    let columns = [
+        ("operator", Align::Left),
+        ("type", Align::Left),
+        ("time", Align::Right),
+        ("", Align::Left),
+        ("", Align::Left),
+    ];
     for line in table(columns, &found.kernels.iter().map(row).collect::<Vec<_>>()) {
         console.line(&line);
     }

@@ -144,7 +144,11 @@ mod tests {
             assert!(explained(&[&name]).unwrap().contains("Usage: aoe"), "{name}");
         }
         for topic in TOPICS {
-            assert!(explained(&[topic.name]).unwrap().lines().all(|line| line.chars().count() <= 120), "{}", topic.name);
+            assert!(
+                explained(&[topic.name]).unwrap().lines().all(|line| line.chars().count() <= 120),
+                "{}",
+                topic.name
+            );
         }
         for spec in OPTIONS {
             assert!(explained(&[&format!("--{}", spec.name)]).unwrap().contains(spec.help), "{}", spec.name);
@@ -155,7 +159,9 @@ mod tests {
 
     #[test]
     fn a_mistyped_topic_names_the_nearest() {
-        for (word, near) in [("bnak", "aoe help bank"), ("record", "aoe help records"), ("job_tpye", "aoe help job_type")] {
+        for (word, near) in
+            [("bnak", "aoe help bank"), ("record", "aoe help records"), ("job_tpye", "aoe help job_type")]
+        {
             let error = explained(&[word]).unwrap_err().to_string();
             assert!(error.contains(near), "{error}");
         }
