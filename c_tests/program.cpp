@@ -6,7 +6,10 @@
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <thread>
+
+#include <sys/stat.h>
 
 namespace {
 
@@ -161,6 +164,32 @@ TEST(sessions_in_many_threads) {
         });
     for (std::thread &thread : threads) thread.join();
     CHECK(tuned == 8);
+}
+
+TEST(banks_are_opened_asked_and_merged) {
+    const std::string name = "/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
+    const std::string info =
+        R"({"a_dtype":1,"a_format":2,"aub_double_num":1.0,"b_dtype":1,"b_format":2,"batch_a1":1,"batch_a2":1,"batch_a3":1,)"
+        R"("batch_a4":1,"batch_b1":1,"batch_b2":1,"batch_b3":1,"batch_b4":1,"bias_flag":false,"bub_double_num":1.0,)"
+        R"("fused_double_operand_num":0.0,"k":1024,"k_align_flag":true,"l1_fused_num":0.0,"m":128,"m_align_flag":true,)"
+        R"("n":4096,"n_align_flag":true,"out_dtype":1,"out_format":2,"reserved_bool":false,"reserved_params1":0,)"
+        R"("reserved_params2":0,"reserved_params3":0,"reserved_params4":0,"reserved_params5":0,"reserved_params6":0,)"
+        R"("trans_a_flag":false,"trans_b_flag":false})";
+    CHECK(mkdir("one", 0700) == 0);
+    std::ofstream("one" + name) << R"({"id":0,"info_dict":)" << info
+                                << R"(,"knowledge":{"baseM":64,"usedCoreNum":24},"op":"MatMulV3","version":0})" << "\n";
+    const AoeBankMerged merged = aoe::merge_banks({"one"}, "all");
+    CHECK(merged.added == 1 && merged.files == 1);
+    CHECK(aoe::merge_banks({"one"}, "all").kept == 1);
+    aoe::Bank first = aoe::Bank::open({"all"});
+    const aoe::Bank bank = std::move(first);
+    const std::optional<std::string> found = bank.find("MatMulV3", info);
+    CHECK(found && *found == R"({"baseM":64,"usedCoreNum":24})");
+    CHECK(bank.find_case(R"({"op":"MatMul","m":128,"k":1024,"n":4096,"dtype":"float16"})") == found);
+    CHECK(!bank.find_case(R"({"op":"MatMul","m":48,"k":1024,"n":4096,"dtype":"float16"})"));
+    CHECK(aoe::Bank::try_open({"none"}).status() == AOE_ERROR_IO);
+    CHECK(bank.try_find("MatMulV3", "no key").status() == AOE_ERROR_INVALID_PARAM);
+    CHECK(!aoe::try_merge_banks({"none"}, "all"));
 }
 
 TEST(a_search_finds_the_best_of_its_space) {

@@ -975,9 +975,10 @@ typedef struct AoeBankMerged {
 } AoeBankMerged;
 
 /*
- * Merges bank files, or directories of them, into one of the same kind: banks of operators, unified, subgraph and
- * gradient banks. Of two records with one key the better measured one stays; docs/banks.md, "Merging", has the rules.
- * What lies in `into` is replaced as a whole, or stays as it was. Banks of other forms in a directory are warnings.
+ * Merges bank files, directories of them or bank roots (each directory below goes into the one of its name below `into`)
+ * into one of the same kind: banks of operators, unified, subgraph and gradient banks. Of two records with one key the
+ * better measured one stays, whatever the order of the sources; docs/banks.md, "Merging", has the rules.
+ * What lies in a directory is replaced as a whole, or stays as it was. Banks of other forms in a directory are warnings.
  * Banks that are open do not change.
  *
  * sources: files or directories; they are only read. source_count: entries in sources.

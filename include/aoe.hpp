@@ -570,6 +570,13 @@ private:
 
 namespace detail {
 
+/* Texts as C sees them, which live as long as those. */
+inline std::vector<const char *> pointers(const std::vector<std::string> &texts) {
+    std::vector<const char *> names;
+    for (const std::string &text : texts) names.push_back(text.c_str());
+    return names;
+}
+
 /* What a function answers to a text. */
 inline Result<std::string> answer_of(decltype(&AoeSimulate) function, const std::string &question,
                                      const Options &options) {
@@ -689,6 +696,93 @@ private:
     AoeSearch *search_;
     std::size_t parameter_count_;
 };
+
+/* ---- Banks --------------------------------------------------------------------------------- */
+
+/* Banks held in memory; see AoeBankOpen. Closed when this object goes. Queries may come from any thread. */
+class Bank {
+public:
+    /* paths: files, or directories of them, the one whose records count first; none opens the bank that tuning would
+       write and read for the option soc_version. */
+    static Result<Bank> try_open(const std::vector<std::string> &paths, const Options &options = {}) {
+        const std::vector<const char *> names = detail::pointers(paths);
+        const std::vector<AoeOption> view = options.view();
+        AoeBank *bank = nullptr;
+        const Status status = AoeBankOpen(names.data(), names.size(), view.data(), view.size(), &bank);
+        if (status != AOE_SUCCESS) return Failure::last(status);
+        return Bank(bank);
+    }
+
+    Bank(Bank &&other) noexcept : bank_(std::exchange(other.bank_, nullptr)) {}
+    Bank &operator=(Bank &&other) noexcept {
+        std::swap(bank_, other.bank_);
+        return *this;
+    }
+    ~Bank() { AoeBankClose(bank_); }
+
+    /* The C object, still owned by this one. */
+    AoeBank *get() const noexcept { return bank_; }
+
+    /* The record's knowledge as JSON for the info_dict of a record of an operator type; nothing where none is recorded. */
+    Result<std::optional<std::string>> try_find(const std::string &op_type, const std::string &info_dict) const {
+        return query(op_type.c_str(), AOE_BANK_KEY_INFO_DICT, info_dict.data(), info_dict.size());
+    }
+    /* The same for the operator's key as CANN packs it. */
+    Result<std::optional<std::string>> try_find_packed(const std::string &op_type, const void *key,
+                                                       std::size_t size) const {
+        return query(op_type.c_str(), AOE_BANK_KEY_PACKED, key, size);
+    }
+    /* The same for a case as simulate reads it. */
+    Result<std::optional<std::string>> try_find_case(const std::string &case_json) const {
+        return query(nullptr, AOE_BANK_KEY_CASE, case_json.data(), case_json.size());
+    }
+
+#if AOE_HAS_EXCEPTIONS
+    static Bank open(const std::vector<std::string> &paths, const Options &options = {}) {
+        return try_open(paths, options).value();
+    }
+    std::optional<std::string> find(const std::string &op_type, const std::string &info_dict) const {
+        return try_find(op_type, info_dict).value();
+    }
+    std::optional<std::string> find_packed(const std::string &op_type, const void *key, std::size_t size) const {
+        return try_find_packed(op_type, key, size).value();
+    }
+    std::optional<std::string> find_case(const std::string &case_json) const { return try_find_case(case_json).value(); }
+#endif
+
+private:
+    explicit Bank(AoeBank *bank) : bank_(bank) {}
+
+    Result<std::optional<std::string>> query(const char *op_type, std::int32_t kind, const void *key,
+                                             std::size_t key_size) const {
+        Result<std::string> found = detail::read_text([&](char *buffer, std::size_t *size) {
+            return AoeBankQuery(bank_, op_type, kind, key, key_size, buffer, size);
+        });
+        if (found) return std::optional<std::string>(*std::move(found));
+        if (found.status() == AOE_ERROR_NOT_FOUND) return std::optional<std::string>();
+        return found.failure();
+    }
+
+    AoeBank *bank_;
+};
+
+/* Merges bank files, directories of them or bank roots into one; see AoeBankMerge. */
+inline Result<AoeBankMerged> try_merge_banks(const std::vector<std::string> &sources, const std::string &into,
+                                             const std::vector<std::string> &built_in = {}) {
+    const std::vector<const char *> names = detail::pointers(sources), shipped = detail::pointers(built_in);
+    AoeBankMerged merged = {};
+    merged.struct_size = sizeof merged;
+    const Status status =
+        AoeBankMerge(names.data(), names.size(), into.c_str(), shipped.data(), shipped.size(), &merged);
+    if (status != AOE_SUCCESS) return Failure::last(status);
+    return merged;
+}
+#if AOE_HAS_EXCEPTIONS
+inline AoeBankMerged merge_banks(const std::vector<std::string> &sources, const std::string &into,
+                                 const std::vector<std::string> &built_in = {}) {
+    return try_merge_banks(sources, into, built_in).value();
+}
+#endif
 
 } // namespace aoe
 
