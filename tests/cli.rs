@@ -360,7 +360,6 @@ fn what_cannot_be_tuned_is_named_and_nothing_is_called_finished() {
         (&["--model=work", "-j", "2"], 1, &["work"]),
         (&["--model_path=none", "-j", "2"], 1, &["EG0010", "none"]),
         (&["-j", "2"], 2, &["EG0000", "--model=FILE"]),
-        (&[], 2, &["EG0000", "aoe -h"]),
         (&["--model", &resnet, "--job_type=9"], 2, &["EG0003", "job_type", "`9`"]),
         (&["--model", &resnet, "--job-tpye=2"], 2, &["EG0000", "--job-tpye", "--job_type"]),
         (&["--model", &resnet, "-j", "2", "--input_shape=nosuch:1,2"], 2, &["EG0003", "nosuch"]),
@@ -499,5 +498,6 @@ fn the_main_job_has_a_name_too() {
     let quick = ["tune", "--job_type=2", "--backend=simulator", "--max_tuning_count=8"];
     let answer = place.run(&[&quick[..], &["-m", &model("resnet50.onnx")]].concat()).expect(0, &[]);
     assert!(answer.stdout.contains("resnet50 process finished."), "{answer:#?}");
-    place.run(&["tune"]).expect(2, &["no model"]);
+    place.run(&["tune", "--job_type=2"]).expect(2, &["no model"]);
+    assert!(place.run(&["tune"]).expect(0, &[]).stdout.contains("aoe help TOPIC"));
 }

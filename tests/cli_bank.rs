@@ -164,9 +164,9 @@ fn what_cannot_be_read_is_named_with_status_2() {
     for verb in ["show", "verify", "evaluate"] {
         place.run(&[verb, "none.json"]).expect(2, &["none.json"]);
     }
-    for verb in ["verify", "evaluate"] {
-        place.run(&[verb, "a directory"]).expect(2, &["a directory", "it is a directory"]);
-    }
+    place.run(&["evaluate", "a directory"]).expect(2, &["a directory", "it is a directory"]);
+    // Nothing judged is not well judged.
+    place.run(&["verify", "a directory"]).expect(2, &["a directory", "no bank file"]);
     place.run(&["key", "--info=none.jsonl"]).expect(2, &["none.jsonl"]);
     place.run(&["key", "--info=a directory"]).expect(2, &["it is a directory"]);
     place.file("a.json", lines(&[record()]));

@@ -39,6 +39,9 @@ impl Standing<'_> {
                     .then_with(|| b.after_us.total_cmp(&a.after_us))
                     // Days as YYYY-MM-DD sort as texts.
                     .then_with(|| a.date.cmp(&b.date))
+                    // Nothing is left that tells one from the other, but one has to stay.
+                    .then_with(|| (&a.backend, a.soc_fields).cmp(&(&b.backend, b.soc_fields)))
+                    .then_with(|| a.before_us.total_cmp(&b.before_us))
             }
             (a, b) => a.is_some().cmp(&b.is_some()),
         };

@@ -148,6 +148,9 @@ fn why_missed(bank: &OperatorBank, paths: &BankPaths, workload: &Workload) -> Re
     })
 }
 
+/// What stands for a field that one of two workloads has not.
+const NOTHING: &str = "nothing";
+
 /// A field that two workloads do not share: its name, what is recorded, what is asked for.
 type Differing = (String, String, String);
 
@@ -156,7 +159,7 @@ fn differing(recorded: &Workload, asked: &Workload) -> Vec<Differing> {
     flatten("", &canonical_json(recorded), &mut a);
     flatten("", &canonical_json(asked), &mut b);
     let value = |of: &[(String, String)], name: &str| {
-        of.iter().find(|(other, _)| other == name).map_or("nothing".to_owned(), |(_, value)| value.clone())
+        of.iter().find(|(other, _)| other == name).map_or(NOTHING.to_owned(), |(_, value)| value.clone())
     };
     let names = a.iter().chain(b.iter().filter(|(name, _)| a.iter().all(|(other, _)| other != name)));
     let pairs = names.map(|(name, _)| (name.clone(), value(&a, name), value(&b, name)));
@@ -184,16 +187,18 @@ fn in_words(differing: &[Differing]) -> String {
     if differing.len() > NAMED {
         let _ = write!(text, " and {} more fields", differing.len() - NAMED);
     }
-    let any = |words: &[&str]| differing.iter().any(|(name, ..)| words.iter().any(|word| name.contains(word)));
-    if any(&["dtype", "type"]) {
-        text += " (types follow precision_mode and allow_hf32: are they those of the tuning?)";
+    let leaf = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let any = |words: &[&str]| differing.iter().any(|(name, ..)| words.iter().any(|word| leaf(name).contains(word)));
+    let is_one_sided = differing.iter().any(|(_, recorded, asked)| [recorded, asked].contains(&&NOTHING.to_owned()));
+    text += if any(&["kind"]) || is_one_sided {
+        " (what is fused follows fusion_switch_file and oo_level)"
+    } else if any(&["dtype", "type", "hf32"]) {
+        " (types follow precision_mode and allow_hf32: are they those of the tuning?)"
     } else if any(&["format"]) {
-        text += " (formats follow input_format and the operators around)";
-    } else if any(&["parts", "kind", "fused"]) {
-        text += " (what is fused follows fusion_switch_file and oo_level)";
+        " (formats follow input_format and the operators around)"
     } else {
-        text += " (sizes follow input_shape)";
-    }
+        " (sizes follow input_shape)"
+    };
     text
 }
 

@@ -92,12 +92,14 @@ fn a_model_of_any_format_written_as_air_tunes_to_the_same_result() {
             content => std::fs::write(first.path(file), content).unwrap(),
         }
         let stem = file.split('.').next().unwrap();
-        let output = format!("--output=out/{stem}");
+        let output = format!("--output=out/{stem}.air");
         let expected: Vec<_> = tuned(&first, &[option, file, &output]).into_iter().map(timeless).collect();
         let written = first.path(&format!("out/{stem}.air"));
         let again = Place::new();
-        let results: Vec<_> =
-            tuned(&again, &["-m", written.to_str().unwrap(), "--output=out/again"]).into_iter().map(timeless).collect();
+        let results: Vec<_> = tuned(&again, &["-m", written.to_str().unwrap(), "--output=out/again.air"])
+            .into_iter()
+            .map(timeless)
+            .collect();
         assert_eq!(results, expected, "{file}");
         let bytes = |path| std::fs::read(path).unwrap();
         assert!(bytes(written) == bytes(again.path("out/again.air")), "{file} is written otherwise");
@@ -207,7 +209,7 @@ fn a_tuned_model_tells_the_formats_of_the_device_and_one_that_was_tampered_with_
     let place = Place::new();
     let resnet = model("resnet50.onnx");
     let quick = ["--job_type=1,2", "--backend=simulator", "--soc_version=Ascend310P3", "--max_tuning_count=4"];
-    place.run(&[&quick[..], &["-m", &resnet, "--output=net"]].concat()).expect(0, &[]);
+    place.run(&[&quick[..], &["-m", &resnet, "--output=net.air"]].concat()).expect(0, &[]);
     for file in ["net.air", "net.om"] {
         let graph = load_file(&place.path(file), None, &ModelOptions::default()).unwrap();
         let formats = |op_type: &str, name: &str| {
@@ -246,12 +248,12 @@ fn a_tuned_model_that_is_tuned_again_holds_the_new_tuning_alone() {
     save_file(&graph, &place.path("plain/net.air")).unwrap();
     let quick = ["--backend=simulator", "--max_tuning_count=4"];
     let tune = |more: &[&str]| place.run(&[&quick[..], more].concat()).expect(0, &[]);
-    tune(&["-j", "1", "--soc_version=Ascend310P3", "-m", "plain/net.air", "--output=tuned/net"]);
+    tune(&["-j", "1", "--soc_version=Ascend310P3", "-m", "plain/net.air", "--output=tuned/net.air"]);
     for job in ["1", "2"] {
         for (from, to) in [("plain/net.air", "fresh"), ("tuned/net.air", "again")] {
             std::fs::remove_dir_all(place.path("bank")).unwrap();
             std::fs::create_dir(place.path("bank")).unwrap();
-            tune(&["-j", job, "--soc_version=Ascend910B2", "-m", from, &format!("--output={to}")]);
+            tune(&["-j", job, "--soc_version=Ascend910B2", "-m", from, &format!("--output={to}.air")]);
         }
         let written = |name: &str| std::fs::read(place.path(name)).unwrap();
         assert!(written("fresh.air") == written("again.air"), "job {job}");

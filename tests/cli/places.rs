@@ -171,3 +171,34 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     place.run(&["compare", "a", "home"]).expect(1, &[]);
     place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
 }
+
+/// The last line of `aoe bank check --json`.
+fn checked(place: &Place, options: &[&str], status: i32) -> (Value, String) {
+    let net = model("resnet50.onnx");
+    let arguments = [&["bank", "check", net.as_str(), "--bank=bank", "--json"][..], options].concat();
+    let answer = place.run(&arguments).expect(status, &[]);
+    let last = answer.stdout.lines().last().unwrap();
+    (serde_json::from_str(last).unwrap(), answer.stdout)
+}
+
+#[test]
+fn a_check_finds_the_records_that_a_tuning_made_and_says_why_it_finds_no_others() {
+    let place = Place::new();
+    let part = "--soc_version=Ascend910B2";
+    let (empty, said) = checked(&place, &[part], 1);
+    assert_eq!(empty["hits"], 0);
+    assert!(said.contains("there is no Ascend910B2_24_AiCore_conv2d.json"), "{said}");
+    place.tune_surely(&["-m", &model("resnet50.onnx"), part]).expect(0, &[]);
+    let added = place.results()[0][1]["OPAT"]["repo_summary"]["repo_add_num"].as_u64().unwrap();
+    let (tuned, said) = checked(&place, &[part], 1);
+    let count = |of: &str| tuned[of].as_u64().unwrap();
+    // One record serves all kernels that do the same, and they are more.
+    assert!(count("hits") >= added && added > 0 && count("misses") > 0, "{tuned}");
+    assert_eq!(count("hits") + count("misses"), empty["misses"].as_u64().unwrap());
+    assert!(said.contains("the nearest record is of"), "{said}");
+    // What is compiled otherwise than it was tuned finds nothing.
+    let (other, _) = checked(&place, &[part, "--precision_mode=must_keep_origin_dtype"], 1);
+    assert_eq!(other["hits"], 0);
+    let table = place.run(&["bank", "check", &model("resnet50.onnx"), part]).expect(1, &[]);
+    assert!(table.stdout.contains(" find a record, ") && table.stdout.contains("miss"), "{table:#?}");
+}

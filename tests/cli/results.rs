@@ -72,7 +72,7 @@ fn output_that_cannot_be_written_is_named_before_anything_is_tuned() {
     fs::create_dir_all(place.path("out/summary.json")).unwrap();
     fs::create_dir_all(place.path("net.om")).unwrap();
     for (output, culprit) in
-        [("file/", "file"), ("file/net", "file/net.air"), ("out/", "out/summary.json"), ("net", "net.om")]
+        [("file/", "file"), ("file/net.om", "file/net.air"), ("out/", "out/summary.json"), ("net.air", "net.om")]
     {
         let answer = place.tune(&["-m", &model("resnet50.onnx"), "--output", output]).expect(1, &[culprit, "EG001"]);
         assert_eq!(answer.stdout, "", "{output}");

@@ -21,7 +21,7 @@ fn place_with_two_banks() -> Place {
     for name in ["one", "two"] {
         std::fs::create_dir(place.path(name)).unwrap();
     }
-    let other = changed(&[("knowledge/baseK", json!(32)), ("note", json!("kept"))]);
+    let other = changed(&[("knowledge/baseK", json!(96)), ("note", json!("kept"))]);
     place.file(&format!("one/{NAME}"), lines(&[other, of_m(256)]));
     place.file(&format!("two/{NAME}"), lines(&[record(), of_m(512)]));
     place
@@ -38,7 +38,7 @@ fn a_merge_says_what_became_of_each_record_and_leaves_the_sources_alone() {
     assert_eq!(contents(&place.path("one")), before);
     let shown = place.run(&["show", "two", "--json"]).json();
     assert_eq!(shown.len(), 3);
-    assert_eq!(shown[0]["knowledge"]["baseK"], 32);
+    assert_eq!(shown[0]["knowledge"]["baseK"], 96);
     let again = place.run(&["merge", "one", "--into", "two", "--json"]).expect(0, &[]).json();
     assert_eq!(again[2]["kept"], 2);
     assert_eq!((&again[0]["fate"], &again[0]["reason"]), (&json!("kept"), &json!("the bank has the same tiling")));

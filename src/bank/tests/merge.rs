@@ -67,16 +67,29 @@ fn a_device_outranks_the_simulator_and_a_time_outranks_none() {
 }
 
 #[test]
-fn without_times_the_later_source_stays() {
+fn without_times_the_text_decides_whatever_the_order() {
     let root = tempfile::tempdir().unwrap();
     let bank = |name: &str, base_k| {
         let bank = bank_of(&root.path().join(name), "2026-01-02", &[(256, base_k, measured(1.0))]);
         std::fs::remove_dir_all(bank.join(".aoe")).unwrap();
         bank
     };
-    let (into, first, second) = (bank("into", 64), bank("first", 32), bank("second", 16));
-    assert_eq!(counts(&merge(&[first, second], &into, &[]).unwrap()), [0, 2, 0, 0, 0]);
-    assert_eq!(found(&into, 256), Some((16, None)));
+    let [a, b, c] = [("a", 16), ("b", 64), ("c", 32)].map(|(name, base_k)| bank(name, base_k));
+    let lines = |into: &Path| std::fs::read(into.join(FILE)).unwrap();
+    let mut merged = Vec::new();
+    for (number, sources) in [[&a, &b, &c], [&c, &b, &a], [&b, &c, &a]].into_iter().enumerate() {
+        let into = root.path().join(format!("into{number}"));
+        merge(&sources.map(Clone::clone), &into, &[]).unwrap();
+        assert_eq!(found(&into, 256), Some((64, None)));
+        merged.push(lines(&into));
+    }
+    assert!(merged.windows(2).all(|two| two[0] == two[1]), "the files differ");
+    // Step by step it is the same.
+    let into = root.path().join("steps");
+    for source in [b, a, c] {
+        merge(&[source], &into, &[]).unwrap();
+    }
+    assert_eq!(lines(&into), merged[0]);
 }
 
 #[test]

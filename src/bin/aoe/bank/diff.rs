@@ -76,7 +76,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
 fn directories(a: &Path, b: &Path, json: bool, count: &mut Count, console: &Console) -> Result<()> {
     let below = |root: &Path| -> Result<BTreeSet<PathBuf>> {
         let relative = |file: PathBuf| file.strip_prefix(root).map(Path::to_owned).unwrap_or(file);
-        Ok(banks(root, console)?.into_iter().map(relative).collect())
+        Ok(banks(root)?.into_iter().map(relative).collect())
     };
     let (in_a, in_b) = (below(a)?, below(b)?);
     for file in in_a.union(&in_b) {

@@ -89,8 +89,8 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
 }
 
 /// The bank files behind a path: itself, or those of a directory and the directories below it. What lies there and is no
-/// bank is left; that none is there is said.
-fn banks(path: &Path, console: &Console) -> Result<Vec<PathBuf>> {
+/// bank is left; there may be none.
+fn banks(path: &Path) -> Result<Vec<PathBuf>> {
     let mut found = files(path)?;
     if path.is_dir() {
         let mut judged = Vec::new();
@@ -100,9 +100,6 @@ fn banks(path: &Path, console: &Console) -> Result<Vec<PathBuf>> {
             }
         }
         found = judged;
-    }
-    if found.is_empty() {
-        console.notice("WARNING", &format!("{}: no bank file lies there or below", path.display()));
     }
     Ok(found)
 }

@@ -5,12 +5,12 @@ use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
 use aoe::bank::inspect::{Judgement, Kind, Remark, Socs, Source, Status, verify};
-use aoe::status::Result;
+use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank verify`.
@@ -70,18 +70,27 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let (json, strict) = (matches.get_flag("json"), matches.get_flag("strict"));
     let mut status = DONE;
     for given in matches.get_many::<String>("file").into_iter().flatten() {
-        for path in banks(Path::new(given), console)? {
-            // A file that cannot be read must not hide what is wrong with the next.
-            status = status.max(match file(&path.to_string_lossy(), json, strict, &mut socs, console) {
-                Ok(found) => found,
-                Err(error) => {
-                    console.error(&error);
-                    TROUBLE
-                }
-            });
-        }
+        // What cannot be read must not hide what is wrong with the next.
+        let judged = banks(Path::new(given)).and_then(|paths| {
+            let judge = |path: PathBuf| file(&path.to_string_lossy(), json, strict, &mut socs, console);
+            paths
+                .into_iter()
+                .map(judge)
+                .map(|judged| told(judged, console))
+                .max()
+                .ok_or_else(|| Error::directory("read", Path::new(given), "no bank file lies there or below"))
+        });
+        status = status.max(told(judged, console));
     }
     Ok(status)
+}
+
+/// The exit status of what was judged, or of what could not be, which is said.
+fn told(judged: Result<u8>, console: &Console) -> u8 {
+    judged.unwrap_or_else(|error| {
+        console.error(&error);
+        TROUBLE
+    })
 }
 
 /// Judges one file; answers the exit status that it deserves.
