@@ -204,6 +204,15 @@ impl<'a> Timed<'a> {
         &self.kinds
     }
 
+    /// The kernels in the order in which they run: the place of each one's kind, how often it is launched in a row, and
+    /// the microseconds of all these launches.
+    pub fn sequence(&self) -> impl Iterator<Item = (usize, u64, f64)> {
+        self.kernels.iter().map(|kernel| {
+            let launches = kernel.kernel.launches;
+            (kernel.kind, u64::from(launches), kernel.us.unwrap_or(0.0) * f64::from(launches))
+        })
+    }
+
     /// Name of the first kernel of a kind: of its first node, with the form where there are several.
     pub fn name(&self, kind: &Kind<'_>) -> String {
         self.kernels.get(kind.first).map_or_else(String::new, |kernel| {

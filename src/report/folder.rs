@@ -1,7 +1,7 @@
 //! The results folder that option `output` names: everything that there is to know of the last tuning that ended there.
 
 use super::earlier::{Earlier, RUNS, SUMMARY, earlier};
-use super::html::page;
+use super::html::{MADE_BY, pages};
 use super::operators::{is_ours, op_tuning};
 use super::summary::summary;
 use super::{Context, Tuned};
@@ -15,6 +15,11 @@ use std::path::{Path, PathBuf};
 /// Largest file that is looked at before it is replaced or removed.
 const MAX_BYTES: u64 = 1 << 30;
 
+/// Whether a file has this in it.
+fn has(file: &[u8], text: &str) -> bool {
+    memchr::memmem::find(file, text.as_bytes()).is_some()
+}
+
 /// A results folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
@@ -26,7 +31,9 @@ impl Folder {
     /// Fails with [`Error::File`].
     pub fn at(path: &Path) -> Result<Folder> {
         let folder = Folder(path.to_owned());
-        [folder.summary(), folder.report(), folder.page(), folder.fusions()].iter().try_for_each(|path| check(path))?;
+        [folder.summary(), folder.report(), folder.page(), folder.more(), folder.fusions()]
+            .iter()
+            .try_for_each(|path| check(path))?;
         // Whatever its operators are called.
         check(&folder.operators().join("Op_fp16.json"))?;
         Ok(folder)
@@ -57,6 +64,11 @@ impl Folder {
 
     fn page(&self) -> PathBuf {
         self.0.join("report.html")
+    }
+
+    /// Operators that the page has no room for.
+    fn more(&self) -> PathBuf {
+        self.0.join("report_more.html")
     }
 
     fn operators(&self) -> PathBuf {
@@ -105,7 +117,7 @@ impl Folder {
         if let Some(run) = &run {
             texts.push((run.summary(), summary.clone()));
             texts.push((run.report(), report.to_owned()));
-            texts.push((run.page(), page(report, &run.report())?));
+            texts.extend(run.drawn(report)?);
         }
         if tuned.is_empty() && run.is_some() && self.report().exists() {
             // A good report is not replaced by an empty one.
@@ -117,8 +129,23 @@ impl Folder {
             texts.push((self.fusions(), fusions.text()));
         }
         texts.push((self.report(), report.to_owned()));
-        texts.push((self.page(), page(report, &self.report())?));
+        texts.extend(self.drawn(report)?);
         Ok(texts)
+    }
+
+    /// The pages of the folder's report.
+    fn drawn(&self, report: &str) -> Result<impl Iterator<Item = (PathBuf, String)>> {
+        let pages = pages(report, &self.report())?;
+        Ok(std::iter::once((self.page(), pages.first)).chain(pages.more.map(|more| (self.more(), more))))
+    }
+
+    /// Has the second page of an earlier report go, where this one has none.
+    fn retire_more(&self, publication: &mut Publication) {
+        let more = self.more();
+        let is_ours = || input_file::read(&more, MAX_BYTES, "too large").is_ok_and(|page| has(&page, MADE_BY));
+        if !publication.has(&more) && is_ours() {
+            publication.retire(more);
+        }
     }
 
     /// Puts what is prepared in place, while no other tuning does that here. Where reports are among it, the files of
@@ -133,6 +160,7 @@ impl Folder {
             for path in earlier.into_iter().filter(|path| !publication.has(path)).collect::<Vec<_>>() {
                 publication.retire(path);
             }
+            self.retire_more(&mut publication);
         }
         publication.commit()?;
         if is_reported {
@@ -167,9 +195,11 @@ impl Folder {
         let report = input_file::read(&self.report(), MAX_BYTES, "has more than 1 GiB, too many for a report")?;
         let text = String::from_utf8(report)
             .map_err(|e| Error::file("read", &self.report(), format!("is not UTF-8 text: {}", e.utf8_error())))?;
-        let path = self.page();
-        publication.file(&path, page(&text, &self.report())?.as_bytes())?;
+        for (path, page) in self.drawn(&text)? {
+            publication.file(&path, page.as_bytes())?;
+        }
+        self.retire_more(&mut publication);
         publication.commit()?;
-        Ok(path)
+        Ok(self.page())
     }
 }

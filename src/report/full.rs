@@ -6,7 +6,7 @@ use super::earlier::Earlier;
 use super::figures::{improvement, microseconds};
 use super::gains::Gains;
 use super::gdat::{self, Gradients};
-use super::kernel::{Kernel, kernel};
+use super::kernel::{Kernel, kernels};
 use super::sgat::{self, Subgraphs};
 use super::{Context, OmWriter, Runs, Tuned};
 use crate::graph::infer::LeftOut;
@@ -216,7 +216,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),
         graph,
         improvement: improvement(before_us, after_us),
-        kernels: operators.into_iter().flat_map(|o| &o.cases).map(|case| kernel(case, context.soc.as_ref())).collect(),
+        kernels: operators.map(|o| kernels(&o.cases, context.soc.as_ref())).unwrap_or_default(),
         layout: LAYOUT,
         options: &context.options,
         profiles: context

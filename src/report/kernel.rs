@@ -1,5 +1,6 @@
 //! One kernel as our own reports tell it.
 
+use super::explain::{Lanes, Layout, Predicted};
 use super::gains::deciding;
 use crate::bank::{RecordReader, Sayable};
 use crate::search::StopReason;
@@ -8,6 +9,9 @@ use crate::soc::Soc;
 use crate::tune::{BankStatus, CaseOutcome, Timed};
 use crate::workload::{DefaultOrigin, Schedule};
 use serde::Serialize;
+
+/// Kernels with a timeline: it takes a thousand times as long as a prediction.
+const TIMELINES: usize = 1000;
 
 /// One distinct kernel: it is launched `count` times.
 #[derive(Debug, Serialize)]
@@ -24,12 +28,20 @@ pub struct Kernel<'a> {
     /// What bounds the kernel after tuning, by the performance model.
     bound: Option<Bound>,
     bound_before: Option<Bound>,
+    /// The best that were measured, the fastest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Candidate<'a>>,
     count: usize,
     /// Whether CANN's default is by its public rules.
     default: DefaultOrigin,
     failed_trials: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
+    /// What the tilings lay into the cores and their buffers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_after: Option<Layout>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_before: Option<Layout>,
     /// Trial and microseconds each time that the search knew something better.
     improvements: Vec<(usize, f64)>,
     /// Nine of ten true times after, if the time before is one.
@@ -40,11 +52,19 @@ pub struct Kernel<'a> {
     /// Why CANN does not read what the bank has for it, where it is cube work whose records are ours alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_form: Option<String>,
+    /// What the performance model says of the tilings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_after: Option<Predicted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted_before: Option<Predicted>,
     /// Who reads its record, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     read_by: Option<RecordReader>,
     status: &'static str,
     stop: Option<&'static str>,
+    /// The timeline of the tiling after, or of the one that is not sure, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeline: Option<Lanes>,
     trials: usize,
     /// What of the record in the bank is not proven, by the names of its fields.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -74,6 +94,10 @@ impl<'a> From<&'a Timed> for Candidate<'a> {
 #[derive(Debug, Serialize)]
 struct Unsure<'a> {
     decided_by: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<Layout>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Predicted>,
     #[serde(flatten)]
     candidate: Candidate<'a>,
 }
@@ -89,6 +113,8 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     let model = soc.and_then(|soc| Model::new(&case.workload, soc).ok());
     let bound = |schedule| model.as_ref().and_then(|m| m.predict(schedule).ok()).map(|p| p.bound);
     let is_recorded = case.is_recorded();
+    let held = |schedule| soc.map(|soc| Layout::of(&case.workload, schedule, soc));
+    let predicted = |schedule| Predicted::of(model.as_ref()?, &case.workload, schedule, soc?);
     Kernel {
         after: &case.after,
         after_us: case.after_us,
@@ -98,25 +124,51 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         banked: case.banked.as_ref().map(Candidate::from),
         bound: bound(&case.after),
         bound_before: bound(&case.before),
+        candidates: case.best.iter().map(Candidate::from).collect(),
         count: case.count(),
         default: case.default,
         failed_trials: case.failed_trials,
         failure: case.status.failure(),
+        held_after: held(&case.after),
+        held_before: held(&case.before),
         improvements: case.improvements.iter().map(|step| (step.trial, step.us)).collect(),
         interval_us: case.interval_us(),
         known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
         own_form: soc.filter(|_| is_recorded).and_then(|soc| Sayable::of(&case.workload, soc).why_own()),
+        predicted_after: predicted(&case.after),
+        predicted_before: predicted(&case.before),
         read_by: is_recorded.then_some(case.reader),
         status: status_name(&case.status),
         stop: case.stop.map(StopReason::name),
+        timeline: None,
         trials: case.trials,
         unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Sayable::of(&case.workload, soc).unproven()),
-        unsure: case.unsure.as_ref().map(|found| Unsure { decided_by: deciding(case), candidate: found.into() }),
+        unsure: case.unsure.as_ref().map(|found| Unsure {
+            decided_by: deciding(case),
+            held: held(&found.schedule),
+            predicted: predicted(&found.schedule),
+            candidate: found.into(),
+        }),
         work: model.as_ref().map(Model::work),
         workload: case.workload.to_string(),
     }
+}
+
+/// Cases as the full report has them: those that take longest with the timelines of their tilings.
+pub fn kernels<'a>(cases: &'a [CaseOutcome], soc: Option<&Soc>) -> Vec<Kernel<'a>> {
+    let total_us = |at: &usize| cases[*at].before_us * cases[*at].count() as f64;
+    let mut longest: Vec<usize> = (0..cases.len()).collect();
+    longest.sort_by(|a, b| total_us(b).total_cmp(&total_us(a)));
+    let mut kernels: Vec<Kernel<'a>> = cases.iter().map(|case| kernel(case, soc)).collect();
+    for at in longest.into_iter().take(TIMELINES) {
+        let case = &cases[at];
+        let winner = case.unsure.as_ref().map_or(&case.after, |found| &found.schedule);
+        let model = soc.and_then(|soc| Model::new(&case.workload, soc).ok());
+        kernels[at].timeline = model.and_then(|model| Lanes::of(&model, winner));
+    }
+    kernels
 }
 
 /// How reports name a status.

@@ -5,6 +5,7 @@
 
 mod aoe;
 mod earlier;
+mod explain;
 mod figures;
 mod file;
 mod folder;
@@ -34,7 +35,7 @@ pub use full::full_report;
 pub use fusions::Fusions;
 pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
-pub use html::page;
+pub use html::{Pages, pages};
 pub use process::ProcessFiles;
 pub use runs::Runs;
 pub use sgat::sgat_result;

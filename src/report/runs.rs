@@ -9,12 +9,27 @@ use std::collections::BTreeMap;
 /// Kernels of a run that are told one by one: those that take longest. The others are summed by what bounds them, so
 /// that the report of a network of a million unlike nodes stays one that is read at once.
 const MOST: usize = 4000;
+/// Steps of a run that are told in their order, at the most.
+const STEPS: usize = 1000;
 
 /// The runs before and after.
 #[derive(Debug, Clone, Serialize)]
 pub struct Runs {
     pub(super) after: Vec<Launched>,
     pub(super) before: Vec<Launched>,
+    pub(super) sequence_after: Vec<Step>,
+    pub(super) sequence_before: Vec<Step>,
+}
+
+/// Launches that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Step {
+    pub count: u64,
+    /// Place of the one that takes most of the time in the list of its moment; `None` where that does not tell it by
+    /// itself.
+    pub kernel: Option<usize>,
+    /// All of them together.
+    pub us: f64,
 }
 
 /// Kernels that are alike, or many short ones that have nothing in common but what bounds them.
@@ -39,17 +54,50 @@ pub(super) struct Launched {
 impl Runs {
     /// The runs of a network with the times of its kernels before and after.
     pub fn of([before, after]: &[Timed<'_>; 2]) -> Runs {
-        Runs { after: launched(after), before: launched(before) }
+        let ((before, sequence_before), (after, sequence_after)) = (told(before), told(after));
+        Runs { after, before, sequence_after, sequence_before }
     }
 }
 
-/// The kinds of a run, the longest first.
-fn launched(timed: &Timed<'_>) -> Vec<Launched> {
-    let mut kinds: Vec<&Kind<'_>> = timed.kinds().iter().collect();
+/// The kinds of a run, the longest first, and the steps in which they run.
+fn told(timed: &Timed<'_>) -> (Vec<Launched>, Vec<Step>) {
+    let kinds = timed.kinds();
+    let mut order: Vec<usize> = (0..kinds.len()).collect();
     // Stable: those that take as long stay in the order of the network.
-    kinds.sort_by(|a, b| b.total_us.total_cmp(&a.total_us));
-    let rest = kinds.split_off(kinds.len().min(MOST));
-    kinds.into_iter().map(|kind| one(timed, kind)).chain(summed(&rest)).collect()
+    order.sort_by(|a, b| kinds[*b].total_us.total_cmp(&kinds[*a].total_us));
+    let rest = order.split_off(order.len().min(MOST));
+    let rest: Vec<&Kind<'_>> = rest.into_iter().map(|kind| &kinds[kind]).collect();
+    let launched = order.iter().map(|kind| one(timed, &kinds[*kind])).chain(summed(&rest)).collect();
+    let mut places = vec![None; kinds.len()];
+    for (place, kind) in order.into_iter().enumerate() {
+        places[kind] = Some(place);
+    }
+    (launched, sequence(timed, &places))
+}
+
+/// A run in its order. Where it has more steps than are told, those that follow each other are joined until they take
+/// long enough to be seen.
+fn sequence(timed: &Timed<'_>, places: &[Option<usize>]) -> Vec<Step> {
+    let steps: Vec<Step> = timed.sequence().map(|(kind, count, us)| Step { count, kernel: places[kind], us }).collect();
+    if steps.len() <= STEPS {
+        return steps;
+    }
+    let least_us = steps.iter().map(|step| step.us).sum::<f64>() * 2.0 / STEPS as f64;
+    let mut joined: Vec<Step> = Vec::new();
+    let mut longest_us = 0.0;
+    for step in steps {
+        if let Some(last) = joined.last_mut().filter(|last| last.us < least_us) {
+            if step.us > longest_us {
+                (longest_us, last.kernel) = (step.us, step.kernel);
+            }
+            last.count += step.count;
+            last.us += step.us;
+        } else {
+            longest_us = step.us;
+            joined.push(step);
+        }
+    }
+    joined
 }
 
 fn one(timed: &Timed<'_>, kind: &Kind<'_>) -> Launched {

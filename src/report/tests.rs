@@ -11,7 +11,7 @@ use crate::backend::Description;
 use crate::bank::RecordReader;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
-use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, TunedNode};
+use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode};
 use crate::workload::{MatMul, Schedule, VectorSchedule, VectorTemplate, Workload};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -51,6 +51,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         known_trials: 0,
         failed_trials: 1,
         improvements: vec![Improvement { trial: 0, us: before_us }, Improvement { trial: 7, us: after_us }],
+        best: vec![Timed { schedule: schedule(2), us: after_us }, Timed { schedule: schedule(4), us: after_us * 1.5 }],
         stop: Some(StopReason::Budget),
     }
 }

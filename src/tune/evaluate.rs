@@ -157,6 +157,7 @@ impl Problem<'_> {
             known_trials: 0,
             failed_trials: 0,
             improvements: Vec::new(),
+            best: Vec::new(),
             stop: None,
         };
         let settings = OpatSettings {

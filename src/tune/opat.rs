@@ -356,6 +356,7 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         known_trials: 0,
         failed_trials: 0,
         improvements: Vec::new(),
+        best: Vec::new(),
         stop: None,
     }
 }

@@ -118,6 +118,9 @@ pub struct CaseOutcome {
     pub failed_trials: usize,
     /// The best time known to the search each time that it got better, beginning with the time before.
     pub improvements: Vec<Improvement>,
+    /// The best that was measured of it, of this tuning and of earlier ones, the fastest first: at most
+    /// [`CaseOutcome::BEST`]. On a noisy backend what is confirmed in the end may be another.
+    pub best: Vec<Timed>,
     /// Why the search ended; `None` where none was run.
     pub stop: Option<StopReason>,
 }
@@ -182,6 +185,9 @@ impl BankStatus {
 }
 
 impl CaseOutcome {
+    /// Most candidates that are told one by one.
+    pub const BEST: usize = 5;
+
     /// Launches of the workload in one run of the network.
     pub fn count(&self) -> usize {
         self.nodes.iter().map(|node| node.launches as usize).sum()

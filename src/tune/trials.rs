@@ -3,7 +3,7 @@
 use super::baseline::Reference;
 use super::confirm::confirm;
 use super::earlier::Earlier;
-use super::outcome::{CaseOutcome, Improvement};
+use super::outcome::{CaseOutcome, Improvement, Timed};
 use super::recordable::Recordable;
 use super::settings::{Interrupt, OpatSettings};
 use crate::backend::simulator::Simulator;
@@ -106,6 +106,7 @@ pub(super) fn search(
             "{workload}: no tiling made a difference; CANN may not read the bank that a candidate is measured with"
         );
     }
+    outcome.best = best_of(&made, &earlier.known, search.domain());
     // Also where the backend was lost: what it measured until then is measured.
     earlier.keep(tuner, &workload, measured_by, search.domain(), &made);
     settled
@@ -168,6 +169,29 @@ fn note_improvement(outcome: &mut CaseOutcome, best: Option<f64>) {
     if let Some(us) = best.filter(|us| *us < so_far) {
         outcome.improvements.push(Improvement { trial: outcome.trials, us });
     }
+}
+
+/// The fastest of what was made now and of what was known, each tiling once.
+fn best_of(made: &[(Vec<u32>, Outcome)], known: &[(Vec<u32>, Outcome)], space: &Recordable<'_>) -> Vec<Timed> {
+    let cost = |(configuration, told): &(Vec<u32>, Outcome)| match told {
+        Outcome::Cost(us) => Some((*us, configuration.clone())),
+        Outcome::Failed => None,
+    };
+    let mut costs: Vec<_> = made.iter().chain(known).filter_map(cost).collect();
+    // By the configuration where times are equal: the same, in whatever order they were measured.
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    let mut best: Vec<Timed> = Vec::new();
+    for (us, configuration) in costs {
+        if best.len() == CaseOutcome::BEST {
+            break;
+        }
+        if let Some(schedule) = space.schedule(&configuration)
+            && best.iter().all(|better| better.schedule != schedule)
+        {
+            best.push(Timed { schedule, us });
+        }
+    }
+    best
 }
 
 /// Whether many tilings all took the time that is taken without one.

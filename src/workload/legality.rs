@@ -1,4 +1,4 @@
-//! The one rule book: may this schedule run this workload on this SoC?
+//! The one rule book: may this schedule run this workload on this SoC? And what it lays into the buffers of a core.
 //!
 //! Used by the space, by the simulator's input check and by the readers of banks, so that no two of
 //! them can disagree.
@@ -25,8 +25,67 @@ pub fn check(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Result<()> 
     }
 }
 
-fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+/// What a tiling lays into one of a core's buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The buffer, by CANN's name: `L1`, `L0A`, `L0B`, `L0C`, `UB`.
+    pub buffer: &'static str,
+    /// Bytes that it takes there, all of its copies.
+    pub bytes: u64,
+    /// Bytes that the buffer has.
+    pub size: u64,
+}
+
+/// What a tiling that [`check`] passes lays into the buffers of a core, by the same sums; nothing where the two are of
+/// different kinds.
+pub fn held(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Vec<Held> {
+    let held = |buffer, bytes, size| Held { buffer, bytes, size };
+    match (workload.cube(), schedule) {
+        (Some(shape), Schedule::Cube(s)) => {
+            let [l0_a, l0_b, l0_c] = l0_bytes(&shape, s);
+            // A second L0C buffer that does not fit is one that the kernel does without.
+            let both = l0_c.saturating_mul(s.buffers.l0_c.into());
+            let conv = workload.image_conv();
+            let sides = Side::both(s).map(|side| side.bytes(conv, &shape, s));
+            let l1 = sides.iter().fold(bias_bytes(&shape), |sum, bytes| sum.saturating_add(*bytes));
+            vec![
+                held("L1", l1, soc.l1_size),
+                held("L0A", l0_a, soc.l0_a_size),
+                held("L0B", l0_b, soc.l0_b_size),
+                held("L0C", if both <= soc.l0_c_size { both } else { l0_c }, soc.l0_c_size),
+            ]
+        }
+        (None, Schedule::Vector(s)) => vec![held("UB", ub_bytes(s), soc.ub_size)],
+        _ => Vec::new(),
+    }
+}
+
+/// Bytes of all copies of a core's tiles in L0A and L0B, and of one in L0C.
+fn l0_bytes(shape: &CubeShape, s: &CubeSchedule) -> [u64; 3] {
     let es = shape.dtype.bytes().max(1);
+    let bytes = |a: u32, b: u32, element: u64, buffers: u8| {
+        (u64::from(a) * u64::from(b)).saturating_mul(element).saturating_mul(u64::from(buffers))
+    };
+    let l0 = s.l0;
+    // Some of CANN's own records claim two L0C buffers that cannot both exist; they run with one.
+    [
+        bytes(l0.m, l0.k_a, es, s.buffers.l0_a),
+        bytes(l0.n, l0.k_b, es, s.buffers.l0_b),
+        bytes(l0.m, l0.n, ACCUMULATOR_BYTES, 1),
+    ]
+}
+
+/// Bytes of UB that the tiles of vector work take.
+fn ub_bytes(s: &VectorSchedule) -> u64 {
+    u64::from(s.ub_tile_bytes) * if s.double_buffer { 2 } else { 1 }
+}
+
+/// Bytes of L1 that a bias takes.
+fn bias_bytes(shape: &CubeShape) -> u64 {
+    if shape.bias { 1024 } else { 0 }
+}
+
+fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
     let k0 = shape.k0();
     let l0 = s.l0;
     let free = is_ascend_c(workload);
@@ -46,17 +105,14 @@ fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &So
     for (name, count) in [("l0_a", s.buffers.l0_a), ("l0_b", s.buffers.l0_b), ("l0_c", s.buffers.l0_c)] {
         rule((1..=2).contains(&count), || format!("buffers.{name} = {count} is neither 1 nor 2"))?;
     }
-    let bytes = |a: u32, b: u32, element: u64, buffers: u8| {
-        (u64::from(a) * u64::from(b)).saturating_mul(element).saturating_mul(u64::from(buffers))
-    };
-    fits("L0A", bytes(l0.m, l0.k_a, es, s.buffers.l0_a), soc.l0_a_size)?;
-    fits("L0B", bytes(l0.n, l0.k_b, es, s.buffers.l0_b), soc.l0_b_size)?;
-    // Some of CANN's own records claim two L0C buffers that cannot both exist; they run with one.
-    fits("L0C", bytes(l0.m, l0.n, ACCUMULATOR_BYTES, 1), soc.l0_c_size)?;
+    let [l0_a, l0_b, l0_c] = l0_bytes(shape, s);
+    fits("L0A", l0_a, soc.l0_a_size)?;
+    fits("L0B", l0_b, soc.l0_b_size)?;
+    fits("L0C", l0_c, soc.l0_c_size)?;
     if shape.bias && soc.bt_size > 0 {
         fits("bias table", u64::from(l0.n) * ACCUMULATOR_BYTES, soc.bt_size)?;
     }
-    check_l1(workload.image_conv(), shape, s, soc, es)?;
+    check_l1(workload.image_conv(), shape, s, soc)?;
     check_split(shape, s, soc, free)
 }
 
@@ -70,30 +126,60 @@ fn is_ascend_c(workload: &Workload) -> bool {
     }
 }
 
-fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc, es: u64) -> Result<()> {
-    let mut total = if shape.bias { 1024 } else { 0 };
-    let sides = [
-        ("l1_a", s.l1_a, s.l0.m, s.single.m, s.l0.k_a, s.buffers.l1_a),
-        ("l1_b", s.l1_b, s.l0.n, s.single.n, s.l0.k_b, s.buffers.l1_b),
-    ];
-    for (name, tile, base, extent, base_k, buffers) in sides {
+/// One operand on its way through L1.
+struct Side {
+    name: &'static str,
+    tile: L1Tile,
+    /// Extent of an L0 tile, and of a core task.
+    base: u32,
+    extent: u64,
+    /// Inner extent of an L0 tile.
+    base_k: u32,
+    buffers: u8,
+}
+
+impl Side {
+    /// A's and B's.
+    fn both(s: &CubeSchedule) -> [Side; 2] {
+        let side = |name, tile, base, extent, base_k, buffers| Side { name, tile, base, extent, base_k, buffers };
+        [
+            side("l1_a", s.l1_a, s.l0.m, s.single.m, s.l0.k_a, s.buffers.l1_a),
+            side("l1_b", s.l1_b, s.l0.n, s.single.n, s.l0.k_b, s.buffers.l1_b),
+        ]
+    }
+
+    fn check(&self, shape: &CubeShape) -> Result<()> {
+        let Side { name, base_k, .. } = self;
+        let L1Tile::Panel(p) = self.tile else { return Ok(()) };
+        rule(p.tiles > 0 && p.k > 0 && p.batch > 0, || format!("{name} is empty"))?;
+        // What quantised products bring of B to L1 need not be whole L0 tiles.
+        let whole = p.k % base_k == 0 || (is_quantised(shape) && *name == "l1_b" && p.k >= *base_k);
+        rule(whole, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))
+    }
+
+    /// Bytes that all its copies take.
+    fn bytes(&self, conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule) -> u64 {
         // Of a volume's weights L1 holds no more channels than a core has, though L0 tiles reach beyond.
-        let own = if conv.is_some_and(Conv::is_volume) { round_up(extent, 16) } else { u64::MAX };
-        let bytes = match tile {
+        let own = if conv.is_some_and(Conv::is_volume) { round_up(self.extent, 16) } else { u64::MAX };
+        let elements = match self.tile {
             L1Tile::Full(_) => {
-                round_up(extent, u64::from(base)).min(own).saturating_mul(round_up(s.single.k, shape.k0()))
+                round_up(self.extent, self.base.into()).min(own).saturating_mul(round_up(s.single.k, shape.k0()))
             }
             L1Tile::Panel(p) => {
-                rule(p.tiles > 0 && p.k > 0 && p.batch > 0, || format!("{name} is empty"))?;
-                // What quantised products bring of B to L1 need not be whole L0 tiles.
-                let whole = p.k % base_k == 0 || (is_quantised(shape) && name == "l1_b" && p.k >= base_k);
-                rule(whole, || format!("{name}.k = {} is no multiple of the L0 tile's k = {base_k}", p.k))?;
-                let width = u64::from(p.tiles).saturating_mul(base.into()).min(own);
-                [width, p.batch.into(), buffers.into()].into_iter().fold(u64::from(p.k), u64::saturating_mul)
+                let width = u64::from(p.tiles).saturating_mul(self.base.into()).min(own);
+                [width, p.batch.into(), self.buffers.into()].into_iter().fold(u64::from(p.k), u64::saturating_mul)
             }
         };
-        let window = conv.filter(|_| name == "l1_a").map(|conv| window(conv, s, shape.k0()));
-        total = window.map_or(bytes, |window| window.min(bytes)).saturating_mul(es).saturating_add(total);
+        let window = conv.filter(|_| self.name == "l1_a").map(|conv| window(conv, s, shape.k0()));
+        window.map_or(elements, |window| window.min(elements)).saturating_mul(shape.dtype.bytes().max(1))
+    }
+}
+
+fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+    let mut total = bias_bytes(shape);
+    for side in Side::both(s) {
+        side.check(shape)?;
+        total = side.bytes(conv, shape, s).saturating_add(total);
     }
     if let (L1Tile::Panel(a), L1Tile::Panel(b)) = (s.l1_a, s.l1_b) {
         let (long, short) = (a.k.max(b.k), a.k.min(b.k));
@@ -154,7 +240,7 @@ fn check_vector(s: &VectorSchedule, soc: &Soc) -> Result<()> {
     rule((1..=cores).contains(&s.cores), || format!("cores = {}, the SoC has {cores}", s.cores))?;
     let tile = u64::from(s.ub_tile_bytes);
     rule(tile > 0 && tile % 32 == 0, || format!("ub_tile_bytes = {tile} is no positive multiple of 32"))?;
-    fits("UB", tile * if s.double_buffer { 2 } else { 1 }, soc.ub_size)
+    fits("UB", ub_bytes(s), soc.ub_size)
 }
 
 fn round_up(value: u64, step: u64) -> u64 {

@@ -18,7 +18,7 @@ pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind, Depth};
 pub use conv_tiling::{ConvRecord, ConvTiling, Place};
 pub use cube::{CubeShape, k0};
-pub use legality::check;
+pub use legality::{Held, check, held};
 pub use matmul::{MatMul, MatMulKernel};
 pub use origin::DefaultOrigin;
 pub use schedule::{Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, OutputPath};

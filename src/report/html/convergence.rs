@@ -2,6 +2,7 @@
 
 use super::axes::{Log, place};
 use super::data::{Kernel, Report};
+use super::labels::apart;
 use super::text::{power, time};
 use crate::report::figures::gain;
 use maud::{Markup, html};
@@ -20,6 +21,7 @@ pub fn convergence(report: &Report) -> Markup {
     let mut searched: Vec<&Kernel> = report.kernels.iter().filter(|kernel| is_search(kernel)).collect();
     let saved = |kernel: &Kernel| kernel.total_us()[0] - kernel.total_us()[1];
     searched.sort_by(|a, b| saved(b).total_cmp(&saved(a)));
+    let labels = [38, 44].map(|most| apart(searched.iter().map(|kernel| kernel.name()), most));
     html! {
         section #convergence {
             h2 { "How the search converged" }
@@ -27,8 +29,8 @@ pub fn convergence(report: &Report) -> Markup {
                 p .none { "No search was run: no operator was tuned, or the bank knew all of them." }
             } @else {
                 p { "Best time known of one launch against candidates measured, of the operators that gained most. The dashed line is the time before." }
-                div .multiples { @for kernel in searched.iter().take(DRAWN) { (chart(kernel)) } }
-                (table(&searched))
+                div .multiples { @for (kernel, label) in searched.iter().zip(&labels[0]).take(DRAWN) { (chart(kernel, label)) } }
+                (table(&searched, &labels[1]))
             }
         }
     }
@@ -39,7 +41,7 @@ fn is_search(kernel: &Kernel) -> bool {
     kernel.trials > 0 && !kernel.improvements.is_empty() && kernel.improvements.iter().all(is_time)
 }
 
-fn chart(kernel: &Kernel) -> Markup {
+fn chart(kernel: &Kernel, name: &str) -> Markup {
     let steps = &kernel.improvements;
     let (first, last) = (steps[0].1, steps[steps.len() - 1].1);
     let [left, top, right, bottom] = ROOM;
@@ -55,10 +57,10 @@ fn chart(kernel: &Kernel) -> Markup {
         let _ = write!(path, "H{}V{}", place(trials.at(trial.max(1.0))), place(at(*us)));
     }
     let _ = write!(path, "H{}", place(end));
-    let label = format!("{}: {} to {} in {} candidates", kernel.label(60), time(first), time(last), kernel.trials);
+    let label = format!("{name}: {} to {} in {} candidates", time(first), time(last), kernel.trials);
     html! {
         figure .multiple {
-            figcaption { (kernel.label(38)) span { (gain(kernel.before_us, kernel.after_us)) } }
+            figcaption { (name) span { (gain(kernel.before_us, kernel.after_us)) } }
             svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(label) {
                 title { (label) }
                 @for tick in trials.ticks() {
@@ -79,7 +81,7 @@ fn chart(kernel: &Kernel) -> Markup {
     }
 }
 
-fn table(searched: &[&Kernel]) -> Markup {
+fn table(searched: &[&Kernel], labels: &[String]) -> Markup {
     html! {
         details {
             summary { "The searches in numbers" }
@@ -92,9 +94,9 @@ fn table(searched: &[&Kernel]) -> Markup {
                         }
                     }
                     tbody {
-                        @for kernel in searched.iter().take(LISTED) {
+                        @for (kernel, label) in searched.iter().zip(labels).take(LISTED) {
                             tr {
-                                th scope="row" { (kernel.label(44)) }
+                                th scope="row" { (label) }
                                 td .number { (kernel.trials) }
                                 td .number { (kernel.failed_trials) }
                                 td .number { (kernel.known_trials) }

@@ -1,5 +1,9 @@
 //! What the page takes from the full report. Fields are documented in `docs/results.md`.
 
+mod kernels;
+
+pub use kernels::{Candidate, Cube, Kernel, L1, Layout, Predicted, Tiling, Timeline, Winner};
+
 use super::text::{Line, Name};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -231,37 +235,26 @@ pub struct Counts {
     pub updated: u64,
 }
 
-#[derive(Debug, Deserialize)]
-pub struct Kernel {
-    #[serde(deserialize_with = "measure")]
-    pub after_us: f64,
-    #[serde(deserialize_with = "measure")]
-    pub before_us: f64,
-    pub count: u64,
-    /// Where its default comes from; absent in reports of old.
-    pub default: Option<Name>,
-    pub failed_trials: u64,
-    #[serde(default)]
-    pub improvements: Vec<(f64, f64)>,
-    pub known_trials: u64,
-    pub nodes: Vec<Node>,
-    pub op_type: Name,
-    pub status: Name,
-    pub stop: Option<Name>,
-    pub trials: u64,
-    pub workload: Line,
-}
-
-#[derive(Debug, Deserialize)]
-pub struct Node {
-    pub name: Name,
-}
-
 /// What one run of the network launches.
 #[derive(Debug, Deserialize)]
 pub struct Runs {
     pub after: Vec<Launched>,
     pub before: Vec<Launched>,
+    /// Absent in reports of old.
+    #[serde(default)]
+    pub sequence_after: Vec<Step>,
+    #[serde(default)]
+    pub sequence_before: Vec<Step>,
+}
+
+/// Launches that follow each other.
+#[derive(Debug, Deserialize)]
+pub struct Step {
+    pub count: u64,
+    /// The one that takes most of the time, by its place in the list of its moment.
+    pub kernel: Option<usize>,
+    #[serde(deserialize_with = "measure")]
+    pub us: f64,
 }
 
 /// Kernels that are alike.
@@ -391,19 +384,6 @@ pub struct Scaling {
     pub trailing_before_us: f64,
 }
 
-impl Kernel {
-    /// Name of the first node, and how many launches there are besides.
-    pub fn label(&self, most: usize) -> String {
-        let name = self.nodes.first().map(|node| node.name.short(most)).unwrap_or_default();
-        if self.count > 1 { format!("{name} ×{}", self.count) } else { name }
-    }
-
-    /// Times of all launches before and after.
-    pub fn total_us(&self) -> [f64; 2] {
-        [self.before_us, self.after_us].map(|us| us * self.count as f64)
-    }
-}
-
 impl Runs {
     /// Before and after.
     pub fn moments(&self) -> [&[Launched]; 2] {
@@ -411,15 +391,12 @@ impl Runs {
     }
 }
 
-impl Launched {
-    /// Name of the first node, and how many launches there are besides.
-    pub fn label(&self, most: usize) -> String {
-        let name = self.name.as_ref().map(|name| name.short(most)).unwrap_or_default();
-        if self.count > 1 { format!("{name} ×{}", self.count) } else { name }
-    }
-}
-
 impl Subgraph {
+    /// Name of the node that it begins with.
+    pub fn name(&self) -> &str {
+        self.places.first().map_or("", Name::as_str)
+    }
+
     /// The node that it begins with.
     pub fn label(&self, most: usize) -> String {
         let name = self.places.first().map(|name| name.short(most)).unwrap_or_default();

@@ -1,44 +1,50 @@
 //! Before and after, operator by operator, or subgraph by subgraph where only these were tuned.
 
 use super::bars::{Row, table, top};
-use super::data::{Kernel, LeftOut, Report, Subgraph};
-use crate::report::figures::{gain, microseconds, time, truncated_improvement};
+use super::data::{Left, LeftOut, Report, Subgraph};
+use super::labels::apart;
+use super::table::Rows;
+use crate::report::figures::{microseconds, time, truncated_improvement};
 use maud::{Markup, html};
 
-/// Rows of their own.
+/// Rows of subgraphs of their own.
 const TOP: usize = 24;
+/// Gains that do not reach the network and are told at once.
+const LEFT: usize = 5;
 /// Nodes that are left out and named.
 const LEFT_OUT: usize = 12;
 /// Characters of a name.
 const NAME: usize = 44;
 
 /// The section.
-pub fn operators(report: &Report) -> Markup {
-    let subgraphs = report.subgraphs.iter().flat_map(|subgraphs| &subgraphs.distinct);
+pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
     html! {
         section #operators {
             h2 { "Operators before and after" }
             @if !report.kernels.is_empty() {
-                p { "Time of all launches of each operator in one run of the network, the slowest first. Nodes that do the same work are one operator." }
-                (table(["operator", "type"], &top(report.kernels.iter().map(kernel).collect(), TOP, "operators")))
+                p { "Time of all launches of each operator in one run of the network, the slowest first; nodes that do the same work are one operator. Below each stand its tilings and what they lay into a core's buffers." }
+                (rows.table(false))
                 @if report.gains.is_some() {
-                    p .note { "Before is what CANN runs by itself: a public default follows its published rules, an estimated one stands for rules that are closed. Each row says which when pointed at." }
+                    p .note { "Before is what CANN runs by itself: a public default follows its published rules, an estimated one stands for rules that are closed. Opened, each row says which." }
+                }
+                @if report.gains.as_ref().is_some_and(|gains| gains.own_form.count > 0) {
+                    p .note { "After is with all that was found, here and in the drawings below: also with what only libaoe reads, which does not count above." }
                 }
                 @if report.subgraphs.is_some() {
                     p .note { "Before: the operators that subgraph tuning left. What it gained itself is in the network's times, not in these." }
                 }
             } @else if report.subgraphs.is_some() {
                 p { "Only subgraphs were tuned: the time of each at all of its places in one run of the network, the slowest first." }
-                (table(["subgraph, from the node", "kernels"], &top(subgraphs.map(subgraph).collect(), TOP, "subgraphs")))
+                (table(["subgraph, from the node", "kernels"], &top(subgraphs(report), TOP, "subgraphs")))
             } @else {
                 p .none { "No operator was dealt with." }
             }
             @if let Some(gains) = report.gains.as_ref().filter(|gains| !gains.left.is_empty()) {
                 p { "Left on the table: " (time(gains.left_us)) " were found that CANN will not run as things are." }
-                ul .left {
-                    @for left in &gains.left {
-                        li { strong { (time(left.saved_us)) } " " (left.op.short(NAME)) ", " (left.op_type) ": " (left.lever.kind) ". " (left.lever.what) "." }
-                    }
+                @let (first, others) = gains.left.split_at(gains.left.len().min(LEFT));
+                ul .left { @for left in first { (lever(left)) } }
+                @if !others.is_empty() {
+                    details { summary { (others.len()) " more" } ul .left { @for left in others { (lever(left)) } } }
                 }
             }
             @if !report.dynamic.is_empty() {
@@ -63,6 +69,11 @@ pub fn operators(report: &Report) -> Markup {
     }
 }
 
+/// What was found and does not reach the network, and what would bring it there.
+fn lever(left: &Left) -> Markup {
+    html! { li { strong { (time(left.saved_us)) } " " (left.op.short(NAME)) ", " (left.op_type) ": " (left.lever.kind) ". " (left.lever.what) "." } }
+}
+
 /// A node that is left out, and why.
 fn left_out(node: &LeftOut) -> String {
     let named = format!("{} ({})", node.name.short(NAME), node.origin_type);
@@ -75,17 +86,16 @@ fn left_out(node: &LeftOut) -> String {
     }
 }
 
-fn kernel(kernel: &Kernel) -> Row {
-    let default = kernel.default.as_ref().map_or_else(String::new, |origin| format!("\n{origin} default"));
-    let title = format!("{}\n{}\n{}{default}", kernel.label(96), kernel.workload, kernel.status);
-    // Of one launch, as all other files have it: sums round differently.
-    let gain = gain(kernel.before_us, kernel.after_us);
-    Row { label: kernel.label(NAME), title, note: kernel.op_type.short(20), us: kernel.total_us(), gain }
+fn subgraphs(report: &Report) -> Vec<Row> {
+    let distinct: Vec<&Subgraph> = report.subgraphs.iter().flat_map(|subgraphs| &subgraphs.distinct).collect();
+    let labels = apart(distinct.iter().map(|subgraph| subgraph.name()), NAME);
+    distinct.into_iter().zip(labels).map(|(of, label)| subgraph(of, label)).collect()
 }
 
-fn subgraph(subgraph: &Subgraph) -> Row {
+fn subgraph(subgraph: &Subgraph, label: String) -> Row {
     let title = format!("{}\n{}", subgraph.label(96), subgraph.status);
     // Of one place, as the result file has it.
     let gain = truncated_improvement(microseconds(subgraph.before.us), microseconds(subgraph.after.us));
-    Row { label: subgraph.label(NAME), title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us(), gain }
+    let label = if subgraph.count > 1 { format!("{label} ×{}", subgraph.count) } else { label };
+    Row { label, title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us(), gain }
 }

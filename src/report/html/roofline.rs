@@ -2,12 +2,15 @@
 
 use super::axes::{Log, place};
 use super::data::{Launched, Report, Roofs, Runs, Work};
-use super::text::{digits, power};
+use super::labels::apart;
+use super::text::{Name, digits, power};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// Points of a moment drawn at the most; beyond it, those of the longest kernels.
-const MOST: usize = 4000;
+const MOST: usize = 300;
+/// Characters of a name.
+const NAME: usize = 44;
 /// Size of the chart, and the room around its plot: left, top, right, bottom.
 const SIZE: [f64; 2] = [1000.0, 560.0];
 const ROOM: [f64; 4] = [62.0, 16.0, 20.0, 46.0];
@@ -15,6 +18,8 @@ const ROOM: [f64; 4] = [62.0, 16.0, 20.0, 46.0];
 /// Kernels that compute, all alike, before tuning or after.
 struct Point<'a> {
     launched: &'a Launched,
+    /// Short, and other than that of any other point of the moment.
+    label: String,
     class: &'static str,
     /// Operations for each byte.
     intensity: f64,
@@ -61,6 +66,11 @@ impl<'a> Points<'a> {
             let mut points: Vec<Point<'a>> = run.iter().filter_map(point).collect();
             points.sort_by(|a, b| b.launched.us.total_cmp(&a.launched.us));
             points.truncate(MOST);
+            let labels = apart(points.iter().map(|point| point.launched.name.as_ref().map_or("", Name::as_str)), NAME);
+            for (point, label) in points.iter_mut().zip(labels) {
+                let count = point.launched.count;
+                point.label = if count > 1 { format!("{label} ×{count}") } else { label };
+            }
             points
         });
         let same = |point: &Point<'a>| (point.launched.name.as_ref(), point.launched.workload.as_ref());
@@ -81,7 +91,7 @@ fn point(launched: &Launched) -> Option<Point<'_>> {
         if cube_operations > 0.0 { ("cube", cube_operations) } else { ("vector", vector_operations) };
     let (intensity, rate) = (operations / bytes, operations * launched.count as f64 / launched.us);
     let is_value = |x: f64| x.is_finite() && x > 0.0;
-    (is_value(intensity) && is_value(rate)).then_some(Point { launched, class, intensity, rate })
+    (is_value(intensity) && is_value(rate)).then(|| Point { launched, label: String::new(), class, intensity, rate })
 }
 
 fn chart(roofs: &Roofs, points: &Points<'_>) -> Markup {
@@ -134,7 +144,7 @@ fn mark(point: &Point<'_>, (shape, radius): (&str, &str), x: &Log, y: &Log) -> M
     let op_type = launched.op_type.as_ref().map(|name| name.short(24)).unwrap_or_default();
     html! {
         g class=(point.class) {
-            title { (launched.label(60)) ", " (op_type) ", " (moment) ": " (rate(point.rate)) }
+            title { (point.label) ", " (op_type) ", " (moment) ": " (rate(point.rate)) }
             circle class=(shape) cx=(place(x.at(point.intensity))) cy=(place(y.at(point.rate))) r=(radius) {}
         }
     }
@@ -200,7 +210,7 @@ fn row(roofs: &Roofs, moment: &str, point: &Point<'_>) -> Markup {
     let roof = unit.min(point.intensity * roofs.l2);
     html! {
         tr {
-            th scope="row" { (point.launched.label(44)) }
+            th scope="row" { (point.label) }
             td { (moment) }
             td { (point.class) }
             td .number { (digits(point.intensity)) }

@@ -74,7 +74,17 @@ fn by_type(runs: &Runs) -> Vec<Row> {
     types.into_iter().map(row).collect()
 }
 
-fn class(launched: &Launched) -> usize {
+/// What a kernel waits for, as a class of the page.
+pub fn class(launched: &Launched) -> &'static str {
+    BOUNDS[bound(launched)].0
+}
+
+/// What the colours stand for.
+pub fn legend() -> Markup {
+    html! { p .legend { @for (class, name, _) in BOUNDS { span class={ "key " (class) } { (name) } " " } } }
+}
+
+fn bound(launched: &Launched) -> usize {
     let named = |name: &str| BOUNDS.iter().position(|(class, _, names)| *class == name || names.contains(&name));
     let bound = match &launched.bound {
         _ if launched.task_type.as_str() == COMMUNICATION => "exchange",
@@ -88,7 +98,7 @@ fn by_bound(runs: &Runs) -> Markup {
     let mut us = [[0.0; 2]; BOUNDS.len()];
     for (at, run) in runs.moments().into_iter().enumerate() {
         for launched in run {
-            us[class(launched)][at] += launched.us;
+            us[bound(launched)][at] += launched.us;
         }
     }
     let whole = us.iter().fold([0.0; 2], |sum, us| [sum[0] + us[0], sum[1] + us[1]]);

@@ -3,12 +3,12 @@
 pub use crate::report::figures::{digits, time};
 
 use crate::spelling::is_shown;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// Text from a report of at most `MAX` characters, its middle left out where there were more. Characters that a page
 /// cannot show, or that turn what stands around them, are replaced.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Text<const MAX: usize>(String);
 
 /// A name: of a node, of an operator type.
@@ -52,7 +52,8 @@ impl<const MAX: usize> maud::Render for Text<MAX> {
     }
 }
 
-fn shortened(text: &str, most: usize) -> String {
+/// At most so many characters of a text, the middle left out.
+pub fn shortened(text: &str, most: usize) -> String {
     let count = text.chars().take(most + 1).count();
     if count <= most {
         return text.to_owned();

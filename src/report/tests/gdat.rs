@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::graph::DataType;
-use crate::report::html::page;
+use crate::report::html::pages;
 use crate::report::{gdat_result, gdat_timeline};
 use crate::sim::collective::AllReduce;
 use crate::tune::gdat::{Case, Cluster, Contention, Found, GdatOutcome, Gradient, Plan, Scale, Training};
@@ -193,7 +193,7 @@ fn each_group_has_a_row_of_its_own_in_the_timeline() {
 
 fn page_of(outcome: &GdatOutcome) -> String {
     let report = full_report(Tuned::Gradients(outcome), &context(Path::new("."))).unwrap();
-    page(&report, Path::new("report.json")).unwrap()
+    pages(&report, Path::new("report.json")).unwrap().first
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn numbers_that_no_tuning_gives_are_drawn_as_well_as_they_can_be() {
                 segment["end_us"] = number.clone();
             }
         }
-        let page = page(&report.to_string(), Path::new("report.json")).unwrap();
+        let page = pages(&report.to_string(), Path::new("report.json")).unwrap().first;
         assert!(!page.contains("NaN") && !page.contains("inf\"") && !page.contains("width=\"-"), "{page}");
     }
 }
@@ -265,7 +265,7 @@ fn the_page_names_a_variable_only_where_cann_needs_it() {
         let bank = BankPaths { custom: custom.into(), also_read: Vec::new() };
         let context = Context { bank, ..context(Path::new(".")) };
         let report = full_report(Tuned::Gradients(&gradients()), &context).unwrap();
-        page(&report, Path::new("report.json")).unwrap()
+        pages(&report, Path::new("report.json")).unwrap().first
     };
     let default = page_at("/home/me/Ascend/latest/data/aoe/custom/graph/Ascend910B2");
     assert!(default.contains("looks there by itself") && !default.contains("TUNE_BANK_PATH"), "{default}");

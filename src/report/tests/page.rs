@@ -1,11 +1,11 @@
 //! The page is the report's and nothing else, whatever names the network has.
 
 use super::*;
-use crate::report::html::page;
+use crate::report::html::pages;
 use proptest::prelude::*;
 
 fn page_of(report: &str) -> String {
-    page(report, Path::new("report.json")).unwrap()
+    pages(report, Path::new("report.json")).unwrap().first
 }
 
 /// A page of both jobs in which every name is this.
@@ -42,7 +42,7 @@ fn the_same_report_gives_the_same_page_with_every_section() {
     let text = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
     let page = page_of(&text);
     assert_eq!(page, page_of(&text));
-    for id in ["headline", "operators", "time", "convergence", "scopes", "roofline", "backend", "bank"] {
+    for id in ["headline", "operators", "network", "time", "convergence", "scopes", "roofline", "backend", "bank"] {
         assert!(page.contains(&format!(" id=\"{id}\"")), "{id}");
     }
     assert!(page.contains("43.71%") && page.contains("Predicted, not measured."), "{page}");
@@ -51,13 +51,46 @@ fn the_same_report_gives_the_same_page_with_every_section() {
 #[test]
 fn the_page_fetches_nothing() {
     let page = page_with("http://example.org/x.js");
-    let policy = r#"content="default-src 'none'; style-src 'unsafe-inline'"#;
+    let policy = r#"content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-"#;
     assert!(page.contains(policy));
     let links = page.split("href=\"").skip(1).chain(page.split("src=\"").skip(1));
     assert!(links.into_iter().all(|link| link.starts_with('#')), "only places of the page itself");
-    assert!(
-        !page.contains("<script") && !page.contains("<link") && !page.contains("@import") && !page.contains("url(")
-    );
+    // The one that the policy names, and JSON, which none runs.
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("<script id=\"details\" type=\"application/json\">").count(), 1);
+    for loaded in ["<link", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loaded), "{loaded}");
+    }
+}
+
+#[test]
+fn the_policy_names_the_script_that_the_page_has() {
+    use sha2::{Digest, Sha256};
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let page = page_with("name");
+    let (_, script) = page.rsplit_once("<script>").unwrap();
+    let (script, _) = script.split_once("</script>").unwrap();
+    let hash = Sha256::digest(script.as_bytes());
+    let base64 = |bytes: &[u8]| {
+        let bits = bytes.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - bytes.len()));
+        (0..4)
+            .map(|at| if at <= bytes.len() { char::from(LETTERS[(bits >> (18 - 6 * at) & 63) as usize]) } else { '=' })
+            .collect::<String>()
+    };
+    let wanted = format!("script-src 'sha256-{}'", hash.chunks(3).map(base64).collect::<String>());
+    assert!(page.contains(&wanted), "SCRIPT_HASH of html/mod.rs has to be that of {wanted}");
+}
+
+#[test]
+fn every_operator_has_its_tilings_and_what_they_hold_in_the_table_and_more_when_opened() {
+    let page = page_of(&full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap());
+    let table = page.split_once("id=\"ops\"").unwrap().1.split_once("</table>").unwrap().0;
+    assert_eq!(table.matches("1 core · UB tile 4 KiB ×2 · flat").count(), 5, "{table}");
+    let details = page.split_once("type=\"application/json\">").unwrap().1.split_once("</script>").unwrap().0;
+    let details: Value = serde_json::from_str(details).unwrap();
+    assert_eq!(details["o"].as_array().unwrap().len(), 5);
+    assert_eq!(details["o"][0]["u"], json!([134.0, 99.0, 2]));
+    assert_eq!(details["o"][0]["c"], json!([[99.0, "the best"], [148.5, "4 cores"]]));
 }
 
 #[test]
@@ -77,8 +110,14 @@ fn an_interrupted_tuning_says_so_and_an_empty_one_has_its_sections() {
 fn a_network_of_thousands_of_operators_and_names_of_a_megabyte_stay_a_page() {
     let mut many = outcome(true);
     many.cases = (0..4000).map(|i| case(i, &["node"], 100.0 + i as f64, 50.0, BankStatus::Added)).collect();
-    let page = page_of(&full_report(Tuned::Operators(None, &many), &context(Path::new("."))).unwrap());
-    assert!(page.contains("3976 other operators") && page.len() < 4 << 20, "{} bytes", page.len());
+    let report = full_report(Tuned::Operators(None, &many), &context(Path::new("."))).unwrap();
+    let pages = pages(&report, Path::new("report.json")).unwrap();
+    let (first, more) = (pages.first, pages.more.unwrap());
+    let sizes = [first.len(), more.len()];
+    assert!(first.contains("3000 operators that take less time") && first.len() < 2_000_000, "{sizes:?}");
+    assert!(more.contains("href=\"report.html\"") && more.len() < 10_000_000, "{sizes:?}");
+    let rows = |page: &str| page.matches("<tbody><tr><th scope=\"row\"").count();
+    assert!(rows(&first) >= 1000 && rows(&more) == 3000, "{} {}", rows(&first), rows(&more));
     assert!(page_with(&"n".repeat(1 << 20)).len() < 1 << 20);
 }
 
@@ -120,8 +159,8 @@ proptest! {
     fn whatever_is_read_as_a_report_never_panics(text in "\\PC{0,64}", cut in 0usize..4000) {
         let report = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
         let cut = (0..=cut.min(report.len())).rev().find(|&at| report.is_char_boundary(at)).unwrap_or(0);
-        let _ = page(&text, Path::new("report.json"));
-        prop_assert!(page(&report[..cut], Path::new("report.json")).is_err());
+        let _ = pages(&text, Path::new("report.json"));
+        prop_assert!(pages(&report[..cut], Path::new("report.json")).is_err());
     }
 }
 

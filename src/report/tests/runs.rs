@@ -4,7 +4,8 @@ use super::*;
 use crate::graph::{DataType, Graph, Node, Port, Shape, TensorDesc, infer};
 use crate::lower::{self, Lowered, lower};
 use crate::profile::{Form, Scene, Timed};
-use crate::report::html::page;
+use crate::report::html::pages;
+use crate::report::runs::Step;
 
 /// A network of elementwise kernels of these sizes, behind each a second one that is alike, and a product.
 fn network(lengths: impl Iterator<Item = i64>, soc: &Soc) -> (Graph, Lowered) {
@@ -58,6 +59,22 @@ fn alike_kernels_are_one_with_all_their_launches_the_longest_first() {
 }
 
 #[test]
+fn a_run_is_told_in_its_order_and_where_it_is_long_short_steps_are_joined() {
+    let told = of_sizes([1 << 20, 1 << 24, 1 << 20].into_iter());
+    let names = |runs: &Runs| {
+        let name = |step: &Step| runs.after[step.kernel.unwrap()].name.clone().unwrap();
+        runs.sequence_after.iter().map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&told), ["relu0", "relu0", "relu1", "relu1", "relu0", "relu0", "product"]);
+    let long = of_sizes((0..6000).map(|at| 4096 + 64 * at));
+    assert!((100..=1000).contains(&long.sequence_after.len()), "{}", long.sequence_after.len());
+    let sums = |of: fn(&Step) -> f64| long.sequence_after.iter().map(of).sum::<f64>();
+    assert!((sums(|step| step.count as f64) - 12_001.0).abs() < 0.5);
+    let whole: f64 = long.after.iter().map(|launched| launched.us).sum();
+    assert!((sums(|step| step.us) / whole - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn thousands_of_unlike_kernels_are_summed_by_what_bounds_them_and_the_page_stays_small() {
     let told = of_sizes((0..6000).map(|at| 4096 + 64 * at));
     let (named, summed): (Vec<_>, Vec<_>) = told.before.iter().partition(|launched| launched.name.is_some());
@@ -66,13 +83,13 @@ fn thousands_of_unlike_kernels_are_summed_by_what_bounds_them_and_the_page_stays
     let shortest = named.iter().map(|launched| launched.us).fold(f64::INFINITY, f64::min);
     let mean = summed[0].us / summed[0].count as f64;
     assert!(mean <= shortest, "the longest have rows of their own");
-    let page = page(&report_of(told), Path::new("report.json")).unwrap();
+    let page = pages(&report_of(told), Path::new("report.json")).unwrap().first;
     assert!(page.contains("many short kernels") && page.len() < 4 << 20, "{} bytes", page.len());
 }
 
 #[test]
 fn where_subgraphs_alone_were_tuned_the_page_has_times_by_type_and_a_roofline() {
-    let page = page(&report_of(of_sizes([1 << 20, 1 << 24].into_iter())), Path::new("report.json")).unwrap();
+    let page = pages(&report_of(of_sizes([1 << 20, 1 << 24].into_iter())), Path::new("report.json")).unwrap().first;
     // A ring and a disc for each of three kinds, which are the same before and after.
     let count = |text: &str| page.matches(text).count();
     assert_eq!(["circle class=\"ring\"", "circle class=\"disc\"", "class=\"way\""].map(count), [3, 3, 3]);

@@ -107,6 +107,23 @@ impl Lane {
         self.bars.iter().map(|bar| bar.operations).max().unwrap_or(0)
     }
 
+    /// The share of each of so many equal parts of the time that the pipe works in it, 0 to 1.
+    pub fn shares(&self, parts: usize, total_us: f64) -> Vec<f64> {
+        let part_us = total_us / parts as f64;
+        let mut busy = vec![0.0; parts];
+        for bar in &self.bars {
+            let span = (bar.end_us - bar.start_us).max(f64::MIN_POSITIVE);
+            let density = (bar.busy_us / span).min(1.0);
+            let place = |us: f64| ((us / part_us) as usize).min(parts - 1);
+            for (part, sum) in busy.iter_mut().enumerate().take(place(bar.end_us) + 1).skip(place(bar.start_us)) {
+                let from = bar.start_us.max(part as f64 * part_us);
+                let to = bar.end_us.min((part + 1) as f64 * part_us);
+                *sum += (to - from).max(0.0) * density;
+            }
+        }
+        busy.into_iter().map(|us| us / part_us).collect()
+    }
+
     pub(super) fn shift(&mut self, us: f64) {
         for bar in &mut self.bars {
             bar.start_us += us;
@@ -139,6 +156,8 @@ mod tests {
         assert!((lane.bars.iter().map(|b| b.busy_us).sum::<f64>() - 50_000.0).abs() < 1e-6);
         assert_eq!((lane.operations, lane.bars.iter().map(|b| b.operations).sum::<u64>()), (100_000, 100_000));
         assert!(lane.bars.windows(2).all(|pair| pair[0].end_us <= pair[1].start_us));
+        let shares = lane.shares(4, 100_000.0);
+        assert!(shares.len() == 4 && shares.iter().all(|share| (share - 0.5).abs() < 1e-3), "{shares:?}");
         assert!((lane.bars[0].start_us, lane.bars.last().unwrap().end_us) == (0.0, 99_999.5));
     }
 }

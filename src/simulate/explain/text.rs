@@ -76,25 +76,12 @@ fn phases(t: &Timeline) -> String {
 
 /// A lane: how much of each column's time the pipe works.
 fn shades(lane: &Lane, total_us: f64) -> String {
-    let column_us = total_us / WIDTH as f64;
-    let mut busy = [0.0; WIDTH];
-    for bar in &lane.bars {
-        let span = (bar.end_us - bar.start_us).max(f64::MIN_POSITIVE);
-        let density = (bar.busy_us / span).min(1.0);
-        let first = ((bar.start_us / column_us) as usize).min(WIDTH - 1);
-        let last = ((bar.end_us / column_us) as usize).min(WIDTH - 1);
-        for (column, sum) in busy.iter_mut().enumerate().take(last + 1).skip(first) {
-            let from = bar.start_us.max(column as f64 * column_us);
-            let to = bar.end_us.min((column + 1) as f64 * column_us);
-            *sum += (to - from).max(0.0) * density;
-        }
-    }
-    let shade = |us: &f64| match us / column_us {
+    let shade = |share: f64| match share {
         share if share <= 0.0 => SHADES[0],
         share if share >= WHOLE => SHADES[4],
         share => SHADES[1 + ((share * 3.0) as usize).min(2)],
     };
-    busy.iter().map(shade).collect()
+    lane.shares(WIDTH, total_us).into_iter().map(shade).collect()
 }
 
 /// Where the time goes, part by part.
