@@ -3,10 +3,13 @@
 //! its own cost model. All sizes are fractals of 16 x 16 elements.
 
 use super::draft::{Draft, L2Grid};
-use super::increment_cost::{Cost, cost};
+use super::increment_cost::{Cost, LATENCY, cost};
 use super::math::{cd, dn, max, min, product, up};
 use super::problem::Problem;
 use super::rules::Rule;
+
+/// The largest depth of an operand in L1 that is not all of K.
+const MOST_DEPTH: u64 = 32;
 
 /// Fractals in L1.
 pub(super) const L1: u64 = 1024;
@@ -14,8 +17,9 @@ pub(super) const L1: u64 = 1024;
 /// A tiling that the search tries.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tiling) struct Candidate {
-    pub m_dim: u64,
-    pub n_dim: u64,
+    /// A core's share of the rows, and of the columns.
+    pub rows: u64,
+    pub columns: u64,
     pub m_l1: u64,
     pub n_l1: u64,
     pub k_a: u64,
@@ -40,6 +44,8 @@ pub(super) struct Search {
     pub unaligned: bool,
     /// Divisors of K up to 64: bit 0 is 1.
     divisors: u64,
+    /// Cycles of the best so far.
+    least: u64,
     best: Option<(Candidate, Cost, Place)>,
 }
 
@@ -72,7 +78,10 @@ pub(super) fn apply(q: &Problem, d: &mut Draft) {
 /// The cheapest tiling of a product of so many fractals along M, K and N; `unaligned`: an extent is no whole number of
 /// them.
 pub(in crate::tiling) fn search([m, k, n]: [u64; 3], u: u64, unaligned: bool) -> Option<(Candidate, Cost)> {
-    let mut search = Search { m, k, n, u, unaligned, divisors: divisors(k), best: None };
+    if [m, k, n, u].contains(&0) {
+        return None;
+    }
+    let mut search = Search { m, k, n, u, unaligned, divisors: divisors(k), least: u64::MAX, best: None };
     // CANN asks in the order of their places, and of equals keeps the first. This order finds good ones early, and much
     // less is left to be looked at.
     search.neither();
@@ -98,6 +107,27 @@ const MULTIPLES: [u64; 27] = {
     }
     sets
 };
+
+/// Divisors of the numbers up to 64; bit 0 is 1.
+const DIVISORS: [u64; 65] = {
+    let (mut sets, mut number) = ([0; 65], 1);
+    while number <= 64 {
+        let mut divisor = 1;
+        while divisor <= number {
+            if number % divisor == 0 {
+                sets[number] |= 1 << (divisor - 1);
+            }
+            divisor += 1;
+        }
+        number += 1;
+    }
+    sets
+};
+
+/// The set of the numbers up to `most`, which is from 1 to 64.
+const fn low_bits(most: u64) -> u64 {
+    u64::MAX >> (64 - most)
+}
 
 /// Divisors of a number up to 64; bit 0 is 1.
 fn divisors(number: u64) -> u64 {
@@ -131,19 +161,24 @@ impl Search {
                 _ if m_l1.is_multiple_of(8) => 8,
                 _ => continue,
             };
+            let rows = cd(m, m_dim);
             for n_dim in cd(16, m_dim)..=min(u / m_dim, n) {
-                let n0 = min(cd(n, n_dim), 16);
+                let columns = cd(n, n_dim);
+                let n0 = min(columns, 16);
                 let k0 = self.lowered(min(64 / m0, k), m0, n0);
                 let a = product([m_l1, k]);
                 if a.saturating_add(2 * n0 * stale) > L1 {
                     continue;
                 }
-                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && a + 16 * n0 <= L1;
+                let wide = k.is_multiple_of(16) && DIVISORS[16] >> (k0 - 1) & 1 == 1 && a + 16 * n0 <= L1;
                 // CANN checks the next candidate's room against this one's depth.
                 stale = if wide { 16 } else { k0 };
+                if self.takes_too_long(rows, columns) {
+                    continue;
+                }
                 let (k_b, rule) = (stale, Some(Rule::IncrementAFull));
                 self.weigh(
-                    Candidate { m_dim, n_dim, m_l1, n_l1: n0, k_a: k, k_b, m0, n0, k0, rule },
+                    Candidate { rows, columns, m_l1, n_l1: n0, k_a: k, k_b, m0, n0, k0, rule },
                     (0, m_dim, n_dim),
                 );
             }
@@ -163,18 +198,19 @@ impl Search {
                 _ if n_l1.is_multiple_of(16) => 16,
                 _ => continue,
             };
+            let columns = cd(n, n_dim);
             for m_dim in cd(16, n_dim)..=min(u / n_dim, m) {
-                let share = cd(m, m_dim);
-                if self.takes_too_long(share, cd(n, n_dim)) {
+                let rows = cd(m, m_dim);
+                if self.takes_too_long(rows, columns) {
                     continue;
                 }
-                let mut m0 = min(share, 8);
+                let mut m0 = min(rows, 8);
                 let k0 = self.lowered(min(64 / n0, k), m0, n0);
                 let b = product([k, n_l1]);
-                let wide = k.is_multiple_of(16) && 16 % k0 == 0 && b.saturating_add(32 * m0) <= L1;
+                let wide = k.is_multiple_of(16) && DIVISORS[16] >> (k0 - 1) & 1 == 1 && b.saturating_add(32 * m0) <= L1;
                 let k_a = if wide { 16 } else { k0 };
                 let mut m_l1 = m0;
-                if share >= 16 && b.saturating_add(32 * k_a) <= L1 {
+                if rows >= 16 && b.saturating_add(32 * k_a) <= L1 {
                     if k_a == k {
                         m_l1 = 16;
                     }
@@ -183,7 +219,8 @@ impl Search {
                     }
                 }
                 let rule = Some(Rule::IncrementBFull);
-                self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b: k, m0, n0, k0, rule }, (1, n_dim, m_dim));
+                let c = Candidate { rows, columns, m_l1, n_l1, k_a, k_b: k, m0, n0, k0, rule };
+                self.weigh(c, (1, n_dim, m_dim));
             }
         }
     }
@@ -192,56 +229,71 @@ impl Search {
     fn neither(&mut self) {
         let Search { m, k, n, u, unaligned, .. } = *self;
         let deep = if unaligned && 8 < k && k < 16 { 16 } else { k };
+        let depths = l1_depths(deep, unaligned);
         // From many cores to few: what few would do is too much to be looked at, once many have shown how it is done.
         for n_dim in (1..=min(u, n)).rev() {
+            let columns = cd(n, n_dim);
+            if self.takes_too_long(1, columns) {
+                // Fewer still have no fewer columns each.
+                break;
+            }
             let mut m_dim = min(u / n_dim, m);
             if m_dim != m {
                 let share = cd(m, m_dim);
                 let quarter = up(share, 8);
                 m_dim = cd(m, if quarter / share >= 2 { up(share, 4) } else { quarter });
             }
-            if self.takes_too_long(cd(m, m_dim), cd(n, n_dim)) {
+            let rows = cd(m, m_dim);
+            if self.takes_too_long(rows, columns) || self.streams_too_long(rows, columns) {
                 continue;
             }
-            let (mut m_l1, n_l1) = (l1_side(m, m_dim), l1_side(n, n_dim));
-            let (k_a, mut k_b) = l1_depths(deep, unaligned);
+            let (mut m_l1, n_l1) = (l1_side(rows, m, m_dim), l1_side(columns, n, n_dim));
+            let (k_a, mut k_b) = depths;
             let (m0, n0) = (m_l1, n_l1);
             let mut k0 = if min(k_a, k_b) >= 4 { 4 } else { deep };
             if k_a == deep {
                 let low = max(cd(64, k_a), m_l1);
-                let high = min(2 * low, cd(m, m_dim));
+                let high = min(2 * low, rows);
                 let whole = (low..=high).step_by(m0 as usize).find(|rows| m.is_multiple_of(*rows));
                 m_l1 = whole.unwrap_or(m_l1);
             }
             let most = min(cd(64, m0), cd(64, n0));
-            if let Some(larger) = (k0 + 1..=most).find(|&i| most.is_multiple_of(i) && k_a.is_multiple_of(i)) {
-                k0 = larger;
+            let larger = DIVISORS[most as usize] & DIVISORS[k_a as usize] & !low_bits(k0);
+            if larger != 0 {
+                k0 = u64::from(larger.trailing_zeros()) + 1;
                 k_b = max(k_b, k0);
             }
-            while !k_b.is_multiple_of(k0) {
-                k0 -= 1;
-            }
-            self.weigh(Candidate { m_dim, n_dim, m_l1, n_l1, k_a, k_b, m0, n0, k0, rule: None }, (2, n_dim, 0));
+            k0 = u64::from((DIVISORS[k_b as usize] & low_bits(k0)).ilog2()) + 1;
+            let c = Candidate { rows, columns, m_l1, n_l1, k_a, k_b, m0, n0, k0, rule: None };
+            self.weigh(c, (2, n_dim, 0));
         }
     }
 
     /// The largest divisor of K of which both L0 buffers hold so many fractals, at most `k0`.
     fn lowered(&self, k0: u64, m0: u64, n0: u64) -> u64 {
         let most = min(min(k0, 64 / m0), max(64 / n0, 1));
-        let fitting = self.divisors & (u64::MAX >> (64 - max(most, 1)));
+        let fitting = self.divisors & low_bits(max(most, 1));
         u64::from(fitting.ilog2()) + 1
     }
 
-    /// Cycles of the best so far.
-    fn least_cycles(&self) -> u64 {
-        self.best.as_ref().map_or(u64::MAX, |(_, best, _)| best.cycles())
+    /// Whether a core with so many rows and columns takes longer than the best so far, however it does them: each L0 step
+    /// takes its products, and every row and column is loaded once at least, 16 of them to a fractal and no packet faster
+    /// than 512 bytes in 8 cycles.
+    fn takes_too_long(&self, rows: u64, columns: u64) -> bool {
+        let least = max(product([rows, columns]), product([8, rows.saturating_add(columns)]));
+        product([self.k, least]) > self.least
     }
 
-    /// Whether a core with so many rows and columns takes longer than the best so far, however it does them: each L0 step
-    /// takes its products, and what brings its operands.
-    fn takes_too_long(&self, rows: u64, columns: u64) -> bool {
-        let widest = max(product([rows, columns]), max(product([2, rows]), product([4, columns])));
-        product([self.k, widest]) > self.least_cycles()
+    /// The same where neither operand is whole, nor all of its K: each step through K loads a side of at most 8 fractals of
+    /// either, and waits for both.
+    fn streams_too_long(&self, rows: u64, columns: u64) -> bool {
+        if self.k <= MOST_DEPTH {
+            return false;
+        }
+        let (m_steps, n_steps) = (cd(rows, 8), cd(columns, 8));
+        let loads = product([rows, n_steps]).saturating_add(product([columns, m_steps]));
+        let waits = product([2 * LATENCY, m_steps, n_steps, self.k / MOST_DEPTH]);
+        product([8, self.k, loads]).saturating_add(waits) > self.least
     }
 
     /// Keeps the candidate if it is possible and better than the best so far, or as good and before it.
@@ -249,22 +301,40 @@ impl Search {
         if c.m0 * c.k0 > 64 || c.n0 * c.k0 > 64 || c.m0 * c.n0 > 128 {
             return;
         }
-        if let Some(cost) = cost(self, &c, self.least_cycles())
+        if let Some(cost) = cost(self, &c, self.least)
             && self.best.as_ref().is_none_or(|(_, best, at)| (cost.order(), place) < (best.order(), *at))
         {
+            self.least = cost.cycles();
             self.best = Some((c, cost, place));
         }
     }
 }
 
-/// What of one axis a core brings to L1 at once: at most 8, lowered until the padding costs no core its share.
-fn l1_side(size: u64, dim: u64) -> u64 {
-    let share = cd(size, dim);
+/// What of its share of an axis a core brings to L1 at once: at most 8, lowered until the padding costs no core its share.
+fn l1_side(share: u64, size: u64, dim: u64) -> u64 {
     let mut side = min(share, 8);
-    while side > 1 && dim > 1 && up(share, side) > max(share, cd(size, dim - 1) - 1) {
-        side -= 1;
+    if dim > 1 {
+        let most = max(share, cd(size, dim - 1) - 1);
+        while side > 1 && padded(share, side) > most {
+            side -= 1;
+        }
     }
     side
+}
+
+/// The least multiple of a side of at most 8 that is not below a share. Divisions by numbers that are known here are
+/// cheap.
+fn padded(share: u64, side: u64) -> u64 {
+    match side {
+        2 => up(share, 2),
+        3 => up(share, 3),
+        4 => up(share, 4),
+        5 => up(share, 5),
+        6 => up(share, 6),
+        7 => up(share, 7),
+        8 => up(share, 8),
+        _ => share,
+    }
 }
 
 /// Depths of A and B in L1 where neither is whole.

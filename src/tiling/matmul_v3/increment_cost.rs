@@ -36,6 +36,9 @@ impl Cost {
     }
 }
 
+/// Cycles until the first packet of a load arrives.
+pub(super) const LATENCY: u64 = 210;
+
 /// How much of an operand stays in L1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
@@ -65,12 +68,12 @@ fn load(mut blocks: u64, mut run: u64, inner: u64) -> u64 {
     }
     let bytes = run * 32;
     let packets = bytes / 512 + bytes % 512 / 256 + bytes % 256 / 128 + u64::from(!bytes.is_multiple_of(128));
-    blocks * packets * 8 + 210
+    blocks * packets * 8 + LATENCY
 }
 
 /// What the candidate costs; nothing where it wastes too much, does not fit L1, or takes more than `most` cycles.
 pub(super) fn cost(s: &Search, c: &Candidate, most: u64) -> Option<Cost> {
-    let strips = (cd(cd(s.m, c.m_dim), c.m_l1), cd(cd(s.n, c.n_dim), c.n_l1));
+    let strips = (cd(c.rows, c.m_l1), cd(c.columns, c.n_l1));
     let (rows, columns) = (min(strips.0 * c.m_l1, s.m), min(strips.1 * c.n_l1, s.n));
     let (m_dim, n_dim) = (cd(s.m, rows), cd(s.n, columns));
     // In hundredths: padding of 35 % is too much, or of 200 % where extents are no whole fractals.
@@ -121,42 +124,45 @@ fn step(c: &Candidate) -> u64 {
 
 /// Cycles of a core with so many rows and columns, and how often it loads all it needs of A and of B.
 fn cycles(k: u64, c: &Candidate, [rows, columns]: [u64; 2], kept: [Kept; 2], double: [bool; 2]) -> (u64, [u64; 2]) {
-    let (m_steps, n_steps) = (cd(c.m_l1, c.m0), cd(c.n_l1, c.n0));
+    let steps = |l1: u64, l0: u64| if l1 == l0 { 1 } else { cd(l1, l0) };
+    let (m_steps, n_steps) = (steps(c.m_l1, c.m0), steps(c.n_l1, c.n0));
     let (a, b) = (load(m_steps * c.m0 * 16, c.k_a, k), load(n_steps * c.n0 * 16, c.k_b, k));
     let mad = step(c);
     let (mo, no) = (cd(rows, c.m0), cd(columns, c.n0));
-    let (m_strips, n_strips) = (cd(rows, c.m0 * m_steps), cd(columns, c.n0 * n_steps));
-    let all_k = product([cd(k, c.k0), mad]);
-    let (a_k, b_k) = (product([cd(c.k_a, c.k0), mad]), product([cd(c.k_b, c.k0), mad]));
-    let (a_pieces, b_pieces) = (cd(k, c.k_a), cd(k, c.k_b));
+    // Each form needs a few of these, and divisions are what all of this spends its time on.
+    let m_strips = || cd(rows, c.m0 * m_steps);
+    let n_strips = || cd(columns, c.n0 * n_steps);
+    let work = |depth: u64| product([cd(depth, c.k0), mad]);
+    let (all_k, a_k, b_k) = (|| work(k), || work(c.k_a), || work(c.k_b));
+    let (a_pieces, b_pieces) = (|| cd(k, c.k_a), || cd(k, c.k_b));
     let overlap = |load: u64, work: u64, double: bool| if double { max(load, work) } else { load.saturating_add(work) };
     let plus = u64::saturating_add;
     match kept {
-        [Kept::All, Kept::All] => (plus(a + b, product([mo, no, all_k])), [1, 1]),
-        [Kept::All, Kept::WholeK] => (plus(a, product([n_strips, plus(b, product([mo, n_steps, all_k]))])), [1, 1]),
-        [Kept::All, Kept::Part] => (plus(a, product([mo, no, b_pieces, overlap(b, b_k, double[1])])), [1, mo]),
+        [Kept::All, Kept::All] => (plus(a + b, product([mo, no, all_k()])), [1, 1]),
+        [Kept::All, Kept::WholeK] => (plus(a, product([n_strips(), plus(b, product([mo, n_steps, all_k()]))])), [1, 1]),
+        [Kept::All, Kept::Part] => (plus(a, product([mo, no, b_pieces(), overlap(b, b_k(), double[1])])), [1, mo]),
         [Kept::WholeK, Kept::All] => {
-            let strip = plus(product([a, no]), product([no, m_steps, all_k]));
-            (plus(b, product([m_strips, strip])), [no, 1])
+            let strip = plus(product([a, no]), product([no, m_steps, all_k()]));
+            (plus(b, product([m_strips(), strip])), [no, 1])
         }
-        [Kept::Part, Kept::All] => (plus(b, product([mo, no, a_pieces, overlap(a, a_k, double[0])])), [no, 1]),
+        [Kept::Part, Kept::All] => (plus(b, product([mo, no, a_pieces(), overlap(a, a_k(), double[0])])), [no, 1]),
         [Kept::WholeK, Kept::WholeK] => {
-            let strip = plus(a, product([n_strips, m_steps, plus(b, product([n_steps, all_k]))]));
-            (product([m_strips, strip]), [1, m_strips * m_steps])
+            let strip = plus(a, product([n_strips(), m_steps, plus(b, product([n_steps, all_k()]))]));
+            (product([m_strips(), strip]), [1, m_strips() * m_steps])
         }
         [Kept::WholeK, Kept::Part] => {
-            let strip = plus(a, product([no, m_steps, b_pieces, max(b, b_k)]));
-            (product([m_strips, strip]), [1, mo])
+            let strip = plus(a, product([no, m_steps, b_pieces(), max(b, b_k())]));
+            (product([m_strips(), strip]), [1, mo])
         }
         [Kept::Part, Kept::WholeK] => {
-            let strip = plus(b, product([mo, n_steps, a_pieces, max(a, a_k)]));
-            (product([n_strips, strip]), [no, 1])
+            let strip = plus(b, product([mo, n_steps, a_pieces(), max(a, a_k())]));
+            (product([n_strips(), strip]), [no, 1])
         }
         [Kept::Part, Kept::Part] => {
             let pieces = match c.k_a.cmp(&c.k_b) {
-                Ordering::Equal => product([a_pieces, max(a + b, a_k)]),
-                Ordering::Greater => product([a_pieces, plus(a, product([cd(c.k_a, c.k_b), max(b, b_k)]))]),
-                Ordering::Less => product([b_pieces, plus(b, product([cd(c.k_b, c.k_a), max(a, a_k)]))]),
+                Ordering::Equal => product([a_pieces(), max(a + b, a_k())]),
+                Ordering::Greater => product([a_pieces(), plus(a, product([cd(c.k_a, c.k_b), max(b, b_k())]))]),
+                Ordering::Less => product([b_pieces(), plus(b, product([cd(c.k_b, c.k_a), max(a, a_k())]))]),
             };
             (product([mo, no, pieces]), [no, mo])
         }
