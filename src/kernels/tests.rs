@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/resnet50.onnx");
 
 fn listing(soc: &str) -> Listing {
+    listing_of(MODEL, soc)
+}
+
+fn listing_of(model: &str, soc: &str) -> Listing {
     let options: BTreeMap<String, String> = [("soc_version".to_owned(), soc.to_owned())].into();
-    Launched::of(Path::new(MODEL), &options).unwrap().listing().unwrap()
+    Launched::of(Path::new(model), &options).unwrap().listing().unwrap()
 }
 
 /// A profile with these columns and rows in a folder.
@@ -135,4 +139,30 @@ fn a_case_of_a_kernel_has_its_price_in_the_listing() {
         let listed = listing.kernels.iter().find(|kernel| case["id"] == kernel.name.as_str()).unwrap();
         assert_eq!(own.to_bits(), listed.us.to_bits(), "{case}");
     }
+}
+
+#[test]
+fn operands_are_listed_as_they_lie_on_the_device() {
+    let bert = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/models/bert_base.onnx");
+    let on_fractals = listing_of(bert, "Ascend310P3");
+    let products: Vec<_> =
+        on_fractals.groups.iter().map(|group| &group.look).filter(|look| look.op_type.contains("MatMul")).collect();
+    assert!(!products.is_empty());
+    for look in products {
+        assert!(look.input_formats.starts_with("FRACTAL_NZ;FRACTAL_NZ"), "{look:?}");
+        assert!(look.input_shapes.split(';').take(2).all(|shape| shape.ends_with(",16,16")), "{look:?}");
+        assert_eq!(
+            (look.output_formats.as_str(), look.output_shapes.ends_with(",16,16")),
+            ("FRACTAL_NZ", true),
+            "{look:?}"
+        );
+    }
+    let convolutions = listing("Ascend910B2");
+    let first = convolutions.groups.iter().map(|group| &group.look).find(|look| look.op_type == "Conv2D").unwrap();
+    assert_eq!(first.input_formats, "NC1HWC0;FRACTAL_Z;ND");
+    assert_eq!(first.input_shapes, "1,1,224,224,16;49,4,16,16;64");
+    assert_eq!((first.output_formats.as_str(), first.output_shapes.as_str()), ("NC1HWC0", "1,4,112,112,16"));
+    let to_blocks =
+        convolutions.groups.iter().map(|group| &group.look).find(|look| look.op_type == "TransData").unwrap();
+    assert_eq!((to_blocks.input_shapes.as_str(), to_blocks.output_shapes.as_str()), ("1,3,224,224", "1,1,224,224,16"));
 }

@@ -7,9 +7,10 @@ use super::layout::DeviceLayout;
 use super::{Kernel, Lowered, Settings, conversion, is_known};
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};
-use crate::graph::{Format, Graph, Node, NodeId, Port, TensorDesc};
+use crate::graph::{DataType, Format, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, Workload};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
 /// The layouts of one kernel.
@@ -22,7 +23,8 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    pub(super) const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
+    /// Everything as the network has it.
+    pub const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
 
     /// The layout of this result of the kernel: one that cannot be in blocks is plain.
     pub(super) fn of(self, result: &TensorDesc) -> DeviceLayout {
@@ -56,6 +58,59 @@ pub fn device_formats(
         [inputs.collect(), node.outputs.iter().map(|desc| Some(layouts.result.format(desc))).collect()]
     };
     lowered.kernels.iter().zip(layouts).map(formats).collect()
+}
+
+/// A tensor as a kernel has it on the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// CANN's format.
+    pub format: Format,
+    /// Its sizes in that format; `None` where the network does not know them.
+    pub dims: Option<Vec<i64>>,
+}
+
+/// The layouts of every node that a kernel runs, those that are fused into others among them.
+pub fn device_layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -> FxHashMap<NodeId, Layouts> {
+    let mut apart = Lowered::default();
+    for kernel in &lowered.kernels {
+        let nodes = std::iter::once(kernel.node).chain(kernel.fused.iter().copied());
+        let workloads = match &kernel.workload {
+            Workload::Fused(parts) => parts.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let single = |(node, workload): (NodeId, &Workload)| Kernel {
+            node,
+            workload: workload.clone(),
+            fused: Vec::new(),
+            ..kernel.clone()
+        };
+        apart.kernels.extend(nodes.zip(workloads).map(single));
+    }
+    let layouts = flows(graph, &apart, soc, settings).layouts;
+    apart.kernels.iter().map(|kernel| kernel.node).zip(layouts).collect()
+}
+
+impl Layouts {
+    /// A tensor as a node of a kernel with these layouts reads it, in a type.
+    pub fn read(self, graph: &Graph, node: &Node, port: Port, stored: DataType) -> Stored {
+        let desc = graph.desc(port);
+        let format = input_format(graph, node, port, self.works);
+        let as_stated = || desc.shape.known().map(<[i64]>::to_vec);
+        // How the filters of several groups share blocks is the compiler's.
+        let is_one_group = node.attrs.int("groups").unwrap_or(1) == 1 && !node.op_type.starts_with("Depthwise");
+        let dims = match format {
+            Format::FractalZ | Format::FractalZ3d if is_one_group => self.works.stored_filter(desc, stored),
+            Format::FractalZ | Format::FractalZ3d => as_stated(),
+            _ if format == desc.format => as_stated(),
+            _ => self.works.stored(desc, stored),
+        };
+        Stored { format, dims }
+    }
+
+    /// A result as a kernel with these layouts leaves it, in a type.
+    pub fn written(self, result: &TensorDesc, stored: DataType) -> Stored {
+        Stored { format: self.result.format(result), dims: self.result.stored(result, stored) }
+    }
 }
 
 /// The format in which a node that works in a layout reads a tensor.

@@ -26,6 +26,11 @@ fn block(dtype: DataType) -> i64 {
     if dtype.bits() <= 8 { 2 * EDGE } else { EDGE }
 }
 
+/// Blocks of so many elements that hold a size.
+fn blocks(size: i64, of: i64) -> i64 {
+    size / of + i64::from(size % of != 0)
+}
+
 /// Whether an operator goes from blocks of one size to those of another by itself.
 fn is_quantisation(op_type: &str) -> bool {
     matches!(op_type, "AscendQuant" | "AscendDequant" | "AscendRequant")
@@ -127,6 +132,48 @@ impl DeviceLayout {
         sizes.reduce(|product, size| product?.checked_mul(size?)).unwrap_or(Some(1))
     }
 
+    /// The sizes in which CANN stores such a tensor in this type, outermost first; `None` where the network does not know
+    /// them.
+    pub fn stored(self, desc: &TensorDesc, stored: DataType) -> Option<Vec<i64>> {
+        let dims = desc.shape.known()?;
+        if self == DeviceLayout::Plain || !self.holds(desc) {
+            return Some(dims.to_vec());
+        }
+        let c0 = block(stored);
+        Some(match (self, dims) {
+            (DeviceLayout::Fractals, [stack @ .., rows, columns]) => {
+                [stack, &[blocks(*columns, c0), blocks(*rows, EDGE), EDGE, c0]].concat()
+            }
+            (DeviceLayout::Channels(axis), &[images, ..]) => {
+                let c1 = blocks(dims[axis], c0);
+                let space: Vec<i64> = (1..dims.len()).filter(|&at| at != axis).map(|at| dims[at]).collect();
+                match *space {
+                    [depth, height, width] => vec![images, depth, c1, height, width, c0],
+                    [height, width] => vec![images, c1, height, width, c0],
+                    [ref width @ ..] => [&[images, c1, 1], width, &[c0]].concat(),
+                }
+            }
+            _ => dims.to_vec(),
+        })
+    }
+
+    /// The sizes in which CANN stores the filter of a convolution of one group that works in this layout, as `FRACTAL_Z`
+    /// and `FRACTAL_Z_3D`. A filter that does not say its axes has them as the image has.
+    pub fn stored_filter(self, desc: &TensorDesc, stored: DataType) -> Option<Vec<i64>> {
+        let channels_last = matches!(self, DeviceLayout::Channels(axis) if axis > 1);
+        let (taps, channels, filters) = match (desc.format, desc.shape.known()?) {
+            (Format::Nhwc | Format::Ndhwc, [n, taps @ .., c]) => (taps, c, n),
+            (Format::Nchw | Format::Ncdhw, [n, c, taps @ ..]) => (taps, c, n),
+            (Format::Hwcn | Format::Dhwcn, [taps @ .., c, n]) => (taps, c, n),
+            (_, [taps @ .., c, n]) if channels_last => (taps, c, n),
+            (_, [n, c, taps @ ..]) => (taps, c, n),
+            _ => return None,
+        };
+        let c0 = block(stored);
+        let depth = taps.iter().try_fold(blocks(*channels, c0), |k, &tap| k.checked_mul(tap))?;
+        Some(vec![depth, blocks(*filters, EDGE), EDGE, c0])
+    }
+
     /// Whether parts along an axis lie one behind the other in the whole: no axis of more than one element stands before
     /// it on the device.
     pub(super) fn comes_first(self, dims: &[i64], axis: usize) -> bool {
@@ -224,6 +271,7 @@ fn is_image(from: &[i64], to: &[i64]) -> bool {
 mod tests {
     use super::DeviceLayout::{self, Channels, Fractals, Plain};
     use super::EDGE;
+    use crate::graph::{DataType, Format, Shape, TensorDesc};
     use proptest::prelude::*;
 
     /// The elements of a tensor in the order in which they lie on the device, padding as `None`.
@@ -305,10 +353,33 @@ mod tests {
                 Channels(_) => from.len() >= 3,
                 Fractals => from.len() >= 2,
             };
+            if exists {
+                let desc = TensorDesc::new(DataType::Float16, Shape::new(&from[..]));
+                let stored = layout.stored(&desc, DataType::Float16).unwrap();
+                prop_assert_eq!(stored.iter().product::<i64>(), placed(layout, &from).len() as i64);
+            }
             if let Some(seen) = layout.viewed(&from, &to).filter(|_| exists) {
                 prop_assert_eq!(placed(layout, &from), placed(seen, &to), "{:?}: {:?} as {:?}", layout, from, to);
             }
         }
+    }
+
+    #[test]
+    fn sizes_are_those_of_canns_formats() {
+        let desc = |format, dims: &[i64]| TensorDesc { format, ..TensorDesc::new(DataType::Float16, Shape::new(dims)) };
+        let image = desc(Format::Nchw, &[2, 40, 7, 9]);
+        assert_eq!(Channels(1).stored(&image, DataType::Float16).unwrap(), [2, 3, 7, 9, 16]);
+        assert_eq!(Channels(1).stored(&image, DataType::Int8).unwrap(), [2, 2, 7, 9, 32]);
+        let volume = desc(Format::Ndhwc, &[2, 5, 7, 9, 40]);
+        assert_eq!(Channels(4).stored(&volume, DataType::Float16).unwrap(), [2, 5, 3, 7, 9, 16]);
+        let matrices = desc(Format::Nd, &[4, 20, 100]);
+        assert_eq!(Fractals.stored(&matrices, DataType::Float16).unwrap(), [4, 7, 2, 16, 16]);
+        let filter =
+            |axis, format, dims: &[i64]| Channels(axis).stored_filter(&desc(format, dims), DataType::Float16).unwrap();
+        assert_eq!(filter(1, Format::Nchw, &[64, 40, 3, 5]), [45, 4, 16, 16]);
+        assert_eq!(filter(1, Format::Dhwcn, &[2, 3, 5, 40, 64]), [90, 4, 16, 16]);
+        assert_eq!(filter(1, Format::Nd, &[64, 40, 3, 5]), [45, 4, 16, 16]);
+        assert_eq!(filter(3, Format::Nd, &[3, 5, 40, 64]), [45, 4, 16, 16]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod vector;
 
 pub use batch::Batch;
 pub use conversion::with_conversions;
-pub use device::{Layouts, device_formats};
+pub use device::{Layouts, Stored, device_formats, device_layouts};
 pub use flow::{Flows, Read, Source, flows, written_bytes};
 pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;

@@ -1,9 +1,9 @@
 //! From the kernels of a network and their times to its run.
 
 use super::run::{COMPUTING, EXCHANGING, Kernel, Model, Run, Task, Tensor};
-use super::timed::{Form, Timed, TimedKernel};
-use crate::graph::{Attr, Graph, NodeId, Port};
-use crate::lower::{self, FUSED_NODES, Precision};
+use super::timed::{Form, Scene, Timed, TimedKernel};
+use crate::graph::{Attr, Graph, NodeId, Port, TensorDesc};
+use crate::lower::{self, FUSED_NODES, Layouts, Precision, device_layouts};
 use crate::workload::Workload;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,7 +21,7 @@ impl Timed<'_> {
         let mut clock = 0.0;
         let mut kernels = self.kernels.iter().peekable();
         for (number, form) in self.forms.iter().enumerate() {
-            let tensors = Tensors::of(form.graph, self.scene.precision);
+            let tensors = Tensors::of(form, &self.scene);
             let first = run.kernels.len();
             while let Some(kernel) = kernels.next_if(|kernel| kernel.form == number) {
                 run.kernels.push(self.kernel(kernel, form, &tensors));
@@ -99,27 +99,34 @@ pub(super) fn fused(graph: &Graph, kernel: &lower::Kernel) -> Vec<String> {
 struct Tensors<'a> {
     graph: &'a Graph,
     precision: Precision,
+    /// How the tensors of nodes lie.
+    layouts: FxHashMap<NodeId, Layouts>,
     readers: FxHashMap<Port, Vec<NodeId>>,
     leaving: FxHashSet<Port>,
 }
 
 impl<'a> Tensors<'a> {
-    fn of(graph: &'a Graph, precision: Precision) -> Tensors<'a> {
+    fn of(form: &Form<'a>, scene: &Scene<'_>) -> Tensors<'a> {
+        let (graph, precision) = (form.graph, scene.precision);
+        let settings = lower::Settings { precision, ..lower::Settings::default() };
+        let layouts = device_layouts(graph, form.lowered, scene.soc, &settings);
         let mut readers: FxHashMap<Port, Vec<NodeId>> = FxHashMap::default();
         for (id, node) in graph.iter() {
             node.inputs.iter().flatten().for_each(|&port| readers.entry(port).or_default().push(id));
         }
-        Tensors { graph, precision, readers, leaving: graph.outputs().iter().copied().collect() }
+        Tensors { graph, precision, layouts, readers, leaving: graph.outputs().iter().copied().collect() }
     }
 
     /// What a kernel reads from outside, each tensor once for each reading node, and what it leaves to others.
     fn of_kernel(&self, kernel: &lower::Kernel) -> [Vec<Tensor>; 2] {
         let nodes: Vec<NodeId> = std::iter::once(kernel.node).chain(kernel.fused.iter().copied()).collect();
-        let read = nodes.iter().flat_map(|&id| self.graph.node(id).inputs.iter().flatten());
+        let read =
+            nodes.iter().flat_map(|&id| self.graph.node(id).inputs.iter().flatten().map(move |&port| (id, port)));
         // Exchanged is what the graph states: the precision is that of operators.
         let precision = (!matches!(kernel.workload, Workload::Collective(_))).then_some(self.precision);
-        let tensor = |port| self.tensor(port, precision);
-        let inputs = read.filter(|port| !nodes.contains(&port.node)).map(|&port| tensor(port)).collect();
+        let layouts = |node| self.layouts.get(&node).copied().unwrap_or(Layouts::PLAIN);
+        let read = read.filter(|(_, port)| !nodes.contains(&port.node));
+        let inputs = read.map(|(reader, port)| self.tensor(port, precision, layouts(reader), Some(reader))).collect();
         let made =
             |&id: &NodeId| (0..self.graph.node(id).outputs.len() as u32).map(move |output| Port { node: id, output });
         let leaves = |port: &Port| {
@@ -131,13 +138,19 @@ impl<'a> Tensors<'a> {
             // Nobody reads it: its last node writes all the same.
             outputs.extend(nodes.last().into_iter().flat_map(made));
         }
-        [inputs, outputs.into_iter().map(tensor).collect()]
+        [inputs, outputs.into_iter().map(|port| self.tensor(port, precision, layouts(port.node), None)).collect()]
     }
 
-    /// A tensor as it is stored with this precision, else as the graph states it.
-    fn tensor(&self, port: Port, precision: Option<Precision>) -> Tensor {
-        let mut desc = self.graph.desc(port).clone();
-        desc.dtype = precision.map_or(desc.dtype, |precision| precision.stored(desc.dtype));
-        Tensor { desc, is_weight: self.graph.node(port.node).value.is_some() }
+    /// A tensor as a kernel with these layouts reads or, without a reader, leaves it: stored with this precision, else as
+    /// the graph states it.
+    fn tensor(&self, port: Port, precision: Option<Precision>, layouts: Layouts, reader: Option<NodeId>) -> Tensor {
+        let stated = self.graph.desc(port);
+        let dtype = precision.map_or(stated.dtype, |precision| precision.stored(stated.dtype));
+        let stored = match reader {
+            Some(reader) => layouts.read(self.graph, self.graph.node(reader), port, dtype),
+            None => layouts.written(stated, dtype),
+        };
+        let desc = TensorDesc { dtype, ..stated.clone() };
+        Tensor { desc, stored, is_weight: self.graph.node(port.node).value.is_some() }
     }
 }

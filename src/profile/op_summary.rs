@@ -87,9 +87,9 @@ fn hf32(workload: &Workload) -> &'static str {
     if workload.cube().is_some_and(|cube| cube.hf32) { "YES" } else { "NO" }
 }
 
-/// Shapes of tensors, in quotes that belong to the value.
+/// Shapes of tensors as they are stored, in quotes that belong to the value.
 pub fn shapes(tensors: &[Tensor]) -> String {
-    let dims = |tensor: &Tensor| match tensor.desc.shape.known() {
+    let dims = |tensor: &Tensor| match &tensor.stored.dims {
         Some(dims) => dims.iter().map(i64::to_string).collect::<Vec<_>>().join(","),
         None => UNKNOWN.to_owned(),
     };
@@ -109,7 +109,7 @@ fn types(tensors: &[Tensor]) -> String {
 }
 
 fn formats(tensors: &[Tensor]) -> String {
-    joined(tensors, |tensor| tensor.desc.format.name().to_owned())
+    joined(tensors, |tensor| tensor.stored.format.name().to_owned())
 }
 
 fn joined(tensors: &[Tensor], text: impl Fn(&Tensor) -> String) -> String {

@@ -1,6 +1,7 @@
 //! One run of a network, kernel by kernel: what each did, how it was tiled, how long it took and why.
 
 use crate::graph::TensorDesc;
+use crate::lower::Stored;
 use crate::sim::{Counts, Prediction};
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload};
@@ -87,6 +88,8 @@ pub struct Kernel {
 pub struct Tensor {
     /// Its shape and layout as the graph has them, its type as it is stored on the device.
     pub desc: TensorDesc,
+    /// Format and sizes in which it lies on the device.
+    pub stored: Stored,
     /// Whether it is a constant of the network.
     pub is_weight: bool,
 }

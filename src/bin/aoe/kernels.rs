@@ -2,12 +2,15 @@
 
 use crate::DONE;
 use crate::arguments::{self, Subcommand};
-use crate::console::Console;
+use crate::console::{self, Console};
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use crate::table::{Align, middle_cut, table};
 use aoe::kernels::{Alike, Comparison, Listing, Measured, Row};
-use aoe::session::kernels::{self, Launched};
+use aoe::session::{
+    self,
+    kernels::{self, Launched},
+};
 use aoe::status::{Error, Result};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -16,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe kernels MODEL`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, _: &Arc<Console>| run(matches).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
 
 /// Most letters of the shapes of a kernel in the table; JSON has all.
 const SHAPES: usize = 44;
@@ -43,7 +46,8 @@ fn arguments() -> Command {
         .args(kernels::options().map(arguments::argument))
 }
 
-fn run(matches: &ArgMatches) -> Result<()> {
+fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
+    session::logging::set_sink(Some(console::log_sink(console)));
     let mut settings = Settings::default();
     for spec in kernels::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
         settings.set(spec.name, arguments::value_of(matches, spec))?;

@@ -101,7 +101,7 @@ fn tell(path: &Path, named: &[(&'static Known, bool)]) {
     let idle = names(&|(pass, on)| !pass.modelled && *on != pass.on);
     if !idle.is_empty() {
         log::warn!(
-            "{}: these passes are not modelled, their switches have no effect: {}",
+            "{}: these passes of CANN have no counterpart here, so that switching them changes nothing: {}",
             path.display(),
             idle.join(", ")
         );

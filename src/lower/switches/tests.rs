@@ -85,6 +85,32 @@ fn what_is_no_switch_file_is_a_named_error() {
     assert!(matches!(Switches::default().read(std::path::Path::new("/dev/zero")), Err(Error::File { .. })));
 }
 
+/// The sources below a folder, without those of switches.
+fn sources(folder: &std::path::Path, text: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() && !entry.ends_with("switches") {
+            sources(&entry, text);
+        } else if entry.extension().is_some_and(|suffix| suffix == "rs") {
+            text.push_str(&std::fs::read_to_string(&entry).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_pass_that_is_said_to_have_a_counterpart_is_one_that_a_rule_asks_about() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut text = String::new();
+    for folder in ["lower", "tune/sgat"] {
+        sources(&root.join(folder), &mut text);
+    }
+    let idle: Vec<&str> = PASSES
+        .iter()
+        .filter(|pass| pass.modelled && pass.switchable && !text.contains(pass.name))
+        .map(|pass| pass.name)
+        .collect();
+    assert!(idle.is_empty(), "{idle:?}");
+}
+
 proptest::proptest! {
     #[test]
     fn no_file_makes_it_panic(text in ".{0,200}") {
