@@ -115,6 +115,12 @@ pub trait Measure {
         None
     }
 
+    /// Why no schedule of this workload can be measured where what runs without one can, by [`Measure::untuned`]; `None`
+    /// for all others.
+    fn fixed(&self) -> Option<&str> {
+        None
+    }
+
     /// Measures one schedule.
     fn measure(&mut self, schedule: &Schedule) -> Measurement;
 

@@ -373,6 +373,11 @@ impl<'a> Sayable<'a> {
         matches!(self.form, Form::Runtime(_))
     }
 
+    /// Whether TBE reads the records when it compiles the operator for a static shape, from its unified bank.
+    pub fn is_read_when_compiled(&self) -> bool {
+        matches!(self.form, Form::Unified(_))
+    }
+
     /// What of the records no public file or text proves, by the names of the fields.
     pub fn unproven(&self) -> &'static [&'static str] {
         match self.form {
@@ -393,6 +398,14 @@ impl<'a> Sayable<'a> {
 
     /// The schedule that a record's `knowledge` says. Fails with [`Error::IllegalSchedule`] for one that says none.
     pub fn read(&self, knowledge: &Value) -> Result<Schedule> {
+        if let Form::Unified(_) = self.form {
+            let parsed = unified::Value::parse(&knowledge.to_string()).ok();
+            let dict = parsed.and_then(|value| value.as_dict().cloned());
+            let none = || Error::IllegalSchedule { rule: "bank record: it is no object".into() };
+            let dict = dict.ok_or_else(none)?;
+            unified::accepts(&dict, self.workload, self.soc)?;
+            return unified::schedule(&dict, self.workload).map(Schedule::Cube);
+        }
         let unusable = |why: Unusable| Error::IllegalSchedule { rule: format!("bank record: {why}") };
         let knowledge = self.form.knowledge(knowledge).map_err(unusable)?;
         knowledge.check_accepted(self.workload, self.soc)?;

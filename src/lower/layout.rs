@@ -150,7 +150,7 @@ impl DeviceLayout {
                 match *space {
                     [depth, height, width] => vec![images, depth, c1, height, width, c0],
                     [height, width] => vec![images, c1, height, width, c0],
-                    [ref width @ ..] => [&[images, c1, 1], width, &[c0]].concat(),
+                    ref width => [&[images, c1, 1], width, &[c0]].concat(),
                 }
             }
             _ => dims.to_vec(),

@@ -128,7 +128,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         count: case.count(),
         default: case.default,
         failed_trials: case.failed_trials,
-        failure: case.status.failure(),
+        failure: case.status.reason(),
         held_after: held(&case.after),
         held_before: held(&case.before),
         improvements: case.improvements.iter().map(|step| (step.trial, step.us)).collect(),
@@ -181,6 +181,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::NotSure => "not_sure",
         BankStatus::Unsaved => "unsaved",
         BankStatus::NotTuned => "not_tuned",
+        BankStatus::NotTunable(_) => "not_tunable",
         BankStatus::NotMeasured(_) => "not_measured",
         BankStatus::Failed(_) => "failed",
     }

@@ -59,7 +59,8 @@ pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Sc
         return typed(written).map(Schedule::Cube);
     }
     let sayable = Sayable::of(workload, soc);
-    if written.get("cores").is_none() && written.is_object() && sayable.is_read_by_cann() {
+    let in_bank = sayable.is_read_by_cann() || sayable.is_read_when_compiled() && written.get("block_dim").is_some();
+    if written.get("cores").is_none() && written.is_object() && in_bank {
         return sayable.read(written).map_err(|error| format!("`schedule`: {error}"));
     }
     if let (Some(fields), Workload::MatMul(w)) = (written.as_object().filter(|f| f.contains_key("m_l0")), workload) {

@@ -47,6 +47,7 @@ fn word(case: &CaseOutcome) -> &'static str {
         BankStatus::Reserved => "already in the bank",
         BankStatus::NotSure => "not sure to gain, so not recorded",
         BankStatus::Unsaved => "tuned, and the bank could not be written",
+        BankStatus::NotTunable(_) => "measured with CANN's own tiling, which no record reaches",
         BankStatus::NotMeasured(_) | BankStatus::Failed(_) => "not measured",
         // One tiling is all that there is to choose from.
         _ if case.trials + case.known_trials <= 1 && case.stop.is_some() => {

@@ -296,10 +296,13 @@ fn tune_case(
     } else {
         tuner.backend.prepare(&case.workload)?
     };
-    let unmeasurable = measure.unmeasurable().map(str::to_owned);
-    let baseline = match unmeasurable {
-        Some(_) => Baseline::unknown(problem.default.clone()),
-        None => baseline(&mut *measure, problem.known.as_ref(), &problem.default, tuner)?,
+    let (unmeasurable, fixed) = (measure.unmeasurable().map(str::to_owned), measure.fixed().map(str::to_owned));
+    let baseline = if unmeasurable.is_some() {
+        Baseline::unknown(problem.default.clone())
+    } else {
+        // What was recorded for one that no record reaches does not run.
+        let known = problem.known.as_ref().filter(|_| fixed.is_none());
+        baseline(&mut *measure, known, &problem.default, tuner)?
     };
     let mut outcome = untuned(index, problem, &baseline, tuner);
     let in_bank = problem.known.is_some();
@@ -309,6 +312,8 @@ fn tune_case(
     } else if let Some(reason) = baseline.failure {
         count_default(&mut outcome, case, tuner)?;
         outcome.status = BankStatus::Failed(reason);
+    } else if let Some(reason) = fixed {
+        outcome.status = BankStatus::NotTunable(reason);
     } else if !case.tune {
         outcome.status = BankStatus::NotTuned;
     } else if !in_bank || tuner.settings.repeat_tune {

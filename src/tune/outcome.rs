@@ -161,6 +161,8 @@ pub enum BankStatus {
     Unsaved,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.
     NotTuned,
+    /// What measures can measure such an operator with what runs anyhow, and with no tiling of ours.
+    NotTunable(String),
     /// What measures cannot measure such operators; the case counts with CANN's default as the simulator has it.
     NotMeasured(String),
     /// Its baseline could not be measured; the case counts as one that is not measured.
@@ -170,7 +172,8 @@ pub enum BankStatus {
 impl BankStatus {
     /// Whether the case counts in `repo_summary`.
     pub fn is_tuned(&self) -> bool {
-        !matches!(self, BankStatus::NotTuned | BankStatus::NotMeasured(_) | BankStatus::Failed(_))
+        let is_left = matches!(self, BankStatus::NotTuned | BankStatus::NotTunable(_));
+        !is_left && !matches!(self, BankStatus::NotMeasured(_) | BankStatus::Failed(_))
     }
 }
 
@@ -180,6 +183,14 @@ impl BankStatus {
         match self {
             BankStatus::Failed(reason) | BankStatus::NotMeasured(reason) => Some(reason),
             _ => None,
+        }
+    }
+
+    /// Why no tiling of it was measured, where that is so.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            BankStatus::NotTunable(reason) => Some(reason),
+            _ => self.failure(),
         }
     }
 }
@@ -275,7 +286,7 @@ impl OpatOutcome {
             return Err(Error::Tuning { reason: format!("no operator could be measured; {which}") });
         }
         let unmeasured = self.first_of(|status| match status {
-            BankStatus::NotMeasured(reason) => Some(reason),
+            BankStatus::NotMeasured(reason) | BankStatus::NotTunable(reason) => Some(reason),
             _ => None,
         });
         let nothing = |which| Error::NothingToTune {

@@ -83,6 +83,10 @@ impl Measure for Watched<'_, '_> {
         self.inner.unmeasurable()
     }
 
+    fn fixed(&self) -> Option<&str> {
+        self.inner.fixed()
+    }
+
     fn measure(&mut self, schedule: &Schedule) -> Measurement {
         let measurement = self.inner.measure(schedule);
         self.note(&measurement);

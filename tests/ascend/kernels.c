@@ -14,15 +14,6 @@ struct tiling {
     int64_t buffers;
 };
 
-static int64_t field(const char *name, int64_t otherwise)
-{
-    char quoted[64] = "\"";
-    strcat(strcat(quoted, name), "\":");
-    const char *knowledge = strstr(record(), "\"knowledge\":");
-    const char *found = knowledge != NULL ? strstr(knowledge, quoted) : NULL;
-    return found != NULL ? atoll(found + strlen(quoted)) : otherwise;
-}
-
 static const struct tiling *tiling(void)
 {
     static struct tiling read;
@@ -30,19 +21,20 @@ static const struct tiling *tiling(void)
     if (!was_read) {
         was_read = 1;
         read = (struct tiling){
-            field("usedCoreNum", 0), field("singleCoreM", 0), field("singleCoreN", 0), field("singleCoreK", 0),
-            field("baseM", 0), field("baseN", 0), field("baseK", 0), field("depthA1", 0), field("depthB1", 0),
-            field("l2MTileCnt", 0), field("l2NTileCnt", 0), field("l2MTileBlock", 0), field("l2NTileBlock", 0),
-            field("tilingEnable", 0), field("dbL0A", 2)};
+            record_field("usedCoreNum", 0), record_field("singleCoreM", 0), record_field("singleCoreN", 0), record_field("singleCoreK", 0),
+            record_field("baseM", 0), record_field("baseN", 0), record_field("baseK", 0), record_field("depthA1", 0), record_field("depthB1", 0),
+            record_field("l2MTileCnt", 0), record_field("l2NTileCnt", 0), record_field("l2MTileBlock", 0), record_field("l2NTileBlock", 0),
+            record_field("tilingEnable", 0), record_field("dbL0A", 2)};
     }
     return &read;
 }
 
-/* Whether the rules hold here: a record, on a part whose kernels these are. */
-static int applies(void)
+/* Whether the rules hold here: a record for the kernel of one product, on a part whose kernels these are. The kernels of
+ * several products take their tiling from elsewhere. */
+static int applies(const struct product *p)
 {
     const char *soc = setting("STAND_IN_SOC", "Ascend910B2");
-    return *record() != '\0' && (strncmp(soc, "Ascend910B", 10) == 0 || strncmp(soc, "Ascend910_93", 12) == 0);
+    return *record() != '\0' && p->c.stacks == 1 && !p->by_tbe && (strncmp(soc, "Ascend910B", 10) == 0 || strncmp(soc, "Ascend910_93", 12) == 0);
 }
 
 static int64_t blocks(int64_t whole, int64_t part)
@@ -57,7 +49,7 @@ static int64_t split(void)
 
 int kernel_exists(const struct product *p)
 {
-    if (!applies()) {
+    if (!applies(p)) {
         return 1;
     }
     int64_t enable = tiling()->enable, full = enable / 10 % 10, out = enable / 1000 % 10, shift = enable / 10000;
@@ -94,10 +86,9 @@ static int is_walked(int64_t task, int64_t tiles, int64_t block)
 int is_written(const struct product *p, int64_t row, int64_t column)
 {
     const struct tiling *t = tiling();
-    if (!applies()) {
+    if (!applies(p)) {
         return 1;
     }
-    (void)p;
     if (t->single_m <= 0 || t->single_n <= 0) {
         return 0;
     }
@@ -115,7 +106,7 @@ int is_written(const struct product *p, int64_t row, int64_t column)
 int adds_rubbish(const struct product *p)
 {
     const struct tiling *t = tiling();
-    if (!applies()) {
+    if (!applies(p)) {
         return 0;
     }
     int64_t size = (int64_t)size_of_type(p->a.type), m = (t->base_m + 15) / 16 * 16, n = (t->base_n + 15) / 16 * 16;

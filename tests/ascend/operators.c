@@ -1,5 +1,5 @@
-/* Operators: MatMulV3 through aclnnMatmul, and through the entries that take any operator type; TBE's MatMulV2 is
- * compiled only. */
+/* Operators: MatMulV3 through aclnnMatmul; products and convolutions of volumes through the entries that take any operator
+ * type. TBE compiles MatMulV2 and BatchMatMulV2, and asks its bank then. */
 #include "stand_in.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ void *aclCreateTensor(const int64_t *view, uint64_t rank, int type, const int64_
     if (view[0] == storage[0] && view[1] == storage[1] && strides[0] == storage[1] && strides[1] == 1) {
         transposed = 0;
     }
-    tensor->matrix = (struct matrix){type, format, storage[0], storage[1], transposed, data};
+    tensor->matrix = (struct matrix){type, format, 1, storage[0], storage[1], transposed, data};
     return tensor;
 }
 
@@ -47,7 +47,8 @@ static int fits(struct product *product)
     product->m = a->transposed ? a->columns : a->rows;
     product->k = a->transposed ? a->rows : a->columns;
     product->n = b->transposed ? b->rows : b->columns;
-    return (b->transposed ? b->columns : b->rows) == product->k && c->rows == product->m && c->columns == product->n;
+    return (b->transposed ? b->columns : b->rows) == product->k && c->rows == product->m && c->columns == product->n &&
+           (a->stacks == c->stacks || a->stacks == 1) && (b->stacks == c->stacks || b->stacks == 1);
 }
 
 int aclnnMatmulGetWorkspaceSize(const void *a, const void *b, void *c, int8_t math, uint64_t *bytes, void **executor)
@@ -95,6 +96,18 @@ static int run(const struct product *product, struct stream *stream)
     return SUCCESS;
 }
 
+static int run_volume(const struct volume *volume, struct stream *stream)
+{
+    FAULT("kernel_launch");
+    if (!volume_runs(volume)) {
+        return INTERNAL_ERROR;
+    }
+    compute_volume(volume);
+    stream->kernels++;
+    launch(stream, price_volume(volume));
+    return SUCCESS;
+}
+
 int aclnnMatmul(void *workspace, uint64_t bytes, void *handle, void *stream)
 {
     struct executor *executor = handle;
@@ -109,13 +122,15 @@ int aclnnMatmul(void *workspace, uint64_t bytes, void *handle, void *stream)
 /* ---- Any operator type ---- */
 
 struct description {
-    int type, format;
+    int type, origin, format;
     int rank;
     int64_t dims[8], storage[8];
 };
 
 struct attributes {
-    int transpose_x1, transpose_x2, enable_hf32;
+    int transpose_x1, transpose_x2, adj_x1, adj_x2, enable_hf32;
+    int64_t strides[5], dilations[5], pads[6], groups;
+    char data_format[16];
 };
 
 void *aclCreateTensorDesc(int type, int rank, const int64_t *dims, int format)
@@ -123,7 +138,7 @@ void *aclCreateTensorDesc(int type, int rank, const int64_t *dims, int format)
     FAULT_NULL("aclCreateTensorDesc");
     struct description *made = calloc(1, sizeof *made);
     made->type = type;
-    made->format = format;
+    made->origin = made->format = format;
     made->rank = rank;
     memcpy(made->dims, dims, (size_t)rank * sizeof *dims);
     return made;
@@ -167,11 +182,49 @@ int aclopSetAttrBool(void *handle, const char *name, uint8_t value)
         attributes->transpose_x1 = value;
     } else if (strcmp(name, "transpose_x2") == 0) {
         attributes->transpose_x2 = value;
+    } else if (strcmp(name, "adj_x1") == 0) {
+        attributes->adj_x1 = value;
+    } else if (strcmp(name, "adj_x2") == 0) {
+        attributes->adj_x2 = value;
     } else if (strcmp(name, "enable_hf32") == 0) {
         attributes->enable_hf32 = value;
     } else {
         return INVALID_PARAM;
     }
+    return SUCCESS;
+}
+
+int aclopSetAttrInt(void *handle, const char *name, int64_t value)
+{
+    FAULT("aclopSetAttrInt");
+    if (strcmp(name, "groups") != 0) {
+        return INVALID_PARAM;
+    }
+    ((struct attributes *)handle)->groups = value;
+    return SUCCESS;
+}
+
+int aclopSetAttrListInt(void *handle, const char *name, int count, const int64_t *values)
+{
+    struct attributes *attributes = handle;
+    FAULT("aclopSetAttrListInt");
+    int is_pads = strcmp(name, "pads") == 0, is_strides = strcmp(name, "strides") == 0;
+    if ((!is_pads && !is_strides && strcmp(name, "dilations") != 0) || count != (is_pads ? 6 : 5)) {
+        return INVALID_PARAM;
+    }
+    memcpy(is_pads ? attributes->pads : is_strides ? attributes->strides : attributes->dilations, values,
+           (size_t)count * sizeof *values);
+    return SUCCESS;
+}
+
+int aclopSetAttrString(void *handle, const char *name, const char *value)
+{
+    struct attributes *attributes = handle;
+    FAULT("aclopSetAttrString");
+    if (strcmp(name, "data_format") != 0 || strlen(value) >= sizeof attributes->data_format) {
+        return INVALID_PARAM;
+    }
+    strcpy(attributes->data_format, value);
     return SUCCESS;
 }
 
@@ -204,46 +257,102 @@ static int tell_of_kernel(const struct product *product)
     return fclose(file) == 0 ? SUCCESS : INTERNAL_ERROR;
 }
 
-static struct matrix matrix_of(const struct description *description, int transposed, const void *buffer)
+/* A data buffer begins with its address. */
+static void *address(void *const *buffers, int at)
 {
-    /* A data buffer begins with its address. */
-    void *data = buffer != NULL ? *(void *const *)buffer : NULL;
-    return (struct matrix){description->type, description->format, description->dims[0], description->dims[1],
-                           transposed, data};
+    return buffers != NULL ? *(void *const *)buffers[at] : NULL;
+}
+
+static struct matrix matrix_of(const struct description *description, int transposed, void *data)
+{
+    int64_t stacks = description->rank == 3 ? description->dims[0] : 1;
+    const int64_t *sizes = description->dims + (description->rank == 3);
+    return (struct matrix){description->type, description->format, stacks, sizes[0], sizes[1], transposed, data};
 }
 
 /* The product that these operands describe; 0 where they describe none. */
 static int product_of(const char *type, int inputs, void *const *in, void *const *read, void *const *out,
                       void *const *written, const struct attributes *attributes, struct product *product)
 {
-    if ((strcmp(type, "MatMulV3") != 0 && strcmp(type, "MatMulV2") != 0) || inputs < 2 || inputs > 3) {
+    int is_batched = strncmp(type, "Batch", 5) == 0, by_tbe = strstr(type, "MatMulV2") != NULL;
+    if ((strcmp(type + 5 * is_batched, "MatMulV3") != 0 && !by_tbe) || inputs < 2 || inputs > 3) {
         return 0;
     }
     memset(product, 0, sizeof *product);
-    product->a = matrix_of(in[0], attributes->transpose_x1, read != NULL ? read[0] : NULL);
-    product->b = matrix_of(in[1], attributes->transpose_x2, read != NULL ? read[1] : NULL);
-    product->c = matrix_of(out[0], 0, written != NULL ? written[0] : NULL);
+    int flip_a = is_batched ? attributes->adj_x1 : attributes->transpose_x1;
+    int flip_b = is_batched ? attributes->adj_x2 : attributes->transpose_x2;
+    product->a = matrix_of(in[0], flip_a, address(read, 0));
+    product->b = matrix_of(in[1], flip_b, address(read, 1));
+    product->c = matrix_of(out[0], 0, address(written, 0));
     product->hf32 = attributes->enable_hf32;
+    product->by_tbe = by_tbe;
     if (inputs == 3) {
         product->has_bias = 1;
         product->bias_type = ((const struct description *)in[2])->type;
-        product->bias = read != NULL ? *(void *const *)read[2] : NULL;
+        product->bias = address(read, 2);
     }
-    return fits(product);
+    return fits(product) && is_batched == (((const struct description *)in[0])->rank == 3);
+}
+
+/* Whether a tensor is described in NCDHW and stored in the kernel's format, in these sizes. */
+static int lies(const struct description *tensor, int format, const int64_t *stored, size_t rank)
+{
+    return tensor->rank == 5 && tensor->origin == FORMAT_NCDHW && tensor->format == format &&
+           memcmp(tensor->storage, stored, rank * sizeof *stored) == 0;
+}
+
+/* The convolution of volumes that these operands describe; 0 where they describe none. */
+static int volume_of(const char *type, int inputs, void *const *in, void *const *read, void *const *out,
+                     void *const *written, const struct attributes *attributes, struct volume *v)
+{
+    if (strcmp(type, "Conv3DV2") != 0 || inputs < 2 || inputs > 3 || attributes->groups != 1 ||
+        strcmp(attributes->data_format, "NCDHW") != 0) {
+        return 0;
+    }
+    const struct description *x = in[0], *filter = in[1], *y = out[0];
+    *v = (struct volume){.type = x->type, .out_type = y->type, .has_bias = inputs == 3,
+                         .bias_type = inputs == 3 ? ((const struct description *)in[2])->type : 0,
+                         .x = address(read, 0), .filter = address(read, 1),
+                         .bias = inputs == 3 ? address(read, 2) : NULL, .y = address(written, 0),
+                         .images = x->dims[0], .cin = x->dims[1], .cout = filter->dims[0]};
+    memcpy(v->pads, attributes->pads, sizeof v->pads);
+    for (int i = 0; i < 3; i++) {
+        v->in[i] = x->dims[2 + i];
+        v->out[i] = y->dims[2 + i];
+        v->kernel[i] = filter->dims[2 + i];
+        v->stride[i] = attributes->strides[2 + i];
+        v->dilation[i] = attributes->dilations[2 + i];
+        int64_t reach = v->in[i] + v->pads[2 * i] + v->pads[2 * i + 1] - (v->kernel[i] - 1) * v->dilation[i] - 1;
+        if (v->stride[i] < 1 || reach < 0 || reach / v->stride[i] + 1 != v->out[i]) {
+            return 0;
+        }
+    }
+    int64_t ci = (v->cin + 15) / 16, co = (v->cout + 15) / 16;
+    const int64_t x_sizes[] = {v->images, v->in[0], ci, v->in[1], v->in[2], 16};
+    const int64_t y_sizes[] = {v->images, v->out[0], co, v->out[1], v->out[2], 16};
+    const int64_t filter_sizes[] = {v->kernel[0] * ci * v->kernel[1] * v->kernel[2], co, 16, 16};
+    return lies(x, FORMAT_NDC1HWC0, x_sizes, 6) && lies(y, FORMAT_NDC1HWC0, y_sizes, 6) &&
+           lies(filter, FORMAT_FRACTAL_Z_3D, filter_sizes, 4) && filter->dims[1] == v->cin &&
+           y->dims[0] == v->images && y->dims[1] == v->cout;
 }
 
 int aclopCompile(const char *type, int inputs, void *const *in, int outputs, void *const *out, const void *attributes,
                  int engine, int compile, const char *path)
 {
     struct product product;
+    struct volume volume;
     (void)engine;
     (void)compile;
     (void)path;
     FAULT("aclopCompile");
+    if (outputs == 1 && volume_of(type, inputs, in, NULL, out, NULL, attributes, &volume)) {
+        record();
+        return SUCCESS;
+    }
     if (outputs != 1 || !product_of(type, inputs, in, NULL, out, NULL, attributes, &product)) {
         return 100024;
     }
-    if (strcmp(type, "MatMulV2") == 0) {
+    if (product.by_tbe) {
         return *kernel_folder != '\0' ? tell_of_kernel(&product) : SUCCESS;
     }
     record();
@@ -254,7 +363,11 @@ int aclopExecuteV2(const char *type, int inputs, void *const *in, void *const *r
                    void *const *written, void *attributes, void *stream)
 {
     struct product product;
+    struct volume volume;
     FAULT("aclopExecuteV2");
+    if (outputs == 1 && volume_of(type, inputs, in, read, out, written, attributes, &volume)) {
+        return run_volume(&volume, stream);
+    }
     if (outputs != 1 || !product_of(type, inputs, in, read, out, written, attributes, &product)) {
         return 100024;
     }

@@ -28,7 +28,7 @@ static float from_float16(uint16_t bits)
     return value;
 }
 
-static float decode(const void *data, int type, int64_t index)
+float decode(const void *data, int type, int64_t index)
 {
     float value;
     if (type == TYPE_FLOAT) {
@@ -44,7 +44,7 @@ static float decode(const void *data, int type, int64_t index)
 }
 
 /* Stores a sum, rounded to nearest; sums here are positive and far from the ends of the types. */
-static void encode(void *data, int type, int64_t index, float value)
+void encode(void *data, int type, int64_t index, float value)
 {
     uint32_t word;
     memcpy(&word, &value, sizeof word);
@@ -58,15 +58,17 @@ static void encode(void *data, int type, int64_t index, float value)
     }
 }
 
-static float element(const struct matrix *matrix, int64_t row, int64_t column)
+static float element(const struct matrix *matrix, int64_t stack, int64_t row, int64_t column)
 {
+    int64_t whole = matrix->rows * matrix->columns;
     int64_t r = matrix->transposed ? column : row, c = matrix->transposed ? row : column;
     int64_t index = r * matrix->columns + c;
     if (matrix->format == FORMAT_NZ) {
         int64_t block = 32 / (int64_t)size_of_type(matrix->type), height = (matrix->rows + 15) / 16 * 16;
         index = (c / block * height + r) * block + c % block;
+        whole = (matrix->columns + block - 1) / block * block * height;
     }
-    return decode(matrix->data, matrix->type, index);
+    return decode(matrix->data, matrix->type, stack * whole + index);
 }
 
 void compute(const struct product *product)
@@ -75,15 +77,17 @@ void compute(const struct product *product)
     pending = 1;
 }
 
+/* A row of the results, which lie one below the other. */
 static void compute_row(int64_t row, float *sums)
 {
     const struct product *p = &last;
+    int64_t stack = row / p->m;
     for (int64_t j = 0; j < p->n; j++) {
         sums[j] = p->has_bias ? decode(p->bias, p->bias_type, j) : 0.0f;
     }
     for (int64_t l = 0; l < p->k; l++) {
-        float left = element(&p->a, row, l);
-        const float *right = decoded + l * p->n;
+        float left = element(&p->a, stack % p->a.stacks, row % p->m, l);
+        const float *right = decoded + (stack % p->b.stacks * p->k + l) * p->n;
         for (int64_t j = 0; j < p->n; j++) {
             sums[j] += left * right[j];
         }
@@ -104,28 +108,30 @@ static void compute_row(int64_t row, float *sums)
 void settle(const void *from, size_t bytes)
 {
     const struct product *p = &last;
+    settle_volume(from, bytes);
     if (!pending) {
         return;
     }
     size_t row_bytes = (size_t)p->n * size_of_type(p->c.type);
-    const char *begin = p->c.data, *end = begin + row_bytes * (size_t)p->m, *wanted = from;
+    int64_t rows = p->c.stacks * p->m;
+    const char *begin = p->c.data, *end = begin + row_bytes * (size_t)rows, *wanted = from;
     if (wanted < begin || wanted >= end) {
         return;
     }
     if (decoded_from != p->b.data) {
         free(decoded);
-        decoded = malloc((size_t)p->k * (size_t)p->n * sizeof *decoded);
+        decoded = malloc((size_t)p->b.stacks * (size_t)p->k * (size_t)p->n * sizeof *decoded);
         decoded_from = p->b.data;
-        for (int64_t l = 0; l < p->k; l++) {
+        for (int64_t l = 0; l < p->b.stacks * p->k; l++) {
             for (int64_t j = 0; j < p->n; j++) {
-                decoded[l * p->n + j] = element(&p->b, l, j);
+                decoded[l * p->n + j] = element(&p->b, l / p->k, l % p->k, j);
             }
         }
     }
     float *sums = malloc((size_t)p->n * sizeof *sums);
     int64_t first = (int64_t)((size_t)(wanted - begin) / row_bytes);
     int64_t after = (int64_t)(((size_t)(wanted - begin) + bytes + row_bytes - 1) / row_bytes);
-    for (int64_t row = first; row < after && row < p->m; row++) {
+    for (int64_t row = first; row < after && row < rows; row++) {
         compute_row(row, sums);
     }
     free(sums);

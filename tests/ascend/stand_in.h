@@ -29,7 +29,7 @@
 enum { SUCCESS = 0, UNINITIALIZED = 100001, INVALID_PARAM = 100000, OUT_OF_DEVICE_MEMORY = 207018 };
 enum { AICORE_EXCEPTION = 507015, INTERNAL_ERROR = 500000, SYNC_TIMEOUT = 507046 };
 enum { TYPE_FLOAT = 0, TYPE_FLOAT16 = 1, TYPE_BF16 = 27 };
-enum { FORMAT_ND = 2, FORMAT_NZ = 29 };
+enum { FORMAT_ND = 2, FORMAT_NZ = 29, FORMAT_NCDHW = 30, FORMAT_NDC1HWC0 = 32, FORMAT_FRACTAL_Z_3D = 33 };
 
 /* Leaves the calling function as STAND_IN_FAULTS says, if it does. */
 #define FAULT(function)                                       \
@@ -55,10 +55,11 @@ void note(const char *name);
 /* The text of an environment variable, or of the default where it is not set. */
 const char *setting(const char *name, const char *otherwise);
 
-/* A matrix as an operator sees it. */
+/* A matrix as an operator sees it, or several of one size. */
 struct matrix {
     int type;
     int format;
+    int64_t stacks;
     int64_t rows, columns;   /* as stored */
     int transposed;          /* read with its axes exchanged */
     void *data;
@@ -70,7 +71,17 @@ struct product {
     int has_bias, hf32;
     int bias_type;
     const void *bias;
-    int64_t m, k, n;
+    int64_t m, k, n;         /* of each of c.stacks products */
+    int by_tbe;              /* compiled by TBE, which asks its own bank */
+};
+
+/* A convolution of volumes that was launched: `Conv3DV2` on NDC1HWC0 and FRACTAL_Z_3D. */
+struct volume {
+    int type, out_type, has_bias, bias_type;
+    const void *x, *filter, *bias;
+    void *y;
+    int64_t images, cin, cout;
+    int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pads[6];
 };
 
 /* clock.c: what a stream and the host have spent, in microseconds of a virtual clock. */
@@ -83,8 +94,11 @@ void launch(struct stream *stream, double kernel_us);
 
 /* pricing.c: the time of a product with the tiling that the bank holds; negative where the kernel faults. */
 double price(const struct product *product);
+double price_volume(const struct volume *volume);
 /* The record that the bank of this process holds, "" for none. Read once, as CANN does. */
 const char *record(void);
+/* A whole number among the record's knowledge. */
+int64_t record_field(const char *name, int64_t otherwise);
 /* Whether TBE's unified bank has a record for a product of these sizes. */
 int unified_bank_has(const struct product *product);
 /* How many processes of the test have come to their kernel so far. */
@@ -101,5 +115,12 @@ void compute(const struct product *product);
 /* Computes what of the range of memory is the result of a product and was not computed yet. */
 void settle(const void *from, size_t bytes);
 size_t size_of_type(int type);
+float decode(const void *data, int type, int64_t index);
+void encode(void *data, int type, int64_t index, float value);
+
+/* volume.c: the same of a convolution, and what its kernel does with the record: whether it can run at all. */
+int volume_runs(const struct volume *volume);
+void compute_volume(const struct volume *volume);
+void settle_volume(const void *from, size_t bytes);
 
 #endif

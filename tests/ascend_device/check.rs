@@ -30,6 +30,10 @@ fn a_machine_that_does_what_it_should_passes_every_step() {
     }
     let templates = [0, 2, 3, 4, 10, 12, 20, 1020, 2003, 2020, 10_000];
     assert!(templates.iter().all(|enable| verdict(&report, &format!("template {enable}")) == "passed"));
+    for held in ["both whole", "image whole", "weights whole", "parts"] {
+        assert_eq!(verdict(&report, &format!("Conv3DV2 {held}")), "passed");
+    }
+    assert_eq!(verdict(&report, "BatchMatMulV3 small"), "passed");
     let simulator = report["steps"].as_array().unwrap().last().unwrap();
     assert_eq!(simulator["figures"]["kernels"].as_array().unwrap().len(), 30);
     assert_eq!((&report["soc"], &report["ai_cores"]), (&"Ascend910B2".into(), &24.into()));
@@ -42,7 +46,7 @@ fn a_machine_that_opens_no_bank_is_found_out_by_time_and_by_its_profiler() {
     let machine = machine.with("STAND_IN_BANK", "ignored");
     checked(&machine, &["--output=check.json"]).expect(1, &["CANN did not take it", "to do:"]);
     let report = report(&machine);
-    for name in ["record", "profiler", "unified bank"] {
+    for name in ["record", "record of Conv3DV2", "profiler", "unified bank"] {
         assert_eq!(verdict(&report, name), "failed", "{name}");
     }
     assert_eq!(report["verdict"], "failed");
@@ -54,6 +58,8 @@ fn a_machine_whose_tuned_kernels_compute_rubbish_fails_each_template() {
     let machine = machine.with("STAND_IN_FAULTS", "candidate:kernel=wrong");
     checked(&machine, &["--output=check.json"]).expect(1, &["wrong result"]);
     assert_eq!(verdict(&report(&machine), "template 12"), "failed");
+    assert_eq!(verdict(&report(&machine), "Conv3DV2 parts"), "failed");
+    assert_eq!(verdict(&report(&machine), "BatchMatMulV3 small"), "passed", "no record of ours reaches it");
     assert_eq!(verdict(&report(&machine), "scatter"), "passed");
 }
 
@@ -62,7 +68,7 @@ fn without_a_device_no_step_is_possible_and_it_says_what_to_do() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.with("ASCEND_HOME_PATH", "/nowhere");
     checked(&machine, &["--output=check.json"]).expect(1, &["not possible", "set_env.sh"]);
-    for name in ["device", "record", "unified bank", "templates", "scatter", "simulator"] {
+    for name in ["device", "record", "record of Conv3DV2", "unified bank", "templates", "scatter", "simulator"] {
         assert_eq!(verdict(&report(&machine), name), "not_possible", "{name}");
     }
 }

@@ -1,6 +1,7 @@
 //! What goes wrong on a device: a candidate's fault costs that candidate, the machine's ends the tuning.
 
 use crate::stand_in::{Machine, Product, SMALL};
+use crate::volumes;
 use aoe::backend::ascend::{ACLNN, ASKING, CODES, DEVICE_INFO, MEASURING};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -186,7 +187,10 @@ const OTHER: Product = Product { bias: true, trans_b: true, ..SMALL };
 fn fails_well(function: &str, code: i32) {
     let Some(mut machine) = machine(&format!("{function}={code}")) else { return };
     let is_other_entry = ["aclop", "TensorDesc", "DataBuffer", "aclSetTensor", "aclSetCompileopt"];
-    if is_other_entry.iter().any(|part| function.contains(part)) {
+    if ["aclopSetAttrInt", "aclopSetAttrListInt", "aclopSetAttrString"].contains(&function) {
+        // Products have flags only.
+        machine.operators(&[volumes::text()]);
+    } else if is_other_entry.iter().any(|part| function.contains(part)) {
         machine = machine.with("STAND_IN_SOC", "Ascend310P3").with("STAND_IN_CORES", "8");
         machine.products(&[OTHER]);
     }

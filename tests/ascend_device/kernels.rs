@@ -29,19 +29,12 @@ fn measured(machine: &Machine, changes: &Value, dtype: &str) -> Value {
     fs::write(folder.join("Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json"), format!("{record}\n")).unwrap();
     let [m, k, n] = SIZES;
     let tensor = |shape: [u64; 2], transposed: bool, fill: Value| json!({"dtype": dtype, "shape": shape, "format": "ND", "transposed": transposed, "fill": fill});
-    let operator = json!({"op_type": "MatMulV3", "entry": {"aclnn_matmul": 0}, "flags": [["transpose_x2", true]],
+    let operator = json!({"op_type": "MatMulV3", "entry": {"aclnn_matmul": 0}, "attributes": [["transpose_x2", {"flag": true}]],
         "inputs": [tensor([m, k], false, json!([0, 0])), tensor([n, k], true, json!([0, -1]))],
         "output": tensor([m, n], false, Value::Null),
-        "product": {"m": m, "k": k, "n": n, "exponent": -1, "bias": false}});
-    let task = json!({"measure": {"operator": operator, "timing": {"warm_up": 1, "repeats": 1, "samples": 1}}});
-    let work =
-        json!({"on_device": {"runtime": machine.runtime(), "device": 0, "device_timeout_ms": 60000, "task": task}});
-    let job = json!({"version": env!("CARGO_PKG_VERSION"), "work": work, "answer": machine.path("answer.json")});
-    fs::write(machine.path("job.json"), job.to_string()).unwrap();
-    let _ = fs::remove_file(machine.path("answer.json"));
-    let ran = machine.aoe(&["measure-candidate", "job.json"]).output().unwrap();
-    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
-    serde_json::from_str(&fs::read_to_string(machine.path("answer.json")).unwrap()).unwrap()
+        "expected": {"product": {"batch": 1, "shared": [false, false], "m": m, "k": k, "n": n, "exponent": -1,
+            "bias": false}}});
+    machine.measure(&operator)
 }
 
 #[test]

@@ -10,3 +10,4 @@ mod networks;
 mod processes;
 mod stand_in;
 mod tuning;
+mod volumes;

@@ -1,7 +1,7 @@
 //! A machine with devices, played by the stand-in runtime of `tests/ascend`.
 
 use crate::{cc, host};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// What the stand-in is built from.
-const C_FILES: [&str; 6] = ["faults.c", "device.c", "operators.c", "kernels.c", "product.c", "pricing.c"];
+const C_FILES: [&str; 7] = ["faults.c", "device.c", "operators.c", "kernels.c", "product.c", "volume.c", "pricing.c"];
 const HEADERS: [&str; 1] = ["stand_in.h"];
 
 /// The root of an installed CANN with the stand-in in it, without the functions named; `None`, said aloud, without
@@ -155,8 +155,13 @@ impl Machine {
 
     /// The records of the bank of `MatMulV3`.
     pub fn records(&self) -> Vec<String> {
-        let file = "bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
-        let text = fs::read_to_string(self.path(file)).unwrap_or_default();
+        self.records_of("MatMulV3_runtime_kb")
+    }
+
+    /// The lines of a bank, by the end of its file's name.
+    pub fn records_of(&self, bank: &str) -> Vec<String> {
+        let file = format!("bank/Ascend910B2/unified_bank/Ascend910B2_24_AiCore_{bank}.json");
+        let text = fs::read_to_string(self.path(&file)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
@@ -169,6 +174,19 @@ impl Machine {
     /// The operators in it.
     pub fn kernels(&self) -> Vec<Value> {
         self.report()["kernels"].as_array().unwrap().clone()
+    }
+
+    /// Has a measuring process run an operator as a job describes it, with the bank as it is; what it answers.
+    pub fn measure(&self, operator: &Value) -> Value {
+        let task = json!({"measure": {"operator": operator, "timing": {"warm_up": 1, "repeats": 1, "samples": 1}}});
+        let work =
+            json!({"on_device": {"runtime": self.runtime(), "device": 0, "device_timeout_ms": 60000, "task": task}});
+        let job = json!({"version": env!("CARGO_PKG_VERSION"), "work": work, "answer": self.path("answer.json")});
+        fs::write(self.path("job.json"), job.to_string()).unwrap();
+        let _ = fs::remove_file(self.path("answer.json"));
+        let ran = self.aoe(&["measure-candidate", "job.json"]).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        serde_json::from_str(&fs::read_to_string(self.path("answer.json")).unwrap()).unwrap()
     }
 
     /// The processes of this machine that live, found by their environment.

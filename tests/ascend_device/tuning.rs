@@ -125,6 +125,41 @@ fn ascend_alone_has_nothing_to_tune_where_it_can_measure_nothing() {
     Tuned::of(command.output().unwrap()).expect(1, &["backend ascend can measure no operator"]);
 }
 
+/// Several products at once, as ATC describes them.
+fn batched(op: &str) -> String {
+    let tensor = |shape: [u32; 3]| format!(r#"{{"format":"ND","shape":{shape:?},"type":"float16"}}"#);
+    let (a, b, c) = (tensor([12, 128, 64]), tensor([12, 128, 64]), tensor([12, 128, 128]));
+    let attributes = r#"[{"name":"adj_x1","type":"bool","value":false},{"name":"adj_x2","type":"bool","value":true}]"#;
+    format!(r#"{{"op":"{op}","input_desc":[{a},{b}],"output_desc":[{c}],"attr":{attributes}}}"#)
+}
+
+#[test]
+fn batched_products_are_measured_as_cann_runs_them_and_it_is_said_why_no_tiling_is() {
+    let Some(machine) = Machine::new() else { return };
+    machine.operators(&[SMALL.text(), batched("BatchMatMulV3"), batched("BatchMatMulV2")]);
+    machine.tune(&QUICK).expect(0, &[ADDED]);
+    for (kernel, why) in machine.kernels()[1..].iter().zip(["rules for batches", "batch_type"]) {
+        assert_eq!((&kernel["status"], &kernel["backend"]), (&json!("not_tunable"), &json!("ascend")), "{kernel}");
+        assert!(kernel["failure"].as_str().unwrap().contains(why), "{kernel}");
+        let (before, after) = (kernel["before_us"].as_f64().unwrap(), kernel["after_us"].as_f64().unwrap());
+        assert!(before > 0.0 && before.to_bits() == after.to_bits(), "{kernel}");
+    }
+}
+
+#[test]
+fn what_tbe_compiles_is_measured_with_the_records_of_its_bank() {
+    let Some(machine) = Machine::new() else { return };
+    let tensor = |shape: &[u32]| format!(r#"{{"format":"ND","shape":{shape:?},"type":"float16"}}"#);
+    let (a, b, c) = (tensor(&[1, 512, 1024]), tensor(&[1024, 768]), tensor(&[1, 512, 768]));
+    machine.operators(&[format!(r#"{{"op":"BatchMatMulV2","input_desc":[{a},{b}],"output_desc":[{c}]}}"#)]);
+    machine.tune(&QUICK).expect(0, &[ADDED]);
+    let kernel = &machine.kernels()[0];
+    assert_eq!((&kernel["op_type"], &kernel["backend"]), (&json!("MatMulV2"), &json!("ascend")), "{kernel}");
+    assert_eq!(kernel["failed_trials"], 0, "{kernel}");
+    assert!(kernel["after_us"].as_f64().unwrap() < kernel["before_us"].as_f64().unwrap(), "{kernel}");
+    assert!(!machine.records_of("matmul").is_empty());
+}
+
 fn addition() -> String {
     let tensor = r#"{"format":"ND","shape":[512,768],"type":"float16"}"#;
     format!(r#"{{"op":"Add","input_desc":[{tensor},{tensor}],"output_desc":[{tensor}]}}"#)

@@ -114,12 +114,12 @@ impl Devices {
     }
 
     fn run(&self, device: &Device, task: Task, bench: &Bench, under: &[OsString]) -> End {
-        let work = Work::OnDevice(OnDevice {
+        let work = Work::OnDevice(Box::new(OnDevice {
             runtime: self.runtime.clone(),
             device: device.id,
             device_timeout_ms: i32::try_from(self.timeout.as_millis()).unwrap_or(i32::MAX),
             task,
-        });
+        }));
         let circumstances = Circumstances {
             program: &self.program,
             under,
@@ -161,13 +161,20 @@ impl Ascend {
         Ascend { devices, soc, detail, lacking, simulator }
     }
 
-    /// A workload as the devices run it; why they do not where they do not.
+    /// A workload as the devices run it with a tiling of ours; why they do not where they do not.
     fn operator(&self, workload: &Workload) -> Result<Operator, String> {
         let operator = Operator::of(workload, &self.soc)?;
         match &self.lacking {
             Some(lacking) if matches!(operator.entry, Entry::AclnnMatmul(_)) => Err(lacking.clone()),
             _ => Ok(operator),
         }
+    }
+
+    /// A workload as the devices run it with CANN's own tiling and no other.
+    fn as_cann_runs_it(&self, workload: &Workload) -> Option<Operator> {
+        let operator = Operator::as_cann_runs_it(workload, &self.soc)?;
+        let lacks = self.lacking.is_some() && matches!(operator.entry, Entry::AclnnMatmul(_));
+        (!lacks).then_some(operator)
     }
 }
 
@@ -195,15 +202,15 @@ impl Backend for Ascend {
     }
 
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
+        let prepared =
+            |operator| Prepared { backend: self, device: self.devices.assign(), workload: workload.clone(), operator };
         Ok(match (self.operator(workload), &self.simulator) {
-            (Ok(operator), _) => Box::new(Prepared {
-                backend: self,
-                device: self.devices.assign(),
-                workload: workload.clone(),
-                operator,
-            }),
+            (Ok(operator), _) => Box::new(prepared(operator)),
             (Err(_), Some(simulator)) => simulator.prepare(workload)?,
-            (Err(reason), None) => Box::new(Unmeasurable { reason }),
+            (Err(reason), None) => match self.as_cann_runs_it(workload) {
+                Some(operator) => Box::new(Fixed { prepared: prepared(operator), reason }),
+                None => Box::new(Unmeasurable { reason }),
+            },
         })
     }
 }
@@ -220,6 +227,26 @@ impl Measure for Unmeasurable {
 
     fn measure(&mut self, _: &Schedule) -> Measurement {
         Measurement::Failed { reason: self.reason.clone() }
+    }
+}
+
+/// An operator that a device runs, but with no tiling of ours.
+struct Fixed<'a> {
+    prepared: Prepared<'a>,
+    reason: String,
+}
+
+impl Measure for Fixed<'_> {
+    fn fixed(&self) -> Option<&str> {
+        Some(&self.reason)
+    }
+
+    fn measure(&mut self, _: &Schedule) -> Measurement {
+        Measurement::Failed { reason: self.reason.clone() }
+    }
+
+    fn untuned(&mut self) -> Option<Measurement> {
+        self.prepared.untuned()
     }
 }
 
@@ -301,7 +328,8 @@ impl Ascend {
     }
 
     fn prepared(&self, workload: &Workload) -> Result<Prepared<'_>, Refused> {
-        let operator = self.operator(workload).map_err(Refused::Failed)?;
+        let operator = self.operator(workload).or_else(|reason| self.as_cann_runs_it(workload).ok_or(reason));
+        let operator = operator.map_err(Refused::Failed)?;
         Ok(Prepared { backend: self, device: self.devices.assign(), workload: workload.clone(), operator })
     }
 }

@@ -34,7 +34,7 @@ pub enum Work {
     /// Look for a runtime in this environment, and ask it what it is.
     Probe(RuntimeEnv),
     /// Do something on a device.
-    OnDevice(OnDevice),
+    OnDevice(Box<OnDevice>),
 }
 
 /// Something to do on a device.

@@ -2,10 +2,9 @@
 
 use super::device::{Called, Device, Memory, Stream};
 use super::libraries::Libraries;
-use super::operator::{Entry, Operator, Tensor};
+use super::operator::{Attribute, Entry, Operator, Tensor};
 use super::report::CallFailure;
 use super::symbols::AclnnFunctions;
-use crate::graph::Format;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -244,11 +243,8 @@ impl<'a> Aclop<'a> {
         if kernel.attributes.is_null() {
             return Err(device.nothing("aclopCreateAttr").into());
         }
-        for (flag, value) in &operator.flags {
-            let flag = name(flag)?;
-            // SAFETY: `aclError aclopSetAttrBool(aclopAttr *, const char *, uint8_t)`, which copies the name.
-            let code = unsafe { (functions.aclopSetAttrBool)(kernel.attributes, flag.as_ptr(), u8::from(*value)) };
-            device.check("aclopSetAttrBool", code)?;
+        for (attribute, value) in &operator.attributes {
+            kernel.set(&name(attribute)?, value)?;
         }
         let tensors = operator.inputs.iter().chain([&operator.output]);
         for (tensor, memory) in tensors.zip(memory.inputs.iter().chain([&memory.output])) {
@@ -258,6 +254,37 @@ impl<'a> Aclop<'a> {
         Ok(kernel)
     }
 
+    fn set(&self, name: &CStr, value: &Attribute) -> Result<(), Unready> {
+        let (functions, attributes) = (&self.device.functions, self.attributes);
+        let (function, code) = match value {
+            Attribute::Flag(flag) => {
+                // SAFETY: `aclError aclopSetAttrBool(aclopAttr *, const char *, uint8_t)`, which copies the name.
+                let code = unsafe { (functions.aclopSetAttrBool)(attributes, name.as_ptr(), u8::from(*flag)) };
+                ("aclopSetAttrBool", code)
+            }
+            Attribute::Number(number) => {
+                // SAFETY: `aclError aclopSetAttrInt(aclopAttr *, const char *, int64_t)`, which copies the name.
+                ("aclopSetAttrInt", unsafe { (functions.aclopSetAttrInt)(attributes, name.as_ptr(), *number) })
+            }
+            Attribute::Numbers(all) => {
+                // SAFETY: `aclError aclopSetAttrListInt(aclopAttr *, const char *, int, const int64_t *)`, which copies
+                // as many numbers as is said.
+                let code = unsafe {
+                    (functions.aclopSetAttrListInt)(attributes, name.as_ptr(), all.len() as c_int, all.as_ptr())
+                };
+                ("aclopSetAttrListInt", code)
+            }
+            Attribute::Text(text) => {
+                let text = CString::new(text.as_str())
+                    .map_err(|_| Unready::Lacking(format!("`{text}` is no value of an attribute")))?;
+                // SAFETY: `aclError aclopSetAttrString(aclopAttr *, const char *, const char *)`, which copies both.
+                let code = unsafe { (functions.aclopSetAttrString)(attributes, name.as_ptr(), text.as_ptr()) };
+                ("aclopSetAttrString", code)
+            }
+        };
+        Ok(self.device.check(function, code)?)
+    }
+
     fn add(&mut self, tensor: &Tensor, memory: &Memory<'_>) -> Called<()> {
         let (device, functions) = (self.device, &self.device.functions);
         let (shape, stored) = (signed(&tensor.shape), signed(&tensor.stored_shape()));
@@ -265,13 +292,14 @@ impl<'a> Aclop<'a> {
         // SAFETY: `aclTensorDesc *aclCreateTensorDesc(aclDataType, int, const int64_t *, aclFormat)`, which copies
         // the sizes.
         let description = unsafe {
-            (functions.aclCreateTensorDesc)(dtype, shape.len() as c_int, shape.as_ptr(), Format::Nd.ge_number())
+            let origin = tensor.origin_format().ge_number();
+            (functions.aclCreateTensorDesc)(dtype, shape.len() as c_int, shape.as_ptr(), origin)
         };
         if description.is_null() {
             return Err(device.nothing("aclCreateTensorDesc"));
         }
         self.descriptions.push(description);
-        if tensor.format != Format::Nd {
+        if tensor.format != tensor.origin_format() {
             // SAFETY: `aclError aclSetTensorFormat(aclTensorDesc *, aclFormat)`.
             let code = unsafe { (functions.aclSetTensorFormat)(description, tensor.format.ge_number()) };
             device.check("aclSetTensorFormat", code)?;

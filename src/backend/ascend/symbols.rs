@@ -111,6 +111,9 @@ functions! {
         aclopCreateAttr() -> *mut c_void;
         aclopDestroyAttr(*const c_void) -> ();
         aclopSetAttrBool(*mut c_void, *const c_char, u8) -> c_int;
+        aclopSetAttrInt(*mut c_void, *const c_char, i64) -> c_int;
+        aclopSetAttrListInt(*mut c_void, *const c_char, c_int, *const i64) -> c_int;
+        aclopSetAttrString(*mut c_void, *const c_char, *const c_char) -> c_int;
         aclopExecuteV2(
             *const c_char,
             c_int,

@@ -1,12 +1,13 @@
 //! The acceptance test of a machine with a device: does CANN take our records, does every template compute the right
 //! result with one, how much do times scatter, how far is the simulator.
 //!
-//! Each [`Step`] says passed, failed or not possible, what was found, and what to do. `products` is what the steps
+//! Each [`Step`] says passed, failed or not possible, what was found, and what to do. `products` and `volumes` are what the steps
 //! run, `unified` asks TBE's compiler whether it found a record, `profiler` asks CANN's profiler which tiling a kernel was launched with.
 
 mod products;
 mod profiler;
 mod unified;
+mod volumes;
 
 use super::backend::{Ascend, Refused};
 use super::report::Probe;
@@ -19,7 +20,6 @@ use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, Schedule, Workload};
-use products::Trial;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Mutex;
@@ -72,6 +72,17 @@ pub struct Step {
     pub advice: String,
     /// The numbers behind it.
     pub figures: Map<String, Value>,
+}
+
+/// A kernel to try.
+#[derive(Clone)]
+struct Trial {
+    /// Name of its step.
+    name: String,
+    /// What it computes.
+    workload: Workload,
+    /// The record's tiling, or none: CANN's own; why there is none on this part.
+    schedule: std::result::Result<Option<Schedule>, String>,
 }
 
 impl Step {
@@ -138,7 +149,9 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
         Err(error) => {
             let verdict = if probe.has_device() { Verdict::Failed } else { Verdict::NotPossible };
             keep(Step::new("device", verdict, error.to_string(), ADVICE_DEVICE));
-            for name in ["record", "profiler", "unified bank", "templates", "scatter", "simulator"] {
+            for name in
+                ["record", "record of Conv3DV2", "profiler", "unified bank", "templates", "scatter", "simulator"]
+            {
                 keep(Step::new(name, Verdict::NotPossible, "there is no device to try it on", ""));
             }
             return Ok(report);
@@ -146,10 +159,14 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
     };
     let soc = crate::backend::Backend::soc(&opened).clone();
     let machine = Machine { ascend: &opened, soc: &soc };
-    keep(machine.record()?);
-    keep(machine.profiler(env)?);
+    let one_core = [products::on_one_core(&soc), volumes::on_one_core(&soc)];
+    let [product, volume] = &one_core;
+    keep(machine.record("record", product)?);
+    keep(machine.record("record of Conv3DV2", volume)?);
+    keep(machine.profiler(product, env)?);
     keep(unified::step(&opened, &soc)?);
-    for step in machine.templates()? {
+    let trials = [products::templates(&soc), products::batched(), volumes::forms(&soc)].concat();
+    for step in machine.templates(&trials)? {
         keep(step);
     }
     keep(machine.scatter()?);
@@ -179,12 +196,15 @@ struct Machine<'a> {
     soc: &'a Soc,
 }
 
+/// A kernel with a record that leaves all cores but one idle; why there is none on this part.
+type OnOneCore = std::result::Result<(Workload, Schedule), String>;
+
 /// What a measurement came to; a machine that can measure nothing more has a reason, too.
 type Timed = Result<Times, String>;
 
 impl Machine<'_> {
-    fn timed(&self, product: &MatMul, schedule: Option<&Schedule>) -> Result<Timed> {
-        match self.ascend.timed(&Workload::MatMul(product.clone()), schedule) {
+    fn timed(&self, workload: &Workload, schedule: Option<&Schedule>) -> Result<Timed> {
+        match self.ascend.timed(workload, schedule) {
             Ok(times) => Ok(Ok(times)),
             Err(Refused::Cancelled) => Err(Error::Cancelled),
             Err(Refused::Failed(reason) | Refused::Ended(reason)) => Ok(Err(reason)),
@@ -192,14 +212,14 @@ impl Machine<'_> {
     }
 
     /// Times of several at once; as many get ready at a time as the machine takes.
-    fn all_timed(&self, trials: &[(&MatMul, Option<&Schedule>)]) -> Result<Vec<Timed>> {
+    fn all_timed(&self, trials: &[(&Workload, Option<&Schedule>)]) -> Result<Vec<Timed>> {
         let next = AtomicUsize::new(0);
         let done: Mutex<Vec<Option<Result<Timed>>>> = Mutex::new(trials.iter().map(|_| None).collect());
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some((product, schedule)) = trials.get(at) else { return };
-                let timed = self.timed(product, *schedule);
+                let Some((workload, schedule)) = trials.get(at) else { return };
+                let timed = self.timed(workload, *schedule);
                 if let Some(place) = done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_mut(at) {
                     *place = Some(timed);
                 }
@@ -215,70 +235,61 @@ impl Machine<'_> {
     }
 
     /// Does CANN take a record of ours? One that leaves all but one core idle cannot be missed.
-    fn record(&self) -> Result<Step> {
-        let (product, schedule) = match products::on_one_core(self.soc) {
+    fn record(&self, name: &str, trial: &OnOneCore) -> Result<Step> {
+        let (workload, schedule) = match trial {
             Ok(trial) => trial,
-            Err(reason) => return Ok(Step::new("record", Verdict::NotPossible, reason, "")),
+            Err(reason) => return Ok(Step::new(name, Verdict::NotPossible, reason, "")),
         };
-        let (without, with) = (self.timed(&product, None)?, self.timed(&product, Some(&schedule))?);
+        let (without, with) = (self.timed(workload, None)?, self.timed(workload, Some(schedule))?);
         Ok(match (without, with) {
             (Ok(without), Ok(with)) => {
                 let factor = with.median / without.median;
                 let figures = json!({"without_us": without.median, "with_us": with.median, "factor": factor});
                 let said = format!(
-                    "{product} takes {:.1} us by itself and {:.1} us with a record that leaves one core at work",
+                    "{workload} takes {:.1} us by itself and {:.1} us with a record that leaves one core at work",
                     without.median, with.median
                 );
                 let step = if factor >= TAKEN {
-                    Step::new("record", Verdict::Passed, said, "")
+                    Step::new(name, Verdict::Passed, said, "")
                 } else {
-                    Step::new("record", Verdict::Failed, format!("{said}: CANN did not take it"), ADVICE_RECORD)
+                    Step::new(name, Verdict::Failed, format!("{said}: CANN did not take it"), ADVICE_RECORD)
                 };
                 step.with(&figures)
             }
-            (Err(reason), _) => {
-                Step::new("record", Verdict::Failed, format!("{product} alone: {reason}"), ADVICE_RECORD)
-            }
-            (_, Err(reason)) => {
-                Step::new("record", Verdict::Failed, format!("with the record: {reason}"), ADVICE_RECORD)
-            }
+            (Err(reason), _) => Step::new(name, Verdict::Failed, format!("{workload} alone: {reason}"), ADVICE_RECORD),
+            (_, Err(reason)) => Step::new(name, Verdict::Failed, format!("with the record: {reason}"), ADVICE_RECORD),
         })
     }
 
     /// Does CANN's profiler report the tiling of the record?
-    fn profiler(&self, env: &RuntimeEnv) -> Result<Step> {
-        let (product, schedule) = match products::on_one_core(self.soc) {
-            Ok(trial) => trial,
-            Err(reason) => return Ok(Step::new("profiler", Verdict::NotPossible, reason, "")),
-        };
-        profiler::step(self.ascend, &Workload::MatMul(product), &schedule, env)
+    fn profiler(&self, trial: &OnOneCore, env: &RuntimeEnv) -> Result<Step> {
+        match trial {
+            Ok((workload, schedule)) => profiler::step(self.ascend, workload, schedule, env),
+            Err(reason) => Ok(Step::new("profiler", Verdict::NotPossible, reason, "")),
+        }
     }
 
     /// Does each template compute the right result with the record that we write?
-    fn templates(&self) -> Result<Vec<Step>> {
-        let trials = products::templates(self.soc);
-        let ready: Vec<_> = trials.iter().filter_map(|t| Some((&t.product, Some(t.schedule.as_ref().ok()?)))).collect();
-        let mut timed = self.all_timed(&ready)?.into_iter();
-        let step = |trial: &Trial| {
-            let name = format!("template {}", trial.enable);
-            match (&trial.schedule, trial.schedule.is_ok().then(|| timed.next()).flatten()) {
-                (Err(reason), _) => Step::new(&name, Verdict::NotPossible, reason.clone(), ""),
-                (_, Some(Ok(times))) => {
-                    let found = format!("{} computes the right result, in {:.1} us", trial.product, times.median);
-                    Step::new(&name, Verdict::Passed, found, "").with(&json!({"us": times.median}))
+    fn templates(&self, trials: &[Trial]) -> Result<Vec<Step>> {
+        let ready = trials.iter().filter_map(|t| Some((&t.workload, t.schedule.as_ref().ok()?.as_ref())));
+        let mut timed = self.all_timed(&ready.collect::<Vec<_>>())?.into_iter();
+        let step = |Trial { name, workload, schedule }: &Trial| match schedule {
+            Err(reason) => Step::new(name, Verdict::NotPossible, reason, ""),
+            Ok(_) => match timed.next() {
+                Some(Ok(times)) => {
+                    let found = format!("{workload} computes the right result, in {:.1} us", times.median);
+                    Step::new(name, Verdict::Passed, found, "").with(&json!({"us": times.median}))
                 }
-                (_, Some(Err(reason))) => {
-                    Step::new(&name, Verdict::Failed, format!("{}: {reason}", trial.product), ADVICE_TEMPLATE)
-                }
-                (_, None) => Step::new(&name, Verdict::NotPossible, "it was not tried", ""),
-            }
+                Some(Err(reason)) => Step::new(name, Verdict::Failed, format!("{workload}: {reason}"), ADVICE_TEMPLATE),
+                None => Step::new(name, Verdict::NotPossible, "it was not tried", ""),
+            },
         };
         Ok(trials.iter().map(step).collect())
     }
 
     /// How much do times differ, within a process and between processes?
     fn scatter(&self) -> Result<Step> {
-        let product = MatMul::new(1024, 1024, 1024);
+        let product = Workload::MatMul(MatMul::new(1024, 1024, 1024));
         let timed = self.all_timed(&[(&product, None); SCATTER_PROCESSES])?;
         let times: Vec<&Times> = timed.iter().filter_map(|t| t.as_ref().ok()).collect();
         if times.len() < 2 {
@@ -302,13 +313,12 @@ impl Machine<'_> {
 
     /// How far is the simulator on products as networks have them, each with CANN's own tiling?
     fn simulator(&self) -> Result<Step> {
-        let products = products::in_networks();
+        let products: Vec<Workload> = products::in_networks().into_iter().map(Workload::MatMul).collect();
         let trials: Vec<_> = products.iter().map(|product| (product, None)).collect();
         let (mut rows, mut errors, mut failed) = (Vec::new(), Vec::new(), 0);
         for (product, timed) in products.iter().zip(self.all_timed(&trials)?) {
-            let workload = Workload::MatMul(product.clone());
-            let predicted = default_policy(&workload, self.soc)
-                .and_then(|schedule| Model::new(&workload, self.soc)?.predict(&schedule))?
+            let predicted = default_policy(product, self.soc)
+                .and_then(|schedule| Model::new(product, self.soc)?.predict(&schedule))?
                 .time_us;
             match timed {
                 Ok(times) => {

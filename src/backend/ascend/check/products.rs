@@ -1,20 +1,10 @@
 //! The products that a machine is tried with, and the records of every template of `MatMulV3`.
 
+use super::Trial;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
-use crate::status::Result;
 use crate::tiling::matmul_v3::Tiling;
-use crate::workload::{MatMul, Schedule};
-
-/// A product with a record of one template.
-pub struct Trial {
-    /// `tilingEnable` of the record.
-    pub enable: u32,
-    /// What it computes.
-    pub product: MatMul,
-    /// The record's tiling; why there is none on this part.
-    pub schedule: Result<Schedule, String>,
-}
+use crate::workload::{MatMul, Schedule, Workload};
 
 /// What a record of a template differs in from one of the base template with blocks of 128 x 256 x 128 bytes.
 struct Form {
@@ -136,18 +126,35 @@ pub fn templates(soc: &Soc) -> Vec<Trial> {
         }
         _ => Err(format!("the templates of {} are others than those of the 910B", soc.name)),
     };
-    let trial = |form: Form| Trial { enable: form.enable, schedule: schedule(&form), product: form.product };
+    let trial = |form: Form| Trial {
+        name: format!("template {}", form.enable),
+        schedule: schedule(&form).map(Some),
+        workload: Workload::MatMul(form.product),
+    };
     forms(soc.ai_core_cnt).into_iter().map(trial).collect()
 }
 
+/// Several products at once, which take no tiling of ours: every form of their own tiling has one.
+pub fn batched() -> Vec<Trial> {
+    // What L1 holds several of, and what it does not.
+    let sizes = [("small", 96, 128, 64, 128), ("large", 4, 512, 1024, 768)];
+    let trial = |(name, batch, m, k, n)| Trial {
+        name: format!("BatchMatMulV3 {name}"),
+        workload: Workload::MatMul(MatMul { batch, ..half(m, k, n, true) }),
+        schedule: Ok(None),
+    };
+    sizes.map(trial).into()
+}
+
 /// A product with a record that leaves all cores but one idle.
-pub fn on_one_core(soc: &Soc) -> Result<(MatMul, Schedule), String> {
+pub fn on_one_core(soc: &Soc) -> Result<(Workload, Schedule), String> {
     let product = MatMul::new(1024, 1024, 1024);
     if !matches!(soc.arch, Arch::C220 | Arch::M200) {
         return Err(format!("on {} CANN reads no bank for matrix products", soc.name));
     }
     let tiling = base(&product, [128, 128, 64], [4, 4], 1);
-    tiling.schedule(&product).map(|s| (product, Schedule::Cube(s))).map_err(|error| error.to_string())
+    let schedule = tiling.schedule(&product).map_err(|error| error.to_string())?;
+    Ok((Workload::MatMul(product), Schedule::Cube(schedule)))
 }
 
 /// Products as networks have them: layers of vision and language models, their decode steps, squares.
@@ -185,12 +192,12 @@ mod tests {
     fn every_template_of_the_910b_is_tried_with_a_tiling_that_the_part_can_run() {
         let soc = Soc::find("Ascend910B2").unwrap();
         let trials = templates(&soc);
-        let enables: BTreeSet<u32> = trials.iter().map(|trial| trial.enable).collect();
-        assert_eq!(enables, [0, 2, 3, 4, 10, 12, 20, 1020, 2003, 2020, 10_000].into());
-        for trial in trials {
-            let schedule = trial.schedule.unwrap();
-            let workload = crate::workload::Workload::MatMul(trial.product);
-            crate::workload::check(&workload, &schedule, &soc).unwrap_or_else(|e| panic!("{}: {e}", trial.enable));
+        let names: BTreeSet<&str> = trials.iter().map(|trial| trial.name.as_str()).collect();
+        let enables = [0, 2, 3, 4, 10, 12, 20, 1020, 2003, 2020, 10_000].map(|enable| format!("template {enable}"));
+        assert_eq!(names, enables.iter().map(String::as_str).collect());
+        for Trial { name, workload, schedule } in trials {
+            let schedule = schedule.unwrap().unwrap();
+            crate::workload::check(&workload, &schedule, &soc).unwrap_or_else(|e| panic!("{name}: {e}"));
         }
     }
 
