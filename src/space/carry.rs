@@ -1,7 +1,7 @@
 //! From the tiling of one shape to the most similar one of another.
 
 use super::OperatorSpace;
-use super::cube::{F, Tiling, round_up};
+use super::cube::{Batched, F, Tiling, round_up};
 use super::policy::settle;
 use super::product::is_matmul_v3;
 use super::vector::{VectorSpace, Work};
@@ -30,7 +30,15 @@ pub fn carried_over(schedule: &Schedule, workload: &Workload, soc: &Soc) -> Opti
     }
     let carried = match (schedule, workload.cube()) {
         (Schedule::Cube(other), Some(shape)) => {
-            Schedule::Cube(settle(cube(other, &shape)?, &shape, soc).schedule(&shape))
+            let mut tiling = settle(cube(other, &shape)?, workload, &shape, soc);
+            if let Workload::MatMul(w) = workload
+                && let Some(batched) = Batched::of(w, soc)
+            {
+                // Its tasks follow from the blocks.
+                batched.conform(&mut tiling);
+                tiling = settle(tiling, workload, &shape, soc);
+            }
+            Schedule::Cube(tiling.schedule(&shape))
         }
         (Schedule::Vector(other), None) => {
             Schedule::Vector(VectorSpace::carried_over(&Work::new(workload, soc)?, other))

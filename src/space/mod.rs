@@ -19,7 +19,7 @@ pub use policy::{default_origin, default_policy};
 use crate::search::Domain;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{Schedule, Workload, check};
+use crate::workload::{MatMulKernel, Schedule, Workload, check};
 use cube::CubeSpace;
 use product::{ProductSpace, is_matmul_v3};
 use vector::{VectorSpace, Work};
@@ -27,6 +27,7 @@ use volume::VolumeSpace;
 
 /// Versions of the spaces, for [`version`].
 const PRODUCTS: u32 = 3;
+const BATCHES: u32 = 4;
 const CONVOLUTIONS: u32 = 3;
 const VOLUMES: u32 = 4;
 const VECTOR_KERNELS: u32 = 1;
@@ -36,6 +37,7 @@ const VECTOR_KERNELS: u32 = 1;
 /// not its business: that never changes without a new form of record.
 pub fn version(workload: &Workload) -> u32 {
     match workload {
+        Workload::MatMul(w) if w.batch > 1 && w.kernel == MatMulKernel::AscendC => BATCHES,
         Workload::MatMul(_) => PRODUCTS,
         Workload::Conv(w) if w.is_volume() => VOLUMES,
         Workload::Conv(_) => CONVOLUTIONS,

@@ -35,8 +35,10 @@ fn mat_mul(w: &MatMul) -> Value {
         "bias": bias, "a_format": a_format.name(), "b_format": b_format.name(), "hf32": hf32,
     });
     // Older records have no kernel: it was AscendC's.
-    if *kernel == MatMulKernel::Tbe {
-        fields["kernel"] = "tbe".into();
+    match kernel {
+        MatMulKernel::AscendC => {}
+        MatMulKernel::Tbe => fields["kernel"] = "tbe".into(),
+        MatMulKernel::QuantV4 => fields["kernel"] = "quant_v4".into(),
     }
     fields
 }

@@ -46,7 +46,7 @@ pub fn held(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Vec<Held> {
             // A second L0C buffer that does not fit is one that the kernel does without.
             let both = l0_c.saturating_mul(s.buffers.l0_c.into());
             let conv = workload.image_conv();
-            let sides = Side::both(s).map(|side| side.bytes(conv, &shape, s));
+            let sides = Side::both(s, has_whole_products(workload, s)).map(|side| side.bytes(conv, &shape, s));
             let l1 = sides.iter().fold(bias_bytes(&shape), |sum, bytes| sum.saturating_add(*bytes));
             vec![
                 held("L1", l1, soc.l1_size),
@@ -112,7 +112,7 @@ fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &So
     if shape.bias && soc.bt_size > 0 {
         fits("bias table", u64::from(l0.n) * ACCUMULATOR_BYTES, soc.bt_size)?;
     }
-    check_l1(workload.image_conv(), shape, s, soc)?;
+    check_l1(workload, shape, s, soc)?;
     check_split(shape, s, soc, free)
 }
 
@@ -120,7 +120,7 @@ fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &So
 /// rows, which L0 pads to fractals, and use every core though there be fewer tasks.
 fn is_ascend_c(workload: &Workload) -> bool {
     match workload {
-        Workload::MatMul(w) => w.kernel == MatMulKernel::AscendC,
+        Workload::MatMul(w) => w.kernel != MatMulKernel::Tbe,
         Workload::Fused(parts) => parts.iter().any(is_ascend_c),
         _ => false,
     }
@@ -136,12 +136,20 @@ struct Side {
     /// Inner extent of an L0 tile.
     base_k: u32,
     buffers: u8,
+    /// The operand comes as a whole, and no more of it than there is, though L0 tiles reach beyond.
+    whole: bool,
+}
+
+/// Whether a core task has several whole products of a kernel of `AscendC`, whose operands come as they are.
+fn has_whole_products(workload: &Workload, s: &CubeSchedule) -> bool {
+    s.single.batch > 1 && is_ascend_c(workload)
 }
 
 impl Side {
     /// A's and B's.
-    fn both(s: &CubeSchedule) -> [Side; 2] {
-        let side = |name, tile, base, extent, base_k, buffers| Side { name, tile, base, extent, base_k, buffers };
+    fn both(s: &CubeSchedule, whole: bool) -> [Side; 2] {
+        let side =
+            |name, tile, base, extent, base_k, buffers| Side { name, tile, base, extent, base_k, buffers, whole };
         [
             side("l1_a", s.l1_a, s.l0.m, s.single.m, s.l0.k_a, s.buffers.l1_a),
             side("l1_b", s.l1_b, s.l0.n, s.single.n, s.l0.k_b, s.buffers.l1_b),
@@ -160,14 +168,15 @@ impl Side {
     /// Bytes that all its copies take.
     fn bytes(&self, conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule) -> u64 {
         // Of a volume's weights L1 holds no more channels than a core has, though L0 tiles reach beyond.
-        let own = if conv.is_some_and(Conv::is_volume) { round_up(self.extent, 16) } else { u64::MAX };
+        let own = if self.whole || conv.is_some_and(Conv::is_volume) { round_up(self.extent, 16) } else { u64::MAX };
         let elements = match self.tile {
             L1Tile::Full(_) => {
                 round_up(self.extent, self.base.into()).min(own).saturating_mul(round_up(s.single.k, shape.k0()))
             }
             L1Tile::Panel(p) => {
                 let width = u64::from(p.tiles).saturating_mul(self.base.into()).min(own);
-                [width, p.batch.into(), self.buffers.into()].into_iter().fold(u64::from(p.k), u64::saturating_mul)
+                let depth = u64::from(p.k).min(if self.whole { round_up(s.single.k, 16) } else { u64::MAX });
+                [width, p.batch.into(), self.buffers.into()].into_iter().fold(depth, u64::saturating_mul)
             }
         };
         let window = conv.filter(|_| self.name == "l1_a").map(|conv| window(conv, s, shape.k0()));
@@ -175,9 +184,10 @@ impl Side {
     }
 }
 
-fn check_l1(conv: Option<&Conv>, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+fn check_l1(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
+    let conv = workload.image_conv();
     let mut total = bias_bytes(shape);
-    for side in Side::both(s) {
+    for side in Side::both(s, has_whole_products(workload, s)) {
         side.check(shape)?;
         total = side.bytes(conv, shape, s).saturating_add(total);
     }

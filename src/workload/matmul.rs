@@ -39,14 +39,16 @@ pub struct MatMul {
     pub kernel: MatMulKernel,
 }
 
-/// The two implementations of products that CANN has.
+/// The implementations of products that CANN has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MatMulKernel {
     /// `MatMulV2`, `BatchMatMulV2`: compiled by TBE for static shapes; its default tiling is closed.
     Tbe,
-    /// `MatMulV3`, `BatchMatMulV3`: written in `AscendC`, with public host tiling.
+    /// `MatMulV3`, `BatchMatMulV3`, `QuantBatchMatmulV3` of integers: written in `AscendC`, with public host tiling.
     #[default]
     AscendC,
+    /// `QuantBatchMatmulV4`: written in `AscendC`, of operands of different types; its host tiling is not known.
+    QuantV4,
 }
 
 impl MatMul {
@@ -76,9 +78,16 @@ impl MatMul {
         match (self.kernel, self.batch > 1) {
             (MatMulKernel::Tbe, false) => "MatMulV2",
             (MatMulKernel::Tbe, true) => "BatchMatMulV2",
+            (MatMulKernel::QuantV4, _) => "QuantBatchMatmulV4",
+            (MatMulKernel::AscendC, _) if self.is_quantised() => "QuantBatchMatmulV3",
             (MatMulKernel::AscendC, false) => "MatMulV3",
             (MatMulKernel::AscendC, true) => "BatchMatMulV3",
         }
+    }
+
+    /// Whether the operands are integers, which results are scaled from.
+    pub fn is_quantised(&self) -> bool {
+        matches!(self.dtype, DataType::Int8 | DataType::Int4)
     }
 
     /// The product as cube work.

@@ -23,8 +23,7 @@ const RESULT_COLUMNS: f64 = 128.0;
 impl Product {
     /// The product, where this kernel computes it.
     pub fn of(w: &MatMul, soc: &Soc) -> Option<Product> {
-        let quantised = w.dtype.bits() <= 8 && !w.dtype.is_float();
-        if !quantised || w.kernel != MatMulKernel::AscendC || soc.arch != Arch::C220 {
+        if !w.is_quantised() || w.kernel == MatMulKernel::Tbe || soc.arch != Arch::C220 {
             return None;
         }
         Some(Product { mixed: w.out_dtype == DataType::Bfloat16 })

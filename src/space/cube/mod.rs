@@ -4,10 +4,12 @@
 //! its last field is known, so that a walk down the parameters rarely meets a dead end. What
 //! decides the structure comes first, so that a change there finds its sizes below.
 
+mod batched;
 mod tbe;
 mod tiling;
 mod values;
 
+pub(in crate::space) use batched::{Batched, is_batch_matmul_v3};
 pub(in crate::space) use tiling::{F, Limits, Tiling, align_steps, even_base, round_up};
 
 use super::Parameter;
@@ -77,6 +79,8 @@ struct Kernels {
     images: Option<(u64, u64)>,
     /// What TBE's convolutions ask.
     tbe: Option<tbe::Whole>,
+    /// What `BatchMatMulV3` asks.
+    batched: Option<Batched>,
 }
 
 impl Kernels {
@@ -92,6 +96,9 @@ impl Kernels {
             }
             Workload::MatMul(w) if w.batch == 1 => {
                 Kernels { split_k: &[0, 2, 3], one_round: true, full_load: NONE, ..Kernels::plain() }
+            }
+            Workload::MatMul(w) if let Some(batched) = Batched::of(w, soc) => {
+                Kernels { batched: Some(batched), ..Kernels::plain() }
             }
             Workload::Conv(w) if w.kind == BackpropFilter => {
                 Kernels { split_k: &[0, 4], full_load: CONV, ..Kernels::plain() }
@@ -130,6 +137,7 @@ impl Kernels {
             block: 1,
             images: None,
             tbe: None,
+            batched: None,
         }
     }
 }
@@ -142,6 +150,7 @@ pub(in crate::space) struct CubeSpace {
     one_round: bool,
     one_task: bool,
     tbe: Option<tbe::Whole>,
+    batched: Option<Batched>,
     parameters: Vec<Parameter>,
     /// The configurations of what the space has to contain, CANN's default among them: TBE's rules do not bind them.
     included: Vec<Vec<u32>>,
@@ -155,7 +164,7 @@ impl CubeSpace {
         soc: &Soc,
         include: impl Iterator<Item = &'a CubeSchedule>,
     ) -> CubeSpace {
-        let limits = Limits::new(shape, soc);
+        let limits = Limits::of(workload, shape, soc);
         let kernels = Kernels::of(workload, soc);
         let include: Vec<Tiling> = include.filter_map(|s| Tiling::from_schedule(s, shape)).collect();
         let parameters: Vec<Parameter> = POSITIONS
@@ -176,7 +185,9 @@ impl CubeSpace {
             one_round: kernels.one_round,
             one_task: kernels.one_task,
             tbe: kernels.tbe,
-            included: included.collect(),
+            batched: kernels.batched,
+            // Of a bank's tilings of batched products only those that a kernel runs are taken; the default comes first.
+            included: included.take(if kernels.batched.is_some() { 1 } else { usize::MAX }).collect(),
             parameters,
         }
     }
@@ -250,7 +261,9 @@ impl CubeSpace {
             let least = || whole.least_steps(self.value(c, P::BaseK));
             whole.holds(p, |p| self.value(c, p)) && (!are_steps_open || self.l1_from(c, p, least()))
         });
-        (is_tbe_s || self.included.iter().any(|known| known.starts_with(&c[..=p as usize]))) && self.has_room(c, p)
+        let is_batched_s = self.batched.is_none_or(|batched| batched.holds(p, |p| self.value(c, p)));
+        (is_tbe_s && is_batched_s || self.included.iter().any(|known| known.starts_with(&c[..=p as usize])))
+            && self.has_room(c, p)
     }
 
     /// The rules of every kernel.
@@ -336,6 +349,10 @@ impl CubeSpace {
     /// The same where a panel of A has so many steps along k at least.
     fn l1_from(&self, c: &[u32], p: P, least_ka: u64) -> bool {
         let known = |q: P, least: u64| if (q as usize) <= (p as usize) { self.value(c, q) } else { least };
+        let settled = (p as usize) >= (P::FullLoad as usize);
+        if settled && self.batched.is_some_and(|batched| batched.is_several(p, |q| self.value(c, q))) {
+            return true;
+        }
         let (base_k, whole_k) = (self.value(c, P::BaseK), round_up(self.value(c, P::SingleK), self.limits.k0));
         let full = self.value(c, P::FullLoad);
         // Where each task has a core of its own, a task is no smaller than this.
@@ -362,7 +379,8 @@ impl CubeSpace {
         let one_step = self.k_tiles(c) == 1;
         let buffers = |covers: bool| if covers && one_step { 2 } else { 1 };
         let full = value(P::FullLoad);
-        if full != 0 {
+        let several = self.batched.is_some_and(|batched| batched.is_several(P::SingleN, value));
+        if full != 0 || several {
             return true;
         }
         let a = value(P::BaseM) * buffers(self.m_tiles(c) == 1);

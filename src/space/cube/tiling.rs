@@ -1,8 +1,9 @@
 //! A cube tiling in the terms of CANN's tiling structures, and its way to the canonical schedule.
 
+use super::is_batch_matmul_v3;
 use crate::soc::Soc;
 use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling};
-use crate::workload::{LoopOrder, OutputPath, SplitK};
+use crate::workload::{LoopOrder, OutputPath, SplitK, Workload};
 
 /// Bytes of an accumulator in L0C.
 const ACCUMULATOR: u64 = 4;
@@ -30,9 +31,18 @@ pub(in crate::space) struct Limits {
     pub l1: u64,
     /// Largest baseN that the bias table allows.
     pub bias_n: u64,
+    /// A task of several products holds whole operands in L1, of which there are no more than the product has.
+    whole_products: bool,
 }
 
 impl Limits {
+    /// The limits of a workload's kernel, whose cube work has this shape.
+    pub fn of(workload: &Workload, shape: &CubeShape, soc: &Soc) -> Limits {
+        let whole_products = matches!(workload, Workload::MatMul(w) if is_batch_matmul_v3(w, soc));
+        Limits { whole_products, ..Limits::new(shape, soc) }
+    }
+
+    /// The limits of cube work of this shape.
     pub fn new(shape: &CubeShape, soc: &Soc) -> Limits {
         Limits {
             es: shape.dtype.bytes().max(1),
@@ -43,6 +53,7 @@ impl Limits {
             l0_c: soc.l0_c_size,
             l1: soc.l1_size.saturating_sub(if shape.bias { 1024 } else { 0 }),
             bias_n: if shape.bias && soc.bt_size > 0 { soc.bt_size / ACCUMULATOR } else { u64::MAX },
+            whole_products: false,
         }
     }
 
@@ -151,6 +162,10 @@ impl Tiling {
             let (base, step_k) = (u64::from(base), u64::from(step_k));
             if full {
                 round_up(extent, base).saturating_mul(round_up(self.single.k, limits.k0))
+            } else if limits.whole_products && self.single.batch > 1 {
+                let width = (base * u64::from(steps)).min(round_up(extent, F));
+                let depth = (step_k * u64::from(self.base_k)).min(round_up(self.single.k, F));
+                width * depth * u64::from(buffers)
             } else {
                 base * u64::from(steps) * step_k * u64::from(self.base_k) * u64::from(buffers)
             }

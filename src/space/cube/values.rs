@@ -1,5 +1,6 @@
 //! The value lists of cube parameters.
 
+use super::batched::MOST_BLOCKS;
 use super::tiling::{F, Limits, round_up};
 use super::{Kernels, P};
 use crate::soc::Soc;
@@ -20,6 +21,10 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
         P::BaseM => bases(shape.m),
         P::BaseN => bases(shape.n),
         P::BaseK => base_k(shape, limits),
+        // Products of a task come in twos.
+        P::SingleBatch if kernels.batched.is_some() => {
+            singles(shape.batch, 1, &[1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64], limits.cores)
+        }
         P::SingleBatch => singles(shape.batch, 1, &[1, 2, 4, 8], limits.cores),
         P::SingleM => {
             let mut values = singles(shape.m, F, &bases(shape.m), limits.cores);
@@ -29,10 +34,11 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
         P::SingleN => singles(shape.n, F, &bases(shape.n), limits.cores),
         P::SingleK => single_k(shape, limits, kernels),
         P::FullLoad => kernels.full_load.to_vec(),
+        P::StepM | P::StepN if kernels.batched.is_some() => (1..=MOST_BLOCKS).collect(),
         P::StepM | P::StepN => vec![1, 2, 3, 4, 6, 8],
         P::StepKa | P::StepKb => {
             let mut values = vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64];
-            if kernels.tbe.is_some() {
+            if kernels.tbe.is_some() || kernels.batched.is_some() {
                 // All of k at once, however deep the L0 tile.
                 let whole = base_k(shape, limits).into_iter().map(|base| shape.k.div_ceil(base.max(1)));
                 values.extend(whole.filter(|&steps| steps <= MOST_STEPS));
@@ -45,7 +51,9 @@ pub(super) fn list(p: P, shape: &CubeShape, limits: &Limits, kernels: &Kernels, 
             values
         }
         P::DbL0C | P::DbA1 | P::DbB1 => vec![1, 2],
-        P::L2M | P::L2N | P::L2Order if kernels.one_task || fits_l2(shape, soc) => vec![u64::from(p != P::L2Order)],
+        P::L2M | P::L2N | P::L2Order if kernels.one_task || kernels.batched.is_some() || fits_l2(shape, soc) => {
+            vec![u64::from(p != P::L2Order)]
+        }
         P::L2M | P::L2N => vec![1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64],
         P::Order | P::L2Order => vec![0, 1],
     }

@@ -1,7 +1,8 @@
 //! CANN's default of batched products, as far as a cube schedule can say it.
 //!
 //! The operator's rules are in [`crate::tiling::batch_matmul_v3`]. What a schedule does not say: results that leave
-//! L0C together, and rows of several products in one block (there each product keeps a block of its own).
+//! L0C together, several A's for one B, and rows of several products in one block (there each product keeps a block of
+//! its own).
 
 use super::super::cube::{F, Tiling, round_up};
 use crate::graph::DataType;
@@ -22,9 +23,16 @@ pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
     Some(with_single(&choice.tiling, extents(w, &choice), choice.template))
 }
 
-/// Whether [`tiling`] is what public rules choose.
+/// Whether [`tiling`] is what public rules choose, and a schedule says all of it.
 pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
-    tiling(w, soc).is_some()
+    if tiling(w, soc).is_none() {
+        return false;
+    }
+    let choice = batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
+    // Rows of several products are one block only where whole products are, or whole blocks.
+    let rows = u64::from(choice.tiling.single_core_m).max(1);
+    let said = choice.batch > 1 || rows.is_multiple_of(w.m) || w.m.is_multiple_of(rows);
+    choice.public && said && choice.template != Template::Vector
 }
 
 /// What one core task computes.
@@ -32,7 +40,7 @@ fn extents(w: &MatMul, choice: &Choice) -> Extents {
     let t = &choice.tiling;
     let folded = choice.batch == 1;
     let rows = u64::from(t.single_core_m);
-    let products = if folded { (rows / w.m).max(1) } else { choice.iter_batch.max(choice.a_batch) };
+    let products = if folded { (rows / w.m).max(1) } else { choice.iter_batch };
     let cut = |whole: u64, single: u32| countable(whole, single.into());
     Extents {
         batch: products.max(w.batch >> 31),

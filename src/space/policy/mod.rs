@@ -33,7 +33,7 @@ pub fn default_policy(workload: &Workload, soc: &Soc) -> Result<Schedule> {
             return Ok(schedule);
         }
         let tiling = cube_tiling(workload, soc).ok_or_else(|| unfit("no cube work"))?;
-        Schedule::Cube(settle(tiling, &shape, soc).schedule(&shape))
+        Schedule::Cube(settle(tiling, workload, &shape, soc).schedule(&shape))
     } else {
         let work = Work::new(workload, soc).ok_or_else(|| unfit("it neither reads nor writes a tensor"))?;
         let schedule = vector::schedule(workload, soc, &work);
@@ -84,8 +84,8 @@ fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
 
 /// Brings a tiling into canonical form and, on parts whose buffers are smaller than the rules expect,
 /// within their limits.
-pub(super) fn settle(mut tiling: Tiling, shape: &CubeShape, soc: &Soc) -> Tiling {
-    let limits = Limits::new(shape, soc);
+pub(super) fn settle(mut tiling: Tiling, workload: &Workload, shape: &CubeShape, soc: &Soc) -> Tiling {
+    let limits = Limits::of(workload, shape, soc);
     tiling.make_canonical(shape, &limits);
     for _ in 0..MOST_SHRINKS {
         if tiling.fits(&limits) || !tiling.shrink(&limits) {

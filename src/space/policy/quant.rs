@@ -2,17 +2,15 @@
 
 use super::super::cube::Tiling;
 use super::batch::with_single;
-use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
 use crate::tiling::batch_matmul_v3::Template;
 use crate::tiling::quant_batch_matmul_v3::{self, Problem};
-use crate::workload::{Extents, MatMul};
+use crate::workload::{Extents, MatMul, MatMulKernel};
 
 /// The default of a quantised product; `None` where its fields are not known.
 pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
-    let quantised = matches!(w.dtype, DataType::Int8 | DataType::Int4);
-    if !quantised || w.batch > 1 || soc.arch != Arch::C220 {
+    if !w.is_quantised() || w.batch > 1 || soc.arch != Arch::C220 {
         return None;
     }
     let choice = quant_batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc))?;
@@ -31,5 +29,6 @@ pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
 /// Whether [`tiling`] is what public rules choose.
 pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
     let choice = quant_batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
-    tiling(w, soc).is_some() && choice.is_some_and(|choice| choice.public)
+    // V4's rules are its own, and what its kernel does is nearest to this one's.
+    w.kernel == MatMulKernel::AscendC && tiling(w, soc).is_some() && choice.is_some_and(|choice| choice.public)
 }

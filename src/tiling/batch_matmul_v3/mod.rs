@@ -5,6 +5,7 @@
 
 mod block;
 mod full;
+pub mod legality;
 mod order;
 mod problem;
 mod rules;
@@ -12,10 +13,12 @@ mod several;
 
 pub use problem::{Batch, Bias, Problem};
 pub use rules::{Rule, Rules};
+pub use several::rewrites;
 
 use super::Platform;
 use super::matmul_v3::math::min;
 use super::matmul_v3::{self, Draft, LONGEST_INNER, Mode, Problem as Product};
+use crate::soc::Arch;
 use crate::workload::MatMul;
 use problem::Batches;
 
@@ -148,8 +151,8 @@ fn begin(w: &Problem, queried: &MatMul, batches: Batches, part: &Platform) -> St
         per_task: 1,
         a_batch: 1,
         per_l0c: 1,
-        // How the rules of the block meet a part without fixpipe is not known.
-        public: part.fixpipe,
+        // How the rules of the block meet the numbers of other parts is not known.
+        public: part.arch == Arch::C220,
         rules: Rules::default(),
     }
 }

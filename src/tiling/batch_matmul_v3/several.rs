@@ -17,13 +17,28 @@ fn pair(q: &Product, bias: Bias) -> (u64, u64) {
     (product([m, k, q.es]), product([k, n, q.es]).saturating_add(row))
 }
 
+/// Products whose operands L1 holds together.
+pub(super) fn held(q: &Product, bias: Bias) -> u64 {
+    let (a, b) = pair(q, bias);
+    fl(q.p.l1, a.saturating_add(b))
+}
+
+/// Which operands, A and B, vector cores rewrite for a task of several products.
+pub fn rewrites(w: &crate::workload::MatMul, part: &crate::tiling::Platform) -> [bool; 2] {
+    flags(&Product::new(w, part))
+}
+
+fn flags(q: &Product) -> [bool; 2] {
+    [!q.a_nz && rewritten(q, q.outer_a(), q.inner_a()), rewritten(q, q.outer_b(), q.inner_b())]
+}
+
 /// Gives each task several whole products, or several A's for one B.
 pub(super) fn products(s: &mut State) {
     if !s.batches.equal || s.q.b_nz || s.bias == Bias::Shared || !s.q.p.fixpipe {
         return;
     }
     let (a, b) = pair(&s.q, s.bias);
-    let held = fl(s.q.p.l1, a.saturating_add(b));
+    let held = held(&s.q, s.bias);
     let each = s.batches.c / s.q.u;
     let count = min(held, each);
     if count >= 2 {
@@ -69,8 +84,7 @@ fn whole(s: &mut State, count: u64) {
     (d.step_ka, d.step_kb) = (cd(q.k, d.bk), cd(q.k, d.bk));
     (d.depth_a, d.depth_b) = (d.step_m * d.step_ka, d.step_n * d.step_kb);
     d.used = min(cd(s.batches.c, count), q.u);
-    d.nd2nz_a = !q.a_nz && rewritten(q, q.outer_a(), q.inner_a());
-    d.nd2nz_b = rewritten(q, q.outer_b(), q.inner_b());
+    [d.nd2nz_a, d.nd2nz_b] = flags(q);
     let results = fl(q.p.l0_c, 4 * bm * bn);
     if results > 1 && s.batches.c > MANY && d.step_m == 1 && d.step_n == 1 {
         s.rules.add(Rule::SeveralInL0C);

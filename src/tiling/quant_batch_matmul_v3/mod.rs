@@ -15,6 +15,7 @@ pub use record::Tiling;
 pub use which::Which;
 
 use super::{Platform, matmul_v3};
+use crate::soc::Arch;
 
 /// CANN's name of the operator.
 pub const OP_TYPE: &str = "QuantBatchMatmulV3";
@@ -43,16 +44,24 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
         return None;
     }
     let (which, why) = which::which(p, part);
+    // The rules are those of 910B and 910_93.
+    let known = part.arch == Arch::C220;
     Some(match which {
         Which::Basic | Which::BasicDecode => {
             let found = basic::tile(p, part, which == Which::BasicDecode);
-            Choice { which, basic: Some(found.tiling), cached: None, public: found.exact, rules: [why, found.rule] }
+            Choice {
+                which,
+                basic: Some(found.tiling),
+                cached: None,
+                public: known && found.exact,
+                rules: [why, found.rule],
+            }
         }
         Which::Special310P => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
         Which::Cached => match cached::tile(p, part) {
             Some((tiling, exact)) => {
                 let rule = if exact { "qbmm.cached.basic-block" } else { "qbmm.cached.basic-block-of-linear" };
-                Choice { which, basic: None, cached: Some(tiling), public: exact, rules: [why, rule] }
+                Choice { which, basic: None, cached: Some(tiling), public: known && exact, rules: [why, rule] }
             }
             None => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
         },

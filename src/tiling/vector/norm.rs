@@ -15,6 +15,10 @@ pub struct Norm {
     pub es: u64,
     /// Bytes of an element of the scale.
     pub scale_es: u64,
+    /// Everything is float16.
+    pub half: bool,
+    /// A bias is added before.
+    pub bias: bool,
 }
 
 /// Columns, padded to 32 bytes, up to which several rows are worked on at once.
@@ -58,6 +62,8 @@ pub fn rms_norm(w: &Norm, p: &Platform) -> Choice {
 const FEW_COLUMNS: u64 = 500;
 /// Most rows then.
 const MOST_ROWS: u64 = 255;
+/// Columns up to which the kernel of float16 alone has a cheaper reduction.
+const CHEAP_COLUMNS: u64 = 2040;
 /// Columns of a slice at least.
 const LEAST_SLICE: u64 = 2048;
 
@@ -94,5 +100,8 @@ pub fn add_layer_norm(w: &Norm, p: &Platform) -> Choice {
         .with("lastDimPerTime", piece)
         .with("colMoveCnt", columns.div_ceil(piece.max(1)))
         .tile(rows.saturating_mul(piece), false);
-    if p.arch == Arch::C220 { choice } else { choice.estimated() }
+    // These have kernels with buffers of their own, whose budgets are not known.
+    let cheap = w.half && w.columns <= CHEAP_COLUMNS;
+    let own = cheap || w.es != 2 || w.scale_es != w.es || w.bias;
+    if p.arch == Arch::C220 && !own { choice } else { choice.estimated() }
 }

@@ -108,7 +108,7 @@ fn axes_of_one_element_and_neighbours_of_a_kind_do_not_count() {
 }
 
 fn rows(rows: u64, columns: u64, es: u64) -> Norm {
-    Norm { rows, columns, es, scale_es: es }
+    Norm { rows, columns, es, scale_es: es, half: false, bias: false }
 }
 
 #[test]
@@ -201,5 +201,17 @@ proptest! {
         let choice = reduction(&Reduction { axes: &axes, es, atomic, widened: !atomic }, &b2());
         prop_assert!((1..=48).contains(&choice.cores), "{choice:?}");
         prop_assert!(choice.fields().iter().all(|f| f.0.ends_with("Axis") || f.1 > 0), "{choice:?}");
+    }
+}
+
+#[test]
+fn norms_with_buffers_of_their_own_are_estimates() {
+    let public = |w: Norm| add_layer_norm(&w, &b2()).public;
+    let plain = rows(4096, 1024, 2);
+    assert!(public(plain) && public(Norm { half: true, ..rows(4096, 4096, 2) }));
+    for own in
+        [Norm { half: true, ..plain }, Norm { bias: true, ..plain }, Norm { scale_es: 4, ..plain }, rows(8, 512, 4)]
+    {
+        assert!(!public(own), "{own:?}");
     }
 }

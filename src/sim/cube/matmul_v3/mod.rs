@@ -1,7 +1,8 @@
-//! The kernels of `MatMulV3` on parts with separate cube and vector cores: each template has its own loop, its own
+//! The kernels of `MatMulV3` and `BatchMatMulV3` on parts with separate cube and vector cores: each template has its own loop, its own
 //! way of the result and its own passes of the vector cores.
 
 mod base;
+mod batched;
 mod deterministic;
 mod full_load;
 mod l2;
@@ -74,7 +75,7 @@ pub(super) struct Product {
 impl Product {
     /// The product, where one of these kernels computes it.
     pub(super) fn of(w: &MatMul, soc: &Soc) -> Option<Product> {
-        if w.kernel != MatMulKernel::AscendC || soc.arch != Arch::C220 || w.batch != 1 || !w.dtype.is_float() {
+        if w.kernel != MatMulKernel::AscendC || soc.arch != Arch::C220 || !w.dtype.is_float() {
             return None;
         }
         Some(Product {
@@ -88,6 +89,9 @@ impl Product {
 
 /// What the kernel of a schedule does.
 pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
+    if p.batch > 1.0 {
+        return batched::plan(p, w, s);
+    }
     match Template::of(s) {
         Template::Base => base::plan(p, w, s),
         Template::SingleCore | Template::SingleCoreFullA => single_core::plan(p, w, s),

@@ -6,14 +6,16 @@ use super::super::{FRACTAL, Problem, up};
 use super::passes::Pass;
 use crate::graph::Format;
 use crate::soc::Soc;
-use crate::tiling::Platform;
 use crate::tiling::matmul_v3::{Tiling, prepass};
+use crate::tiling::{Platform, batch_matmul_v3};
 use crate::workload::MatMul;
 
 /// One operand's rewriting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rewrite {
-    /// Its rows and their elements, as it is stored.
+    /// Matrices of it: one for each product, but where one serves all.
+    count: f64,
+    /// Rows of one and their elements, as it is stored.
     outer: f64,
     inner: f64,
     /// The tile that a vector core brings to UB.
@@ -32,6 +34,7 @@ pub(in super::super) struct Rewrites {
     usual: Vec<Pair>,
     deterministic: Vec<Pair>,
     copy_out: Vec<Pair>,
+    several: Vec<Pair>,
 }
 
 impl Rewrites {
@@ -45,13 +48,15 @@ impl Rewrites {
                 let (outer, inner) = if turned { (depth, extent) } else { (extent, depth) };
                 (outer as f64, inner as f64)
             };
+            let count = |shared: bool| if shared { 1.0 } else { w.batch as f64 };
             let ways = [
-                (a, stored(w.trans_a, w.m, w.k), !w.trans_a),
+                (a, stored(w.trans_a, w.m, w.k), !w.trans_a, count(w.a_shared)),
                 // B is stored k x n: its rows run along n.
-                (b, stored(!w.trans_b, w.n, w.k), w.trans_b),
+                (b, stored(!w.trans_b, w.n, w.k), w.trans_b, count(w.b_shared)),
             ];
-            ways.map(|(tile, (outer, inner), along_k)| {
+            ways.map(|(tile, (outer, inner), along_k, count)| {
                 tile.map(|tile| Rewrite {
+                    count,
                     outer,
                     inner,
                     rows: (tile.rows as f64).max(1.0),
@@ -64,7 +69,11 @@ impl Rewrites {
         let any = on_cores(0, 1).iter().any(Option::is_some);
         let most = if any { soc.ai_core_cnt.max(1) } else { 1 };
         let with = |digits: u32| (1..=most).map(|cores| on_cores(digits, cores)).collect();
-        Rewrites { usual: with(0), deterministic: with(3), copy_out: with(1020) }
+        let usual: Vec<Pair> = with(0);
+        let of_several = batch_matmul_v3::rewrites(w, &platform);
+        let several = |pair: &Pair| [0, 1].map(|i| pair[i].filter(|_| of_several[i]));
+        let several = usual.iter().map(several).collect();
+        Rewrites { usual, deterministic: with(3), copy_out: with(1020), several }
     }
 
     pub(super) fn usual(&self) -> &[Pair] {
@@ -73,6 +82,11 @@ impl Rewrites {
 
     pub(super) fn deterministic(&self) -> &[Pair] {
         &self.deterministic
+    }
+
+    /// Of tasks of several products.
+    pub(super) fn several(&self) -> &[Pair] {
+        &self.several
     }
 
     pub(super) fn copy_out(&self) -> &[Pair] {
@@ -97,15 +111,15 @@ pub(super) fn run<'a>(p: &'a Problem, by_cores: &'a [Pair], used_cores: u32) -> 
     let at = (used_cores as usize).clamp(1, by_cores.len().max(1)) - 1;
     let pair: &[_] = by_cores.get(at).map_or(&[], |pair| pair);
     let cores = f64::from(used_cores);
-    let own = [p.m * p.k * p.in_bytes, p.k * p.n * p.in_bytes];
-    let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: own, cold: p.cold_bytes() };
+    let mut done = Rewritten { sides: [&p.a, &p.b], pass: Pass::default(), bytes: p.operands, cold: p.cold_bytes() };
     for (i, rewrite) in pair.iter().enumerate() {
         let Some(r) = rewrite else { continue };
-        let read = r.outer * r.inner * p.in_bytes;
-        let written = up(r.outer, FRACTAL) * up(r.inner, p.k0) * p.in_bytes;
+        let read = r.count * r.outer * r.inner * p.in_bytes;
+        let written = r.count * up(r.outer, FRACTAL) * up(r.inner, p.k0) * p.in_bytes;
         let missed = p.cold_share(i) * read;
         // Rows come in pieces of the tile's width, and leave as columns of 32 bytes over the tile's rows.
         let runs = [r.outer * (r.inner / r.width).ceil(), (r.inner / p.k0).ceil() * (r.outer / r.rows).ceil()];
+        let runs = runs.map(|of_one| r.count * of_one);
         let pass = Pass::new(p, cores, [read, written], runs, 0.0).from_memory(p.machine.missed_us(missed));
         done.pass = done.pass.then(pass);
         done.sides[i] = &r.side;

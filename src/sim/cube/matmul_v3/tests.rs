@@ -92,7 +92,7 @@ fn only_these_kernels_on_split_parts_are_priced_so() {
     let w = MatMul::new(512, 512, 512);
     assert!(Product::of(&w, &soc()).is_some());
     assert!(Product::of(&MatMul { kernel: MatMulKernel::Tbe, ..w.clone() }, &soc()).is_none());
-    assert!(Product::of(&MatMul { batch: 2, ..w.clone() }, &soc()).is_none());
+    assert!(Product::of(&MatMul { batch: 2, ..w.clone() }, &soc()).is_some());
     assert!(Product::of(&w, &Soc::find("Ascend310P3").unwrap()).is_none());
 }
 
@@ -292,4 +292,29 @@ fn vector_cores_finish_what_full_b_leaves_in_a_workspace() {
         assert!((passes(digits).written - rows).abs() < 1.0, "{digits}");
     }
     assert!(passes(1020).read > passes(2020).read);
+}
+
+/// A row of 128 columns and one of 256 leave with equal rates, in a batch as in one product.
+#[test]
+fn a_batch_pays_for_the_bytes_of_its_result_and_not_for_the_rows_of_its_blocks() {
+    let w = MatMul { batch: 16, ..MatMul::new(512, 64, 512) };
+    let block = |m: u32, n: u32| {
+        let mut s = schedule(&w, |t| {
+            (t.base_m, t.base_n, t.single_core_m, t.single_core_n) = (m, n, m, n);
+            (t.step_ka, t.step_kb, t.depth_a1, t.depth_b1) = (1, 1, 2, 2);
+        });
+        (s.cores.batch, s.single.batch) = (16, 1);
+        price(&w, &s)
+    };
+    let prices = [block(256, 128), block(128, 256)];
+    assert!(prices[0] / prices[1] < 1.1 && prices[1] / prices[0] < 1.1, "{prices:?}");
+    let one = MatMul::new(16 * 512, 64, 512);
+    let alone = price(
+        &one,
+        &schedule(&one, |t| {
+            (t.base_m, t.base_n, t.single_core_m, t.single_core_n) = (256, 128, 256, 128);
+            (t.step_ka, t.step_kb, t.depth_a1, t.depth_b1) = (1, 1, 2, 2);
+        }),
+    );
+    assert!(prices[0] / alone < 1.2 && alone / prices[0] < 1.2, "{} against {alone} of one product", prices[0]);
 }
