@@ -98,7 +98,9 @@ impl Form {
             {
                 matmul::OP_TYPE
             }
-            (Workload::MatMul(w), Arch::M200) if quant::has_key(w) => quant::OP_TYPE,
+            (Workload::MatMul(w), Arch::M200) if w.kernel != MatMulKernel::QuantV4 && quant::has_key(w) => {
+                quant::OP_TYPE
+            }
             (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
             (Workload::Conv(w), Arch::C220) if conv3d::unsaid(w).is_none() => conv3d::OP_TYPE,
             _ => return Form::Canonical,
@@ -457,10 +459,8 @@ impl Knowledge {
         let broken = match (self, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) if matches!(soc.arch, Arch::C220 | Arch::M200) => {
                 match matmul_v3::check(tiling, w, &platform) {
-                    // CANN itself passes over a record that names no template.
-                    Ok(()) | Err(matmul_v3::Broken::NoTemplate { .. } | matmul_v3::Broken::OnlyDefault { .. }) => None,
-                    // That is a limit of the part, as `workload::check` has them.
-                    Err(matmul_v3::Broken::Cores { .. }) => None,
+                    // Too many cores are a limit of the part, as `workload::check` has them.
+                    Ok(()) | Err(matmul_v3::Broken::Cores { .. }) => None,
                     Err(broken) => Some(broken.to_string()),
                 }
             }

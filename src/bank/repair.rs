@@ -1,4 +1,5 @@
-//! Takes the records out of a bank with which CANN's kernels would not compute their result.
+//! Takes the records out of a bank with which CANN's kernels would not compute their result, or at which TBE's compilation
+//! of a network stops.
 //!
 //! Versions of libaoe before the rules of the kernels were known wrote such records. The side file tells which are
 //! ours; what others wrote goes only where that is asked for.
@@ -7,10 +8,11 @@ use super::disk::DISK;
 use super::file::BankFile;
 use super::file_name::{FileName, refused};
 use super::form::Form;
-use super::inspect::{Part, Record, broken_rule, shapes};
+use super::inspect::{Ours, Part, Record, broken_rule, shapes, stopping_rule};
 use super::side::{Side, Verdict};
 use super::storage::Storage;
 use super::transaction::{Old, Role, Transaction};
+use super::unified;
 use super::whole::set_aside_as;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
@@ -47,13 +49,16 @@ pub struct Repaired {
     pub warnings: Vec<String>,
 }
 
-/// Takes out of a bank file in CANN's form what would not compute: the records that libaoe wrote, with `all` everybody's.
+/// Takes out of a bank file in CANN's form, a runtime bank or a unified one, what would not compute: the records that libaoe wrote, with `all` everybody's.
 /// The file as it was stays beside it as `<name>.before-repair-<n>`. Where there is nothing to take out, and with
 /// `rehearse`, nothing is written.
 ///
 /// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, and as any
 /// write of a bank does.
 pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
+    if let Some(name) = FileName::of_unified(path) {
+        return repair_unified(path, &name, all, rehearse);
+    }
     let name = FileName::of(path)?;
     if !matches!(name.form, Form::Runtime(_)) {
         // Our own form is read by libaoe alone, which judges a tiling before it uses it.
@@ -83,6 +88,51 @@ pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
         transaction.commit()?;
     }
     Ok(found.repaired)
+}
+
+/// The same of a unified bank: the records at which TBE's compilation of a network stops.
+fn repair_unified(path: &Path, name: &FileName, all: bool, rehearse: bool) -> Result<Repaired> {
+    let part = Part { soc: name.soc.clone(), cores: name.cores };
+    let soc = part.soc()?;
+    let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
+    if rehearse {
+        let content = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
+        return Ok(stopping(&content.unwrap_or_default(), &Ours::of(&absolute)?, &part, &soc, all).0);
+    }
+    if is_installed(&absolute) {
+        return Err(refused(path, "is one that CANN installed; it is only read".into()));
+    }
+    let mut transaction = Transaction::begin(&DISK, directory_of(&absolute))?;
+    transaction.lock_file(&absolute)?;
+    let old = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
+    let old = Old::from(old.map(Bytes::from));
+    let (mut repaired, stays) = stopping(old.content(), &Ours::of(&absolute)?, &part, &soc, all);
+    repaired.warnings.extend(transaction.warning());
+    if !repaired.taken.is_empty() {
+        repaired.copy = Some(set_aside_as("before-repair", &DISK, &absolute, old.content(), &mut transaction)?);
+        transaction.stage(Role::Bank, &absolute, &[&stays], old)?;
+        transaction.commit()?;
+    }
+    Ok(repaired)
+}
+
+/// The elements of a unified bank, judged, and the file without those that are taken out.
+fn stopping(content: &[u8], ours: &Ours, part: &Part, soc: &Soc, all: bool) -> (Repaired, Vec<u8>) {
+    let bank = unified::Bank::parse(content);
+    let mut repaired = Repaired::default();
+    for (line, entry) in bank.lines().zip(bank.entries()) {
+        for element in entry.elements() {
+            let Some((record, rule)) = stopping_rule(entry.key(), element, part, soc) else { continue };
+            let bad = Bad { line, record, rule, ours: ours.wrote(element) };
+            if bad.ours || all { repaired.taken.push(bad) } else { repaired.left.push(bad) }
+        }
+    }
+    let goes = |element: unified::Element<'_>| {
+        let key = unified::key(element.info_dict());
+        (all || ours.wrote(element)) && stopping_rule(&key, element, part, soc).is_some()
+    };
+    let stays = if repaired.taken.is_empty() { content.to_owned() } else { bank.without(goes) };
+    (repaired, stays)
 }
 
 /// Whether a path lies where CANN installs its banks, by whatever links.

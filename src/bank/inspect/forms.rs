@@ -3,6 +3,7 @@
 use super::entries::entries;
 use super::items::{Item, items, of_element, unread_fault};
 use super::part::Socs;
+use super::runs::Ours;
 use super::source::Source;
 use super::verify::{Judgement, Remark, Status};
 use crate::bank::kind::Kind;
@@ -54,6 +55,7 @@ pub(super) fn verify(
 /// Judges the entries of a unified bank, of which several may stand on one line.
 fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> {
     let (bank, part) = (unified::Bank::parse(&source.content()?), source.part());
+    let judge = Ours::of(source.path())?;
     // Many entries may stand on one line: those of an element begin with its key.
     let key_of = |finding: &Finding| finding.reason.split('`').nth(1).unwrap_or_default().to_owned();
     let mut findings: BTreeMap<(usize, String), Vec<&Finding>> = BTreeMap::new();
@@ -69,12 +71,26 @@ fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> 
         }
         for element in entry.elements() {
             remarks.extend(cost_fault(entry, element));
-            remarks.extend(illegal(&of_element(line, entry.key(), element, part.as_ref()), socs));
+            let item = of_element(line, entry.key(), element, part.as_ref());
+            remarks.extend(refused(&item, &judge, element, socs).or_else(|| illegal(&item, socs)));
         }
         judgements.push(Judgement { line, remarks });
     }
     judgements.extend(findings.into_values().flatten().map(alone));
     Ok((judgements, bank.unlisted()))
+}
+
+/// The rule at which TBE's compilation stops, and who takes the record out.
+fn refused(item: &Item, ours: &Ours, element: unified::Element<'_>, socs: &mut Socs) -> Option<Remark> {
+    let soc = socs.of(item.part.as_ref()).ok()?;
+    let rule = item.stops_compilation(soc)?;
+    let whose = if ours.wrote(element) {
+        "libaoe wrote it: `aoe bank repair` takes it out"
+    } else {
+        "libaoe did not write it: `aoe bank repair --all` takes it out"
+    };
+    let reason = format!("on {}: TBE's compilation of the network stops: {rule} ({whose})", soc.name);
+    Some(Remark { status: Status::Refused, reason })
 }
 
 /// What is wrong with the time that an element states.

@@ -87,6 +87,20 @@ impl Item {
         self.workload.as_ref().is_ok_and(|workload| matches!(Form::of(workload, soc), Form::Unified(_)))
     }
 
+    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this; `None` for one
+    /// that it takes, and for what is no convolution of that bank: what stops a product is not known.
+    pub fn stops_compilation(&self, soc: &Soc) -> Option<String> {
+        let (Some(Knowledge::Unified(operator, _)), Ok(workload)) = (&self.knowledge, &self.workload) else {
+            return None;
+        };
+        if *operator == unified::Operator::MatMul {
+            return None;
+        }
+        // What has no schedule, for a zero or for L0 matrices that contradict each other, has no kernel either.
+        let unreadable = self.schedule.as_ref().err().cloned();
+        unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule))
+    }
+
     /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.
     pub fn legal_schedule(&self, soc: &Soc) -> Result<Schedule, String> {
         let (workload, schedule) = (self.workload.as_ref(), self.schedule.as_ref());

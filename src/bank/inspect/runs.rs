@@ -1,13 +1,60 @@
 //! Whether CANN's kernels compute the result with a record.
 
-use super::items::rule;
+use super::items::{of_element, rule};
+use super::part::Part;
 use super::record::Record;
+use crate::bank::disk::DISK;
+use crate::bank::file::BankFile;
+use crate::bank::file_name::FileName;
+use crate::bank::form::{Form, Knowledge};
+use crate::bank::key::Key;
+use crate::bank::side::{Side, Verdict};
+use crate::bank::unified::{Element, Operator};
 use crate::soc::Soc;
+use crate::status::Result;
+use std::path::Path;
 
-/// The rule that a record's line breaks, in one sentence, where CANN would take the tiling and its kernel not compute
-/// the result with it; `None` for a record that runs and for a line that cannot be judged.
+/// Which elements of a unified bank libaoe wrote, as its side file tells.
+#[derive(Debug, Default)]
+pub struct Ours {
+    side: Side,
+    operator: Option<Operator>,
+}
+
+impl Ours {
+    /// Of the file at a path. Fails where its side file is there and cannot be read.
+    pub fn of(path: &Path) -> Result<Ours> {
+        match FileName::of_unified(path) {
+            Some(FileName { form: form @ Form::Unified(operator), op_type, .. }) => {
+                let side = BankFile::at(&DISK, path, form, op_type.as_deref().unwrap_or_default()).side()?;
+                Ok(Ours { side, operator: Some(operator) })
+            }
+            // No bank of a name that libaoe writes.
+            _ => Ok(Ours::default()),
+        }
+    }
+
+    /// Whether libaoe wrote this.
+    pub fn wrote(&self, element: Element<'_>) -> bool {
+        let Some(operator) = self.operator else { return false };
+        let key = Key::new(element.info_dict().dumps().into_bytes());
+        let knowledge = Knowledge::Unified(operator, element.knowledge().dumps());
+        matches!(self.side.verdict(&key, &knowledge), Verdict::Vouched(_))
+    }
+}
+
+/// What an element of a unified bank is for, in words, and the rule at which TBE's compilation stops when it meets it;
+/// `None` for one that it takes and for what cannot be judged.
+pub fn stopping_rule(key: &str, element: Element<'_>, part: &Part, soc: &Soc) -> Option<(String, String)> {
+    let item = of_element(0, key, element, Some(part));
+    let rule = item.stops_compilation(soc)?;
+    Some((format!("{} {}", item.op, item.shapes), rule))
+}
+
+/// The rule that a record's line breaks, in one sentence, where CANN's operator would stop at the tiling, or take it and
+/// its kernel not compute the result with it; `None` for a record that runs and for a line that cannot be judged.
 pub fn broken_rule(line: &[u8], soc: &Soc) -> Option<String> {
     let record = Record::parse(line).ok()?;
     let (knowledge, workload) = (record.tiling().ok()?, record.workload().ok()?);
-    knowledge.check_computes(&workload, soc).err().map(rule)
+    knowledge.check_accepted(&workload, soc).and_then(|()| knowledge.check_computes(&workload, soc)).err().map(rule)
 }

@@ -193,20 +193,21 @@ impl<'a> Judge<'a> {
             (Err(_), Err(why)) => return say(Status::Illegal, rule_of(why)),
             (Err(why), Ok(_)) => return say(Status::NotJudged, why.to_owned()),
         };
+        let whose = || match self.side.verdict(&record.key, &knowledge) {
+            Verdict::Vouched(_) => "libaoe wrote it: `aoe bank repair` takes it out",
+            Verdict::Unknown | Verdict::Changed => "libaoe did not write it: `aoe bank repair --all` takes it out",
+        };
+        // Both before what the tiling says as a schedule: they are what a repair asks.
+        if let Err(why) = knowledge.check_accepted(&workload, soc) {
+            return say(Status::Refused, format!("on {}: {} ({})", soc.name, rule(why), whose()));
+        }
+        if let Err(why) = knowledge.check_computes(&workload, soc) {
+            return say(Status::WouldNotCompute, format!("on {}: {} ({})", soc.name, rule(why), whose()));
+        }
         let schedule = match schedule {
             Ok(schedule) => schedule,
             Err(why) => return say(Status::Illegal, rule(why)),
         };
-        if let Err(why) = knowledge.check_accepted(&workload, soc) {
-            return say(Status::Refused, format!("on {}: {}", soc.name, rule(why)));
-        }
-        if let Err(why) = knowledge.check_computes(&workload, soc) {
-            let whose = match self.side.verdict(&record.key, &knowledge) {
-                Verdict::Vouched(_) => "libaoe wrote it: `aoe bank repair` takes it out",
-                Verdict::Unknown | Verdict::Changed => "libaoe did not write it: `aoe bank repair --all` takes it out",
-            };
-            return say(Status::WouldNotCompute, format!("on {}: {} ({whose})", soc.name, rule(why)));
-        }
         if let Err(why) = crate::workload::check(&workload, &schedule, soc) {
             say(Status::Illegal, format!("on {}: {}", soc.name, rule(why)));
         }

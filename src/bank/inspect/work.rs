@@ -212,7 +212,8 @@ pub fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
             kernel: match f.0.get("kernel").map(|name| name.as_str()) {
                 None => MatMulKernel::AscendC,
                 Some(Some("tbe")) => MatMulKernel::Tbe,
-                Some(_) => return Err("`kernel` is not \"tbe\"".into()),
+                Some(Some("quant_v4")) => MatMulKernel::QuantV4,
+                Some(_) => return Err("`kernel` is neither \"tbe\" nor \"quant_v4\"".into()),
             },
         }),
         "conv" => canonical_conv(f, ConvKind::Forward)?,

@@ -74,7 +74,7 @@ fn what_cann_does_not_query_is_kept_in_our_own_form() {
         [
             FILE,
             "Ascend910B2_24_AiCore_BatchMatMulV3_aoe_kb.json",
-            "Ascend910B2_24_AiCore_MatMulV3_aoe_kb.json",
+            "Ascend910B2_24_AiCore_QuantBatchMatmulV3_aoe_kb.json",
             "Ascend910B2_24_AiCore_Gelu_aoe_kb.json",
         ]
     );

@@ -78,3 +78,39 @@ fn a_record_of_ours_that_would_not_compute_is_no_hit_and_is_taken_out_unasked() 
     assert_eq!(std::fs::read_to_string(repaired.copy.unwrap()).unwrap(), text);
     assert_eq!(repair(&path, false, false).unwrap().taken, []);
 }
+
+/// Digits without a kernel, and a block of no depth: what one command judges the other takes out.
+#[test]
+fn what_is_judged_not_to_compute_is_what_a_repair_takes_out() {
+    use super::super::inspect::{Socs, Source, Status, verify};
+    let (root, soc) = (tempfile::tempdir().unwrap(), Soc::find("Ascend910B2").unwrap());
+    let form = matmul_v3();
+    let good = Tiling { single_core_m: 128, l2_m_tile_cnt: 1, l2_n_tile_cnt: 1, ..BAD };
+    let with = |tiling_enable: u32| Tiling { tiling_enable, ..good };
+    let tilings = [good, Tiling { base_k: 0, ..good }, with(30), with(100), with(3003), with(5), BAD];
+    let lines: Vec<String> = (1u64..)
+        .zip(tilings)
+        .map(|(n, tiling)| {
+            let workload = Workload::MatMul(MatMul::new(1024 * n, 4096, 2048));
+            let id = form.key_of(&workload).unwrap().id();
+            let info = form.info_dict(&workload);
+            json!({"id": id, "info_dict": info, "knowledge": tiling.to_knowledge(), "op": "MatMulV3", "version": 0})
+                .to_string()
+        })
+        .collect();
+    let path = root.path().join(form.file_name("MatMulV3", &soc));
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let mut judged = Vec::new();
+    let mut source = Source::open(&path).unwrap();
+    verify(&mut source, &mut Socs::new(None), &mut |judgement| {
+        let stumbles = judgement.remarks.iter().any(|remark: &super::super::inspect::Remark| {
+            matches!(remark.status, Status::WouldNotCompute | Status::Refused)
+        });
+        judged.extend(stumbles.then_some(judgement.line));
+        Ok(())
+    })
+    .unwrap();
+    let taken: Vec<usize> = repair(&path, true, true).unwrap().taken.iter().map(|bad| bad.line).collect();
+    assert_eq!(judged, [2, 3, 4, 5, 6, 7]);
+    assert_eq!(taken, judged);
+}

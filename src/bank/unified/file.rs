@@ -227,6 +227,23 @@ impl Bank {
         self.put_fields(&key(element.info_dict()), element.0);
     }
 
+    /// The file without the elements that `goes` names: of their entries only what is left, and no entry of which nothing
+    /// is. What stays stands as it was read.
+    pub fn without(&self, mut goes: impl FnMut(Element<'_>) -> bool) -> Vec<u8> {
+        let texts = self.lines.iter().filter_map(|(text, entry)| {
+            let Some(entry) = entry else { return Some(text.to_vec()) };
+            let gone: Vec<usize> = entry.places().filter(|(_, element)| goes(*element)).map(|(at, _)| at).collect();
+            if gone.is_empty() {
+                return Some(text.to_vec());
+            }
+            let stays = entry.list.iter().enumerate().filter(|(at, _)| !gone.contains(at));
+            let list: Vec<Value> = stays.map(|(_, value)| value.clone()).collect();
+            let rest = Entry { key: entry.key.clone(), list, usable: Vec::new() };
+            (!rest.list.is_empty()).then(|| rest.text())
+        });
+        object(texts)
+    }
+
     fn put_fields(&mut self, key: &str, new: &Dict) {
         let place = self.by_key.get(key).copied();
         let old = place.and_then(|place| self.lines.record(place));
@@ -267,16 +284,23 @@ impl Content for Bank {
 
     /// What was not changed stands as it was read.
     fn render(&self) -> Vec<u8> {
-        let mut content = b"{\n".to_vec();
-        for (index, text) in self.lines.texts().enumerate() {
-            if index > 0 {
-                content.extend_from_slice(b",\n");
-            }
-            content.extend_from_slice(text);
-        }
-        content.extend_from_slice(if self.lines.texts().len() == 0 { b"}" } else { b"\n}" });
-        content
+        object(self.lines.texts())
     }
+}
+
+/// A file of these entries.
+fn object<T: AsRef<[u8]>>(texts: impl Iterator<Item = T>) -> Vec<u8> {
+    let mut content = b"{\n".to_vec();
+    let mut count = 0;
+    for text in texts {
+        if count > 0 {
+            content.extend_from_slice(b",\n");
+        }
+        content.extend_from_slice(text.as_ref());
+        count += 1;
+    }
+    content.extend_from_slice(if count == 0 { b"}" } else { b"\n}" });
+    content
 }
 
 /// The entries of an object, or the line and the reason why the text is none.

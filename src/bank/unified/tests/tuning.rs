@@ -179,3 +179,58 @@ proptest! {
         }
     }
 }
+
+/// Records that contradict themselves or the part, each with the words of its rule.
+#[test]
+fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
+    use crate::bank::inspect::{Socs, Source, Status, verify};
+    use crate::bank::repair::repair;
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let info = super::super::info_dict(&w).unwrap();
+    let Schedule::Cube(good) = Schedule::Cube(sayable(&w)) else { unreachable!() };
+    let knowledge = super::super::knowledge(&good, &w, None).unwrap();
+    let head = |name: &str, at: usize, value: u64| {
+        let mut changed = knowledge.clone();
+        let mut list = changed.get(name).and_then(Value::as_list).unwrap().to_vec();
+        list[at] = Value::from(value);
+        changed.set(name, Value::List(list));
+        changed
+    };
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &Path, knowledge: &Dict| {
+        let mut bank = Bank::default();
+        bank.put(&info, knowledge, 2.0).unwrap();
+        std::fs::write(path, bank.render()).unwrap();
+    };
+    let path = root.path().join(FILE);
+    let judged = |path: &Path| {
+        let mut refused = 0;
+        let mut source = Source::open(path).unwrap();
+        verify(&mut source, &mut Socs::new(None), &mut |judgement| {
+            refused += judgement.remarks.iter().filter(|r| r.status == Status::Refused && r.status.stumbles()).count();
+            Ok(())
+        })
+        .unwrap();
+        refused
+    };
+    write(&path, &knowledge);
+    assert_eq!((judged(&path), repair(&path, true, false).unwrap().taken.len()), (0, 0));
+    let bad = [
+        head("AL0_matrix", 0, 99),
+        head("AL0_matrix", 1, 2),
+        head("BL0_matrix", 1, 3),
+        head("L0C_OUTPUT_matrix", 0, 7),
+        head("block_dim", 2, 30),
+        head("AL0_matrix", 0, 0),
+    ];
+    for knowledge in bad {
+        write(&path, &knowledge);
+        assert_eq!(judged(&path), 1, "{}", knowledge.dumps());
+        let named = repair(&path, false, false).unwrap();
+        assert_eq!((named.taken.len(), named.left.len()), (0, 1), "another's stays unless asked for");
+        let taken = repair(&path, true, false).unwrap();
+        assert!(taken.taken.len() == 1 && taken.copy.is_some());
+        assert_eq!(Bank::parse(&std::fs::read(&path).unwrap()).entries().count(), 0);
+        assert_eq!(judged(&path), 0);
+    }
+}

@@ -20,7 +20,7 @@ pub const COMMAND: Subcommand = Subcommand { arguments, run };
 fn arguments() -> Command {
     let flag = |name: &'static str| Arg::new(name).long(name).num_args(0).action(ArgAction::SetTrue);
     Command::new("repair")
-        .about("Take out the records with which CANN's kernels would not compute their result")
+        .about("Take out the records with which CANN's kernels would not compute their result, or at which TBE stops")
         .arg(
             Arg::new("path")
                 .value_name("FILE|DIR")
@@ -65,7 +65,8 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         let given = Path::new(given);
         // In a directory only operators' banks count; a file that is named has to be one.
         let found = files(given).map(|mut found| {
-            found.retain(|path| !given.is_dir() || FileName::of(path).is_ok());
+            let is_bank = |path: &Path| FileName::of(path).is_ok() || FileName::of_unified(path).is_some();
+            found.retain(|path| !given.is_dir() || is_bank(path));
             found
         });
         let outcome = found.and_then(|paths| {
