@@ -14,6 +14,7 @@ mod parts;
 mod places;
 mod product;
 mod record;
+mod sense;
 mod shapes;
 pub(crate) mod stream;
 mod strict;
@@ -195,6 +196,12 @@ impl Case {
         }
     }
 
+    /// Refuses operands that an operator of this name does not have.
+    pub(crate) fn check_operands(&self, soc: &Soc) -> Result<()> {
+        let Some((inputs, outputs)) = self.operands()? else { return Ok(()) };
+        sense::operands(&self.op, &inputs, &outputs, soc)
+    }
+
     /// An attribute that is whole numbers: one, or a list. `None` where the case has none of these names.
     pub(crate) fn integers(&self, names: &[&str]) -> Result<Option<Vec<i64>>> {
         let Some((name, value)) = names.iter().find_map(|name| Some((name, self.attrs.as_ref()?.get(*name)?))) else {
@@ -226,8 +233,9 @@ impl Case {
         let mut as_multiplied = false;
         let (matmul, batches) = match self.operands()? {
             None => {
-                let matmul = self.matmul()?;
-                check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
+                let Workload::MatMul(matmul) = self.workload(soc)? else {
+                    return Err(wrong("`op`: it is no product alone"));
+                };
                 let shapes = self.shapes_of([matmul.trans_a, matmul.trans_b])?;
                 as_multiplied = shapes.as_ref().is_some_and(|s| s.as_multiplied);
                 (matmul, shapes.map(|s| s.batches))
@@ -257,10 +265,13 @@ impl Case {
         }
         let Some((inputs, outputs)) = self.operands()? else {
             let matmul = self.matmul()?;
+            sense::product(&self.op, &matmul)?;
+            self.bias_shape.as_ref().map_or(Ok(()), |shape| sense::bias(shape, &matmul))?;
             check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
             return Ok(Workload::MatMul(matmul));
         };
         check_memory(&self.op, inputs.iter().chain(&outputs).map(|o| u128::from(o.bytes())).sum(), soc)?;
+        sense::operands(&self.op, &inputs, &outputs, soc)?;
         let perm = self.perm()?;
         let axes = self.axes();
         let told = operands::Told {
@@ -273,6 +284,9 @@ impl Case {
             attrs: self.attrs.as_ref(),
         };
         let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
+        if let Workload::MatMul(matmul) = &workload {
+            sense::product(&self.op, matmul)?;
+        }
         if self.hf32 {
             allow_hf32(&mut workload);
         }
@@ -362,9 +376,18 @@ impl Case {
             a_format: matrix_format("a_format", self.a_format.as_deref())?,
             b_format: matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
-            kernel: if self.is_tbe() { MatMulKernel::Tbe } else { MatMulKernel::AscendC },
+            kernel: if self.is_tbe() { MatMulKernel::Tbe } else { ascend_c(&self.op) },
             ..MatMul::new(m, k, n)
         })
+    }
+}
+
+/// Whose kernel computes a product of this type where TBE's does not.
+fn ascend_c(op: &str) -> MatMulKernel {
+    if matches!(op, "QuantBatchMatmulV4" | "QuantBatchMatMulV4") {
+        MatMulKernel::QuantV4
+    } else {
+        MatMulKernel::AscendC
     }
 }
 

@@ -71,8 +71,13 @@ impl Parts {
             }
         }
         let soc = self.fixed.as_ref().unwrap_or_else(|| &self.named[own.unwrap_or(DEFAULT_SOC)]);
-        let note = (self.fixed.is_none() && own.is_none())
-            .then_some("neither soc_version nor the case names a SoC: Ascend910B2 is taken");
+        let note = match (&self.fixed, own) {
+            (None, None) => Some("neither soc_version nor the case names a SoC: Ascend910B2 is taken"),
+            (Some(_), Some(own)) if Soc::find(own).is_err() => {
+                Some("the case's `soc` is none that is known; soc_version decides")
+            }
+            _ => None,
+        };
         Ok((soc, note))
     }
 
@@ -96,7 +101,9 @@ mod tests {
         let (soc, note) = open.of(None).unwrap();
         assert!(soc.name == DEFAULT_SOC && note.unwrap().contains(DEFAULT_SOC));
         let mut fixed = Parts::new(Some("Ascend310P3"), vec![], None).unwrap();
-        assert_eq!(fixed.of(Some("no such part")).unwrap().0.name, "Ascend310P3");
+        let (soc, note) = fixed.of(Some("no such part")).unwrap();
+        assert!(soc.name == "Ascend310P3" && note.unwrap().contains("none that is known"));
+        assert_eq!(fixed.of(Some("Ascend910B4")).unwrap().1, None);
     }
 
     #[test]

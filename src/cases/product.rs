@@ -2,6 +2,7 @@
 
 use super::operands::Kernel;
 use crate::graph::Format;
+use crate::graph::op::prototype;
 use crate::status::Result;
 use crate::workload::{MatMul, Operand, Workload};
 
@@ -63,9 +64,10 @@ pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Re
             out_dtype: c.dtype,
             trans_a,
             trans_b,
-            bias: kernel.inputs.get(2).is_some_and(|o| o.shape.len() == 1 && o.elements() > 1),
+            bias: kernel.inputs.get(prototype::bias_place(op)).is_some_and(|o| o.shape.len() == 1 && o.elements() > 1),
             a_format: a.format,
             b_format: b.format,
+            kernel: super::ascend_c(op),
             ..MatMul::new(m, k, n)
         })));
     }

@@ -169,6 +169,7 @@ fn workload(case: &Case, w: &Read) -> Result<Workload> {
 
 /// `Conv3DV2`, whose rules are public on the 910B.
 pub(super) fn conv3d(case: &Case, soc: &Soc) -> Result<Tiling> {
+    case.check_operands(soc)?;
     let w = read(case)?;
     let work = workload(case, &w)?;
     check(&work, soc)?;

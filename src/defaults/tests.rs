@@ -37,7 +37,7 @@ fn cases() -> Vec<(Value, &'static str, &'static str)> {
         (
             kernel("AddLayerNorm", &[&[64, 48], &[64, 48], &[48], &[48]], &[&[64, 48]], &json!({})),
             "AddLayerNorm",
-            "public",
+            "estimated",
         ),
         (kernel("Transpose", &[&[64, 48, 32]], &[&[48, 64, 32]], &json!({"perm": [1, 0, 2]})), "Transpose", "public"),
         (
@@ -206,5 +206,76 @@ proptest! {
     #[test]
     fn any_line_gets_one_answer(line in "\\PC{0,80}") {
         holds(&line);
+    }
+}
+
+/// The rules of batched and quantised products are public for 910B and `910_93`.
+#[test]
+fn rules_of_other_parts_are_estimates() {
+    let of = |case: &Value, soc: &str| {
+        let mut parts = Parts::new(Some(soc), Vec::new(), None).unwrap();
+        let answer: Value = serde_json::from_str(&answer(&case.to_string(), &mut parts)).unwrap();
+        answer["default"].as_str().unwrap_or_default().to_owned()
+    };
+    let batched = json!({"op": "BatchMatMulV3", "batch": 16, "m": 512, "k": 64, "n": 512, "trans_b": true});
+    let quantised = json!({
+        "op": "QuantBatchMatmulV3", "m": 4096, "k": 4096, "n": 4096, "dtype": "int8", "out_dtype": "float16",
+        "trans_b": true,
+    });
+    for case in [batched, quantised] {
+        assert_eq!(of(&case, "Ascend910B2"), "public", "{case}");
+        for soc in ["Ascend950PR_9589", "Ascend310B1"] {
+            assert_eq!(of(&case, soc), "estimated", "{case} on {soc}");
+        }
+    }
+}
+
+#[test]
+fn kernels_that_no_operator_has_are_errors() {
+    let typed = |op: &str, shapes: &[(&[u64], &str)], out: (&[u64], &str), attrs: Value| {
+        let tensor = |(shape, dtype): &(&[u64], &str)| json!({"shape": shape, "dtype": dtype});
+        let inputs: Vec<Value> = shapes.iter().map(tensor).collect();
+        json!({"op": op, "inputs": inputs, "outputs": [tensor(&out)], "attrs": attrs})
+    };
+    let product = |fields: Value| {
+        let mut case = json!({"op": "MatMulV3", "m": 512, "k": 512, "n": 512});
+        case.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        case
+    };
+    let volume: &[u64] = &[1, 64, 8, 8, 8];
+    let cases = [
+        (product(json!({"out_dtype": "int8"})), "does not give int8"),
+        (product(json!({"out_dtype": "bfloat16"})), "does not give bfloat16"),
+        (product(json!({"dtype": "float32", "out_dtype": "float16"})), "does not give float16"),
+        (product(json!({"bias_shape": [7]})), "512 columns"),
+        (product(json!({"op": "BatchMatMulV3", "batch": 8, "bias_shape": [3, 1, 512]})), "for 3 products"),
+        (typed("RmsNorm", &[(&[4, 512], "int8"), (&[512], "int8")], (&[4, 512], "int8"), json!({})), "floats"),
+        (typed("Conv3DV2", &[(volume, "int8"), (&[64, 64, 1, 1, 1], "int8")], (volume, "int8"), json!({})), "floats"),
+        (typed("Relu", &[(&[4], "string")], (&[4], "string"), json!({})), "texts"),
+        (
+            typed(
+                "AddLayerNorm",
+                &[(&[4, 512], "float16"), (&[5, 512], "float16"), (&[512], "float16"), (&[512], "float16")],
+                (&[4, 512], "float16"),
+                json!({}),
+            ),
+            "[5, 512]",
+        ),
+        (typed("ReduceSum", &[(&[4, 5], "float16")], (&[4], "int8"), json!({"axes": [1]})), "does not give int8"),
+    ];
+    let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+    for (case, words) in cases {
+        for error in
+            [ask(&case), serde_json::from_str(&crate::simulate::answer(&case.to_string(), &mut parts)).unwrap()]
+        {
+            assert!(error["error"].as_str().is_some_and(|text| text.contains(words)), "{case}: {error}");
+        }
+    }
+    for fine in [
+        json!({"bias_shape": [512]}),
+        json!({"out_dtype": "float32"}),
+        json!({"op": "BatchMatMulV3", "batch": 8, "bias_shape": [8, 1, 512]}),
+    ] {
+        assert!(ask(&product(fine.clone()))["error"].is_null(), "{fine}");
     }
 }

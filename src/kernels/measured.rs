@@ -138,11 +138,14 @@ impl Columns {
 fn read(path: &Path, sums: &mut Sums) -> Result<()> {
     let failed = |reason: String| Error::file("read", path, reason);
     let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(BufReader::with_capacity(1 << 20, file));
+    let mut reader = table(file);
     let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
     let columns = Columns::of(&header).map_err(failed)?;
     let mut row = StringRecord::new();
     while reader.read_record(&mut row).map_err(|e| failed(e.to_string()))? {
+        if is_blank(&row) {
+            continue;
+        }
         let line = row.position().map_or(0, csv::Position::line);
         let value = |column: usize, name: &str| {
             let value = row.get(column).map(str::trim);
@@ -173,13 +176,29 @@ fn read(path: &Path, sums: &mut Sums) -> Result<()> {
     Ok(())
 }
 
+/// A reader of a profile's table. Lines end with a line feed, before which a carriage return may stand: so each counts
+/// once, whoever wrote them.
+pub(super) fn table(file: File) -> csv::Reader<BufReader<File>> {
+    let mut table = csv::ReaderBuilder::new();
+    table.flexible(true).terminator(csv::Terminator::Any(b'\n')).trim(csv::Trim::All);
+    table.from_reader(BufReader::with_capacity(1 << 20, file))
+}
+
+/// Whether a line holds nothing.
+pub(super) fn is_blank(row: &StringRecord) -> bool {
+    row.len() == 1 && row.get(0).is_some_and(|only| only.trim().is_empty())
+}
+
+/// Longest that a kernel can take, in microseconds: a year.
+const LONGEST_US: f64 = 3.2e13;
+
 /// A duration; none counts as nothing.
 pub(super) fn microseconds(text: &str) -> std::result::Result<f64, String> {
     match text {
         "" | "N/A" => Ok(0.0),
         number => {
-            let us = number.parse::<f64>().ok().filter(|us| us.is_finite() && *us >= 0.0);
-            us.ok_or_else(|| format!("`{}` is no time in microseconds", spelling_cut(number)))
+            let us = number.parse::<f64>().ok().filter(|us| (0.0..=LONGEST_US).contains(us));
+            us.ok_or_else(|| format!("`{}` is no time of a kernel in microseconds", spelling_cut(number)))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The distinct kernels of a profile with their operands, as cases of the simulator.
 
-use super::measured::{Columns, files, microseconds, plain_type};
+use super::measured::{Columns, files, is_blank, microseconds, plain_type, table};
 use crate::graph::{DataType, Format};
 use crate::status::{Error, Result};
 use csv::StringRecord;
@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Most distinct kernels that are told apart; of a profile with more the first ones are.
@@ -78,7 +77,7 @@ impl Profile {
     fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, (u64, f64)>) -> Result<()> {
         let failed = |reason: String| Error::file("read", path, reason);
         let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(BufReader::with_capacity(1 << 20, file));
+        let mut reader = table(file);
         let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
         let columns = Columns::of(&header).map_err(failed)?;
         let operands = columns.operands.ok_or_else(|| {
@@ -89,6 +88,9 @@ impl Profile {
         })?;
         let mut row = StringRecord::new();
         while reader.read_record(&mut row).map_err(|e| failed(e.to_string()))? {
+            if is_blank(&row) {
+                continue;
+            }
             let line = row.position().map_or(0, csv::Position::line);
             let value = |column: usize| row.get(column).map_or("", str::trim);
             if row.get(columns.duration).is_none() || row.get(columns.op_type).is_none() {

@@ -95,6 +95,11 @@ fn what_is_no_profile_is_named() {
     assert!(missing.contains("Task Duration(us)") && missing.contains("Task Duraton(us)"), "{missing}");
     let number = file("b.csv", &["Op Name,OP Type,Task Duration(us)", "a,Conv2D,fast"]);
     assert!(number.contains("line 2") && number.contains("fast"), "{number}");
+    let endless = file("e.csv", &["Op Name,OP Type,Task Duration(us)", "a,Conv2D,1", "a,Conv2D,1e308"]);
+    assert!(endless.contains("line 3") && endless.contains("1e308"), "a sum of such is infinite: {endless}");
+    let path = folder.path().join("f.csv");
+    std::fs::write(&path, "Op Name,OP Type,Task Duration(us)\r\n\r\na,Conv2D,1\r\nb,Conv2D,soon\r\n").unwrap();
+    assert!(error(&path).contains("line 4"), "lines as an editor on Windows counts them: {}", error(&path));
     let row = |device: u32| format!("{device},1,1,0,a,Conv2D,static,AI_CORE,1.000\t,1.0,0,24");
     let devices = file("c.csv", &[NEW, &row(0), &row(1)]);
     assert!(devices.contains("2 devices") && devices.contains("0, 1"), "{devices}");

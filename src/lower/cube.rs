@@ -4,9 +4,10 @@ use super::{Scene, collapse};
 use crate::graph::infer::attention::Geometry;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::einsum::{Equation, Label};
+use crate::graph::infer::language::packs_words;
 use crate::graph::infer::matmul::{self, Product};
 use crate::graph::infer::recurrent::Layer;
-use crate::graph::op::{ConvPass, Kind};
+use crate::graph::op::{ConvPass, Kind, prototype};
 use crate::graph::{DataType, Format};
 use crate::soc::Arch;
 use crate::status::{Error, Result};
@@ -21,6 +22,10 @@ impl Scene<'_> {
             Kind::Recurrent => self.recurrent(),
             _ => {
                 let name = self.node().op_type.as_str();
+                // How many columns words of several weights make is not told by their shape.
+                if name == "QuantBatchMatmulV4" && packs_words(&self.call, 1) {
+                    return self.movement();
+                }
                 let product = if name.starts_with("FullyConnection") || name == "InnerProduct" {
                     let read = matmul::fully_connected(&self.call).map_err(|r| self.error(r))?;
                     read.map(|(_, product)| product)
@@ -28,7 +33,8 @@ impl Scene<'_> {
                     Product::of(&self.call).map_err(|r| self.error(r))?
                 };
                 let product = product.ok_or_else(|| self.error("an operand has no known rank"))?;
-                let matmul = MatMul { bias: self.call.get(2).is_some(), ..self.stacked(&product)? };
+                let matmul =
+                    MatMul { bias: self.call.get(prototype::bias_place(name)).is_some(), ..self.stacked(&product)? };
                 self.finish(matmul)
             }
         }
@@ -56,7 +62,11 @@ impl Scene<'_> {
         let name = self.node().op_type.as_str();
         let first_two = matches!(name, "MatMul" | "MatMulV2" | "BatchMatMul" | "BatchMatMulV2" | "GEMM" | "Einsum");
         let becomes = name.starts_with("FullyConnection") || matches!(name, "InnerProduct" | "MatMulV2Compress");
-        if (first_two || becomes) && self.soc.arch != Arch::C310 { MatMulKernel::Tbe } else { MatMulKernel::AscendC }
+        match name {
+            "QuantBatchMatmulV4" => MatMulKernel::QuantV4,
+            _ if (first_two || becomes) && self.soc.arch != Arch::C310 => MatMulKernel::Tbe,
+            _ => MatMulKernel::AscendC,
+        }
     }
 
     /// The stack of products that a node is. Where one right-hand matrix serves all, the stack of

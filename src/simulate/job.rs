@@ -44,7 +44,7 @@ impl Job {
 /// which is brought from device memory once a step.
 fn constants(workload: &Workload) -> Option<Places> {
     let Workload::MatMul(w) = workload else { return None };
-    let is_weight = w.kernel == MatMulKernel::AscendC && w.dtype.bits() <= 8 && !w.dtype.is_float();
+    let is_weight = w.kernel != MatMulKernel::Tbe && w.is_quantised();
     is_weight.then(|| Places::new(vec![Cache::Warm, Cache::Cold]))
 }
 

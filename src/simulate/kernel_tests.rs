@@ -84,7 +84,7 @@ fn operands_that_do_not_fit_each_other_are_named() {
         case("Conv2D", "Ascend910B", &[map(&x, "float16"), filter(&w, "float16")], &[map(&y, "float16")])
     };
     let square = |dtype: &str| tensor(&[64, 64], dtype, "ND");
-    let product = |a: &str, b: &str, soc: &str| case("MatMulV2", soc, &[square(a), square(b)], &[square("float16")]);
+    let product = |a: &str, b: &str, soc: &str| case("MatMulV2", soc, &[square(a), square(b)], &[square(b)]);
     for (case, said) in [
         (conv([4, 2, 8, 8, 16], [18, 2, 16, 16], [3, 2, 8, 8, 16]), "4 and 3 images"),
         (conv([4, 2, 8, 8, 16], [18, 2, 16, 16], [4, 2, 80, 8, 16]), "height of 8 give at most 10, not 80"),

@@ -22,8 +22,8 @@ fn arguments() -> Command {
         .after_help(
             "The form of cases and answers: docs/tiling.md. A case that cannot be answered gets an answer with\n\
              `error`; the others are answered all the same.\n\
-             Exit status: 0 every case was answered, 1 reading or writing failed, 2 a wrong command line or option,\n\
-             130 interrupted.",
+             Exit status: 0 every case has its answer, be it an `error`, 1 reading or writing failed, 2 a wrong command\n\
+             line or option, 130 interrupted.",
         )
         .args(cases::streams())
         .arg(

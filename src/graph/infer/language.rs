@@ -40,7 +40,7 @@ pub(crate) fn computed_type(call: &Call<'_>) -> DataType {
 }
 
 /// A weight of 4-bit numbers may come as 32-bit words of eight.
-fn packs_words(call: &Call<'_>, input: usize) -> bool {
+pub(crate) fn packs_words(call: &Call<'_>, input: usize) -> bool {
     call.dtype(input) == DataType::Int32
 }
 

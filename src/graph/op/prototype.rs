@@ -168,6 +168,14 @@ pub fn prototype(op_type: &str) -> Option<&'static Prototype> {
     parsed.as_ref()
 }
 
+/// The input at which a product has its bias: behind scales and offsets where its interface has such, and behind the
+/// operands where it has none.
+pub fn bias_place(op_type: &str) -> usize {
+    let slots = prototype(op_type).map_or(&[][..], |interface| &interface.inputs);
+    let is_bias = |slot: &str| slot == "bias" || slot == "b" && op_type.starts_with("FullyConnection");
+    slots.iter().position(|slot| is_bias(slot.name)).unwrap_or(2)
+}
+
 /// Operator types that have an interface, in no particular order.
 pub fn types() -> impl Iterator<Item = &'static str> {
     FILE.rows.keys().copied()

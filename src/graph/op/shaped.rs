@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 type Row = (Rule, &'static [&'static str]);
 
 static ROWS: &[Row] = &[
-    (language::product, &["MatmulAllReduce", "QuantBatchMatmulV4", "MatmulAllReduceAddRmsNorm"]),
+    (language::product, &["MatmulAllReduce", "MatmulAllReduceAddRmsNorm"]),
     (language::transposed_product, &["TransposeBatchMatMul"]),
     (exchange::gathered_product, &["AllGatherMatmul", "AllGatherMatmulV2"]),
     (exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),

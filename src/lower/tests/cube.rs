@@ -33,6 +33,26 @@ fn products_keep_their_flags() {
     assert_eq!((sizes(&m), m.trans_a, m.bias), ([1, 32, 64, 128], true, false));
 }
 
+/// A scale stands where other products have their bias.
+#[test]
+fn quantised_products_have_their_own_name_and_their_bias_behind_the_scales() {
+    let int8 = DataType::Int8;
+    let quantised = |op_type: &str, vectors: usize| {
+        let mut case = op(op_type).typed(int8, &[512, 1024]).typed(int8, &[1024, 256]);
+        for _ in 0..vectors {
+            case = case.w(&[256]);
+        }
+        matmul(case)
+    };
+    let scaled = quantised("QuantBatchMatmulV3", 1);
+    assert_eq!((scaled.op_type(), scaled.bias, scaled.dtype), ("QuantBatchMatmulV3", false, int8));
+    // x1, x2, scale, offset, bias.
+    assert!(quantised("QuantBatchMatmulV3", 3).bias && !quantised("QuantBatchMatmulV3", 2).bias);
+    // x1, x2, bias, x1_scale.
+    let later = quantised("QuantBatchMatmulV4", 1);
+    assert_eq!((later.op_type(), later.bias), ("QuantBatchMatmulV4", true));
+}
+
 #[test]
 fn activations_times_weights_are_one_product_with_more_rows() {
     assert_eq!(sizes(&matmul(op("BatchMatMulV2").x(&[8, 128, 768]).w(&[768, 3072]))), [1, 1024, 768, 3072]);

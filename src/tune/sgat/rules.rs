@@ -127,3 +127,29 @@ pub fn joins(network: &Network<'_>, arch: Arch, at: u32) -> bool {
     let decides = stage.workload.operands().is_some_and(|(read, made)| is_condition(read) || is_condition(made));
     arch != Arch::C310 && !decides && (network.op_type(at) != "AddN" || stage.reads.len() <= MOST_ADDENDS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Pass;
+    use crate::lower::{PASSES, Stage};
+
+    /// A switch that says it is obeyed is asked for by the name of a pass here.
+    #[test]
+    fn every_pass_on_kernels_that_counts_as_modelled_is_one() {
+        let ours = [
+            Pass::AutomaticUbFusion,
+            Pass::TbeConvFixPipeFusionPass,
+            Pass::TbeMatmulFixPipeFusionPass,
+            Pass::TbeConvCommonRules0FusionPass,
+            Pass::TbeConvDoubleInFusionPass,
+            Pass::TbeDepthwiseConvElemwiseFusionPass,
+            Pass::ATbeMatMulElemwiseFusionPass,
+            Pass::TbeBatchMatmulElementWiseFusionPass,
+            Pass::MatmulConfusiontransposeUbFusion,
+            Pass::BatchMatmulConfusiontransposeUbFusion,
+        ];
+        for pass in PASSES.iter().filter(|pass| pass.stage == Stage::Ub) {
+            assert_eq!(ours.iter().any(|our| our.name() == pass.name), pass.modelled, "{}", pass.name);
+        }
+    }
+}
