@@ -72,13 +72,13 @@ static ge::Network convolution(const ge::Description &image) {
 static ge::Values product_values() { return {{"transpose_x1", false}, {"transpose_x2", false}, {"offset_x", 0}}; }
 
 // As torchair has it: inputs are described, nothing else is.
-static ge::Network products_with(const char *between) {
+static ge::Network products_with(const char *between, const ge::Values &values = {}) {
     ge::Network network("products");
     network.Input("a", Described(DT_FLOAT16, {256, 512}));
     network.Input("b", Described(DT_FLOAT16, {512, 768}));
     network.Input("c", Described(DT_FLOAT16, {768, 256}));
     network.Operator("first", "MatMulV2", {{"x1", "a"}, {"x2", "b"}}, product_values());
-    network.Operator("between", between, {{"x", "first"}});
+    network.Operator("between", between, {{"x", "first"}}, values);
     network.Operator("second", "MatMulV2", {{"x1", "between"}, {"x2", "c"}}, product_values());
     network.Output("second");
     return network;
@@ -253,6 +253,110 @@ TEST(a_gradient_whose_size_an_unknown_operator_hides_is_named) {
     network.Output("exchanged");
     EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, "4"));
     CHECK(printed().find("`odd` (SomeoneElsesOperator)") != std::string::npos);
+}
+
+TEST(sizes_that_tensorflow_said_of_an_unknown_operator_count_in_every_job) {
+    const ge::Values said = {{"_output_shapes", std::vector<std::vector<int64_t>>{{256, 768}}}};
+    EXPECT(AOE_SUCCESS, tune(products_with("SomeoneElsesOperator", said), "2"));
+    CHECK(tuned_operators() == 2);
+    EXPECT(AOE_SUCCESS, tune(products_with("SomeoneElsesOperator", said), "1"));
+    CHECK(printed().find("left out") == std::string::npos);
+    leave_backend_alone();
+    ge::Network network = training(Described(DT_FLOAT16, {512, 512}));
+    network.Operator("odd", "SomeoneElsesOperator", {{"x", "grad7"}},
+                     {{"_output_shapes", std::vector<std::vector<int64_t>>{{512, 512}}}});
+    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}},
+                     {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+    network.Output("exchanged");
+    EXPECT(AOE_SUCCESS, tune(network, "4"));
+    CHECK(results_in(".", "gdat") == 1);
+}
+
+// A weight that is not in the graph: torchair's frozen one, or one in a file of its own.
+static void add_weight(ge::Network &network, const char *op_type, const std::vector<int64_t> &dims) {
+    if (strcmp(op_type, "FileConstant") == 0) {
+        network.Operator("weight", op_type, {}, {{"file_path", "weight.bin"}, {"file_id", ""}, {"shape", dims}, {"dtype", DT_FLOAT16}});
+        return;
+    }
+    network.Operator("weight", op_type, {},
+                     {{"origin_shape", dims},
+                      {"origin_format", 2},
+                      {"storage_shape", dims},
+                      {"storage_format", 2},
+                      {"expand_dim_rules", ""},
+                      {"dtype", DT_FLOAT16},
+                      {"addr", 0},
+                      {"size", static_cast<int>(2 * dims[0] * dims[1])},
+                      {"placement", 1}});
+}
+
+TEST(weights_outside_the_graph_are_the_constants_that_their_attributes_describe_in_every_job) {
+    for (const char *op_type : {"ConstPlaceHolder", "FileConstant"}) {
+        ge::Network network("frozen");
+        network.Input("x", ge::Description());
+        add_weight(network, op_type, {512, 512});
+        network.Operator("product", "MatMulV2", {{"x1", "x"}, {"x2", "weight"}}, product_values());
+        network.Operator("relu", "Relu", {{"x", "product"}});
+        network.Operator("exchanged", "HcomAllReduce", {{"x", "relu"}},
+                         {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        network.Output("exchanged");
+        const Tensors late = {tensor(DT_FLOAT16, {256, 512})};
+        EXPECT(AOE_SUCCESS, tune(network, "2", late));
+        EXPECT(AOE_SUCCESS, tune(network, "1", late));
+        const std::string backend = getenv("AOE_TUNING_OPTIONS");
+        leave_backend_alone();
+        EXPECT(AOE_SUCCESS, tune(network, "4", late));
+        setenv("AOE_TUNING_OPTIONS", backend.c_str(), 1);
+        // Nobody opened the file.
+        CHECK(printed().find("weight.bin") == std::string::npos);
+    }
+}
+
+TEST(images_lie_as_their_tensors_say_in_subgraphs_too) {
+    EXPECT(AOE_SUCCESS, tune(convolution(Described(DT_FLOAT16, {1, 64, 56, 56}, "NCHW")), "1"));
+    CHECK(results_in(".", "sgat") == 1);
+    EXPECT(AOE_SUCCESS, tune(convolution(ge::Description()), "1", {tensor(DT_FLOAT16, {1, 64, 56, 56}, ge::FORMAT_NCHW)}));
+    CHECK(printed().find("instead of") == std::string::npos);
+}
+
+// A chain of convolutions whose results are exchanged.
+static ge::Network convolutions(const ge::Description &image) {
+    ge::Network chain("convolutions");
+    chain.Input("image", image);
+    chain.Constant("filter", Described(DT_FLOAT16, {3, 3, 64, 64}, "HWCN"), std::string(3 * 3 * 64 * 64 * 2, '\0'));
+    std::string last = "image";
+    for (int i = 0; i < 4; i++) {
+        const std::string conv = "conv" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
+        chain.Operator(conv, "Conv2D", {{"x", last}, {"filter", "filter"}, {"bias", ""}, {"offset_w", ""}},
+                       {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
+                        {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                        {"dilations", std::vector<int64_t>{1, 1, 1, 1}},
+                        {"groups", 1},
+                        {"offset_x", 0},
+                        {"data_format", "NHWC"}});
+        chain.Operator(exchanged, "HcomAllReduce", {{"x", conv}},
+                       {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        chain.Output(exchanged);
+        last = conv;
+    }
+    return chain;
+}
+
+TEST(images_lie_as_their_tensors_say_in_gradients_too) {
+    leave_backend_alone();
+    EXPECT(AOE_SUCCESS, tune(convolutions(Described(DT_FLOAT16, {1, 64, 56, 56}, "NCHW")), "4"));
+    CHECK(results_in(".", "gdat") == 1);
+    EXPECT(AOE_SUCCESS, tune(convolutions(ge::Description()), "4", {tensor(DT_FLOAT16, {1, 64, 56, 56}, ge::FORMAT_NCHW)}));
+    CHECK(printed().find("instead of") == std::string::npos);
+}
+
+TEST(an_image_that_is_set_without_an_order_lies_as_the_filter_fits) {
+    const Tensors plain = {tensor(DT_FLOAT16, {1, 64, 56, 56})};
+    check_convolution(tune(convolution(ge::Description()), "2", plain));
+    CHECK(printed().find("conv (NCHW instead of NHWC)") != std::string::npos);
+    EXPECT(AOE_SUCCESS, tune(convolution(ge::Description()), "1", plain));
+    leave_backend_alone();
+    EXPECT(AOE_SUCCESS, tune(convolutions(ge::Description()), "4", plain));
 }
 
 TEST(what_ge_dumps_reads_as_what_it_saves) {

@@ -3,7 +3,7 @@
 use super::onnx::MAX_DIM;
 use super::restate::{Change, Restated};
 use super::{DIM_NAMES, Gear, ModelOptions};
-use crate::graph::{Attr, Graph, NodeId, Shape, UNKNOWN_DIM, infer};
+use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM, infer};
 use crate::spelling;
 use crate::status::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,8 +27,33 @@ pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     let restated = Restated::forget(graph, &inputs.changes(graph))?;
     let batches = inputs.batches();
     inputs.write(graph);
+    let named = layouts(graph);
     let inferred = infer::infer(graph);
+    tell_layouts(graph, &named);
     restated.explain(graph, inferred, &batches)
+}
+
+/// Nodes with the layouts that their attributes name.
+fn layouts(graph: &Graph) -> Vec<(NodeId, String)> {
+    let named = |(id, node): (NodeId, &Node)| Some((id, node.attrs.str("data_format")?.to_owned()));
+    graph.iter().filter_map(named).collect()
+}
+
+/// Names the nodes whose attribute `data_format` gave way to what their windows or filters take.
+fn tell_layouts(graph: &Graph, named: &[(NodeId, String)]) {
+    let other = |(id, was): &(NodeId, String)| {
+        let node = graph.node(*id);
+        let is = node.attrs.str("data_format").filter(|is| is != was)?;
+        Some(format!("{} ({is} instead of {was})", node.name))
+    };
+    let changed: Vec<String> = named.iter().filter_map(other).collect();
+    if !changed.is_empty() {
+        let names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        let names = spelling::listed(&names);
+        log::warn!(
+            "images without a format do not fit attribute `data_format`, so the layout that fits counts: {names}"
+        );
+    }
 }
 
 /// The inputs as the options have them.

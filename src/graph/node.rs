@@ -38,8 +38,7 @@ pub struct Node {
     pub op_type: String,
     /// What the framework called the operator.
     pub origin_type: String,
-    /// Whether `op_type` is an Ascend operator type. An unmapped operator is priced as data movement
-    /// and named in the report.
+    /// Whether `op_type` is an Ascend operator type. An unmapped operator counts no time and is named in the report.
     pub mapped: bool,
     /// Data inputs by position; `None` is an optional input left out.
     pub inputs: Vec<Option<Port>>,

@@ -16,6 +16,8 @@ pub struct Listing {
     pub count: usize,
     /// Predicted microseconds of all of them.
     pub total_us: f64,
+    /// Launches among them of which no time is told, because it is not known how they work.
+    pub untimed: usize,
     /// Groups of CANN's fusion among them, by pass.
     pub ub_fusion: BTreeMap<&'static str, u64>,
     /// Every launch, in order.
@@ -87,6 +89,7 @@ impl Listing {
             soc: run.soc.name.clone(),
             count: kernels.len(),
             total_us: run.total_us(),
+            untimed: run.tasks.iter().filter(|task| run.kernels[task.kernel].duration_us.is_none()).count(),
             ub_fusion,
             groups: groups(&kernels),
             kernels,

@@ -63,7 +63,7 @@ pub struct Lowered {
     /// One entry for every node that runs a kernel.
     pub kernels: Vec<Kernel>,
     /// Nodes without a known Ascend operator type, and products of types that no cube multiplies; they are
-    /// in `kernels` too, priced as data movement.
+    /// in `kernels` too, as data movement that no time is told of.
     pub unmapped: Vec<NodeId>,
 }
 
@@ -91,12 +91,16 @@ pub struct Kernel {
     pub missed: Option<f64>,
     /// CANN's pass that fuses its nodes, where there are several.
     pub pass: Option<&'static str>,
+    /// Whether it is known how it works. What is known of another are its tensors, which do not bound its time: it may
+    /// take a few rows of a cache, or compute with all of a weight for each row of another. So no time is told of it, and
+    /// none counted.
+    pub known: bool,
 }
 
 impl Kernel {
     /// A kernel of one node that is launched once.
     pub fn new(node: NodeId, workload: Workload) -> Kernel {
-        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None, pass: None }
+        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None, pass: None, known: true }
     }
 
     /// Its name as CANN makes it: those of its nodes one behind the other.
@@ -116,7 +120,7 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     let mut lowered = Lowered::default();
     for id in graph.validated_order()? {
         if let Some((workload, modelled)) = lower_node(graph, id, soc, *settings, &values)? {
-            lowered.kernels.push(Kernel::new(id, workload));
+            lowered.kernels.push(Kernel { known: modelled, ..Kernel::new(id, workload) });
             if !modelled {
                 lowered.unmapped.push(id);
             }

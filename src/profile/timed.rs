@@ -164,7 +164,8 @@ impl<'a> Timed<'a> {
         }
         let mut timed = Timed::new(forms, scene);
         timed.fill(|_, kernel| {
-            Some(Launch { schedule: schedules.get(&kernel.workload)?, time: Time::Predicted, is_simulated: true })
+            let time = if kernel.known { Time::Predicted } else { Time::Unknown };
+            Some(Launch { schedule: schedules.get(&kernel.workload)?, time, is_simulated: true })
         });
         Ok(timed)
     }
@@ -184,7 +185,7 @@ impl<'a> Timed<'a> {
             if !schedules.contains_key(&kernel.workload) {
                 schedules.insert(&kernel.workload, default_policy(&kernel.workload, scene.soc)?);
             }
-            let time = Time::Us((span[1] - span[0]).max(0.0));
+            let time = if kernel.known { Time::Us((span[1] - span[0]).max(0.0)) } else { Time::Unknown };
             let launch = Launch { schedule: &schedules[&kernel.workload], time, is_simulated: *is_simulated };
             timed.add(0, kernel, &launch);
             if let Some(last) = timed.kernels.last_mut() {

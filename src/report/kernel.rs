@@ -182,6 +182,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Unsaved => "unsaved",
         BankStatus::NotTuned => "not_tuned",
         BankStatus::NotTunable(_) => "not_tunable",
+        BankStatus::NotModelled => "not_modelled",
         BankStatus::NotMeasured(_) => "not_measured",
         BankStatus::Failed(_) => "failed",
     }

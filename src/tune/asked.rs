@@ -49,6 +49,7 @@ fn word(case: &CaseOutcome) -> &'static str {
         BankStatus::Unsaved => "tuned, and the bank could not be written",
         BankStatus::NotTunable(_) => "measured with CANN's own tiling, which no record reaches",
         BankStatus::NotMeasured(_) | BankStatus::Failed(_) => "not measured",
+        BankStatus::NotModelled => "of which it is not known how they work",
         // One tiling is all that there is to choose from.
         _ if case.trials + case.known_trials <= 1 && case.stop.is_some() => {
             "with one tiling only, so nothing to choose"

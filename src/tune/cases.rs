@@ -21,6 +21,8 @@ pub struct Case {
     pub tune: bool,
     /// What the caller's filter names that is among its nodes, by place there.
     pub asked: BTreeSet<usize>,
+    /// Whether it is known how it works; else no time is told of it.
+    pub known: bool,
     /// What its launches find in L2, in the order in which they first occur; one entry for each difference.
     pub standings: Vec<Standing>,
 }
@@ -95,7 +97,7 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
                 let workload = kernel.workload.clone();
                 let (nodes, standings, asked) = (Vec::new(), Vec::new(), BTreeSet::new());
-                cases.push(Case { nodes, workload, tune: false, asked, standings });
+                cases.push(Case { nodes, workload, tune: false, known: kernel.known, asked, standings });
                 cases.len() - 1
             });
             cases[at].stand(kernel.missed, kernel.launches);

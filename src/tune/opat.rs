@@ -297,7 +297,7 @@ fn tune_case(
         tuner.backend.prepare(&case.workload)?
     };
     let (unmeasurable, fixed) = (measure.unmeasurable().map(str::to_owned), measure.fixed().map(str::to_owned));
-    let baseline = if unmeasurable.is_some() {
+    let baseline = if unmeasurable.is_some() || !case.known {
         Baseline::unknown(problem.default.clone())
     } else {
         // What was recorded for one that no record reaches does not run.
@@ -306,7 +306,9 @@ fn tune_case(
     };
     let mut outcome = untuned(index, problem, &baseline, tuner);
     let in_bank = problem.known.is_some();
-    if let Some(reason) = unmeasurable {
+    if !case.known {
+        outcome.status = BankStatus::NotModelled;
+    } else if let Some(reason) = unmeasurable {
         count_default(&mut outcome, case, tuner)?;
         outcome.status = BankStatus::NotMeasured(reason);
     } else if let Some(reason) = baseline.failure {

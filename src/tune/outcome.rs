@@ -27,7 +27,7 @@ pub struct OpatOutcome {
     pub cases: Vec<CaseOutcome>,
     /// What became of what was asked for by name.
     pub asked: Vec<Asked>,
-    /// Operators that have no Ascend type; their kernels are in `cases`, priced as data movement.
+    /// Operators of which it is not known how they work; their kernels are in `cases`, and no time is told of them.
     pub unmapped: Vec<SkippedKernel>,
     /// Names of the gears, by variant; nothing where there is one variant.
     pub gears: Vec<String>,
@@ -84,7 +84,8 @@ pub struct CaseOutcome {
     /// What they do.
     pub workload: Workload,
     /// Time of one run with CANN's default, in microseconds; with the bank's tiling where that alone runs. Where it could
-    /// not be measured (then `status` is `Failed` or `NotMeasured`) it is the simulator's, 0 where that has none either.
+    /// not be measured (then `status` is `Failed` or `NotMeasured`) it is the simulator's, 0 where that has none either
+    /// and where `status` is `NotModelled`.
     /// Where what runs before it decides what it finds in L2, it is the mean over its launches in the network.
     pub before_us: f64,
     /// Time of one run after tuning.
@@ -165,6 +166,8 @@ pub enum BankStatus {
     NotTunable(String),
     /// What measures cannot measure such operators; the case counts with CANN's default as the simulator has it.
     NotMeasured(String),
+    /// It is not known how its kernel works; the case counts 0 in the network's times.
+    NotModelled,
     /// Its baseline could not be measured; the case counts as one that is not measured.
     Failed(String),
 }
@@ -172,8 +175,8 @@ pub enum BankStatus {
 impl BankStatus {
     /// Whether the case counts in `repo_summary`.
     pub fn is_tuned(&self) -> bool {
-        let is_left = matches!(self, BankStatus::NotTuned | BankStatus::NotTunable(_));
-        !is_left && !matches!(self, BankStatus::NotMeasured(_) | BankStatus::Failed(_))
+        use BankStatus::{Failed, NotMeasured, NotModelled, NotTunable, NotTuned};
+        !matches!(self, NotTuned | NotTunable(_) | NotModelled | NotMeasured(_) | Failed(_))
     }
 }
 

@@ -39,12 +39,19 @@ void write_integers(Message &owner, int number, const std::string &key, const st
     if (typed) list.choice(20, "val_type", 2, "VT_LIST_INT");
 }
 
+void write_lists(Message &owner, const std::string &key, const std::vector<std::vector<int64_t>> &lists) {
+    Message &all = entry(owner, 10, key).message(14, "list_list_int");
+    for (const std::vector<int64_t> &list : lists) all.message(1, "list_list_i").integers(1, "list_i", list);
+}
+
 void write_value(Message &owner, const std::string &key, const Value &value) {
     switch (value.kind) {
     case Value::Kind::kInteger: return entry(owner, 10, key).integer(3, "i", value.integer);
     case Value::Kind::kTruth: return entry(owner, 10, key).truth(5, "b", value.integer != 0);
     case Value::Kind::kText: return entry(owner, 10, key).text(2, "s", value.text);
     case Value::Kind::kIntegers: return write_integers(owner, 10, key, value.integers, true);
+    case Value::Kind::kLists: return write_lists(owner, key, value.lists);
+    case Value::Kind::kType: return entry(owner, 10, key).integer(15, "dt", value.integer);
     }
 }
 
@@ -214,7 +221,10 @@ void Network::Dump(const std::string &folder, const std::string &stage) const {
         for (const auto &value : node.values) {
             switch (value.second.kind) {
             case Value::Kind::kInteger:
+            case Value::Kind::kType:
             case Value::Kind::kTruth: shown.integer(value.first, value.second.integer); break;
+            // The view leaves them out.
+            case Value::Kind::kLists: break;
             case Value::Kind::kText: shown.text(value.first, value.second.text); break;
             case Value::Kind::kIntegers: shown.integers(value.first, value.second.integers);
             }

@@ -27,15 +27,18 @@ Description Described(DataType type, const std::vector<int64_t> &dims, const cha
 
 // An attribute's value.
 struct Value {
-    enum class Kind { kInteger, kTruth, kText, kIntegers } kind;
+    enum class Kind { kInteger, kTruth, kText, kIntegers, kLists, kType } kind;
     int64_t integer;
     std::string text;
     std::vector<int64_t> integers;
+    std::vector<std::vector<int64_t>> lists;
 
     Value(int value) : kind(Kind::kInteger), integer(value) {}                          // NOLINT: implicit, as GE's
     Value(bool value) : kind(Kind::kTruth), integer(value) {}                           // NOLINT
     Value(const char *value) : kind(Kind::kText), integer(0), text(value) {}            // NOLINT
     Value(const std::vector<int64_t> &value) : kind(Kind::kIntegers), integer(0), integers(value) {} // NOLINT
+    Value(const std::vector<std::vector<int64_t>> &value) : kind(Kind::kLists), integer(0), lists(value) {} // NOLINT
+    Value(DataType value) : kind(Kind::kType), integer(value) {}                        // NOLINT
 };
 
 using Values = std::map<std::string, Value>;

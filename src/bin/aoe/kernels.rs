@@ -85,8 +85,9 @@ fn us(us: f64) -> String {
 
 /// The kernels by groups.
 fn listed(listing: &Listing) -> Vec<String> {
-    let Listing { network, soc, count, total_us, ub_fusion, groups, .. } = listing;
-    let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model", us(*total_us))];
+    let Listing { network, soc, count, total_us, untimed, ub_fusion, groups, .. } = listing;
+    let without = if *untimed == 0 { String::new() } else { format!(" without {untimed} of unknown time") };
+    let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model{without}", us(*total_us))];
     if !ub_fusion.is_empty() {
         let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
         lines.push(format!("Fused: {}", passes.join(", ")));

@@ -233,7 +233,7 @@ impl Summary {
         lines.extend(skipped(
             "Unknown",
             &self.unmapped,
-            "no Ascend operator is known for them, priced as data movement",
+            "it is not known how they work, so no time is counted for them",
         ));
         lines.extend(self.left_out());
         lines.extend(self.bank_lines());
@@ -261,10 +261,14 @@ impl Summary {
             return "interrupted before anything was tuned".to_owned();
         }
         let part = if self.finished { "" } else { ", as far as it was tuned" };
-        let part = match self.dynamic.len() {
-            0 => part.to_owned(),
-            count => format!("{part}; without {count} kernels of unknown sizes"),
+        let counted = |count: usize, what: &str| {
+            let kernels = if count == 1 { "kernel" } else { "kernels" };
+            (count > 0).then(|| format!("{count} {kernels} of unknown {what}"))
         };
+        let left = [counted(self.dynamic.len(), "sizes"), counted(self.unmapped.len(), "time")];
+        let left: Vec<String> = left.into_iter().flatten().collect();
+        let without = if left.is_empty() { String::new() } else { format!("; without {}", left.join(" and ")) };
+        let part = format!("{part}{without}");
         if distinct == 0 {
             return format!("{before} before, {after} after{part}");
         }
@@ -280,7 +284,7 @@ impl Summary {
             skipped(label, of.iter().map(|node| &node.node), &(why(&some_of(&sources)) + ", neither tuned nor counted"))
         };
         let unknown = line("Left out", "unknown operator", &|sources| {
-            format!("their sizes follow from operators of unknown types, {sources}")
+            format!("their sizes follow from operators whose results are not known, {sources}")
         });
         let undescribed = line("Left out", "undescribed input", &|sources| {
             format!("their sizes follow from {sources}, which has no shape: give it with input_shape")
@@ -329,7 +333,9 @@ impl Summary {
             ("after us", Align::Right),
             ("gain", Align::Right),
         ];
-        let rows: Vec<_> = self.slowest().into_iter().map(row).collect();
+        // What could not be timed has a line of its own.
+        let timed = self.slowest().into_iter().filter(|kernel| kernel.before_us > 0.0);
+        let rows: Vec<_> = timed.map(row).collect();
         table(columns, &rows)
     }
 

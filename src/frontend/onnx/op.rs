@@ -205,6 +205,13 @@ impl<'a> Op<'a> {
         self.desc(self.input(index)?).shape.rank()
     }
 
+    /// Rank of the tensor at an input, as far as the file or the operator before tells it.
+    pub fn found_rank(&self, index: usize) -> Option<usize> {
+        let port = self.input(index)?;
+        let ruled = || infer::describe(self.builder.graph(), port.node).get(port.output as usize)?.shape.rank();
+        self.desc(port).shape.rank().or_else(ruled)
+    }
+
     /// The value of a port that a `Const` node feeds.
     pub fn value(&self, port: Port) -> Option<&Constant> {
         self.builder.graph().node(port.node).value.as_ref()

@@ -148,7 +148,9 @@ pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
         sources.dedup();
         let sources = listed(&sources.iter().map(String::as_str).collect::<Vec<_>>());
         let why = match cause {
-            Cause::UnknownOperator => format!("their sizes follow from operators of unknown types, {sources}"),
+            Cause::UnknownOperator => {
+                format!("their sizes follow from operators whose results are not known, {sources}")
+            }
             Cause::Undescribed => format!("their sizes follow from inputs without a shape, {sources}"),
             Cause::Run => "only a run tells their sizes".to_owned(),
         };

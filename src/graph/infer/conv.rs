@@ -108,7 +108,25 @@ impl Convolution {
         let at = operands(call, pass);
         let image = call.need(at.image)?;
         let Some(dims) = image.shape.dims() else { return Ok(None) };
-        let layout = Layout::of(call, call.format(at.image), dims.len())?;
+        let format = call.format(at.image);
+        let layout = Layout::of_windows(call, format, dims.len(), &["strides", "stride", "dilations", "dilation"])?;
+        let found = Convolution::of_layout(call, pass, &at, dims, layout);
+        match found {
+            // The default of a prototype that no program set: what fits the filter counts.
+            Err(_) if layout.is_by_default(call, format) => {
+                Convolution::of_layout(call, pass, &at, dims, layout.turned()).or(found)
+            }
+            found => found,
+        }
+    }
+
+    fn of_layout(
+        call: &Call<'_>,
+        pass: ConvPass,
+        at: &Operands,
+        dims: &[i64],
+        layout: Layout,
+    ) -> Result<Option<Convolution>, Reason> {
         let filter = match at.filter {
             Some(i) => Filter::of(call, i, layout)?,
             None => match call.params(filter_size_input(call), &["filter_size"]) {
@@ -234,7 +252,8 @@ pub(crate) fn forward(call: &Call<'_>) -> Inference {
     let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
     check_bias(call, 2, conv.cout)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cout, conv.axes.iter().map(|a| a.output));
-    Ok(window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes))
+    let inferred = window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes);
+    Ok(window::note_layout(inferred, call, 0, conv.layout))
 }
 
 fn check_bias(call: &Call<'_>, input: usize, cout: i64) -> Result<(), Reason> {
@@ -252,15 +271,18 @@ pub(crate) fn transposed(call: &Call<'_>) -> Inference {
     let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
     check_bias(call, at.image + 2, conv.cin)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cin, conv.axes.iter().map(|a| a.input));
-    Ok(window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes))
+    let inferred = window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes);
+    Ok(window::note_layout(inferred, call, at.image, conv.layout))
 }
 
 /// The gradient of x: (`input_size`, filter, dy), or attribute `input_size`.
 pub(crate) fn backprop_input(call: &Call<'_>) -> Inference {
-    let dtype = call.dtype(operands(call, ConvPass::BackpropInput).image);
+    let dy = operands(call, ConvPass::BackpropInput).image;
+    let dtype = call.dtype(dy);
     let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
     let dx = image(conv.layout, dtype, conv.batch, conv.cin, conv.axes.iter().map(|a| a.input));
-    Ok(window::note_pads(Inferred { outputs: vec![dx], attrs: Vec::new() }, conv.padding, &conv.axes))
+    let inferred = window::note_pads(Inferred { outputs: vec![dx], attrs: Vec::new() }, conv.padding, &conv.axes);
+    Ok(window::note_layout(inferred, call, dy, conv.layout))
 }
 
 /// The gradient of the filter: (x, `filter_size`, dy), or attribute `filter_size`; float32.

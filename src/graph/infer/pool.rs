@@ -24,7 +24,8 @@ impl Pooling {
     pub fn of(call: &Call<'_>) -> Result<Option<Pooling>, Reason> {
         let x = call.need(0)?;
         let Some(dims) = x.shape.dims() else { return Ok(None) };
-        let layout = Layout::of(call, call.format(0), dims.len())?;
+        let lists = ["ksize", "window", "kernel_size", "kernel_shape", "strides", "stride"];
+        let layout = Layout::of_windows(call, call.format(0), dims.len(), &lists)?;
         let caffe = call.node.op_type == "Pooling";
         let padding = Padding::of(call)?;
         let global = call.flag(&["global_pooling", "global"], false);
@@ -68,7 +69,8 @@ pub(crate) fn pool(call: &Call<'_>) -> Inference {
     let Some(pooling) = Pooling::of(call)? else { return Inferred::unknown(dtype) };
     let index_type = if call.node.op_type == "MaxPoolWithArgmaxV1" { DataType::Uint16 } else { DataType::Int32 };
     let outputs = vec![pooling.output(dtype), pooling.output(index_type)];
-    Ok(window::note_pads(Inferred { outputs, attrs: Vec::new() }, pooling.padding, &pooling.axes))
+    let inferred = window::note_pads(Inferred { outputs, attrs: Vec::new() }, pooling.padding, &pooling.axes);
+    Ok(window::note_layout(inferred, call, 0, pooling.layout))
 }
 
 /// Pooling over the whole image.

@@ -24,6 +24,35 @@ impl Layout {
         Ok(Layout { channels_last: call.channels_last(format, rank), spatial: rank - 2 })
     }
 
+    /// The layout of an image that windows slide over, whose numbers for each axis are these attributes.
+    ///
+    /// Attribute `data_format` counts where the image's format says nothing, unless it would have a window reach over
+    /// channels and the other layout would not: then it is the default of a prototype that no program set.
+    pub fn of_windows(call: &Call<'_>, format: Format, rank: usize, lists: &[&str]) -> Result<Layout, Reason> {
+        let told = Layout::of(call, format, rank)?;
+        if !told.is_by_default(call, format) {
+            return Ok(told);
+        }
+        let lists = lists.iter().filter_map(|name| call.node.attrs.ints(name)).filter(|list| list.len() == rank);
+        let reaches = |layout: Layout, list: &[i64]| list[layout.channel()] != 1;
+        let (mut against, mut other) = (false, false);
+        for list in lists {
+            against |= reaches(told, list);
+            other |= reaches(told.turned(), list);
+        }
+        Ok(if against && !other { told.turned() } else { told })
+    }
+
+    /// Whether nothing but attribute `data_format` tells the layout.
+    pub fn is_by_default(self, call: &Call<'_>, format: Format) -> bool {
+        format.channels_last(self.spatial + 2).is_none() && call.str("data_format").is_some()
+    }
+
+    /// The layout with the channels at the other place.
+    pub fn turned(self) -> Layout {
+        Layout { channels_last: !self.channels_last, ..self }
+    }
+
     /// Index of the channel axis.
     pub fn channel(self) -> usize {
         if self.channels_last { self.spatial + 1 } else { 1 }
@@ -63,7 +92,7 @@ impl Layout {
     /// The layout in whose order such a list is: no window reaches over channels, so that one that does in this layout
     /// and does not in the other is listed in the other. `idle` is what an axis has that is left alone.
     fn ordered_as_listed(self, list: &[i64], idle: i64) -> Layout {
-        let other = Layout { channels_last: !self.channels_last, ..self };
+        let other = self.turned();
         let fits = |layout: Layout| list.get(layout.channel()) == Some(&idle);
         if fits(self) || !fits(other) { self } else { other }
     }
@@ -258,6 +287,17 @@ pub(crate) fn pads(call: &Call<'_>, spatial: usize, attrs: &[&str]) -> Result<Ve
         Some(p) => Err(format!("a padding is {p}")),
         None => Ok(pairs),
     }
+}
+
+/// Adds attribute `data_format` where the image at an input, whose format says nothing, is found to lie otherwise than it
+/// says.
+pub(crate) fn note_layout(mut inferred: Inferred, call: &Call<'_>, image: usize, layout: Layout) -> Inferred {
+    let said = call.str("data_format").map(|name| name.len() > 2 && name.ends_with('C'));
+    let differs = said.is_some_and(|last| last != layout.channels_last);
+    if differs && layout.is_by_default(call, call.format(image)) && layout.format() != Format::Nd {
+        inferred.attrs.push(("data_format", Attr::Str(layout.format().name().to_owned())));
+    }
+    inferred
 }
 
 /// Notes the padding that was chosen as attribute `pads`, where the node left the choice open.

@@ -33,6 +33,9 @@ pub fn headline(report: &Report) -> Markup {
             @if let Some(more) = report.gains.as_ref().and_then(|gains| gains.failed.len().checked_sub(FAILED)).filter(|more| *more > 0) {
                 p .warning { (more) " more could not be measured; report.json names them." }
             }
+            @if !report.unmapped.is_empty() {
+                p .warning { (report.unmapped.len()) " kernels of the network are not in these times: it is not known how they work. They are named below." }
+            }
             dl .facts {
                 @if !report.kernels.is_empty() {
                     (fact("operators", &format!("{} distinct, {launches} launches", report.kernels.len())))

@@ -59,7 +59,7 @@ pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
             @if !report.unmapped.is_empty() {
                 @let named = report.unmapped.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
                 p .note {
-                    "No Ascend operator is known for " (report.unmapped.len()) " nodes; they are priced as data movement: "
+                    "It is not known how " (report.unmapped.len()) " nodes work; no time is counted for them: "
                     (named.collect::<Vec<_>>().join(", "))
                     @if report.unmapped.len() > 5 { " and others" }
                     "."

@@ -45,6 +45,8 @@ pub struct Stage {
     pub written: u64,
     /// Whether it is launched at all: a joined tensor whose parts are written in place is there already.
     pub runs: bool,
+    /// Whether it is known how it works; else it counts no time.
+    pub known: bool,
     /// Whether a result leaves the graph.
     pub leaves: bool,
     /// Kernels that read its result, ascending, each once.
@@ -77,7 +79,6 @@ impl<'a> Network<'a> {
         settings: &lower::Settings,
     ) -> Result<Network<'a>> {
         let flows = flows(graph, lowered, soc, settings);
-        let unmapped: rustc_hash::FxHashSet<NodeId> = lowered.unmapped.iter().copied().collect();
         let mut stages: Vec<Stage> = Vec::with_capacity(lowered.kernels.len());
         for ((kernel, reads), leaves) in lowered.kernels.iter().zip(flows.reads).zip(flows.leaves) {
             let at = stages.len() as u32;
@@ -90,7 +91,7 @@ impl<'a> Network<'a> {
                 }
             }
             let kind = op::kind(&graph.node(kernel.node).op_type);
-            let role = if unmapped.contains(&kernel.node) { Role::Border } else { role(&kernel.workload, kind, soc) };
+            let role = if kernel.known { role(&kernel.workload, kind, soc) } else { Role::Border };
             let elements = elements(&kernel.workload);
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
@@ -102,6 +103,7 @@ impl<'a> Network<'a> {
                 elements,
                 written: lower::written_bytes(&kernel.workload),
                 runs: kernel.launches > 0,
+                known: kernel.known,
                 leaves,
                 users: Vec::new(),
             });

@@ -142,7 +142,7 @@ impl<'a> Pricer<'a> {
     /// batch, or no tiling of it fits the buffers.
     pub fn scope_us(&mut self, members: &[u32], run: Run) -> Option<f64> {
         let network = self.network;
-        if self.is_there(members) {
+        if self.is_there(members) || !self.is_known(members) {
             return Some(0.0);
         }
         let whole = scope::workload(network, members, 1)?;
@@ -185,6 +185,9 @@ impl<'a> Pricer<'a> {
         if self.is_there(members) {
             return Some(Traffic::default());
         }
+        if !self.is_known(members) {
+            return Some(Traffic { launches: run.parts, ..Traffic::default() });
+        }
         let priced = self.whole(&*scope::workload(network, members, 1)?)?;
         let moved = self.moved(members, run);
         let missed = match self.missed(members, run) {
@@ -199,6 +202,11 @@ impl<'a> Pricer<'a> {
     /// Whether a scope is a joined tensor that was written in place: nothing runs for it.
     fn is_there(&self, members: &[u32]) -> bool {
         matches!(members, &[only] if !self.network.stage(only).runs)
+    }
+
+    /// Whether it is known how a scope works; no time and no movement is told of another.
+    fn is_known(&self, members: &[u32]) -> bool {
+        members.iter().all(|&at| self.network.stage(at).known)
     }
 
     /// What one part of a scope exchanges with others, each tensor once.

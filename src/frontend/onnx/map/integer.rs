@@ -34,23 +34,24 @@ struct Operand {
 }
 
 /// The types of both operands: int8 or uint8, or `None` where one is not known.
-fn types(op: &Op, at: &Places) -> Option<[DataType; 2]> {
-    let of = |input: usize, zero: Option<usize>| {
-        let zero = zero.and_then(|zero| op.input(zero)).map(|zero| op.element_type(zero));
-        let own = || op.input(input).map(|port| op.element_type(port));
-        zero.filter(|&dtype| dtype != DataType::Undefined)
-            .or_else(own)
-            .filter(|dtype| matches!(dtype, DataType::Int8 | DataType::Uint8))
+fn types(op: &Op, factors: &[Factor; 2]) -> Option<[DataType; 2]> {
+    let of = |factor: &Factor| {
+        let zero = factor.zero.map(|zero| op.element_type(zero)).filter(|&dtype| dtype != DataType::Undefined);
+        let dtype = zero.unwrap_or_else(|| op.element_type(factor.values));
+        matches!(dtype, DataType::Int8 | DataType::Uint8).then_some(dtype)
     };
-    Some([of(at.left, at.left_zero)?, of(at.right, at.right_zero)?])
+    Some([of(&factors[0])?, of(&factors[1])?])
 }
 
-/// The operand of this type at an input, whose zero point is another input, in int8.
-fn operand(op: &mut Op, dtype: DataType, input: usize, zero: Option<usize>, role: &str) -> Result<Operand> {
-    let x = op.required(input)?;
+/// A factor of this type in int8.
+fn operand(op: &mut Op, dtype: DataType, factor: Factor, role: &str) -> Result<Operand> {
+    let x = factor.values;
     let moved = if dtype == DataType::Uint8 { 128 } else { 0 };
-    let values = if moved == 0 { x } else { signed(op, x)? };
-    let Some(zero) = zero.and_then(|zero| op.input(zero)) else { return Ok(Operand::new(values, -moved)) };
+    let mut values = if moved == 0 { x } else { signed(op, x)? };
+    if factor.turned {
+        values = op.transposed(values, &[1, 0])?;
+    }
+    let Some(zero) = factor.zero else { return Ok(Operand::new(values, -moved)) };
     if let Some(&[first, ..]) = op.const_ints(zero)
         && !is_tensor(op, zero)
     {
@@ -116,10 +117,20 @@ fn is_tensor(op: &Op, zero: Port) -> bool {
     !op.const_ints(zero).is_some_and(|list| list.first().is_some_and(|first| list.iter().all(|value| value == first)))
 }
 
-/// Whether no operand has a zero point other than 0.
-fn no_zeros(op: &Op, at: &Places) -> bool {
-    let zeros = [at.left_zero, at.right_zero].into_iter().flatten().filter_map(|input| op.input(input));
-    zeros.into_iter().all(|zero| op.is_zero(zero))
+/// Whether no factor has a zero point other than 0.
+fn no_zeros(op: &Op, factors: &[Factor; 2]) -> bool {
+    factors.iter().filter_map(|factor| factor.zero).all(|zero| op.is_zero(zero))
+}
+
+/// A quantised tensor that is multiplied.
+#[derive(Clone, Copy)]
+pub struct Factor {
+    /// Its numbers.
+    pub values: Port,
+    /// Its zero points, where it has any.
+    pub zero: Option<Port>,
+    /// Whether it is a matrix that is multiplied transposed.
+    pub turned: bool,
 }
 
 /// Operands of a product and their zero points, by input.
@@ -131,16 +142,32 @@ pub struct Places {
     pub right_zero: Option<usize>,
 }
 
+impl Places {
+    /// What stands at these inputs.
+    fn factors(&self, op: &Op) -> Result<[Factor; 2]> {
+        let factor = |values: usize, zero: Option<usize>| -> Result<Factor> {
+            Ok(Factor { values: op.required(values)?, zero: zero.and_then(|zero| op.input(zero)), turned: false })
+        };
+        Ok([factor(self.left, self.left_zero)?, factor(self.right, self.right_zero)?])
+    }
+}
+
 /// The product of two stacks of matrices in 32 bits; `None` where the type of an operand is not known or an operand with
 /// a zero point is a vector.
 pub fn product(op: &mut Op, at: &Places) -> Result<Option<Port>> {
-    let Some(types) = types(op, at) else { return Ok(None) };
-    let vectors = [at.left, at.right].iter().any(|&input| op.rank(input) == Some(1));
-    if vectors && !(types == [DataType::Int8; 2] && no_zeros(op, at)) {
+    let factors = at.factors(op)?;
+    product_of(op, factors)
+}
+
+/// The same of these factors.
+pub fn product_of(op: &mut Op, factors: [Factor; 2]) -> Result<Option<Port>> {
+    let Some(types) = types(op, &factors) else { return Ok(None) };
+    let vectors = factors.iter().any(|factor| op.desc(factor.values).shape.rank() == Some(1));
+    if vectors && !(types == [DataType::Int8; 2] && no_zeros(op, &factors)) {
         return Ok(None);
     }
-    let left = operand(op, types[0], at.left, at.left_zero, "a")?;
-    let right = operand(op, types[1], at.right, at.right_zero, "b")?;
+    let left = operand(op, types[0], factors[0], "a")?;
+    let right = operand(op, types[1], factors[1], "b")?;
     let mut node = op.node("BatchMatMulV2").with_inputs([left.values, right.values]);
     node.attrs.set("adj_x1", Attr::Bool(false));
     node.attrs.set("adj_x2", Attr::Bool(false));
@@ -161,7 +188,8 @@ pub fn product(op: &mut Op, at: &Places) -> Result<Option<Port>> {
 /// only sizes tell has to hold a zero point that only a run tells.
 pub fn convolution(op: &mut Op, at: &Places, bias: Option<Port>) -> Result<Option<Port>> {
     let spatial = window::spatial_rank(op, &[at.right, at.left])?;
-    let Some(types) = types(op, at) else { return Ok(None) };
+    let factors = at.factors(op)?;
+    let Some(types) = types(op, &factors) else { return Ok(None) };
     let mut form = op.node(if spatial == 3 { "Conv3D" } else { "Conv2D" });
     window::set_window(op, &mut form, spatial)?;
     conv::set_groups(op, &mut form)?;
@@ -170,8 +198,8 @@ pub fn convolution(op: &mut Op, at: &Places, bias: Option<Port>) -> Result<Optio
     if form.attrs.str("auto_pad").is_some() && read.is_some_and(|zero| is_tensor(op, zero)) {
         return Ok(None);
     }
-    let mut image = operand(op, types[0], at.left, at.left_zero, "x")?;
-    let filter = operand(op, types[1], at.right, at.right_zero, "w")?;
+    let mut image = operand(op, types[0], factors[0], "x")?;
+    let filter = operand(op, types[1], factors[1], "w")?;
     match image.zero {
         Zero::Nothing => {}
         // What surrounds the image is to be nothing, that is, the zero point.

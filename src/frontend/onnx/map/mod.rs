@@ -20,6 +20,7 @@ mod conv;
 mod elementwise;
 mod integer;
 mod matmul;
+mod microsoft;
 mod movement;
 mod norm;
 mod pool;
@@ -117,7 +118,10 @@ pub fn apply(op: &mut Op, domain: &str, op_type: &str) -> Result<()> {
     // Exporters for Ascend put their own operators into domains of various names.
     let ours = domain.is_empty() || ["NPU", "Ascend", "Int8"].iter().any(|prefix| op_type.starts_with(prefix));
     let rule = match domain {
-        MICROSOFT => qlinear::MICROSOFT.iter().find(|rule| rule.onnx == op_type).map(|rule| &rule.emit),
+        MICROSOFT => {
+            let rules = qlinear::MICROSOFT.iter().chain(microsoft::RULES);
+            rules.into_iter().find(|rule| rule.onnx == op_type).map(|rule| &rule.emit)
+        }
         _ => RULES.get(op_type).copied().filter(|_| ours),
     };
     match rule {

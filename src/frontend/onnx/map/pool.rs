@@ -60,12 +60,18 @@ fn max_pool(op: &mut Op) -> Result<()> {
 }
 
 fn average_pool(op: &mut Op) -> Result<()> {
+    let node = average_form(op)?.with_inputs([op.required(0)?]);
+    op.finish(node)
+}
+
+/// The pool without its input.
+pub fn average_form(op: &Op) -> Result<Node> {
     let spatial = window::spatial_rank(op, &[0])?;
-    let mut node = op.node(if spatial == 3 { "AvgPool3D" } else { "AvgPoolV2" }).with_inputs([op.required(0)?]);
+    let mut node = op.node(if spatial == 3 { "AvgPool3D" } else { "AvgPoolV2" });
     set_pool(op, &mut node, spatial)?;
     let count_pads = op.flag("count_include_pad", false)?;
     set_average(&mut node, spatial, count_pads, 0);
-    op.finish(node)
+    Ok(node)
 }
 
 /// What sums are divided by: this number; if it is 0, the elements below the window, with those of the padding or without.

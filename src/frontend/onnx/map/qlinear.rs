@@ -2,9 +2,9 @@
 //!
 //! Products are those of integers, whose sums are scaled once at the end; the others work on what the numbers stand for.
 
-use super::integer::{self, Places};
+use super::integer::{self, Factor, Places};
 use super::quantized::{self, Scaled, dequantized};
-use super::{Rule, with};
+use super::{Rule, pool, with};
 use crate::frontend::onnx::op::Op;
 use crate::graph::{Attr, DataType, Port};
 use crate::status::Result;
@@ -20,6 +20,10 @@ pub const MICROSOFT: &[Rule] = &[
     with("QLinearSoftmax", softmax),
     with("QLinearConcat", concat),
     with("QLinearGlobalAveragePool", global_average),
+    with("QLinearAveragePool", average),
+    with("QLinearReduceMean", mean),
+    with("QGemm", gemm),
+    with("DynamicQuantizeMatMul", dynamic_matmul),
     with("QLinearWhere", choose),
     with("QLinearMatMul", matmul),
     with("QLinearConv", conv),
@@ -57,13 +61,71 @@ fn result(op: &Op, scale: usize, zero: usize) -> Result<Scaled> {
 
 /// Quantises sums of products under a node of its own name: the product has the operator's.
 fn requantize(op: &mut Op, sums: Port, scales: [usize; 3], zero: usize, axis: i64) -> Result<()> {
-    let [left, right, out] = [op.required(scales[0])?, op.required(scales[1])?, op.required(scales[2])?];
+    let (left, right) = (op.required(scales[0])?, op.required(scales[1])?);
     let product = op.helper("Mul", &[left, right], &[])?;
-    let scale = op.helper("RealDiv", &[out, product], &[])?;
+    requantize_by(op, sums, product, scales[2], zero, axis)
+}
+
+/// The same of sums with this scale.
+fn requantize_by(op: &mut Op, sums: Port, scale: Port, out: usize, zero: usize, axis: i64) -> Result<()> {
+    let how = result(op, out, zero)?;
+    let scale = op.helper("RealDiv", &[how.scale, scale], &[])?;
     let wide = op.helper("Cast", &[sums], &[("dst_type", Attr::Type(DataType::Float))])?;
-    let how = Scaled { scale, axis, ..result(op, scales[2], zero)? };
-    let quantized = quantized::quantized(op, wide, &how)?;
+    let quantized = quantized::quantized(op, wide, &Scaled { scale, axis, ..how })?;
     op.finish_with(quantized);
+    Ok(())
+}
+
+/// What sums of products stand for, with this scale and a bias that is not quantised.
+fn real_sums(op: &mut Op, sums: Port, scale: Port, bias: Option<Port>) -> Result<Port> {
+    let wide = op.helper("Cast", &[sums], &[("dst_type", Attr::Type(DataType::Float))])?;
+    let result = op.helper("Mul", &[wide, scale], &[])?;
+    bias.map_or(Ok(result), |bias| op.helper("Add", &[result, bias], &[]))
+}
+
+/// A, its scale and zero point; B and its; C in the scale of the product; scale and zero point of the result, which is not
+/// quantised where there are none.
+fn gemm(op: &mut Op) -> Result<()> {
+    let (a, rows, b, columns) = (op.required(0)?, op.required(1)?, op.required(3)?, op.required(4)?);
+    let factors = [
+        Factor { values: a, zero: op.input(2), turned: op.flag("transA", false)? },
+        Factor { values: b, zero: op.input(5), turned: op.flag("transB", false)? },
+    ];
+    let Some(mut sums) = (if is_number(op, rows) { integer::product_of(op, factors)? } else { None }) else {
+        return op.keep_unmapped();
+    };
+    if let Some(c) = op.input(6) {
+        sums = op.helper("Add", &[sums, c], &[])?;
+    }
+    let mut scale = op.helper("Mul", &[rows, columns], &[])?;
+    let alpha = op.float("alpha")?.unwrap_or(1.0);
+    if (alpha - 1.0).abs() > f64::EPSILON {
+        scale = op.helper("Muls", &[scale], &[("value", Attr::Float(alpha))])?;
+    }
+    if op.input(7).is_some() {
+        return requantize_by(op, sums, scale, 7, 8, -1);
+    }
+    let result = real_sums(op, sums, scale, None)?;
+    op.finish_with(result);
+    Ok(())
+}
+
+/// A tensor that is quantised by its range, a matrix with scale and zero point, a bias.
+fn dynamic_matmul(op: &mut Op) -> Result<()> {
+    let (x, weights, columns) = (op.required(0)?, op.required(1)?, op.required(2)?);
+    let how = quantized::by_range(op, x)?;
+    let quantized = quantized::quantized(op, x, &how)?;
+    let factors = [
+        Factor { values: quantized, zero: how.zero, turned: false },
+        Factor { values: weights, zero: op.input(3), turned: false },
+    ];
+    let Some(sums) = integer::product_of(op, factors)? else {
+        return op.keep_shaped_as("BatchMatMulV2", DataType::Float);
+    };
+    let scale = op.helper("Mul", &[how.scale, columns], &[])?;
+    let bias = op.input(4);
+    let result = real_sums(op, sums, scale, bias)?;
+    op.finish_with(result);
     Ok(())
 }
 
@@ -97,12 +159,9 @@ fn matmul_to_float(op: &mut Op) -> Result<()> {
     let Some(sums) = (if is_number(op, rows) { integer::product(op, &at)? } else { None }) else {
         return op.keep_shaped_as("BatchMatMulV2", dtype);
     };
-    let wide = op.helper("Cast", &[sums], &[("dst_type", Attr::Type(DataType::Float))])?;
     let scale = op.helper("Mul", &[rows, columns], &[])?;
-    let mut result = op.helper("Mul", &[wide, scale], &[])?;
-    if let Some(bias) = op.input(6) {
-        result = op.helper("Add", &[result, bias], &[])?;
-    }
+    let bias = op.input(6);
+    let result = real_sums(op, sums, scale, bias)?;
     op.finish_with(result);
     Ok(())
 }
@@ -165,11 +224,50 @@ fn concat(op: &mut Op) -> Result<()> {
     finish(op, joined, 0, 1)
 }
 
-fn global_average(op: &mut Op) -> Result<()> {
-    if op.flag("channels_last", false)? {
-        return op.keep_unmapped();
+/// An image with its channels before its space, and what puts its result back; `None` where it is not known how many axes
+/// it has.
+fn channels_first(op: &mut Op, x: Port) -> Result<Option<(Port, Vec<i64>)>> {
+    if !op.flag("channels_last", false)? {
+        return Ok(Some((x, Vec::new())));
     }
-    unary(op, "GlobalAveragePool", &[])
+    let Some(rank) = op.rank(0).filter(|rank| (3..=5).contains(rank)) else { return Ok(None) };
+    let last = rank as i64 - 1;
+    let first = op.transposed(x, &[&[0, last][..], &(1..last).collect::<Vec<_>>()].concat())?;
+    Ok(Some((first, [&[0][..], &(2..=last).collect::<Vec<_>>(), &[1]].concat())))
+}
+
+/// A pool between quantised images.
+fn pooled(op: &mut Op, pool: impl FnOnce(&mut Op, Port) -> Result<Port>) -> Result<()> {
+    let Some(x) = real(op, 0)? else { return op.keep_unmapped() };
+    let Some((x, back)) = channels_first(op, x)? else { return op.keep_unmapped() };
+    let mut y = pool(op, x)?;
+    if !back.is_empty() {
+        y = op.transposed(y, &back)?;
+    }
+    finish(op, y, 3, 4)
+}
+
+fn global_average(op: &mut Op) -> Result<()> {
+    pooled(op, |op, x| op.helper("GlobalAveragePool", &[x], &[]))
+}
+
+fn average(op: &mut Op) -> Result<()> {
+    pooled(op, |op, x| {
+        let form = pool::average_form(op)?;
+        let attrs: Vec<(&str, Attr)> = form.attrs.iter().map(|(name, value)| (name, value.clone())).collect();
+        op.helper(&form.op_type, &[x], &attrs)
+    })
+}
+
+fn mean(op: &mut Op) -> Result<()> {
+    let Some(x) = real(op, 0)? else { return op.keep_unmapped() };
+    let mut inputs = vec![x];
+    if let Some(axes) = op.ints("axes")?.filter(|axes| !axes.is_empty()) {
+        inputs.push(op.ints_input("axes", axes)?);
+    }
+    let keeps = op.flag("keepdims", true)?;
+    let y = op.helper("ReduceMean", &inputs, &[("keep_dims", Attr::Bool(keeps))])?;
+    finish(op, y, 3, 4)
 }
 
 /// A condition, the two tensors with scales and zero points, and those of the result.

@@ -154,9 +154,8 @@ fn laid(op: &mut Op, parameter: Port, along: Along, role: &str) -> Result<Port> 
     op.helper("Reshape", &[parameter, shape], &[])
 }
 
-/// Scale and zero point from the least and the greatest value, which count 0 in; then as `QuantizeLinear` to uint8.
-fn dynamic_quantize(op: &mut Op) -> Result<()> {
-    let x = op.required(0)?;
+/// Scale and zero point of uint8 from the least and the greatest value, which count 0 in.
+pub fn by_range(op: &mut Op, x: Port) -> Result<Scaled> {
     let nothing = op.number_input("zero", 0.0, x)?;
     // No axes: over all of them.
     let all = [("keep_dims", Attr::Bool(false))];
@@ -170,10 +169,20 @@ fn dynamic_quantize(op: &mut Op) -> Result<()> {
     let below = op.helper("Neg", &[below], &[])?;
     let whole = op.helper("Rint", &[below], &[])?;
     let zero = op.helper("Cast", &[whole], &[("dst_type", Attr::Type(DataType::Uint8))])?;
+    Ok(Scaled { scale, zero: Some(zero), dtype: DataType::Uint8, axis: 1 })
+}
+
+/// Scale and zero point by the range; then as `QuantizeLinear` to uint8.
+fn dynamic_quantize(op: &mut Op) -> Result<()> {
+    let x = op.required(0)?;
+    let how = by_range(op, x)?;
+    let (scale, zero) = (how.scale, how.zero);
     let mut node = op.node("Quantize");
     node.outputs.truncate(1);
-    finish_quantized(op, node, x, &Scaled { scale, zero: Some(zero), dtype: DataType::Uint8, axis: 1 })?;
+    finish_quantized(op, node, x, &how)?;
     op.finish_output(1, scale);
-    op.finish_output(2, zero);
+    if let Some(zero) = zero {
+        op.finish_output(2, zero);
+    }
     Ok(())
 }

@@ -254,3 +254,31 @@ fn attention_keeps_the_query() {
     assert_eq!(found, "[2,16,4096,8] [2,16,4096,8] [0] [2,4096,2048]");
     one("PromptFlashAttention", &[query, key.clone(), key], &attrs, "[2,4096,2048]");
 }
+
+#[test]
+fn a_layout_that_no_window_and_no_filter_fits_is_a_default_that_nobody_set() {
+    let conv = |x: [i64; 4], w: [i64; 4], strides: [i64; 4], name: &str| {
+        let attrs = [("strides", list(&strides)), ("data_format", text(name))];
+        shapes("Conv2D", &[t(x), t(w)], &attrs, 1)
+    };
+    let resolved = |x: [i64; 4], w: [i64; 4], strides: [i64; 4], name: &str| {
+        let attrs = [("strides", list(&strides)), ("data_format", text(name))];
+        let mut graph = graph_of("Conv2D", &[t(x), t(w)], &attrs, 1);
+        crate::graph::infer::infer(&mut graph).unwrap();
+        graph.node(graph.find("op").unwrap()).attrs.str("data_format").unwrap().to_owned()
+    };
+    // By the strides, and without them by the filter.
+    for strides in [[1, 1, 2, 2], [1, 1, 1, 1]] {
+        let (x, w) = ([1, 3, 224, 224], [64, 3, 7, 7]);
+        let expected = if strides[2] == 2 { "[1,64,109,109]" } else { "[1,64,218,218]" };
+        assert_eq!(conv(x, w, strides, "NHWC").unwrap(), expected);
+        assert_eq!(resolved(x, w, strides, "NHWC"), "NCHW");
+        assert_eq!(resolved(x, w, strides, "NCHW"), "NCHW");
+    }
+    assert_eq!(conv([1, 224, 224, 3], [7, 7, 3, 64], [1, 2, 2, 1], "NCHW").unwrap(), "[1,109,109,64]");
+    // Neither layout fits: the reason is that of the attribute's.
+    let reason = conv([1, 5, 224, 224], [64, 3, 7, 7], [1, 1, 1, 1], "NHWC").unwrap_err();
+    assert!(reason.contains("the image has 224 channels"), "{reason}");
+    let pool = [("ksize", list(&[1, 1, 3, 3])), ("strides", list(&[1, 1, 2, 2])), ("data_format", text("NHWC"))];
+    one("MaxPool", &[t([1, 64, 112, 112])], &pool, "[1,64,55,55]");
+}
