@@ -24,6 +24,8 @@ mod merge;
 mod show;
 #[path = "cli_bank/verify.rs"]
 mod verify;
+#[path = "cli_bank/versions.rs"]
+mod versions;
 
 /// Name of a bank file of CANN's.
 const NAME: &str = "Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json";
