@@ -11,6 +11,11 @@ pub fn time(us: f64) -> String {
     }
 }
 
+/// A count and what is counted, by its singular and its plural.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
 /// A number in three digits that count.
 pub fn digits(x: f64) -> String {
     match x.abs() {

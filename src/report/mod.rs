@@ -28,7 +28,7 @@ mod tuned;
 
 pub use aoe::opat_result;
 pub use earlier::Earlier;
-pub use figures::{gain, improvement, time};
+pub use figures::{counted, gain, improvement, time};
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;

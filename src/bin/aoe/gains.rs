@@ -2,7 +2,7 @@
 
 use crate::summary::{labelled, some_of};
 use crate::table::middle_cut;
-use aoe::report::time;
+use aoe::report::{counted, time};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -113,7 +113,7 @@ impl Gains {
         lines.extend(
             self.own_form
                 .told()
-                .map(|told| labelled("Own form", &format!("{told} lie in records that CANN does not read"))),
+                .map(|told| labelled("Own form", &format!("{told} in records that CANN does not read"))),
         );
         lines.extend(
             self.not_sure.told().map(|told| labelled("Not sure", &format!("{told} may be none: nothing is recorded"))),
@@ -165,7 +165,8 @@ fn saved(over: &Over) -> String {
 impl Sum {
     fn told(&self) -> Option<String> {
         let Sum { count, saved_us } = self;
-        (*count > 0).then(|| format!("{} more, of {count} kinds of kernels,", time(*saved_us)))
+        (*count > 0)
+            .then(|| format!("{} more, of {},", time(*saved_us), counted(*count, "kind of kernel", "kinds of kernels")))
     }
 }
 
@@ -179,6 +180,7 @@ impl Reader {
         };
         let already =
             if *already_in_bank > 0 { format!(", {already_in_bank} already in the bank") } else { String::new() };
-        format!("{} by {who}: {added} new records{already}; times by {}", time(*saved_us), measured_by.join(", "))
+        let added = counted(*added, "new record", "new records");
+        format!("{} by {who}: {added}{already}; times by {}", time(*saved_us), measured_by.join(", "))
     }
 }

@@ -5,6 +5,7 @@ use super::data::{Counts, Gains, Over, Report};
 use super::gradients::trailing;
 use super::text::{percent, time};
 use crate::backend::simulator::Simulator;
+use crate::report::counted;
 use maud::{Markup, html};
 
 /// Operators that could not be measured and are told one by one.
@@ -73,18 +74,24 @@ fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
         (gear.name.to_string(), format!("{improvement}, {} → {}", time(*before_us), time(*after_us)))
     }));
     for (reader, of) in &gains.readers {
-        let said =
-            format!("{} by {} new records, {} already in the bank", time(of.saved_us), of.added, of.already_in_bank);
+        let said = format!(
+            "{} by {}, {} already in the bank",
+            time(of.saved_us),
+            counted(of.added, "new record", "new records"),
+            of.already_in_bank
+        );
         facts.push((format!("read from CANN's {}", reader.as_str().replace('_', " ")), said));
     }
     facts.extend(gains.with_your_bank_us.map(|us| ("before, with your bank".to_owned(), time(us))));
     let estimated = gains.over_estimated.before_us - gains.over_estimated.after_us;
     facts.extend((estimated > 0.0).then(|| ("of it over estimated defaults".to_owned(), time(estimated))));
     for (name, sum) in [("only libaoe reads", &gains.own_form), ("not sure, not recorded", &gains.not_sure)] {
-        facts.extend(
-            (sum.count > 0)
-                .then(|| (name.to_owned(), format!("{} of {} kinds of kernels", time(sum.saved_us), sum.count))),
-        );
+        facts.extend((sum.count > 0).then(|| {
+            (
+                name.to_owned(),
+                format!("{} of {}", time(sum.saved_us), counted(sum.count, "kind of kernel", "kinds of kernels")),
+            )
+        }));
     }
     facts
 }
