@@ -39,6 +39,7 @@ pub use transpose::transposed;
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{DataType, Graph, Node, NodeId, Port, TensorDesc};
+use crate::sim;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{Operand, Workload};
@@ -120,7 +121,9 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     let mut lowered = Lowered::default();
     for id in graph.validated_order()? {
         if let Some((workload, modelled)) = lower_node(graph, id, soc, *settings, &values)? {
-            lowered.kernels.push(Kernel { known: modelled, ..Kernel::new(id, workload) });
+            // Of what only moves data by our lights the model may know the work all the same.
+            let known = modelled || graph.node(id).mapped && sim::approximated(&workload).is_empty();
+            lowered.kernels.push(Kernel { known, ..Kernel::new(id, workload) });
             if !modelled {
                 lowered.unmapped.push(id);
             }
