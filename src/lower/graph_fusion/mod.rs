@@ -30,6 +30,7 @@ mod names;
 mod pad;
 mod passes;
 mod rewrite;
+mod special;
 #[cfg(test)]
 mod tests;
 mod transpose;

@@ -41,6 +41,7 @@ pub(super) static PASSES: &[Pass] = &[
     pass("PadDepthwiseConv2dFusionPass", ALL, &["DepthwiseConv2D"], |f, id| f.pad_into_convolution(id)),
     pass("AABiasaddConvFusion", ALL, &["BiasAdd", "Bias"], |f, id| f.bias_of_convolution(id)),
     pass("ConvBatchnormFusionPass", ALL, NORMS, |f, id| f.scale_of_convolution(id)),
+    pass("ADepthwiseFusionPass", ALL, &["Conv2D"], |f, id| f.depthwise(id)),
     pass("ConvScaleFusionPass", ALL, &["Scale"], |f, id| f.scale_of_convolution(id)),
     pass("AConv2dMulFusion", ALL, &["Mul"], |f, id| f.factor_of_convolution(id)),
     // Once more: what was a normalisation of the convolution's result, or a factor, is out of the way now.
@@ -66,6 +67,8 @@ pub(super) static PASSES: &[Pass] = &[
     pass("BatchMatMulV2ReshapeFusionPass", &[P910, P310B, P910B, A3], &["BatchMatMulV2"], |f, id| {
         f.stack_of_few_rows(id)
     }),
+    pass("BatchMatMul2Mul", &[P910B, A3], &["BatchMatMul", "BatchMatMulV2"], |f, id| f.product_of_one_term(id)),
+    pass("GeGluV2", &[P910B, A3, P310P], &["Mul"], |f, id| f.gated_gelu(id)),
     pass("ZZMatMulToMatmulV3FusionPass", &[P910B], &["MatMulV2"], |f, id| f.third_version(id)),
     pass("MatMulToMatmulV3FusionPass", &[P950], &["MatMul", "MatMulV2"], |f, id| f.third_version(id)),
     pass("BatchMatMulToBatchMatmulV3FusionPass", &[P950], &["BatchMatMul", "BatchMatMulV2"], |f, id| {

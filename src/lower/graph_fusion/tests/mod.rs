@@ -5,6 +5,7 @@ mod confusion;
 mod constant;
 mod norms;
 mod products;
+mod special;
 
 use super::{FUSED_NODES, STATED_TYPE, graph_fusion};
 use crate::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
