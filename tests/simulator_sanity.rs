@@ -8,6 +8,7 @@ use aoe::graph::{DataType, Format};
 use aoe::sim::{Cache, Model, Places};
 use aoe::soc::Soc;
 use aoe::space::default_policy;
+use aoe::tiling::{Platform, batch_matmul_v3};
 use aoe::workload::{
     Buffers, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, LoopOrder, MatMul, Move, Operand, OutputPath,
     Reduce, Schedule, SplitK, Vector, VectorSchedule, VectorTemplate, Workload, check,
@@ -362,8 +363,10 @@ proptest! {
             [odd(if w.trans_a { w.m } else { w.k }), odd(if w.trans_b { w.k } else { w.n })]
         };
         prop_assume!(pitches(&w) == pitches(&larger));
-        // A batch is another operator's, with kernels of its own.
+        // A batch is another operator's, with kernels of its own, which have other operands rewritten.
         prop_assume!((w.batch == 1) == (larger.batch == 1));
+        let rewritten = |w: &MatMul| batch_matmul_v3::rewrites(w, &Platform::of(&soc));
+        prop_assume!(w.batch == 1 || rewritten(&w) == rewritten(&larger));
         // The tiling of the larger serves both.
         let schedule = tiling.schedule(&larger);
         let [small, large] = [&w, &larger].map(|w| Workload::MatMul(w.clone()));

@@ -50,7 +50,7 @@ fn described() -> Command {
     let tune = Command::new(arguments::TUNE).about("Tune a model").args(OPTIONS.iter().map(arguments::argument));
     let shown = whole.get_subcommands().filter(|below| !below.is_hide_set()).cloned();
     let command = Command::new("aoe").version(env!("CARGO_PKG_VERSION")).args(whole.get_arguments().cloned());
-    hinted(command.subcommands(shown).subcommand(tune))
+    hinted(command.disable_help_subcommand(true).subcommands(shown).subcommand(tune))
 }
 
 /// Every argument of a command and of those below, with what may follow.
