@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50
+from conftest import LLAMA, RESNET50, ROOT
 
 import libaoe
 
@@ -19,11 +19,11 @@ def bank(tmp_path: Path) -> Path:
     return tmp_path / "bank"
 
 
-def test_every_record_is_found_by_its_own_key(bank: Path) -> None:
-    opened = libaoe.Bank(bank, soc="Ascend910B2")
+def test_every_record_is_found_by_its_own_key() -> None:
+    opened = libaoe.Bank(ROOT / "tests" / "versions" / "0.1.0" / "bank", soc="Ascend910B2")
     # In TBE's bank the order of the key's fields counts, which a listing does not keep.
     records = [record for record in opened.records() if record.file.name.endswith("_kb.json")]
-    assert {"Add", "MatMulV3"} <= {record.op for record in records}
+    assert {record.op for record in records} == {"Add"} and len(records) == 4
     for record in records:
         assert record.info_dict is not None
         assert opened.query(record.op, record.info_dict) == record.knowledge

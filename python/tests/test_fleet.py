@@ -94,7 +94,7 @@ def joined(folder: Path, runs: list[tuple[Result, bytes]]) -> Path:
 def test_the_bank_is_the_same_whatever_the_order_in_which_units_end(tmp_path: Path, runs: list[tuple[Result, bytes]]) -> None:
     one = tree(joined(tmp_path / "one", runs))
     assert tree(joined(tmp_path / "two", runs[::-1])) == one
-    assert any(name.startswith("Ascend910B2/") for name in one) and any(name.startswith("Ascend310P3/") for name in one)
+    assert any(name.startswith("Ascend910B2/") for name in one)
     # The joined bank is one that tuning reads.
     assert libaoe.Bank(tmp_path / "one", soc="Ascend910B2").records()
 

@@ -111,7 +111,8 @@ except KeyboardInterrupt:
     child.send_signal(signal.SIGINT)
     rest = child.communicate(timeout=60)[0]
     assert child.returncode == 130 and rest.endswith("interrupted\n")
-    assert libaoe.Bank("bank", soc="Ascend910B2").records()
+    # What was measured is kept, whether or not a gain of it is sure.
+    assert list((tmp_path / "bank").rglob("*.trials/*.jsonl.gz"))
     (result,) = tmp_path.glob("aoe_result_opat_*.json")
     assert json.loads(result.read_text())[1]["OPAT"]["opat_tuning_result"] == "tuning incomplete"
 

@@ -6,18 +6,10 @@ use crate::spelling;
 use crate::status::{Error, Result};
 use std::path::Path;
 
-/// Options of operators alone.
-const OF_OPERATORS: [&str; 9] = [
-    "tune_ops_file",
-    "tune_optimization_level",
-    "Fdeeper_opat",
-    "seed",
-    "algorithm",
-    "search_algorithm",
-    "max_tuning_count",
-    "base_result",
-    "ge.op_bank_path",
-];
+/// Options of operators alone. Those of the search (`seed`, `max_tuning_count`, ...) are none: as standing orders of a
+/// process (`AOE_TUNING_OPTIONS`) they go with every job.
+const OF_OPERATORS: [&str; 5] =
+    ["tune_ops_file", "tune_optimization_level", "Fdeeper_opat", "base_result", "ge.op_bank_path"];
 /// Options of subgraphs alone.
 const OF_SUBGRAPHS: [&str; 3] = ["Fnonhomo_split", "reload", "ge.mdl_bank_path"];
 /// Options of the model compiler that name files.
