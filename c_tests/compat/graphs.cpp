@@ -51,6 +51,12 @@ static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims, ge
     return ge::Tensor(ge::TensorDesc(ge::Shape(dims), format, type), nullptr, 0);
 }
 
+// Of a convolution with a filter of 3 x 3 in an image in NCHW: data_format is the prototype's default all the same.
+static ge::Values convolution_values() {
+    const std::vector<int64_t> ones{1, 1, 1, 1};
+    return {{"strides", ones}, {"pads", ones}, {"dilations", ones}, {"groups", 1}, {"offset_x", 0}, {"data_format", "NHWC"}};
+}
+
 // As IRBuild's sample: attribute data_format is the prototype's default beside images in NCHW, and the filter, in HWCN, is
 // described by its value alone.
 static ge::Network convolution(const ge::Description &image) {
@@ -58,12 +64,7 @@ static ge::Network convolution(const ge::Description &image) {
     network.Input("image", image);
     network.Constant("filter", Described(DT_FLOAT16, {3, 3, 64, 128}, "HWCN"), std::string(3 * 3 * 64 * 128 * 2, '\0'));
     network.Operator("conv", "Conv2D", {{"x", "image"}, {"filter", "filter"}, {"bias", ""}, {"offset_w", ""}},
-                     {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
-                      {"pads", std::vector<int64_t>{1, 1, 1, 1}},
-                      {"dilations", std::vector<int64_t>{1, 1, 1, 1}},
-                      {"groups", 1},
-                      {"offset_x", 0},
-                      {"data_format", "NHWC"}});
+                     convolution_values());
     network.Operator("relu", "Relu", {{"x", "conv"}});
     network.Output("relu");
     return network;
@@ -328,12 +329,7 @@ static ge::Network convolutions(const ge::Description &image) {
     for (int i = 0; i < 4; i++) {
         const std::string conv = "conv" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
         chain.Operator(conv, "Conv2D", {{"x", last}, {"filter", "filter"}, {"bias", ""}, {"offset_w", ""}},
-                       {{"strides", std::vector<int64_t>{1, 1, 1, 1}},
-                        {"pads", std::vector<int64_t>{1, 1, 1, 1}},
-                        {"dilations", std::vector<int64_t>{1, 1, 1, 1}},
-                        {"groups", 1},
-                        {"offset_x", 0},
-                        {"data_format", "NHWC"}});
+                       convolution_values());
         chain.Operator(exchanged, "HcomAllReduce", {{"x", conv}},
                        {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
         chain.Output(exchanged);

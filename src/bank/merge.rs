@@ -7,7 +7,7 @@ use super::file_name::{FileName, bank_files, refused};
 use super::form::Knowledge;
 use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule};
 use super::key::Key;
-use super::merge_places::{Place, in_order_of_content, places};
+use super::merge_places::{Place, places};
 use super::merge_whole::{Split, split};
 use super::side::{Measurement, Side, Verdict, soc_digest};
 use super::standing::Standing;
@@ -69,12 +69,11 @@ impl MergeOutcome {
 /// the lower `end2EndTime`, of gradient banks the one that was profiled; other forms are not merged. What lies in a
 /// directory below a source goes into the directory of that name below `into`.
 ///
-/// The sources are only read. All files of a directory are replaced together, or none. Fails as [`check`] does, and
+/// The sources are only read. All files of a directory are replaced together, or none. Fails as [`checked`] does, and
 /// with [`Error::Bank`] for a source with records of another part.
 pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<MergeOutcome> {
-    check(sources, into, built_in)?;
     let mut outcome = MergeOutcome::default();
-    for place in places(sources, into, built_in)? {
+    for place in checked(sources, into, built_in)? {
         merge_place(&place, &mut outcome)?;
     }
     Ok(outcome)
@@ -82,7 +81,7 @@ pub fn merge(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<M
 
 /// Merges what goes into one place.
 pub(super) fn merge_place(place: &Place, outcome: &mut MergeOutcome) -> Result<()> {
-    let (jobs, others) = prepared(&place.sources, &place.into, &place.built_in)?;
+    let (jobs, others) = prepared(place)?;
     for (path, reason) in others.unmerged {
         outcome.warnings.push(refused(&path, reason).to_string());
         outcome.unmerged.push(path);
@@ -101,21 +100,22 @@ pub(super) fn merge_place(place: &Place, outcome: &mut MergeOutcome) -> Result<(
     Ok(())
 }
 
-/// Whether these could be merged, by what and where they are. Fails with [`Error::Bank`] for files of several SoCs,
-/// for one of another number of cores than the file it would go into, for a file whose name does not say what it
-/// holds, and for a source that is the file it would go into, by whatever path.
-pub fn check(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<()> {
+/// What is merged where, once it is sure that all of it can be, by what and where it is. Fails with [`Error::Bank`] for
+/// files of several SoCs, for one of another number of cores than the file it would go into, for a file whose name does
+/// not say what it holds, and for a source that is the file it would go into, by whatever path.
+pub(super) fn checked(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Place>> {
     if into.as_os_str().is_empty() {
         return Err(Error::param("into", "is empty; the present directory is `.`"));
     }
-    for place in places(sources, into, built_in)? {
-        prepared(&place.sources, &place.into, &place.built_in)?;
+    let places = places(sources, into, built_in)?;
+    for place in &places {
+        prepared(place)?;
     }
-    Ok(())
+    Ok(places)
 }
 
 /// The jobs of operator banks, and what else there is to do.
-fn prepared(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<(Vec<Job>, Split)> {
+fn prepared(Place { sources, into, built_in }: &Place) -> Result<(Vec<Job>, Split)> {
     let others = split(sources, into, is_one_file(into), built_in)?;
     // A built-in file of another form is no operator's.
     let built_in: Vec<_> =
@@ -169,7 +169,6 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
         }
     }
     check_target(into, jobs.first())?;
-    jobs.iter_mut().try_for_each(|job| in_order_of_content(&mut job.sources))?;
     Ok(jobs)
 }
 
@@ -227,10 +226,12 @@ impl Job {
     /// Reads what the built-in bank and the sources have.
     fn read_given(&self) -> Result<(Vec<Given>, Vec<Given>)> {
         let read = |paths: &[PathBuf]| paths.iter().map(|path| self.read(path)).collect::<Result<Vec<_>>>();
-        let (built_in, sources) = (read(&self.built_in)?, read(&self.sources)?);
+        let (built_in, mut sources) = (read(&self.built_in)?, read(&self.sources)?);
         for (path, source) in self.sources.iter().zip(&sources) {
             self.check_parts(path, &source.document)?;
         }
+        // The order in which they were named never matters, not even for the order of the lines that are added.
+        sources.sort_by(|a, b| a.document.lines.texts().cmp(b.document.lines.texts()));
         Ok((built_in, sources))
     }
 

@@ -3,7 +3,6 @@
 //! A bank root, as `TUNE_BANK_PATH` names one, has a directory for each SoC and form; each goes into the directory of the
 //! same name below the target.
 
-use super::hash;
 use super::inspect::{Kind, Source, files};
 use super::merge::is_one_file;
 use crate::status::Result;
@@ -60,21 +59,6 @@ fn directories(source: &Path) -> Result<Vec<PathBuf>> {
 
 fn is_bank(path: &Path) -> Result<bool> {
     Ok(!matches!(Source::open(path)?.kind(), Kind::Unknown | Kind::Empty))
-}
-
-/// Sorts files by what they hold, so that the order in which they were named never matters, not even for the order of
-/// the lines that are added.
-pub fn in_order_of_content(files: &mut [PathBuf]) -> Result<()> {
-    if files.len() < 2 {
-        return Ok(());
-    }
-    let digest = |path: &PathBuf| Ok((hash::digest(&Source::open(path)?.content()?), path.clone()));
-    let mut sorted = files.iter().map(digest).collect::<Result<Vec<_>>>()?;
-    sorted.sort();
-    for (place, (_, path)) in files.iter_mut().zip(sorted) {
-        *place = path;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

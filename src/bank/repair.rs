@@ -56,8 +56,13 @@ pub struct Repaired {
 /// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, and as any
 /// write of a bank does.
 pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
+    let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
     if let Some(name) = FileName::of_unified(path) {
-        return repair_unified(path, &name, all, rehearse);
+        let part = Part { soc: name.soc, cores: name.cores };
+        let soc = part.soc()?;
+        return rewrite(path, &absolute, rehearse, |content| {
+            Ok(stopping(content, &Ours::of(&absolute)?, &part, &soc, all))
+        });
     }
     let name = FileName::of(path)?;
     if !matches!(name.form, Form::Runtime(_)) {
@@ -65,52 +70,36 @@ pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
         return Ok(Repaired::default());
     }
     let soc = Part { soc: name.soc.clone(), cores: name.cores }.soc()?;
-    let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
     let file = BankFile::at(&DISK, &absolute, name.form, name.op_type.as_deref().unwrap_or_default());
-    if rehearse {
-        let content = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
-        let found = Found::of(content.as_deref().unwrap_or_default(), &file.side()?, &soc, all);
-        return Ok(found.repaired);
-    }
-    if is_installed(&absolute) {
-        return Err(refused(path, "is one that CANN installed; it is only read".into()));
-    }
-    let mut transaction = Transaction::begin(&DISK, directory_of(&absolute))?;
-    transaction.lock_file(&absolute)?;
-    let old = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
-    let old = Old::from(old.map(Bytes::from));
-    let mut found = Found::of(old.content(), &file.side()?, &soc, all);
-    found.repaired.warnings.extend(transaction.warning());
-    if !found.repaired.taken.is_empty() {
-        found.repaired.copy = Some(set_aside_as("before-repair", &DISK, &absolute, old.content(), &mut transaction)?);
-        let stays: Vec<&[u8]> = found.stays.iter().map(Vec::as_slice).collect();
-        transaction.stage(Role::Bank, &absolute, &stays, old)?;
-        transaction.commit()?;
-    }
-    Ok(found.repaired)
+    rewrite(path, &absolute, rehearse, |content| {
+        let Found { repaired, stays } = Found::of(content, &file.side()?, &soc, all);
+        Ok((repaired, stays))
+    })
 }
 
-/// The same of a unified bank: the records at which TBE's compilation of a network stops.
-fn repair_unified(path: &Path, name: &FileName, all: bool, rehearse: bool) -> Result<Repaired> {
-    let part = Part { soc: name.soc.clone(), cores: name.cores };
-    let soc = part.soc()?;
-    let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
+/// Puts what `judge` leaves of a file in its place, with a copy of the file as it was beside it, where anything is taken
+/// out. A rehearsal only judges.
+fn rewrite(
+    path: &Path,
+    absolute: &Path,
+    rehearse: bool,
+    judge: impl FnOnce(&[u8]) -> Result<(Repaired, Vec<u8>)>,
+) -> Result<Repaired> {
+    let read = || DISK.read(absolute).map_err(|e| Error::file("read", path, e));
     if rehearse {
-        let content = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
-        return Ok(stopping(&content.unwrap_or_default(), &Ours::of(&absolute)?, &part, &soc, all).0);
+        return Ok(judge(&read()?.unwrap_or_default())?.0);
     }
-    if is_installed(&absolute) {
+    if is_installed(absolute) {
         return Err(refused(path, "is one that CANN installed; it is only read".into()));
     }
-    let mut transaction = Transaction::begin(&DISK, directory_of(&absolute))?;
-    transaction.lock_file(&absolute)?;
-    let old = DISK.read(&absolute).map_err(|e| Error::file("read", path, e))?;
-    let old = Old::from(old.map(Bytes::from));
-    let (mut repaired, stays) = stopping(old.content(), &Ours::of(&absolute)?, &part, &soc, all);
+    let mut transaction = Transaction::begin(&DISK, directory_of(absolute))?;
+    transaction.lock_file(absolute)?;
+    let old = Old::from(read()?.map(Bytes::from));
+    let (mut repaired, stays) = judge(old.content())?;
     repaired.warnings.extend(transaction.warning());
     if !repaired.taken.is_empty() {
-        repaired.copy = Some(set_aside_as("before-repair", &DISK, &absolute, old.content(), &mut transaction)?);
-        transaction.stage(Role::Bank, &absolute, &[&stays], old)?;
+        repaired.copy = Some(set_aside_as("before-repair", &DISK, absolute, old.content(), &mut transaction)?);
+        transaction.stage(Role::Bank, absolute, &[&stays], old)?;
         transaction.commit()?;
     }
     Ok(repaired)
@@ -148,7 +137,7 @@ fn is_installed(path: &Path) -> bool {
 struct Found {
     repaired: Repaired,
     /// The lines that stay, byte by byte.
-    stays: Vec<Vec<u8>>,
+    stays: Vec<u8>,
 }
 
 impl Found {
@@ -156,13 +145,13 @@ impl Found {
         let mut found = Found { repaired: Repaired::default(), stays: Vec::new() };
         for (index, line) in content.split_inclusive(|&byte| byte == b'\n').enumerate() {
             let Some(bad) = bad(index + 1, line, side, soc) else {
-                found.stays.push(line.to_owned());
+                found.stays.extend_from_slice(line);
                 continue;
             };
             if bad.ours || all {
                 found.repaired.taken.push(bad);
             } else {
-                found.stays.push(line.to_owned());
+                found.stays.extend_from_slice(line);
                 found.repaired.left.push(bad);
             }
         }

@@ -12,7 +12,7 @@ pub fn time(us: f64) -> String {
 }
 
 /// A count and what is counted, by its singular and its plural.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 

@@ -9,6 +9,7 @@ use crate::workload::{Workload, canonical_json};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +91,7 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
     let bank = OperatorBank::open(paths.clone(), soc);
     let mut kernels: Vec<Asked> = Vec::new();
     let mut places: FxHashMap<Workload, usize> = FxHashMap::default();
+    let mut missed: BTreeMap<String, Vec<Missed>> = BTreeMap::new();
     for (name, op_type, workload, us) in launched.priced()? {
         if let Some(&place) = places.get(&workload) {
             kernels[place].count += 1;
@@ -97,32 +99,54 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
             continue;
         }
         let sayable = Sayable::of(&workload, soc);
-        let found = found(&bank, &paths, &workload, &sayable)?;
-        places.insert(workload.clone(), kernels.len());
+        let found = found(&bank, &workload, &sayable)?;
+        if matches!(found, Found::Miss { .. }) {
+            let fields = flattened(&workload);
+            missed.entry(bank.file_name(&workload)).or_default().push(Missed {
+                place: kernels.len(),
+                fields,
+                nearest: None,
+            });
+        }
         let (reader, said) = (sayable.reader(), workload.to_string());
+        places.insert(workload, kernels.len());
         kernels.push(Asked { name, count: 1, op_type, workload: said, us, reader, found });
+    }
+    for (name, missed) in missed {
+        for (place, why) in why_missed(&name, missed, &paths)? {
+            kernels[place].found = Found::Miss { why };
+        }
     }
     kernels.sort_by(|a, b| b.us.total_cmp(&a.us));
     let places = std::iter::once(paths.custom).chain(paths.also_read).collect();
     Ok(BankCheck { soc: soc.name.clone(), places, kernels, warnings: bank.warnings() })
 }
 
-fn found(bank: &OperatorBank, paths: &BankPaths, workload: &Workload, sayable: &Sayable<'_>) -> Result<Found> {
+/// What is found; why a record is missing is for [`why_missed`] to say.
+fn found(bank: &OperatorBank, workload: &Workload, sayable: &Sayable<'_>) -> Result<Found> {
     if !sayable.reader().is_cann() {
         let why = sayable.why_own().unwrap_or_else(|| "its operator asks no bank of CANN's".to_owned());
         return Ok(Found::NotAsked { why });
     }
     Ok(match bank.lookup(workload)? {
         Some(Entry { source, .. }) => Found::Hit { file: source, unproven: sayable.unproven().to_vec() },
-        None => Found::Miss { why: why_missed(bank, paths, workload)? },
+        None => Found::Miss { why: String::new() },
     })
 }
 
-/// What the bank has in place of a record: no file, no record of the operator, or one for something else.
-fn why_missed(bank: &OperatorBank, paths: &BankPaths, workload: &Workload) -> Result<String> {
-    let name = bank.file_name(workload);
-    let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(&name));
-    let mut nearest: Option<Vec<Differing>> = None;
+/// A kernel whose record is not there.
+struct Missed {
+    /// Its place among the kernels.
+    place: usize,
+    fields: Fields,
+    /// How the nearest record that was met differs.
+    nearest: Option<Vec<Differing>>,
+}
+
+/// What the files of one name have in place of records: no file, no record of the operator, or some for something else.
+/// Each file is read once, however many kernels miss theirs.
+fn why_missed(name: &str, mut missed: Vec<Missed>, paths: &BankPaths) -> Result<Vec<(usize, String)>> {
+    let files = std::iter::once(&paths.custom).chain(&paths.also_read).map(|directory| directory.join(name));
     let mut read = false;
     for file in files.filter(|file| file.is_file()) {
         read = true;
@@ -131,49 +155,56 @@ fn why_missed(bank: &OperatorBank, paths: &BankPaths, workload: &Workload) -> Re
             continue;
         }
         items(&mut source, &mut |item| {
-            if let Ok(recorded) = &item.workload {
-                let differing = differing(recorded, workload);
-                if nearest.as_ref().is_none_or(|nearest| differing.len() < nearest.len()) {
-                    nearest = Some(differing);
+            let Ok(recorded) = item.workload.as_ref().map(flattened) else { return Ok(true) };
+            for one in &mut missed {
+                let differing = differing(&recorded, &one.fields);
+                if one.nearest.as_ref().is_none_or(|nearest| differing.len() < nearest.len()) {
+                    one.nearest = Some(differing);
                 }
             }
             Ok(true)
         })?;
     }
-    Ok(match nearest {
+    let why = |nearest: Option<Vec<Differing>>| match nearest {
         None if read => format!("{name} has no record that can be read"),
         None => format!("there is no {name}"),
         Some(differing) if differing.is_empty() => "its record is not used, see the warnings".to_owned(),
         Some(differing) => format!("the nearest record is of {}", in_words(&differing)),
-    })
+    };
+    Ok(missed.into_iter().map(|one| (one.place, why(one.nearest))).collect())
 }
 
 /// What stands for a field that one of two workloads has not.
 const NOTHING: &str = "nothing";
 
+/// The fields of a workload by their paths.
+type Fields = BTreeMap<String, String>;
 /// A field that two workloads do not share: its name, what is recorded, what is asked for.
 type Differing = (String, String, String);
 
-fn differing(recorded: &Workload, asked: &Workload) -> Vec<Differing> {
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    flatten("", &canonical_json(recorded), &mut a);
-    flatten("", &canonical_json(asked), &mut b);
-    let value = |of: &[(String, String)], name: &str| {
-        of.iter().find(|(other, _)| other == name).map_or(NOTHING.to_owned(), |(_, value)| value.clone())
-    };
-    let names = a.iter().chain(b.iter().filter(|(name, _)| a.iter().all(|(other, _)| other != name)));
-    let pairs = names.map(|(name, _)| (name.clone(), value(&a, name), value(&b, name)));
-    pairs.filter(|(_, recorded, asked)| recorded != asked).collect()
+fn differing(recorded: &Fields, asked: &Fields) -> Vec<Differing> {
+    let value = |of: &Fields, name: &str| of.get(name).map_or_else(|| NOTHING.to_owned(), String::clone);
+    let names = recorded.keys().chain(asked.keys().filter(|name| !recorded.contains_key(*name)));
+    let differing = names.filter(|name| recorded.get(*name) != asked.get(*name));
+    differing.map(|name| (name.clone(), value(recorded, name), value(asked, name))).collect()
 }
 
-fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
+fn flattened(workload: &Workload) -> Fields {
+    let mut fields = Fields::new();
+    flatten("", &canonical_json(workload), &mut fields);
+    fields
+}
+
+fn flatten(path: &str, value: &Value, into: &mut Fields) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, into)),
         Value::Array(list) => {
             list.iter().enumerate().for_each(|(index, value)| flatten(&below(&index.to_string()), value, into));
         }
-        leaf => into.push((path.to_owned(), leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned))),
+        leaf => {
+            into.insert(path.to_owned(), leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned));
+        }
     }
 }
 
@@ -189,7 +220,8 @@ fn in_words(differing: &[Differing]) -> String {
     }
     let leaf = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     let any = |words: &[&str]| differing.iter().any(|(name, ..)| words.iter().any(|word| leaf(name).contains(word)));
-    let is_one_sided = differing.iter().any(|(_, recorded, asked)| [recorded, asked].contains(&&NOTHING.to_owned()));
+    let is_one_sided =
+        differing.iter().any(|(_, recorded, asked)| [recorded, asked].into_iter().any(|value| value == NOTHING));
     text += if any(&["kind"]) || is_one_sided {
         " (what is fused follows fusion_switch_file and oo_level)"
     } else if any(&["dtype", "type", "hf32"]) {
@@ -210,7 +242,7 @@ mod tests {
     #[test]
     fn a_miss_names_the_fields_that_differ_and_the_option_behind_them() {
         let of = |m: u64| Workload::MatMul(MatMul::new(m, 512, 256));
-        let found = differing(&of(1024), &of(2048));
+        let found = differing(&flattened(&of(1024)), &flattened(&of(2048)));
         assert_eq!(found, [("m".to_owned(), "1024".to_owned(), "2048".to_owned())]);
         let said = in_words(&found);
         assert!(said.contains("m 1024, not 2048") && said.contains("input_shape"), "{said}");

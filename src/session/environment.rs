@@ -70,7 +70,7 @@ impl Environment {
             op_bank_path,
             ascend_cache_path: self.path("ASCEND_CACHE_PATH"),
             home: self.path("HOME"),
-            older_cann: self.toolkit().is_older(),
+            toolkit: self.toolkit(),
         }
     }
 

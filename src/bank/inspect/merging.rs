@@ -6,8 +6,8 @@ use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
 use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
-use crate::bank::merge::{MergeOutcome, check, is_one_file, merge_place};
-use crate::bank::merge_places::{Place, places};
+use crate::bank::merge::{MergeOutcome, checked, is_one_file, merge_place};
+use crate::bank::merge_places::Place;
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::output_file::private;
 use crate::status::{Error, Result};
@@ -65,11 +65,11 @@ pub fn merge_and_tell(
     built_in: &[PathBuf],
     rehearse: Option<&Path>,
 ) -> Result<Merged> {
-    // Of the copy that a rehearsal merges into, a source is never the same file.
-    check(sources, into, built_in)?;
-    let absolute = std::path::absolute(into).map_err(|e| Error::directory("resolve", into, e))?;
     let mut merged = Merged { outcome: MergeOutcome::default(), told: Some(Vec::new()) };
-    for place in places(sources, &absolute, built_in)? {
+    // Of the copy that a rehearsal merges into, a source is never the same file: all is checked before.
+    for place in checked(sources, into, built_in)? {
+        let into = std::path::absolute(&place.into).map_err(|e| Error::directory("resolve", &place.into, e))?;
+        let place = Place { into, ..place };
         let mut told = merged.place(place, rehearse)?;
         if let Some(told) = &mut told {
             told.append(&mut merged.outcome.told);

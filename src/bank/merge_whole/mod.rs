@@ -8,7 +8,6 @@ use super::disk::DISK;
 use super::file_name::{FileName, bank_files, refused};
 use super::inspect::{Kind, Source, Told, files};
 use super::merge::{MergeOutcome, is_same};
-use super::merge_places::in_order_of_content;
 use super::transaction::Transaction;
 use super::whole;
 use super::{gradient, subgraph, unified};
@@ -63,7 +62,6 @@ pub fn split(sources: &[PathBuf], into: &Path, is_file: bool, built_in: &[PathBu
         }
     }
     for job in &mut split.jobs {
-        in_order_of_content(&mut job.sources)?;
         job.built_in = named_like(&job.target, built_in);
     }
     split.check_socs(into, is_file)?;
@@ -176,7 +174,10 @@ impl Job {
         transaction: &mut Transaction<'_>,
         outcome: &mut MergeOutcome,
     ) -> Result<()> {
-        let (built_in, sources) = (read(&self.built_in, parse)?, read(&self.sources, parse)?);
+        let (built_in, mut sources) = (contents(&self.built_in)?, contents(&self.sources)?);
+        // The order in which they were named never matters.
+        sources.sort_unstable();
+        let [built_in, sources] = [built_in, sources].map(|contents| parsed(contents, parse));
         let updated = whole::update_in(transaction, &DISK, &self.target, parse, |bank| {
             for (path, source) in &sources {
                 bank.take_in(source, &built_in, &mut |fate, line, record, reason| {
@@ -195,8 +196,13 @@ impl Job {
     }
 }
 
-fn read<'p, B>(paths: &'p [PathBuf], parse: &dyn Fn(&[u8]) -> B) -> Result<Vec<(&'p PathBuf, B)>> {
-    paths.iter().map(|path| Ok((path, parse(&Source::open(path)?.content()?)))).collect()
+/// What files hold, each with its path.
+fn contents(paths: &[PathBuf]) -> Result<Vec<(Vec<u8>, &PathBuf)>> {
+    paths.iter().map(|path| Ok((Source::open(path)?.content()?, path))).collect()
+}
+
+fn parsed<'p, B>(contents: Vec<(Vec<u8>, &'p PathBuf)>, parse: &dyn Fn(&[u8]) -> B) -> Vec<(&'p PathBuf, B)> {
+    contents.into_iter().map(|(content, path)| (path, parse(&content))).collect()
 }
 
 /// Why the banks of a form are not merged, where they are not.

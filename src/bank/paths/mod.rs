@@ -29,8 +29,8 @@ pub struct BankEnvironment {
     pub ascend_cache_path: Option<PathBuf>,
     /// `HOME`: the default bank lies below it.
     pub home: Option<PathBuf>,
-    /// Whether the CANN that is installed is one up to 8.3, which has its default bank elsewhere ([`Toolkit::is_older`]).
-    pub older_cann: bool,
+    /// The CANN that is installed: one up to 8.3 has its default bank elsewhere ([`Toolkit::is_older`]).
+    pub toolkit: Toolkit,
 }
 
 /// Who asks where a bank lies; the orders differ.
@@ -90,7 +90,7 @@ impl BankPaths {
         }
         let [this, older] = environment.defaults("op")?;
         let mut places = vec![below(&this), below(&older), older.join(&soc)];
-        if environment.older_cann {
+        if environment.toolkit.is_older() {
             places.reverse();
         }
         Ok(BankPaths { custom: places.remove(0), also_read: places })

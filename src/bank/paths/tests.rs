@@ -20,14 +20,16 @@ fn full(tune: &Path) -> BankEnvironment {
         op_bank_path: Some("/op".into()),
         ascend_cache_path: Some("/cache".into()),
         home: Some("/home/me".into()),
-        older_cann: false,
+        toolkit: Toolkit::default(),
     }
 }
 
 #[test]
 fn the_default_follows_the_cann_that_is_installed_and_both_are_read() {
-    let of = |older_cann| {
-        let environment = BankEnvironment { home: Some("/home/me".into()), older_cann, ..BankEnvironment::default() };
+    let of = |is_older: bool| {
+        let root = if is_older { "/opt/Ascend/ascend-toolkit/latest" } else { "/opt/Ascend/cann-8.5.0" };
+        let toolkit = Toolkit { opp: None, home: Some(root.into()) };
+        let environment = BankEnvironment { home: Some("/home/me".into()), toolkit, ..BankEnvironment::default() };
         BankPaths::operator(&environment, &soc()).unwrap()
     };
     let older = Path::new("/home/me/Ascend/latest/data/aoe/custom/op/Ascend910B2");

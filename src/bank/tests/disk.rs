@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn environment(tune: Option<PathBuf>, cache: Option<PathBuf>, home: Option<PathBuf>) -> BankEnvironment {
-    BankEnvironment { tune_bank_path: tune, op_bank_path: None, ascend_cache_path: cache, home, older_cann: false }
+    BankEnvironment { tune_bank_path: tune, ascend_cache_path: cache, home, ..BankEnvironment::default() }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The command line as clap sees it, built from the library's one option table.
 
+mod mistakes;
+
 use crate::config;
 use crate::console::Console;
 use crate::settings::Settings;
@@ -9,12 +11,10 @@ use crate::{
 };
 use aoe::search::Algorithm;
 use aoe::session::options::{self, Effect, Kind, OPTIONS, OptionSpec};
-use aoe::spelling;
 use aoe::status::{Error, Result};
 use clap::builder::{Arg, ArgAction, Command};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, error, value_parser};
+use clap::{ArgMatches, value_parser};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request> {
     }
     let matches = match command().try_get_matches_from(&arguments) {
         Ok(matches) => matches,
-        Err(error) => return translate(&error, &arguments),
+        Err(error) => return mistakes::translate(&error, &arguments),
     };
     if let Some((name, matches)) = matches.subcommand()
         && let Some(command) = COMMANDS.iter().find(|c| (c.arguments)().get_name() == name)
@@ -124,7 +124,7 @@ fn take_model(word: &str, settings: &mut Settings) -> Result<()> {
     }
     let is_plain = path.extension().is_none() && path.components().count() == 1;
     if is_plain && !path.exists() {
-        return Err(Error::CommandLine { reason: unknown(word, &[]) });
+        return Err(Error::CommandLine { reason: mistakes::unknown(word, &[]) });
     }
     settings.set(if path.is_dir() { "model_path" } else { "model" }, word.to_owned())
 }
@@ -289,74 +289,6 @@ fn help(spec: &OptionSpec) -> String {
         Kind::OneOf(words) => format!("{} [{}]", spec.help, words.join(", ")),
         _ => spec.help.to_owned(),
     }
-}
-
-/// What clap has to say, as a text to print or as an error of ours.
-fn translate(error: &error::Error, arguments: &[String]) -> Result<Request> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.as_str(),
-        _ => "",
-    };
-    let reason = match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Ok(Request::Print(error.to_string())),
-        ErrorKind::ArgumentConflict if is_second_model(context(ContextKind::InvalidSubcommand), arguments) => {
-            "one model at a time; several are given with --model_path, as a directory or a list of files".to_owned()
-        }
-        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
-            let word = match context(ContextKind::InvalidArg) {
-                "" => context(ContextKind::InvalidSubcommand),
-                word => word,
-            };
-            unknown(word, arguments)
-        }
-        ErrorKind::MissingRequiredArgument => {
-            let missing = match error.get(ContextKind::InvalidArg) {
-                Some(ContextValue::Strings(names)) => names.join(", "),
-                _ => context(ContextKind::InvalidArg).to_owned(),
-            };
-            format!("missing: {missing}")
-        }
-        _ => {
-            let text = error.to_string();
-            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
-        }
-    };
-    Err(Error::CommandLine { reason })
-}
-
-/// Whether the word that clap takes for a sub-command is another model.
-fn is_second_model(word: &str, arguments: &[String]) -> bool {
-    let is_command = |word: &str| commands().any(|command| command.get_name() == word);
-    !word.is_empty() && !is_command(word) && arguments.iter().any(|argument| argument == word)
-}
-
-/// What to say about a word that is neither an option nor a sub-command.
-fn unknown(word: &str, arguments: &[String]) -> String {
-    if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name)) {
-        let verbs: Vec<_> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
-        if !word.starts_with('-') && !arguments.get(2).is_some_and(|verb| verbs.contains(verb)) {
-            let hint = spelling::nearest(word, verbs.iter().map(String::as_str));
-            let hint = hint.map(|verb| format!("; did you mean `{verb}`?")).unwrap_or_default();
-            return format!("`aoe {}` has no command `{word}`{hint} It has: {}", command.get_name(), verbs.join(", "));
-        }
-    }
-    if options::find(word.trim_start_matches('-')).is_some_and(|_| word.starts_with("--")) {
-        return format!("option `{word}` does not belong to this command");
-    }
-    if word.starts_with('-') {
-        let hint = options::nearest(word).map(|name| format!("; did you mean `--{name}`?")).unwrap_or_default();
-        return format!("there is no option `{word}`{hint}");
-    }
-    let shown = commands().filter(|command| !command.is_hide_set());
-    let names: Vec<_> = shown.map(|command| command.get_name().to_owned()).collect();
-    let hint = spelling::nearest(word, names.iter().map(String::as_str));
-    let hint = hint.map(|name| format!("; did you mean `aoe {name}`?")).unwrap_or_default();
-    format!("`{word}` is neither a file nor a command (there is: {}){hint}", names.join(", "))
-}
-
-/// The sub-command of this name, where it has commands of its own.
-fn with_verbs(name: &str) -> Option<Command> {
-    commands().find(|c| c.get_name() == name && c.has_subcommands())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::cases;
 use crate::console::Console;
+use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::kernels::{calibrate, percent};
 use aoe::session::simulation;
@@ -48,7 +49,7 @@ fn arguments() -> Command {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
-    let (soc, note) = simulation::part(&cases::given(matches, simulation::options())?)?;
+    let (soc, note) = simulation::part(Settings::given(matches, simulation::options())?.options())?;
     if note.is_some() {
         console.notice("WARNING", &format!("soc_version is not given: {} is taken", soc.name));
     }

@@ -2,13 +2,10 @@
 
 use crate::arguments;
 use crate::console::Console;
-use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::cases::{Count, Parts};
-use aoe::session::options::{OptionMap, OptionSpec};
 use aoe::session::simulation;
 use aoe::status::{Error, Result};
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches};
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -27,15 +24,6 @@ pub fn streams() -> [Arg; 2] {
 /// The options that say which part counts.
 pub fn soc() -> impl Iterator<Item = Arg> {
     simulation::options().map(|spec| arguments::argument(spec).help_heading("SoC"))
-}
-
-/// The options among these that the command line gives.
-pub fn given(matches: &ArgMatches, options: impl Iterator<Item = &'static OptionSpec>) -> Result<OptionMap> {
-    let mut settings = Settings::default();
-    for spec in options.filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
-    Ok(settings.options().clone())
 }
 
 /// Answers the cases of the input, of these parts, with `run`; `done` is what happens to a case that is answered.

@@ -9,7 +9,6 @@ use crate::{DONE, FAILED};
 use aoe::backend::ascend::{CheckReport, Step, Verdict};
 use aoe::session::device_check;
 use aoe::status::{Error, Result};
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,10 +49,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
 }
 
 fn check(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let mut settings = Settings::default();
-    for spec in device_check::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
+    let settings = Settings::given(matches, device_check::options())?;
     let output = matches.get_one::<String>("output");
     // Ten minutes are not to be spent before a path that cannot be written is found out.
     let output = output.map(|path| Output::open(path, &Input::none())).transpose()?;

@@ -38,14 +38,14 @@ struct Over {
 
 #[derive(Debug, Deserialize)]
 struct Sum {
-    count: usize,
+    count: u64,
     saved_us: f64,
 }
 
 #[derive(Debug, Deserialize)]
 struct Reader {
-    added: usize,
-    already_in_bank: usize,
+    added: u64,
+    already_in_bank: u64,
     measured_by: Vec<String>,
     saved_us: f64,
 }

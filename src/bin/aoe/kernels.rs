@@ -12,7 +12,6 @@ use aoe::session::{
     kernels::{self, Launched},
 };
 use aoe::status::{Error, Result};
-use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -48,10 +47,7 @@ fn arguments() -> Command {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     session::logging::set_sink(Some(console::log_sink(console)));
-    let mut settings = Settings::default();
-    for spec in kernels::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
+    let settings = Settings::given(matches, kernels::options())?;
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     // A profile that cannot be read is told of before the model is.
     let measured = text("against").map(|path| Measured::read(Path::new(path))).transpose()?;

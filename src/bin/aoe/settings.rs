@@ -1,7 +1,10 @@
 //! The options that the user gave, from the command line and from a configuration file.
 
-use aoe::session::options::{self, Effect, OptionMap};
+use crate::arguments;
+use aoe::session::options::{self, Effect, OptionMap, OptionSpec};
 use aoe::status::Result;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
 
 /// Options by name. One that is absent, or empty, was not set.
 #[derive(Debug, Default, PartialEq)]
@@ -10,6 +13,17 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Those among these options that the command line gives.
+    ///
+    /// Fails as [`Settings::set`] does.
+    pub fn given(matches: &ArgMatches, options: impl Iterator<Item = &'static OptionSpec>) -> Result<Settings> {
+        let mut settings = Settings::default();
+        for spec in options.filter(|spec| matches.value_source(spec.name) == Some(ValueSource::CommandLine)) {
+            settings.set(spec.name, arguments::value_of(matches, spec))?;
+        }
+        Ok(settings)
+    }
+
     /// Sets an option, in place of any earlier value.
     ///
     /// Fails with [`aoe::status::Error::Option`] when there is no such option or its value is malformed.

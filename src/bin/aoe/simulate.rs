@@ -4,6 +4,7 @@ use crate::DONE;
 use crate::arguments::{Subcommand, argument};
 use crate::cases;
 use crate::console::Console;
+use crate::settings::Settings;
 use aoe::session::environment::Environment;
 use aoe::session::simulation;
 use aoe::simulate::Form;
@@ -47,8 +48,8 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
         Some("trace") => Form::Trace,
         Some(_) => Form::Text,
     };
-    let options = cases::given(matches, simulation::pricing_options())?;
-    let parts = simulation::pricing(&options, &Environment::read())?;
+    let settings = Settings::given(matches, simulation::pricing_options())?;
+    let parts = simulation::pricing(settings.options(), &Environment::read())?;
     cases::answer(matches, console, parts, "priced", |input, output, parts| {
         aoe::simulate::run(input, output, parts, form)
     })

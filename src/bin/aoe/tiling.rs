@@ -4,6 +4,7 @@ use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::cases;
 use crate::console::Console;
+use crate::settings::Settings;
 use aoe::defaults::Form;
 use aoe::session::simulation;
 use aoe::status::Result;
@@ -37,7 +38,7 @@ fn arguments() -> Command {
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
     let form = if matches.get_flag("explain") { Form::Text } else { Form::Answers };
-    let parts = simulation::parts(&cases::given(matches, simulation::options())?)?;
+    let parts = simulation::parts(Settings::given(matches, simulation::options())?.options())?;
     cases::answer(matches, console, parts, "answered", |input, output, parts| {
         aoe::defaults::run(input, output, parts, form)
     })

@@ -77,7 +77,7 @@ fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
         let said = format!(
             "{} by {}, {} already in the bank",
             time(of.saved_us),
-            counted(of.added as usize, "new record", "new records"),
+            counted(of.added, "new record", "new records"),
             of.already_in_bank
         );
         facts.push((format!("read from CANN's {}", reader.as_str().replace('_', " ")), said));
@@ -89,11 +89,7 @@ fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
         facts.extend((sum.count > 0).then(|| {
             (
                 name.to_owned(),
-                format!(
-                    "{} of {}",
-                    time(sum.saved_us),
-                    counted(sum.count as usize, "kind of kernel", "kinds of kernels")
-                ),
+                format!("{} of {}", time(sum.saved_us), counted(sum.count, "kind of kernel", "kinds of kernels")),
             )
         }));
     }

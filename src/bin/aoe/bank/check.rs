@@ -10,7 +10,6 @@ use aoe::report::time;
 use aoe::session::bank_check::{Asked, BankCheck, Found, check};
 use aoe::session::kernels::{self, Launched};
 use aoe::status::{Error, Result};
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use std::path::Path;
 use std::sync::Arc;
@@ -41,10 +40,7 @@ fn arguments() -> Command {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let mut settings = Settings::default();
-    for spec in kernels::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
+    let settings = Settings::given(matches, kernels::options())?;
     let model = Path::new(text(matches, "model"));
     let in_model = |error: Error| if error.is_about_model() { error.in_model(model) } else { error };
     let launched = Launched::of(model, settings.options()).map_err(in_model)?;

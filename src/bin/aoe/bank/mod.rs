@@ -29,7 +29,6 @@ use aoe::bank::inspect::{Kind, Source, files};
 use aoe::session::simulation;
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
-use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -123,10 +122,7 @@ fn soc_arguments() -> impl Iterator<Item = Arg> {
 
 /// The SoC that the options name.
 fn soc(matches: &ArgMatches) -> Result<Option<Soc>> {
-    let mut settings = Settings::default();
-    for spec in simulation::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
+    let settings = Settings::given(matches, simulation::options())?;
     Ok(simulation::parts(settings.options())?.fixed().cloned())
 }
 

@@ -16,7 +16,6 @@ use aoe::session::serving;
 use aoe::shard::Shard;
 use aoe::status::{Error, Result};
 use aoe::tune::evaluate;
-use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,10 +79,7 @@ fn arguments() -> Command {
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
-    let mut settings = Settings::default();
-    for spec in serving::options().filter(|s| matches.value_source(s.name) == Some(ValueSource::CommandLine)) {
-        settings.set(spec.name, arguments::value_of(matches, spec))?;
-    }
+    let settings = Settings::given(matches, serving::options())?;
     let soc = serving::part(settings.options())?;
     let text = |name: &str| matches.get_one::<String>(name).map(String::as_str);
     let study = study(matches, Model::read(Path::new(text("config").unwrap_or_default()))?)?;
