@@ -9,7 +9,7 @@ use super::file::BankFile;
 use super::file_name::{FileName, refused};
 use super::form::Form;
 use super::inspect::{Ours, Part, Record, broken_rule, shapes, stopping_rule};
-use super::side::{Side, Verdict};
+use super::side::Side;
 use super::storage::Storage;
 use super::transaction::{Old, Role, Transaction};
 use super::unified;
@@ -163,7 +163,7 @@ fn bad(line: usize, text: &[u8], side: &Side, soc: &Soc) -> Option<Bad> {
     let rule = broken_rule(text, soc)?;
     let record = Record::parse(text).ok()?;
     let knowledge = record.tiling().ok()?;
-    let ours = matches!(side.verdict(&record.key, &knowledge), Verdict::Vouched(_));
+    let ours = side.wrote(&record.key, &knowledge);
     let what = record.workload().map(|workload| shapes(&workload)).unwrap_or_default();
     Some(Bad { line, record: format!("{} {what}", record.op), rule, ours })
 }

@@ -151,6 +151,11 @@ impl Side {
         }
     }
 
+    /// Whether libaoe wrote a record, and nobody changed it since.
+    pub fn wrote(&self, key: &Key, knowledge: &Knowledge) -> bool {
+        matches!(self.verdict(key, knowledge), Verdict::Vouched(_))
+    }
+
     /// The file, in an order that depends on nothing but its content.
     pub fn render(&self) -> Result<Vec<u8>> {
         let measurements: Vec<_> = self.by_key.values().flatten().collect();

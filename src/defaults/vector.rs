@@ -2,7 +2,6 @@
 
 use super::{Tiling, conv, estimate};
 use crate::cases::{Case, wrong};
-use crate::graph::DataType;
 use crate::graph::op::Kind;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -120,15 +119,7 @@ fn norm(case: &Case, soc: &Soc, scale: usize) -> Result<Norm> {
         let reason = format!("`inputs`: a scale of {columns} elements does not divide {:?} into rows", x.shape);
         return Err(wrong(reason));
     }
-    let bytes = |o: &Operand| o.dtype.bytes().max(1);
-    Ok(Norm {
-        rows: x.elements() / columns,
-        columns,
-        es: bytes(x),
-        scale_es: bytes(scale),
-        half: inputs.iter().all(|o| o.dtype == DataType::Float16),
-        bias: inputs.len() > 4,
-    })
+    Ok(Norm::of([x.elements() / columns, columns], x, scale, &inputs))
 }
 
 fn transpose(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {

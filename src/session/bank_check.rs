@@ -92,9 +92,11 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
     let mut kernels: Vec<Asked> = Vec::new();
     let mut places: FxHashMap<Workload, usize> = FxHashMap::default();
     let mut missed: BTreeMap<String, Vec<Missed>> = BTreeMap::new();
-    for (name, op_type, workload, us) in launched.priced()? {
+    for kernel in launched.run()?.kernels {
+        let (count, us) = (kernel.launches as usize, kernel.us() * f64::from(kernel.launches));
+        let (name, op_type, workload) = (kernel.launched, kernel.op_type, kernel.workload);
         if let Some(&place) = places.get(&workload) {
-            kernels[place].count += 1;
+            kernels[place].count += count;
             kernels[place].us += us;
             continue;
         }
@@ -110,7 +112,7 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
         }
         let (reader, said) = (sayable.reader(), workload.to_string());
         places.insert(workload, kernels.len());
-        kernels.push(Asked { name, count: 1, op_type, workload: said, us, reader, found });
+        kernels.push(Asked { name, count, op_type, workload: said, us, reader, found });
     }
     for (name, missed) in missed {
         for (place, why) in why_missed(&name, missed, &paths)? {

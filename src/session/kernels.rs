@@ -15,8 +15,7 @@ use crate::simulate;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::Variant;
-use crate::workload::Workload;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -90,21 +89,6 @@ impl Launched {
     /// The part that it is launched on.
     pub fn soc(&self) -> &Soc {
         &self.soc
-    }
-
-    /// Every launch with its name, operator type, work and predicted microseconds. Fails as [`Launched::listing`] does.
-    pub fn priced(&self) -> Result<Vec<(String, String, Workload, f64)>> {
-        let run = self.run()?;
-        let times: FxHashMap<&str, (&str, f64)> =
-            run.kernels.iter().map(|k| (k.launched.as_str(), (k.op_type.as_str(), k.us()))).collect();
-        let mut priced = Vec::new();
-        for (variant, kernel) in self.variants.iter().flat_map(|v| v.lowered.launched().map(move |k| (v, k))) {
-            let name = kernel.name(&variant.graph);
-            let &(op_type, us) = times.get(name.as_str()).unwrap_or(&(kernel.workload.op_type(), 0.0));
-            let launches = kernel.launches as usize;
-            priced.extend(std::iter::repeat_n((name, op_type.to_owned(), kernel.workload.clone(), us), launches));
-        }
-        Ok(priced)
     }
 
     /// How long tuning it is expected to take, in searches of one kernel of the vector unit: those of its distinct kernels,

@@ -63,14 +63,16 @@ pub struct OpatJob<'a> {
 pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOutcome> {
     let started = Instant::now();
     let cases = distinct(job.variants, &job.settings.filter);
-    // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
-    let asked = asked::outcomes(&job.settings.filter, &cases, &[], job.variants);
-    let is_there = |asked: &Asked| !asked.outcome.starts_with(NOT_HERE);
-    if !cases.iter().any(|c| c.tune) && !asked.iter().any(is_there) {
-        let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
-        let ahead = Ahead { cases: 0, searches: 0, deadline: None };
-        observer.progress(&progress(&outcome, &ahead, None), &outcome);
-        return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
+    if !cases.iter().any(|c| c.tune) {
+        // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
+        let asked = asked::outcomes(&job.settings.filter, &cases, &[], job.variants);
+        let is_there = |asked: &Asked| !asked.outcome.starts_with(NOT_HERE);
+        if !asked.iter().any(is_there) {
+            let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
+            let ahead = Ahead { cases: 0, searches: 0, deadline: None };
+            observer.progress(&progress(&outcome, &ahead, None), &outcome);
+            return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
+        }
     }
     let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
     let searches = problems.iter().filter(|problem| problem.searches).count();

@@ -3,7 +3,7 @@
 use super::entries::entries;
 use super::items::{Item, items, of_element, unread_fault};
 use super::part::Socs;
-use super::runs::Ours;
+use super::runs::{Ours, taken_out_by};
 use super::source::Source;
 use super::verify::{Judgement, Remark, Status};
 use crate::bank::kind::Kind;
@@ -84,11 +84,7 @@ fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> 
 fn refused(item: &Item, ours: &Ours, element: unified::Element<'_>, socs: &mut Socs) -> Option<Remark> {
     let soc = socs.of(item.part.as_ref()).ok()?;
     let rule = item.stops_compilation(soc)?;
-    let whose = if ours.wrote(element) {
-        "libaoe wrote it: `aoe bank repair` takes it out"
-    } else {
-        "libaoe did not write it: `aoe bank repair --all` takes it out"
-    };
+    let whose = taken_out_by(ours.wrote(element));
     let reason = format!("on {}: TBE's compilation of the network stops: {rule} ({whose})", soc.name);
     Some(Remark { status: Status::Refused, reason })
 }

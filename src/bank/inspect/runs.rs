@@ -8,7 +8,7 @@ use crate::bank::file::BankFile;
 use crate::bank::file_name::FileName;
 use crate::bank::form::{Form, Knowledge};
 use crate::bank::key::Key;
-use crate::bank::side::{Side, Verdict};
+use crate::bank::side::Side;
 use crate::bank::unified::{Element, Operator};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -39,7 +39,16 @@ impl Ours {
         let Some(operator) = self.operator else { return false };
         let key = Key::new(element.info_dict().dumps().into_bytes());
         let knowledge = Knowledge::Unified(operator, element.knowledge().dumps());
-        matches!(self.side.verdict(&key, &knowledge), Verdict::Vouched(_))
+        self.side.wrote(&key, &knowledge)
+    }
+}
+
+/// By what a record that CANN stumbles at is taken out, in words.
+pub(super) const fn taken_out_by(ours: bool) -> &'static str {
+    if ours {
+        "libaoe wrote it: `aoe bank repair` takes it out"
+    } else {
+        "libaoe did not write it: `aoe bank repair --all` takes it out"
     }
 }
 

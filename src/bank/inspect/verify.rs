@@ -4,6 +4,7 @@ use super::forms;
 use super::items::{rule, rule_of};
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};
+use super::runs::taken_out_by;
 use super::source::{Line, Source};
 use crate::bank::disk::DISK;
 use crate::bank::file::BankFile;
@@ -11,7 +12,7 @@ use crate::bank::form::{Form, Knowledge};
 use crate::bank::key::Unusable;
 use crate::bank::kind::Kind;
 use crate::bank::lines::trim;
-use crate::bank::side::{Side, Verdict};
+use crate::bank::side::Side;
 use crate::status::Result;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -193,10 +194,7 @@ impl<'a> Judge<'a> {
             (Err(_), Err(why)) => return say(Status::Illegal, rule_of(why)),
             (Err(why), Ok(_)) => return say(Status::NotJudged, why.to_owned()),
         };
-        let whose = || match self.side.verdict(&record.key, &knowledge) {
-            Verdict::Vouched(_) => "libaoe wrote it: `aoe bank repair` takes it out",
-            Verdict::Unknown | Verdict::Changed => "libaoe did not write it: `aoe bank repair --all` takes it out",
-        };
+        let whose = || taken_out_by(self.side.wrote(&record.key, &knowledge));
         // Both before what the tiling says as a schedule: they are what a repair asks.
         if let Err(why) = knowledge.check_accepted(&workload, soc) {
             return say(Status::Refused, format!("on {}: {} ({})", soc.name, rule(why), whose()));

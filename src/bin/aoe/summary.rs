@@ -4,7 +4,7 @@ use crate::gains::Gains;
 use crate::gradients::Gradients;
 use crate::table::{Align, middle_cut, table};
 use aoe::backend::simulator::Simulator;
-use aoe::report::{gain, improvement, quoted, time};
+use aoe::report::{counted, gain, improvement, quoted, time};
 use aoe::status::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -261,11 +261,10 @@ impl Summary {
             return "interrupted before anything was tuned".to_owned();
         }
         let part = if self.finished { "" } else { ", as far as it was tuned" };
-        let counted = |count: usize, what: &str| {
-            let kernels = if count == 1 { "kernel" } else { "kernels" };
-            (count > 0).then(|| format!("{count} {kernels} of unknown {what}"))
+        let unknown = |count: usize, what: &str| {
+            (count > 0).then(|| format!("{} of unknown {what}", counted(count as u64, "kernel", "kernels")))
         };
-        let left = [counted(self.dynamic.len(), "sizes"), counted(self.unmapped.len(), "time")];
+        let left = [unknown(self.dynamic.len(), "sizes"), unknown(self.unmapped.len(), "time")];
         let left: Vec<String> = left.into_iter().flatten().collect();
         let without = if left.is_empty() { String::new() } else { format!("; without {}", left.join(" and ")) };
         let part = format!("{part}{without}");

@@ -1,7 +1,7 @@
 //! Operators that stand for the special case of another.
 
 use super::rewrite::Fusion;
-use crate::graph::{Attr, Attrs, Format, NodeId};
+use crate::graph::{Attr, Attrs, NodeId};
 
 /// Types that cut a tensor into parts.
 const SPLITS: &[&str] = &["Split", "SplitD", "SplitV", "SplitVD"];
@@ -15,8 +15,7 @@ impl Fusion<'_> {
         let groups = node.attrs.int("groups").filter(|&groups| groups > 1)?;
         let image = self.graph.desc(node.input(0)?);
         let &[_, first, _, last] = image.shape.known()? else { return None };
-        let named = node.attrs.str("data_format").unwrap_or_default();
-        let channels_last = image.format == Format::Nhwc || named == "NHWC";
+        let channels_last = self.ask(node, |call| call.channels_last(image.format, 4));
         if groups != if channels_last { last } else { first } {
             return Some(false);
         }

@@ -1,6 +1,7 @@
 //! Tilings in words.
 
 use super::data::{Cube, L1, Layout, Tiling};
+use crate::report::counted;
 use std::fmt::Write;
 
 /// A tiling as parts that are told apart by dots; what is as it mostly is is not said.
@@ -78,7 +79,7 @@ fn of_cube(s: &Cube) -> Vec<String> {
 }
 
 fn cores(count: u64) -> String {
-    format!("{count} core{}", if count == 1 { "" } else { "s" })
+    counted(count, "core", "cores")
 }
 
 /// What a tiling lays into a core: its blocks, and the bytes of each buffer against its size.

@@ -14,21 +14,22 @@ use crate::workload::{Extents, LoopOrder, MatMul, MatMulKernel, OutputPath, Spli
 
 /// The default of a batch of products; `None` where another operator computes it or its rules are not known.
 pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
+    let choice = choice(w, soc)?;
+    Some(with_single(&choice.tiling, extents(w, &choice), choice.template))
+}
+
+fn choice(w: &MatMul, soc: &Soc) -> Option<Choice> {
     let floats = matches!(w.dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16);
     let known = matches!(soc.arch, Arch::C220 | Arch::M200);
     if w.batch < 2 || w.kernel != MatMulKernel::AscendC || !floats || !known {
         return None;
     }
-    let choice = batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
-    Some(with_single(&choice.tiling, extents(w, &choice), choice.template))
+    Some(batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc)))
 }
 
 /// Whether [`tiling`] is what public rules choose, and a schedule says all of it.
 pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
-    if tiling(w, soc).is_none() {
-        return false;
-    }
-    let choice = batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
+    let Some(choice) = choice(w, soc) else { return false };
     // Rows of several products are one block only where whole products are, or whole blocks.
     let rows = u64::from(choice.tiling.single_core_m).max(1);
     let said = choice.batch > 1 || rows.is_multiple_of(w.m) || w.m.is_multiple_of(rows);

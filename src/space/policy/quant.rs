@@ -28,7 +28,9 @@ pub(super) fn tiling(w: &MatMul, soc: &Soc) -> Option<Tiling> {
 
 /// Whether [`tiling`] is what public rules choose.
 pub(super) fn is_public(w: &MatMul, soc: &Soc) -> bool {
-    let choice = quant_batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc));
     // V4's rules are its own, and what its kernel does is nearest to this one's.
-    w.kernel == MatMulKernel::AscendC && tiling(w, soc).is_some() && choice.is_some_and(|choice| choice.public)
+    if w.kernel != MatMulKernel::AscendC || tiling(w, soc).is_none() {
+        return false;
+    }
+    quant_batch_matmul_v3::default(&Problem::from(w), &Platform::of(soc)).is_some_and(|choice| choice.public)
 }

@@ -1,6 +1,5 @@
 //! CANN's default tiling of vector kernels: by its own rules where they are public ([`own`]), else an estimate.
 
-use crate::graph::DataType;
 use crate::graph::op::{self, Kind};
 use crate::soc::Soc;
 use crate::space::vector::{Axes, UB_BLOCK, Work};
@@ -63,16 +62,7 @@ fn norm(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
     };
     let x = w.inputs.first().filter(|x| Some(x.elements()) == volume(&[w.outer, w.axis]))?;
     let scale = w.inputs.get(scale).filter(|scale| w.inner == 1 && scale.elements() == w.axis)?;
-    let bytes = |o: &Operand| o.dtype.bytes().max(1);
-    let rows = Norm {
-        rows: w.outer,
-        columns: w.axis,
-        es: bytes(x),
-        scale_es: bytes(scale),
-        half: w.inputs.iter().all(|o| o.dtype == DataType::Float16),
-        bias: w.inputs.len() > 4,
-    };
-    let choice = rule(&rows, part);
+    let choice = rule(&Norm::of([w.outer, w.axis], x, scale, &w.inputs), part);
     let in_slices = ["SplitD", "SliceX", "Slice"].contains(&choice.template);
     let template = if in_slices { VectorTemplate::Recompute } else { VectorTemplate::FullLoad };
     said(&choice, template, x, part)

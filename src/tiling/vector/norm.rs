@@ -1,8 +1,10 @@
 //! `RmsNorm` and `AddLayerNorm` of `AscendC`.
 
 use super::{Choice, Rule, Rules};
+use crate::graph::DataType;
 use crate::soc::Arch;
 use crate::tiling::Platform;
+use crate::workload::Operand;
 
 /// Rows to be normalised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +21,18 @@ pub struct Norm {
     pub half: bool,
     /// A bias is added before.
     pub bias: bool,
+}
+
+/// Operands of `AddLayerNorm` without a bias: two that are added, scale and offset.
+const WITHOUT_BIAS: usize = 4;
+
+impl Norm {
+    /// So many rows and columns of the operand `x`, of all that an operator reads.
+    pub fn of([rows, columns]: [u64; 2], x: &Operand, scale: &Operand, inputs: &[Operand]) -> Norm {
+        let bytes = |o: &Operand| o.dtype.bytes().max(1);
+        let half = inputs.iter().all(|o| o.dtype == DataType::Float16);
+        Norm { rows, columns, es: bytes(x), scale_es: bytes(scale), half, bias: inputs.len() > WITHOUT_BIAS }
+    }
 }
 
 /// Columns, padded to 32 bytes, up to which several rows are worked on at once.

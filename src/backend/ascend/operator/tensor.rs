@@ -108,19 +108,21 @@ impl Tensor {
 
     /// The content of one matrix whose elements vary along an axis, from some place of the pattern on.
     fn matrix(&self, [rows, columns]: [u64; 2], axis: usize, first: u64, value: &dyn Fn(u64) -> Vec<u8>) -> Vec<u8> {
+        let size = self.dtype.bytes() as usize;
+        // The values along the axis: all others are the same.
+        let line: Vec<u8> = (first..first + if axis == 0 { rows } else { columns }).flat_map(value).collect();
         if self.format != Format::FractalNz {
-            let line = |extent: u64| (first..first + extent).flat_map(value).collect::<Vec<u8>>();
             return match axis {
-                0 => (first..first + rows).flat_map(|i| value(i).repeat(columns as usize)).collect(),
-                _ => line(columns).repeat(rows as usize),
+                0 => line.chunks_exact(size).flat_map(|value| value.repeat(columns as usize)).collect(),
+                _ => line.repeat(rows as usize),
             };
         }
-        let (c0, size, height) = (self.block(), self.dtype.bytes() as usize, rows.next_multiple_of(ROWS));
+        let (c0, height) = (self.block(), rows.next_multiple_of(ROWS));
         let mut content = vec![0; (columns.next_multiple_of(c0) * height) as usize * size];
         for (row, column) in (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column))) {
             let place = (column / c0 * height + row) * c0 + column % c0;
-            let at = place as usize * size;
-            content[at..at + size].copy_from_slice(&value(first + if axis == 0 { row } else { column }));
+            let (at, from) = (place as usize * size, (if axis == 0 { row } else { column }) as usize * size);
+            content[at..at + size].copy_from_slice(&line[from..from + size]);
         }
         content
     }

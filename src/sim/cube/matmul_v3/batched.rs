@@ -25,7 +25,7 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
     let [bytes_a, bytes_b] = rewritten.bytes;
     let missed = p.machine.missed(bytes_a + bytes_b + p.batch * p.m * p.n * p.out_bytes);
     // What is known to be cold counts apart.
-    let apart = p.cold.map_or(0.0, |[a, b]| a + b);
+    let apart: f64 = p.cold_bytes().iter().sum();
     let mut passes = Passes::default();
     passes.before(&rewritten.pass);
     let memory = p.machine.missed_us((missed - apart).max(0.0));

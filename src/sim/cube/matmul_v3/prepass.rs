@@ -70,10 +70,14 @@ impl Rewrites {
         let most = if any { soc.ai_core_cnt.max(1) } else { 1 };
         let with = |digits: u32| (1..=most).map(|cores| on_cores(digits, cores)).collect();
         let usual: Vec<Pair> = with(0);
-        let of_several = batch_matmul_v3::rewrites(w, &platform);
-        let several = |pair: &Pair| [0, 1].map(|i| pair[i].filter(|_| of_several[i]));
-        let several = usual.iter().map(several).collect();
-        Rewrites { usual, deterministic: with(3), copy_out: with(1020), several }
+        // Batches have kernels of their own.
+        if w.batch > 1 {
+            let of_several = batch_matmul_v3::rewrites(w, &platform);
+            let several = |pair: &Pair| [0, 1].map(|i| pair[i].filter(|_| of_several[i]));
+            let several = usual.iter().map(several).collect();
+            return Rewrites { usual, deterministic: Vec::new(), copy_out: Vec::new(), several };
+        }
+        Rewrites { usual, deterministic: with(3), copy_out: with(1020), several: Vec::new() }
     }
 
     pub(super) fn usual(&self) -> &[Pair] {
