@@ -56,7 +56,7 @@ pub struct Merged {
     pub told: Option<Vec<Told>>,
 }
 
-/// Merges as [`crate::bank::merge`] does and tells what became of each record. With `rehearse`, a directory for temporary
+/// Merges as [`crate::bank::merge()`] does and tells what became of each record. With `rehearse`, a directory for temporary
 /// files, the bank stays as it is and a copy there is merged into. Fails as that does, and where the copy
 /// cannot be made.
 pub fn merge_and_tell(
