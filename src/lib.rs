@@ -1,6 +1,7 @@
 //! `libaoe` tunes neural-network graphs for Ascend NPUs as CANN's AOE does, with or without a device.
 //!
-//! The house, from the door down; a module may use what stands on a lower floor, never above:
+//! The house, from the door down; a module may use what stands on a lower floor, never above. [`search`], [`graph`] and
+//! what the simulator needs are crates of their own, for whoever wants them alone:
 //!
 //! | floor | module | holds |
 //! |---|---|---|

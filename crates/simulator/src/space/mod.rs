@@ -1,5 +1,4 @@
-//! Search spaces: the legal tilings of an operator, with the tiling that CANN would choose by default, and
-//! spaces that users describe ([`custom`]).
+//! Search spaces: the legal tilings of an operator, with the tiling that CANN would choose by default.
 
 mod carry;
 mod cube;
