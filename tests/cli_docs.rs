@@ -8,7 +8,8 @@
 //! <!-- not run: needs a device -->                 why the block cannot run here
 //! ```
 //!
-//! `$SMALL` is a small network, `$EXAMPLES` the folder of the examples.
+//! `$SMALL` is a small network, `$STAND_INS` the folder of other small files that stand in for a reader's own, and
+//! `$EXAMPLES` that of the examples.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -140,6 +141,7 @@ impl Desk {
             .env("HOME", at("home"))
             .env("TMPDIR", at("tmp"))
             .env("SMALL", Path::new(ROOT).join("python/tests/small.onnx"))
+            .env("STAND_INS", Path::new(ROOT).join("tests/stand_ins"))
             .env("EXAMPLES", Path::new(ROOT).join("examples"))
             .stdin(Stdio::null())
             .output()
