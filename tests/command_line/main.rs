@@ -4,6 +4,7 @@ mod answer;
 mod bank;
 mod llm;
 mod model;
+mod pages;
 mod profiles;
 mod shells;
 mod simulate;

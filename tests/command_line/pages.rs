@@ -141,7 +141,7 @@ impl Desk {
             .env("HOME", at("home"))
             .env("TMPDIR", at("tmp"))
             .env("SMALL", Path::new(ROOT).join("python/tests/small.onnx"))
-            .env("STAND_INS", Path::new(ROOT).join("tests/stand_ins"))
+            .env("STAND_INS", Path::new(ROOT).join("tests/command_line/stand_ins"))
             .env("EXAMPLES", Path::new(ROOT).join("examples"))
             .stdin(Stdio::null())
             .output()
