@@ -20,6 +20,7 @@
 mod absorb;
 mod alike;
 mod arithmetic;
+mod attributes;
 mod bias;
 mod confusion;
 mod constant;

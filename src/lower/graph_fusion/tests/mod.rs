@@ -1,5 +1,6 @@
 //! What is fused into what, and what is left alone.
 
+mod attributes;
 mod compiled;
 mod confusion;
 mod constant;
