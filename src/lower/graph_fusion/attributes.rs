@@ -52,7 +52,8 @@ impl Fusion<'_> {
         let dims = self.dims(node.input(0)?)?;
         let strides = self.ask(node, |call| slice::strides_of(call, dims)).ok().flatten();
         let whole = strides.filter(|strides| {
-            let plain = |stride: &slice::Stride| stride.count >= 0 && stride.step > 0 && !stride.dropped && !stride.inserted;
+            let plain =
+                |stride: &slice::Stride| stride.count >= 0 && stride.step > 0 && !stride.dropped && !stride.inserted;
             strides.len() == dims.len() && strides.iter().all(plain)
         });
         let Some(strides) = whole else { return Some(false) };

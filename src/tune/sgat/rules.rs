@@ -61,7 +61,7 @@ const MOST_ADDENDS: usize = 6;
 /// The pass that hangs these kernels, in their order, onto the cube kernel `leader`; `None` where none does.
 pub fn behind_cube(network: &Network<'_>, arch: Arch, leader: u32, rest: &[u32]) -> Option<Pass> {
     let ops: Vec<&str> = rest.iter().map(|&at| network.op_type(at)).collect();
-    match &network.stage(leader).workload {
+    match network.stage(leader).workload {
         Workload::Conv(conv) => behind_conv(conv, arch, &ops),
         Workload::MatMul(product) => behind_product(product, network.op_type(leader), arch, &ops),
         _ => None,
