@@ -78,7 +78,7 @@ fn main() {
         for product in &products {
             black_box(matmul_v3::default(black_box(product), &platform));
         }
-        let seconds = (spent() - begun).as_secs_f64();
+        let seconds = spent().saturating_sub(begun).as_secs_f64();
         let what = format!("{} default tilings, {kind}", products.len());
         println!("{what:<40} {seconds:>8.2} s on one core   (goal: 1)");
     }
@@ -142,10 +142,10 @@ fn spent() -> Duration {
 fn rate(mut work: impl FnMut() -> usize) -> f64 {
     let slice = |_| {
         let (begun, mut done) = (spent(), 0);
-        while spent() - begun < SLICE {
+        while spent().saturating_sub(begun) < SLICE {
             done += work();
         }
-        done as f64 / (spent() - begun).as_secs_f64()
+        done as f64 / spent().saturating_sub(begun).as_secs_f64()
     };
     let mut rates: Vec<f64> = (0..SLICES).map(slice).collect();
     rates.sort_by(f64::total_cmp);

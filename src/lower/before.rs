@@ -30,7 +30,9 @@ impl Before {
     /// The kernels of a graph whose nodes have moved to these places in one of so many nodes.
     pub fn new(lowered: Lowered, places: &[NodeId], nodes: usize) -> Before {
         let mut was = vec![Was::New; nodes];
-        places.iter().for_each(|place| was[place.index()] = Was::Silent);
+        for place in places {
+            was[place.index()] = Was::Silent;
+        }
         for (kernel, number) in lowered.kernels.iter().zip(0..) {
             was[places[kernel.node.index()].index()] = Was::Kernel(number);
         }

@@ -56,7 +56,9 @@ pub struct Flows {
 /// Follows the tensors of a lowered graph.
 pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -> Flows {
     let mut place: Vec<u32> = vec![NOWHERE; graph.len()];
-    lowered.kernels.iter().zip(0u32..).for_each(|(kernel, at)| place[kernel.node.index()] = at);
+    for (kernel, at) in lowered.kernels.iter().zip(0u32..) {
+        place[kernel.node.index()] = at;
+    }
     let source = |mut port: Port| loop {
         let at = place[port.node.index()];
         if at != NOWHERE {

@@ -14,7 +14,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settings) {
     let mut makers: Vec<Option<u32>> = vec![None; graph.len()];
     for (kernel, at) in lowered.kernels.iter().zip(0..) {
-        std::iter::once(&kernel.node).chain(&kernel.fused).for_each(|id| makers[id.index()] = Some(at));
+        for id in std::iter::once(&kernel.node).chain(&kernel.fused) {
+            makers[id.index()] = Some(at);
+        }
     }
     let mut passing = Passing { used: FxHashMap::default(), passed: 0, l2_size: soc.l2_size };
     for at in 0..lowered.kernels.len() {
