@@ -384,10 +384,10 @@ impl Case {
 
 /// Whose kernel computes a product of this type where TBE's does not.
 fn ascend_c(op: &str) -> MatMulKernel {
-    if matches!(op, "QuantBatchMatmulV4" | "QuantBatchMatMulV4") {
-        MatMulKernel::QuantV4
-    } else {
-        MatMulKernel::AscendC
+    match op {
+        "QuantBatchMatmulV4" | "QuantBatchMatMulV4" => MatMulKernel::QuantV4,
+        "TransposeBatchMatMul" => MatMulKernel::Transposed,
+        _ => MatMulKernel::AscendC,
     }
 }
 

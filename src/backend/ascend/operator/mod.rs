@@ -182,6 +182,7 @@ impl Operator {
     /// A product that TBE compiles, which asks its bank then and not when it is launched. Whatever operator of TBE's
     /// multiplies two matrices asks under the same name.
     pub fn of_tbe(w: &MatMul, soc: &Soc) -> Operator {
-        Operator { op_type: "MatMulV2".to_owned(), entry: Entry::Aclop, ..product::operator(w, soc) }
+        let op_type = if w.batch > 1 { "BatchMatMulV2" } else { "MatMulV2" };
+        Operator { op_type: op_type.to_owned(), entry: Entry::Aclop, ..product::operator(w, soc) }
     }
 }

@@ -221,7 +221,7 @@ fn what_stays_in_our_own_form_says_why() {
     let tbe = |m, batch| MatMul { kernel: MatMulKernel::Tbe, batch, ..MatMul::new(m, 64, 64) };
     for (w, word) in [
         (Workload::MatMul(tbe(100, 1)), "shape_a_align"),
-        (Workload::MatMul(tbe(64, 8)), "batch_type"),
+        (Workload::MatMul(MatMul { a_shared: true, ..tbe(64, 8) }), "batch_type"),
         (Workload::MatMul(MatMul { batch: 8, ..MatMul::new(64, 64, 64) }), "rules for batches"),
         (Workload::Conv(Conv { groups: 8, ..image(ConvKind::Forward) }), "`group`"),
         (Workload::Conv(Conv { groups: 64, ..image(ConvKind::Forward) }), "depthwise"),
