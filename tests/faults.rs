@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -276,12 +277,12 @@ fn gradients() -> Option<Tuning> {
     let mut profile = String::from("loop,modelName,opName,opType,taskStartTime,taskEndTime\n");
     for i in 0..12 {
         let size = 100_000 * (12 - i);
-        summary += &format!("{},{size},float32,3,hccl_world_group,g{i},ar{i}_TensorRedirect,ar{i}\n", i + 1);
+        writeln!(summary, "{},{size},float32,3,hccl_world_group,g{i},ar{i}_TensorRedirect,ar{i}", i + 1).unwrap();
     }
     for run in 0..5 {
         for i in 0..12 {
             let start = 10_000_000 * run + 100_500 * i;
-            profile += &format!("{run},3,ar{i}_TensorRedirect,TensorRedirect,{start},{}\n", start + 500);
+            writeln!(profile, "{run},3,ar{i}_TensorRedirect,TensorRedirect,{start},{}", start + 500).unwrap();
         }
     }
     let arguments = ["-j", "4", "--soc_version=Ascend910A", "--gradient_summary=../summary.csv"];
