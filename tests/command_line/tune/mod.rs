@@ -1,6 +1,6 @@
 //! The command line as its users meet it: what it prints, where, and with which exit status.
 
-use answer::Answer;
+use crate::answer::Answer;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -8,25 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-#[path = "cli/answer.rs"]
-mod answer;
-#[path = "cli/formats.rs"]
 mod formats;
-#[path = "cli/gradients.rs"]
 mod gradients;
-#[path = "cli/places.rs"]
 mod places;
-#[path = "cli/reload.rs"]
 mod reload;
-#[path = "cli/resnet50.rs"]
 mod resnet50;
-#[path = "cli/results.rs"]
 mod results;
-#[path = "cli/search.rs"]
 mod search;
-#[path = "cli/shard.rs"]
 mod shard;
-#[path = "cli/volumes.rs"]
 mod volumes;
 
 /// A directory of its own for each test, with a space in its path, and an environment without CANN's variables.
@@ -91,18 +80,6 @@ impl Place {
             |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("aoe_result"));
         let results = files.filter(is_result);
         results.map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()).collect()
-    }
-}
-
-impl Answer {
-    /// Fails unless the exit status is this one and stderr says all of these.
-    #[track_caller]
-    fn expect(self, status: i32, said: &[&str]) -> Answer {
-        assert_eq!(self.status, Some(status), "{self:#?}");
-        for words in said {
-            assert!(self.stderr.contains(words), "stderr lacks {words}: {self:#?}");
-        }
-        self
     }
 }
 

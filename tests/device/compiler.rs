@@ -1,14 +1,12 @@
 //! Finding GE's compiler and having it write the .om, against a C stand-in built at test time.
 
+use crate::cc;
 use aoe::backend::RuntimeEnv;
 use aoe::backend::ascend::{COMPILING, CompileOptions, Compiler, Search, compiler};
 use libloading::Library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
-
-#[path = "ascend/cc.rs"]
-mod cc;
 
 /// The stand-in's `struct ge_state`.
 #[repr(C)]

@@ -6,9 +6,9 @@ use super::*;
 fn a_good_bank_is_judged_well() {
     let place = Place::new();
     place.file(NAME, lines(&[record()]));
-    let answer = place.run(&["verify", NAME]).expect(0, &[]);
+    let answer = place.run(&["verify", NAME]).says(0, &[]);
     assert_eq!(answer.stdout, format!("{NAME}: operator bank, 1 judged: 1 ok\n"));
-    let answer = place.run(&["verify", "--json", NAME]).expect(0, &[]);
+    let answer = place.run(&["verify", "--json", NAME]).says(0, &[]);
     assert_eq!(answer.json()[0]["status"], "ok");
     assert_eq!(answer.json()[1], json!({"file": NAME, "kind": "operator bank", "lines": 1, "ok": 1, "findings": {}}));
 }
@@ -67,8 +67,8 @@ fn what_cann_stumbles_over_fails() {
 fn strict_counts_every_finding() {
     let place = Place::new();
     place.file(NAME, lines(&[changed(&[("id", json!(5))])]));
-    place.run(&["verify", NAME]).expect(0, &["1 stale id"]);
-    place.run(&["verify", NAME, "--strict"]).expect(1, &["1 stale id"]);
+    place.run(&["verify", NAME]).says(0, &["1 stale id"]);
+    place.run(&["verify", NAME, "--strict"]).says(1, &["1 stale id"]);
 }
 
 #[test]
@@ -76,16 +76,16 @@ fn the_soc_is_that_of_the_option_the_record_or_the_file() {
     let place = Place::new();
     let many = changed(&[("knowledge/usedCoreNum", json!(16))]);
     place.file("bank.json", lines(std::slice::from_ref(&many)));
-    place.run(&["verify", "bank.json"]).expect(0, &["not judged", "which SoC"]);
-    place.run(&["verify", "bank.json", "--soc_version=ascend910b2"]).expect(0, &["1 ok"]);
-    place.run(&["verify", "bank.json", "--soc_version=Ascend910B2", "--aicore_num=8"]).expect(0, &["the SoC has 8"]);
+    place.run(&["verify", "bank.json"]).says(0, &["not judged", "which SoC"]);
+    place.run(&["verify", "bank.json", "--soc_version=ascend910b2"]).says(0, &["1 ok"]);
+    place.run(&["verify", "bank.json", "--soc_version=Ascend910B2", "--aicore_num=8"]).says(0, &["the SoC has 8"]);
     let of = |part: &str| {
         let mut record = many.clone();
         record["soc_cores"] = json!(part);
         record
     };
     place.file("bank.json", lines(&[of("Ascend910B2_24"), of("Ascend910B4_20"), of("Ascend910B2_8"), of("FUSE_8")]));
-    let answer = place.run(&["verify", "bank.json"]).expect(0, &["3: illegal: on Ascend910B2", "unknown SoC `FUSE`"]);
+    let answer = place.run(&["verify", "bank.json"]).says(0, &["3: illegal: on Ascend910B2", "unknown SoC `FUSE`"]);
     assert!(answer.stdout.contains("2 ok") && !answer.stdout.contains("duplicate"), "{answer:#?}");
 }
 
@@ -93,9 +93,9 @@ fn the_soc_is_that_of_the_option_the_record_or_the_file() {
 fn an_unreadable_file_does_not_hide_the_next() {
     let place = Place::new();
     place.file(NAME, lines(&[record()]));
-    place.run(&["verify", "none.json", NAME]).expect(2, &["none.json", "1 ok"]);
+    place.run(&["verify", "none.json", NAME]).says(2, &["none.json", "1 ok"]);
     place.file("empty.json", "");
-    place.run(&["verify", "empty.json"]).expect(0, &["empty.json: holds nothing"]);
+    place.run(&["verify", "empty.json"]).says(0, &["empty.json: holds nothing"]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_line_without_end_takes_no_memory() {
     file.set_len(256 << 20).unwrap();
     let limited = "ulimit -v 200000; exec \"$0\" bank verify \"$1\"";
     let output = Command::new("/bin/sh").args(["-c", limited, env!("CARGO_BIN_EXE_aoe")]).arg(&path).output();
-    Answer::of(output.unwrap()).expect(1, &["2: damaged: a line of 26843", "1 ok, 1 damaged"]);
+    Answer::of(output.unwrap()).says(1, &["2: damaged: a line of 26843", "1 ok, 1 damaged"]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn many_findings_are_counted_and_not_all_printed() {
     let stale: Vec<_> = (1..=400).map(|m| changed(&[("info_dict/m", json!(16 * m)), ("id", json!(m))])).collect();
     place.file("bank.json", lines(&stale));
     let answer =
-        place.run(&["verify", "bank.json", "--soc_version=Ascend910B2"]).expect(0, &["350 more lines", "400 stale id"]);
+        place.run(&["verify", "bank.json", "--soc_version=Ascend910B2"]).says(0, &["350 more lines", "400 stale id"]);
     assert!(answer.stdout.lines().count() < 60, "{answer:#?}");
 }
 
@@ -125,7 +125,7 @@ fn many_findings_are_counted_and_not_all_printed() {
 fn published_records_are_judged_sensibly() {
     let Some(data) = std::env::var_os("LIBAOE_DATA") else { return };
     let path = Path::new(&data).join("bank_matmulv3.jsonl");
-    let answer = Place::new().run(&["verify", "--json", path.to_str().unwrap()]).expect(0, &[]);
+    let answer = Place::new().run(&["verify", "--json", path.to_str().unwrap()]).says(0, &[]);
     let summary = answer.json().pop().unwrap();
     let count = |name: &str| summary[name].as_u64().unwrap();
     assert!(count("ok") * 100 >= count("lines") * 85, "{summary}");

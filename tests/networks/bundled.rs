@@ -8,7 +8,7 @@ use aoe::workload::Workload;
 use std::collections::HashSet;
 use std::path::Path;
 
-#[path = "cli/resnet50.rs"]
+#[path = "../command_line/tune/resnet50.rs"]
 mod resnet50;
 
 fn lowered(file: &str) -> (Graph, Lowered) {

@@ -1,5 +1,6 @@
 //! Finding and asking an Ascend runtime, against a C stand-in built at test time.
 
+use crate::cc;
 use aoe::backend::ascend::{MEASURING, Outcome, Probe, probe};
 use aoe::backend::{Choice, DEFAULT_SOC, Opened, Request, RuntimeEnv};
 use aoe::status::{Error, Status};
@@ -9,9 +10,6 @@ use std::ffi::{CString, c_char};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-
-#[path = "ascend/cc.rs"]
-mod cc;
 
 /// The stand-in's `struct stub_state`.
 #[repr(C)]
@@ -108,7 +106,7 @@ fn runtime_error(result: Result<String, Error>) -> String {
 /// Runs one test of this file again in a process of its own, with variables that tell it so.
 fn in_child(test: &str, variables: &[(&str, &Path)]) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", &format!("loader::{test}"), "--nocapture"])
         .envs(variables.iter().copied())
         .output()
         .unwrap();

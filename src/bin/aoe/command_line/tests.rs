@@ -1,4 +1,6 @@
 use super::*;
+use crate::arguments::{HEADINGS, heading};
+use aoe::session::options::Kind;
 use std::fmt::Write as _;
 
 fn tune(arguments: &[&str]) -> Result<Settings> {

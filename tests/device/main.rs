@@ -3,9 +3,11 @@
 #[path = "../ascend/cc.rs"]
 mod cc;
 mod check;
+mod compiler;
 mod faults;
 mod host;
 mod kernels;
+mod loader;
 mod networks;
 mod processes;
 mod stand_in;

@@ -1,6 +1,6 @@
 //! `aoe bank` as its users meet it: tables, judgements, ids, differences, exit statuses.
 
-use answer::Answer;
+use crate::answer::Answer;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -8,23 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-#[path = "cli/answer.rs"]
-mod answer;
-#[path = "cli_bank/convert.rs"]
 mod convert;
-#[path = "cli_bank/evaluate.rs"]
 mod evaluate;
-#[path = "cli_bank/forms.rs"]
 mod forms;
-#[path = "cli_bank/key.rs"]
 mod key;
-#[path = "cli_bank/merge.rs"]
 mod merge;
-#[path = "cli_bank/show.rs"]
 mod show;
-#[path = "cli_bank/verify.rs"]
 mod verify;
-#[path = "cli_bank/versions.rs"]
 mod versions;
 
 /// Name of a bank file of CANN's.
@@ -62,22 +52,6 @@ impl Place {
         let mut child = self.command(arguments).stdin(piped()).stdout(piped()).stderr(piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input).unwrap();
         Answer::of(child.wait_with_output().unwrap())
-    }
-}
-
-impl Answer {
-    /// Fails unless the exit status is this one and all of these are said somewhere.
-    #[track_caller]
-    fn expect(self, status: i32, said: &[&str]) -> Answer {
-        assert_eq!(self.status, Some(status), "{self:#?}");
-        for words in said {
-            assert!(self.stdout.contains(words) || self.stderr.contains(words), "{words} is not said: {self:#?}");
-        }
-        self
-    }
-
-    fn json(&self) -> Vec<Value> {
-        self.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 }
 
@@ -150,13 +124,13 @@ fn command(arguments: &[&str]) -> Answer {
 
 #[test]
 fn a_wrong_command_line_says_what_there_is() {
-    command(&[]).expect(2, &["subcommand"]);
-    command(&["shwo", "x"]).expect(2, &["`shwo`", "did you mean `show`?", "verify"]);
-    command(&["show"]).expect(2, &["FILE|DIR"]);
-    command(&["show", "--limit=many", "x"]).expect(2, &["--limit"]);
-    command(&["verify", "--soc_verson=x", "y"]).expect(2, &["soc_verson"]);
-    command(&["--help"]).expect(0, &["evaluate", "Exit status"]);
-    command(&["verify", "--help"]).expect(0, &["--strict", "Exit status"]);
+    command(&[]).says(2, &["subcommand"]);
+    command(&["shwo", "x"]).says(2, &["`shwo`", "did you mean `show`?", "verify"]);
+    command(&["show"]).says(2, &["FILE|DIR"]);
+    command(&["show", "--limit=many", "x"]).says(2, &["--limit"]);
+    command(&["verify", "--soc_verson=x", "y"]).says(2, &["soc_verson"]);
+    command(&["--help"]).says(0, &["evaluate", "Exit status"]);
+    command(&["verify", "--help"]).says(0, &["--strict", "Exit status"]);
 }
 
 #[test]
@@ -164,16 +138,16 @@ fn what_cannot_be_read_is_named_with_status_2() {
     let place = Place::new();
     std::fs::create_dir(place.path("a directory")).unwrap();
     for verb in ["show", "verify", "evaluate"] {
-        place.run(&[verb, "none.json"]).expect(2, &["none.json"]);
+        place.run(&[verb, "none.json"]).says(2, &["none.json"]);
     }
-    place.run(&["evaluate", "a directory"]).expect(2, &["a directory", "it is a directory"]);
+    place.run(&["evaluate", "a directory"]).says(2, &["a directory", "it is a directory"]);
     // Nothing judged is not well judged.
-    place.run(&["verify", "a directory"]).expect(2, &["a directory", "no bank file"]);
-    place.run(&["key", "--info=none.jsonl"]).expect(2, &["none.jsonl"]);
-    place.run(&["key", "--info=a directory"]).expect(2, &["it is a directory"]);
+    place.run(&["verify", "a directory"]).says(2, &["a directory", "no bank file"]);
+    place.run(&["key", "--info=none.jsonl"]).says(2, &["none.jsonl"]);
+    place.run(&["key", "--info=a directory"]).says(2, &["it is a directory"]);
     place.file("a.json", lines(&[record()]));
-    place.run(&["diff", "a.json", "none.json"]).expect(2, &["none.json"]);
-    place.run(&["diff", "a.json", "a directory"]).expect(2, &["it is a directory"]);
+    place.run(&["diff", "a.json", "none.json"]).says(2, &["none.json"]);
+    place.run(&["diff", "a.json", "a directory"]).says(2, &["it is a directory"]);
 }
 
 #[test]
@@ -181,9 +155,9 @@ fn a_wrong_soc_is_met_with_the_names_near_it() {
     let place = Place::new();
     place.file(NAME, lines(&[record()]));
     for verb in ["verify", "evaluate"] {
-        place.run(&[verb, NAME, "--soc_version=Ascend910B5"]).expect(2, &["Ascend910B4"]);
-        place.run(&[verb, NAME, "--soc_version=Ascend910B2", "--soc_set=cube_freq=1"]).expect(2, &["cube_freq_mhz"]);
-        place.run(&[verb, NAME, "--soc_set=cube_freq_mhz=1000"]).expect(2, &["soc_version"]);
+        place.run(&[verb, NAME, "--soc_version=Ascend910B5"]).says(2, &["Ascend910B4"]);
+        place.run(&[verb, NAME, "--soc_version=Ascend910B2", "--soc_set=cube_freq=1"]).says(2, &["cube_freq_mhz"]);
+        place.run(&[verb, NAME, "--soc_set=cube_freq_mhz=1000"]).says(2, &["soc_version"]);
     }
 }
 
@@ -192,7 +166,7 @@ fn an_argument_that_is_no_text_is_named() {
     use std::os::unix::ffi::OsStrExt;
     let place = Place::new();
     let name = std::ffi::OsStr::from_bytes(b"bank\xff.json");
-    Answer::of(place.command(&["show"]).arg(name).output().unwrap()).expect(2, &["UTF-8"]);
+    Answer::of(place.command(&["show"]).arg(name).output().unwrap()).says(2, &["UTF-8"]);
 }
 
 #[test]
@@ -201,7 +175,7 @@ fn differences_are_told_by_record_and_field() {
     let other = changed(&[("knowledge/baseM", json!(64)), ("note", json!("ours"))]);
     place.file("a.json", lines(&[record(), of_m(256)]));
     place.file("b.json", lines(&[of_m(512), other]));
-    let answer = place.run(&["diff", "a.json", "b.json"]).expect(1, &["1 only in A, 1 only in B, 1 differ, 0 equal"]);
+    let answer = place.run(&["diff", "a.json", "b.json"]).says(1, &["1 only in A, 1 only in B, 1 differ, 0 equal"]);
     let found: Vec<_> = answer.stdout.lines().collect();
     assert_eq!(
         found[0],
@@ -209,7 +183,7 @@ fn differences_are_told_by_record_and_field() {
     );
     assert_eq!(found[1], "< MatMulV3 256x1024x4096 float16 tB B:NZ (line 2)");
     assert_eq!(found[2], "> MatMulV3 512x1024x4096 float16 tB B:NZ (line 1)");
-    let answer = place.run(&["diff", "a.json", "b.json", "--json"]).expect(1, &[]);
+    let answer = place.run(&["diff", "a.json", "b.json", "--json"]).says(1, &[]);
     assert_eq!(answer.json()[0]["fields"][0], json!({"field": "knowledge.baseM", "a": 128, "b": 64}));
 }
 
@@ -219,11 +193,11 @@ fn banks_that_say_the_same_do_not_differ() {
     let reordered = format!("\u{feff}{}\r\n{}", of_m(256), record());
     place.file("a.json", lines(&[record(), of_m(256)]));
     place.file("b.json", reordered);
-    place.run(&["diff", "a.json", "b.json"]).expect(0, &["0 only in A, 0 only in B, 0 differ, 2 equal"]);
+    place.run(&["diff", "a.json", "b.json"]).says(0, &["0 only in A, 0 only in B, 0 differ, 2 equal"]);
     place.file("empty.json", "");
-    place.run(&["diff", "a.json", "empty.json"]).expect(1, &["2 only in A"]);
+    place.run(&["diff", "a.json", "empty.json"]).says(1, &["2 only in A"]);
     place.file("gradient.json", r#"[{"modelhash":"1","modelvalue":{"gradientTime":[0],"gradientSize":[0]}}]"#);
-    place.run(&["diff", "a.json", "gradient.json"]).expect(2, &["operator bank", "gradient bank"]);
+    place.run(&["diff", "a.json", "gradient.json"]).says(2, &["operator bank", "gradient bank"]);
 }
 
 #[test]
@@ -258,12 +232,12 @@ fn banks_of_every_form_are_compared_by_what_they_are_for() {
     ] {
         place.file("a.json", &a);
         place.file("b.json", &b);
-        place.run(&["diff", "a.json", "a.json"]).expect(0, &["0 differ"]);
-        let answer = place.run(&["diff", "a.json", "b.json"]).expect(1, &["1 differ"]);
+        place.run(&["diff", "a.json", "a.json"]).says(0, &["0 differ"]);
+        let answer = place.run(&["diff", "a.json", "b.json"]).says(1, &["1 differ"]);
         assert!(answer.stdout.contains(field), "{name}: {answer:#?}");
     }
     place.file("a.json", format!("{{\n\"{md5}\": [{{\"cost_time\": 1.5}}\n"));
-    place.run(&["diff", "a.json", "a.json"]).expect(2, &["bank a.json:2: EOF"]);
+    place.run(&["diff", "a.json", "a.json"]).says(2, &["bank a.json:2: EOF"]);
 }
 
 #[test]
@@ -275,13 +249,13 @@ fn a_reader_that_goes_away_is_no_error() {
     for arguments in [&["show", NAME][..], &["show", NAME, "--json"], &["key", "--info", NAME]] {
         let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let answer = Answer::of(child.wait_with_output().unwrap()).expect(0, &[]);
+        let answer = Answer::of(child.wait_with_output().unwrap()).says(0, &[]);
         assert_eq!(answer.stderr, "", "{arguments:?}");
     }
     for (arguments, status) in [(&["verify", NAME, "--json"][..], 0), (&["diff", NAME, "other.json"], 1)] {
         let mut child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
-        let answer = Answer::of(child.wait_with_output().unwrap()).expect(status, &[]);
+        let answer = Answer::of(child.wait_with_output().unwrap()).says(status, &[]);
         assert_eq!(answer.stderr, "", "{arguments:?}");
     }
 }
@@ -296,5 +270,5 @@ fn a_full_device_is_an_error() {
     place.file(NAME, lines(&[record()]));
     let full = std::fs::OpenOptions::new().write(true).open(full).unwrap();
     let output = place.command(&["show", NAME]).stdout(full).output().unwrap();
-    Answer::of(output).expect(2, &["standard output", "No space"]);
+    Answer::of(output).says(2, &["standard output", "No space"]);
 }

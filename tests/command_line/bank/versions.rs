@@ -38,15 +38,15 @@ fn banks_of_every_version_are_read_whole_and_merged_without_a_loss() {
     for version in versions() {
         let place = Place::new();
         copy(&version.join("bank"), &place.path("old"));
-        let verified = place.run(&["verify", "old", "--strict"]).expect(0, &[]);
+        let verified = place.run(&["verify", "old", "--strict"]).says(0, &[]);
         let files = verified.stdout.lines().filter(|line| line.contains(" judged: ")).count();
         assert!(files >= 4, "{verified:#?}");
         let shown = place.run(&["show", "old", "--json"]).json();
         assert!(shown.len() >= 4, "{version:?}");
         // What a version measured stays known: the side files are read.
         assert!(shown.iter().any(|record| record["measured"]["after_us"].is_number()), "{:?}", shown.first());
-        place.run(&["merge", "old", "--into", "new"]).expect(0, &[]);
-        place.run(&["diff", "old", "new"]).expect(0, &["0 only in A, 0 only in B, 0 differ"]);
+        place.run(&["merge", "old", "--into", "new"]).says(0, &[]);
+        place.run(&["diff", "old", "new"]).says(0, &["0 only in A, 0 only in B, 0 differ"]);
     }
 }
 
@@ -55,12 +55,12 @@ fn results_of_every_version_make_a_page_and_are_compared() {
     for version in versions() {
         let place = Place::new();
         copy(&version.join("results"), &place.path("results"));
-        aoe(&place, &["report", "results"]).expect(0, &[]);
+        aoe(&place, &["report", "results"]).says(0, &[]);
         assert!(place.path("results/report.html").is_file());
         let results = version.join("results");
-        aoe(&place, &["compare", results.to_str().unwrap(), "results", "--fail-below=0"]).expect(0, &[]);
+        aoe(&place, &["compare", results.to_str().unwrap(), "results", "--fail-below=0"]).says(0, &[]);
         let mut entries = std::fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().path());
         let file = entries.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("aoe_result_")).unwrap();
-        aoe(&place, &["compare", file.to_str().unwrap(), file.to_str().unwrap()]).expect(0, &["0 slower"]);
+        aoe(&place, &["compare", file.to_str().unwrap(), file.to_str().unwrap()]).says(0, &["0 slower"]);
     }
 }

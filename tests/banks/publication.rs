@@ -1,5 +1,6 @@
 //! Files and folders that belong together appear together, whatever ends their writer at which step.
 
+use crate::cc;
 use aoe::output_file::{Patience, Publication, sweep};
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,9 +8,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::TempDir;
-
-#[path = "ascend/cc.rs"]
-mod cc;
 
 /// More steps than a publication has.
 const MOST_STEPS: usize = 500;
@@ -47,7 +45,7 @@ fn child() {
 /// A library that stands before the C library, at a path without spaces; `None` (said aloud) without a C compiler.
 fn steps(place: &TempDir) -> Option<PathBuf> {
     let library = place.path().join("steps.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/publication/steps.c");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/banks/steps.c");
     cc::run(cc::shared_library("gnu99", &library).arg(source).arg("-ldl"))?;
     Some(library)
 }
@@ -64,7 +62,9 @@ fn old(place: &TempDir, name: &str) -> PathBuf {
 
 fn run(steps: &Path, folder: &Path, variables: &[(&str, &str)]) -> Output {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["child", "--exact", "--ignored", "--nocapture", "--test-threads=1"]).env("PUBLISH", folder);
+    child
+        .args(["publication::child", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env("PUBLISH", folder);
     child.env("LD_PRELOAD", steps).envs(variables.iter().copied()).output().unwrap()
 }
 

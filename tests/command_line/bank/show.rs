@@ -6,7 +6,7 @@ use super::*;
 fn records_stand_in_a_table_whose_columns_line_up() {
     let place = Place::new();
     place.file(NAME, lines(&[record(), of_m(65536), changed(&[("op", json!("Conv9D"))])]));
-    let answer = place.run(&["show", NAME]).expect(0, &["1 lines hold no record", "aoe bank verify"]);
+    let answer = place.run(&["show", NAME]).says(0, &["1 lines hold no record", "aoe bank verify"]);
     let table: Vec<_> = answer.stdout.lines().collect();
     assert_eq!(table.len(), 3, "{answer:#?}");
     assert!(table[0].starts_with("operator  shapes"), "{answer:#?}");
@@ -21,7 +21,7 @@ fn records_stand_in_a_table_whose_columns_line_up() {
 fn json_lines_hold_the_whole_record() {
     let place = Place::new();
     place.file(NAME, lines(&[record(), of_m(256)]));
-    let answer = place.run(&["show", NAME, "--json", "--limit=1"]).expect(0, &[]);
+    let answer = place.run(&["show", NAME, "--json", "--limit=1"]).says(0, &[]);
     let [row] = &answer.json()[..] else { panic!("{answer:#?}") };
     assert_eq!((&row["id"], &row["line"], &row["part"]), (&json!(KNOWN_ID), &json!(1), &json!("Ascend910B2_24")));
     assert_eq!((&row["info_dict"], &row["knowledge"]), (&info(), &knowledge()));
@@ -32,9 +32,9 @@ fn json_lines_hold_the_whole_record() {
 fn one_operator_is_picked_and_a_mistyped_one_is_told() {
     let place = Place::new();
     place.file("bank.json", lines(&[record(), changed(&[("op", json!("QuantBatchMatmulV3"))])]));
-    let answer = place.run(&["show", "bank.json", "--op=quantbatchmatmulv3"]).expect(0, &[]);
+    let answer = place.run(&["show", "bank.json", "--op=quantbatchmatmulv3"]).says(0, &[]);
     assert_eq!(answer.stdout.lines().count(), 2);
-    let answer = place.run(&["show", "bank.json", "--op=MatMulV2"]).expect(0, &["did you mean `MatMulV3`?"]);
+    let answer = place.run(&["show", "bank.json", "--op=MatMulV2"]).says(0, &["did you mean `MatMulV3`?"]);
     assert_eq!(answer.stdout, "");
 }
 
@@ -64,8 +64,7 @@ pub fn tuned(place: &Place) -> PathBuf {
 fn a_directory_shows_what_a_tuning_gained_and_verifies() {
     let place = Place::new();
     let bank = tuned(&place);
-    let answer =
-        place.run(&["show", "bank"]).expect(0, &["conv2d", "_conv2d.json:2", "MatMulV3", "_runtime_kb.json:1"]);
+    let answer = place.run(&["show", "bank"]).says(0, &["conv2d", "_conv2d.json:2", "MatMulV3", "_runtime_kb.json:1"]);
     assert!(answer.stdout.lines().skip(1).all(|line| line.contains('%')), "{answer:#?}");
     let rows = place.run(&["show", "bank", "--json"]).json();
     let gain = rows[0]["gain"].as_f64().unwrap();
@@ -76,9 +75,8 @@ fn a_directory_shows_what_a_tuning_gained_and_verifies() {
     for file in files.filter(|path| path.is_file()) {
         let is_unified = file.to_string_lossy().ends_with("_conv2d.json");
         let kind = if is_unified { "unified bank" } else { "operator bank" };
-        place.run(&["verify", file.to_str().unwrap()]).expect(0, &[kind]);
-        let answer =
-            place.run(&["evaluate", file.to_str().unwrap(), "--budget=10", "--limit=3"]).expect(0, &["median"]);
+        place.run(&["verify", file.to_str().unwrap()]).says(0, &[kind]);
+        let answer = place.run(&["evaluate", file.to_str().unwrap(), "--budget=10", "--limit=3"]).says(0, &["median"]);
         assert!(!answer.stdout.contains("illegal:"), "{answer:#?}");
     }
 }
@@ -91,7 +89,7 @@ fn names_that_are_no_text_are_shown_as_far_as_they_are() {
     if std::fs::write(place.0.path().join(name), lines(&[record()])).is_err() {
         return; // The file system takes no such name.
     }
-    let answer = place.run(&["show", "."]).expect(0, &["bank\u{fffd}"]);
+    let answer = place.run(&["show", "."]).says(0, &["bank\u{fffd}"]);
     assert!(!answer.stdout.contains('\u{1b}'), "{answer:#?}");
     assert_eq!(place.run(&["show", ".", "--json"]).json().len(), 1);
 }
@@ -99,9 +97,9 @@ fn names_that_are_no_text_are_shown_as_far_as_they_are() {
 #[test]
 fn an_empty_directory_and_other_files_are_told() {
     let place = Place::new();
-    place.run(&["show", "."]).expect(0, &["no bank file"]);
+    place.run(&["show", "."]).says(0, &["no bank file"]);
     place.file("other.json", "\u{1}\u{2}");
-    place.run(&["show", "."]).expect(0, &["other.json: is no bank", "it looks like binary data"]);
+    place.run(&["show", "."]).says(0, &["other.json: is no bank", "it looks like binary data"]);
     place.file("other.json", "");
-    assert_eq!(place.run(&["show", "."]).expect(0, &[]).stdout, "");
+    assert_eq!(place.run(&["show", "."]).says(0, &[]).stdout, "");
 }

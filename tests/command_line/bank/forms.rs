@@ -69,7 +69,7 @@ fn every_form_is_told_by_its_content_and_judged() {
         (b"[]".to_vec(), "gradient bank", "0 judged: 0 ok"),
     ] {
         place.file("any name", content);
-        place.run(&["verify", "any name", "--soc_version=Ascend910B1"]).expect(0, &[kind, count]);
+        place.run(&["verify", "any name", "--soc_version=Ascend910B1"]).says(0, &[kind, count]);
     }
 }
 
@@ -86,19 +86,19 @@ fn damage_in_every_form_is_named_and_fails() {
         (SUBGRAPH.replace("[true,false]", "[true]").into_bytes(), "`fusionType`"),
     ] {
         place.file("bank", content);
-        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(1, &[said]);
+        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).says(1, &[said]);
     }
     // An element under another key than its own is never found, and nothing else.
     let other = String::from_utf8(unified(1.5)).unwrap().replace(UNIFIED_KEY, &UNIFIED_KEY.replace('1', "2"));
     place.file("bank", other);
-    place.run(&["verify", "bank"]).expect(0, &["2: foreign: ", UNIFIED_KEY]);
+    place.run(&["verify", "bank"]).says(0, &["2: foreign: ", UNIFIED_KEY]);
 }
 
 #[test]
 fn every_form_is_shown() {
     let place = Place::new();
     place.file("Ascend910B1_25_AiCore_matmul.json", unified(1.5));
-    let rows = place.run(&["show", ".", "--json"]).expect(0, &[]).json();
+    let rows = place.run(&["show", ".", "--json"]).says(0, &[]).json();
     let row_of = &rows[0];
     assert_eq!((&row_of["id"], &row_of["cost_us"], &row_of["line"]), (&json!(UNIFIED_KEY), &json!(1.5), &json!(2)));
     assert_eq!(row_of["shapes"], "5120x16x32 float16 tB A:NZ B:NZ");
@@ -109,7 +109,7 @@ fn every_form_is_shown() {
         (lines(&[row()]), &["320x256x64 float16", "5 cores 64x64x64", "9.50"]),
     ] {
         place.file("bank", content);
-        place.run(&["show", "bank"]).expect(0, said);
+        place.run(&["show", "bank"]).says(0, said);
     }
 }
 
@@ -122,9 +122,9 @@ fn records_that_nobody_outside_cann_can_read_are_not_called_well() {
     for (content, kind, count) in [(RL, "RL bank", 2), (OP_COST, "operator cost bank", 1)] {
         place.file("bank", content);
         let said = format!("{kind}, {count} judged: 0 ok, {count} not judged");
-        place.run(&["verify", "bank"]).expect(0, &[&said, "is not public"]);
-        place.run(&["verify", "bank", "--strict"]).expect(1, &[&said]);
-        let shown = place.run(&["show", "bank", "--json"]).expect(0, &[]).json();
+        place.run(&["verify", "bank"]).says(0, &[&said, "is not public"]);
+        place.run(&["verify", "bank", "--strict"]).says(1, &[&said]);
+        let shown = place.run(&["show", "bank", "--json"]).says(0, &[]).json();
         assert_eq!((shown.len(), &shown[0]["op"]), (count, &json!(kind)));
     }
     for (content, said) in [
@@ -135,7 +135,7 @@ fn records_that_nobody_outside_cann_can_read_are_not_called_well() {
         (format!("{OP_COST}half"), "2: damaged: no record"),
     ] {
         place.file("bank", content);
-        place.run(&["verify", "bank"]).expect(1, &[said]);
+        place.run(&["verify", "bank"]).says(1, &[said]);
     }
 }
 
@@ -146,10 +146,10 @@ fn a_time_that_is_none_is_damage() {
     for time in ["-1", "\"a\"", "null", "[1]"] {
         place.file("bank", with(&format!("\"cost_time\": {time}")));
         let said = format!("2: damaged: `{UNIFIED_KEY}`: `cost_time` cannot be {time}");
-        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(1, &[&said, "1 judged: 0 ok"]);
+        place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).says(1, &[&said, "1 judged: 0 ok"]);
     }
     place.file("bank", with("\"note\": 1"));
-    place.run(&["verify", "bank"]).expect(0, &["missing fields", "`cost_time` is missing"]);
+    place.run(&["verify", "bank"]).says(0, &["missing fields", "`cost_time` is missing"]);
 }
 
 #[test]
@@ -158,13 +158,13 @@ fn entries_on_one_line_are_judged_each_for_itself() {
     let bad = r#"{"modelhash":"9","modelvalue":{"gradientTime":[1]}}"#;
     place.file("bank", GRADIENT.replace("},{", &format!("}},{bad},{{")));
     let said = "1: damaged: entry 2 (modelhash \"9\"): `gradientSize` is missing";
-    place.run(&["verify", "bank"]).expect(1, &[said, "3 judged: 2 ok, 1 damaged"]);
+    place.run(&["verify", "bank"]).says(1, &[said, "3 judged: 2 ok, 1 damaged"]);
     let entry = String::from_utf8(unified(1.5)).unwrap();
     let entry = entry.trim_start_matches("{\n").trim_end_matches("\n}");
     let other = entry.replace(UNIFIED_KEY, &"0".repeat(32));
     place.file("bank", format!("{{{entry}, {other}, \"{}\": []}}", "1".repeat(32)));
     let said = ["3 judged: 1 ok, 2 foreign", "its info_dict has the key", "holds nothing"];
-    place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).expect(0, &said);
+    place.run(&["verify", "bank", "--soc_version=Ascend910B1"]).says(0, &said);
 }
 
 #[test]
@@ -187,16 +187,16 @@ fn a_file_that_is_no_bank_is_an_error_that_says_what_it_looks_like() {
             &["diff", "file", "file"],
             &["merge", "file", "--into=bank"],
         ] {
-            place.run(arguments).expect(2, &["file", "is no bank of any known form", said]);
+            place.run(arguments).says(2, &["file", "is no bank of any known form", said]);
         }
-        place.run(&["verify", "file"]).expect(1, &["no known bank", "damaged"]);
+        place.run(&["verify", "file"]).says(1, &["no known bank", "damaged"]);
     }
     // In a directory may lie what it likes.
     place.file("note.json", "{\"a\":1}");
     place.file(NAME, lines(&[record()]));
-    place.run(&["show", "."]).expect(0, &["note.json", "is no bank", "128x1024x4096"]);
+    place.run(&["show", "."]).says(0, &["note.json", "is no bank", "128x1024x4096"]);
     place.file("empty.json", "");
-    place.run(&["show", "empty.json"]).expect(0, &["holds nothing"]);
+    place.run(&["show", "empty.json"]).says(0, &["holds nothing"]);
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn an_empty_object_is_an_empty_bank_but_no_operator_record() {
     for content in ["{}", "\u{feff}{\n}\n"] {
         place.file("Ascend910B1_25_AiCore_matmul.json", content);
         for verb in ["verify", "show", "evaluate"] {
-            place.run(&[verb, "Ascend910B1_25_AiCore_matmul.json"]).expect(0, &[]);
+            place.run(&[verb, "Ascend910B1_25_AiCore_matmul.json"]).says(0, &[]);
         }
     }
     place.file(NAME, "{}");
-    place.run(&["verify", NAME]).expect(1, &["1: damaged: `id` is missing"]);
+    place.run(&["verify", NAME]).says(1, &["1: damaged: `id` is missing"]);
 }

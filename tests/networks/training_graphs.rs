@@ -7,11 +7,11 @@ use aoe::soc::Soc;
 use aoe::tune::gdat::{Backward, Cluster, Plan, Training, best, hccl_default};
 use std::path::{Path, PathBuf};
 
-#[path = "../examples/training/bert_base.rs"]
+#[path = "../../examples/training/bert_base.rs"]
 mod bert_base;
-#[path = "../examples/training/net.rs"]
+#[path = "../../examples/training/net.rs"]
 mod net;
-#[path = "../examples/training/resnet50.rs"]
+#[path = "../../examples/training/resnet50.rs"]
 mod resnet50;
 
 fn bundled(name: &str) -> PathBuf {

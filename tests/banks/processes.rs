@@ -134,7 +134,7 @@ fn command(directory: &Path, job: Job) -> Command {
 }
 
 fn prepare(command: &mut Command, directory: &Path, job: Job) {
-    command.args(["--exact", "writer", "--nocapture"]).env(DIRECTORY, directory).env(JOB, job.text());
+    command.args(["--exact", "processes::writer", "--nocapture"]).env(DIRECTORY, directory).env(JOB, job.text());
     command.stdout(Stdio::piped()).stderr(Stdio::null());
 }
 
@@ -331,7 +331,7 @@ fn filler() {
 fn fill(directory: &Path, ballast: Option<&Path>, limits: &str) -> String {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{limits} && exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "filler", "--nocapture"]).env(DIRECTORY, directory).env(JOB, "fill");
+    command.args(["--exact", "processes::filler", "--nocapture"]).env(DIRECTORY, directory).env(JOB, "fill");
     if let Some(ballast) = ballast {
         command.env("LIBAOE_TEST_BALLAST", ballast);
     }

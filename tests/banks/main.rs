@@ -1,0 +1,6 @@
+//! Banks and results on disk, whatever becomes of the processes that write them.
+
+#[path = "../ascend/cc.rs"]
+mod cc;
+mod processes;
+mod publication;

@@ -1,0 +1,11 @@
+//! The program `aoe` as its users meet it, a file or folder for each of its commands.
+
+mod answer;
+mod bank;
+mod llm;
+mod model;
+mod profiles;
+mod shells;
+mod simulate;
+mod tiling;
+mod tune;
