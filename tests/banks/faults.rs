@@ -3,6 +3,7 @@
 //!
 //! `LIBAOE_TEST_FAULTS` says at how many places of each kind of call (2; 0 for at every one).
 
+use crate::cc;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,9 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-#[path = "ascend/cc.rs"]
-mod cc;
 
 const PLACES: &str = "LIBAOE_TEST_FAULTS";
 /// A tuning takes far less; one that takes longer hangs.
@@ -74,7 +72,7 @@ impl Tuning {
     fn new(arguments: &[&str], files: &[(&str, String)]) -> Option<Tuning> {
         let place = TempDir::with_prefix("faults-").unwrap();
         let shim = place.path().join("faults.so");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/faults.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/banks/faults.c");
         cc::run(cc::shared_library("gnu99", &shim).arg(source))?;
         for (name, content) in files {
             fs::write(place.path().join(name), content).unwrap();
