@@ -2,6 +2,7 @@
 
 use crate::arguments;
 use crate::settings::Settings;
+use aoe::bank::FileName;
 use aoe::bank::inspect::{Kind, Source, files};
 use aoe::session::simulation;
 use aoe::soc::Soc;
@@ -22,7 +23,9 @@ pub fn banks(path: &Path) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let mut judged = Vec::new();
         for file in found {
-            if Source::open(&file)?.kind() != Kind::Unknown {
+            // A bank of which nothing can be read any more still has the name of one.
+            let is_named_so = FileName::of(&file).is_ok() || FileName::of_unified(&file).is_some();
+            if is_named_so || Source::open(&file)?.kind() != Kind::Unknown {
                 judged.push(file);
             }
         }

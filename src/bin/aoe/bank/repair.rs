@@ -29,7 +29,7 @@ fn arguments() -> Command {
                 .num_args(1..)
                 .help("Bank files, or directories of them"),
         )
-        .arg(flag("dry-run").help("Say what would be taken out and write nothing"))
+        .arg(flag("dry-run").alias("dry_run").help("Say what would be taken out and write nothing"))
         .arg(flag("all").help("Take out also what libaoe did not write; without it those are only named"))
         .arg(json_argument())
         .after_help(

@@ -21,6 +21,24 @@ fn dashes_within_an_option_stand_for_underscores() {
     }
 }
 
+/// A name that the table of options has too is given its underscores before a command sees it.
+#[test]
+fn every_command_takes_its_options_as_its_help_writes_them() {
+    fn walk(command: &Command) {
+        for argument in command.get_arguments() {
+            let names = argument.get_long_and_visible_aliases().into_iter().flatten();
+            for name in names.filter(|name| name.contains('-')) {
+                let spelled = spelled(format!("--{name}"));
+                let taken = argument.get_all_aliases().unwrap_or_default();
+                let is_taken = spelled[2..] == *name || taken.contains(&&spelled[2..]);
+                assert!(is_taken, "{} takes no {spelled}, which is made of --{name}", command.get_name());
+            }
+        }
+        command.get_subcommands().for_each(walk);
+    }
+    COMMANDS.iter().for_each(|command| walk(&(command.arguments)()));
+}
+
 #[test]
 fn clap_accepts_the_table() {
     command().debug_assert();
