@@ -36,7 +36,9 @@ fn every_command_takes_its_options_as_its_help_writes_them() {
         }
         command.get_subcommands().for_each(walk);
     }
-    COMMANDS.iter().for_each(|command| walk(&(command.arguments)()));
+    for command in COMMANDS {
+        walk(&(command.arguments)());
+    }
 }
 
 #[test]
