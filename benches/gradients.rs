@@ -87,7 +87,7 @@ fn whole(training: Training, cluster: Cluster, soc: &Soc) -> f64 {
     let directory = tempfile::tempdir().expect("a directory for the bank");
     let paths = BankPaths { custom: directory.path().to_owned(), also_read: Vec::new() };
     let bank = GradientBank::open(&paths, soc);
-    let description = Description { name: "recording".into(), detail: String::new(), noisy: true };
+    let description = Description { name: "recording".into(), detail: String::new(), noisy: true, is_simulated: false };
     let settings = GdatSettings { cluster, most_segments: SEGMENTS, repeat_tune: false, deadline: None };
     let (cancel, source) = (AtomicBool::new(false), Source::Recording(training, description));
     let job = GdatJob { name: "bench", source, soc, bank: &bank, settings: &settings, cancel: &cancel };

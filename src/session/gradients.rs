@@ -157,7 +157,7 @@ impl Session {
         let Opened { backend, .. } = self.open_backend(&simulated)?;
         let soc = backend.soc();
         let detail = format!("{}, {}", recorded.summary.display(), recorded.profile.display());
-        let description = Description { name: "recording".to_owned(), detail, noisy: true };
+        let description = Description { name: "recording".to_owned(), detail, noisy: true, is_simulated: false };
         let note = format!("a recording, SoC {}", soc.name);
         let (context, bank) = self.gradient_context(settings, soc, note, &description)?;
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);

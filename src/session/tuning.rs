@@ -124,7 +124,7 @@ impl Session {
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         // Who did not ask for the simulator hears that it stands in for a device.
-        let stands_in = settings.backend == Choice::Auto && backend.describe().name == Simulator::NAME;
+        let stands_in = settings.backend == Choice::Auto && backend.describe().is_simulated;
         log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
         if backend.describe().name == Simulator::NAME {
             idle::warn_of_compiler(&settings);

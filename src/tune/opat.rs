@@ -13,7 +13,7 @@ use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
-use crate::bank::{OperatorBank, Sayable};
+use crate::bank::{OperatorBank, Writable};
 use crate::space::{carried_over, default_origin, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
@@ -358,7 +358,7 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         doubt: (!backend.noisy).then(|| tuner.backend.doubt(workload)),
         is_sure: false,
         unsure: None,
-        reader: Sayable::of(workload, soc).reader(),
+        reader: Writable::of(workload, soc).reader(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: backend.name,
         trials: 0,

@@ -5,7 +5,7 @@
 
 use aoe::bank::inspect::{Socs, Source, Status, verify};
 use aoe::bank::repair::repair;
-use aoe::bank::{BankPaths, Measured, OperatorBank, Sayable};
+use aoe::bank::{BankPaths, Measured, OperatorBank, Writable};
 use aoe::frontend::{ModelOptions, load_file};
 use aoe::graph::DataType;
 use aoe::lower::{Settings, Switches, graph_fusion, lower};
@@ -225,7 +225,7 @@ fn a_record_that_breaks_a_rule_is_not_written() {
     for (w, tiling, word) in mutations() {
         let schedule = Schedule::Cube(tiling.schedule(&w).unwrap());
         let workload = Workload::MatMul(w);
-        let answer = Sayable::of(&workload, &soc).check(&schedule);
+        let answer = Writable::of(&workload, &soc).check(&schedule);
         match answer {
             Ok(()) => assert_eq!(word, "", "{tiling:?}"),
             Err(error) => assert!(!word.is_empty() && error.to_string().contains(word), "{word}: {error}"),

@@ -142,7 +142,7 @@ fn measured(
 ) -> Result<Option<(Training, Vec<KernelTime>)>> {
     let mut distinct: Vec<&Workload> = Vec::new();
     let mut times: FxHashMap<&Workload, (f64, bool)> = FxHashMap::default();
-    let is_simulated = outcome.backend.name == Simulator::NAME;
+    let is_simulated = outcome.backend.is_simulated;
     for workload in backward.workloads() {
         times.entry(workload).or_insert_with(|| {
             distinct.push(workload);

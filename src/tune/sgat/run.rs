@@ -4,7 +4,7 @@ use super::groups::Solver;
 use super::network::Network;
 use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
 use super::price::Pricer;
-use super::problem::{Decider, Decision, Found, Problem, Twin};
+use super::problem::{Decider, Decision, Equal, Found, Problem};
 use super::record;
 use super::state::State;
 use super::steps::Subgraph;
@@ -177,11 +177,11 @@ impl<'a, 'n> Run<'a, 'n> {
             let feature = record::feature(network, &subgraphs[0]);
             let id = feature.graph_id()?;
             let same = self.places.get(&id).copied().filter(|&index| self.records[index].feature == feature);
-            let solved = same.map(|index| Twin::Solved(index, self.records[index].strategy.clone()));
-            let ahead = (!seen.insert(id)).then_some(Twin::Ahead);
+            let solved = same.map(|index| Equal::Solved(index, self.records[index].strategy.clone()));
+            let ahead = (!seen.insert(id)).then_some(Equal::Unsolved);
             let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
             let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
-            problems.push(Problem { subgraphs, feature, id, earlier, recorded, twin: solved.or(ahead) });
+            problems.push(Problem { subgraphs, feature, id, earlier, recorded, equal: solved.or(ahead) });
         }
         Ok(problems)
     }
