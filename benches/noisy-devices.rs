@@ -186,6 +186,7 @@ fn empty(backend: &dyn Backend) -> OpatOutcome {
         finished: true,
         lost: None,
         unsaved: None,
+        saved: usize::MAX,
     }
 }
 

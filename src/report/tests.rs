@@ -76,6 +76,7 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
         finished,
         lost: None,
         unsaved: None,
+        saved: usize::MAX,
     }
 }
 

@@ -81,7 +81,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let rescue = job.rescue.as_deref();
-    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, saved: 0, next_save: FIRST_SAVE };
+    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, &ahead, None), &outcome);
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let pace = Pace::of(job.backend, job.settings.pause);
@@ -102,7 +102,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
-        keeper.follow(&outcome)?;
+        keeper.follow(&mut outcome)?;
         let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
         // What is known of the others is in every call, or figures would go back.
         let told = if under_way.is_empty() {
@@ -157,6 +157,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         finished: false,
         lost: None,
         unsaved: None,
+        saved: 0,
     }
 }
 

@@ -2,5 +2,6 @@
 
 #[path = "../ascend/cc.rs"]
 mod cc;
+mod faults;
 mod processes;
 mod publication;

@@ -57,6 +57,7 @@ fn gradients() -> GdatOutcome {
         unmeasured: Vec::new(),
         elapsed: Duration::from_millis(400),
         finished: true,
+        unsaved: None,
     }
 }
 

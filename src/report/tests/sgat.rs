@@ -46,6 +46,8 @@ pub fn subgraphs(finished: bool) -> SgatOutcome {
         unmapped: Vec::new(),
         elapsed: Duration::from_millis(2500),
         finished,
+        unsaved: None,
+        saved: usize::MAX,
     }
 }
 
