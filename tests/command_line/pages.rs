@@ -189,7 +189,7 @@ fn every_command_of_every_page_runs() {
     });
     let (count, failures) = sum.into_inner().unwrap();
     assert!(failures.is_empty(), "{failures}");
-    assert!(count >= 30, "only {count} blocks ran: are they found?");
+    assert!(count >= 25, "only {count} blocks ran: are they found?");
 }
 
 #[test]
