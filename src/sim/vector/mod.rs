@@ -80,6 +80,7 @@ impl Problem {
         let halved = if recipe.divide == GATED_DIVIDE { shape::halved_rows(&w.inputs, &w.outputs) } else { 0.0 };
         let apart = shape::spread_rows(&w.inputs, &w.outputs) * prices.spread_row + halved * prices.halved_row;
         let first = problem.machine.first;
+        let planes = if first && w.op_type.contains("InstanceNorm") { by_plane(w, c) } else { 0.0 };
         Ok(Problem {
             units: if recipe.by_row {
                 rows
@@ -92,7 +93,7 @@ impl Problem {
             runs: if w.op_type.contains("Rotary") { shape::last_axis_rows(&w.inputs) } else { 0.0 },
             rows,
             row_cycles: prices.row(&recipe, f64::INFINITY),
-            alone_cycles: apart,
+            alone_cycles: apart + planes,
             ..problem
         })
     }
@@ -317,6 +318,21 @@ impl Problem {
     }
 }
 
+/// Cycles in which TBE's kernel normalises the planes of a plain tensor, its lanes side by side: element by element where
+/// the planes fill whole blocks, and else row by row, waiting for each row's transfers, of which it takes the lanes of one
+/// fp32 instruction without a mask.
+fn by_plane(w: &Vector, c: &Constants) -> f64 {
+    let Some((rows, lanes, whole)) = shape::instance_rows(&w.inputs, &w.outputs) else { return 0.0 };
+    let each = c.plane_element_cycles_c100 * lanes;
+    if whole {
+        return rows * each;
+    }
+    let masked = if lanes > INSTRUCTION_LANES { c.masked_row_cycles_c100 } else { 0.0 };
+    rows * (each + c.odd_plane_row_cycles_c100 + masked)
+}
+
+/// Elements of fp32 that one vector instruction takes.
+const INSTRUCTION_LANES: f64 = 64.0;
 /// Divisions for each element of both halves of a gated row: what tells these operators from others.
 const GATED_DIVIDE: f64 = super::recipe::GATED.divide;
 /// Elements of a row that one core ranks at least.
