@@ -150,14 +150,23 @@ constants! {
     attention_start_us_c310 = 16.0, fit_alone [0.0, 60.0];
     /// Factor by which rows that are a multiple of 32 KiB apart take longer: they share a bank.
     conflict_factor = 1.338, fit_linear [1.0, 4.0];
+    /// Cycles for each step along k in which B, stored by its columns, comes to the cube where A has hardly any rows: about
+    /// 660 for a panel of 256, a way to L2 and back and the panel's loads one after the other.
+    turn_cycles = 2.6, fit_linear [0.5, 8.0];
+    /// Microseconds in which a cube kernel of the 910B brings its code and parameters from device memory.
+    fetch_us_c220 = 5.5, fit_cold [0.0, 12.0];
+    /// The same on the 950.
+    fetch_us_c310 = 3.0, fit_cold [0.0, 12.0];
     /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
     transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
     /// Microseconds of a 910B kernel that computes nothing.
     start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
     /// Microseconds by which each further core starts later on the 910B.
     core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
-    /// Microseconds that a vector kernel of the 910B takes longer to start, as its profile counts them.
-    vector_start_us_c220 = 0.5848, fit_trace [0.0, 3.0];
+    /// Microseconds that a vector kernel of the 910B takes longer to start in a network, as its cores count them.
+    vector_start_us_c220 = 0.3, fit_trace [0.0, 3.0];
+    /// The same of a kernel that runs alone.
+    vector_alone_us_c220 = 0.5848, fit_cold [0.0, 3.0];
     /// The same two of the first generation.
     start_us_c100 = 1.0, fit_910_vector [0.1, 5.0];
     /// Microseconds by which each further core starts later on the first generation.

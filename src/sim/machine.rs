@@ -35,6 +35,8 @@ pub(super) struct Machine {
     pub vectors_per_cube: f64,
     start: f64,
     core_start: f64,
+    /// Microseconds in which code and parameters come from device memory where L2 holds neither.
+    pub fetch_us: f64,
     /// Cycles of an MMAD beyond its steps.
     pub mmad_cycles: f64,
     pub transfer_cycles: f64,
@@ -88,6 +90,11 @@ impl Machine {
             },
             start: pick(c.start_us_c220, c.start_us_c100),
             core_start: pick(c.core_start_us_c220, c.core_start_us_c100),
+            fetch_us: match soc.arch {
+                Arch::C220 => c.fetch_us_c220,
+                Arch::C310 => c.fetch_us_c310,
+                _ => 0.0,
+            },
             mmad_cycles: pick(c.mmad_cycles, c.mmad_cycles_c100),
             transfer_cycles: pick(c.transfer_cycles, c.transfer_cycles_c100),
             constants: c.clone(),

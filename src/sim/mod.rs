@@ -278,8 +278,10 @@ impl Model {
     /// The same kernel, with its operands lying so when it starts, whatever they are.
     #[must_use]
     pub fn with_cache(mut self, cache: Cache) -> Model {
-        if let Piece::Vector(p) = &mut self.first {
-            p.lie(cache);
+        match &mut self.first {
+            Piece::Vector(p) => p.lie(cache),
+            Piece::Cube(p) if cache == Cache::Cold => p.start_cold(),
+            Piece::Cube(_) | Piece::Collective(_) => {}
         }
         self.with_operands(&Places::new(vec![cache]))
     }

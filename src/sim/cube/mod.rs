@@ -29,6 +29,11 @@ pub(super) use walk::{Operand, Reload, Walk};
 const MAX_ELEMENTS: f64 = 1e15;
 /// Most times that a line is fetched while it is under way.
 const MOST_FETCHES: f64 = 4.0;
+/// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
+/// same from one row to eight, whatever n is, and less for sixteen.
+const FEW_ROWS: u64 = 8;
+/// Columns of a core that pass in one go there.
+const TURN_COLUMNS: u64 = 32;
 /// Rows and columns of one cube step.
 const FRACTAL: f64 = 16.0;
 
@@ -67,6 +72,10 @@ pub(super) struct Problem {
     matmul_v3: Option<matmul_v3::Product>,
     /// The same of the kernel of quantised products.
     quant: Option<quant::Product>,
+    /// Microseconds that panels of a B stored by its columns take one after the other where A has hardly any rows.
+    in_turns: f64,
+    /// Microseconds in which a kernel that runs alone brings its code and parameters from device memory.
+    fetch_us: f64,
     traits: Traits,
     machine: Machine,
 }
@@ -111,6 +120,10 @@ impl Problem {
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
         let mut problem = problem;
+        if matmul_v3.is_some() && w.batch == 1 && w.m <= FEW_ROWS && w.trans_b {
+            let tiles = if w.n.div_ceil(u64::from(soc.ai_core_cnt.max(1))) <= TURN_COLUMNS { 1.0 } else { 2.0 };
+            problem.in_turns = tiles * problem.k * constants.turn_cycles / problem.machine.mhz;
+        }
         if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
             problem.traits = Traits::of_m200(&mut problem.machine, constants);
         }
@@ -199,6 +212,8 @@ impl Problem {
             cold: None,
             matmul_v3: None,
             quant: None,
+            in_turns: 0.0,
+            fetch_us: 0.0,
             traits: Traits::USUAL,
             machine: Machine::new(soc, constants),
         })
@@ -212,6 +227,12 @@ impl Problem {
         self.plain_result = false;
         self.matmul_v3 = None;
         self.quant = None;
+        self.in_turns = 0.0;
+    }
+
+    /// Has the kernel find neither its code nor its parameters in L2.
+    pub(super) fn start_cold(&mut self) {
+        self.fetch_us = self.machine.fetch_us;
     }
 
     /// Share of its data that comes from device memory, were all of it used shortly before.
@@ -298,8 +319,8 @@ impl Problem {
         let task = Task::new(self, s, &plan);
         let (machine, passes) = (&self.machine, &plan.passes);
         let us = |cycles: f64| cycles / machine.mhz;
-        let steady = us(task.steady);
-        let start = machine.start_us(task.active);
+        let steady = us(task.steady).max(self.in_turns);
+        let start = machine.start_us(task.active) + self.fetch_us;
         let cold = self.cold_us(&plan, s);
         let beside = norm([steady, plan.memory, passes.beside]);
         let busy = Pipes {

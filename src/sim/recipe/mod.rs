@@ -91,6 +91,8 @@ classes! {
     BATCH_NORM_UPDATE_GRADIENT = wide(9.0, 0.0, 0.0);
     /// Division by the root mean square of a row, in fp32; rotation of pairs takes as much.
     RMS_NORM = wide(7.5, 0.0, 0.0);
+    /// The same behind a sum of two operands that is kept, in fp32.
+    ADD_RMS_NORM = wide(16.0, 0.0, 0.0);
     /// Mean, variance and scale of a row.
     LAYER_NORM = of(18.0, 0.0, 0.0);
     /// Gradients of row normalisation, in fp32.
@@ -143,7 +145,7 @@ classes! {
     /// Axes that change places.
     TRANSPOSE = Recipe { setup_us: [4.0, 0.0], ..COPY };
     /// Mean, variance, scale and gate of a group of channels.
-    GROUP_NORM = Recipe { row: 600.0, setup_us: [3.0, 1.0], ..of(9.0, 0.0, 0.0) };
+    GROUP_NORM = Recipe { row: 600.0, setup_us: [3.0, 1.0], ..wide(3.0, 0.0, 0.0) };
     /// Lists of tensors, each with its own address: what the kernels of optimisers do to all parameters at once.
     LISTED = Recipe { setup_us: [12.0, 4.0], ..of(2.0, 0.0, 0.0) };
     /// A multiplication, a division and a sum on lists of tensors.

@@ -259,7 +259,12 @@ impl Problem {
         let moved = self.read * again + self.written;
         let shared = self.machine.vector_memory_us(moved, self.read, self.written, self.held, cores);
         let own = if self.held == Held::Cold { self.setup_us } else { 0.0 };
-        let start = self.machine.start_us(cores) + own + if self.machine.first { 0.0 } else { c.vector_start_us_c220 };
+        let begin = match self.held {
+            _ if self.machine.first => 0.0,
+            Held::Cold | Held::Warm => c.vector_alone_us_c220,
+            _ => c.vector_start_us_c220,
+        };
+        let start = self.machine.start_us(cores) + own + begin;
         // A pipe that waits for memory is busy.
         let read_share = self.read / (self.read + self.written);
         let busy = Pipes {
