@@ -171,8 +171,18 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     if by_index {
         return Some(indexed(op, inputs, outputs));
     }
-    let kinds =
-        ["TransData", "Transpose", "ConfusionTranspose", "Concat", "Split", "Slice", "StridedSlice", "Tile", "Pad", "AsStrided"];
+    let kinds = [
+        "TransData",
+        "Transpose",
+        "ConfusionTranspose",
+        "Concat",
+        "Split",
+        "Slice",
+        "StridedSlice",
+        "Tile",
+        "Pad",
+        "AsStrided",
+    ];
     if !is(&kinds) {
         return None;
     }
@@ -288,8 +298,7 @@ fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
     };
     let row = moved.bytes() / indices.elements().max(1);
     // Rows that are taken again come from L2 or UB.
-    let table =
-        inputs.first().filter(|table| !scatter && table.bytes() <= moved.bytes()).unwrap_or(moved);
+    let table = inputs.first().filter(|table| !scatter && table.bytes() <= moved.bytes()).unwrap_or(moved);
     Move {
         op_type: op.to_owned(),
         run_bytes: row.max(1),

@@ -157,6 +157,9 @@ constants! {
     fetch_us_c220 = 5.5, fit_cold [0.0, 12.0];
     /// The same on the 950.
     fetch_us_c310 = 3.0, fit_cold [0.0, 12.0];
+    /// Times that transfers of blocks of columns take longer there which lie multiples of 1 MiB apart: one channel of device
+    /// memory has them all. Products of 32,768 rows in fractals run 4 to 5 times slower than their work, those of 16,384 do not.
+    channel_factor_c100 = 5.8, fit_910_cube [1.0, 16.0];
     /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
     transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
     /// Microseconds of a 910B kernel that computes nothing.

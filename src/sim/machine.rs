@@ -29,6 +29,8 @@ pub(super) struct Machine {
     l2_alone: f64,
     /// The first generation, whose kernels TBE generates.
     pub first: bool,
+    /// Vector kernels that reduce rows wait for each of them: the 910B's do, those of the 950 go on with the next.
+    pub waits_for_rows: bool,
     /// Vector cores.
     pub cores: f64,
     /// Vector cores that serve one cube core.
@@ -82,6 +84,7 @@ impl Machine {
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
             l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),
             first: is_first,
+            waits_for_rows: !is_first && soc.arch != Arch::C310,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
                 f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)
@@ -133,6 +136,11 @@ impl Machine {
     /// Microseconds in which device memory delivers so many bytes.
     pub fn missed_us(&self, bytes: f64) -> f64 {
         bytes / self.hbm
+    }
+
+    /// Microseconds in which device memory could at most deliver so many bytes.
+    pub fn least_us(&self, bytes: f64) -> f64 {
+        bytes / self.hbm_peak
     }
 
     /// Microseconds in which device memory delivers so many bytes that are read for the first time.

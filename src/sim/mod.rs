@@ -26,7 +26,7 @@ pub use counts::Counts;
 pub use place::Places;
 pub use work::{Roofs, Work};
 
-use crate::soc::{Correction, Soc};
+use crate::soc::{Arch, Correction, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{Schedule, Workload};
 
@@ -295,6 +295,26 @@ impl Model {
         match &mut self.first {
             Piece::Cube(p) => p.place(places),
             Piece::Vector(_) | Piece::Collective(_) => {}
+        }
+        self
+    }
+
+    /// The same product with operands that are plain matrices where its kernel is TBE's, which turns them into fractals
+    /// itself.
+    #[must_use]
+    pub fn with_plain_operands(mut self) -> Model {
+        if let Piece::Cube(p) = &mut self.first {
+            p.turn_operands();
+        }
+        self
+    }
+
+    /// The same product with a B that lies in memory with so small a share of the bytes that the cube multiplies: a
+    /// quantised weight, which the 950's vector cores widen on its way to L1. (The 910B's write it to L2 as wide as A.)
+    #[must_use]
+    pub fn with_narrow_weight(mut self, share: f64) -> Model {
+        if let (Piece::Cube(p), Arch::C310) = (&mut self.first, self.soc.arch) {
+            p.narrow_weight(share);
         }
         self
     }

@@ -246,7 +246,7 @@ impl Problem {
         let compute = part(self.cycles + self.alone_cycles) + part(self.rows) * self.row_cycles;
         let addresses = part(self.addresses);
         // Kernels of the 910B that reduce row by row wait for each row.
-        let row_by_row = self.rows > 0.0 && !self.machine.first;
+        let row_by_row = self.rows > 0.0 && self.machine.waits_for_rows;
         let overlapped = (s.double_buffer || part(self.planes) > 1.0) && !row_by_row;
         let steady = if overlapped {
             // The first tile passes all pipes before the next can hide behind it.
