@@ -53,13 +53,20 @@ impl Shape {
     }
 }
 
+/// Dimensions that are written out; no operator of Ascend's takes more than 25, and a file may state any number.
+const SHOWN: usize = 32;
+
 impl std::fmt::Display for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.dims() {
             None => f.write_str("[?]"),
             Some(dims) => {
-                let dims: Vec<_> = dims.iter().map(|d| if *d < 0 { "?".to_owned() } else { d.to_string() }).collect();
-                write!(f, "[{}]", dims.join(","))
+                let shown = dims.iter().take(SHOWN).map(|d| if *d < 0 { "?".to_owned() } else { d.to_string() });
+                let shown = shown.collect::<Vec<_>>().join(",");
+                match dims.len().checked_sub(SHOWN) {
+                    Some(more @ 1..) => write!(f, "[{shown},... and {more} more]"),
+                    _ => write!(f, "[{shown}]"),
+                }
             }
         }
     }
@@ -91,5 +98,18 @@ impl TensorDesc {
     pub fn bytes(&self) -> Option<u64> {
         let bits = self.shape.elements()?.checked_mul(u64::from(self.dtype.bits()))?;
         Some(bits.div_ceil(8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SHOWN, Shape};
+
+    #[test]
+    fn a_shape_of_any_number_of_dimensions_is_written_in_a_line() {
+        let text = |count: usize| Shape::new(vec![2; count]).to_string();
+        assert_eq!(text(3), "[2,2,2]");
+        assert_eq!(text(SHOWN), format!("[{}]", vec!["2"; SHOWN].join(",")));
+        assert!(text(100_000).ends_with(",2,... and 99968 more]") && text(100_000).len() < 100);
     }
 }

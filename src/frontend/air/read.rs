@@ -1,5 +1,6 @@
 //! `ModelDef` to a graph.
 
+use super::conform::attributes as conform;
 use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
@@ -113,6 +114,7 @@ impl Reader<'_> {
         if let Some(Attr::Str(origin)) = node.attrs.remove(ORIGIN_TYPE) {
             node.origin_type = origin;
         }
+        conform::check_words(&node, &place)?;
         Self::read_outputs(op, &mut node, &place)?;
         let inputs = self.inputs(placed, &mut node, &place)?;
         let inputs = inputs.into_iter().zip(Self::formats(op, &place)?);

@@ -257,11 +257,28 @@ fn continuations(text: &[u8]) -> u64 {
     text.iter().filter(|&&b| b & 0xc0 == 0x80).count() as u64
 }
 
-/// The name of an encoding that is not UTF-8, by the mark that a text begins with.
+/// The name of an encoding that is not UTF-8, by the mark that a text begins with, or by the zeros between its first
+/// characters.
 pub fn other_encoding(head: &[u8]) -> Option<&'static str> {
+    let utf32 = Some("UTF-32 text");
+    let utf16 = Some("UTF-16 text");
     match head {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32 text"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16 text"),
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => utf32,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => utf16,
+        _ if is_spread(head, 4) => utf32,
+        _ if is_spread(head, 2) => utf16,
         _ => None,
     }
+}
+
+/// Whether the first eight characters are of text without accents, each of so many bytes, in either order. No protobuf
+/// message begins so: a field of no bytes is followed by the number of another, which is no character of a text.
+fn is_spread(head: &[u8], size: usize) -> bool {
+    let is_text = |b: u8| b.is_ascii_graphic() || matches!(b, b' ' | b'\t' | b'\r' | b'\n');
+    let is_all = |place: usize| {
+        let is_one =
+            |unit: &[u8]| unit.iter().enumerate().all(|(at, &b)| if at == place { is_text(b) } else { b == 0 });
+        head.len() >= 8 * size && head.chunks_exact(size).take(8).all(is_one)
+    };
+    is_all(0) || is_all(size - 1)
 }

@@ -69,7 +69,7 @@ static TABLE: &[Row] = &[
     (&["DropOutV3"], &[Like(0), Unknown]),
     (&["SparseFlashAttention", "MhcSinkhorn"], &[Like(0), Unknown, Unknown]),
     (&["MaskedCausalConv1d", "MhcPost"], &[Like(0)]),
-    (&["FusedCausalConv1d"], &[Like(0), Like(2)]),
+    (&["FusedCausalConv1d", "InplaceFusedCausalConv1d"], &[Like(2), Like(0)]),
     (&["RecurrentGatedDeltaRule", "ChunkGatedDeltaRule"], &[Like(2), Like(4)]),
     (&["GroupNormGrad", "GroupNormSwishGrad"], &[Like(3), Like(4), Like(4)]),
     (&["RotaryPositionEmbeddingGrad"], &[Like(0), Like(1), Like(2)]),

@@ -135,6 +135,16 @@ pub(crate) fn grouped_finalize(call: &Call<'_>) -> Inference {
 
 /// Products of rows that other devices send or get: (`gmm_x`, `gmm_weight`, counts, counts, `mm_x`, `mm_weight`).
 pub(crate) fn exchanged_product(call: &Call<'_>) -> Inference {
+    exchanged(call, 4)
+}
+
+/// The same of quantised rows: the scales of both stand before the counts.
+pub(crate) fn exchanged_quant_product(call: &Call<'_>) -> Inference {
+    exchanged(call, 6)
+}
+
+/// `mm_x`, which this device keeps, stands at input `own`, its weight behind it.
+fn exchanged(call: &Call<'_>, own: usize) -> Inference {
     let x = call.need(0)?;
     let total = |name: &str| -> Result<i64, Reason> {
         let counts = call.node.attrs.ints(name).unwrap_or_default();
@@ -146,17 +156,18 @@ pub(crate) fn exchanged_product(call: &Call<'_>) -> Inference {
         dims.len().checked_sub(back).map(|at| dims[at])
     };
     let rows = total("recv_counts")?;
-    let shared = match (call.get(4), columns(5, "trans_mm_weight")) {
+    let of = |name: &str, dtype: DataType| call.type_attr(name).filter(|&t| t != DataType::Undefined).unwrap_or(dtype);
+    let shared = match (call.get(own), columns(own + 1, "trans_mm_weight")) {
         (Some(x), Some(n)) => match x.shape.dims() {
-            Some(&[rows, _]) => TensorDesc::new(x.dtype, Shape::new([rows, n])),
-            _ => TensorDesc::new(x.dtype, Shape::unknown_rank()),
+            Some(&[rows, _]) => TensorDesc::new(of("mm_dtype", x.dtype), Shape::new([rows, n])),
+            _ => TensorDesc::new(of("mm_dtype", x.dtype), Shape::unknown_rank()),
         },
         _ => TensorDesc::unknown(),
     };
     let hidden = x.shape.dims().and_then(<[i64]>::last).copied().unwrap_or(UNKNOWN);
     let n = columns(1, "trans_gmm_weight").unwrap_or(UNKNOWN);
-    let row = |width: i64| TensorDesc::new(x.dtype, Shape::new([rows, width]));
-    taken(call, vec![row(n), shared, row(hidden)])
+    let row = |dtype: DataType, width: i64| TensorDesc::new(dtype, Shape::new([rows, width]));
+    taken(call, vec![row(of("y_dtype", x.dtype), n), shared, row(x.dtype, hidden)])
 }
 
 /// `MoeDistributeDispatch` (x, `expert_ids`, ...): the most rows that this device may get, and what is told of them.

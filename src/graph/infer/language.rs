@@ -152,13 +152,14 @@ pub(crate) fn grouped_gated_quant(call: &Call<'_>) -> Inference {
     Inferred::all([y, scale].into_iter().take(call.results()).collect())
 }
 
-/// `QuantGroupedMatmulDequant` (x, weight, ...): the weights of each group lie transposed, unless an attribute says not.
+/// `QuantGroupedMatmulDequant` and `QuantMatmulDequant` (x, weight, ...): the weights, of each group or of all rows, lie
+/// transposed, unless an attribute says not.
 pub(crate) fn grouped_dequant(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
     let rows = call.dims(0)?.and_then(<[i64]>::first).copied().unwrap_or(UNKNOWN);
     let columns = match call.dims(1)? {
-        Some(&[_, n, _]) if call.flag(&["transpose_weight"], true) => n,
-        Some(&[_, _, n]) => n,
+        Some(&([n, _] | [_, n, _])) if call.flag(&["transpose_weight"], true) => n,
+        Some(&([_, n] | [_, _, n])) => n,
         _ => UNKNOWN,
     };
     Inferred::dims(x.dtype, [rows, columns])

@@ -7,6 +7,7 @@ use super::{prototype, shape_rule};
 const NAMES: &[&str] = &[
     // Products.
     "AllGatherMatmul", "AllGatherMatmulV2", "AlltoAllAllGatherBatchMatMul", "AlltoAllMatmul", "AlltoAllvGroupedMatMul",
+    "AlltoAllvQuantGroupedMatMul", "QuantMatmulDequant",
     "BatchMatMulReduceScatterAlltoAll", "BatchMatMulV3", "FFN", "FusedMatMul", "FusedQuantMatMul",
     "GroupedMatMulAllReduce", "GroupedMatMulAlltoAllv", "GroupedMatmul", "GroupedMatmulFinalizeRouting",
     "GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2", "MatMulV3", "MatmulAllReduce", "MatmulAllReduceAddRmsNorm",
@@ -25,7 +26,7 @@ const NAMES: &[&str] = &[
     "FfnWorkerScheduler",
     // Attention and its caches.
     "AttentionUpdate", "ChunkGatedDeltaRule", "DequantRopeQuantKvcache", "FlashAttentionScore", "FlashAttentionScoreGrad",
-    "FusedCausalConv1d", "FusedInferAttentionScore", "IncreFlashAttention", "KvQuantSparseFlashAttention",
+    "FusedCausalConv1d", "InplaceFusedCausalConv1d", "FusedInferAttentionScore", "IncreFlashAttention", "KvQuantSparseFlashAttention",
     "KvRmsNormRopeCache", "LightningIndexer", "MaskedCausalConv1d", "MlaProlog", "MlaPrologV2", "MlaPrologV3",
     "NsaCompressAttention", "NsaSelectedAttention", "NsaSelectedAttentionInfer", "PromptFlashAttention",
     "QkvRmsNormRopeCache", "QuantLightningIndexer", "RecurrentGatedDeltaRule", "RingAttentionUpdate", "GatherPaKvCache",

@@ -18,7 +18,7 @@ static ROWS: &[Row] = &[
     (exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),
     (language::grouped_product, &["GroupedMatmul"]),
     (language::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
-    (language::grouped_dequant, &["QuantGroupedMatmulDequant"]),
+    (language::grouped_dequant, &["QuantGroupedMatmulDequant", "QuantMatmulDequant"]),
     (exchange::exchanged_before, &["AlltoAllMatmul"]),
     (exchange::exchanged_after, &["MatmulAlltoAll"]),
     (exchange::exchanged_stack_before, &["AlltoAllAllGatherBatchMatMul"]),
@@ -46,7 +46,8 @@ static ROWS: &[Row] = &[
     (experts::init_routing_grad, &["MoeInitRoutingV2Grad"]),
     (experts::finalize_routing_grad, &["MoeFinalizeRoutingV2Grad"]),
     (experts::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
-    (experts::exchanged_product, &["AlltoAllvGroupedMatMul", "GroupedMatMulAlltoAllv", "QuantGroupedMatMulAlltoAllv"]),
+    (experts::exchanged_product, &["AlltoAllvGroupedMatMul", "GroupedMatMulAlltoAllv"]),
+    (experts::exchanged_quant_product, &["AlltoAllvQuantGroupedMatMul", "QuantGroupedMatMulAlltoAllv"]),
     (experts::dispatch, &["MoeDistributeDispatch", "MoeDistributeDispatchV2"]),
     (experts::dispatch_in_context, &["MoeDistributeDispatchV3"]),
     (tokens::permute, &["MoeTokenPermute"]),
@@ -146,6 +147,9 @@ static ROWS: &[Row] = &[
     (
         torch::each,
         &[
+            "ForeachACos",
+            "ForeachASin",
+            "ForeachATan",
             "ForeachAbs",
             "ForeachAcos",
             "ForeachAddList",

@@ -1,7 +1,8 @@
 //! Attributes as the interface of their operator has them: kinds and defaults.
 
-use crate::graph::op::prototype::{AttrKind, Prototype};
-use crate::graph::{Attr, Attrs, Format};
+use crate::graph::op::prototype::{AttrKind, Prototype, prototype};
+use crate::graph::{Attr, Attrs, Format, Node};
+use crate::status::{Error, Result};
 
 /// Attribute that names the layout of an image.
 const DATA_FORMAT: &str = "data_format";
@@ -48,6 +49,23 @@ pub fn converted(kind: AttrKind, value: &Attr) -> Option<Attr> {
         }
         _ => return None,
     })
+}
+
+/// Fails where a text stands for an attribute that is a number or a truth value: what is meant nobody knows, and GE does not
+/// compile it. Numbers of another kind are read as far as they can be, as the tuner reads them.
+pub fn check_words(node: &Node, place: &dyn Fn() -> String) -> Result<()> {
+    use AttrKind::{Bool, Bools, Float, Floats, Int, IntLists, Ints};
+    let Some(prototype) = node.mapped.then(|| prototype(&node.op_type)).flatten() else { return Ok(()) };
+    for rule in &prototype.attrs {
+        let is_number = matches!(rule.kind, Bool | Bools | Float | Floats | Int | IntLists | Ints);
+        // An element type may have its name for its number.
+        let is_named = rule.name.contains("type");
+        if is_number && !is_named && matches!(node.attrs.get(rule.name), Some(Attr::Str(_) | Attr::Strs(_))) {
+            let place = format!("{}, attribute `{}`", place(), rule.name);
+            return Err(Error::graph(place, format!("is a text, and has to be of kind {}", rule.kind.name())));
+        }
+    }
+    Ok(())
 }
 
 /// Gives attributes the kinds that the interface asks for. What cannot be converted stays as it is: a checker names it.

@@ -29,7 +29,7 @@ enum Form {
 /// Whether a file that begins so is a dump, in whatever encoding.
 pub fn is_dump(head: &[u8]) -> bool {
     let head = &head[..head.len().min(HEAD_BYTES)];
-    form(head).is_some() || from_utf16(head).is_some_and(|text| form(text.as_bytes()).is_some())
+    form(head).is_some() || from_wide(head).is_some_and(|text| form(&text).is_some())
 }
 
 /// Whether bytes that should be a model are text, be it a dump or not.
@@ -134,13 +134,10 @@ fn skip_value(text: &mut Input<'_, &[u8]>) -> Option<()> {
     }
 }
 
-/// A text in UTF-16 that begins with its mark, as far as it can be read.
-fn from_utf16(head: &[u8]) -> Option<String> {
-    let unit: fn([u8; 2]) -> u16 = match head {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return None,
-    };
-    let units = head[2..].chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
-    Some(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+/// A text in UTF-16 or UTF-32, with or without its mark, as far as it can be told what it is: without what no byte holds.
+fn from_wide(head: &[u8]) -> Option<Vec<u8>> {
+    other_encoding(head)?;
+    let mark = [&[0xff, 0xfe, 0, 0][..], &[0, 0, 0xfe, 0xff], &[0xff, 0xfe], &[0xfe, 0xff]];
+    let text = mark.iter().find_map(|mark| head.strip_prefix(*mark)).unwrap_or(head);
+    Some(text.iter().copied().filter(|&b| b != 0).collect())
 }

@@ -83,6 +83,23 @@ fn a_constant_is_what_its_value_says_and_not_what_its_output_has_by_default() {
 }
 
 #[test]
+fn a_text_where_a_number_or_a_truth_value_has_to_be_is_refused() {
+    let desc = || inferred(&[16, 16]);
+    let product = |name: &str, value: &Attr| {
+        let product = with(made("p", "MatMulV2", &["x:0", "y:0"], &[desc(), desc()]), name, value);
+        load(&[data("x", 0, desc()), data("y", 1, desc()), product])
+    };
+    for name in ["transpose_x1", "offset_x"] {
+        let error = product(name, &Attr::Str("yes".into())).unwrap_err().to_string();
+        for part in ["node `p` (MatMulV2)", name, "is a text, and has to be of kind"] {
+            assert!(error.contains(part), "`{part}` is missing in: {error}");
+        }
+    }
+    product("transpose_x1", &Attr::Int(1)).unwrap();
+    product("no_such_attribute", &Attr::Str("yes".into())).unwrap();
+}
+
+#[test]
 fn no_sizes_are_a_shape_that_is_not_known_unless_it_was_set() {
     let scalar = |set: bool| {
         let attrs = [("origin_shape", Attr::Ints(vec![])), ("origin_shape_initialized", Attr::Bool(set))];

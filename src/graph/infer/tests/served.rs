@@ -90,7 +90,9 @@ fn states_of_linear_attention_stay_as_they_are() {
     assert_eq!(all("RecurrentGatedDeltaRule", &inputs, &[], 2), "[8,32,128] [4,32,128,128]");
     assert_eq!(all("ChunkGatedDeltaRule", &inputs[..6], &[], 2), "[8,32,128] [4,32,128,128]");
     let convolution = [t([8, 4096]), t([4, 4096]), t([10, 3, 4096])];
-    assert_eq!(all("FusedCausalConv1d", &convolution, &[], 2), "[8,4096] [10,3,4096]");
+    for name in ["FusedCausalConv1d", "InplaceFusedCausalConv1d"] {
+        assert_eq!(all(name, &convolution, &[], 2), "[10,3,4096] [8,4096]");
+    }
 }
 
 #[test]
@@ -115,6 +117,9 @@ fn gates_halve_the_columns_of_a_product_in_groups() {
     let second = [x.clone(), t([512]), In::Typed(DataType::Int64, vec![8]), weight, t([8, 4096])];
     assert_eq!(all("GroupedMatmulSwigluQuantV2", &second, &[], 2), "[512,2048] [512]");
     one("QuantGroupedMatmulDequant", &[t([512, 1024]), t([8, 4096, 1024]), t([8, 4096])], &[], "[512,4096]");
+    one("QuantMatmulDequant", &[t([512, 1024]), t([4096, 1024]), t([4096])], &[], "[512,4096]");
+    let plain = [("transpose_weight", Attr::Bool(false))];
+    one("QuantMatmulDequant", &[t([512, 1024]), t([1024, 4096]), t([4096])], &plain, "[512,4096]");
 }
 
 #[test]

@@ -132,6 +132,9 @@ fn rows_go_to_experts_on_other_devices_and_come_back() {
     let counts = [("recv_counts", Attr::Ints(vec![3, 4])), ("send_counts", Attr::Ints(vec![1, 1]))];
     let product = [t([7, 64]), t([2, 64, 32]), In::Absent, In::Absent, t([9, 64]), t([64, 8])];
     assert_eq!(shapes("AlltoAllvGroupedMatMul", &product, &counts, 3).unwrap(), "[7,32] [9,8] [7,64]");
+    let scaled = [t([7, 64]), t([2, 64, 32]), t([1]), t([1]), In::Absent, In::Absent, t([9, 64]), t([64, 8])];
+    assert_eq!(shapes("AlltoAllvQuantGroupedMatMul", &scaled, &counts, 3).unwrap(), "[7,32] [9,8] [7,64]");
+    assert_eq!(shapes("QuantGroupedMatMulAlltoAllv", &scaled, &counts, 2).unwrap(), "[7,32] [9,8]");
     let routed = [("expert_num", int(8)), ("expert_tokens_num_type", int(2)), ("quant_mode", int(1))];
     let routed = shapes("MoeInitRoutingV3", &[t([10, 64]), t([10, 2])], &routed, 4).unwrap();
     assert_eq!(routed, "[20,64] [20] [8,2] [20]");

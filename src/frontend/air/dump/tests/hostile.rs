@@ -71,7 +71,14 @@ fn another_encoding_is_named() {
         assert!(is_dump(&bytes));
         refused(&bytes, &["line 1, column 1", "UTF-16", "convert it to UTF-8"]);
     }
-    refused(&utf16(u16::to_le_bytes)[2..], &["zero byte", "UTF-16"]);
+    for bytes in [&utf16(u16::to_le_bytes)[2..], &utf16(u16::to_be_bytes)[2..]] {
+        assert!(is_dump(bytes), "the mark may be missing");
+        refused(bytes, &["line 1, column 1", "UTF-16", "convert it to UTF-8"]);
+    }
+    let utf32 = "graph { op { name: \"x\" } }".chars().flat_map(|c| (c as u32).to_be_bytes()).collect::<Vec<u8>>();
+    assert!(is_dump(&utf32));
+    refused(&utf32, &["line 1, column 1", "UTF-32", "convert it to UTF-8"]);
+    refused(b"graph\0 {", &["zero byte", "UTF-16"]);
     refused(b"graph {\n  name: \"caf\xe9\" }", &["line 2, column 13", "0xe9", "latin-1"]);
     refused(b"\xff\xfe\0\0g\0\0\0", &["UTF-32"]);
     // A mark of UTF-8 is no content, and a comment may be in whatever encoding.
