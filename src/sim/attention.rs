@@ -103,6 +103,10 @@ impl Problem {
         let half = 0.5 * self.cache();
         let cold = |input| if places.of(input) == Cache::Cold { half } else { 0.0 };
         self.missed = self.missed_by_size().max(cold(1) + cold(2));
+    }
+
+    /// Has the kernel run by itself, on keys and values that lie together.
+    pub fn run_alone(&mut self) {
         self.alone = true;
     }
 

@@ -278,6 +278,9 @@ impl Model {
     /// The same kernel, with its operands lying so when it starts, whatever they are.
     #[must_use]
     pub fn with_cache(mut self, cache: Cache) -> Model {
+        if let Some(attention) = &mut self.attention {
+            attention.run_alone();
+        }
         match &mut self.first {
             Piece::Vector(p) => p.lie(cache),
             Piece::Cube(p) if cache == Cache::Cold => p.start_cold(),
@@ -305,6 +308,16 @@ impl Model {
     pub fn with_plain_operands(mut self) -> Model {
         if let Piece::Cube(p) = &mut self.first {
             p.turn_operands();
+        }
+        self
+    }
+
+    /// The same product with the tiling that CANN takes by itself, where that is another kernel's: of up to eight rows by a B
+    /// that is stored by its columns it keeps tilings of TBE.
+    #[must_use]
+    pub fn with_kept_tiling(mut self) -> Model {
+        if let Piece::Cube(p) = &mut self.first {
+            p.take_turns(self.soc.ai_core_cnt);
         }
         self
     }

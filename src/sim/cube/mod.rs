@@ -34,9 +34,9 @@ const MOST_FETCHES: f64 = 4.0;
 const TWO_CORES: u32 = 2;
 /// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
 /// same from one row to eight, whatever n is, and less for sixteen.
-const FEW_ROWS: u64 = 8;
+const FEW_ROWS: f64 = 8.0;
 /// Columns of a core that pass in one go there.
-const TURN_COLUMNS: u64 = 32;
+const TURN_COLUMNS: f64 = 32.0;
 /// Rows and columns of one cube step.
 const FRACTAL: f64 = 16.0;
 
@@ -126,10 +126,6 @@ impl Problem {
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
         let mut problem = problem;
-        if matmul_v3.is_some() && w.batch == 1 && w.m <= FEW_ROWS && w.trans_b {
-            let tiles = if w.n.div_ceil(u64::from(soc.ai_core_cnt.max(1))) <= TURN_COLUMNS { 1.0 } else { 2.0 };
-            problem.in_turns = tiles * problem.k * constants.turn_cycles / problem.machine.mhz;
-        }
         if soc.arch == Arch::C100 && soc.ai_core_cnt <= TWO_CORES && w.kernel == MatMulKernel::Tbe {
             problem.two_cores = Some(two_cores::FRACTALS);
         }
@@ -246,6 +242,14 @@ impl Problem {
         let saved = self.operands[1] * (1.0 - share);
         self.operands[1] -= saved;
         (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
+    }
+
+    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores.
+    pub(super) fn take_turns(&mut self, cores: u32) {
+        if self.matmul_v3.is_some() && self.batch <= 1.0 && self.m <= FEW_ROWS && self.b.lies_by_columns() {
+            let tiles = if (self.n / f64::from(cores.max(1))).ceil() <= TURN_COLUMNS { 1.0 } else { 2.0 };
+            self.in_turns = tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz;
+        }
     }
 
     /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.

@@ -69,9 +69,15 @@ impl Side {
                     1.0
                 }
             }
+            Layout::FractalsAlongK => 1.0,
             _ if shares(BANK_STRIDE) => machine.constants.conflict_factor,
             _ => 1.0,
         }
+    }
+
+    /// Whether it is a plain matrix whose rows run along k: of B, one that is stored by its columns.
+    pub fn lies_by_columns(&self) -> bool {
+        matches!(self.layout, Layout::RowsAlongK)
     }
 
     /// A feature map under a kernel of `taps` positions, each pixel of which serves `reuse` of them.
