@@ -30,7 +30,7 @@ fn link_arguments() {
 }
 
 /// Files of lower floors that declare what C sees.
-const BELOW: [&str; 2] = ["src/backend/plugin/table.rs", "src/status.rs"];
+const BELOW: [&str; 2] = ["src/backend/plugin/table.rs", "crates/base/src/status.rs"];
 
 /// Writes `aoe_generated.h` into `OUT_DIR`; the source tree is never written to.
 fn generate_header() {

@@ -1,6 +1,7 @@
 //! `libaoe` tunes neural-network graphs for Ascend NPUs as CANN's AOE does, with or without a device.
 //!
-//! The house, from the door down; a module may use what stands on a lower floor, never above:
+//! The house, from the door down; a module may use what stands on a lower floor, never above. [`search`], [`graph`] and
+//! what the simulator needs are crates of their own, for whoever wants them alone:
 //!
 //! | floor | module | holds |
 //! |---|---|---|
@@ -32,27 +33,19 @@ pub mod capi;
 pub mod cases;
 pub mod defaults;
 pub mod frontend;
-pub mod graph;
-pub mod ini;
-pub mod input_file;
 pub mod kernels;
 pub mod lines;
 pub mod lower;
 pub mod output_file;
 pub mod profile;
 pub mod report;
-pub mod search;
 pub mod serving;
 pub mod session;
 pub mod shard;
-pub mod sim;
 pub mod simulate;
-pub mod soc;
-pub mod space;
-pub mod spelling;
-pub mod status;
-#[cfg(test)]
-mod testing;
-pub mod tiling;
 pub mod tune;
-pub mod workload;
+
+pub use aoe_base::{ini, input_file, spelling, status};
+pub use aoe_graph as graph;
+pub use aoe_search as search;
+pub use aoe_simulator::{sim, soc, space, tiling, workload};

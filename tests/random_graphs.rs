@@ -1,8 +1,5 @@
 //! No graph makes inference or lowering panic, and kernels write what their nodes write.
 
-#[path = "../src/testing.rs"]
-mod testing;
-
 use aoe::frontend::{Framework, ModelOptions, air, bind_inputs, load_memory, om};
 use aoe::graph::infer::infer;
 use aoe::graph::{Attr, Constant, DataType, Graph, Node, Port, Shape, TensorDesc, op};
@@ -378,7 +375,7 @@ fn assert_survives_a_file(graph: &Graph) {
 }
 
 proptest! {
-    #![proptest_config(testing::cases(2000))]
+    #![proptest_config(aoe_testing::cases(2000))]
 
     #[test]
     fn a_graph_that_was_written_is_the_same_graph_for_tuning(
@@ -448,7 +445,7 @@ fn assert_profile_is_whole(graph: &Graph, soc: &Soc) {
 }
 
 proptest! {
-    #![proptest_config(testing::cases(200))]
+    #![proptest_config(aoe_testing::cases(200))]
 
     #[test]
     fn a_profile_of_anything_is_whole(

@@ -1,9 +1,6 @@
 //! What physics demands of any prediction, whatever the model's constants: bounds from the SoC's fields alone,
 //! and directions in which time may not go.
 
-#[path = "../src/testing.rs"]
-mod testing;
-
 use aoe::graph::{DataType, Format};
 use aoe::sim::{Cache, Model, Places};
 use aoe::soc::Soc;
@@ -251,7 +248,7 @@ fn ends_of_smaller_tiles(small: &MatMul, larger: &MatMul, schedule: &Schedule) -
 
 /// Most tilings that are drawn are not legal.
 fn config() -> ProptestConfig {
-    let config = testing::cases(512);
+    let config = aoe_testing::cases(512);
     let rejects = config.cases.saturating_mul(1 << 11);
     ProptestConfig { max_global_rejects: rejects, max_local_rejects: rejects, ..config }
 }

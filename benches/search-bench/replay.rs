@@ -1,7 +1,7 @@
 //! Spaces whose every time is known.
 
+use aoe::search::space::Recorded;
 use aoe::search::{Domain, Scale};
-use aoe::space::custom::Recorded;
 use std::path::Path;
 
 /// A space, and the time of each of its configurations.

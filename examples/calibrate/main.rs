@@ -1,7 +1,7 @@
 //! Fits the simulator's constants to measured kernels: `cargo run --release --example calibrate -- FOLDER`.
 //!
 //! Only rows on the fitting side of the split count; the search is deterministic. Prints every constant
-//! that it would change, to be written into `src/sim/constants.rs` by hand. With `--intervals` it leaves the constants as
+//! that it would change, to be written into `crates/simulator/src/sim/constants.rs` by hand. With `--intervals` it leaves the constants as
 //! they are and prints the intervals alone.
 
 #[path = "../../benches/accuracy/data.rs"]
@@ -128,7 +128,7 @@ fn coverage(rows: &[Row], constants: &Constants) {
 }
 
 /// Prints, class by class, the interval that holds nine of ten ratios of measured to predicted time of rows that the fit
-/// did not see: what `src/sim/interval.rs` holds.
+/// did not see: what `crates/simulator/src/sim/interval.rs` holds.
 fn intervals(rows: &[Row], constants: &Constants) {
     let mut ratios: BTreeMap<(&str, String, bool, bool), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|r| r.held_out) {

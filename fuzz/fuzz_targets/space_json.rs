@@ -5,7 +5,7 @@
 #![no_main]
 
 use aoe::search::Domain;
-use aoe::space::custom::{Parameter, Space, Value};
+use aoe::search::space::{Parameter, Space, Value};
 use aoe::status::Error;
 use libfuzzer_sys::fuzz_target;
 

@@ -2,7 +2,7 @@
 
 use super::candidates;
 use crate::cases::Parts;
-use crate::testing;
+use aoe_testing as testing;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

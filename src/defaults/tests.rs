@@ -185,7 +185,7 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(256))]
+    #![proptest_config(aoe_testing::cases(256))]
 
     #[test]
     fn a_spoilt_case_gets_one_answer(

@@ -5,8 +5,8 @@
 
 use super::options::{OptionMap, restrict};
 use super::process::{Use, Uses};
+use crate::search::space::{Named, Space};
 use crate::search::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
-use crate::space::custom::{Named, Space};
 use crate::status::{Error, Result};
 use serde::Serialize;
 use slotmap::{Key, KeyData, SlotMap};

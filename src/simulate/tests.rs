@@ -340,7 +340,7 @@ fn holds(line: &str) {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(192))]
+    #![proptest_config(aoe_testing::cases(192))]
 
     #[test]
     fn no_spoilt_case_panics_or_gets_a_number_it_must_not(

@@ -197,7 +197,7 @@ fn times_of_another_soc_description_are_void() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(64))]
+    #![proptest_config(aoe_testing::cases(64))]
 
     #[test]
     fn any_damage_to_bank_and_side_file_yields_nothing_but_what_was_written(

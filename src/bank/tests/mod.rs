@@ -17,6 +17,7 @@ mod quant;
 mod repair;
 mod schedule;
 mod trials;
+mod volumes;
 
 use super::form::Form;
 use super::{BankPaths, Measured, OperatorBank};

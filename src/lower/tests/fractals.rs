@@ -220,7 +220,7 @@ fn conversions(graph: &Graph) -> Vec<(NodeId, Port, DeviceLayout, DeviceLayout)>
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(256))]
+    #![proptest_config(aoe_testing::cases(256))]
 
     #[test]
     fn every_kernel_reads_what_it_wants_and_no_mover_is_there_for_nothing(

@@ -75,7 +75,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(crate::testing::cases(256))]
+        #![proptest_config(aoe_testing::cases(256))]
 
         #[test]
         fn no_two_short_names_are_equal_and_none_is_too_long(

@@ -145,7 +145,7 @@ fn numbers_that_no_tuning_gives_are_shown_as_well_as_they_can_be() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(64))]
+    #![proptest_config(aoe_testing::cases(64))]
 
     #[test]
     fn no_name_becomes_a_part_of_the_page(name in "(?s).{0,12}(</script>|<b|\"|'|&|-->|]]>|<!--|\\x00|\u{202e}|>)?.{0,12}") {

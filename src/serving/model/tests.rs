@@ -1,7 +1,7 @@
 //! Configurations of published sizes, written for these tests, and what is wrong with others.
 
 use super::{Attention, Experts, Model, Window};
-use crate::testing;
+use aoe_testing as testing;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

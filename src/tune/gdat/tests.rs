@@ -94,7 +94,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(96))]
+    #![proptest_config(aoe_testing::cases(96))]
 
     #[test]
     fn no_split_of_up_to_fourteen_gradients_ends_before_the_one_that_is_found(

@@ -121,7 +121,7 @@ fn with_network<T>(sketch: &Sketch, soc: &Soc, use_it: impl FnOnce(&Graph, &Lowe
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(32))]
+    #![proptest_config(aoe_testing::cases(32))]
 
     #[test]
     fn a_strategy_covers_every_kernel_once_in_an_order_that_can_run(sketch in sketches(24), mixed: bool) {

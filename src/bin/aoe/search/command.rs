@@ -5,7 +5,7 @@
 
 use super::family::{Families, Family, MARK};
 use super::measurer::Measured;
-use aoe::space::custom::{Parameter, Space, Value};
+use aoe::search::space::{Parameter, Space, Value};
 use aoe::status::{Error, Result};
 use crossbeam::channel::{Receiver, after, bounded, select};
 use rustix::process::{WaitId, WaitIdOptions, waitid};

@@ -2,7 +2,7 @@
 
 use super::command::Program;
 use aoe::search::Trial;
-use aoe::space::custom::{Recorded, Space};
+use aoe::search::space::{Recorded, Space};
 use aoe::status::{Error, Result};
 use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,8 +4,8 @@
 use super::measurer::Measured;
 use crate::console::Console;
 use crate::progress;
+use aoe::search::space::{Named, Space, Value};
 use aoe::search::{Domain, StopReason, Trial};
-use aoe::space::custom::{Named, Space, Value};
 use aoe::status::{Error, Result};
 use indicatif::ProgressBar;
 use serde::Serialize;

@@ -159,7 +159,7 @@ fn a_model_without_a_graph_is_named() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(300))]
+    #![proptest_config(aoe_testing::cases(300))]
 
     #[test]
     fn bytes_that_are_moved_about_never_panic(

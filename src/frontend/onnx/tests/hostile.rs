@@ -200,7 +200,7 @@ fn an_operator_without_its_inputs_is_refused() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(2000))]
+    #![proptest_config(aoe_testing::cases(2000))]
 
     #[test]
     fn a_model_with_bytes_changed_never_panics(

@@ -7,7 +7,7 @@ use crate::tune::sgat::{record, solve};
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(crate::testing::cases(24))]
+    #![proptest_config(aoe_testing::cases(24))]
 
     #[test]
     fn a_strategy_comes_back_from_the_bank_as_it_went_in(sketch in sketches(16), mixed: bool) {

@@ -93,7 +93,7 @@ fn of_long_skips_what_l2_cannot_hold_comes_from_memory() {
 }
 
 proptest! {
-    #![proptest_config(crate::testing::cases(48))]
+    #![proptest_config(aoe_testing::cases(48))]
 
     #[test]
     fn no_cut_group_holds_more_than_l2(sketch in sketches(14), mixed: bool) {

@@ -9,7 +9,7 @@ use crate::frontend::air::proto::{self, Entry, ListValue, Tensor, TensorDef, Val
 use crate::frontend::air::tests::{file, graph_def, net_output, op, raw_desc, value, with};
 use crate::frontend::air::{attr, read};
 use crate::graph::{Attr, DataType, Graph};
-use crate::testing::cases;
+use aoe_testing::cases;
 use print::{Style, print};
 use proptest::prelude::*;
 use prost::Message;

@@ -1,0 +1,179 @@
+//! Where a network stops being static: tensors whose sizes nothing tells.
+
+use super::{dynamic, has_rule};
+use crate::{DATA, Graph, Node, NodeId, Port, op};
+use aoe_base::spelling::listed;
+use aoe_base::status::{Error, Result};
+use rustc_hash::FxHashSet;
+
+/// A graph up to where its sizes are known.
+#[derive(Debug)]
+pub struct Static {
+    /// The nodes whose tensors have known sizes. What they take over from behind the border are inputs, what they leave
+    /// to it are outputs.
+    pub graph: Graph,
+    /// Nodes behind the border that run a kernel, in the order in which they run.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A node that reads or writes a tensor whose sizes are not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// What the framework calls its operator.
+    pub origin_type: String,
+    /// Why the sizes are not known.
+    pub cause: Cause,
+    /// The node whose result has no known sizes, from which this one's have none; it may be the node itself.
+    pub source: String,
+    /// What the framework calls the operator of that node.
+    pub source_type: String,
+}
+
+/// Why sizes are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// An operator of an unknown type makes them, and nobody states them.
+    UnknownOperator,
+    /// A tensor that comes from outside is not described.
+    Undescribed,
+    /// Only a run tells them: they follow from values.
+    Run,
+}
+
+impl Cause {
+    /// Every one.
+    pub const ALL: [Cause; 3] = [Cause::UnknownOperator, Cause::Undescribed, Cause::Run];
+
+    /// The word for it in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::UnknownOperator => "unknown operator",
+            Cause::Undescribed => "undescribed input",
+            Cause::Run => "only a run tells",
+        }
+    }
+}
+
+/// Takes out of a graph the nodes that read or write a tensor whose sizes are not known. A tensor of known sizes that
+/// such a node gives to others becomes an input.
+///
+/// Fails with [`Error::Dynamic`] that names an input of the graph that something reads though some of
+/// its sizes are left open: these a caller can tell.
+pub fn split_static(mut graph: Graph) -> Result<Static> {
+    let order = graph.validated_order()?;
+    let mut behind: Vec<Option<(Cause, NodeId)>> = vec![None; graph.len()];
+    for &id in &order {
+        behind[id.index()] = why_behind(&graph, id, &behind)?;
+    }
+    if behind.iter().all(Option::is_none) {
+        return Ok(Static { graph, left_out: Vec::new() });
+    }
+    let left_out = named(&graph, &order, &behind);
+    let is_behind = |port: &Port| behind[port.node.index()].is_some();
+    let mut taken_over = FxHashSet::default();
+    let mut outputs: Vec<Port> = graph.outputs().iter().copied().filter(|port| !is_behind(port)).collect();
+    for (id, node) in graph.iter() {
+        let here = behind[id.index()].is_some();
+        for &port in node.inputs.iter().flatten() {
+            if !here && is_behind(&port) {
+                taken_over.insert(port.node);
+            } else if here && !is_behind(&port) && graph.node(port.node).value.is_none() {
+                outputs.push(port);
+            }
+        }
+    }
+    let mut seen = FxHashSet::default();
+    outputs.retain(|&port| seen.insert(port));
+    for &id in &taken_over {
+        let node = graph.node_mut(id);
+        DATA.clone_into(&mut node.op_type);
+        node.mapped = true;
+        node.inputs.clear();
+    }
+    let keep: Vec<bool> =
+        graph.iter().map(|(id, _)| behind[id.index()].is_none() || taken_over.contains(&id)).collect();
+    graph.set_outputs(outputs);
+    graph.retain(&keep);
+    Ok(Static { graph, left_out })
+}
+
+/// Why a node is behind the border, and which node is at fault: it reads a tensor of unknown sizes, or writes one though
+/// its operator is known. `None` for one that is not. `behind` has the answers of the nodes that it reads.
+fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> Result<Option<(Cause, NodeId)>> {
+    let node = graph.node(id);
+    let is_unknown = |port: &&Port| graph.desc(**port).shape.known().is_none();
+    if let Some(&port) = node.inputs.iter().flatten().find(is_unknown) {
+        let source = graph.node(port.node);
+        // Sizes that are left open ask for a value; where there is no shape at all, the program may not have one.
+        if source.op_type == DATA && graph.desc(port).shape.rank().is_some() {
+            return Err(dynamic(graph, port));
+        }
+        let own = || match has_rule(source) || op::gives_what_it_finds(&source.op_type) {
+            false => Cause::UnknownOperator,
+            true if comes_from_outside(source) => Cause::Undescribed,
+            true => Cause::Run,
+        };
+        return Ok(Some(behind[port.node.index()].unwrap_or_else(|| (own(), port.node))));
+    }
+    let writes = node.outputs.first().is_some_and(|output| output.shape.known().is_none());
+    let runs = has_rule(node) && node.value.is_none() && !comes_from_outside(node);
+    Ok((writes && runs).then_some((Cause::Run, id)))
+}
+
+/// Whether a node is where a tensor enters the graph: an input, a constant, a variable.
+fn comes_from_outside(node: &Node) -> bool {
+    op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
+}
+
+/// The error of a graph of which nothing known is left: where operators of unknown types are why, that it is no graph to
+/// tune ([`Error::Graph`], which names the first of them); else `error`, which names what has no sizes.
+pub fn nothing_left(left_out: &[LeftOut], error: Error) -> Error {
+    match left_out.first() {
+        Some(LeftOut { cause: Cause::UnknownOperator, source, source_type, .. }) => {
+            Error::graph(format!("node `{source}` ({source_type})"), format!("leaves nothing to tune: {error}"))
+        }
+        _ => error,
+    }
+}
+
+/// What is left out in words: how many nodes for which reason, and their names; one text for each reason.
+pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
+    let of = |cause: Cause| {
+        let nodes: Vec<&LeftOut> = left_out.iter().filter(|node| node.cause == cause).collect();
+        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+        let mut sources: Vec<String> =
+            nodes.iter().map(|node| format!("`{}` ({})", node.source, node.source_type)).collect();
+        sources.dedup();
+        let sources = listed(&sources.iter().map(String::as_str).collect::<Vec<_>>());
+        let why = match cause {
+            Cause::UnknownOperator => {
+                format!("their sizes follow from operators whose results are not known, {sources}")
+            }
+            Cause::Undescribed => format!("their sizes follow from inputs without a shape, {sources}"),
+            Cause::Run => "only a run tells their sizes".to_owned(),
+        };
+        (!names.is_empty()).then(|| format!("left out, because {why}: {}", listed(&names)))
+    };
+    Cause::ALL.into_iter().filter_map(of).collect()
+}
+
+/// The nodes behind the border that run a kernel, in the order in which they run.
+fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>]) -> Vec<LeftOut> {
+    let left_out = |id: &NodeId| {
+        let (node, (cause, source)) = (graph.node(*id), behind[id.index()]?);
+        if node.mapped && op::kind(&node.op_type) == op::Kind::None {
+            return None;
+        }
+        let source = graph.node(source);
+        Some(LeftOut {
+            name: node.name.clone(),
+            origin_type: node.origin_type.clone(),
+            cause,
+            source: source.name.clone(),
+            source_type: source.origin_type.clone(),
+        })
+    };
+    order.iter().filter_map(left_out).collect()
+}

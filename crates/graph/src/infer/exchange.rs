@@ -1,0 +1,115 @@
+//! Rules of products that devices compute together: rows gathered before, shared or exchanged after. Inputs stand at the
+//! places of their interface ([`crate::op::prototype`]).
+//!
+//! Sources: the operators' public descriptions in CANN's operator headers.
+
+use super::dim::{self, Reason, UNKNOWN};
+use super::language::{computed_type, matrix};
+use super::matmul::Product;
+use super::{Call, Inference, Inferred};
+use crate::{Shape, TensorDesc};
+
+/// Rows of every device are gathered before the product: (x1, x2, bias) to the product and the gathered rows.
+pub(crate) fn gathered_product(call: &Call<'_>) -> Inference {
+    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
+    let x = call.need(0)?;
+    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else {
+        return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank()); call.results()]);
+    };
+    let rows = dim::times(product.m, ranks)?;
+    let outputs = [(computed_type(call), product.n), (x.dtype, product.k)]
+        .map(|(dtype, width)| TensorDesc::new(dtype, Shape::new([rows, width])));
+    Inferred::all(outputs.into_iter().take(call.results()).collect())
+}
+
+/// Rows of the product are shared among the devices.
+pub(crate) fn scattered_product(call: &Call<'_>) -> Inference {
+    let dtype = computed_type(call);
+    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
+    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else { return Inferred::unknown(dtype) };
+    Inferred::dims(dtype, [part(product.m, ranks)?, product.n])
+}
+
+/// One of the equal parts of a size that devices share.
+fn part(size: i64, devices: i64) -> Result<i64, Reason> {
+    match size {
+        size if size < 0 => Ok(UNKNOWN),
+        size if size % devices == 0 => Ok(size / devices),
+        _ => Err(format!("{size} cannot be shared among {devices} devices")),
+    }
+}
+
+/// Devices that a product is exchanged with.
+fn devices(call: &Call<'_>) -> Option<i64> {
+    call.int(&["world_size"]).filter(|&devices| devices > 0)
+}
+
+/// `AlltoAllMatmul` (x1, x2, bias): rows go to their devices and come with the columns of all before the product, which is
+/// then made of them: the product, and the rows.
+pub(crate) fn exchanged_before(call: &Call<'_>) -> Inference {
+    let (x, dtype) = (call.need(0)?, computed_type(call));
+    let (Some((rows, inner)), Some(weight), Some(devices)) = (matrix(call, 0)?, call.dims(1)?, devices(call)) else {
+        return Inferred::unknown(dtype);
+    };
+    let got = [part(rows, devices)?, dim::times(inner, devices)?];
+    let product = Product::of_dims(&got, weight, false, call.flag(&["transpose_x2"], false))?;
+    let outputs = [(dtype, product.output()), (x.dtype, got.to_vec())];
+    let outputs = outputs.into_iter().map(|(dtype, dims)| TensorDesc::new(dtype, Shape::new(dims)));
+    Inferred::all(outputs.take(call.results()).collect())
+}
+
+/// `MatmulAlltoAll` (x1, x2, bias): each device gets its columns of the product, and the rows of all.
+pub(crate) fn exchanged_after(call: &Call<'_>) -> Inference {
+    let dtype = computed_type(call);
+    let (Some(product), Some(devices)) = (Product::of(call)?, devices(call)) else { return Inferred::unknown(dtype) };
+    Inferred::dims(dtype, [dim::times(product.m, devices)?, part(product.n, devices)?])
+}
+
+/// Sizes of a stack of matrices, and how many devices share its experts and its columns.
+struct Stack {
+    /// Experts, rows, columns of the left operand.
+    x: [i64; 3],
+    /// Columns of the product.
+    n: i64,
+    expert_devices: i64,
+    tensor_devices: i64,
+}
+
+impl Stack {
+    /// `None` where something is not known.
+    fn of(call: &Call<'_>) -> Result<Option<Stack>, Reason> {
+        let (Some(&[experts, rows, inner]), Some(&[_, k, n])) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
+        let count = |name: &'static str| call.int(&[name]).filter(|&devices| devices > 0);
+        let (Some(expert_devices), Some(tensor_devices)) = (count("ep_world_size"), count("tp_world_size")) else {
+            return Ok(None);
+        };
+        let n = if call.flag(&["transpose_weight"], false) { k } else { n };
+        Ok(Some(Stack { x: [experts, rows, inner], n, expert_devices, tensor_devices }))
+    }
+}
+
+/// `AlltoAllAllGatherBatchMatMul` (x, weight, bias): each device gets the rows of its experts from all, gathers their
+/// columns, or with `x_shard_type` 1 their rows, and computes its columns.
+pub(crate) fn exchanged_stack_before(call: &Call<'_>) -> Inference {
+    let dtype = call.need(0)?.dtype;
+    let Some(Stack { x: [experts, rows, _], n, expert_devices, tensor_devices }) = Stack::of(call)? else {
+        return Inferred::unknown(dtype);
+    };
+    let gathered = if call.int(&["x_shard_type"]).unwrap_or(0) == 1 { tensor_devices } else { 1 };
+    let rows = dim::times(dim::times(rows, expert_devices)?, gathered)?;
+    Inferred::dims(dtype, [part(experts, expert_devices)?, rows, n])
+}
+
+/// `BatchMatMulReduceScatterAlltoAll` (x, weight, bias): each device's part of the sums, its columns or with `y_shard_type` 1
+/// its rows, goes back to the devices that the rows are from.
+pub(crate) fn exchanged_stack_after(call: &Call<'_>) -> Inference {
+    let dtype = call.need(0)?.dtype;
+    let Some(Stack { x: [experts, rows, _], n, expert_devices, tensor_devices }) = Stack::of(call)? else {
+        return Inferred::unknown(dtype);
+    };
+    let (experts, rows) = (dim::times(experts, expert_devices)?, part(rows, expert_devices)?);
+    if call.int(&["y_shard_type"]).unwrap_or(0) == 1 {
+        return Inferred::dims(dtype, [experts, part(rows, tensor_devices)?, n]);
+    }
+    Inferred::dims(dtype, [experts, rows, part(n, tensor_devices)?])
+}

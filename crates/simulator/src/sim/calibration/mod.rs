@@ -1,0 +1,161 @@
+//! What a user's own device taught: corrections of predicted times, class by class of kernel.
+
+mod fit;
+mod source;
+
+pub use fit::{FEWEST, LEAST_GAIN, Point, fit, held_out};
+pub use source::{BESIDE_BANK, Source};
+
+use super::interval::Class;
+pub use crate::soc::{Correction, Group};
+use crate::soc::{Corrections, Soc};
+use aoe_base::input_file;
+use aoe_base::status::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The version of the file's form that is written and read.
+pub const VERSION: u32 = 1;
+
+/// The group of a class; `None` for exchanges between devices, whose times hold others' waiting.
+pub const fn group_of(class: Class) -> Option<Group> {
+    Some(match class {
+        Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube => Group::Cube,
+        Class::Attention => Group::Attention,
+        Class::Elementwise | Class::Rows => Group::Vector,
+        Class::Movement | Class::Indexed => Group::Movement,
+        Class::Approximated => Group::Approximated,
+        Class::Collective => return None,
+    })
+}
+
+/// What was learned of one group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Learned {
+    /// Distinct problems that it comes from.
+    pub problems: usize,
+    /// Launches of them.
+    pub rows: u64,
+    /// Mean absolute error, as a share of the measured time, of problems held out: before.
+    pub error_before: f64,
+    /// And with a correction that was fitted to the others; none where too few were there to hold some out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_after: Option<f64>,
+    /// The shortest and the longest predicted time among them, in microseconds: what it is good for.
+    pub model_us: [f64; 2],
+    /// The correction; none where it was refused, for `refused`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correction: Option<Correction>,
+    /// Why there is no correction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// A calibration as its file has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Day on which it was made, UTC.
+    pub date: String,
+    /// The part, by name.
+    pub part: String,
+    /// Its AI cores.
+    pub cores: u32,
+    /// CANN's version, where it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cann_version: Option<String>,
+    /// The profiles that it was learned from.
+    pub profiles: Vec<PathBuf>,
+    /// Launches read, and those that could not be priced.
+    pub rows: [u64; 2],
+    /// In a sentence.
+    pub good_for: String,
+    /// Mean absolute error over all groups with a correction, of problems held out: before.
+    pub error_before: f64,
+    /// And after.
+    pub error_after: f64,
+    /// What is doubtful about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<String>,
+    /// Group by group.
+    pub classes: BTreeMap<Group, Learned>,
+}
+
+impl Calibration {
+    /// Reads a calibration file.
+    ///
+    /// Fails with [`Error::File`] where it cannot be read, is of another version, or holds what no fit gives.
+    pub fn read(path: &Path) -> Result<Calibration> {
+        let failed = |reason: String| Error::file("read", path, reason);
+        let text = input_file::read_text(path)?;
+        let wrong = |e: serde_json::Error| failed(format!("is no calibration as `aoe calibrate` writes it: {e}"));
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
+        if let Some(version) = value.get("version").filter(|version| **version != VERSION) {
+            return Err(failed(format!("is of version {version}, not {VERSION}: make it again with `aoe calibrate`")));
+        }
+        let calibration: Calibration = serde_json::from_value(value).map_err(wrong)?;
+        for (group, learned) in &calibration.classes {
+            if learned.correction.is_some_and(|correction| !correction.is_sound()) {
+                let fault = "factor above 0, constant_us from 0 and weight from 0 to 1 are expected";
+                return Err(failed(format!("its correction of `{}` is none: {fault}", group.name())));
+            }
+        }
+        Ok(calibration)
+    }
+
+    /// Fails with [`Error::Option`] where it was made for another part than this.
+    pub fn check(&self, soc: &Soc) -> Result<()> {
+        if self.part == soc.name && self.cores == soc.ai_core_cnt {
+            return Ok(());
+        }
+        let Calibration { part, cores, .. } = self;
+        let reason = format!(
+            "it was made on {part} with {cores} cores and says nothing of {} with {}; leave it out, or name that part",
+            soc.name, soc.ai_core_cnt
+        );
+        Err(Error::option("calibration", reason))
+    }
+
+    /// What predictions for this part are corrected by; `file` is where the calibration was read. Fails as
+    /// [`Calibration::check`] does.
+    pub fn corrections(&self, file: PathBuf, soc: &Soc) -> Result<Arc<Corrections>> {
+        self.check(soc)?;
+        let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
+        Ok(Arc::new(Corrections { file, groups: groups.collect() }))
+    }
+}
+
+/// The correction of kernels of this class on a part.
+pub fn correction(soc: &Soc, class: Class) -> Option<Correction> {
+    soc.corrections.as_ref()?.groups.get(&group_of(class)?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sim::Model;
+    use crate::workload::{MatMul, Workload};
+
+    #[test]
+    fn whatever_is_priced_for_a_corrected_part_is_corrected_and_tells_the_time_before() {
+        let correction = Correction { factor: 3.0, constant_us: 1.0, weight: 1.0 };
+        let corrections = Corrections { file: "own.json".into(), groups: [(Group::Cube, correction)].into() };
+        let product = Workload::MatMul(MatMul::new(512, 512, 512));
+        let price = |corrections: Option<Corrections>| {
+            let mut soc = Soc::find("Ascend910B2").unwrap();
+            soc.corrections = corrections.map(Arc::new);
+            let schedule = crate::space::default_policy(&product, &soc).unwrap();
+            Model::new(&product, &soc).unwrap().predict(&schedule).unwrap()
+        };
+        let (plain, corrected) = (price(None), price(Some(corrections)));
+        assert!((corrected.time_us - (3.0 * plain.time_us + 1.0)).abs() < 1e-9 * corrected.time_us);
+        assert_eq!((corrected.model_us, plain.model_us), (plain.time_us, plain.time_us));
+        let other = Corrections { file: "own.json".into(), groups: [(Group::Vector, correction)].into() };
+        assert_eq!(price(Some(other)).time_us, plain.time_us, "it says nothing of products");
+    }
+}

@@ -1,0 +1,390 @@
+//! Matrix products and convolutions on the cube cores.
+//!
+//! [`Problem`] is the workload reduced to numbers. What a kernel does with a schedule is a [`plan`], which each
+//! family of kernels makes for itself: [`tbe`], [`matmul_v3`]. [`task`] prices one core's work under it: transfers
+//! GM to L1 (MTE2), L1 to L0 (MTE1), cube steps, and the way of the result out.
+
+mod counts;
+mod loads;
+mod matmul_v3;
+mod plan;
+mod quant;
+mod side;
+mod task;
+mod tbe;
+mod two_cores;
+mod walk;
+
+use super::constants::Constants;
+use super::machine::{Machine, norm, overlap};
+use super::{Cache, Pipes, Places, Times, Work};
+use crate::soc::{Arch, Soc};
+use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
+use aoe_graph::{DataType, Format};
+use plan::Plan;
+use side::Side;
+use task::Task;
+pub(super) use walk::{Operand, Reload, Walk};
+
+/// Most elements of one operand: beyond it sizes are taken for nonsense.
+const MAX_ELEMENTS: f64 = 1e15;
+/// Most times that a line is fetched while it is under way.
+const MOST_FETCHES: f64 = 4.0;
+/// Most cores of a part that counts as a small one of the first generation: the 310 has two.
+const TWO_CORES: u32 = 2;
+/// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
+/// same from one row to eight, whatever n is, and less for sixteen.
+const FEW_ROWS: f64 = 8.0;
+/// Columns of a core that pass in one go there.
+const TURN_COLUMNS: f64 = 32.0;
+/// Rows and columns of one cube step.
+const FRACTAL: f64 = 16.0;
+
+/// Cube work reduced to numbers. Extents are elements, `k` rounded up to whole fractals.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    batch: f64,
+    m: f64,
+    n: f64,
+    k: f64,
+    k0: f64,
+    in_bytes: f64,
+    out_bytes: f64,
+    /// Cycles of one 16 x k0 x 16 step.
+    step_cycles: f64,
+    a: Side,
+    b: Side,
+    /// Cube steps that rounding each image's pixels up to whole fractals adds, as a factor.
+    padding: f64,
+    /// One B serves all products: it is loaded once where it stays in L1.
+    b_shared: bool,
+    /// The result is a plain matrix that fixpipe turns into rows.
+    plain_result: bool,
+    /// Multiplications and additions, without padding.
+    operations: f64,
+    /// Bytes of A and of B.
+    operands: [f64; 2],
+    /// Bytes of all operands and results together: what L2 would have to hold.
+    footprint: f64,
+    /// The same, also where they pass through L2 piece by piece.
+    bytes: f64,
+    /// Bytes of A and B that L2 does not hold when the kernel starts, where who prices it knows that; else its size
+    /// tells.
+    cold: Option<[f64; 2]>,
+    /// What the kernels of `MatMulV3` know of it, where one of them computes it.
+    matmul_v3: Option<matmul_v3::Product>,
+    /// The same of the kernel of quantised products.
+    quant: Option<quant::Product>,
+    /// Microseconds that panels of a B stored by its columns take one after the other where A has hardly any rows.
+    in_turns: f64,
+    /// What a product of TBE's costs besides its pipes on a part of two cores.
+    two_cores: Option<two_cores::Weights>,
+    /// Microseconds in which a kernel that runs alone brings its code and parameters from device memory.
+    fetch_us: f64,
+    traits: Traits,
+    machine: Machine,
+}
+
+/// What tells the loops of kernels apart beyond their plans.
+#[derive(Debug, Clone, Copy)]
+struct Traits {
+    /// Times the bytes of A cost on the way to L0A.
+    a_load: f64,
+    /// Power of the norm that joins the pipes' times.
+    power: f64,
+    /// Part of a tile's way out for which a single buffer of L0C keeps the cube waiting.
+    l0_c_wait: f64,
+}
+
+impl Traits {
+    const USUAL: Traits = Traits { a_load: 1.0, power: 8.0, l0_c_wait: 1.0 };
+
+    /// TBE's products on the 310P, machine and all: A's fractals are loaded one by one, and its pipes wait for each
+    /// other more than elsewhere. Which of two tilings is the faster follows from these; the times themselves are
+    /// not known, the repository's unit being none (`sim::record`).
+    fn of_m200(machine: &mut Machine, c: &Constants) -> Traits {
+        machine.constants.l0_load_cycles = c.l0_load_cycles_m200;
+        // The first 910's transfers and steps cost far more than what orders tilings here.
+        machine.transfer_cycles = c.transfer_cycles;
+        machine.mmad_cycles = c.mmad_cycles;
+        machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
+        Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200 }
+    }
+}
+
+impl Problem {
+    pub(super) fn matmul(w: &MatMul, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let shape = w.cube();
+        let stored = |rows: u64, columns: u64, turned: bool| if turned { [columns, rows] } else { [rows, columns] };
+        let a = Side::matrix(w.a_format, !w.trans_a, stored(w.m, w.k, w.trans_a), &shape);
+        let b = Side::matrix(w.b_format, w.trans_b, stored(w.k, w.n, w.trans_b), &shape);
+        let problem = Problem::new(&shape, a, b, soc, constants)?;
+        let products = |shared: bool| if shared { 1.0 } else { problem.batch };
+        let operands = [products(w.a_shared) * problem.m, products(w.b_shared) * problem.n]
+            .map(|extent| extent * problem.k * problem.in_bytes);
+        let footprint = operands[0] + operands[1] + problem.batch * problem.m * problem.n * problem.out_bytes;
+        let plain_result = w.a_format == Format::Nd && !problem.machine.first;
+        let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
+        let mut problem = problem;
+        if soc.arch == Arch::C100 && soc.ai_core_cnt <= TWO_CORES && w.kernel == MatMulKernel::Tbe {
+            problem.two_cores = Some(two_cores::FRACTALS);
+        }
+        if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
+            problem.traits = Traits::of_m200(&mut problem.machine, constants);
+        }
+        Ok(Problem {
+            b_shared: w.b_shared,
+            plain_result,
+            operands,
+            footprint,
+            bytes: footprint,
+            matmul_v3,
+            quant,
+            ..problem
+        })
+    }
+
+    pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let sizes = [w.batch, w.cin, w.hi, w.wi, w.cout, w.ho, w.wo, w.kh, w.kw, w.groups, w.stride[0], w.stride[1]];
+        if sizes.contains(&0) {
+            return Err("a size is zero".into());
+        }
+        if !w.cin.is_multiple_of(w.groups) || !w.cout.is_multiple_of(w.groups) {
+            return Err(format!("{} and {} channels cannot be cut into {} groups", w.cin, w.cout, w.groups));
+        }
+        let shape = w.cube();
+        let taps = (w.kh * w.kw) as f64;
+        let strides = (w.stride[0] * w.stride[1]) as f64;
+        // im2col happens between L1 and L0: a pixel comes from GM once, not once for each kernel tap.
+        let reuse = match w.kind {
+            ConvKind::Forward | ConvKind::BackpropFilter => (taps / strides).max(1.0),
+            // The gradient is spread out by the stride with zeros that no one loads.
+            ConvKind::BackpropInput => taps * strides,
+        };
+        let (window, filter) = (Side::window(&shape, taps, reuse), Side::filter(&shape));
+        let (a, b) = match w.kind {
+            ConvKind::Forward | ConvKind::BackpropInput => (window, filter),
+            ConvKind::BackpropFilter => (Side::window(&shape, 1.0, 1.0), window),
+        };
+        let problem = Problem::new(&shape, a, b, soc, constants)?;
+        let es = shape.dtype.bytes() as f64;
+        let x = (w.batch * w.cin) as f64 * (w.hi * w.wi) as f64;
+        let y = (w.batch * w.cout) as f64 * (w.ho * w.wo) as f64;
+        // A tile never spans two images.
+        let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
+        let padding = up(pixels, FRACTAL) / pixels;
+        let filter = problem.k.min(taps * w.cin as f64) * w.cout as f64 * es;
+        let footprint = (x + y) * es + filter;
+        let operands = match w.kind {
+            ConvKind::Forward => [x * es, filter],
+            ConvKind::BackpropInput => [y * es, filter],
+            ConvKind::BackpropFilter => [y * es, x * es],
+        };
+        Ok(Problem { padding, operands, footprint, bytes: footprint, ..problem })
+    }
+
+    fn new(shape: &CubeShape, a: Side, b: Side, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
+        let (batch, m, n, k) = (shape.batch as f64, shape.m as f64, shape.n as f64, shape.k as f64);
+        if [batch, m, n, k].contains(&0.0) {
+            return Err("a size is zero".into());
+        }
+        if [batch * m * k, batch * k * n, batch * m * n].iter().any(|&e| e > MAX_ELEMENTS) {
+            return Err("a tensor of more than 1e15 elements cannot be".into());
+        }
+        if shape.dtype.bits() == 0 || shape.out_dtype.bits() == 0 {
+            return Err(format!("type {} has no cube arithmetic", shape.dtype.name()));
+        }
+        let k0 = shape.k0() as f64;
+        Ok(Problem {
+            batch,
+            m,
+            n,
+            k: up(k, k0),
+            k0,
+            in_bytes: shape.dtype.bytes() as f64,
+            out_bytes: shape.out_dtype.bytes() as f64,
+            // fp32 takes two passes over the same fractal unless it may be rounded to HF32.
+            step_cycles: if shape.dtype == DataType::Float && !shape.hf32 { 2.0 } else { 1.0 },
+            a,
+            b,
+            padding: 1.0,
+            b_shared: false,
+            plain_result: false,
+            operations: 2.0 * batch * m * k * n,
+            operands: [0.0; 2],
+            footprint: 0.0,
+            bytes: 0.0,
+            cold: None,
+            matmul_v3: None,
+            quant: None,
+            in_turns: 0.0,
+            two_cores: None,
+            fetch_us: 0.0,
+            traits: Traits::USUAL,
+            machine: Machine::new(soc, constants),
+        })
+    }
+
+    /// Makes the operands and results pass through L2 piece by piece, in fractals: products of one kernel
+    /// that feed each other.
+    pub(super) fn stay_in_l2(&mut self) {
+        self.footprint = 0.0;
+        self.operands = [0.0; 2];
+        self.plain_result = false;
+        self.matmul_v3 = None;
+        self.quant = None;
+        self.in_turns = 0.0;
+        self.two_cores = None;
+    }
+
+    /// Has B take this share of its bytes in memory.
+    pub(super) fn narrow_weight(&mut self, share: f64) {
+        let saved = self.operands[1] * (1.0 - share);
+        self.operands[1] -= saved;
+        (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
+    }
+
+    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores.
+    pub(super) fn take_turns(&mut self, cores: u32) {
+        if self.matmul_v3.is_some() && self.batch <= 1.0 && self.m <= FEW_ROWS && self.b.lies_by_columns() {
+            let tiles = if (self.n / f64::from(cores.max(1))).ceil() <= TURN_COLUMNS { 1.0 } else { 2.0 };
+            self.in_turns = tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz;
+        }
+    }
+
+    /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.
+    pub(super) fn turn_operands(&mut self) {
+        self.two_cores = self.two_cores.map(|_| two_cores::PLAIN);
+    }
+
+    /// Microseconds of the kernel as a whole, of whose pipes it is known that they would take `pipes_us`.
+    fn whole_us(&self, pipes_us: f64, t: &plan::Tiles, s: &CubeSchedule, mac_us: f64) -> f64 {
+        let Some(weights) = &self.two_cores else { return pipes_us };
+        let results = self.batch * self.m * self.n;
+        let moved = two_cores::Moved {
+            bytes: [self.operands[1], results * self.out_bytes],
+            elements: [self.operands[1] / self.in_bytes, results],
+            tiles: t.products * t.count() * f64::from(s.l0.m) * t.k * self.in_bytes,
+        };
+        let beyond = (self.footprint - self.machine.l2_bytes).max(0.0);
+        weights.time_us(pipes_us, &moved).max(mac_us).max(self.machine.least_us(beyond))
+    }
+
+    /// Has the kernel find neither its code nor its parameters in L2.
+    pub(super) fn start_cold(&mut self) {
+        self.fetch_us = self.machine.fetch_us;
+    }
+
+    /// Share of its data that comes from device memory, were all of it used shortly before.
+    pub(super) fn missed_share(&self) -> f64 {
+        self.machine.missed_share(self.footprint)
+    }
+
+    /// Share of an operand that comes from device memory, by who prices the kernel or by its size.
+    fn cold_share(&self, operand: usize) -> f64 {
+        match self.cold {
+            Some(cold) if self.operands[operand] > 0.0 => cold[operand] / self.operands[operand],
+            Some(_) => 0.0,
+            None => self.missed_share(),
+        }
+    }
+
+    /// Bytes of A and B that are known to be cold.
+    fn cold_bytes(&self) -> [f64; 2] {
+        self.cold.unwrap_or_default()
+    }
+
+    /// Has so many bytes of A and B come from device memory, all else from L2.
+    pub(super) fn chill(&mut self, [a, b]: [f64; 2]) {
+        self.cold = Some([a.min(self.operands[0]), b.min(self.operands[1])]);
+    }
+
+    /// Has so many bytes come from device memory, of B before A: a network's weights are what it uses once a step.
+    pub(super) fn miss(&mut self, bytes: f64) {
+        let b = bytes.min(self.operands[1]);
+        self.chill([bytes - b, b]);
+    }
+
+    /// Places A and B. What is warm comes from device memory only as far as all of the kernel's data exceed L2.
+    pub(super) fn place(&mut self, places: &Places) {
+        let beyond = self.missed_share();
+        let cold = [0, 1].map(|at| match places.of(at) {
+            Cache::Cold => self.operands[at],
+            Cache::Warm => self.operands[at] * beyond,
+        });
+        // Where all is warm, what exceeds L2 is what has left it and is read again.
+        if [0, 1].iter().any(|&at| places.of(at) == Cache::Cold) {
+            self.chill(cold);
+        }
+    }
+
+    /// Microseconds in which device memory delivers what is cold. Cores that ask for one panel at the same time each
+    /// have it fetched: a line under way is not yet in L2.
+    fn cold_us(&self, plan: &Plan, s: &CubeSchedule) -> f64 {
+        let (t, c) = (&plan.tiles, &self.machine.constants);
+        let blocks = |whole: f64, part: f64, tile: u32| {
+            let blocks = (whole / part).ceil().max(1.0);
+            if tile > 0 { blocks.min(f64::from(tile)) } else { blocks }
+        };
+        let along = [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)];
+        let fetched = |at: usize, side: &Side| {
+            let at_once = along[1 - at].min(t.active).clamp(1.0, MOST_FETCHES);
+            plan.cold[at] * at_once.powf(c.fetch_exponent) * side.conflict(&self.machine)
+        };
+        // A kernel of one loop also misses what it drives out of L2 itself; the others' plans count that.
+        let driven_out = match (&self.matmul_v3, self.quant, self.cold) {
+            (None, None, Some([a, b])) => (self.machine.missed(self.footprint) - a - b).max(0.0),
+            _ => 0.0,
+        };
+        self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b) + driven_out)
+    }
+
+    /// What it computes and moves.
+    pub(super) fn work(&self) -> Work {
+        Work { bytes: self.bytes, cube_operations: self.operations, vector_operations: 0.0 }
+    }
+
+    /// What the kernel does with a schedule.
+    fn plan(&self, s: &CubeSchedule) -> Plan {
+        match (&self.matmul_v3, self.quant) {
+            (Some(product), _) => matmul_v3::plan(self, product, s),
+            (None, Some(product)) => quant::plan(self, product, s),
+            (None, None) => tbe::plan(self, s),
+        }
+    }
+
+    /// Prices one legal schedule.
+    pub(super) fn times(&self, s: &CubeSchedule) -> Times {
+        let plan = self.plan(s);
+        let task = Task::new(self, s, &plan);
+        let (machine, passes) = (&self.machine, &plan.passes);
+        let us = |cycles: f64| cycles / machine.mhz;
+        let steady = us(task.steady);
+        let start = machine.start_us(task.active) + self.fetch_us;
+        let cold = self.cold_us(&plan, s);
+        let beside = norm([steady, plan.memory, passes.beside]);
+        let busy = Pipes {
+            mac: us(task.mac),
+            mte1: us(task.mte1),
+            mte2: us(task.mte2.max(task.l2)),
+            fixpipe: us(task.fixpipe),
+            vec: us(task.vec) + passes.vec,
+            mte3: us(task.mte3),
+        };
+        let pipes =
+            overlap(beside, cold).max(self.in_turns) + us(task.fill + task.drain) + start + passes.head + passes.tail;
+        Times {
+            busy,
+            shared: plan.memory + cold,
+            total: self.whole_us(pipes, &plan.tiles, s, busy.mac),
+            lead: us(task.fill) + start + passes.head,
+            tail: us(task.drain) + passes.tail,
+            fixed: us(machine.constants.gm_latency) + start,
+        }
+    }
+}
+
+/// Rounds up to a multiple of `step`.
+fn up(x: f64, step: f64) -> f64 {
+    (x / step).ceil() * step
+}

@@ -1,0 +1,198 @@
+use super::samples::{socs, workload};
+use super::{OperatorSpace, carried_over, default_policy};
+use crate::soc::Soc;
+use crate::workload::{Conv, CubeSchedule, L1Tile, MatMul, Schedule, VectorSchedule, VectorTemplate, Workload, check};
+use aoe_search::Domain;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::HashSet;
+
+/// A walk down the parameters that takes the first open value from a random place on, and gives up
+/// after so many values.
+fn walk(space: &OperatorSpace, rng: &mut fastrand::Rng) -> Option<Vec<u32>> {
+    let sizes = space.sizes();
+    let mut prefix: Vec<u32> = Vec::new();
+    for &size in sizes {
+        let start = rng.u32(0..size);
+        let open = (0..size).map(|i| (start + i) % size).find(|&value| {
+            prefix.push(value);
+            let open = space.may_extend(&prefix);
+            prefix.pop();
+            open
+        })?;
+        prefix.push(open);
+    }
+    Some(prefix)
+}
+
+proptest! {
+    #![proptest_config(aoe_testing::cases(200))]
+    #[test]
+    fn the_default_is_in_the_space_or_near_a_tiling_that_is(workload in workload(), soc in any::<Index>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let soc = &socs[soc.index(socs.len())];
+        let space = OperatorSpace::new(&workload, soc).unwrap();
+        let default = default_policy(&workload, soc).unwrap();
+        let configuration = space.nearest(&default);
+        prop_assert!(configuration.is_some(), "{default:?}");
+        let schedule = space.schedule(&configuration.unwrap());
+        let is_matmul_v3 = matches!(&workload, Workload::MatMul(w) if super::product::is_matmul_v3(w, soc));
+        prop_assert!(schedule.is_some());
+        prop_assert!(is_matmul_v3 || schedule == Some(default));
+    }
+
+    #[test]
+    fn configurations_and_schedules_are_inverse(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let soc = &socs[soc.index(socs.len())];
+        let space = OperatorSpace::new(&workload, soc).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..20 {
+            let Some(configuration) = walk(&space, &mut rng) else { continue };
+            let Some(schedule) = space.schedule(&configuration) else { continue };
+            prop_assert!(check(&workload, &schedule, soc).is_ok());
+            prop_assert_eq!(space.configuration(&schedule), Some(configuration), "{:?}", schedule);
+        }
+    }
+
+    #[test]
+    fn open_prefixes_lead_to_legal_configurations_only(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let space = OperatorSpace::new(&workload, &socs[soc.index(socs.len())]).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for configuration in (0..50).filter_map(|_| walk(&space, &mut rng)) {
+            prop_assert!(space.is_legal(&configuration));
+        }
+    }
+
+    #[test]
+    fn most_walks_end_at_a_legal_configuration(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let space = OperatorSpace::new(&workload, &socs[soc.index(socs.len())]).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let reached = (0..100).filter(|_| walk(&space, &mut rng).is_some()).count();
+        prop_assert!(reached >= 50, "{reached} of 100");
+    }
+
+    #[test]
+    fn no_legal_configuration_hides_behind_a_closed_prefix(workload in workload(), soc in any::<Index>(), seed in any::<u64>()) {
+        let socs: Vec<Soc> = socs().collect();
+        let space = OperatorSpace::new(&workload, &socs[soc.index(socs.len())]).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..50 {
+            let Some(mut configuration) = walk(&space, &mut rng) else { continue };
+            let changed = rng.usize(0..configuration.len());
+            configuration[changed] = rng.u32(0..space.sizes()[changed]);
+            let open = (0..=configuration.len()).all(|length| space.may_extend(&configuration[..length]));
+            prop_assert!(open || !space.is_legal(&configuration));
+        }
+    }
+}
+
+#[test]
+fn different_configurations_are_different_schedules() {
+    let space =
+        OperatorSpace::new(&Workload::MatMul(MatMul::new(300, 500, 200)), &Soc::find("Ascend910B2").unwrap()).unwrap();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let configurations: HashSet<Vec<u32>> =
+        (0..5000).filter_map(|_| walk(&space, &mut rng)).filter(|c| space.is_legal(c)).collect();
+    let schedules: HashSet<_> = configurations.iter().filter_map(|c| space.schedule(c)).collect();
+    assert!(configurations.len() > 1000);
+    assert_eq!(configurations.len(), schedules.len());
+}
+
+#[test]
+fn lengths_and_indices_out_of_range_are_no_schedules() {
+    let space =
+        OperatorSpace::new(&Workload::MatMul(MatMul::new(64, 64, 64)), &Soc::find("Ascend310P3").unwrap()).unwrap();
+    let default = space.nearest(space.default_schedule()).unwrap();
+    assert!(space.schedule(&default[1..]).is_none());
+    let mut beyond = default;
+    beyond[1] = space.sizes()[1];
+    assert!(space.schedule(&beyond).is_none());
+}
+
+proptest! {
+    #![proptest_config(aoe_testing::cases(300))]
+    #[test]
+    fn what_is_carried_over_is_legal_and_in_the_space(
+        here in workload(), there in workload(), socs_of in any::<[Index; 2]>(), seed in any::<u64>()
+    ) {
+        let socs: Vec<Soc> = socs().collect();
+        let [soc, other] = socs_of.map(|i| &socs[i.index(socs.len())]);
+        let space = OperatorSpace::new(&there, other).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        for _ in 0..10 {
+            let Some(schedule) = walk(&space, &mut rng).and_then(|c| space.schedule(&c)) else { continue };
+            if let Some(carried) = carried_over(&schedule, &here, soc) {
+                prop_assert!(check(&here, &carried, soc).is_ok());
+                let wider = OperatorSpace::including(&here, soc, std::slice::from_ref(&carried)).unwrap();
+                prop_assert!(wider.configuration(&carried).is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn most_tilings_can_be_carried_to_twice_the_extents(workload in workload(), seed in any::<u64>()) {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let larger = match &workload {
+            Workload::MatMul(w) => Workload::MatMul(MatMul { m: 2 * w.m, n: 2 * w.n, ..w.clone() }),
+            Workload::Conv(w) => Workload::Conv(Conv { batch: 2 * w.batch, ..w.clone() }),
+            other => other.clone(),
+        };
+        let space = OperatorSpace::new(&workload, &soc).unwrap();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let tilings: Vec<_> = (0..60).filter_map(|_| space.schedule(&walk(&space, &mut rng)?)).collect();
+        let carried = tilings.iter().filter(|tiling| carried_over(tiling, &larger, &soc).is_some()).count();
+        prop_assert!(2 * carried >= tilings.len(), "{carried} of {}", tilings.len());
+    }
+}
+
+#[test]
+fn a_tiling_is_carried_to_its_own_shape_unchanged() {
+    let (soc, mut rng) = (Soc::find("Ascend910B2").unwrap(), fastrand::Rng::with_seed(3));
+    let workload = Workload::MatMul(MatMul::new(1024, 2048, 4096));
+    let space = OperatorSpace::new(&workload, &soc).unwrap();
+    let (mut same, mut all) = (0, 0);
+    for schedule in (0..200).filter_map(|_| space.schedule(&walk(&space, &mut rng)?)) {
+        all += 1;
+        same += usize::from(carried_over(&schedule, &workload, &soc).as_ref() == Some(&schedule));
+    }
+    // A core task of uneven size is dealt out anew.
+    assert!(all > 100 && 10 * same >= 4 * all, "{same} of {all}");
+}
+
+#[test]
+fn blocks_that_no_buffer_holds_are_not_carried_over() {
+    let (soc, workload) = (Soc::find("Ascend910B2").unwrap(), Workload::MatMul(MatMul::new(512, 512, 512)));
+    let Schedule::Cube(good) = default_policy(&workload, &soc).unwrap() else { panic!("a product has a cube tiling") };
+    let broken: [fn(&mut CubeSchedule); 6] = [
+        |s| s.l0.m = 0,
+        |s| (s.l0.k_a, s.l0.k_b) = (0, 0),
+        |s| s.l0.n = u32::MAX,
+        |s| s.buffers.l0_c = 0,
+        |s| s.l1_a = L1Tile::panel(u32::MAX, u32::MAX),
+        |s| s.l1_b = L1Tile::panel(64, 0),
+    ];
+    assert!(carried_over(&Schedule::Cube(good.clone()), &workload, &soc).is_some());
+    for (i, breaks) in broken.into_iter().enumerate() {
+        let mut schedule = good.clone();
+        breaks(&mut schedule);
+        assert_eq!(carried_over(&Schedule::Cube(schedule), &workload, &soc), None, "{i}");
+    }
+    let vector = VectorSchedule { cores: 1, ub_tile_bytes: 32, double_buffer: false, template: VectorTemplate::Flat };
+    assert_eq!(carried_over(&Schedule::Vector(vector), &workload, &soc), None);
+}
+
+#[test]
+fn a_kernel_whose_result_has_no_known_size_shares_out_what_it_reads() {
+    use crate::workload::{Move, Operand};
+    use aoe_graph::DataType;
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let x = Operand::new([1 << 22], DataType::Float16);
+    let moved = |outputs: Vec<Operand>| {
+        let workload = Move { op_type: "NoSuchOperator".into(), run_bytes: 0, inputs: vec![x.clone()], outputs };
+        default_policy(&Workload::Move(workload), &soc).unwrap()
+    };
+    assert_eq!(moved(Vec::new()), moved(vec![x.clone()]));
+}

@@ -1,0 +1,151 @@
+//! The table of rules: shipped forms pass, and each rule refuses its violation.
+
+use super::super::{Broken, Tiling, accepts, check, runs, templates_for};
+use super::{base, fp32, part};
+use crate::workload::MatMul;
+use aoe_graph::Format;
+
+fn product() -> MatMul {
+    MatMul::new(1024, 1024, 1024)
+}
+
+fn broken(t: &Tiling, w: &MatMul) -> Broken {
+    check(t, w, &part("Ascend910B2")).unwrap_err()
+}
+
+/// Forms that CANN's own records have.
+#[test]
+fn forms_of_shipped_records_pass() {
+    let p = part("Ascend910B2");
+    let b_t = |m, k, n| MatMul { trans_b: true, ..fp32(m, k, n) };
+    let a_t = |m, k, n| MatMul { trans_a: true, ..MatMul::new(m, k, n) };
+    let accepted = |w: &MatMul, values: [u32; 23]| accepts(&Tiling::from_values(values), w, &p).unwrap();
+    // More cores than tasks.
+    accepted(&product(), [24, 128, 256, 1024, 128, 256, 64, 16, 8, 1, 1, 0, 8, 4, 2, 2, 1, 1, 1, 8, 4, 0, 0]);
+    // Base blocks of 60 rows; multi-core split-K in one round, with one L2 tile said as 1 x 1.
+    accepted(&b_t(60, 7680, 256), [24, 60, 128, 640, 60, 128, 64, 10, 10, 1, 1, 0, 5, 5, 2, 2, 2, 1, 1, 1, 1, 0, 4]);
+    // Four L1 buffers.
+    accepted(&product(), [24, 64, 64, 1024, 64, 64, 64, 8, 8, 1, 1, 0, 2, 2, 2, 2, 2, 1, 1, 16, 16, 0, 0]);
+    // Two L0C buffers that do not fit, in single-core split-K without L2 tiles.
+    let split = [24, 128, 2304, 256, 128, 256, 64, 4, 4, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 0, 1, 2];
+    accepted(&a_t(1536, 26_528, 4608), split);
+    // Deterministic, with blocks that the kernel derives.
+    let fixed = [24, 384, 1152, 384, 128, 128, 128, 9, 6, 3, 1, 1, 3, 3, 2, 2, 2, 1, 1, 0, 0, 1, 3];
+    accepted(&a_t(4608, 34_816, 1152), fixed);
+    // K shift.
+    let nz = MatMul { b_format: Format::FractalNz, ..MatMul::new(192, 6144, 8192) };
+    accepted(&nz, [24, 192, 128, 6144, 192, 128, 64, 8, 8, 1, 1, 0, 4, 4, 2, 2, 1, 1, 1, 1, 1, 0, 10_000]);
+}
+
+#[test]
+fn digits_beyond_what_they_count_name_no_template() {
+    for enable in [7, 9, 30, 100, 3000, 20_000, u32::MAX] {
+        let found = broken(&Tiling { tiling_enable: enable, ..base(8, 4) }, &product());
+        assert_eq!(found, Broken::NoTemplate { enable });
+        assert!(found.to_string().contains("names no template"));
+    }
+}
+
+#[test]
+fn five_and_six_are_defaults_only() {
+    let p = part("Ascend910B2");
+    for enable in [5, 6] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        assert_eq!(broken(&t, &product()), Broken::OnlyDefault { enable });
+        runs(&t, &product(), &p).unwrap();
+    }
+}
+
+#[test]
+fn templates_without_a_kernel_are_refused() {
+    for enable in [13, 22, 1000, 2000, 1002, 4020, 10_010] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        let found = broken(&t, &product());
+        assert!(matches!(found, Broken::NoKernel { .. } | Broken::NoTemplate { .. }), "{enable}: {found}");
+    }
+    // For float32 only, and for 16-bit types only.
+    for (enable, w) in [(10, product()), (2020, product()), (4, product()), (12, fp32(1024, 1024, 1024))] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        assert!(matches!(broken(&t, &w), Broken::NoKernel { .. }), "{enable}");
+    }
+}
+
+#[test]
+fn templates_follow_the_operands() {
+    let p = part("Ascend910B2");
+    let of = |w: &MatMul| templates_for(w, &p).collect::<Vec<_>>();
+    assert_eq!(of(&product()), [0, 20, 1020, 2, 12, 3, 2003, 10_000]);
+    assert_eq!(of(&MatMul { trans_b: true, ..fp32(64, 64, 64) }), [0, 10, 20, 1020, 2020, 2, 3, 2003, 4, 10_000]);
+    let nz = MatMul { a_format: Format::FractalNz, b_format: Format::FractalNz, ..product() };
+    assert_eq!(of(&nz), [0, 2000]);
+    assert_eq!(templates_for(&product(), &part("Ascend310P3")).collect::<Vec<_>>(), [0]);
+}
+
+#[test]
+fn a_task_of_several_blocks_is_refused_where_the_kernel_computes_one() {
+    let t = Tiling { single_core_m: 256, l2_m_tile_block: 4, ..base(8, 4) };
+    assert_eq!(broken(&t, &product()), Broken::Block { axis: 'M', single: 256, base: 128 });
+    let b_in_l1 = Tiling { tiling_enable: 20, ..t };
+    check(&b_in_l1, &product(), &part("Ascend910B2")).unwrap();
+}
+
+#[test]
+fn l2_tiles_must_hold_the_tasks() {
+    let w = product();
+    let p = part("Ascend910B2");
+    assert_eq!(broken(&Tiling { l2_m_tile_cnt: 0, ..base(8, 4) }, &w), Broken::L2Count { axis: 'M' });
+    let lost = Tiling { l2_m_tile_cnt: 2, ..base(3, 4) };
+    assert_eq!(broken(&lost, &w), Broken::L2Blocks { axis: 'M', tiles: 2, block: 3, tasks: 8 });
+    let empty = Tiling { l2_m_tile_cnt: 3, ..base(4, 4) };
+    assert!(matches!(broken(&empty, &w), Broken::L2Blocks { .. }));
+    check(&Tiling { l2_m_tile_cnt: 2, ..base(4, 4) }, &w, &p).unwrap();
+    check(&Tiling { l2_m_tile_cnt: 2, ..base(0, 0) }, &w, &p).unwrap();
+    assert!(check(&Tiling { l2_m_tile_cnt: 2, ..base(4, 0) }, &w, &p).is_err());
+    check(&Tiling { l2_m_tile_cnt: 0, tiling_enable: 2, ..base(0, 0) }, &w, &p).unwrap();
+}
+
+#[test]
+fn cores_that_sum_need_a_piece_of_k_each() {
+    let t = Tiling { tiling_enable: 3, single_core_k: 384, ..base(8, 4) };
+    assert_eq!(broken(&t, &product()), Broken::KPieces { pieces: 3, used: 24 });
+    check(&Tiling { used_core_num: 3, ..t }, &product(), &part("Ascend910B2")).unwrap();
+}
+
+#[test]
+fn multi_core_split_k_has_one_round() {
+    let w = MatMul { trans_b: true, ..fp32(256, 4096, 256) };
+    let t = Tiling { tiling_enable: 4, single_core_k: 1024, base_k: 32, depth_a1: 4, step_ka: 2, ..base(2, 1) };
+    check(&t, &w, &part("Ascend910B2")).unwrap();
+    let t = Tiling { single_core_k: 256, ..t };
+    assert_eq!(broken(&t, &w), Broken::Rounds { tasks: 32, cores: 24 });
+}
+
+#[test]
+fn fields_of_zero_and_cores_that_are_not_there_are_refused() {
+    assert_eq!(broken(&Tiling { base_k: 0, ..base(8, 4) }, &product()), Broken::Zero { field: "baseK" });
+    assert_eq!(broken(&Tiling { used_core_num: 25, ..base(8, 4) }, &product()), Broken::Cores { used: 25, cores: 24 });
+    assert!(check(&Tiling::from_values([0; 23]), &product(), &part("Ascend910B2")).is_err());
+}
+
+#[test]
+fn buffers_hold_what_the_tiling_says() {
+    let p = part("Ascend910B2");
+    let needs = |t: Tiling, name: &str| {
+        let found = accepts(&t, &product(), &p).unwrap_err();
+        assert!(matches!(found, Broken::Buffer { name: n, .. } if n == name), "{found}");
+        check(&t, &product(), &p).unwrap();
+    };
+    needs(Tiling { depth_a1: 17, ..base(8, 4) }, "L1");
+    needs(Tiling { base_k: 80, ..base(8, 4) }, "L0B");
+    needs(Tiling { db_l0c: 2, ..base(8, 4) }, "L0C");
+}
+
+#[test]
+fn a_task_that_spans_its_product_is_legal_for_all_of_the_key() {
+    let (whole, part_of) = (MatMul::new(64, 1024, 1024), MatMul::new(50, 1024, 1024));
+    let p = part("Ascend910B2");
+    let t = Tiling { single_core_m: 50, base_m: 64, ..base(1, 4) };
+    check(&t, &part_of, &p).unwrap();
+    check(&t.widened(&part_of), &whole, &p).unwrap();
+    check(&t.widened(&part_of).narrowed(&part_of), &part_of, &p).unwrap();
+}

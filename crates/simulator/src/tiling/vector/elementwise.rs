@@ -1,0 +1,142 @@
+//! Elementwise work: TBE's run-time tiling on the first 910 and the 910B, `AscendC`'s on the 950.
+
+use super::{Choice, Rule, Rules};
+use crate::soc::Arch;
+use crate::tiling::Platform;
+use crate::workload::Operand;
+
+/// An elementwise kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elementwise {
+    /// Elements of the result.
+    pub elements: u64,
+    /// Bits of a result's element.
+    pub out_bits: u64,
+    /// Bits of the widest element.
+    pub widest_bits: u64,
+    /// Tensors of which UB holds a tile each, in widest elements: those read and written, and temporaries.
+    pub tensors: u64,
+}
+
+impl Elementwise {
+    /// The kernel of an operator by its operands, those of one element aside; `None` without a result. One that is not
+    /// a single instruction keeps a copy in fp32 besides.
+    pub fn of(op_type: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Elementwise> {
+        let result = outputs.iter().max_by_key(|o| o.elements())?;
+        let all = || inputs.iter().chain(outputs);
+        let bits = |o: &Operand| u64::from(o.dtype.bits()).max(1);
+        let widest_bits = all().map(bits).max().unwrap_or(8);
+        let operands = all().filter(|o| o.elements() > 1).count().max(1) as u64;
+        let copy = if is_one_instruction(op_type) { 0 } else { 32u64.div_ceil(widest_bits) };
+        Some(Elementwise {
+            elements: result.elements(),
+            out_bits: bits(result),
+            widest_bits,
+            tensors: operands.saturating_add(copy),
+        })
+    }
+}
+
+/// Whether an operand is repeated to the size of the result. Such kernels keep their axes and have a tiling of their
+/// own; what is one element does not count.
+pub fn broadcasts(inputs: &[Operand], outputs: &[Operand]) -> bool {
+    let whole = outputs.iter().map(Operand::elements).max().unwrap_or(0);
+    inputs.iter().chain(outputs).any(|o| o.elements() > 1 && o.elements() != whole)
+}
+
+/// Elements that a part of a core is a multiple of.
+const UNIT: u64 = 128;
+/// The same for results of one bit.
+const UNIT_BITS: u64 = 256;
+/// Bits that a core of a 950 gets at least: 4 KB.
+const LEAST_BITS_950: u64 = 32_768;
+/// Elements that a part of a core of a 950 is a multiple of.
+const UNIT_950: u64 = 512;
+
+/// The default tiling.
+pub fn elementwise(w: &Elementwise, p: &Platform) -> Choice {
+    let choice = match p.arch {
+        Arch::C310 => ascend_c(w, p),
+        Arch::C100 | Arch::C220 => tbe(w, p),
+        _ => tbe(w, p).estimated(),
+    };
+    Choice { rules: choice.rules.and(Rule::UbCounted), ..choice }
+}
+
+fn tbe(w: &Elementwise, p: &Platform) -> Choice {
+    let (n, cores) = (w.elements.max(1), p.vector_cores.max(1));
+    let unit = if w.out_bits == 1 { UNIT_BITS } else { UNIT };
+    let block_elements = 256 / w.out_bits.max(1);
+    let (block, mut rules) = if n >= 2 * cores * block_elements {
+        (n.div_ceil(cores).next_multiple_of(unit), Rules::default().and(Rule::EvenElements))
+    } else {
+        (n, Rules::default().and(Rule::OneCore))
+    };
+    // What one tensor may take of UB, and what one instruction reaches.
+    let limit = p.ub * 8 / (w.tensors.max(1) * w.widest_bits.max(1)) / UNIT * UNIT;
+    let reach = match w.widest_bits {
+        ..=16 => 32_767,
+        17..=32 => 16_383,
+        _ => 8_191,
+    };
+    let double = block > limit.min(reach);
+    rules.add(if double { Rule::DoubleBuffer } else { Rule::WholeBlock });
+    let tile = if double {
+        let half = (limit / 2 / UNIT * UNIT).max(UNIT);
+        block.div_ceil(block.div_ceil(half)).next_multiple_of(UNIT)
+    } else {
+        block
+    };
+    Choice::new("Elementwise", n.div_ceil(block), rules)
+        .with("blockFactor", block)
+        .with("ubFactor", tile)
+        .with("needDoubleBuffer", double.into())
+        .tile(tile, double)
+}
+
+fn ascend_c(w: &Elementwise, p: &Platform) -> Choice {
+    let n = w.elements.max(1);
+    let most = n.saturating_mul(w.widest_bits.max(1)).div_ceil(LEAST_BITS_950).min(p.vector_cores).max(1);
+    let block = n.div_ceil(most).next_multiple_of(UNIT_950).min(n.max(1));
+    // Every tensor has two buffers.
+    let divisor = 2 * w.tensors.max(1) * w.widest_bits.max(1);
+    let unit = (256 * 8 / w.widest_bits.max(1)).max(1);
+    let tile = (p.ub * 8 / divisor / unit * unit).max(unit);
+    Choice::new("Elementwise", n.div_ceil(block), Rules::default().and(Rule::FourKilobytes).and(Rule::DoubleBuffer))
+        .with("blockFormer", block)
+        .with("ubFormer", tile.min(block.next_multiple_of(unit)))
+        .tile(tile.min(block.next_multiple_of(unit)), true)
+}
+
+/// Operators that the vector unit runs as one instruction on the tile.
+pub fn is_one_instruction(op_type: &str) -> bool {
+    matches!(
+        op_type,
+        "Add"
+            | "AddN"
+            | "Sub"
+            | "Mul"
+            | "Div"
+            | "RealDiv"
+            | "Maximum"
+            | "Minimum"
+            | "Relu"
+            | "LeakyRelu"
+            | "Abs"
+            | "Neg"
+            | "Exp"
+            | "Log"
+            | "Sqrt"
+            | "Rsqrt"
+            | "Reciprocal"
+            | "Cast"
+            | "Adds"
+            | "Muls"
+            | "LogicalAnd"
+            | "LogicalOr"
+            | "LogicalNot"
+            | "Equal"
+            | "Greater"
+            | "Less"
+    )
+}

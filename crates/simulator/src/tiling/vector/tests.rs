@@ -1,0 +1,217 @@
+//! Rules one by one; numbers are worked out by hand for 48 vector cores and 196,352 bytes of UB.
+
+use super::*;
+use crate::soc::Soc;
+use crate::tiling::Platform;
+use proptest::prelude::*;
+
+fn part(name: &str) -> Platform {
+    Platform::of(&Soc::find(name).unwrap())
+}
+
+fn b2() -> Platform {
+    part("Ascend910B2")
+}
+
+fn fp16(elements: u64, tensors: u64) -> Elementwise {
+    Elementwise { elements, out_bits: 16, widest_bits: 16, tensors }
+}
+
+fn field(choice: &Choice, name: &str) -> u64 {
+    choice.fields().iter().find(|f| f.0 == name).unwrap_or_else(|| panic!("{name}")).1
+}
+
+#[test]
+fn few_elements_stay_on_one_core_and_more_are_dealt_in_128s() {
+    // 2 * 48 * 16 elements of 16 bits are the least for several cores.
+    let one = elementwise(&fp16(1535, 2), &b2());
+    assert!(one.cores == 1 && one.rules.has(Rule::OneCore) && one.public);
+    // 1536 / 48 = 32, in 128s 128: 12 cores.
+    let some = elementwise(&fp16(1536, 2), &b2());
+    assert_eq!((some.cores, field(&some, "blockFactor")), (12, 128));
+    // 10,000 / 48 rounds up to 209, in 128s 256: 40 cores, the last with 16 elements.
+    let odd = elementwise(&fp16(10_000, 2), &b2());
+    assert_eq!((odd.cores, field(&odd, "blockFactor")), (40, 256));
+    // Bits are dealt in 256s.
+    let bits = elementwise(&Elementwise { out_bits: 1, ..fp16(1 << 20, 2) }, &b2());
+    assert_eq!(field(&bits, "blockFactor") % 256, 0);
+}
+
+#[test]
+fn two_buffers_come_with_a_block_that_ub_does_not_hold_and_cut_it_evenly() {
+    // Relu of 2^20: a block of 21,888 is below 32,767 and below 196,352 / 4 bytes.
+    let whole = elementwise(&fp16(1 << 20, 2), &b2());
+    assert_eq!((whole.double_buffer, field(&whole, "ubFactor")), (false, 21_888));
+    // 2^22: a block of 87,424. Of 49,024 elements half are 24,448 in 128s: 4 tiles of 21,856, in 128s 21,888.
+    let cut = elementwise(&fp16(1 << 22, 2), &b2());
+    assert_eq!((cut.double_buffer, field(&cut, "blockFactor"), field(&cut, "ubFactor")), (true, 87_424, 21_888));
+}
+
+#[test]
+fn a_950_gives_each_core_4_kilobytes_in_512s() {
+    let p = part("Ascend950PR_9589");
+    // 4,096 fp16 elements are 8 KB: two cores.
+    let few = elementwise(&fp16(4096, 2), &p);
+    assert_eq!((few.cores, field(&few, "blockFormer")), (2, 2048));
+    let many = elementwise(&fp16(1 << 24, 3), &p);
+    assert!(many.cores == p.vector_cores && field(&many, "blockFormer").is_multiple_of(512) && many.public);
+}
+
+fn sum(axes: &[(u64, bool)]) -> Choice {
+    reduction(&Reduction { axes, es: 4, atomic: true, widened: false }, &b2())
+}
+
+#[test]
+fn fp32_sums_below_192_results_share_the_reduced_axis() {
+    // 48 cores and 8 elements of 32 bytes: out < 192.
+    for (rows, split) in [(12, true), (191, true), (192, false)] {
+        let choice = sum(&[(rows, false), (4096, true)]);
+        assert_eq!(choice.rules.has(Rule::SplitReduced), split, "{rows}");
+    }
+    // 4096 terms over 48 cores: 86 each.
+    let choice = sum(&[(12, false), (4096, true)]);
+    assert_eq!((choice.cores, field(&choice, "blockTilingFactor")), (48, 86));
+    // Few terms, or no more than 1024 of all, are not worth it; nor can other operators add up in memory.
+    assert!(!sum(&[(100, false), (24, true)]).rules.has(Rule::SplitReduced));
+    assert!(!sum(&[(2, false), (512, true)]).rules.has(Rule::SplitReduced));
+    let max = reduction(&Reduction { axes: &[(12, false), (4096, true)], es: 4, atomic: false, widened: false }, &b2());
+    assert!(!max.rules.has(Rule::SplitReduced));
+}
+
+#[test]
+fn leading_reduced_rows_are_shared_where_the_kept_row_fits() {
+    let choice = sum(&[(4096, true), (1024, false)]);
+    assert!(choice.rules.has(Rule::SplitReducedRows));
+    assert_eq!((choice.cores, field(&choice, "blockTilingAxis"), field(&choice, "blockTilingFactor")), (48, 0, 86));
+    // Fewer rows than cores, or a row that UB does not hold.
+    assert!(!sum(&[(47, true), (1024, false)]).rules.has(Rule::SplitReducedRows));
+    assert!(!sum(&[(4096, true), (30_000, false)]).rules.has(Rule::SplitReducedRows));
+}
+
+#[test]
+fn kept_rows_are_shared_in_whole_stores_of_32_bytes() {
+    // 200 rows: 8 fp32 results are 32 bytes, 25 parts are no more than the cores.
+    let few = sum(&[(200, false), (64, true)]);
+    assert_eq!((few.cores, field(&few, "blockTilingFactor")), (25, 8));
+    assert!(few.rules.has(Rule::SplitKept));
+    // 4,096 rows: 48 parts of 86, the last of 54.
+    let many = sum(&[(4096, false), (64, true)]);
+    assert_eq!((many.cores, field(&many, "blockTilingFactor")), (48, 86));
+    // Fewer results than a store: one core.
+    assert_eq!(sum(&[(7, false), (16, true)]).cores, 1);
+}
+
+#[test]
+fn axes_of_one_element_and_neighbours_of_a_kind_do_not_count() {
+    let plain = sum(&[(4096, false), (1024, true)]);
+    assert_eq!(sum(&[(64, false), (64, false), (1, true), (32, true), (32, true)]), plain);
+}
+
+fn rows(rows: u64, columns: u64, es: u64) -> Norm {
+    Norm { rows, columns, es, scale_es: es, half: false, bias: false }
+}
+
+#[test]
+fn rms_norm_merges_short_rows_and_slices_long_ones() {
+    // 2,048 rows: 43 for each core. 1,024 columns: (196,352 - 1,024) / (16 * 1,024 + 260) = 11 rows at once.
+    let short = rms_norm(&rows(2048, 1024, 2), &b2());
+    assert_eq!(
+        (short.template, short.cores, field(&short, "blockFactor"), field(&short, "rowFactor")),
+        ("MergeN", 48, 43, 11)
+    );
+    // 2,000 columns are the last that merge; padded ones count.
+    assert_eq!(rms_norm(&rows(2048, 2000, 2), &b2()).template, "MergeN");
+    assert_eq!(rms_norm(&rows(2048, 2001, 2), &b2()).template, "Normal");
+    let middle = rms_norm(&rows(2048, 4096, 2), &b2());
+    assert_eq!((middle.template, field(&middle, "rowFactor"), field(&middle, "ubFactor")), ("Normal", 64, 4096));
+    // 16,384 columns: two parts of 8,192; fp32 is cut from 10,241 on.
+    let long = rms_norm(&rows(2048, 16_384, 2), &b2());
+    assert_eq!((long.template, field(&long, "ubFactor")), ("SplitD", 8192));
+    assert_eq!(rms_norm(&rows(8, 12_288, 2), &b2()).template, "Normal");
+    assert_eq!(rms_norm(&rows(8, 10_241, 4), &b2()).template, "SplitD");
+    // A wider scale has budgets that are not known.
+    assert!(short.public && !rms_norm(&Norm { scale_es: 4, ..rows(8, 64, 2) }, &b2()).public);
+}
+
+#[test]
+fn add_layer_norm_takes_what_ub_holds_and_at_most_255_short_rows() {
+    let several = add_layer_norm(&rows(2048, 768, 2), &b2());
+    // 768 columns: (196,352 - 2 * 2 * 768) / (768 * 18) = 13 rows.
+    assert_eq!((several.template, field(&several, "firstDimPerTime")), ("Normal", 13));
+    let short = add_layer_norm(&rows(1 << 20, 16, 2), &b2());
+    assert!(short.rules.has(Rule::Rows255) && field(&short, "firstDimPerTime") == 255);
+    assert_eq!(add_layer_norm(&rows(48, 8192, 2), &b2()).template, "SingleRow");
+    assert_eq!(add_layer_norm(&rows(48, 10_000, 2), &b2()).template, "SingleRowShared");
+    assert_eq!(add_layer_norm(&rows(48, 20_000, 2), &b2()).template, "SliceX");
+    assert_eq!(add_layer_norm(&rows(48, 40_000, 2), &b2()).template, "Slice");
+}
+
+#[test]
+fn transposes_are_told_by_what_stays_together() {
+    let p = b2();
+    // [batch, heads] and [tokens] change places: 0-2-1-3 with 32 batches.
+    let heads = transpose(&[32, 128, 12, 64], &[0, 2, 1, 3], 2, &p).unwrap();
+    assert_eq!((heads.template, heads.cores), ("Transpose0213", 32));
+    assert!(heads.rules.has(Rule::StridedCopies), "64 elements of 2 bytes are four blocks");
+    let short = transpose(&[128, 12, 63], &[1, 0, 2], 2, &p).unwrap();
+    assert!(short.template == "Transpose102" && short.rules.has(Rule::Turned16) && short.cores == 48);
+    assert_eq!((field(&short, "dealtPerCore"), field(&short, "dealtRemainder")), (2, 32));
+    // An axis of one element is none; neighbours that stay together are one.
+    assert_eq!(transpose(&[1, 128, 12, 3, 21], &[0, 2, 1, 3, 4], 2, &p), Some(short));
+    // 100 planes of 50 x 64: 64 rows when padded, two more for each of the first four cores.
+    let planes = transpose(&[100, 50, 64], &[0, 2, 1], 2, &p).unwrap();
+    assert_eq!((planes.template, planes.cores, field(&planes, "hOnce")), ("Transpose021", 48, 64));
+    assert_eq!((field(&planes, "batchPerCore"), field(&planes, "batchRemainder")), (2, 4));
+    // Columns that are no 32 bytes: 16 blocks of 32 bytes at once.
+    assert_eq!(field(&transpose(&[100, 50, 60], &[0, 2, 1], 2, &p).unwrap(), "hOnce"), 256);
+    // Closed: larger planes, other orders, no order, other parts.
+    assert_eq!(transpose(&[256, 256], &[1, 0], 2, &p), None);
+    assert_eq!(transpose(&[4, 5, 6], &[2, 1, 0], 2, &p), None);
+    assert_eq!(transpose(&[4, 5], &[0, 1], 2, &p), None);
+    assert_eq!(transpose(&[4, 5], &[0], 2, &p), None);
+    assert_eq!(transpose(&[40, 50], &[1, 0], 2, &part("Ascend310P3")), None);
+}
+
+#[test]
+fn a_part_or_operator_without_rules_is_an_estimate() {
+    let choice = elementwise(&fp16(1 << 20, 2), &part("Ascend310P3"));
+    assert!(!choice.public && choice.rules.has(Rule::Estimated));
+    assert!(elementwise(&fp16(1 << 20, 2), &part("Ascend910A")).public);
+}
+
+proptest! {
+    #![proptest_config(aoe_testing::cases(256))]
+
+    #[test]
+    fn every_element_is_dealt_and_no_more_cores_than_there_are(
+        elements in 1u64..1 << 40, bits in prop::sample::select(vec![1u64, 8, 16, 32, 64]), tensors in 1u64..2000,
+        soc in prop::sample::select(vec!["Ascend910A", "Ascend910B2", "Ascend950PR_9589", "Ascend310P3"]),
+    ) {
+        let p = part(soc);
+        let choice = elementwise(&Elementwise { elements, out_bits: bits, widest_bits: bits.max(8), tensors }, &p);
+        let block = choice.fields()[1].1;
+        prop_assert!(choice.cores >= 1 && choice.cores <= p.vector_cores);
+        prop_assert!(choice.cores * block >= elements && (choice.cores - 1) * block < elements);
+    }
+
+    #[test]
+    fn any_reduction_has_cores_and_a_tile(
+        axes in prop::collection::vec((1u64..1 << 20, any::<bool>()), 0..17), es in 1u64..9, atomic in any::<bool>(),
+    ) {
+        let choice = reduction(&Reduction { axes: &axes, es, atomic, widened: !atomic }, &b2());
+        prop_assert!((1..=48).contains(&choice.cores), "{choice:?}");
+        prop_assert!(choice.fields().iter().all(|f| f.0.ends_with("Axis") || f.1 > 0), "{choice:?}");
+    }
+}
+
+#[test]
+fn norms_with_buffers_of_their_own_are_estimates() {
+    let public = |w: Norm| add_layer_norm(&w, &b2()).public;
+    let plain = rows(4096, 1024, 2);
+    assert!(public(plain) && public(Norm { half: true, ..rows(4096, 4096, 2) }));
+    for own in
+        [Norm { half: true, ..plain }, Norm { bias: true, ..plain }, Norm { scale_es: 4, ..plain }, rows(8, 512, 4)]
+    {
+        assert!(!public(own), "{own:?}");
+    }
+}
