@@ -210,6 +210,8 @@ constants! {
     /// Share of L2 that still holds what was made some kernels before: a cache that drops what was used
     /// longest ago keeps more than half.
     reach = 0.5, fit_910_vector [0.5, 1.0];
+    /// The same on the 910B and later: kernels of 157 to 210 MB take less than half of them from device memory on a part with 192.
+    reach_c220 = 0.8, fit_trace [0.5, 1.0];
     /// Share of L2's bandwidth that vector kernels reach on all cores.
     l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
     /// The same of kernels that have L2 to themselves, on the 910B and later: `Mul` and `Relu` on operands that lie

@@ -31,6 +31,8 @@ pub(super) struct Machine {
     pub first: bool,
     /// Vector kernels that reduce rows wait for each of them: the 910B's do, those of the 950 go on with the next.
     pub waits_for_rows: bool,
+    /// Share of L2 that still holds what was made some kernels before.
+    reach: f64,
     /// Vector cores.
     pub cores: f64,
     /// Vector cores that serve one cube core.
@@ -84,6 +86,7 @@ impl Machine {
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
             l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),
             first: is_first,
+            reach: pick(c.reach_c220, c.reach),
             waits_for_rows: !is_first && soc.arch != Arch::C310,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
@@ -153,7 +156,7 @@ impl Machine {
         let distinct = read + written;
         match held {
             Held::Nothing => distinct * self.constants.cold_share,
-            Held::Recent => (distinct - self.constants.reach * self.l2_bytes).max(0.0),
+            Held::Recent => (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
             Held::AllBut(missed) => missed.min(distinct),
             Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),

@@ -137,6 +137,8 @@ impl Problem {
         let prices = Prices::of(soc, c);
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
         if is_indexed(&w.op_type) {
+            // Indices of 64 bits may outweigh what they take.
+            let runs = w.inputs.get(1).map_or(runs, |indices| runs.min(indices.elements() as f64));
             let odd = w.run_bytes > 32 && !w.run_bytes.is_multiple_of(32);
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
