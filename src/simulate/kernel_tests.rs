@@ -302,7 +302,9 @@ fn attention_alone_waits_for_no_stream_and_costs_less_on_the_950() {
     let attention = |soc: &str, cache: Option<&str>| {
         let x = tensor(&[4, 32, 1024, 128], "float16", "ND");
         let mut case = case("FusedInferAttentionScore", soc, &[x.clone(), x.clone(), x.clone()], &[x]);
-        cache.into_iter().for_each(|cache| case["cache"] = json!(cache));
+        if let Some(cache) = cache {
+            case["cache"] = json!(cache);
+        }
         time(&case)
     };
     let [stream, alone] = [None, Some("warm")].map(|cache| attention("Ascend910B2", cache));

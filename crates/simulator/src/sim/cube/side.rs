@@ -62,14 +62,10 @@ impl Side {
         let shares = |stride: f64| self.stride > 0.0 && self.stride % stride == 0.0;
         match self.layout {
             // Runs along the other axis are long, and few lie beside each other.
-            Layout::FractalsAlongExtent => {
-                if machine.first && shares(CHANNEL_STRIDE) {
-                    machine.constants.channel_factor_c100
-                } else {
-                    1.0
-                }
+            Layout::FractalsAlongExtent if machine.first && shares(CHANNEL_STRIDE) => {
+                machine.constants.channel_factor_c100
             }
-            Layout::FractalsAlongK => 1.0,
+            Layout::FractalsAlongExtent | Layout::FractalsAlongK => 1.0,
             _ if shares(BANK_STRIDE) => machine.constants.conflict_factor,
             _ => 1.0,
         }
