@@ -144,7 +144,7 @@ fn intervals(rows: &[Row], constants: &Constants) {
         let length = if short { "short" } else { "long" };
         match Interval::conformal(&mut ratios) {
             Some(Interval { low, high }) => {
-                println!("{class:14} {part:8} {where_from:8} {length:6} {low:.2} {high:.2}, {} rows", ratios.len())
+                println!("{class:14} {part:8} {where_from:8} {length:6} {low:.2} {high:.2}, {} rows", ratios.len());
             }
             None => println!("{class:14} {part:8} {where_from:8} {length:6} only {} rows", ratios.len()),
         }
