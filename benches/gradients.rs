@@ -87,8 +87,8 @@ fn whole(training: Training, cluster: Cluster, soc: &Soc) -> f64 {
     let directory = tempfile::tempdir().expect("a directory for the bank");
     let paths = BankPaths { custom: directory.path().to_owned(), also_read: Vec::new() };
     let bank = GradientBank::open(&paths, soc);
-    let description = Description { name: "recording".into(), detail: String::new(), noisy: true };
-    let settings = GdatSettings { cluster, most_segments: SEGMENTS, repeat_tune: false, deadline: None };
+    let description = Description { name: "recording".into(), detail: String::new(), noisy: true, is_simulated: false };
+    let settings = GdatSettings { cluster, most_segments: SEGMENTS, repeat_tune: false, deadline: None, rescue: None };
     let (cancel, source) = (AtomicBool::new(false), Source::Recording(training, description));
     let job = GdatJob { name: "bench", source, soc, bank: &bank, settings: &settings, cancel: &cancel };
     let begun = Instant::now();

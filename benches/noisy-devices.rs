@@ -11,7 +11,7 @@
 
 use aoe::backend::simulator::Simulator;
 use aoe::backend::{Backend, Description, Measure, Measurement};
-use aoe::bank::{BankPaths, OperatorBank, Sayable};
+use aoe::bank::{BankPaths, OperatorBank, Writable};
 use aoe::frontend::{ModelOptions, load_file};
 use aoe::graph::infer;
 use aoe::lower::{Kernel, Lowered, Settings, lower};
@@ -110,7 +110,7 @@ fn products(path: &Path) -> Option<Variant> {
         }
     };
     let is_product = |kernel: &Kernel| {
-        matches!(&kernel.workload, Workload::MatMul(_)) && Sayable::of(&kernel.workload, &soc).is_read_by_cann()
+        matches!(&kernel.workload, Workload::MatMul(_)) && Writable::of(&kernel.workload, &soc).is_read_by_cann()
     };
     let kernels = lowered.kernels.into_iter().filter(is_product).collect();
     Some(Variant { label: String::new(), graph, lowered: Lowered { kernels, unmapped: Vec::new() } })
@@ -186,6 +186,7 @@ fn empty(backend: &dyn Backend) -> OpatOutcome {
         finished: true,
         lost: None,
         unsaved: None,
+        saved: usize::MAX,
     }
 }
 
@@ -207,7 +208,7 @@ impl Noisy {
 
 impl Backend for Noisy {
     fn describe(&self) -> Description {
-        Description { name: "noisy".to_owned(), detail: String::new(), noisy: true }
+        Description { name: "noisy".to_owned(), detail: String::new(), noisy: true, is_simulated: false }
     }
 
     fn soc(&self) -> &Soc {

@@ -1,8 +1,8 @@
 //! How long subgraph tuning takes, from small to very large networks.
 //!
 //! Run with `make bench`, or `scripts/bench subgraphs`; DATA names a folder with `torch/llama7b_2layers_s128_b1.onnx`,
-//! whose second layer is then repeated to 32. Goals: seconds for 32 layers of Llama and for 100,000 nodes; ten times
-//! that for 1,000,000.
+//! whose second layer is then repeated to 32; numbers behind the name are sizes to measure instead of the usual ones.
+//! Goals: seconds for 32 layers of Llama and for 100,000 nodes; 10 s in all for 1,000,000.
 
 use aoe::bank::BankPaths;
 use aoe::bank::subgraph::SubgraphBank;
@@ -20,8 +20,10 @@ use std::time::Instant;
 fn main() {
     let columns = ["infer s", "lower s", "tune s", "runs s"].map(|name| format!("{name:>9}")).join(" ");
     println!("{:<28} {:>9} {columns}  us/node", "network", "nodes");
+    let asked: Vec<usize> = std::env::args().skip(1).filter_map(|argument| argument.parse().ok()).collect();
+    let sizes = if asked.is_empty() { vec![10_000, 100_000, 1_000_000] } else { asked };
     for (name, different) in [("alike blocks", 1), ("1,000 kinds of blocks", 1_000)] {
-        for nodes in [10_000, 100_000, 1_000_000] {
+        for &nodes in &sizes {
             measure(name, blocks(nodes, different));
         }
     }

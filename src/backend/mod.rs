@@ -27,6 +27,8 @@ pub struct Description {
     pub detail: String,
     /// Whether repeated measurements differ.
     pub noisy: bool,
+    /// Whether its times are predictions: nothing ran.
+    pub is_simulated: bool,
 }
 
 /// How the measurement of one candidate ended. A failure concerns that candidate only.

@@ -30,6 +30,7 @@ impl Backend for Simulator {
             name: Self::NAME.to_owned(),
             detail: format!("built-in performance model of {}, libaoe {}", self.soc.name, env!("CARGO_PKG_VERSION")),
             noisy: false,
+            is_simulated: true,
         }
     }
 

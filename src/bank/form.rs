@@ -343,16 +343,16 @@ impl Form {
 
 /// Which schedules of one workload a bank's records can say, for those who choose among schedules.
 #[derive(Debug, Clone, Copy)]
-pub struct Sayable<'a> {
+pub struct Writable<'a> {
     form: Form,
     workload: &'a Workload,
     soc: &'a Soc,
 }
 
-impl<'a> Sayable<'a> {
+impl<'a> Writable<'a> {
     /// The schedules that can be recorded for a workload on a SoC.
-    pub fn of(workload: &'a Workload, soc: &'a Soc) -> Sayable<'a> {
-        Sayable { form: Form::of(workload, soc), workload, soc }
+    pub fn of(workload: &'a Workload, soc: &'a Soc) -> Writable<'a> {
+        Writable { form: Form::of(workload, soc), workload, soc }
     }
 
     /// Why the records are of our own form, see [`Form::why_own`].

@@ -54,7 +54,7 @@ mod tests;
 pub use disk::{DISK, Disk};
 pub use file_name::FileName;
 pub(crate) use form::Form;
-pub use form::Sayable;
+pub use form::Writable;
 pub use index::{Found, Index, Part};
 pub use key::{Key, Unusable};
 pub use layout::{Field, FieldType, Layout};

@@ -4,7 +4,7 @@ use super::binary;
 use super::disk::Disk;
 use super::document::Record;
 use super::file::{BankFile, Change};
-use super::form::{self, Form, Knowledge, Sayable};
+use super::form::{self, Form, Knowledge, Writable};
 use super::key::Key;
 use super::neighbours::Index;
 use super::paths::BankPaths;
@@ -248,7 +248,7 @@ impl OperatorBank {
         let op_type = form.op_type(workload);
         let name = form.file_name(op_type, &self.soc);
         let key = form.key_of(workload)?;
-        Sayable::of(workload, &self.soc).check(schedule)?;
+        Writable::of(workload, &self.soc).check(schedule)?;
         let knowledge = form.record_of(schedule, workload, &self.soc)?;
         self.note(form, op_type, name, key, knowledge, workload, measured)?;
         match self.binary_operator(workload) {

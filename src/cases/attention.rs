@@ -1,6 +1,6 @@
 //! Attention kernels: two products and a softmax, or five products for the gradient.
 
-use super::attention_form::{Form, Told};
+use super::attention_form::{Form, Stated};
 use super::operands::Kernel;
 use crate::graph::DataType;
 use crate::status::Result;
@@ -23,9 +23,9 @@ pub(super) fn is_attention(op: &str) -> bool {
 /// What an answer has to say of an attention kernel whose operands do not tell how they lie.
 pub(super) fn note(op: &str, inputs: &[Operand], attrs: Option<&Map<String, Value>>) -> Option<String> {
     let [q, keys, ..] = inputs else { return None };
-    let told = Told::of(attrs).ok()?;
+    let stated = Stated::of(attrs).ok()?;
     let statistic = inputs.iter().find(|o| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8);
-    is_attention(op).then(|| Form::of(q, keys, statistic, &told).1).flatten()
+    is_attention(op).then(|| Form::of(q, keys, statistic, &stated).1).flatten()
 }
 
 /// The fused workload of an attention kernel, `None` for any other.
@@ -42,12 +42,12 @@ pub(super) fn workload(kernel: &Kernel, attrs: Option<&Map<String, Value>>) -> R
     // The maximum and the sum of each row are kept: [batch, heads, rows, 8].
     let is_statistic = |o: &&Operand| o.dtype == SCORE && o.shape.len() == 4 && o.shape[3] == 8;
     let statistic = kernel.inputs.iter().chain(&kernel.outputs).find(is_statistic);
-    let told = Told::of(attrs).map_err(|reason| kernel.error(reason))?;
-    let Form { batch, heads, kv_heads, rows, columns, depth } = Form::of(q, keys, statistic, &told).0;
+    let stated = Stated::of(attrs).map_err(|reason| kernel.error(reason))?;
+    let Form { batch, heads, kv_heads, rows, columns, depth } = Form::of(q, keys, statistic, &stated).0;
     // A mask smaller than the scores is the compressed form of the causal one: a row sees the keys before it.
     let masks = || kernel.inputs.iter().skip(3).filter(|o| o.shape.len() >= 2 && o.dtype.bits() == 8);
     let causal =
-        told.causal.unwrap_or_else(|| rows > 1 && masks().any(|o| o.elements() < rows.saturating_mul(columns)));
+        stated.causal.unwrap_or_else(|| rows > 1 && masks().any(|o| o.elements() < rows.saturating_mul(columns)));
     let columns = if causal { (columns - rows.min(columns) / 2 + HALF_BLOCK).min(columns) } else { columns };
     // Heads of queries that share one of keys are more rows; the gradient has them apart.
     let shared = if backward { 1 } else { (heads / kv_heads).max(1) };

@@ -24,7 +24,7 @@ pub(super) struct Form {
 
 /// What the attributes tell, by CANN's names and by those of measurements.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Stated {
     layout: Option<String>,
     batch: Option<u64>,
     heads: Option<u64>,
@@ -35,9 +35,9 @@ pub(super) struct Told {
     pub causal: Option<bool>,
 }
 
-impl Told {
+impl Stated {
     /// Reads the attributes; fails on one that is no number of its kind.
-    pub fn of(attrs: Option<&Map<String, Value>>) -> Result<Told, String> {
+    pub fn of(attrs: Option<&Map<String, Value>>) -> Result<Stated, String> {
         let find = |names: &[&'static str]| {
             names.iter().find_map(|name| attrs?.get(*name).filter(|v| !v.is_null()).map(|value| (*name, value)))
         };
@@ -64,7 +64,7 @@ impl Told {
             Some((_, value)) => value.as_u64().map(|mode| (2..=4).contains(&mode)).filter(|&causal| causal),
             None => None,
         };
-        Ok(Told {
+        Ok(Stated {
             layout: find(&["input_layout", "layout"]).and_then(|(_, v)| v.as_str()).map(str::to_ascii_uppercase),
             batch: batch.or(queries.map(|q| q.0)).or(keys.map(|k| k.0)),
             heads: number(&["num_heads", "head_num", "heads"])?,
@@ -93,16 +93,16 @@ fn lengths_of(lengths: &[Value]) -> Result<Option<(u64, u64)>, String> {
 
 impl Form {
     /// The sizes, and what has to be said where the operands do not tell them.
-    pub fn of(q: &Operand, keys: &Operand, statistic: Option<&Operand>, told: &Told) -> (Form, Option<String>) {
+    pub fn of(q: &Operand, keys: &Operand, statistic: Option<&Operand>, stated: &Stated) -> (Form, Option<String>) {
         match (q.shape.as_slice(), keys.shape.as_slice()) {
-            (&[b, x, y, d], &[_, kx, ky, _]) => four_axes([b, x, y, d], [kx, ky], statistic, told),
-            (&[t, n, d], _) if told.is("TND") || (told.layout.is_none() && told.heads == Some(n)) => {
-                tokens([t, n, d], keys, told)
+            (&[b, x, y, d], &[_, kx, ky, _]) => four_axes([b, x, y, d], [kx, ky], statistic, stated),
+            (&[t, n, d], _) if stated.is("TND") || (stated.layout.is_none() && stated.heads == Some(n)) => {
+                tokens([t, n, d], keys, stated)
             }
-            (&[x, y, width], _) => three_axes([x, y, width], keys, statistic, told),
+            (&[x, y, width], _) => three_axes([x, y, width], keys, statistic, stated),
             (shape, _) => {
                 let width = shape.last().copied().unwrap_or(1);
-                let depth = told.heads.map_or(USUAL_HEAD.min(width), |n| (width / n).max(1));
+                let depth = stated.heads.map_or(USUAL_HEAD.min(width), |n| (width / n).max(1));
                 let rows: u64 = shape[..shape.len().saturating_sub(1)].iter().product();
                 let heads = (width / depth).max(1);
                 let columns = (keys.elements() / width.max(1)).max(1);
@@ -118,7 +118,7 @@ fn four_axes(
     [b, x, y, d]: [u64; 4],
     [kx, ky]: [u64; 2],
     statistic: Option<&Operand>,
-    told: &Told,
+    stated: &Stated,
 ) -> (Form, Option<String>) {
     let heads_first = Form { batch: b, heads: x, kv_heads: kx, rows: y, columns: ky, depth: d };
     let tokens_first = Form { batch: b, heads: y, kv_heads: ky, rows: x, columns: kx, depth: d };
@@ -126,10 +126,10 @@ fn four_axes(
         let rows = s.shape[2];
         return (if y == rows { heads_first } else { tokens_first }, None);
     }
-    if told.is("BNSD") || told.is("BSND") {
-        return (if told.is("BNSD") { heads_first } else { tokens_first }, None);
+    if stated.is("BNSD") || stated.is("BSND") {
+        return (if stated.is("BNSD") { heads_first } else { tokens_first }, None);
     }
-    if let Some(heads) = told.heads.filter(|&n| (n == x) != (n == y)) {
+    if let Some(heads) = stated.heads.filter(|&n| (n == x) != (n == y)) {
         return (if heads == x { heads_first } else { tokens_first }, None);
     }
     // Heads of queries are a multiple of those of keys.
@@ -148,13 +148,14 @@ fn four_axes(
 }
 
 /// [tokens of all sequences, heads, depth], keys likewise or in pages.
-fn tokens([t, n, d]: [u64; 3], keys: &Operand, told: &Told) -> (Form, Option<String>) {
-    let batch = told.batch.unwrap_or(1).max(1);
-    let rows = told.queries.unwrap_or(t.div_ceil(batch)).max(1);
-    let kv_heads = told.kv_heads.unwrap_or_else(|| keys.shape.get(1).copied().filter(|&k| k <= n).unwrap_or(n)).max(1);
+fn tokens([t, n, d]: [u64; 3], keys: &Operand, stated: &Stated) -> (Form, Option<String>) {
+    let batch = stated.batch.unwrap_or(1).max(1);
+    let rows = stated.queries.unwrap_or(t.div_ceil(batch)).max(1);
+    let kv_heads =
+        stated.kv_heads.unwrap_or_else(|| keys.shape.get(1).copied().filter(|&k| k <= n).unwrap_or(n)).max(1);
     let stored = keys.elements() / (kv_heads * d).max(1);
-    let columns = told.keys.unwrap_or(stored.div_ceil(batch)).max(1);
-    let note = told.batch.is_none().then(|| "TND without lengths of sequences: one sequence is taken".to_owned());
+    let columns = stated.keys.unwrap_or(stored.div_ceil(batch)).max(1);
+    let note = stated.batch.is_none().then(|| "TND without lengths of sequences: one sequence is taken".to_owned());
     (Form { batch, heads: n, kv_heads, rows, columns, depth: d }, note)
 }
 
@@ -163,17 +164,17 @@ fn three_axes(
     [x, y, width]: [u64; 3],
     keys: &Operand,
     statistic: Option<&Operand>,
-    told: &Told,
+    stated: &Stated,
 ) -> (Form, Option<String>) {
     let key_shape = keys.shape.as_slice();
     let (kx, ky, key_width) = match key_shape {
         &[kx, ky, key_width] => (kx, ky, key_width),
         _ => (1, keys.elements() / width.max(1), width),
     };
-    let heads = told.heads.or(statistic.map(|s| s.shape[1])).unwrap_or(width.div_ceil(USUAL_HEAD)).max(1);
+    let heads = stated.heads.or(statistic.map(|s| s.shape[1])).unwrap_or(width.div_ceil(USUAL_HEAD)).max(1);
     let depth = (width / heads).max(1);
-    let kv_heads = told.kv_heads.unwrap_or(key_width / depth).clamp(1, heads);
-    let tokens_first = match (statistic, told.layout.as_deref()) {
+    let kv_heads = stated.kv_heads.unwrap_or(key_width / depth).clamp(1, heads);
+    let tokens_first = match (statistic, stated.layout.as_deref()) {
         (Some(s), _) => x == s.shape[2],
         (None, Some("SBH")) => true,
         (None, Some("BSH")) => false,
@@ -184,9 +185,9 @@ fn three_axes(
     // Keys of another number of batches lie in pages.
     let paged = (if tokens_first { ky } else { kx }) != batch;
     let stored = (keys.elements() / (kv_heads * depth).max(1)).div_ceil(batch.max(1));
-    let columns = told.keys.filter(|_| paged).unwrap_or(if paged { stored } else { columns }).max(1);
+    let columns = stated.keys.filter(|_| paged).unwrap_or(if paged { stored } else { columns }).max(1);
     let name = if tokens_first { "SBH" } else { "BSH" };
-    let guessed = statistic.is_none() && told.layout.is_none();
+    let guessed = statistic.is_none() && stated.layout.is_none();
     let note = guessed.then(|| format!("`attrs.input_layout` is not given: {name} with heads of {depth} is taken"));
     (Form { batch: batch.max(1), heads, kv_heads, rows: rows.max(1), columns, depth }, note)
 }
@@ -199,7 +200,7 @@ mod tests {
 
     fn form(q: &[u64], keys: &[u64], attrs: &Value) -> (Form, Option<String>) {
         let operand = |shape: &[u64]| Operand::new(shape.to_vec(), DataType::Bfloat16);
-        Form::of(&operand(q), &operand(keys), None, &Told::of(attrs.as_object()).unwrap())
+        Form::of(&operand(q), &operand(keys), None, &Stated::of(attrs.as_object()).unwrap())
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
             (json!({"actual_seq_lengths": [1, "x"]}), "actual_seq_lengths"),
             (json!({"actual_seq_lengths_kv": 3}), "actual_seq_lengths_kv"),
         ] {
-            assert!(Told::of(attrs.as_object()).unwrap_err().contains(name), "{attrs}");
+            assert!(Stated::of(attrs.as_object()).unwrap_err().contains(name), "{attrs}");
         }
     }
 }

@@ -293,7 +293,7 @@ impl Case {
         sense::operands(&self.op, &inputs, &outputs, soc)?;
         let perm = self.perm()?;
         let axes = self.axes();
-        let told = operands::Told {
+        let stated = operands::Stated {
             block_dim: self.block_dim,
             perm: perm.as_deref(),
             axes: axes.as_deref(),
@@ -302,7 +302,7 @@ impl Case {
             transposes: self.transposes()?,
             attrs: self.attrs.as_ref(),
         };
-        let mut workload = operands::workload(&self.op, inputs, outputs, &told, soc)?;
+        let mut workload = operands::workload(&self.op, inputs, outputs, &stated, soc)?;
         if let Workload::MatMul(matmul) = &workload {
             sense::product(&self.op, matmul)?;
         }
@@ -362,8 +362,8 @@ impl Case {
             )));
         }
         let trans = |bit: i64| self.raw.dilation_h.is_some_and(|mode| (1..=4).contains(&mode) && (mode - 1) & bit != 0);
-        let [told_a, told_b] = self.transposes()?;
-        let [trans_a, trans_b] = [told_a.unwrap_or_else(|| trans(1)), told_b.unwrap_or_else(|| trans(2))];
+        let [stated_a, stated_b] = self.transposes()?;
+        let [trans_a, trans_b] = [stated_a.unwrap_or_else(|| trans(1)), stated_b.unwrap_or_else(|| trans(2))];
         if let Some(shapes) = self.shapes_of([trans_a, trans_b])? {
             return self.matmul_of(shapes.extents, shapes.batches, [trans_a, trans_b]);
         }
@@ -403,10 +403,10 @@ impl Case {
 
 /// Whose kernel computes a product of this type where TBE's does not.
 fn ascend_c(op: &str) -> MatMulKernel {
-    if matches!(op, "QuantBatchMatmulV4" | "QuantBatchMatMulV4") {
-        MatMulKernel::QuantV4
-    } else {
-        MatMulKernel::AscendC
+    match op {
+        "QuantBatchMatmulV4" | "QuantBatchMatMulV4" => MatMulKernel::QuantV4,
+        "TransposeBatchMatMul" => MatMulKernel::Transposed,
+        _ => MatMulKernel::AscendC,
     }
 }
 

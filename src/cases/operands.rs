@@ -35,7 +35,7 @@ impl Kernel {
 }
 
 /// What a case says beside its operands.
-pub(super) struct Told<'a> {
+pub(super) struct Stated<'a> {
     pub block_dim: Option<u64>,
     /// The order of axes of a transpose.
     pub perm: Option<&'a [i64]>,
@@ -65,29 +65,29 @@ pub(super) fn workload(
     op: &str,
     inputs: Vec<Operand>,
     outputs: Vec<Operand>,
-    told: &Told,
+    stated: &Stated,
     soc: &Soc,
 ) -> Result<Workload> {
     if inputs.is_empty() && outputs.is_empty() {
         return Err(Error::Workload { workload: op.to_owned(), reason: "it has no operands".into() });
     }
     let kernel = Kernel { op: op.to_owned(), inputs, outputs };
-    if let Some(transposed) = transpose::workload(op, &kernel, told.perm, soc)? {
+    if let Some(transposed) = transpose::workload(op, &kernel, stated.perm, soc)? {
         return Ok(transposed);
     }
-    if let Some(fused) = attention::workload(&kernel, told.attrs)? {
+    if let Some(fused) = attention::workload(&kernel, stated.attrs)? {
         return Ok(fused);
     }
     // TBE names a fused kernel after its parts.
     let name = op.strip_prefix("FusionOp_").unwrap_or(op);
     let parts: Vec<&str> = if name.len() < op.len() { name.split('_').collect() } else { vec![op] };
     let first = parts.first().copied().unwrap_or(op);
-    let lead = if let Some(matmul) = product::workload(first, &kernel, told.transposes)? {
+    let lead = if let Some(matmul) = product::workload(first, &kernel, stated.transposes)? {
         matmul
     } else if let Some(conv) = conv::workload(first, &kernel, soc)? {
         conv
     } else {
-        vector(first, &kernel, told)
+        vector(first, &kernel, stated)
     };
     let mut pieces = vec![lead];
     if first == "FusedDbnDw" {
@@ -111,11 +111,11 @@ fn epilogue(op: &str, kernel: &Kernel) -> Workload {
 }
 
 /// Vector work or movement.
-fn vector(op: &str, kernel: &Kernel, told: &Told) -> Workload {
+fn vector(op: &str, kernel: &Kernel, stated: &Stated) -> Workload {
     let op_type = op.to_owned();
     let (mut inputs, outputs) = (kernel.inputs.clone(), kernel.outputs.clone());
     if op == "AtomicAddrClean" {
-        let cleared = cleared(&inputs, told.block_dim);
+        let cleared = cleared(&inputs, stated.block_dim);
         return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs: cleared });
     }
     if ["ZerosLike", "OnesLike", "Fill", "Range"].contains(&op) {
@@ -125,10 +125,10 @@ fn vector(op: &str, kernel: &Kernel, told: &Told) -> Workload {
         // The first operand is only written.
         inputs.remove(0);
     }
-    if let Some(movement) = movement(op, &inputs, &outputs, told.first) {
+    if let Some(movement) = movement(op, &inputs, &outputs, stated.first) {
         return Workload::Move(movement);
     }
-    if let Some((outer, axis, inner)) = told_rows(op, kernel, told.axes).or_else(|| rows(op, kernel, told)) {
+    if let Some((outer, axis, inner)) = stated_rows(op, kernel, stated.axes).or_else(|| rows(op, kernel, stated)) {
         return Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs, outputs });
     }
     Workload::Vector(Vector { op_type, inputs, outputs })
@@ -141,7 +141,7 @@ fn cleared(inputs: &[Operand], block_dim: Option<u64>) -> Vec<Operand> {
 }
 
 /// Rows, elements and lanes along the axes that a case names; `None` where it names none, or work of another kind.
-fn told_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, u64, u64)> {
+fn stated_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, u64, u64)> {
     let x = kernel.inputs.iter().max_by_key(|o| o.elements()).filter(|x| is_plain(x.format))?;
     // Of each group of channels there is one mean.
     if let (Kind::GroupNorm, Some(means)) = (op::kind(op), kernel.outputs.get(1)) {
@@ -322,7 +322,7 @@ fn mask_window(kernel: &Kernel) -> Option<u64> {
 }
 
 /// Rows, elements and lanes of work along an axis; `None` for elementwise work.
-fn rows(op: &str, kernel: &Kernel, told: &Told) -> Option<(u64, u64, u64)> {
+fn rows(op: &str, kernel: &Kernel, stated: &Stated) -> Option<(u64, u64, u64)> {
     let along_last = [
         "Softmax",
         "LogSoftmax",
@@ -353,7 +353,7 @@ fn rows(op: &str, kernel: &Kernel, told: &Told) -> Option<(u64, u64, u64)> {
         return None;
     }
     if (op.starts_with("MaxPool") || op.starts_with("AvgPool"))
-        && let Some(window) = mask_window(kernel).or(told.window)
+        && let Some(window) = mask_window(kernel).or(stated.window)
     {
         let results = kernel.inputs.iter().chain(&kernel.outputs).filter(|o| o.dtype.is_float());
         let result = results.map(Operand::elements).min().unwrap_or(BLOCK);

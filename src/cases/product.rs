@@ -28,7 +28,7 @@ impl Stored {
 }
 
 /// The product that `op` names, `None` when it names none.
-pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Result<Option<Workload>> {
+pub(super) fn workload(op: &str, kernel: &Kernel, stated: [Option<bool>; 2]) -> Result<Option<Workload>> {
     if op.starts_with("FullyConnection") {
         return Ok(fully_connection(kernel).map(Workload::MatMul));
     }
@@ -47,7 +47,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, told: [Option<bool>; 2]) -> Re
     let (left, right, result) = (stored(a)?, stored(b)?, stored(c)?);
     // Transposes the case tells or show in the shapes; where several fit, as for square matrices, the plain product counts.
     for (trans_a, trans_b) in [(false, false), (false, true), (true, false), (true, true)] {
-        if told[0].is_some_and(|t| t != trans_a) || told[1].is_some_and(|t| t != trans_b) {
+        if stated[0].is_some_and(|t| t != trans_a) || stated[1].is_some_and(|t| t != trans_b) {
             continue;
         }
         let (m, k) = if trans_a { (left.columns, left.rows) } else { (left.rows, left.columns) };

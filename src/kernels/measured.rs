@@ -137,7 +137,7 @@ impl Columns {
 
 fn read(path: &Path, sums: &mut Sums) -> Result<()> {
     let failed = |reason: String| Error::file("read", path, reason);
-    let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
+    let file = crate::input_file::open(path)?;
     let mut reader = table(file);
     let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
     let columns = Columns::of(&header).map_err(failed)?;

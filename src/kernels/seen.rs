@@ -7,7 +7,6 @@ use csv::StringRecord;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Most distinct kernels that are told apart; of a profile with more the first ones are.
@@ -76,7 +75,7 @@ impl Profile {
 
     fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, (u64, f64)>) -> Result<()> {
         let failed = |reason: String| Error::file("read", path, reason);
-        let file = File::open(path).map_err(|e| Error::file("read", path, e))?;
+        let file = crate::input_file::open(path)?;
         let mut reader = table(file);
         let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
         let columns = Columns::of(&header).map_err(failed)?;

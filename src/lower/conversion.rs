@@ -2,6 +2,7 @@
 //! meets a network that runs in 16 bits, a `TransData` where a tensor lies otherwise than its reader wants it. Several
 //! readers share one; what a constant would need is done when the network is compiled.
 
+use super::before::Before;
 use super::device::Layouts;
 use super::in_place::write_in_place;
 use super::layout::DeviceLayout;
@@ -63,11 +64,14 @@ pub fn with_conversions(graph: Graph, soc: &Soc, settings: &Settings) -> Result<
     let lowered = lower(&graph, soc, settings)?;
     let flows = flows(&graph, &lowered, soc, settings);
     let (graph, mut lowered) = if needs_any(&graph, settings.precision, &flows) {
-        let mut graph = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
-        if !settings.ge_closed {
-            merge_movers(&mut graph);
+        let (mut graph, places) = Converted::new(graph, settings.precision, &lowered, &flows).run()?;
+        let mut before = Before::new(lowered, &places, graph.len());
+        if !settings.ge_closed
+            && let Some(keep) = merge_movers(&mut graph)
+        {
+            before.retain(&keep);
         }
-        let lowered = lower(&graph, soc, settings)?;
+        let lowered = before.lower(&graph, soc, settings)?;
         (graph, lowered)
     } else {
         (graph, lowered)
@@ -130,8 +134,8 @@ impl<'a> Converted<'a> {
         }
     }
 
-    /// The graph with its conversions.
-    fn run(mut self) -> Result<Graph> {
+    /// The graph with its conversions, and where the nodes of the old one are in it.
+    fn run(mut self) -> Result<(Graph, Vec<NodeId>)> {
         for id in self.old.validated_order()? {
             let mut node = std::mem::replace(self.old.node_mut(id), Node::new("", ""));
             let stated = node.inputs.clone();
@@ -148,7 +152,7 @@ impl<'a> Converted<'a> {
         }
         let outputs = self.outputs()?;
         self.new.set_outputs(outputs);
-        Ok(self.new)
+        Ok((self.new, self.places))
     }
 
     /// A tensor of the old graph in the new one.

@@ -1,10 +1,11 @@
 //! Products and convolutions.
 
 use super::{Scene, collapse};
+use crate::graph::infer::Call;
 use crate::graph::infer::attention::Geometry;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::einsum::{Equation, Label};
-use crate::graph::infer::language::packs_words;
+use crate::graph::infer::language::{packs_words, stack_of};
 use crate::graph::infer::matmul::{self, Product};
 use crate::graph::infer::recurrent::Layer;
 use crate::graph::op::{ConvPass, Kind, prototype};
@@ -26,15 +27,21 @@ impl Scene<'_> {
                 if name == "QuantBatchMatmulV4" && packs_words(&self.call, 1) {
                     return self.movement();
                 }
-                let product = if name.starts_with("FullyConnection") || name == "InnerProduct" {
-                    let read = matmul::fully_connected(&self.call).map_err(|r| self.error(r))?;
-                    read.map(|(_, product)| product)
-                } else {
-                    Product::of(&self.call).map_err(|r| self.error(r))?
+                let product = match name {
+                    _ if name.starts_with("FullyConnection") || name == "InnerProduct" => {
+                        matmul::fully_connected(&self.call).map(|read| read.map(|(_, product)| product))
+                    }
+                    "TransposeBatchMatMul" => stack_of(&self.call),
+                    _ => Product::of(&self.call),
                 };
+                let product = product.map_err(|r| self.error(r))?;
                 let product = product.ok_or_else(|| self.error("an operand has no known rank"))?;
-                let matmul =
+                let mut matmul =
                     MatMul { bias: self.call.get(prototype::bias_place(name)).is_some(), ..self.stacked(&product)? };
+                if reads_image(&self.call) {
+                    // The image in blocks of channels and its filter are fractals, whatever the part.
+                    (matmul.a_format, matmul.b_format) = (Format::FractalNz, Format::FractalNz);
+                }
                 self.finish(matmul)
             }
         }
@@ -64,13 +71,16 @@ impl Scene<'_> {
         let becomes = name.starts_with("FullyConnection") || matches!(name, "InnerProduct" | "MatMulV2Compress");
         match name {
             "QuantBatchMatmulV4" => MatMulKernel::QuantV4,
+            "TransposeBatchMatMul" => MatMulKernel::Transposed,
             _ if (first_two || becomes) && self.soc.arch != Arch::C310 => MatMulKernel::Tbe,
             _ => MatMulKernel::AscendC,
         }
     }
 
-    /// The stack of products that a node is. Where one right-hand matrix serves all, the stack of
-    /// left-hand ones is one matrix with more rows, as CANN has it.
+    /// The stack of products that a node is. Where one right-hand matrix serves all, the stack of left-hand ones is one
+    /// matrix with more rows; but the kernels of batched products before the 950 keep the batch. TBE's has a
+    /// `batch_type` for it, and only `BatchMatMulV2ReshapeFusionPass` makes one matrix of some; that of `BatchMatMulV3`
+    /// folds it in its own host tiling.
     fn stacked(&self, p: &Product) -> Result<MatMul> {
         let count = |dims: &[i64]| dims.iter().map(|&d| self.size(d)).collect::<Result<Vec<_>>>();
         let batch = self.product_of(&count(&p.batch)?)?;
@@ -78,7 +88,8 @@ impl Scene<'_> {
         let (m, k, n) = (self.size(p.m)?, self.size(p.k)?, self.size(p.n)?);
         let base =
             |rows| self.matmul(rows, k, n).map(|matmul| MatMul { trans_a: p.trans_a, trans_b: p.trans_b, ..matmul });
-        if batch > 1 && stack_b == 1 && !p.trans_a {
+        let keeps_batch = self.node().op_type.starts_with("BatchMatMul") && self.soc.arch != Arch::C310;
+        if batch > 1 && stack_b == 1 && !p.trans_a && !keeps_batch {
             return base(self.product_of(&[batch, m])?);
         }
         Ok(MatMul { batch, a_shared: batch > 1 && stack_a == 1, b_shared: batch > 1 && stack_b == 1, ..base(m)? })
@@ -318,4 +329,10 @@ impl Scene<'_> {
         self.product_of(&[c.batch, c.cout, c.ho, c.wo, c.cin, c.kh, c.kw])?;
         self.product_of(&[c.batch, c.cin, c.hi, c.wi, c.cout, c.kh, c.kw]).map(|_| ())
     }
+}
+
+/// Whether a product is a convolution over all of its image, which it reads as the convolution would.
+pub(super) fn reads_image(call: &Call<'_>) -> bool {
+    let rank = |input: usize| call.get(input).and_then(|desc| desc.shape.rank());
+    call.node.op_type == "FullyConnection" && rank(0) == Some(4) && rank(1) == Some(4)
 }

@@ -2,6 +2,7 @@
 //! products on fractals where the cube wants them (its heavy operators), and what is around them takes that over as far
 //! as it can work in it. Everything else is plain.
 
+use super::cube::reads_image;
 use super::flow::{Read, Source, flows};
 use super::layout::DeviceLayout;
 use super::{Kernel, Lowered, Settings, conversion, is_known};
@@ -116,7 +117,8 @@ impl Layouts {
 /// The format in which a node that works in a layout reads a tensor.
 fn input_format(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> Format {
     let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
-    let is_filter = class == OpClass::Conv && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
+    let convolves = class == OpClass::Conv || node.op_type == "FullyConnection";
+    let is_filter = convolves && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
     let is_whole = || node.outputs.iter().take(1).all(|whole| whole.shape.elements() == desc.shape.elements());
     match desc.shape.rank() {
         Some(4) if is_filter => Format::FractalZ,
@@ -142,6 +144,7 @@ fn settled(graph: &Graph, node: NodeId, workload: &Workload, soc: &Soc, values: 
     }
     let Some(result) = call.node.outputs.first() else { return Some(Layouts::PLAIN) };
     let layout = match (workload, op::kind(&call.node.op_type)) {
+        (Workload::MatMul(_), _) if reads_image(&call) && soc.arch != Arch::C310 => DeviceLayout::image(&call, result),
         (Workload::MatMul(product), _) if product.a_format == Format::FractalNz && result.shape.rank() > Some(1) => {
             DeviceLayout::Fractals
         }

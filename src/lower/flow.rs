@@ -4,10 +4,12 @@
 use super::device::{Layouts, layouts, takes_blocks};
 use super::layout::DeviceLayout;
 use super::{Lowered, Settings, conversion};
-use crate::graph::{Graph, NodeId, Port};
+use crate::graph::{Graph, Port};
 use crate::soc::Soc;
 use crate::workload::{Operand, Workload};
-use rustc_hash::FxHashMap;
+
+/// The place of a node that runs no kernel.
+const NOWHERE: u32 = u32::MAX;
 
 /// Who made a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,9 +55,13 @@ pub struct Flows {
 
 /// Follows the tensors of a lowered graph.
 pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -> Flows {
-    let place: FxHashMap<NodeId, u32> = lowered.kernels.iter().zip(0u32..).map(|(k, at)| (k.node, at)).collect();
+    let mut place: Vec<u32> = vec![NOWHERE; graph.len()];
+    for (kernel, at) in lowered.kernels.iter().zip(0u32..) {
+        place[kernel.node.index()] = at;
+    }
     let source = |mut port: Port| loop {
-        if let Some(&at) = place.get(&port.node) {
+        let at = place[port.node.index()];
+        if at != NOWHERE {
             return (Source::Kernel(at), port);
         }
         let node = graph.node(port.node);
@@ -68,7 +74,7 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
             None => return (Source::Input, port),
         }
     };
-    let mut flows = Flows { leaves: vec![false; place.len()], ..Flows::default() };
+    let mut flows = Flows { leaves: vec![false; lowered.kernels.len()], ..Flows::default() };
     for kernel in &lowered.kernels {
         let read = |port: &Port| {
             let desc = graph.desc(*port);

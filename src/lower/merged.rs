@@ -15,11 +15,12 @@ const TO_LAST: &[usize] = &[0, 2, 3, 1];
 const TO_FIRST: &[usize] = &[0, 3, 1, 2];
 
 /// Lets each `TransData` of a graph do the work of the transpose beside it, where nothing else reads what is between.
-pub(super) fn merge_movers(graph: &mut Graph) {
+/// Answers which nodes stay, where some go.
+pub(super) fn merge_movers(graph: &mut Graph) -> Option<Vec<bool>> {
     let moves_image =
         |layouts: Layouts| matches!([layouts.works, layouts.result], [Channels(_), Plain] | [Plain, Channels(_)]);
     if !graph.iter().any(|(_, node)| conversion::layouts(node).is_some_and(moves_image)) {
-        return;
+        return None;
     }
     let mut readers = Readers::of(graph);
     let mut keep = vec![true; graph.len()];
@@ -48,9 +49,11 @@ pub(super) fn merge_movers(graph: &mut Graph) {
             readers.move_to(graph, Port::first(transpose), Port::first(id));
         }
     }
-    if keep.contains(&false) {
-        graph.retain(&keep);
+    if !keep.contains(&false) {
+        return None;
     }
+    graph.retain(&keep);
+    Some(keep)
 }
 
 /// Whether a node does nothing but turn the axes of an image in this order.

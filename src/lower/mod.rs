@@ -6,6 +6,7 @@
 //! Before that, [`graph_fusion()`] does to a graph what CANN's graph fusion does at inference.
 
 mod batch;
+mod before;
 mod collapse;
 mod conversion;
 mod cube;
@@ -120,16 +121,28 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     let values = Values::default();
     let mut lowered = Lowered::default();
     for id in graph.validated_order()? {
-        if let Some((workload, modelled)) = lower_node(graph, id, soc, *settings, &values)? {
-            // Of what only moves data by our lights the model may know the work all the same.
-            let known = modelled || graph.node(id).mapped && sim::approximated(&workload).is_empty();
-            lowered.kernels.push(Kernel { known, ..Kernel::new(id, workload) });
+        if let Some((kernel, modelled)) = kernel_of(graph, id, soc, *settings, &values)? {
+            lowered.kernels.push(kernel);
             if !modelled {
                 lowered.unmapped.push(id);
             }
         }
     }
     Ok(lowered)
+}
+
+/// The kernel that a node runs, and whether its operator is known; `None` where it runs none.
+fn kernel_of(
+    graph: &Graph,
+    id: NodeId,
+    soc: &Soc,
+    settings: Settings,
+    values: &Values,
+) -> Result<Option<(Kernel, bool)>> {
+    let Some((workload, modelled)) = lower_node(graph, id, soc, settings, values)? else { return Ok(None) };
+    // Of what only moves data by our lights the model may know the work all the same.
+    let known = modelled || graph.node(id).mapped && sim::approximated(&workload).is_empty();
+    Ok(Some((Kernel { known, ..Kernel::new(id, workload) }, modelled)))
 }
 
 /// Whether it is known what a node does.

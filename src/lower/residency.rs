@@ -12,20 +12,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 ///
 /// L2 drops what was used longest ago: of `s` bytes that were used when `d` bytes had still to pass, `L2 - d` are there.
 pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settings) {
-    let makers: FxHashMap<NodeId, usize> = lowered
-        .kernels
-        .iter()
-        .enumerate()
-        .flat_map(|(at, kernel)| {
-            std::iter::once(kernel.node).chain(kernel.fused.iter().copied()).map(move |id| (id, at))
-        })
-        .collect();
+    let mut makers: Vec<Option<u32>> = vec![None; graph.len()];
+    for (kernel, at) in lowered.kernels.iter().zip(0..) {
+        for id in std::iter::once(&kernel.node).chain(&kernel.fused) {
+            makers[id.index()] = Some(at);
+        }
+    }
     let mut passing = Passing { used: FxHashMap::default(), passed: 0, l2_size: soc.l2_size };
     for at in 0..lowered.kernels.len() {
         let kernel = &lowered.kernels[at];
         if kernel.launches == 0 {
             continue;
         }
+        let at = at as u32;
         let members: Vec<NodeId> = std::iter::once(kernel.node).chain(kernel.fused.iter().copied()).collect();
         let reads = reads(graph, &members, at, &makers, settings);
         let missed: u64 = reads.iter().map(|(origin, bytes)| passing.missed(*origin, *bytes)).sum();
@@ -34,7 +33,7 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
         let made: Vec<Port> = outputs.map(|(node, output)| Port { node, output }).collect();
         passing.pass(reads.iter().map(|(origin, _)| *origin), reads.iter().map(|(_, bytes)| *bytes).sum());
         passing.pass(made.into_iter(), written);
-        let kernel = &mut lowered.kernels[at];
+        let kernel = &mut lowered.kernels[at as usize];
         if kernel.launches == 1 && kernel.missed.is_none() && kernel.workload.is_cube() {
             kernel.missed = Some(missed as f64);
         }
@@ -64,20 +63,14 @@ impl Passing {
 
 /// The tensors that a kernel reads and does not make itself, each once, seen through nodes that run no kernel, with
 /// their bytes.
-fn reads(
-    graph: &Graph,
-    members: &[NodeId],
-    at: usize,
-    makers: &FxHashMap<NodeId, usize>,
-    settings: &Settings,
-) -> Vec<(Port, u64)> {
+fn reads(graph: &Graph, members: &[NodeId], at: u32, makers: &[Option<u32>], settings: &Settings) -> Vec<(Port, u64)> {
     let mut seen: FxHashSet<Port> = FxHashSet::default();
     let mut reads = Vec::new();
     for &member in members {
         let node = graph.node(member);
         for &port in node.inputs.iter().flatten() {
             let origin = origin(graph, port, makers);
-            if makers.get(&origin.node) == Some(&at) || !seen.insert(origin) {
+            if makers[origin.node.index()] == Some(at) || !seen.insert(origin) {
                 continue;
             }
             let desc = graph.desc(port);
@@ -93,11 +86,11 @@ fn reads(
 }
 
 /// The tensor itself, seen through views: they have the bytes of their first input.
-fn origin(graph: &Graph, mut port: Port, makers: &FxHashMap<NodeId, usize>) -> Port {
+fn origin(graph: &Graph, mut port: Port, makers: &[Option<u32>]) -> Port {
     loop {
         let node = graph.node(port.node);
         match node.input(0) {
-            Some(earlier) if !makers.contains_key(&port.node) && node.value.is_none() => port = earlier,
+            Some(earlier) if makers[port.node.index()].is_none() && node.value.is_none() => port = earlier,
             _ => return port,
         }
     }

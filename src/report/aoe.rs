@@ -142,7 +142,7 @@ pub struct RepoSummary {
 impl RepoSummary {
     /// Counts an outcome. Operators that are not tuned or failed do not count.
     pub fn of(outcome: &OpatOutcome) -> RepoSummary {
-        RepoSummary::counting(|status| outcome.count(&status))
+        RepoSummary::counting(|status| outcome.count_on_disk(&status))
     }
 
     /// Counts by status; what is not tuned or failed does not count.
@@ -196,7 +196,12 @@ fn opat(outcome: &OpatOutcome) -> Opat<'_> {
         model_performance_improvement: outcome.finished.then(|| improvement(before, after)),
         model_result_performance_ms: outcome.finished.then_some(after),
         result,
-        repo_modified_operators: outcome.cases.iter().filter_map(modified).collect(),
+        repo_modified_operators: outcome
+            .cases
+            .iter()
+            .filter(|c| c.index < outcome.saved)
+            .filter_map(modified)
+            .collect(),
         repo_summary: RepoSummary::of(outcome),
         tuning_failed_operators: if outcome.finished { failed } else { Vec::new() },
     }

@@ -2,7 +2,7 @@
 
 use super::explain::{Lanes, Layout, Predicted};
 use super::gains::deciding;
-use crate::bank::{RecordReader, Sayable};
+use crate::bank::{RecordReader, Writable};
 use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
@@ -136,7 +136,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         known_trials: case.known_trials,
         nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
         op_type: case.workload.op_type(),
-        own_form: soc.filter(|_| is_recorded).and_then(|soc| Sayable::of(&case.workload, soc).why_own()),
+        own_form: soc.filter(|_| is_recorded).and_then(|soc| Writable::of(&case.workload, soc).why_own()),
         predicted_after: predicted(&case.after),
         predicted_before: predicted(&case.before),
         read_by: is_recorded.then_some(case.reader),
@@ -144,7 +144,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         stop: case.stop.map(StopReason::name),
         timeline: None,
         trials: case.trials,
-        unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Sayable::of(&case.workload, soc).unproven()),
+        unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Writable::of(&case.workload, soc).unproven()),
         unsure: case.unsure.as_ref().map(|found| Unsure {
             decided_by: deciding(case),
             held: held(&found.schedule),

@@ -66,8 +66,10 @@ pub fn sections(outcome: &SgatOutcome) -> Vec<Section<'_>> {
 fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
     let (before_us, after_us) = Tuned::Subgraphs(outcome).times_us();
     let (before, after) = (milliseconds(before_us), milliseconds(after_us));
-    let with =
-        |status: BankStatus| outcome.subgraphs.iter().filter(move |s| s.status == status).map(modified).collect();
+    let with = |status: BankStatus| {
+        let is_there = |s: &&SubgraphOutcome| s.index < outcome.saved;
+        outcome.subgraphs.iter().filter(is_there).filter(move |s| s.status == status).map(modified).collect()
+    };
     Sgat {
         gains: outcome.finished.then(|| Gains::of(Tuned::Subgraphs(outcome))).flatten(),
         baseline_ms: before,
@@ -95,7 +97,7 @@ pub fn reader(subgraph: &SubgraphOutcome) -> &'static str {
 
 /// Counts of distinct subgraphs by what became of their records.
 pub fn summary(outcome: &SgatOutcome) -> RepoSummary {
-    RepoSummary::counting(|status| outcome.count(&status))
+    RepoSummary::counting(|status| outcome.count_on_disk(&status))
 }
 
 /// Subgraphs in our own report. Times are microseconds, not rounded.

@@ -61,7 +61,7 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
         asked: Vec::new(),
         gears: Vec::new(),
         graph: "net".into(),
-        backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false },
+        backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),
         seed: 7,
         cases: vec![
@@ -76,6 +76,7 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
         finished,
         lost: None,
         unsaved: None,
+        saved: usize::MAX,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::environment::Environment;
 use super::kernels::Launched;
 use crate::bank::inspect::{Kind, Source, items};
-use crate::bank::{BankPaths, Entry, OperatorBank, Reader, RecordReader, Sayable};
+use crate::bank::{BankPaths, Entry, OperatorBank, Reader, RecordReader, Writable};
 use crate::status::{Error, Result};
 use crate::workload::{Workload, canonical_json};
 use rustc_hash::FxHashMap;
@@ -100,8 +100,8 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
             kernels[place].us += us;
             continue;
         }
-        let sayable = Sayable::of(&workload, soc);
-        let found = found(&bank, &workload, &sayable)?;
+        let writable = Writable::of(&workload, soc);
+        let found = found(&bank, &workload, &writable)?;
         if matches!(found, Found::Miss { .. }) {
             let fields = flattened(&workload);
             missed.entry(bank.file_name(&workload)).or_default().push(Missed {
@@ -110,7 +110,7 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
                 nearest: None,
             });
         }
-        let (reader, said) = (sayable.reader(), workload.to_string());
+        let (reader, said) = (writable.reader(), workload.to_string());
         places.insert(workload, kernels.len());
         kernels.push(Asked { name, count, op_type, workload: said, us, reader, found });
     }
@@ -125,13 +125,13 @@ pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
 }
 
 /// What is found; why a record is missing is for [`why_missed`] to say.
-fn found(bank: &OperatorBank, workload: &Workload, sayable: &Sayable<'_>) -> Result<Found> {
-    if !sayable.reader().is_cann() {
-        let why = sayable.why_own().unwrap_or_else(|| "its operator asks no bank of CANN's".to_owned());
+fn found(bank: &OperatorBank, workload: &Workload, writable: &Writable<'_>) -> Result<Found> {
+    if !writable.reader().is_cann() {
+        let why = writable.why_own().unwrap_or_else(|| "its operator asks no bank of CANN's".to_owned());
         return Ok(Found::NotAsked { why });
     }
     Ok(match bank.lookup(workload)? {
-        Some(Entry { source, .. }) => Found::Hit { file: source, unproven: sayable.unproven().to_vec() },
+        Some(Entry { source, .. }) => Found::Hit { file: source, unproven: writable.unproven().to_vec() },
         None => Found::Miss { why: String::new() },
     })
 }

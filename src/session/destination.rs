@@ -5,7 +5,6 @@
 
 use super::environment::Environment;
 use super::settings::Settings;
-use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description};
 use crate::bank::BankPaths;
 use crate::status::Result;
@@ -33,7 +32,7 @@ pub struct Destination<'a> {
 impl Settings {
     /// Where what this backend measures goes; `named` is the bank that an option names.
     pub(super) fn destination<'a>(&'a self, backend: &Description, named: Option<&'a Path>) -> Destination<'a> {
-        let is_simulated = backend.name == Simulator::NAME;
+        let is_simulated = backend.is_simulated;
         let dry_run = self.dry_run.is_some();
         Destination { work_path: &self.work_path, named, install: self.install, dry_run, is_simulated }
     }

@@ -139,7 +139,7 @@ impl Session {
             Some(steps) => live.tell_runs(timed(form, &outcome, steps, scene), profiling),
             None => Ok(None),
         };
-        let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
+        let ended = outcome.ended();
         let told = profiles.and_then(|profiles| summarized.map(|()| profiles));
         let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_gradients(&outcome, profiles);
         self.conclude((tuned, told), ended, settings, &mut live, publish)
@@ -157,14 +157,14 @@ impl Session {
         let Opened { backend, .. } = self.open_backend(&simulated)?;
         let soc = backend.soc();
         let detail = format!("{}, {}", recorded.summary.display(), recorded.profile.display());
-        let description = Description { name: "recording".to_owned(), detail, noisy: true };
+        let description = Description { name: "recording".to_owned(), detail, noisy: true, is_simulated: false };
         let note = format!("a recording, SoC {}", soc.name);
         let (context, bank) = self.gradient_context(settings, soc, note, &description)?;
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = split(&job, &mut live)?;
         live.finish_gradients(&outcome, None)?;
-        if outcome.finished { Ok(()) } else { Err(Error::Cancelled) }
+        outcome.ended()
     }
 
     fn job<'a>(

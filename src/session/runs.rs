@@ -2,7 +2,6 @@
 //! made from.
 
 use super::settings::Settings;
-use crate::backend::simulator::Simulator;
 use crate::lower::Lowered;
 use crate::profile::{Form, Moment, Scene, Timed};
 use crate::soc::Soc;
@@ -26,7 +25,7 @@ pub fn runs<'a>(
     let Some(outcome) = operators else {
         return Ok([Timed::of_subgraphs(then, None, scene)?, Timed::of_subgraphs(now, None, scene)?]);
     };
-    let is_whole = outcome.finished && outcome.backend.name == Simulator::NAME;
+    let is_whole = outcome.finished && outcome.backend.is_simulated;
     let before = if !earlier.is_empty() && is_whole {
         Timed::of_subgraphs(then, Some(outcome), scene)?
     } else {

@@ -207,12 +207,14 @@ impl Settings {
                 repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
                 parallel: opat.parallel,
                 deadline: opat.deadline,
+                rescue: Some(rescue_root(&work_path)),
             },
             gdat: GdatSettings {
                 cluster: path("cluster").map_or_else(|| Ok(Cluster::default()), |path| Cluster::read(&path))?,
                 most_segments: layers.number("max_segments").map_or(MOST_SEGMENTS, |n| n as usize),
                 repeat_tune: opat.repeat_tune,
                 deadline: opat.deadline,
+                rescue: Some(rescue_root(&work_path)),
             },
             recorded: recorded(&layers, job, &path)?,
             opat,
@@ -319,6 +321,11 @@ fn check_metric(layers: &Layers<'_>) -> Result<()> {
     let reason = "what is tuned is the latency of the model at its batch: leave the option out, or write latency; to serve \
                   more at a time, tune a larger batch (input_shape, dynamic_batch_size)";
     Err(Error::option("target_metric", reason))
+}
+
+/// Where a work path has the bank for records that their own bank does not take, which `TUNE_BANK_PATH` may name.
+pub fn rescue_root(work_path: &Path) -> PathBuf {
+    work_path.join("aoe_bank_unsaved")
 }
 
 /// The recording that the options name; only gradient tuning has a use for one.

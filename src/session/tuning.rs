@@ -6,7 +6,7 @@ use super::material::{Material, workloads};
 use super::options::{OptionMap, gather};
 use super::profiling::{Profiles, Profiling};
 use super::runs::{forms, runs, scene};
-use super::settings::{JobType, Settings};
+use super::settings::{JobType, Settings, rescue_root};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
@@ -19,7 +19,7 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
-use crate::tune::{OpatJob, Variant, opat};
+use crate::tune::{OpatJob, Unsaved, Variant, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl Session {
         let (mut work, mut context) = self.begin(settings)?;
         let files = self.result_files(&work.settings);
         let [subgraphs, operators] = work.settings.job.parts();
-        let mut state = None;
+        let (mut state, mut unsaved) = (None, None);
         let (jobs, _) = tuned_model::jobs(&work.settings, "");
         let clear = |state: State| {
             state.clear()?;
@@ -93,6 +93,8 @@ impl Session {
             let mut live = Live::new(self, context, "sgat", files, progress)?;
             match self.tune_subgraphs(&mut work, &paths, &mut live) {
                 Ok((outcome, kept)) if operators && outcome.finished => {
+                    // Where the bank did not take them, the state keeps them, too: another tuning goes on from it.
+                    unsaved = outcome.unsaved.as_ref().map(Unsaved::error);
                     live.go_on(Some(outcome), "opat")?;
                     state = Some(kept);
                 }
@@ -113,6 +115,7 @@ impl Session {
             Live::new(self, context, "opat", files, progress)?
         };
         self.tune_operators(work, &mut live)?;
+        unsaved.map_or(Ok(()), Err)?;
         // Whatever ends a tuning before this, it can go on from its state.
         state.map_or(Ok(()), clear)
     }
@@ -124,7 +127,7 @@ impl Session {
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         // Who did not ask for the simulator hears that it stands in for a device.
-        let stands_in = settings.backend == Choice::Auto && backend.describe().name == Simulator::NAME;
+        let stands_in = settings.backend == Choice::Auto && backend.describe().is_simulated;
         log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
         if backend.describe().name == Simulator::NAME {
             idle::warn_of_compiler(&settings);
@@ -174,7 +177,7 @@ impl Session {
         } else {
             Ok(None)
         };
-        let ended = if outcome.finished { Ok(()) } else { Err(Error::Cancelled) };
+        let ended = outcome.ended();
         let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_subgraphs(outcome, profiles);
         self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
     }
@@ -285,8 +288,8 @@ impl Session {
     }
 }
 
-/// Where records go that the bank does not take: a bank of its own in the results, which `TUNE_BANK_PATH` may name.
+/// Where records of operators go that the bank does not take: as deep in the bank of its own as in theirs.
 fn rescue(work_path: &Path, bank: &BankPaths) -> PathBuf {
     let soc = bank.custom.parent().and_then(Path::file_name).unwrap_or_default();
-    work_path.join("aoe_bank_unsaved").join(soc).join(bank.custom.file_name().unwrap_or_default())
+    rescue_root(work_path).join(soc).join(bank.custom.file_name().unwrap_or_default())
 }

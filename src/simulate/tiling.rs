@@ -1,7 +1,7 @@
 //! The written forms of a schedule: the canonical one, TBE's as measured records hold it, and that of CANN's
 //! runtime bank.
 
-use crate::bank::Sayable;
+use crate::bank::Writable;
 use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::tiling::quant_batch_matmul_v3;
@@ -58,10 +58,10 @@ pub(super) fn read(written: &Value, workload: &Workload, soc: &Soc) -> Result<Sc
     if written.get("single").is_some() {
         return typed(written).map(Schedule::Cube);
     }
-    let sayable = Sayable::of(workload, soc);
-    let in_bank = sayable.is_read_by_cann() || sayable.is_read_when_compiled() && written.get("block_dim").is_some();
+    let writable = Writable::of(workload, soc);
+    let in_bank = writable.is_read_by_cann() || writable.is_read_when_compiled() && written.get("block_dim").is_some();
     if written.get("cores").is_none() && written.is_object() && in_bank {
-        return sayable.read(written).map_err(|error| format!("`schedule`: {error}"));
+        return writable.read(written).map_err(|error| format!("`schedule`: {error}"));
     }
     if let (Some(fields), Workload::MatMul(w)) = (written.as_object().filter(|f| f.contains_key("m_l0")), workload) {
         let tiling = quant_batch_matmul_v3::Tiling::from_knowledge(fields);

@@ -7,7 +7,7 @@ use super::trials::{self, Tuner};
 use super::workers::Workers;
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement, Standing};
-use crate::bank::Sayable;
+use crate::bank::Writable;
 use crate::search::Algorithm;
 use crate::soc::Soc;
 use crate::space::{default_origin, default_policy};
@@ -150,7 +150,7 @@ impl Problem<'_> {
             doubt: None,
             is_sure: false,
             unsure: None,
-            reader: Sayable::of(self.workload, self.simulator.soc()).reader(),
+            reader: Writable::of(self.workload, self.simulator.soc()).reader(),
             status: BankStatus::NotTuned,
             backend: self.simulator.describe().name,
             trials: 0,

@@ -20,20 +20,18 @@ pub struct Keeper<'a> {
     pub rescue: Option<&'a Path>,
     /// Cases recorded: the first so many.
     pub recorded: usize,
-    /// Cases that the disk has.
-    pub saved: usize,
     pub next_save: usize,
 }
 
 impl Keeper<'_> {
     /// Saves when enough cases from the first on are done. Fails for a record that is none; what the disk says is for
     /// later.
-    pub fn follow(&mut self, outcome: &OpatOutcome) -> Result<()> {
+    pub fn follow(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
         let done = outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count();
         while done >= self.next_save {
             self.record(outcome, self.next_save)?;
             match self.bank.save() {
-                Ok(_) => self.saved = self.recorded,
+                Ok(_) => outcome.saved = self.recorded,
                 Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
             }
             self.next_save *= 2;
@@ -44,43 +42,28 @@ impl Keeper<'_> {
     /// Saves the rest; what the bank does not take goes to the rescue's place, and the outcome says so.
     pub fn finish(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
         self.record(outcome, usize::MAX)?;
-        let Err(error) = self.bank.save() else { return Ok(()) };
-        for case in outcome.cases.iter_mut().filter(|case| case.index >= self.saved && is_new(case)) {
+        let Err(error) = self.bank.save() else {
+            outcome.saved = usize::MAX;
+            return Ok(());
+        };
+        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.saved && case.status.is_new()) {
             case.status = BankStatus::Unsaved;
         }
         let bank = self.bank.paths().custom.clone();
-        outcome.unsaved = Some(Unsaved { reason: format!("{error}; {}", self.rescued(&bank)), bank });
+        let save = |place: &Path| self.bank.save_elsewhere(place.to_owned()).map(|_| ());
+        outcome.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
         Ok(())
-    }
-
-    /// Puts the records where there is room, and says where that is.
-    fn rescued(&mut self, bank: &Path) -> String {
-        let Some(place) = self.rescue else { return "what was found is not saved".to_owned() };
-        match self.bank.save_elsewhere(place.to_owned()) {
-            Ok(_) => format!(
-                "the records are in {}: make room, then `aoe bank merge --into {} {}`",
-                place.display(),
-                bank.display(),
-                place.display()
-            ),
-            Err(error) => format!("nor could {} be written ({error}): what was found is not saved", place.display()),
-        }
     }
 
     /// Records the cases whose index is below `end` and was not recorded before.
     fn record(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
         let new = outcome.cases.iter().filter(|c| (self.recorded..end).contains(&c.index));
-        for case in new.filter(|case| is_new(case)) {
+        for case in new.filter(|case| case.status.is_new()) {
             self.bank.record(&case.workload, &case.after, &measured(case))?;
         }
         self.recorded = end;
         Ok(())
     }
-}
-
-/// Whether the bank is to get a record of it.
-fn is_new(case: &CaseOutcome) -> bool {
-    matches!(case.status, BankStatus::Added | BankStatus::Updated)
 }
 
 fn measured(case: &CaseOutcome) -> Measured {

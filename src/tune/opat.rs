@@ -13,7 +13,7 @@ use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
-use crate::bank::{OperatorBank, Sayable};
+use crate::bank::{OperatorBank, Writable};
 use crate::space::{carried_over, default_origin, default_policy};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;
@@ -81,7 +81,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let rescue = job.rescue.as_deref();
-    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, saved: 0, next_save: FIRST_SAVE };
+    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, &ahead, None), &outcome);
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let pace = Pace::of(job.backend, job.settings.pause);
@@ -102,7 +102,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
         outcome.elapsed = started.elapsed();
-        keeper.follow(&outcome)?;
+        keeper.follow(&mut outcome)?;
         let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
         // What is known of the others is in every call, or figures would go back.
         let told = if under_way.is_empty() {
@@ -157,6 +157,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         finished: false,
         lost: None,
         unsaved: None,
+        saved: 0,
     }
 }
 
@@ -358,7 +359,7 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         doubt: (!backend.noisy).then(|| tuner.backend.doubt(workload)),
         is_sure: false,
         unsure: None,
-        reader: Sayable::of(workload, soc).reader(),
+        reader: Writable::of(workload, soc).reader(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
         backend: backend.name,
         trials: 0,

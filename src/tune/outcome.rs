@@ -8,7 +8,7 @@ use crate::search::StopReason;
 use crate::sim::interval::Interval;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Result of operator tuning.
@@ -39,6 +39,9 @@ pub struct OpatOutcome {
     pub lost: Option<String>,
     /// Why the bank could not be written, where that is so at the end.
     pub unsaved: Option<Unsaved>,
+    /// Cases whose records the bank's files have, the first so many by their index. While tuning runs, what was found behind
+    /// them is still to be written, and no result file may say that it is.
+    pub saved: usize,
 }
 
 /// A bank that could not be written.
@@ -48,6 +51,35 @@ pub struct Unsaved {
     pub bank: PathBuf,
     /// What hindered it, and where the records are instead.
     pub reason: String,
+}
+
+impl Unsaved {
+    /// What a bank did not take: `save` puts it into the directory `rescue` instead, where there is one with room.
+    pub fn rescued(
+        bank: &Path,
+        error: &Error,
+        rescue: Option<&Path>,
+        save: impl FnOnce(&Path) -> Result<()>,
+    ) -> Unsaved {
+        let became = match rescue.map(|place| (place, save(place))) {
+            None => "what was found is not saved".to_owned(),
+            Some((place, Ok(()))) => format!(
+                "the records are in {}: make room, then `aoe bank merge --into {} {}`",
+                place.display(),
+                bank.display(),
+                place.display()
+            ),
+            Some((place, Err(other))) => {
+                format!("nor could {} be written ({other}): what was found is not saved", place.display())
+            }
+        };
+        Unsaved { bank: bank.to_owned(), reason: format!("{error}; {became}") }
+    }
+
+    /// The tuning's error.
+    pub fn error(&self) -> Error {
+        Error::directory("write to", &self.bank, &self.reason)
+    }
 }
 
 /// A node of the graph, as reports name it.
@@ -178,6 +210,11 @@ impl BankStatus {
         use BankStatus::{Failed, NotMeasured, NotModelled, NotTunable, NotTuned};
         !matches!(self, NotTuned | NotTunable(_) | NotModelled | NotMeasured(_) | Failed(_))
     }
+
+    /// Whether the bank is to get a record.
+    pub fn is_new(&self) -> bool {
+        matches!(self, BankStatus::Added | BankStatus::Updated)
+    }
 }
 
 impl BankStatus {
@@ -271,8 +308,8 @@ impl OpatOutcome {
     /// [`Error::NothingToTune`] where what measures can measure none of them. A few that fail or are not measured are
     /// no failure of the tuning; the report names them.
     pub fn ended(&self) -> Result<()> {
-        if let Some(Unsaved { bank, reason }) = &self.unsaved {
-            return Err(Error::directory("write to", bank, reason));
+        if let Some(unsaved) = &self.unsaved {
+            return Err(unsaved.error());
         }
         if !self.finished {
             let lost = |reason| Error::BackendLost { backend: self.backend.name.clone(), reason };
@@ -310,5 +347,11 @@ impl OpatOutcome {
     /// Number of cases with this status.
     pub fn count(&self, wanted: &BankStatus) -> usize {
         self.cases.iter().filter(|c| &c.status == wanted).count()
+    }
+
+    /// The same, of records only those that the bank's files have.
+    pub fn count_on_disk(&self, wanted: &BankStatus) -> usize {
+        let is_there = |c: &&CaseOutcome| !c.status.is_new() || c.index < self.saved;
+        self.cases.iter().filter(|c| &c.status == wanted).filter(is_there).count()
     }
 }

@@ -1,6 +1,6 @@
 //! The tilings of an operator that the bank can keep.
 
-use crate::bank::Sayable;
+use crate::bank::Writable;
 use crate::search::{Domain, Scale};
 use crate::soc::Soc;
 use crate::space::OperatorSpace;
@@ -11,14 +11,14 @@ use crate::workload::{Schedule, Workload};
 /// there is nothing in finding them.
 pub(super) struct Recordable<'a> {
     space: OperatorSpace,
-    sayable: Sayable<'a>,
+    writable: Writable<'a>,
 }
 
 impl<'a> Recordable<'a> {
     /// The tilings of a workload, with the values of further schedules. Fails where the space does.
     pub fn new(workload: &'a Workload, soc: &'a Soc, schedules: &[Schedule]) -> Result<Recordable<'a>> {
         let space = OperatorSpace::including(workload, soc, schedules)?;
-        Ok(Recordable { space, sayable: Sayable::of(workload, soc) })
+        Ok(Recordable { space, writable: Writable::of(workload, soc) })
     }
 
     /// The schedule of a configuration; `None` when it is not legal or cannot be recorded.
@@ -37,7 +37,7 @@ impl<'a> Recordable<'a> {
     }
 
     fn says(&self, schedule: &Schedule) -> bool {
-        self.sayable.is_everything() || self.sayable.check(schedule).is_ok()
+        self.writable.is_everything() || self.writable.check(schedule).is_ok()
     }
 }
 
@@ -63,10 +63,10 @@ impl Domain for Recordable<'_> {
     }
 
     fn enumerate(&self, limit: usize) -> Option<Vec<u32>> {
-        if self.sayable.is_everything() { self.space.enumerate(limit) } else { crate::search::enumerate(self, limit) }
+        if self.writable.is_everything() { self.space.enumerate(limit) } else { crate::search::enumerate(self, limit) }
     }
 
     fn completes(&self, configuration: &[u32]) -> bool {
-        if self.sayable.is_everything() { self.space.completes(configuration) } else { self.is_legal(configuration) }
+        if self.writable.is_everything() { self.space.completes(configuration) } else { self.is_legal(configuration) }
     }
 }

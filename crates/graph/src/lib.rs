@@ -13,6 +13,7 @@ mod constant;
 mod dtype;
 mod format;
 pub mod infer;
+mod names;
 mod node;
 pub mod op;
 mod tensor;
@@ -28,8 +29,8 @@ pub use tensor::{Shape, TensorDesc, UNKNOWN_DIM};
 pub use weight::Weight;
 
 use aoe_base::status::{Error, Result};
+use names::Names;
 use rustc_hash::FxHashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Operator type of a graph input.
@@ -46,7 +47,7 @@ pub struct Graph {
     pub attrs: Attrs,
     nodes: Vec<Node>,
     outputs: Vec<Port>,
-    by_name: FxHashMap<String, NodeId>,
+    by_name: Names,
     /// Tensors by the names that the model's file has for them, where it has such. Shared: copies of a graph are many.
     tensors: Arc<FxHashMap<String, Port>>,
 }
@@ -66,13 +67,11 @@ impl Graph {
             ));
         }
         let id = NodeId(u32::try_from(self.nodes.len()).map_err(|_| Error::Memory { what: "graph nodes".into() })?);
-        match self.by_name.entry(node.name.clone()) {
-            Entry::Vacant(entry) => entry.insert(id),
-            Entry::Occupied(entry) => {
-                return Err(Error::graph(format!("node `{}`", entry.key()), "a second node has the same name"));
-            }
-        };
+        if self.by_name.find(&node.name, &self.nodes).is_some() {
+            return Err(Error::graph(format!("node `{}`", node.name), "a second node has the same name"));
+        }
         self.nodes.push(node);
+        self.by_name.insert(id, &self.nodes);
         Ok(id)
     }
 
@@ -130,12 +129,12 @@ impl Graph {
 
     /// Gives a node another name and answers the old one; `None` where a node has the name already.
     pub fn rename(&mut self, id: NodeId, name: &str) -> Option<String> {
-        if self.by_name.contains_key(name) {
+        if self.find(name).is_some() {
             return None;
         }
+        self.by_name.remove(id, &self.nodes);
         let old = std::mem::replace(&mut self.nodes[id.index()].name, name.to_owned());
-        self.by_name.remove(&old);
-        self.by_name.insert(name.to_owned(), id);
+        self.by_name.insert(id, &self.nodes);
         Some(old)
     }
 
@@ -146,7 +145,7 @@ impl Graph {
 
     /// The node with this name.
     pub fn find(&self, name: &str) -> Option<NodeId> {
-        self.by_name.get(name).copied()
+        self.by_name.find(name, &self.nodes)
     }
 
     /// Description of the tensor at a port. The port comes from this graph.
@@ -197,7 +196,7 @@ impl Graph {
         self.outputs = self.outputs.iter().filter_map(|&port| at(port)).collect();
         let tensors = self.tensors.iter().filter_map(|(name, &port)| Some((name.clone(), at(port)?)));
         self.tensors = Arc::new(tensors.collect());
-        self.by_name = self.nodes.iter().zip(0..).map(|(node, id)| (node.name.clone(), NodeId(id))).collect();
+        self.by_name = Names::of(&self.nodes);
     }
 
     /// Graph inputs (`Data` nodes) in the order they were added.

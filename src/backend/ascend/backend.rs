@@ -180,7 +180,7 @@ impl Ascend {
 
 impl Backend for Ascend {
     fn describe(&self) -> Description {
-        Description { name: NAME.to_owned(), detail: self.detail.clone(), noisy: true }
+        Description { name: NAME.to_owned(), detail: self.detail.clone(), noisy: true, is_simulated: false }
     }
 
     fn describe_for(&self, workload: &Workload) -> Description {

@@ -72,7 +72,12 @@ impl Plugin {
         Ok(Plugin {
             functions,
             soc: soc.map_err(|error| refused(format!("its `soc`: {error}")))?,
-            description: Description { name: answer.name, detail: answer.detail, noisy: answer.noisy },
+            description: Description {
+                name: answer.name,
+                detail: answer.detail,
+                noisy: answer.noisy,
+                is_simulated: false,
+            },
             parallel,
             measuring_time: (answer.measuring_us > 0.0).then(|| Duration::from_secs_f64(answer.measuring_us / 1e6)),
             gate: Gate::new(parallel),

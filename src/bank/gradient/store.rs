@@ -64,4 +64,11 @@ impl GradientBank {
         updated.warnings.iter().for_each(|text| log::warn!("{text}"));
         Ok(())
     }
+
+    /// A bank of another directory, for what this one does not take; nothing is looked up there.
+    #[must_use]
+    pub fn elsewhere(&self, directory: &Path) -> GradientBank {
+        let file = directory.join(self.file.file_name().unwrap_or_default());
+        GradientBank { file, banks: Vec::new(), disk: self.disk.clone() }
+    }
 }

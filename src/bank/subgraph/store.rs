@@ -92,6 +92,16 @@ impl SubgraphBank {
         self.new.clear();
         Ok(())
     }
+
+    /// What is recorded and not saved, put into a bank of another directory instead, for where this one cannot be written.
+    /// Fails as [`SubgraphBank::save`] does.
+    pub fn save_elsewhere(&mut self, directory: &Path) -> Result<()> {
+        let place = directory.join(self.file.file_name().unwrap_or_default());
+        let own = std::mem::replace(&mut self.file, place);
+        let saved = self.save();
+        self.file = own;
+        saved
+    }
 }
 
 fn read(kind: Kind, file: &Path) -> Option<Bank> {

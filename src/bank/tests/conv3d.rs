@@ -4,7 +4,7 @@ use super::memory::Memory;
 use super::*;
 use crate::bank::conv3d::{self, Tiling};
 use crate::bank::layout::Layout;
-use crate::bank::{BankPaths, Measured, OperatorBank, Sayable};
+use crate::bank::{BankPaths, Measured, OperatorBank, Writable};
 use crate::tiling::Platform;
 use crate::tiling::conv3d_v2::legality;
 use crate::workload::{Conv, ConvKind, DefaultOrigin, Depth};
@@ -220,7 +220,7 @@ fn a_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
     assert!(written.iter().all(|line| line["op"] == "Conv3D" && line["knowledge"]["orgDi"] == 8), "{written:?}");
     let found = open(&storage).lookup(&w).unwrap().unwrap();
     assert_eq!((found.schedule, found.measured), (schedule.clone(), Some(measured())));
-    assert!(Sayable::of(&w, &b2()).unproven().contains(&"biasDtype"));
+    assert!(Writable::of(&w, &b2()).unproven().contains(&"biasDtype"));
     // The second key alone is a hit as well.
     let second = serde_json::to_string(&written[1]).unwrap();
     let other = Arc::new(Memory::default());

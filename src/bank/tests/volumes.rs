@@ -1,6 +1,6 @@
 //! Every tiling of the space is a record that can be written, and the default is one of them.
 
-use crate::bank::Sayable;
+use crate::bank::Writable;
 use crate::graph::{DataType, Format};
 use crate::search::Domain;
 use crate::soc::Soc;
@@ -71,7 +71,7 @@ fn a_neighbour_s_tiling_becomes_a_legal_one() {
     let here = Workload::Conv(volume([2, 96, 48], [7, 30, 26], 3, 1, true));
     let schedule = default_policy(&near, &b2()).unwrap();
     let carried = carried_over(&schedule, &here, &b2()).expect("one is near");
-    Sayable::of(&here, &b2()).check(&carried).unwrap();
+    Writable::of(&here, &b2()).check(&carried).unwrap();
 }
 
 fn any_volume() -> impl Strategy<Value = Conv> {
@@ -93,7 +93,7 @@ proptest! {
             let Some(configuration) = space.sample_within(&mut rng, &mut 2000) else { continue };
             let schedule = space.schedule(&configuration).expect("a sample is legal");
             check(&w, &schedule, &soc).unwrap();
-            Sayable::of(&w, &soc).check(&schedule).unwrap();
+            Writable::of(&w, &soc).check(&schedule).unwrap();
             prop_assert_eq!(space.configuration(&schedule), Some(configuration));
             found += 1;
         }

@@ -93,7 +93,7 @@ impl Operator {
     /// `KBHit` of the kernel's build JSON whether TBE finds them.
     pub const fn unproven(self) -> &'static [&'static str] {
         match self {
-            Operator::MatMul => &["bias_dtype", "fixpipe_flag"],
+            Operator::MatMul => &["batch_type", "bias_dtype", "fixpipe_flag"],
             Operator::Conv2d => &[
                 "file name",
                 "bias_dtype",

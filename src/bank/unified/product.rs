@@ -8,6 +8,13 @@ use crate::workload::MatMul;
 /// Rows and columns of a fractal.
 const F: u64 = 16;
 
+/// `batch_type` of two matrices (facts: the keys of CANN's records).
+const PLAIN: u64 = 0;
+/// Of a stack of matrices and one matrix for all; read off the rows of CANN's repository for the 910B2, as the next is.
+const ONE_B: u64 = 2;
+/// Of two stacks.
+const STACKS: u64 = 3;
+
 /// A field that a bank's form and this library's terms do not share; the text names it.
 pub(super) type Reason = String;
 
@@ -46,8 +53,10 @@ pub(super) fn workload(info: &Dict) -> Result<MatMul, Reason> {
         Some(Value::Bool(bias)) => *bias,
         other => return Err(wrong("bias_flag", other)),
     };
+    let has_one_b = whole(info, "batch_type").is_ok_and(|batch_type| batch_type == ONE_B);
     Ok(MatMul {
         batch,
+        b_shared: batch > 1 && has_one_b,
         dtype,
         out_dtype: data_type(info, "C_dtype")?,
         trans_a: (transposes - 1) & 1 == 1,
@@ -64,22 +73,32 @@ pub(super) fn workload(info: &Dict) -> Result<MatMul, Reason> {
 ///
 /// TBE asks with the old and with the new `fused_double_operand_num`; where nothing is fused both are 0.
 pub(super) fn info_dicts(w: &MatMul) -> Result<Vec<Dict>, Reason> {
+    // A product by itself may be one of two matrices or a stack of one.
+    let batch_types: &[u64] = match (w.batch, w.a_shared, w.b_shared) {
+        (1, ..) => &[PLAIN, ONE_B, STACKS],
+        (_, false, true) => &[ONE_B],
+        (_, false, false) => &[STACKS],
+        _ => return Err("`batch_type`: how TBE numbers products with one A for all is not known".into()),
+    };
     let plain = plain(w)?;
     // The type of a bias is the tensor's, which a product here does not tell.
     let biases: &[Option<DataType>] = if w.bias { &[Some(DataType::Float16), Some(DataType::Float)] } else { &[None] };
     // Bit 0 says that the result is not in fractals; whether the field is there where nothing else is fused is open.
     let flags: &[Option<u64>] = if w.bias { &[Some(1), None] } else { &[None, Some(1)] };
     let mut all = Vec::new();
-    for &bias in biases {
-        for &flag in flags {
-            let mut info = plain.clone();
-            if let Some(bias) = bias {
-                info.set("bias_dtype", Value::from(bias.name()));
+    for &batch_type in batch_types {
+        for &bias in biases {
+            for &flag in flags {
+                let mut info = plain.clone();
+                info.set("batch_type", Value::from(batch_type));
+                if let Some(bias) = bias {
+                    info.set("bias_dtype", Value::from(bias.name()));
+                }
+                if let Some(flag) = flag {
+                    info.set("fixpipe_flag", Value::from(flag));
+                }
+                all.push(info);
             }
-            if let Some(flag) = flag {
-                info.set("fixpipe_flag", Value::from(flag));
-            }
-            all.push(info);
         }
     }
     Ok(all)
@@ -88,10 +107,7 @@ pub(super) fn info_dicts(w: &MatMul) -> Result<Vec<Dict>, Reason> {
 /// What all of them have in common.
 fn plain(w: &MatMul) -> Result<Dict, Reason> {
     let k0 = 256 / u64::from(w.dtype.bits().max(1));
-    if w.batch != 1 {
-        return Err("`batch_type`: how TBE numbers batched products is not known".into());
-    }
-    if [w.m, w.k, w.n].contains(&0) {
+    if [w.batch, w.m, w.k, w.n].contains(&0) {
         return Err("`A_shape`: an extent is zero".into());
     }
     if !w.m.is_multiple_of(F) || !w.k.is_multiple_of(k0) {
@@ -107,7 +123,7 @@ fn plain(w: &MatMul) -> Result<Dict, Reason> {
     let mad = dtype(if w.dtype.is_float() { DataType::Float } else { DataType::Int32 });
     let head = [
         ("op_type", Value::from("matmul")),
-        ("A_shape", list([1, w.k / k0, w.m / F, F, k0])),
+        ("A_shape", list([w.batch, w.k / k0, w.m / F, F, k0])),
         ("B_shape", list([w.k, w.n / F, 1, 1, F])),
         ("C_shape", list([0; 5])),
         ("A_dtype", dtype(w.dtype)),
@@ -126,7 +142,7 @@ fn plain(w: &MatMul) -> Result<Dict, Reason> {
         ("shape_a_align", number(1)),
         ("shape_b_align", number(1)),
         ("scalar_size", number(0)),
-        ("batch_type", number(0)),
+        ("batch_type", number(PLAIN)),
         ("reduce_fusion", number(0)),
     ];
     Ok(head.into_iter().chain(zeros).chain(ones).chain(tail).collect())

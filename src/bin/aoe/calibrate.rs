@@ -1,9 +1,9 @@
 //! `aoe calibrate`: what real profiles teach the simulator.
 
-use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::cases;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::kernels::{calibrate, percent};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// `aoe calibrate PROFILE...`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 fn arguments() -> Command {
     Command::new("calibrate")

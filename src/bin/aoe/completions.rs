@@ -1,8 +1,8 @@
 //! `aoe completions` and `aoe manual`: what shells and `man` know of the command line, from the same tables as its help.
 
-use crate::DONE;
-use crate::arguments::{self, Subcommand};
+use crate::arguments::{self, Run, Subcommand};
 use crate::console::Console;
+use crate::exit_status::DONE;
 use aoe::output_file::Publication;
 use aoe::session::options::{self, Kind, OPTIONS};
 use aoe::soc::Soc;
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe completions SHELL`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: Run::OfWhole(run) };
 
 /// `aoe manual DIR`.
-pub const MANUAL: Subcommand = Subcommand { arguments: arguments_of_manual, run: run_manual };
+pub const MANUAL: Subcommand = Subcommand { arguments: arguments_of_manual, run: Run::OfWhole(run_manual) };
 
 /// The shells whose completions are tested, by name.
 const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
@@ -34,19 +34,18 @@ fn arguments() -> Command {
         .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(SHELLS).help("The shell"))
 }
 
-fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+fn run(matches: &ArgMatches, console: &Arc<Console>, whole: &Command) -> Result<u8> {
     let name = matches.get_one::<String>("shell").map_or("", String::as_str);
     let shell: Shell = name.parse().map_err(|reason| Error::CommandLine { reason })?;
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut described(), "aoe", &mut text);
+    clap_complete::generate(shell, &mut described(whole), "aoe", &mut text);
     console.text(&String::from_utf8_lossy(&text));
     Ok(DONE)
 }
 
-/// The command line as a shell sees it: without what no user calls, with `tune` as a command, which [`arguments::parse`] takes
+/// The command line as a shell sees it: without what no user calls, with `tune` as a command, which [`crate::command_line::parse`] takes
 /// off, and with what words or files may follow.
-fn described() -> Command {
-    let whole = arguments::command();
+fn described(whole: &Command) -> Command {
     let tune = Command::new(arguments::TUNE).about("Tune a model").args(OPTIONS.iter().map(arguments::argument));
     let shown = whole.get_subcommands().filter(|below| !below.is_hide_set()).cloned();
     let command = Command::new("aoe").version(env!("CARGO_PKG_VERSION")).args(whole.get_arguments().cloned());
@@ -90,9 +89,9 @@ fn arguments_of_manual() -> Command {
         )
 }
 
-fn run_manual(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+fn run_manual(matches: &ArgMatches, console: &Arc<Console>, whole: &Command) -> Result<u8> {
     let folder = matches.get_one::<PathBuf>("folder").cloned().unwrap_or_default();
-    let mut command = arguments::command().disable_help_subcommand(true);
+    let mut command = whole.clone().disable_help_subcommand(true);
     command.build();
     let mut pages = Publication::new();
     let count = prepare_pages(&command, &folder, &mut pages)?;

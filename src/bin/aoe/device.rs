@@ -2,10 +2,10 @@
 
 use crate::arguments::{self, Subcommand};
 use crate::console::Console;
+use crate::exit_status::{DONE, FAILED};
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
-use crate::{DONE, FAILED};
 use aoe::backend::ascend::{CheckReport, Step, Verdict};
 use aoe::session::device_check;
 use aoe::status::{Error, Result};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe device check`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Width of the steps' names.
 const NAME_WIDTH: usize = 14;

@@ -1,8 +1,8 @@
 //! `aoe kernels`: what CANN would launch for a model, alone or beside a real profile.
 
-use crate::DONE;
 use crate::arguments::{self, Subcommand};
 use crate::console::{self, Console};
+use crate::exit_status::DONE;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use crate::table::{Align, middle_cut, table};
@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe kernels MODEL`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 /// Most letters of the shapes of a kernel in the table; JSON has all.
 const SHAPES: usize = 44;

@@ -29,11 +29,13 @@ mod arguments;
 mod bank;
 mod calibrate;
 mod cases;
+mod command_line;
 mod compare;
 mod completions;
 mod config;
 mod console;
 mod device;
+mod exit_status;
 mod gains;
 mod gradients;
 mod help;
@@ -57,17 +59,11 @@ mod tiling;
 mod tune;
 
 use aoe::status::{Result, Status};
-use arguments::Request;
+use command_line::Request;
 use console::Console;
+use exit_status::{DONE, FAILED, MISUSED};
 use std::process::ExitCode;
 use std::sync::Arc;
-
-/// Exit status when all is well.
-const DONE: u8 = 0;
-/// Exit status of a failure while working.
-const FAILED: u8 = 1;
-/// Exit status of a mistake in the command line, in an option or in a configuration file.
-const MISUSED: u8 = 2;
 
 fn main() -> ExitCode {
     let console = Arc::new(Console::default());
@@ -89,12 +85,12 @@ fn main() -> ExitCode {
 
 /// Does what the command line asks for and answers the exit status.
 fn run(console: &Arc<Console>) -> Result<u8> {
-    match arguments::parse(std::env::args_os())? {
+    match command_line::parse(std::env::args_os())? {
         Request::Print(text) => {
             console.text(&text);
             Ok(DONE)
         }
-        Request::Command(command, matches) => (command.run)(&matches, console),
+        Request::Command(command, matches) => command.run.call(&matches, console, &command_line::command()),
         Request::Tune(settings) => tune::run(&settings, console).map(|()| DONE),
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The sub-command.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     Command::new(ascend::COMMAND)

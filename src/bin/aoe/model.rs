@@ -2,7 +2,7 @@
 
 use crate::arguments::Subcommand;
 use crate::console::Console;
-use crate::{DONE, FAILED, MISUSED};
+use crate::exit_status::{DONE, FAILED, MISUSED};
 use aoe::frontend::Framework;
 use aoe::frontend::check::{Finding, Judgement, Rule, judge_file};
 use aoe::status::{Error, Result};
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe model COMMAND`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Findings of one rule that are printed; the rest are counted, and JSON has all.
 const PRINTED: usize = 10;

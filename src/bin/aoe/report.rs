@@ -1,8 +1,8 @@
 //! `aoe report`: the page of a results folder, made again.
 
-use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use aoe::report::Folder;
 use aoe::status::Result;
 use clap::{Arg, ArgMatches, Command};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe report DIR`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     Command::new("report")

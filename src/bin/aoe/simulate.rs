@@ -1,9 +1,9 @@
 //! `aoe simulate`: cases in, predictions out.
 
-use crate::DONE;
 use crate::arguments::{Subcommand, argument};
 use crate::cases;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::settings::Settings;
 use aoe::session::environment::Environment;
 use aoe::session::simulation;
@@ -13,7 +13,7 @@ use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe simulate`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 fn arguments() -> Command {
     Command::new("simulate")

@@ -1,8 +1,8 @@
 //! `aoe soc`: the SoCs that can be tuned for.
 
-use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::table::{Align, table};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe soc [NAME]`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 fn arguments() -> Command {
     Command::new("soc")

@@ -1,9 +1,9 @@
 //! `aoe tiling`: cases in, CANN's default tilings out.
 
-use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::cases;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::settings::Settings;
 use aoe::defaults::Form;
 use aoe::session::simulation;
@@ -12,7 +12,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe tiling`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 fn arguments() -> Command {
     Command::new("tiling")

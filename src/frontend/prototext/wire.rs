@@ -14,6 +14,8 @@ use std::io::Read;
 const MAX_DEPTH: usize = 64;
 /// No protobuf message is larger.
 const MAX_BYTES: usize = i32::MAX as usize;
+/// Messages that are open where one of those that are taken ends: the whole text, and one in it.
+const TAKEN_DEPTH: usize = 2;
 /// Fields that are not known are named up to here.
 const MAX_NAMED: usize = 16;
 
@@ -22,14 +24,28 @@ const MAX_NAMED: usize = 16;
 /// A field that the schema does not have is passed over with a warning that names it. Fails with [`Error::Graph`] where
 /// the text is none, is cut short, gives a field twice that occurs once, or nests without end.
 pub fn encode(text: impl Read, schema: &'static Schema, place: &str) -> Result<Vec<u8>> {
+    encode_without(text, schema, place, 0, &mut |_| Ok(()))
+}
+
+/// The same without the messages that are the field of this number in a message of the whole text: as soon as one of them was
+/// read, `take` gets its bytes, and nothing of it is kept. Fails where `take` does, too.
+pub fn encode_without(
+    text: impl Read,
+    schema: &'static Schema,
+    place: &str,
+    number: u32,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<Vec<u8>> {
     let input = Input::new(text, place)?;
-    let root = Frame::of(schema, None, 0, 1);
-    Encoder { input, out: Vec::new(), open: vec![root], unknown: FxHashSet::default() }.run()
+    let root = Frame::of(schema, 0, None, 0, 1);
+    Encoder { input, out: Vec::new(), open: vec![root], unknown: FxHashSet::default(), taken: number, take }.run()
 }
 
 /// A message while its fields are read.
 struct Frame {
     schema: &'static Schema,
+    /// Which field it is; 0 for the whole text.
+    number: u32,
     /// What ends it; `None` for the whole text.
     close: Option<u8>,
     /// Where its bytes begin.
@@ -47,20 +63,23 @@ struct Frame {
 }
 
 impl Frame {
-    fn of(schema: &'static Schema, close: Option<u8>, start: usize, line: u64) -> Frame {
-        Frame { schema, close, start, line, seen: 0, last: 0, packed: None, list: None }
+    fn of(schema: &'static Schema, number: u32, close: Option<u8>, start: usize, line: u64) -> Frame {
+        Frame { schema, number, close, start, line, seen: 0, last: 0, packed: None, list: None }
     }
 }
 
-struct Encoder<'p, R> {
+struct Encoder<'p, 't, R> {
     input: Input<'p, R>,
     out: Vec<u8>,
     /// The whole text first; never empty.
     open: Vec<Frame>,
     unknown: FxHashSet<(&'static str, String)>,
+    /// The field that is given to `take`; 0 for none.
+    taken: u32,
+    take: &'t mut dyn FnMut(&[u8]) -> Result<()>,
 }
 
-impl<R: Read> Encoder<'_, R> {
+impl<R: Read> Encoder<'_, '_, R> {
     fn run(mut self) -> Result<Vec<u8>> {
         loop {
             let next = self.input.peek()?;
@@ -77,7 +96,7 @@ impl<R: Read> Encoder<'_, R> {
                 }
                 (Some(byte), Some(close)) if byte == close => {
                     self.input.take(1);
-                    self.end_message();
+                    self.end_message()?;
                     self.separator()?;
                 }
                 _ => self.field()?,
@@ -212,15 +231,20 @@ impl<R: Read> Encoder<'_, R> {
         let (line, _) = self.input.position();
         self.input.take(1);
         let start = self.begin_record(field.number);
-        self.open.push(Frame::of(schema, Some(close), start, line));
+        self.open.push(Frame::of(schema, field.number, Some(close), start, line));
         Ok(())
     }
 
-    fn end_message(&mut self) {
+    fn end_message(&mut self) -> Result<()> {
         self.end_packed();
-        if let Some(frame) = self.open.pop() {
+        let Some(frame) = self.open.pop() else { return Ok(()) };
+        if self.open.len() == TAKEN_DEPTH && frame.number == self.taken {
+            (self.take)(&self.out[frame.start..])?;
+            self.out.truncate(frame.start - 1 - tag_length(frame.number));
+        } else {
             self.end_record(frame.start);
         }
+        Ok(())
     }
 
     fn string(&mut self, field: &'static Field) -> Result<()> {

@@ -20,6 +20,7 @@
 mod absorb;
 mod alike;
 mod arithmetic;
+mod attributes;
 mod bias;
 mod confusion;
 mod constant;
@@ -110,16 +111,16 @@ pub fn graph_fusion(
         }
     }
     let passes: Vec<&Pass> = PASSES.iter().filter(|p| p.parts.contains(&part) && switches.is_on(p.name)).collect();
-    let mut looked_at: FxHashMap<&str, u64> = FxHashMap::default();
+    let mut looked_at: FxHashMap<&'static str, u64> = FxHashMap::default();
     for (bit, pass) in passes.iter().enumerate() {
         pass.anchors.iter().for_each(|anchor| *looked_at.entry(anchor).or_default() |= 1 << bit);
     }
+    fusion.look_out(looked_at);
     let mut report: Vec<Fused> = Vec::new();
     for (bit, pass) in passes.iter().enumerate() {
         let mut fused = Fused { pass: pass.name, match_times: 0, effect_times: 0 };
         for &id in &order {
-            let looks = looked_at.get(fusion.graph.node(id).op_type.as_str()).is_some_and(|bits| bits >> bit & 1 == 1);
-            if looks && fusion.is_live(id) {
+            if fusion.is_anchor(id, bit) && fusion.is_live(id) {
                 fusion.follow(id);
                 let found = (pass.apply)(&mut fusion, id);
                 fused.match_times += u64::from(found.is_some());

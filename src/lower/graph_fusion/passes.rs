@@ -46,12 +46,20 @@ pub(super) static PASSES: &[Pass] = &[
     pass("AConv2dMulFusion", ALL, &["Mul"], |f, id| f.factor_of_convolution(id)),
     // Once more: what was a normalisation of the convolution's result, or a factor, is out of the way now.
     pass("AABiasaddConvFusion", ALL, &["Add", "AddV2"], |f, id| f.summand_of_convolution(id)),
+    pass("ConvToFullyConnectionFusionPass", BEFORE_950, &["Conv2D"], |f, id| f.convolution_of_all(id)),
     pass("Globalavgpoolpass", ALL, &["GlobalAveragePool"], |f, id| f.mean_of_image(id)),
+    pass("BatchNormBnInferFusionPass", BEFORE_950, &["BatchNorm"], |f, id| f.norm_at_inference(id)),
+    pass("ConstToAttrPass", BEFORE_950, REDUCTIONS, |f, id| f.axes_to_attribute(id)),
+    pass("ConstToAttrStridedSliceFusion", BEFORE_950, &["StridedSlice"], |f, id| f.slice_to_attributes(id)),
+    pass("ConstToAttrStridedSliceV2Fusion", BEFORE_950, &["StridedSliceV2"], |f, id| f.slice_to_attributes(id)),
+    pass("TileConstToAttrFusion", &[P310P, P310B, P910B, A3], &["Tile"], |f, id| f.multiples_to_attribute(id)),
     pass("GroupNormFusionPass", &[P910, P310P, P910B, A3], SUMS, |f, id| f.group_norm(id)),
     pass("GeluONNXFusionPass", ALL, &["Mul"], |f, id| f.gelu_of_erf(id)),
     pass("GeluFusionPass", &[P910, P310P, P910B, A3], &["Mul"], |f, id| f.gelu_of_tanh(id)),
     pass("LayerNormONNXFusionPass", ALL, &["RealDiv", "Div", "Mul", "Add", "AddV2"], |f, id| f.layer_norm_of_onnx(id)),
     pass("LayerNormFusionPass", &[P910B], SUMS, |f, id| f.layer_norm_of_rsqrt(id)),
+    pass("ZSplitFusionPass", BEFORE_950, &["Split"], |f, id| f.split_to_attributes(id)),
+    pass("ZSplitVFusionPass", BEFORE_950, &["SplitV"], |f, id| f.split_to_attributes(id)),
     pass("BatchMatMulFusionPass", BEFORE_950, PRODUCTS, |f, id| f.transpose_into_product(id)),
     pass("BatchMatMulTransposeFusionPass", &[P950], PRODUCTS, |f, id| f.transpose_into_product(id)),
     pass("MatMulBiasAddFusionPass", ALL, &["Add", "AddV2", "BiasAdd", "Bias"], |f, id| f.bias_of_product(id)),
@@ -67,6 +75,7 @@ pub(super) static PASSES: &[Pass] = &[
     pass("BatchMatMulV2ReshapeFusionPass", &[P910, P310B, P910B, A3], &["BatchMatMulV2"], |f, id| {
         f.stack_of_few_rows(id)
     }),
+    pass("BatchMatMul2TransposeBatchMatMul", &[P910B, A3], TRANSPOSES, |f, id| f.product_between_transposes(id)),
     pass("BatchMatMul2Mul", &[P910B, A3], &["BatchMatMul", "BatchMatMulV2"], |f, id| f.product_of_one_term(id)),
     pass("GeGluV2", &[P910B, A3, P310P], &["Mul"], |f, id| f.gated_gelu(id)),
     pass("ZZMatMulToMatmulV3FusionPass", &[P910B], &["MatMulV2"], |f, id| f.third_version(id)),
@@ -75,6 +84,10 @@ pub(super) static PASSES: &[Pass] = &[
         f.third_version(id)
     }),
 ];
+
+/// Reductions whose kernel has its axes as an attribute.
+const REDUCTIONS: &[&str] =
+    &["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceAll", "ReduceAny"];
 
 /// Normalisations at inference, whose statistics may be constant.
 const NORMS: &[&str] = &["BatchNorm", "BatchNormV3", "BNInference", "BNInferenceD", "BNInfer"];

@@ -20,6 +20,10 @@ pub(super) struct Fusion<'g> {
     views: FxHashSet<NodeId>,
     /// Makers of what elementwise work reads, where somebody asked.
     followed: Option<FxHashSet<NodeId>>,
+    /// By operator type, a bit for each pass that looks at nodes of it.
+    looked_at: FxHashMap<&'static str, u64>,
+    /// By node, those of its type.
+    looks: Vec<u64>,
     /// Nodes whose names [`FUSED_NODES`] lists, by the node that does their work.
     fused: FxHashMap<NodeId, Vec<String>>,
 }
@@ -31,7 +35,20 @@ impl<'g> Fusion<'g> {
         read.for_each(|&port| *readings.entry(port).or_default() += 1);
         let (stands_for, keep) = (vec![None; graph.len()], vec![true; graph.len()]);
         let (views, fused) = (FxHashSet::default(), FxHashMap::default());
-        Fusion { graph, precision, readings, stands_for, keep, views, followed: None, fused }
+        let (looked_at, looks) = (FxHashMap::default(), Vec::new());
+        Fusion { graph, precision, readings, stands_for, keep, views, followed: None, looked_at, looks, fused }
+    }
+
+    /// Says which passes look at nodes of which types, once for all of them: networks have a million nodes.
+    pub fn look_out(&mut self, looked_at: FxHashMap<&'static str, u64>) {
+        let looks = |node: &Node| looked_at.get(node.op_type.as_str()).copied().unwrap_or(0);
+        self.looks = self.graph.iter().map(|(_, node)| looks(node)).collect();
+        self.looked_at = looked_at;
+    }
+
+    /// Whether the pass of this bit looks at a node.
+    pub fn is_anchor(&self, id: NodeId, bit: usize) -> bool {
+        self.looks.get(id.index()).is_some_and(|looks| looks >> bit & 1 == 1)
     }
 
     /// Whether a node is there to be worked on.
@@ -246,6 +263,9 @@ impl<'g> Fusion<'g> {
     pub fn rename(&mut self, id: NodeId, op_type: &str) {
         let node = self.graph.node_mut(id);
         if node.op_type != op_type {
+            if let Some(looks) = self.looks.get_mut(id.index()) {
+                *looks = self.looked_at.get(op_type).copied().unwrap_or(0);
+            }
             let stated = std::mem::replace(&mut node.op_type, op_type.to_owned());
             if node.attrs.get(STATED_TYPE).is_none() {
                 node.attrs.set(STATED_TYPE, Attr::Str(stated));

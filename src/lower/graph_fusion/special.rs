@@ -1,12 +1,17 @@
 //! Operators that stand for the special case of another.
 
+use super::confusion::TRANSPOSES;
 use super::rewrite::Fusion;
-use crate::graph::{Attr, Attrs, NodeId};
+use crate::graph::infer::conv::Convolution;
+use crate::graph::infer::{Axis, movement};
+use crate::graph::{Attr, Attrs, DataType, NodeId, Port};
 
 /// Types that cut a tensor into parts.
 const SPLITS: &[&str] = &["Split", "SplitD", "SplitV", "SplitVD"];
 /// Length from which on a cut axis has a gate of its own kernel.
 const LEAST_GATED: i64 = 512;
+/// Elements from which on a row is too long to be read with its batch in the middle.
+const LONGEST_ROW: i64 = 65536;
 
 impl Fusion<'_> {
     /// `Conv2D` whose groups are its channels -> `DepthwiseConv2D`.
@@ -21,6 +26,77 @@ impl Fusion<'_> {
         }
         self.rename(id, "DepthwiseConv2D");
         Some(true)
+    }
+
+    /// `Conv2D` whose filter is as large as its image, padding apart -> `FullyConnection`, where one operator reads it.
+    pub(super) fn convolution_of_all(&mut self, id: NodeId) -> Option<bool> {
+        let node = self.graph.node(id);
+        let (image, filter) = (node.input(0)?, node.input(1)?);
+        let read = self.ask(node, Convolution::of).ok()??;
+        let covers = |axis: &Axis| axis.input == axis.kernel && axis.pads == [0, 0] && axis.dilation == 1;
+        let channels_last = self.ask(node, |call| call.channels_last(self.graph.desc(image).format, 4));
+        // The filter of the operator that it becomes has its axes in the order of the image's.
+        let in_order = !channels_last && self.dims(image).map(|x| &x[1..]) == self.dims(filter).map(|w| &w[1..]);
+        let stored = self.precision.stored(self.graph.desc(image).dtype);
+        let fits = match stored {
+            DataType::Float => read.cout % 16 == 0,
+            other => other.is_float(),
+        };
+        let is_plain = read.groups == 1 && read.axes.len() == 2 && read.axes.iter().all(covers);
+        if !is_plain || !in_order || !fits || self.read(Port::first(id)) != 1 {
+            return Some(false);
+        }
+        let inputs: Vec<_> = (0..3).map(|input| self.graph.node(id).input(input)).collect();
+        let mut attrs = Attrs::default();
+        attrs.set("num_output", Attr::Int(read.cout));
+        attrs.set("transpose", Attr::Bool(false));
+        attrs.set("axis", Attr::Int(1));
+        self.become_one(id, "FullyConnection", attrs, inputs, &[]);
+        Some(true)
+    }
+
+    /// (`Transpose` [1, 0, 2] ->) `BatchMatMul` -> `Transpose` [1, 0, 2]: `TransposeBatchMatMul`, which reads and writes
+    /// its batch in the middle.
+    pub(super) fn product_between_transposes(&mut self, id: NodeId) -> Option<bool> {
+        let made = self.graph.node(id).input(0)?;
+        let product = self.made(made, &["BatchMatMul", "BatchMatMulV2"])?;
+        if !self.swaps_first_two(id) {
+            return Some(false);
+        }
+        let turned = ["adj_x1", "adj_x2", "transpose_x1", "transpose_x2"];
+        let node = self.graph.node(product);
+        let is_turned = turned.iter().any(|name| node.attrs.bool(name) == Some(true));
+        let [a, b] = [node.input(0)?, node.input(1)?];
+        let before = self.made(a, TRANSPOSES).filter(|&before| self.swaps_first_two(before));
+        let x = before.and_then(|before| self.graph.node(before).input(0)).unwrap_or(a);
+        let (Some(&[batch, _, k]), Some(&[stack, _, n])) = (self.dims(a), self.dims(b)) else { return Some(false) };
+        let stored = [a, b].map(|port| self.precision.stored(self.graph.desc(port).dtype));
+        let rows = batch.saturating_mul(k);
+        let fits = match stored {
+            [DataType::Float, DataType::Float] => before.is_some() && rows < LONGEST_ROW,
+            [DataType::Float16, DataType::Float16] | [DataType::Bfloat16, DataType::Bfloat16] => {
+                k % 128 == 0 && n % 128 == 0 && (rows < LONGEST_ROW || k < LONGEST_ROW)
+            }
+            _ => false,
+        };
+        if is_turned || self.graph.node(product).input(2).is_some() || batch != stack || !fits {
+            return Some(false);
+        }
+        let swapped = Attr::Ints(vec![1, 0, 2]);
+        let straight = Attr::Ints(vec![0, 1, 2]);
+        let mut attrs = Attrs::default();
+        attrs.set("perm_x1", if before.is_some() { swapped.clone() } else { straight.clone() });
+        attrs.set("perm_x2", straight);
+        attrs.set("perm_y", swapped);
+        let gone: Vec<NodeId> = [Some(product), before].into_iter().flatten().collect();
+        self.become_one(id, "TransposeBatchMatMul", attrs, vec![Some(x), Some(b)], &gone);
+        Some(true)
+    }
+
+    /// Whether a transpose of three axes swaps the first two.
+    fn swaps_first_two(&self, transpose: NodeId) -> bool {
+        let order = self.ask(self.graph.node(transpose), |call| movement::permutation(call, 3));
+        order.is_ok_and(|order| order.as_deref() == Some(&[1, 0, 2]))
     }
 
     /// Products whose inner axis has one element -> `Mul`, which repeats a column and a row.

@@ -54,11 +54,22 @@ fn quantised_products_have_their_own_name_and_their_bias_behind_the_scales() {
 }
 
 #[test]
-fn activations_times_weights_are_one_product_with_more_rows() {
-    assert_eq!(sizes(&matmul(op("BatchMatMulV2").x(&[8, 128, 768]).w(&[768, 3072]))), [1, 1024, 768, 3072]);
-    assert_eq!(sizes(&matmul(op("BatchMatMulV2").x(&[8, 128, 768]).w(&[1, 768, 3072]))), [1, 1024, 768, 3072]);
-    let same = |b| matmul(op("BatchMatMulV2").x(&[b, 128, 768]).w(&[768, 768]));
-    assert_eq!(same(8), matmul(op("MatMulV2").x(&[1024, 768]).w(&[768, 768])));
+fn activations_times_weights_keep_their_batch_as_canns_kernels_do_before_the_950() {
+    for weights in [&[768, 3072][..], &[1, 768, 3072]] {
+        let on = |soc: &str| {
+            op("BatchMatMulV2").x(&[8, 128, 768]).w(weights).on(soc, settings(Precision::ForceFp16)).unwrap()
+        };
+        for soc in ["Ascend910A", "Ascend310P3", "Ascend910B2"] {
+            let all = on(soc);
+            let Workload::MatMul(m) = &all[0] else { panic!("{all:?}") };
+            assert_eq!((sizes(m), m.a_shared, m.b_shared), ([8, 128, 768, 3072], false, true), "{soc}");
+        }
+        let all = on("Ascend950PR_9589");
+        let Workload::MatMul(m) = &all[0] else { panic!("{all:?}") };
+        assert_eq!((sizes(m), m.b_shared), ([1, 1024, 768, 3072], false));
+    }
+    let one = matmul(op("BatchMatMulV2").x(&[1, 128, 768]).w(&[768, 768]));
+    assert_eq!(one, matmul(op("MatMulV2").x(&[128, 768]).w(&[768, 768])));
 }
 
 #[test]

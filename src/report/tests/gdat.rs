@@ -35,7 +35,7 @@ fn gradients() -> GdatOutcome {
     let scale = |devices| Scale { devices, nodes: devices / 8, before: case(&[4]), after: case(&[2, 4]) };
     GdatOutcome {
         graph: "net".into(),
-        backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false },
+        backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),
         cluster: Cluster::default(),
         contention: Contention::default(),
@@ -57,6 +57,7 @@ fn gradients() -> GdatOutcome {
         unmeasured: Vec::new(),
         elapsed: Duration::from_millis(400),
         finished: true,
+        unsaved: None,
     }
 }
 

@@ -35,7 +35,7 @@ pub fn subgraphs(finished: bool) -> SgatOutcome {
     SgatOutcome {
         gears: Vec::new(),
         graph: "net".into(),
-        pricer: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false },
+        pricer: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),
         subgraphs: vec![
             subgraph(0, 2, [5600.486, 3610.442], BankStatus::Added),
@@ -46,6 +46,8 @@ pub fn subgraphs(finished: bool) -> SgatOutcome {
         unmapped: Vec::new(),
         elapsed: Duration::from_millis(2500),
         finished,
+        unsaved: None,
+        saved: usize::MAX,
     }
 }
 

@@ -14,15 +14,17 @@ use crate::backend::{Backend, Description, Measurement};
 use crate::bank::gradient::GradientBank;
 use crate::graph::Graph;
 use crate::lower::Lowered;
+use crate::output_file::directory_of;
 use crate::search::StopReason;
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::tune::cases::unmapped_of;
 use crate::tune::progress::remaining_s;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress};
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Unsaved};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -43,6 +45,8 @@ pub struct GdatSettings {
     pub repeat_tune: bool,
     /// No new measurement is begun after this moment.
     pub deadline: Option<Instant>,
+    /// Directory of a bank for an entry that the bank does not take.
+    pub rescue: Option<PathBuf>,
 }
 
 /// Where the times of the gradients come from.
@@ -82,8 +86,8 @@ pub struct GdatJob<'a> {
 /// has them, and the splits are the best by then.
 ///
 /// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
-/// that cannot run on the part at all, with [`Error::Tuning`] where the time is up before every kernel was measured, and
-/// with the bank's error when it cannot be written.
+/// that cannot run on the part at all, and with [`Error::Tuning`] where the time is up before every kernel was measured. Of
+/// a bank that cannot be written, on a full disk for one, the outcome tells.
 pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Result<GdatOutcome> {
     let started = Instant::now();
     let settings = job.settings;
@@ -102,6 +106,7 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
         unmeasured: Vec::new(),
         elapsed: Duration::ZERO,
         finished: false,
+        unsaved: None,
     };
     let training = match &job.source {
         Source::Recording(training, _) => Some((training.clone(), Vec::new())),
@@ -111,7 +116,8 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Resu
         }
     };
     if let Some((training, kernels)) = training {
-        let status = record(job, &training)?;
+        let (status, unsaved) = record(job, &training);
+        outcome.unsaved = unsaved;
         let found = Found { kernels, ..found(job, training, outcome.contention, status) };
         warn(&found);
         outcome.found = Some(found);
@@ -142,7 +148,7 @@ fn measured(
 ) -> Result<Option<(Training, Vec<KernelTime>)>> {
     let mut distinct: Vec<&Workload> = Vec::new();
     let mut times: FxHashMap<&Workload, (f64, bool)> = FxHashMap::default();
-    let is_simulated = outcome.backend.name == Simulator::NAME;
+    let is_simulated = outcome.backend.is_simulated;
     for workload in backward.workloads() {
         times.entry(workload).or_insert_with(|| {
             distinct.push(workload);
@@ -212,17 +218,19 @@ fn time(workload: &Workload, backend: &dyn Backend) -> Result<Timed> {
 }
 
 /// Writes the gradients into the bank. What a bank holds of the network already stays, as CANN's tuner leaves it,
-/// unless it is to be replaced.
-fn record(job: &GdatJob<'_>, training: &Training) -> Result<BankStatus> {
+/// unless it is to be replaced. What the bank does not take goes to the rescue's place.
+fn record(job: &GdatJob<'_>, training: &Training) -> (BankStatus, Option<Unsaved>) {
     let (entry, known) = (training.entry(), job.bank.get(training.hash));
     let status = match known {
-        Some(known) if *known == entry || !job.settings.repeat_tune => return Ok(BankStatus::Reserved),
+        Some(known) if *known == entry || !job.settings.repeat_tune => return (BankStatus::Reserved, None),
         Some(_) => BankStatus::Updated,
         None => BankStatus::Added,
     };
     let fills = matches!(job.source, Source::Recording(..));
-    job.bank.record(training.hash, &entry, fills)?;
-    Ok(status)
+    let Err(error) = job.bank.record(training.hash, &entry, fills) else { return (status, None) };
+    let save = |place: &Path| job.bank.elsewhere(place).record(training.hash, &entry, false);
+    let unsaved = Unsaved::rescued(directory_of(job.bank.file()), &error, job.settings.rescue.as_deref(), save);
+    (BankStatus::Unsaved, Some(unsaved))
 }
 
 /// Says where the bank does not do what a tuning is for.

@@ -5,7 +5,8 @@ use super::gradients::{Set, Training};
 use super::plan::Plan;
 use crate::backend::Description;
 use crate::sim::collective::{Algorithm, AllReduce};
-use crate::tune::{BankStatus, SkippedKernel};
+use crate::status::{Error, Result};
+use crate::tune::{BankStatus, SkippedKernel, Unsaved};
 use std::time::Duration;
 
 /// Result of gradient tuning.
@@ -33,6 +34,8 @@ pub struct GdatOutcome {
     pub elapsed: Duration,
     /// Whether it came to its end.
     pub finished: bool,
+    /// Why the bank could not be written, where that is so.
+    pub unsaved: Option<Unsaved>,
 }
 
 /// The splits, all by the same model.
@@ -116,6 +119,15 @@ impl Found {
 }
 
 impl GdatOutcome {
+    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was.
+    pub fn ended(&self) -> Result<()> {
+        match &self.unsaved {
+            Some(unsaved) => Err(unsaved.error()),
+            None if !self.finished => Err(Error::Cancelled),
+            None => Ok(()),
+        }
+    }
+
     /// Time of the step before tuning and after in microseconds; 0 until it is known.
     pub fn times_us(&self) -> (f64, f64) {
         self.found.as_ref().map_or((0.0, 0.0), |found| (found.before.plan.end_us, found.after.plan.end_us))

@@ -10,6 +10,7 @@ use crate::lower::{self, Lowered};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::{Observer, Variant};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -24,6 +25,8 @@ pub struct SgatSettings {
     pub parallel: usize,
     /// No new search is begun after this moment.
     pub deadline: Option<Instant>,
+    /// Directory of a bank for records that the bank does not take.
+    pub rescue: Option<PathBuf>,
 }
 
 /// Everything subgraph tuning needs.
@@ -69,8 +72,8 @@ pub struct Sgat {
 ///
 /// Fails with [`Error::NothingToTune`] when there is no kernel that could be fused or cut, with
 /// [`Error::Workload`] for a kernel that cannot run on the part at all, with [`Error::Option`] for a state of another
-/// network, which stays as it is, and with the bank's error when it
-/// cannot be written.
+/// network, which stays as it is. A bank that cannot be written, on a full disk for one, ends no tuning: it is tried again,
+/// at the end the records go where there is room, and the outcome says so.
 pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> Result<Sgat> {
     let networks = job
         .variants

@@ -24,7 +24,7 @@ impl Looks {
         for at in kernels.clone() {
             let stage = network.stage(at);
             let next = self.workloads.len() as u64;
-            look.push(match self.workloads.get(&stage.workload) {
+            look.push(match self.workloads.get(stage.workload) {
                 Some(&number) => number,
                 None => *self.workloads.entry(stage.workload.clone()).or_insert(next),
             });

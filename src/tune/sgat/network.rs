@@ -28,11 +28,11 @@ pub enum Role {
 
 /// One kernel.
 #[derive(Debug, Clone)]
-pub struct Stage {
+pub struct Stage<'a> {
     /// The node it runs.
     pub node: NodeId,
     /// What it does.
-    pub workload: Workload,
+    pub workload: &'a Workload,
     /// What it may be in a fused kernel.
     pub role: Role,
     /// Tensors that it reads.
@@ -63,7 +63,7 @@ pub struct Network<'a> {
     batch: Option<Batch>,
     /// Numbers of parts that the batch may be cut into, ascending.
     cuts: Vec<u64>,
-    stages: Vec<Stage>,
+    stages: Vec<Stage<'a>>,
     /// What each kernel does on a part of the batch, for each of `cuts`; made when it is first asked.
     slices: Vec<OnceLock<Box<[Option<Workload>]>>>,
     /// Of [`chains::find`]; found when it is first asked.
@@ -79,7 +79,7 @@ impl<'a> Network<'a> {
         settings: &lower::Settings,
     ) -> Result<Network<'a>> {
         let flows = flows(graph, lowered, soc, settings);
-        let mut stages: Vec<Stage> = Vec::with_capacity(lowered.kernels.len());
+        let mut stages: Vec<Stage<'a>> = Vec::with_capacity(lowered.kernels.len());
         for ((kernel, reads), leaves) in lowered.kernels.iter().zip(flows.reads).zip(flows.leaves) {
             let at = stages.len() as u32;
             for read in &reads {
@@ -96,7 +96,7 @@ impl<'a> Network<'a> {
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
                 node: kernel.node,
-                workload: kernel.workload.clone(),
+                workload: &kernel.workload,
                 role,
                 reads,
                 domain: if role == Role::Reducing { widest } else { elements },
@@ -121,12 +121,12 @@ impl<'a> Network<'a> {
     }
 
     /// The kernels.
-    pub fn stages(&self) -> &[Stage] {
+    pub fn stages(&self) -> &[Stage<'a>] {
         &self.stages
     }
 
     /// A kernel.
-    pub fn stage(&self, at: u32) -> &Stage {
+    pub fn stage(&self, at: u32) -> &Stage<'a> {
         &self.stages[at as usize]
     }
 

@@ -2,7 +2,8 @@
 
 use super::price::Traffic;
 use crate::backend::Description;
-use crate::tune::{BankStatus, SkippedKernel};
+use crate::status::{Error, Result};
+use crate::tune::{BankStatus, SkippedKernel, Unsaved};
 use std::time::Duration;
 
 /// Result of subgraph tuning.
@@ -24,6 +25,10 @@ pub struct SgatOutcome {
     pub elapsed: Duration,
     /// Whether every subgraph was dealt with; false while tuning runs and after a cancel.
     pub finished: bool,
+    /// Why the bank could not be written, where that is so at the end.
+    pub unsaved: Option<Unsaved>,
+    /// Subgraphs whose records the bank's file has, the first so many; what was found behind them is still to be written.
+    pub saved: usize,
 }
 
 /// Result for one distinct subgraph: all that are the same problem.
@@ -97,6 +102,15 @@ impl SubgraphOutcome {
 }
 
 impl SgatOutcome {
+    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was.
+    pub fn ended(&self) -> Result<()> {
+        match &self.unsaved {
+            Some(unsaved) => Err(unsaved.error()),
+            None if !self.finished => Err(Error::Cancelled),
+            None => Ok(()),
+        }
+    }
+
     /// Time of the whole network as CANN runs it by default, in microseconds.
     pub fn before_us(&self) -> f64 {
         self.subgraphs.iter().fold(0.0, |sum, s| sum + s.before.us * s.count() as f64)
@@ -116,6 +130,12 @@ impl SgatOutcome {
     /// Number of distinct subgraphs with this status.
     pub fn count(&self, wanted: &BankStatus) -> usize {
         self.subgraphs.iter().filter(|s| &s.status == wanted).count()
+    }
+
+    /// The same, of records only those that the bank's file has.
+    pub fn count_on_disk(&self, wanted: &BankStatus) -> usize {
+        let is_there = |s: &&SubgraphOutcome| !s.status.is_new() || s.index < self.saved;
+        self.subgraphs.iter().filter(|s| &s.status == wanted).filter(is_there).count()
     }
 
     /// What the network launches and moves before and after.

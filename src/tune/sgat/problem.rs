@@ -29,26 +29,26 @@ pub struct Problem {
     /// What the bank says of them, and whose record that is.
     pub recorded: Option<(bank::Strategy, Kind)>,
     /// Place of another problem that is the same to the bank.
-    pub twin: Option<Twin>,
+    pub equal: Option<Equal>,
 }
 
 /// Where a problem that is the same to the bank was met before.
 #[derive(Debug)]
-pub enum Twin {
+pub enum Equal {
     /// In another form of the graph, with what came out for it.
     Solved(usize, bank::Strategy),
     /// In this form of the graph: what comes out for it is not known yet.
-    Ahead,
+    Unsolved,
 }
 
 /// What came out for a problem.
 #[derive(Debug)]
 pub enum Found {
-    /// It runs as its twin does, which is the outcome's subgraph of this place.
+    /// It runs as its equal does, which is the outcome's subgraph of this place.
     Shared(usize, Strategy),
     /// A decision of its own.
     Own(Box<Decision>),
-    /// It has to wait for its twin.
+    /// It has to wait for its equal.
     Waits,
 }
 
@@ -83,9 +83,9 @@ pub struct Decider<'a> {
 impl Decider<'_> {
     /// What comes out for a problem.
     pub fn find(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Found> {
-        match &problem.twin {
-            Some(Twin::Ahead) => return Ok(Found::Waits),
-            Some(Twin::Solved(index, strategy)) => {
+        match &problem.equal {
+            Some(Equal::Unsolved) => return Ok(Found::Waits),
+            Some(Equal::Solved(index, strategy)) => {
                 if let Some(after) = record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy) {
                     return Ok(Found::Shared(*index, after));
                 }
@@ -95,7 +95,7 @@ impl Decider<'_> {
         self.decide(solver, problem).map(|decision| Found::Own(Box::new(decision)))
     }
 
-    /// A decision that looks at no twin.
+    /// A decision that looks at no equal problem.
     pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Decision> {
         let known = Known::of(solver, problem)?;
         let banked_us = known.banked().map(|banked| banked.us);

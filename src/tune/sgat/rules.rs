@@ -24,6 +24,8 @@ pub enum Pass {
     TbeConvDoubleInFusionPass,
     /// An activation behind a depthwise convolution.
     TbeDepthwiseConvElemwiseFusionPass,
+    /// One or two elementwise kernels behind a `FullyConnection`.
+    TbeFullyconnectionElemwiseDequantFusionPass,
     /// Elementwise kernels behind a product.
     ATbeMatMulElemwiseFusionPass,
     /// Scale, mask or activation behind a batched product.
@@ -44,6 +46,7 @@ impl Pass {
             Pass::TbeConvCommonRules0FusionPass => "TbeConvCommonRules0FusionPass",
             Pass::TbeConvDoubleInFusionPass => "TbeConvDoubleInFusionPass",
             Pass::TbeDepthwiseConvElemwiseFusionPass => "TbeDepthwiseConvElemwiseFusionPass",
+            Pass::TbeFullyconnectionElemwiseDequantFusionPass => "TbeFullyconnectionElemwiseDequantFusionPass",
             Pass::ATbeMatMulElemwiseFusionPass => "ATbeMatMulElemwiseFusionPass",
             Pass::TbeBatchMatmulElementWiseFusionPass => "TbeBatchMatmulElementWiseFusionPass",
             Pass::MatmulConfusiontransposeUbFusion => "MatmulConfusiontransposeUbFusion",
@@ -58,7 +61,7 @@ const MOST_ADDENDS: usize = 6;
 /// The pass that hangs these kernels, in their order, onto the cube kernel `leader`; `None` where none does.
 pub fn behind_cube(network: &Network<'_>, arch: Arch, leader: u32, rest: &[u32]) -> Option<Pass> {
     let ops: Vec<&str> = rest.iter().map(|&at| network.op_type(at)).collect();
-    match &network.stage(leader).workload {
+    match network.stage(leader).workload {
         Workload::Conv(conv) => behind_conv(conv, arch, &ops),
         Workload::MatMul(product) => behind_product(product, network.op_type(leader), arch, &ops),
         _ => None,
@@ -96,6 +99,9 @@ fn behind_product(product: &MatMul, op_type: &str, arch: Arch, ops: &[&str]) -> 
             fuses.then_some(Pass::TbeMatmulFixPipeFusionPass)
         }
         (Arch::C310, _) => None,
+        (_, ops) if op_type == "FullyConnection" => {
+            (ops.len() <= 2).then_some(Pass::TbeFullyconnectionElemwiseDequantFusionPass)
+        }
         (_, ["ConfusionTransposeD"]) if is_batched => Some(Pass::BatchMatmulConfusiontransposeUbFusion),
         (_, ["ConfusionTransposeD"]) => Some(Pass::MatmulConfusiontransposeUbFusion),
         (_, ops) if ops.contains(&"ConfusionTransposeD") => None,
@@ -143,6 +149,7 @@ mod tests {
             Pass::TbeConvCommonRules0FusionPass,
             Pass::TbeConvDoubleInFusionPass,
             Pass::TbeDepthwiseConvElemwiseFusionPass,
+            Pass::TbeFullyconnectionElemwiseDequantFusionPass,
             Pass::ATbeMatMulElemwiseFusionPass,
             Pass::TbeBatchMatmulElementWiseFusionPass,
             Pass::MatmulConfusiontransposeUbFusion,

@@ -4,7 +4,7 @@ use super::groups::Solver;
 use super::network::Network;
 use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
 use super::price::Pricer;
-use super::problem::{Decider, Decision, Found, Problem, Twin};
+use super::problem::{Decider, Decision, Equal, Found, Problem};
 use super::record;
 use super::state::State;
 use super::steps::Subgraph;
@@ -14,14 +14,16 @@ use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
 use crate::bank::subgraph::{Record, SubgraphBank};
 use crate::lower::Lowered;
+use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::cases::{gears, unmapped};
 use crate::tune::workers::Workers;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress, Variant, remaining_s};
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Unsaved, Variant, remaining_s};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Map;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Subgraphs after which bank and state are written for the first time; then after twice as many, and so on.
@@ -67,6 +69,8 @@ impl<'a, 'n> Run<'a, 'n> {
             gears: gears(job.variants),
             elapsed: Duration::ZERO,
             finished: false,
+            unsaved: None,
+            saved: 0,
         };
         let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
         Run {
@@ -94,8 +98,8 @@ impl<'a, 'n> Run<'a, 'n> {
         let ran = (0..self.networks.len()).try_for_each(|variant| self.variant(variant, observer));
         let cancelled = self.decider.interrupt.cancelled();
         // Whatever ended it, what was found is kept.
-        let kept = self.save();
-        ran.and(kept)?;
+        self.finish();
+        ran?;
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.finished = !cancelled && self.done() == self.total;
         Ok(())
@@ -159,7 +163,9 @@ impl<'a, 'n> Run<'a, 'n> {
                 turn += 1;
                 self.outcome.elapsed = self.started.elapsed();
                 if self.outcome.subgraphs.len() >= self.next_save {
-                    self.save()?;
+                    if let Err(error) = self.save() {
+                        log::warn!("the bank is tried again when more is found: {error}");
+                    }
                     self.next_save *= 2;
                 }
                 self.tell(observer, Some(index));
@@ -177,11 +183,11 @@ impl<'a, 'n> Run<'a, 'n> {
             let feature = record::feature(network, &subgraphs[0]);
             let id = feature.graph_id()?;
             let same = self.places.get(&id).copied().filter(|&index| self.records[index].feature == feature);
-            let solved = same.map(|index| Twin::Solved(index, self.records[index].strategy.clone()));
-            let ahead = (!seen.insert(id)).then_some(Twin::Ahead);
+            let solved = same.map(|index| Equal::Solved(index, self.records[index].strategy.clone()));
+            let ahead = (!seen.insert(id)).then_some(Equal::Unsolved);
             let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
             let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
-            problems.push(Problem { subgraphs, feature, id, earlier, recorded, twin: solved.or(ahead) });
+            problems.push(Problem { subgraphs, feature, id, earlier, recorded, equal: solved.or(ahead) });
         }
         Ok(problems)
     }
@@ -269,11 +275,26 @@ impl<'a, 'n> Run<'a, 'n> {
         problem.subgraphs.iter().map(place).collect()
     }
 
-    /// Writes what was found since the last time.
+    /// Saves the rest; what the bank does not take goes to the rescue's place, and the outcome says so.
+    fn finish(&mut self) {
+        let Err(error) = self.save() else { return };
+        for subgraph in self.outcome.subgraphs.iter_mut().skip(self.outcome.saved) {
+            if subgraph.status.is_new() {
+                subgraph.status = BankStatus::Unsaved;
+            }
+        }
+        let bank = directory_of(self.bank.file()).to_owned();
+        let rescue = self.decider.settings.rescue.as_deref();
+        let save = |place: &Path| self.bank.save_elsewhere(place);
+        self.outcome.unsaved = Some(Unsaved::rescued(&bank, &error, rescue, save));
+    }
+
+    /// Writes what was found since the last time. The state matters to a tuning that is interrupted alone: without it
+    /// that begins anew, with what the bank has.
     fn save(&mut self) -> Result<()> {
         let new = self.records.iter().zip(&self.outcome.subgraphs).skip(self.recorded);
         for (record, subgraph) in new {
-            if matches!(subgraph.status, BankStatus::Added | BankStatus::Updated) {
+            if subgraph.status.is_new() {
                 self.bank.record(record.clone());
             }
             if subgraph.status.is_tuned() {
@@ -281,8 +302,12 @@ impl<'a, 'n> Run<'a, 'n> {
             }
         }
         self.recorded = self.records.len();
-        let kept = self.state.save();
-        self.bank.save().and(kept)
+        if let Err(error) = self.state.save() {
+            log::warn!("an interrupted tuning would not go on from here: {error}");
+        }
+        self.bank.save()?;
+        self.outcome.saved = self.recorded;
+        Ok(())
     }
 
     /// What it leaves behind.

@@ -138,7 +138,7 @@ pub fn is_result(network: &Network<'_>, members: &[u32], at: u32) -> bool {
 /// The first piece moves everything that crosses the scope's border, each tensor once; of the others only
 /// what they compute counts, and behind a cube kernel the operands that they fetch themselves.
 pub fn workload<'n>(network: &'n Network<'_>, members: &[u32], parts: u64) -> Option<Cow<'n, Workload>> {
-    let piece = |at: u32| if parts == 1 { Some(&network.stage(at).workload) } else { network.slice(at, parts) };
+    let piece = |at: u32| if parts == 1 { Some(network.stage(at).workload) } else { network.slice(at, parts) };
     if let [only] = members {
         return piece(*only).map(Cow::Borrowed);
     }

@@ -109,7 +109,7 @@ pub fn default_strategy(pricer: &mut Pricer<'_>, subgraph: &Subgraph) -> Result<
 
 /// Why a kernel cannot run on a part even by itself.
 fn refused(network: &Network<'_>, at: u32, soc: &Soc) -> Error {
-    let workload = &network.stage(at).workload;
+    let workload = network.stage(at).workload;
     let tried = Model::new(workload, soc).and_then(|model| model.predict(&default_policy(workload, soc)?));
     let why = tried.err().map(|error| format!(": {error}")).unwrap_or_default();
     let reason = format!("node `{}` cannot run on {}{why}", network.name(at), soc.name);

@@ -28,7 +28,7 @@ impl Listing {
 
 impl Backend for Listing {
     fn describe(&self) -> Description {
-        Description { name: "listing".into(), detail: String::new(), noisy: false }
+        Description { name: "listing".into(), detail: String::new(), noisy: false, is_simulated: false }
     }
 
     fn soc(&self) -> &Soc {

@@ -1,7 +1,7 @@
 //! What is found can be recorded, whatever CANN's record of the operator cannot say.
 
 use super::*;
-use crate::bank::Sayable;
+use crate::bank::Writable;
 
 fn on(soc: &Soc, op_type: &str, dtype: DataType, x: &[i64], w: &[i64], attrs: &[(&str, Attr)]) -> Variant {
     let mut g = Graph::new("net");
@@ -31,7 +31,7 @@ fn tuned(soc: &Soc, variant: Variant, file: &str) -> CaseOutcome {
         tune(&variants, &simulator, &mut bank, &settings(), &cancel, &mut Watch::default()).unwrap().cases.remove(0)
     };
     let case = run();
-    assert!(!Sayable::of(&case.workload, soc).is_everything(), "{}", case.workload);
+    assert!(!Writable::of(&case.workload, soc).is_everything(), "{}", case.workload);
     assert!(case.trials > 0 && case.failed_trials == 0, "{} trials, {} failed", case.trials, case.failed_trials);
     if case.status == BankStatus::Added {
         let again = run();

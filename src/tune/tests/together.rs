@@ -13,7 +13,7 @@ struct Several {
 
 impl Backend for Several {
     fn describe(&self) -> Description {
-        Description { name: "several".into(), detail: String::new(), noisy: false }
+        Description { name: "several".into(), detail: String::new(), noisy: false, is_simulated: false }
     }
 
     fn soc(&self) -> &Soc {

@@ -73,14 +73,24 @@ fn permuted(call: &Call<'_>, attr: &str, dims: &[i64]) -> Result<Vec<i64>, Reaso
 /// `TransposeBatchMatMul` (x1, x2): both and the result in orders of axes of their own.
 pub(crate) fn transposed_product(call: &Call<'_>) -> Inference {
     let dtype = computed_type(call);
-    let (Some(a), Some(b)) = (call.dims(0)?, call.dims(1)?) else { return Inferred::unknown(dtype) };
-    // Parts of the stack may be laid out anew.
-    if call.int(&["batch_split_factor"]).unwrap_or(1) != 1 {
-        return Inferred::unknown(dtype);
+    let Some(product) = stack_of(call)? else { return Inferred::unknown(dtype) };
+    let (output, parts) = (product.output(), call.int(&["batch_split_factor"]).unwrap_or(1));
+    match output[..] {
+        _ if parts == 1 => Inferred::dims(dtype, permuted(call, "perm_y", &output)?),
+        // Rows of the products of a part lie one behind the other.
+        [batch, m, _] if parts > 1 && batch < 0 => Inferred::dims(dtype, [parts, m, UNKNOWN]),
+        [batch, m, n] if parts > 1 && batch % parts == 0 => {
+            Inferred::dims(dtype, [parts, m, dim::times(batch / parts, n)?])
+        }
+        _ => Err(format!("`batch_split_factor` is {parts}, which does not divide the batch of {output:?}")),
     }
+}
+
+/// The products of a `TransposeBatchMatMul`; `None` while the rank of an operand is not known.
+pub fn stack_of(call: &Call<'_>) -> Result<Option<Product>, Reason> {
+    let (Some(a), Some(b)) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
     let (a, b) = (permuted(call, "perm_x1", a)?, permuted(call, "perm_x2", b)?);
-    let product = Product::of_dims(&a, &b, false, false)?;
-    Inferred::dims(dtype, permuted(call, "perm_y", &product.output())?)
+    Product::of_dims(&a, &b, false, false).map(Some)
 }
 
 /// The inputs that a file names `stem0`, `stem1`, ...; none where it names no inputs.

@@ -14,7 +14,6 @@ type Row = (Rule, &'static [&'static str]);
 static ROWS: &[Row] = &[
     (language::product, &["MatmulAllReduce"]),
     (language::product_and_norm, &["MatmulAllReduceAddRmsNorm"]),
-    (language::transposed_product, &["TransposeBatchMatMul"]),
     (exchange::gathered_product, &["AllGatherMatmul", "AllGatherMatmulV2"]),
     (exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),
     (language::grouped_product, &["GroupedMatmul"]),

@@ -41,6 +41,7 @@ static CUBE: &[Family] = &[
     row(Kind::MatMul, matmul::matmul, &["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "QuantBatchMatmul"]),
     row(Kind::MatMul, matmul::matmul, &["QuantBatchMatmulV3", "WeightQuantBatchMatmul", "WeightQuantBatchMatmulV2"]),
     row(Kind::MatMul, language::product, &["QuantBatchMatmulV4"]),
+    row(Kind::MatMul, language::transposed_product, &["TransposeBatchMatMul"]),
     row(Kind::MatMul, matmul::fully_connection, &["FullyConnection", "FullyConnectionCompress", "InnerProduct"]),
     row(Kind::Einsum, einsum::einsum, &["Einsum"]),
     row(Kind::Attention, attention::flash_attention, &["FlashAttentionScore"]),

@@ -50,7 +50,7 @@ impl Class {
             _ if cubes > 1 => Class::Attention,
             _ if cubes == 1 && parts.len() > 1 => Class::FusedCube,
             _ if cubes == 1 => match workload.product_kernel() {
-                Some(MatMulKernel::AscendC | MatMulKernel::QuantV4) => Class::Product,
+                Some(MatMulKernel::AscendC | MatMulKernel::QuantV4 | MatMulKernel::Transposed) => Class::Product,
                 Some(MatMulKernel::Tbe) => Class::TbeProduct,
                 None => Class::Cube,
             },

@@ -39,6 +39,7 @@ fn mat_mul(w: &MatMul) -> Value {
         MatMulKernel::AscendC => {}
         MatMulKernel::Tbe => fields["kernel"] = "tbe".into(),
         MatMulKernel::QuantV4 => fields["kernel"] = "quant_v4".into(),
+        MatMulKernel::Transposed => fields["kernel"] = "transposed".into(),
     }
     fields
 }

@@ -49,6 +49,9 @@ pub enum MatMulKernel {
     AscendC,
     /// `QuantBatchMatmulV4`: written in `AscendC`, of operands of different types; its host tiling is not known.
     QuantV4,
+    /// `TransposeBatchMatMul`: written in `AscendC`, whose operands and result have their batch in the middle; its host
+    /// tiling is not known.
+    Transposed,
 }
 
 impl MatMul {
@@ -79,6 +82,7 @@ impl MatMul {
             (MatMulKernel::Tbe, false) => "MatMulV2",
             (MatMulKernel::Tbe, true) => "BatchMatMulV2",
             (MatMulKernel::QuantV4, _) => "QuantBatchMatmulV4",
+            (MatMulKernel::Transposed, _) => "TransposeBatchMatMul",
             (MatMulKernel::AscendC, _) if self.is_quantised() => "QuantBatchMatmulV3",
             (MatMulKernel::AscendC, false) => "MatMulV3",
             (MatMulKernel::AscendC, true) => "BatchMatMulV3",

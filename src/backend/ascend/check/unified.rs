@@ -68,7 +68,7 @@ mod tests {
         for soc in ["Ascend910B2", "Ascend910_9391", "Ascend310B1"] {
             let soc = Soc::find(soc).unwrap();
             let workload = Workload::MatMul(product.clone());
-            crate::bank::Sayable::of(&workload, &soc).check(&schedule).unwrap_or_else(|e| panic!("{}: {e}", soc.name));
+            crate::bank::Writable::of(&workload, &soc).check(&schedule).unwrap_or_else(|e| panic!("{}: {e}", soc.name));
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn on_one_core(soc: &Soc) -> Result<(Workload, Schedule), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::Sayable;
+    use crate::bank::Writable;
     use std::collections::BTreeSet;
 
     #[test]
@@ -91,10 +91,10 @@ mod tests {
             assert_eq!(names, held.iter().map(String::as_str).collect(), "{}", soc.name);
             for trial in &trials {
                 let schedule = trial.schedule.as_ref().unwrap().as_ref().unwrap();
-                Sayable::of(&trial.workload, &soc).check(schedule).unwrap_or_else(|e| panic!("{}: {e}", trial.name));
+                Writable::of(&trial.workload, &soc).check(schedule).unwrap_or_else(|e| panic!("{}: {e}", trial.name));
             }
             let (workload, schedule) = on_one_core(&soc).unwrap();
-            Sayable::of(&workload, &soc).check(&schedule).unwrap();
+            Writable::of(&workload, &soc).check(&schedule).unwrap();
             let Schedule::Cube(schedule) = schedule else { panic!("{schedule:?}") };
             assert_eq!(schedule.cores.tasks(), 1);
         }

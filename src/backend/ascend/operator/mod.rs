@@ -13,7 +13,7 @@ pub use product::Product;
 pub use tensor::{Tensor, pattern};
 pub use volume::Volume;
 
-use crate::bank::Sayable;
+use crate::bank::Writable;
 use crate::graph::DataType;
 use crate::soc::Soc;
 use crate::workload::{MatMul, Workload};
@@ -138,22 +138,22 @@ fn exponent(terms: u64) -> i32 {
 impl Operator {
     /// The operator of a workload on a SoC; why a device cannot measure its tilings where it cannot.
     pub fn of(workload: &Workload, soc: &Soc) -> Result<Operator, String> {
-        let sayable = Sayable::of(workload, soc);
+        let writable = Writable::of(workload, soc);
         if let Workload::MatMul(w) = workload
-            && sayable.is_read_when_compiled()
+            && writable.is_read_when_compiled()
             && w.dtype.is_float()
         {
             return Ok(Operator::of_tbe(w, soc));
         }
-        if sayable.is_read_when_compiled() {
+        if writable.is_read_when_compiled() {
             return Err(format!(
                 "TBE compiles {} with what is fused into it, which a single operator is not, so that its tilings are \
                  not measured",
                 workload.op_type()
             ));
         }
-        if !sayable.is_read_by_cann() {
-            let why = sayable.why_own().map_or_else(String::new, |why| format!(": {why}"));
+        if !writable.is_read_by_cann() {
+            let why = writable.why_own().map_or_else(String::new, |why| format!(": {why}"));
             return Err(format!(
                 "on {} CANN reads no tiling of {} from its runtime bank, so that none can be measured{why}",
                 soc.name,
@@ -182,6 +182,7 @@ impl Operator {
     /// A product that TBE compiles, which asks its bank then and not when it is launched. Whatever operator of TBE's
     /// multiplies two matrices asks under the same name.
     pub fn of_tbe(w: &MatMul, soc: &Soc) -> Operator {
-        Operator { op_type: "MatMulV2".to_owned(), entry: Entry::Aclop, ..product::operator(w, soc) }
+        let op_type = if w.batch > 1 { "BatchMatMulV2" } else { "MatMulV2" };
+        Operator { op_type: op_type.to_owned(), entry: Entry::Aclop, ..product::operator(w, soc) }
     }
 }

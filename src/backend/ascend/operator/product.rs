@@ -37,8 +37,13 @@ pub fn operator(w: &MatMul, soc: &Soc) -> Operator {
         _ => vec![of, rows, columns],
     };
     let matrix = |shared, rows, columns, transposed, format, axis: usize, exponent| {
-        let of = if shared { 1 } else { w.batch };
-        let shape = if transposed { stacked(of, columns, rows) } else { stacked(of, rows, columns) };
+        let sides = if transposed { [columns, rows] } else { [rows, columns] };
+        let shape = match (shared, w.kernel) {
+            // TBE tells one matrix for all from a stack of one.
+            (true, MatMulKernel::Tbe) => sides.to_vec(),
+            (true, _) => stacked(1, sides[0], sides[1]),
+            (false, _) => stacked(w.batch, sides[0], sides[1]),
+        };
         let fill = Some((if transposed { 1 - axis } else { axis }, exponent));
         Tensor { dtype: w.dtype, shape, format, transposed, fill }
     };

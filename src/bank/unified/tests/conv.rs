@@ -59,7 +59,7 @@ pub(super) fn tiled() -> CubeSchedule {
 }
 
 /// The same with the order that TBE's kernels take.
-pub(super) fn sayable(w: &Workload) -> CubeSchedule {
+pub(super) fn writable(w: &Workload) -> CubeSchedule {
     let order = crate::workload::tbe::lighter_order(&tiled(), &w.cube().unwrap());
     CubeSchedule { order, ..tiled() }
 }
@@ -173,7 +173,7 @@ fn groups_of_whole_blocks_are_asked_for_by_the_sizes_of_one() {
 
 #[test]
 fn tilings_of_groups_are_searched_that_a_record_says() {
-    use crate::bank::Sayable;
+    use crate::bank::Writable;
     use crate::search::Domain;
     use crate::space::OperatorSpace;
     let w = Workload::Conv(Conv { groups: 4, cin: 128, cout: 64, batch: 2, ..image(ConvKind::Forward) });
@@ -184,7 +184,7 @@ fn tilings_of_groups_are_searched_that_a_record_says() {
         let Some(schedule) = space.sample_within(&mut rng, &mut 4000).and_then(|c| space.schedule(&c)) else {
             continue;
         };
-        if Sayable::of(&w, &soc()).check(&schedule).is_err() {
+        if Writable::of(&w, &soc()).check(&schedule).is_err() {
             continue;
         }
         let Schedule::Cube(cube) = &schedule else { continue };
@@ -217,11 +217,11 @@ fn a_record_that_does_not_deal_the_groups_evenly_is_refused() {
 
 #[test]
 fn what_stays_in_our_own_form_says_why() {
-    let why = |w: Workload| crate::bank::Sayable::of(&w, &soc()).why_own();
+    let why = |w: Workload| crate::bank::Writable::of(&w, &soc()).why_own();
     let tbe = |m, batch| MatMul { kernel: MatMulKernel::Tbe, batch, ..MatMul::new(m, 64, 64) };
     for (w, word) in [
         (Workload::MatMul(tbe(100, 1)), "shape_a_align"),
-        (Workload::MatMul(tbe(64, 8)), "batch_type"),
+        (Workload::MatMul(MatMul { a_shared: true, ..tbe(64, 8) }), "batch_type"),
         (Workload::MatMul(MatMul { batch: 8, ..MatMul::new(64, 64, 64) }), "rules for batches"),
         (Workload::Conv(Conv { groups: 8, ..image(ConvKind::Forward) }), "`group`"),
         (Workload::Conv(Conv { groups: 64, ..image(ConvKind::Forward) }), "depthwise"),
@@ -248,7 +248,7 @@ fn added(conv: Conv) -> Workload {
 #[test]
 fn a_tiling_says_images_runs_of_pixels_and_whole_channel_blocks() {
     let w = Workload::Conv(image(ConvKind::Forward));
-    let s = sayable(&w);
+    let s = writable(&w);
     check(&s, &w, &soc()).unwrap();
     let said = knowledge(&s, &w, None).unwrap();
     let text = said.dumps();
@@ -280,12 +280,12 @@ fn a_tiling_that_would_stop_tbe_is_refused_in_a_sentence() {
         ("AL1_shape holds 896 rows", |s| s.l1_a = L1Tile::panel(576, 8)),
     ];
     for (rule, change) in cases {
-        let mut s = sayable(&w);
+        let mut s = writable(&w);
         change(&mut s);
         let error = check(&s, &w, &soc()).unwrap_err().to_string();
         assert!(error.contains(rule), "{rule}: {error}");
     }
-    let said = knowledge(&sayable(&w), &w, None).unwrap();
+    let said = knowledge(&writable(&w), &w, None).unwrap();
     for (field, value) in [
         ("L0C_OUTPUT_matrix", "[1, 1, 16, 16, 1, 1]"),
         ("BL0_matrix", "[3, 4, 16, 16, 1, 1, 0]"),

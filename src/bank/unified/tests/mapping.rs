@@ -28,10 +28,37 @@ fn a_product_is_what_its_info_dict_says() {
         assert!(error.contains(field), "{field} = {value}: {error}");
     }
     let refused = |w: MatMul, field: &str| assert!(info_dict(&w).unwrap_err().to_string().contains(field), "{field}");
-    refused(MatMul { batch: 2, ..MatMul::new(16, 16, 16) }, "batch_type");
+    refused(MatMul { batch: 2, a_shared: true, ..MatMul::new(16, 16, 16) }, "batch_type");
     refused(MatMul::new(0, 16, 16), "A_shape");
     refused(MatMul::new(17, 16, 16), "shape_a_align");
     refused(MatMul::new(16, 16, 15), "shape_b_align");
+}
+
+/// The rows of CANN's repository for the 910B2 have 0 for two matrices, 2 for a stack and one matrix, 3 for two stacks.
+#[test]
+fn stacks_of_products_are_asked_for_by_what_has_a_batch() {
+    let one = MatMul {
+        kernel: MatMulKernel::Tbe,
+        a_format: Format::FractalNz,
+        b_format: Format::FractalNz,
+        ..MatMul::new(64, 32, 48)
+    };
+    let types = |w: &MatMul| -> Vec<u64> {
+        let asked = info_dicts(&Workload::MatMul(w.clone())).unwrap();
+        let mut types: Vec<u64> = asked.iter().filter_map(|info| info.get("batch_type")?.as_u64()).collect();
+        types.dedup();
+        types
+    };
+    let stack = MatMul { batch: 12, ..one.clone() };
+    let shared = MatMul { b_shared: true, ..stack.clone() };
+    assert_eq!(types(&one), [0, 2, 3], "the operator may have a batch of one");
+    assert_eq!((types(&stack), types(&shared)), (vec![3], vec![2]));
+    for w in [one, stack, shared] {
+        let asked = info_dict(&w).unwrap();
+        assert_eq!(asked.get("A_shape").unwrap().as_list().unwrap()[0].as_u64(), Some(w.batch));
+        let read = workload(&asked).unwrap();
+        assert_eq!(MatMul { kernel: MatMulKernel::Tbe, ..read }, w);
+    }
 }
 
 /// A change that makes a schedule one that TBE's form cannot say.

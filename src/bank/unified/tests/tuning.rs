@@ -1,9 +1,9 @@
 //! The bank as a tuning sees it: written, read back as a hit, merged with what others wrote.
 
-use super::conv::{activated, image, sayable};
+use super::conv::{activated, image, writable};
 use super::*;
 use crate::bank::tests::memory::Memory;
-use crate::bank::{BankPaths, Measured, OperatorBank, Sayable};
+use crate::bank::{BankPaths, Measured, OperatorBank, Writable};
 use crate::search::Domain;
 use crate::space::OperatorSpace;
 use crate::workload::{Conv, ConvKind, MatMulKernel};
@@ -41,7 +41,7 @@ fn content(storage: &Memory, name: &str) -> String {
 fn a_convolution_s_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
     let storage = Arc::new(Memory::default());
     for (w, us) in [(Workload::Conv(image(ConvKind::Forward)), 4.5), (activated(image(ConvKind::Forward)), 5.0)] {
-        let tiling = Schedule::Cube(sayable(&w));
+        let tiling = Schedule::Cube(writable(&w));
         let mut bank = open(&storage);
         assert_eq!(bank.lookup(&w).unwrap(), None);
         bank.record(&w, &tiling, &measured(us)).unwrap();
@@ -54,7 +54,7 @@ fn a_convolution_s_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
             assert_eq!(file.get(&info).unwrap().cost_us(), Some(us));
         }
     }
-    let unproven = Sayable::of(&Workload::Conv(image(ConvKind::Forward)), &soc()).unproven();
+    let unproven = Writable::of(&Workload::Conv(image(ConvKind::Forward)), &soc()).unproven();
     assert!(unproven.contains(&"file name") && unproven.contains(&"out_fm_memory_type"), "{unproven:?}");
     let side = content(&storage, &format!(".aoe/{FILE}.side.jsonl"));
     assert!(side.lines().all(|line| line.contains(r#""unproven":["file name","bias_dtype""#)), "{side}");
@@ -62,7 +62,7 @@ fn a_convolution_s_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
     let before = content(&storage, FILE);
     let w = Workload::Conv(image(ConvKind::Forward));
     let mut bank = open(&storage);
-    bank.record(&w, &Schedule::Cube(sayable(&w)), &measured(4.5)).unwrap();
+    bank.record(&w, &Schedule::Cube(writable(&w)), &measured(4.5)).unwrap();
     assert!(bank.save().unwrap().is_empty());
     assert_eq!(content(&storage, FILE), before);
 }
@@ -71,10 +71,10 @@ fn a_convolution_s_tiling_is_written_under_every_key_and_read_back_as_a_hit() {
 fn a_record_of_somebody_else_under_any_of_the_keys_is_a_hit_and_stays_beside_ours() {
     let storage = Arc::new(Memory::default());
     let w = Workload::Conv(image(ConvKind::Forward));
-    let tiling = Schedule::Cube(sayable(&w));
+    let tiling = Schedule::Cube(writable(&w));
     let mut theirs = Bank::default();
     let infos = info_dicts(&w).unwrap();
-    theirs.put(infos.last().unwrap(), &super::super::knowledge(&sayable(&w), &w, None).unwrap(), 9.0).unwrap();
+    theirs.put(infos.last().unwrap(), &super::super::knowledge(&writable(&w), &w, None).unwrap(), 9.0).unwrap();
     theirs.put(&info(0), &tiling_of_product(), 1.0).unwrap();
     storage.put(Path::new(DIRECTORY).join(FILE), theirs.render());
     assert_eq!(open(&storage).lookup(&w).unwrap().unwrap().schedule, tiling);
@@ -94,11 +94,11 @@ fn tiling_of_product() -> Dict {
 fn an_illegal_tiling_is_not_recorded_and_an_illegal_record_is_no_hit() {
     let storage = Arc::new(Memory::default());
     let w = Workload::Conv(image(ConvKind::Forward));
-    let mut wrong = sayable(&w);
+    let mut wrong = writable(&w);
     wrong.l0.k_b = 72;
     let error = open(&storage).record(&w, &Schedule::Cube(wrong), &measured(1.0)).unwrap_err();
     assert!(matches!(error, Error::IllegalSchedule { .. }), "{error}");
-    let mut knowledge = super::super::knowledge(&sayable(&w), &w, None).unwrap();
+    let mut knowledge = super::super::knowledge(&writable(&w), &w, None).unwrap();
     knowledge.set("L0C_OUTPUT_matrix", Value::parse("[1, 1, 16, 16, 1, 1]").unwrap());
     let mut bank = Bank::default();
     bank.put(&super::super::info_dict(&w).unwrap(), &knowledge, 1.0).unwrap();
@@ -187,7 +187,7 @@ fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
     use crate::bank::repair::repair;
     let w = Workload::Conv(image(ConvKind::Forward));
     let info = super::super::info_dict(&w).unwrap();
-    let Schedule::Cube(good) = Schedule::Cube(sayable(&w)) else { unreachable!() };
+    let Schedule::Cube(good) = Schedule::Cube(writable(&w)) else { unreachable!() };
     let knowledge = super::super::knowledge(&good, &w, None).unwrap();
     let head = |name: &str, at: usize, value: u64| {
         let mut changed = knowledge.clone();

@@ -1,9 +1,9 @@
 //! `aoe bank check`: whether CANN will find records for a model.
 
-use super::{FOUND, json_argument, json_line, text};
-use crate::DONE;
+use super::common::{FOUND, json_argument, json_line, text};
 use crate::arguments::{self, Subcommand};
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::settings::Settings;
 use crate::table::{Align, middle_cut, table};
 use aoe::report::time;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe bank check`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Letters of a name in the table; JSON has all.
 const NAME: usize = 40;

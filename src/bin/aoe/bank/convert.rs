@@ -1,10 +1,11 @@
 //! `aoe bank export` and `aoe bank import`: records from one form to another.
 
-use super::{FOUND, json_argument, json_line, soc, soc_arguments, text};
-use super::{merge, verify::ranges};
-use crate::DONE;
+use super::common::{FOUND, json_argument, json_line, soc, soc_arguments, text};
+use super::merge;
+use super::verify::ranges;
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::streams::{Input, Output};
 use aoe::bank::inspect::{Export, Left, Socs, Source, Target, import};
 use aoe::status::Result;
@@ -15,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank export`.
-pub const EXPORT: Subcommand = Subcommand { arguments: export_arguments, run: run_export };
+pub const EXPORT: Subcommand = Subcommand::new(export_arguments, run_export);
 /// `aoe bank import`.
-pub const IMPORT: Subcommand = Subcommand { arguments: import_arguments, run: run_import };
+pub const IMPORT: Subcommand = Subcommand::new(import_arguments, run_import);
 
 /// Different things left behind that are told; the rest are counted.
 const TOLD: usize = 100;

@@ -1,9 +1,9 @@
 //! `aoe bank diff`: what two banks do not share.
 
-use super::{FOUND, banks, json_argument, json_line, text};
-use crate::DONE;
+use super::common::{FOUND, banks, json_argument, json_line, text};
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use aoe::bank::inspect::{Change, Difference, Source, diff, items};
 use aoe::status::Result;
 use clap::{Arg, ArgMatches, Command};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank diff`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     let file = |name: &'static str, help: &'static str| Arg::new(name).value_name(name).required(true).help(help);

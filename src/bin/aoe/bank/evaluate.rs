@@ -1,9 +1,9 @@
 //! `aoe bank evaluate`: recorded tilings priced beside CANN's and ours.
 
-use super::{json_argument, json_line, soc, soc_arguments, text};
-use crate::DONE;
+use super::common::{json_argument, json_line, soc, soc_arguments, text};
 use crate::arguments::{Subcommand, algorithm, search_arguments};
 use crate::console::{Console, printable};
+use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
 use crate::table::{Align, table};
 use aoe::bank::inspect::{Socs, Source, items};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe bank evaluate`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     let option = |name: &'static str, value: &'static str, help: &'static str| {

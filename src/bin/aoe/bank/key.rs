@@ -1,9 +1,9 @@
 //! `aoe bank key`: ids from `info_dict`s.
 
-use super::{FOUND, text};
-use crate::DONE;
+use super::common::{FOUND, text};
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::streams::Input;
 use aoe::bank::Layout;
 use aoe::bank::inspect::{MAX_LINE_BYTES, id_of, trim};
@@ -14,7 +14,7 @@ use clap::{Arg, ArgMatches, Command};
 use std::sync::Arc;
 
 /// `aoe bank key`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     Command::new("key")

@@ -1,9 +1,9 @@
 //! `aoe bank merge`: one bank out of several.
 
-use super::{FOUND, json_argument, json_line, text};
-use crate::DONE;
+use super::common::{FOUND, json_argument, json_line, text};
 use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
+use crate::exit_status::DONE;
 use aoe::bank::inspect::{Fate, Merged, Told, merge_and_tell};
 use aoe::status::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank merge`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Records of each fate that a text lists; `--json` lists all.
 const LISTED: usize = 100;

@@ -1,9 +1,9 @@
 //! `aoe bank repair`: what would not compute is taken out.
 
-use super::{FOUND, TROUBLE, json_argument, json_line};
-use crate::DONE;
+use super::common::{FOUND, TROUBLE, json_argument, json_line};
 use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
+use crate::exit_status::DONE;
 use aoe::bank::FileName;
 use aoe::bank::inspect::files;
 use aoe::bank::repair::{Bad, Repaired, repair};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe bank repair`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 fn arguments() -> Command {
     let flag = |name: &'static str| Arg::new(name).long(name).num_args(0).action(ArgAction::SetTrue);
@@ -29,7 +29,7 @@ fn arguments() -> Command {
                 .num_args(1..)
                 .help("Bank files, or directories of them"),
         )
-        .arg(flag("dry-run").help("Say what would be taken out and write nothing"))
+        .arg(flag("dry-run").alias("dry_run").help("Say what would be taken out and write nothing"))
         .arg(flag("all").help("Take out also what libaoe did not write; without it those are only named"))
         .arg(json_argument())
         .after_help(

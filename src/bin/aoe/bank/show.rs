@@ -1,9 +1,9 @@
 //! `aoe bank show`: records as a table or as JSON lines.
 
-use super::{json_argument, json_line, text};
-use crate::DONE;
+use super::common::{json_argument, json_line, text};
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::table::{Align, middle_cut, table};
 use aoe::bank::inspect::{Item, Kind, Part, Source, files, items};
 use aoe::spelling;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe bank show`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Rows whose columns are lined up together; a bank of a million records is not held in memory for it.
 const BLOCK: usize = 5_000;

@@ -1,9 +1,9 @@
 //! `aoe bank verify`: every line judged.
 
-use super::{FOUND, TROUBLE, banks, json_argument, json_line, soc, soc_arguments};
-use crate::DONE;
+use super::common::{FOUND, TROUBLE, banks, json_argument, json_line, soc, soc_arguments};
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use aoe::bank::inspect::{Judgement, Kind, Remark, Socs, Source, Status, verify};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// `aoe bank verify`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Different remarks of one status that are printed; the rest are counted.
 const PRINTED: usize = 50;

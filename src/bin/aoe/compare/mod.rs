@@ -2,9 +2,9 @@
 
 mod sides;
 
-use crate::DONE;
 use crate::arguments::Subcommand;
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::summary::labelled;
 use crate::table::{Align, middle_cut, table};
 use aoe::report::{improvement, time};
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// `aoe compare A B`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Exit status where B falls short of what was asked.
 const FELL_SHORT: u8 = 1;

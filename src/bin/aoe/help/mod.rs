@@ -1,8 +1,8 @@
 //! `aoe help [TOPIC]`: a topic, a command or an option in a few lines; and what `aoe` alone prints.
 
-use crate::DONE;
-use crate::arguments::{self, Subcommand};
+use crate::arguments::{self, Run, Subcommand};
 use crate::console::Console;
+use crate::exit_status::DONE;
 use aoe::session::options::{self, OPTIONS, OptionSpec};
 use aoe::spelling;
 use aoe::status::{Error, Result};
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// `aoe help [TOPIC]`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand { arguments, run: Run::OfWhole(run) };
 
 /// A page of help.
 struct Topic {
@@ -44,24 +44,24 @@ fn arguments() -> Command {
         .after_help("Without a topic: all of them.")
 }
 
-fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
+fn run(matches: &ArgMatches, console: &Arc<Console>, whole: &Command) -> Result<u8> {
     let words: Vec<&str> = matches.get_many::<String>("topic").into_iter().flatten().map(String::as_str).collect();
-    console.text(&if words.is_empty() { overview() } else { explained(&words)? });
+    console.text(&if words.is_empty() { overview(whole) } else { explained(&words, whole)? });
     Ok(DONE)
 }
 
 /// What a command line without anything prints: the first steps, and where to read on.
-pub fn short() -> String {
+pub fn short(whole: &Command) -> String {
     let mut text = include_str!("short.txt").to_owned();
-    let _ = writeln!(text, "Commands: {}", commands().map(|c| c.get_name().to_owned()).collect::<Vec<_>>().join(", "));
+    let _ = writeln!(text, "Commands: {}", commands(whole).map(Command::get_name).collect::<Vec<_>>().join(", "));
     text + "More:     aoe help, aoe help TOPIC, aoe COMMAND --help; every option: aoe --help\n"
 }
 
 /// The commands and topics.
-fn overview() -> String {
+fn overview(whole: &Command) -> String {
     let mut text = include_str!("short.txt").to_owned();
     text += "Commands (aoe help COMMAND):\n";
-    for command in commands() {
+    for command in commands(whole) {
         let _ = writeln!(text, "  {:<14}{}", command.get_name(), command.get_about().cloned().unwrap_or_default());
     }
     text += "\nTopics (aoe help TOPIC):\n";
@@ -75,21 +75,21 @@ fn overview() -> String {
 /// The text on a topic, an option, or a command and those below it.
 ///
 /// Fails with [`Error::CommandLine`], which names the nearest, where there is none of this name.
-fn explained(words: &[&str]) -> Result<String> {
+fn explained(words: &[&str], whole: &Command) -> Result<String> {
     let word = words[0];
     if let Some(topic) = TOPICS.iter().find(|topic| topic.name == word) {
         return Ok(topic.text.to_owned());
     }
     if word == ALL_OPTIONS {
-        return Ok(arguments::command().render_long_help().to_string());
+        return Ok(whole.clone().render_long_help().to_string());
     }
-    if let Some(command) = commands().find(|command| command.get_name() == word) {
-        return below(command, &words[1..]);
+    if let Some(command) = commands(whole).find(|command| command.get_name() == word) {
+        return below(command.clone(), &words[1..]);
     }
     let name = word.trim_start_matches('-').replace('-', "_");
     match OPTIONS.iter().find(|spec| spec.name == name || is_letter(spec, word)) {
         Some(spec) => Ok(of_option(spec)),
-        None => Err(unknown(word)),
+        None => Err(unknown(word, whole)),
     }
 }
 
@@ -120,28 +120,30 @@ fn of_option(spec: &OptionSpec) -> String {
     format!("--{}{letter} {}\n{}{default}\n", spec.name, arguments::values(spec), spec.help)
 }
 
-fn unknown(word: &str) -> Error {
-    let commands: Vec<String> = commands().map(|command| command.get_name().to_owned()).collect();
+fn unknown(word: &str, whole: &Command) -> Error {
     let topics = TOPICS.iter().map(|topic| topic.name).chain([ALL_OPTIONS]);
-    let names = commands.iter().map(String::as_str).chain(topics);
+    let names = commands(whole).map(Command::get_name).chain(topics);
     let near = spelling::nearest(word, names).or_else(|| options::nearest(word));
     let hint = near.map(|name| format!("; did you mean `aoe help {name}`?")).unwrap_or_default();
     Error::CommandLine { reason: format!("there is no topic, command or option `{word}`{hint} `aoe help` lists them") }
 }
 
 /// The commands that are shown.
-fn commands() -> impl Iterator<Item = Command> {
-    arguments::commands().filter(|command| !command.is_hide_set())
+fn commands(whole: &Command) -> impl Iterator<Item = &Command> {
+    whole.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command_line::command;
 
     #[test]
     fn every_command_topic_and_option_has_a_text() {
-        for name in commands().map(|command| command.get_name().to_owned()) {
-            assert!(explained(&[&name]).unwrap().contains("Usage: aoe"), "{name}");
+        let whole = command();
+        let explained = |words: &[&str]| explained(words, &whole);
+        for name in commands(&whole).map(Command::get_name) {
+            assert!(explained(&[name]).unwrap().contains("Usage: aoe"), "{name}");
         }
         for topic in TOPICS {
             assert!(
@@ -159,6 +161,8 @@ mod tests {
 
     #[test]
     fn a_mistyped_topic_names_the_nearest() {
+        let whole = command();
+        let explained = |words: &[&str]| explained(words, &whole);
         for (word, near) in
             [("bnak", "aoe help bank"), ("record", "aoe help records"), ("job_tpye", "aoe help job_type")]
         {
@@ -170,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_short_help_fits_a_terminal() {
-        let text = short();
+        let text = short(&command());
         assert!(text.lines().count() <= 24 && text.contains("aoe help TOPIC"), "{text}");
     }
 }

@@ -4,9 +4,9 @@
 pub mod profile;
 mod text;
 
-use crate::DONE;
 use crate::arguments::{self, Subcommand};
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use aoe::graph::DataType;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe llm CONFIG`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Most numbers of a list.
 const MOST_NUMBERS: usize = 1024;

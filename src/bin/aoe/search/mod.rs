@@ -13,9 +13,9 @@ mod family;
 mod measurer;
 mod report;
 
-use crate::DONE;
 use crate::arguments::{Subcommand, algorithm, search_arguments};
 use crate::console::Console;
+use crate::exit_status::DONE;
 use crate::interrupt::Interrupt;
 use aoe::input_file::read_text;
 use aoe::search::space::{Recorded, Space};
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// `aoe search --space=FILE`.
-pub const COMMAND: Subcommand = Subcommand { arguments, run: |matches, console| run(matches, console).map(|()| DONE) };
+pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| run(matches, console).map(|()| DONE));
 
 /// Seconds that one measurement may take, unless the user says otherwise.
 const TIMEOUT_S: &str = "60";

@@ -52,7 +52,7 @@ pub fn encode_model(mut text: impl Read, place: &str) -> Result<Bytes> {
     let is_view = form(&head) == Some(Form::View);
     let text = head.as_slice().chain(text);
     if is_view {
-        return view::model_of(wire::encode(text, &schema::VIEW, place)?.into(), place);
+        return view::model_of(text, place);
     }
     wire::encode(text, &schema::MODEL, place).map(Bytes::from)
 }

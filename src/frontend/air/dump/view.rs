@@ -5,15 +5,19 @@
 //! stays out: who calls a subgraph, truth values as such (they are numbers), and, where CANN was not asked for all
 //! (`DUMP_GE_GRAPH=1`), values and texts.
 
+use super::schema;
 use crate::frontend::air::proto::{self as ge, encode, kind};
 use crate::frontend::air::{CALLS, attr, tensor};
 use crate::frontend::onnx::proto::{self as onnx, decode, kind as onnx_kind};
+use crate::frontend::prototext::wire;
 use crate::graph::op::prototype::{AttrKind, prototype};
 use crate::graph::{Attr, Format};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
+use prost::encoding::{WireType, encode_key, encode_varint};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 /// Operator type of a node that is a whole graph.
 const SUBGRAPH: &str = "subgraph";
@@ -39,31 +43,57 @@ const BOOKKEEPING: &[&str] = &[
 /// What has CANN write all that a view can have.
 const ALL: &str = "DUMP_GE_GRAPH=1";
 
-/// The `ModelDef` that a view shows, from the bytes of its `ModelProto`; `place` names it in errors.
+/// The `ModelDef` that a view shows, from its text; `place` names it in errors. Each node is turned into an operator as
+/// soon as it was read: memory goes with the result.
 ///
-/// Fails with [`Error::Graph`] where it is another ONNX model, where CANN was asked for names and edges alone
-/// (`DUMP_GE_GRAPH=3`), and where a node calls a graph and the view does not say which.
-pub fn model_of(view: Bytes, place: &str) -> Result<Bytes> {
-    let model: onnx::Model = decode(view, || place.to_owned())?;
-    let Some(root) = model.graph.into_iter().next() else {
+/// Fails with [`Error::Graph`] as [`wire::encode`] does, where it is another ONNX model, where CANN was asked for names and
+/// edges alone (`DUMP_GE_GRAPH=3`), and where a node calls a graph and the view does not say which.
+pub fn model_of(text: impl Read, place: &str) -> Result<Bytes> {
+    let mut rest = Rest { subgraphs: Vec::new(), is_whole: true };
+    let mut root = Shown::default();
+    let mut take = |node: &[u8]| root.take(Bytes::copy_from_slice(node), place, &mut rest);
+    let view = wire::encode_without(text, &schema::VIEW, place, NODE, &mut take)?;
+    let model: onnx::Model = decode(view.into(), || place.to_owned())?;
+    let Some(graph) = model.graph.into_iter().next() else {
         return Err(Error::graph(place, "there is no graph in it"));
     };
-    let mut rest = Rest { subgraphs: Vec::new(), is_whole: true };
-    let mut root = graph_of(root, place, &mut rest)?;
-    let subgraphs = rest.subgraphs;
-    link(&mut root, &subgraphs, place)?;
-    let graphs = std::iter::once(root).chain(subgraphs);
-    let graph = graphs.map(|Shown { name, ops }| {
-        let op = ops.iter().map(encode).collect();
-        encode(&ge::Graph { name, op, ..ge::Graph::default() })
-    });
-    Ok(encode(&ge::Model { graph: graph.collect(), ..ge::Model::default() }))
+    root.name = decode::<onnx::Graph>(graph, || place.to_owned())?.name;
+    link(&mut root, &rest.subgraphs, place)?;
+    let mut message = root.finish();
+    put_before(&mut message, GRAPH, 0);
+    for graph in rest.subgraphs {
+        let (start, graph) = (message.len(), graph.finish());
+        message.extend_from_slice(&graph);
+        put_before(&mut message, GRAPH, start);
+    }
+    Ok(message.into())
+}
+
+/// Number of the nodes in a graph of the view.
+const NODE: u32 = 1;
+/// Number of the graphs in a `ModelDef`.
+const GRAPH: u32 = 7;
+/// Number of the operators in a `GraphDef`.
+const OP: u32 = 6;
+
+/// Makes what stands from `start` on a field of this number.
+fn put_before(message: &mut Vec<u8>, number: u32, start: usize) {
+    let mut head = Vec::new();
+    encode_key(number, WireType::LengthDelimited, &mut head);
+    encode_varint((message.len() - start) as u64, &mut head);
+    message.splice(start..start, head);
 }
 
 /// A graph of the view.
+#[derive(Default)]
 struct Shown {
     name: String,
-    ops: Vec<ge::Op>,
+    /// Its operators but for those that call graphs, as fields of a `GraphDef`.
+    ops: Vec<u8>,
+    /// Those, each with its place in `ops`.
+    calls: Vec<(usize, ge::Op)>,
+    /// Nodes read.
+    count: usize,
 }
 
 /// What is gathered while graphs are read.
@@ -75,9 +105,16 @@ struct Rest {
 
 fn graph_of(bytes: Bytes, place: &str, rest: &mut Rest) -> Result<Shown> {
     let graph: onnx::Graph = decode(bytes, || place.to_owned())?;
-    let mut ops = Vec::with_capacity(graph.node.len());
-    for (index, bytes) in graph.node.into_iter().enumerate() {
-        let node: onnx::Node = decode(bytes, || format!("{place}, node {index}"))?;
+    let mut shown = Shown { name: graph.name, ..Shown::default() };
+    graph.node.into_iter().try_for_each(|node| shown.take(node, place, rest))?;
+    Ok(shown)
+}
+
+impl Shown {
+    /// Takes in a node: an operator, or a whole graph.
+    fn take(&mut self, bytes: Bytes, place: &str, rest: &mut Rest) -> Result<()> {
+        let node: onnx::Node = decode(bytes, || format!("{place}, node {}", self.count))?;
+        self.count += 1;
         let at = || format!("{place}, node `{}` ({})", node.name, node.op_type);
         if node.op_type == SUBGRAPH {
             for bytes in &node.attribute {
@@ -88,7 +125,7 @@ fn graph_of(bytes: Bytes, place: &str, rest: &mut Rest) -> Result<Shown> {
                     rest.subgraphs.push(shown);
                 }
             }
-            continue;
+            return Ok(());
         }
         let Some(op_type) = node.op_type.strip_prefix(PREFIX) else {
             let reason = "the type of an operator in a view of GE's begins with `ge:`; where this is an ONNX model as text, \
@@ -102,14 +139,34 @@ fn graph_of(bytes: Bytes, place: &str, rest: &mut Rest) -> Result<Shown> {
                 at()
             );
         }
-        ops.push(read.finish(&node, op_type.to_owned(), &at)?);
+        let op = read.finish(&node, op_type.to_owned(), &at)?;
+        if CALLS.contains(&op.op_type.as_str()) {
+            self.calls.push((self.ops.len(), op));
+        } else {
+            let start = self.ops.len();
+            self.ops.extend_from_slice(&encode(&op));
+            put_before(&mut self.ops, OP, start);
+        }
+        Ok(())
     }
-    Ok(Shown { name: graph.name, ops })
+
+    /// The `GraphDef`.
+    fn finish(self) -> Vec<u8> {
+        let mut graph = self.ops;
+        for (place, op) in self.calls.iter().rev() {
+            let mut call = encode(op).to_vec();
+            put_before(&mut call, OP, 0);
+            graph.splice(*place..*place, call);
+        }
+        let name = encode(&ge::Graph { name: self.name, ..ge::Graph::default() });
+        graph.splice(0..0, name);
+        graph
+    }
 }
 
 /// Gives calls the graphs that they call, as far as there is no doubt.
 fn link(root: &mut Shown, subgraphs: &[Shown], place: &str) -> Result<()> {
-    let mut calls = root.ops.iter_mut().filter(|op| CALLS.contains(&op.op_type.as_str()));
+    let mut calls = root.calls.iter_mut().map(|(_, op)| op);
     match (calls.next(), calls.next(), subgraphs) {
         (None, ..) => {
             if let Some(first) = subgraphs.first() {
@@ -276,7 +333,7 @@ impl Shape {
         match part {
             "dtype" => {
                 let name = text();
-                self.dtype = super::schema::data_type(&name)
+                self.dtype = schema::data_type(&name)
                     .ok_or_else(|| Error::graph(place(), format!("`{name}` is no element type of GE's")))?;
             }
             "shape" => self.dims.clone_from(&attribute.ints),

@@ -1,5 +1,6 @@
 //! What is fused into what, and what is left alone.
 
+mod attributes;
 mod compiled;
 mod confusion;
 mod constant;
@@ -345,7 +346,7 @@ fn an_average_over_all_of_each_image_is_one_mean_whatever_says_so() {
     };
     let expected = kernel(false, "GlobalAveragePool", &[], &[]);
     let [Workload::Reduce(mean)] = &expected[..] else { panic!("one reduction is expected") };
-    assert_eq!((mean.op_type.as_str(), mean.outer, mean.axis, mean.inner), ("ReduceMean", 2, 35, 8));
+    assert_eq!((mean.op_type.as_str(), mean.outer, mean.axis, mean.inner), ("ReduceMeanD", 2, 35, 8));
     let global = [("mode", Attr::Int(1)), ("global_pooling", Attr::Bool(true))];
     assert_eq!(kernel(false, "Pooling", &[], &global), expected);
     let window = [("ksize", sizes(&[1, 7, 5, 1])), ("strides", sizes(&[1, 1, 1, 1])), ("padding", text("VALID"))];

@@ -2,7 +2,9 @@
 
 use super::{Line, text, types};
 use crate::graph::{Attr, Node, Port};
-use crate::lower::Switches;
+use crate::lower::{Settings, Switches, lower};
+use crate::soc::Soc;
+use crate::workload::{MatMulKernel, Workload};
 
 const PARTS: [&str; 4] = ["Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR_9589"];
 
@@ -60,4 +62,63 @@ fn halves_that_meet_behind_a_gelu_are_one_kernel() {
         assert_eq!(on(&gated(512), part).len(), 3, "{part}: too short");
     }
     assert_eq!(on(&gated(1024), "Ascend910A").len(), 3);
+}
+
+#[test]
+fn a_convolution_over_all_of_its_image_is_a_fully_connection() {
+    let squeezed = |edge: i64, kernel: i64| {
+        let mut line = Line::new(&[2, 16, edge, edge]);
+        line.conv("c", 16, 32, kernel).then("r", "Relu", &[], &[]);
+        line
+    };
+    for part in ["Ascend910A", "Ascend310P3", "Ascend910B2"] {
+        assert_eq!(on(&squeezed(1, 1), part), ["FullyConnection", "Relu"], "{part}");
+        assert_eq!(on(&squeezed(7, 7), part), ["FullyConnection", "Relu"], "{part}");
+        assert_eq!(on(&squeezed(7, 3), part), ["Conv2D", "Relu"], "{part}");
+    }
+    assert_eq!(on(&squeezed(1, 1), "Ascend950PR_9589"), ["Conv2D", "Relu"]);
+    // SiLU: the convolution has two readers.
+    let mut twice = Line::new(&[2, 16, 1, 1]);
+    twice.conv("c", 16, 32, 1);
+    let made = twice.end;
+    twice.then("s", "Sigmoid", &[], &[]).then("m", "Mul", &[made], &[]);
+    assert_eq!(on(&twice, "Ascend910B2"), ["Conv2D", "Sigmoid", "Mul"]);
+}
+
+#[test]
+fn a_fully_connection_computes_what_its_convolution_did() {
+    let mut line = Line::new(&[2, 16, 7, 7]);
+    line.conv("c", 16, 32, 7);
+    let graph = line.fused_on("Ascend910B2", &Switches::default());
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+    let Workload::MatMul(product) = &lowered.kernels[0].workload else { panic!("{:?}", lowered.kernels) };
+    assert_eq!((product.batch, product.m, product.k, product.n), (1, 2, 16 * 7 * 7, 32));
+    assert_eq!(product.kernel, MatMulKernel::Tbe);
+}
+
+#[test]
+fn a_product_between_transposes_of_its_batch_is_one_kernel() {
+    let heads = |k: i64, n: i64, order: &[i64], attrs: &[(&str, Attr)]| {
+        let mut line = Line::new(&[32, 16, k]);
+        let order = line.ints("order", order);
+        let weights = line.weight("w", &[16, k, n]);
+        line.then("before", "Transpose", &[order], &[]).then("m", "BatchMatMulV2", &[weights], attrs);
+        line.then("after", "Transpose", &[order], &[]);
+        line
+    };
+    let swap = [1, 0, 2];
+    for part in ["Ascend910B2", "Ascend910_9391"] {
+        let fused = heads(512, 128, &swap, &[]).fused_on(part, &Switches::default());
+        assert_eq!(types(&fused), ["TransposeBatchMatMul"], "{part}");
+        let soc = Soc::find(part).unwrap();
+        let lowered = lower(&fused, &soc, &Settings::default()).unwrap();
+        let Workload::MatMul(product) = &lowered.kernels[0].workload else { panic!("{part}") };
+        assert_eq!((product.batch, product.m, product.k, product.n), (16, 32, 512, 128), "{part}");
+        assert_eq!(lowered.kernels[0].workload.op_type(), "TransposeBatchMatMul");
+    }
+    assert_eq!(on(&heads(512, 128, &swap, &[]), "Ascend310P3").len(), 3, "no such pass");
+    assert_eq!(on(&heads(500, 128, &swap, &[]), "Ascend910B2").len(), 3, "k is no multiple of 128");
+    assert_eq!(on(&heads(8192, 128, &swap, &[]), "Ascend910B2").len(), 1, "long rows, short k");
+    assert_eq!(on(&heads(65536, 128, &swap, &[]), "Ascend910B2").len(), 3, "k is too long");
 }

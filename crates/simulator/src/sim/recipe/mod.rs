@@ -6,6 +6,10 @@
 
 mod table;
 
+use aoe_graph::op;
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
 /// What an operator does to each element, and what it does besides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about an operator")]
@@ -157,6 +161,15 @@ const COPIES: Recipe = Recipe { copies: true, ..COPY };
 
 /// The recipe of an operator. One that no pattern knows counts as one simple instruction.
 pub(super) fn recipe(op_type: &str) -> Recipe {
+    KNOWN.get(op_type).copied().unwrap_or_else(|| by_words(op_type))
+}
+
+/// The recipes of the operators that the registry has: a search prices each very often.
+static KNOWN: LazyLock<FxHashMap<&'static str, Recipe>> =
+    LazyLock::new(|| op::known_types().map(|op_type| (op_type, by_words(op_type))).collect());
+
+/// The recipe of the first pattern whose words a name has.
+fn by_words(op_type: &str) -> Recipe {
     let found = table::TABLE.iter().find(|(pattern, _)| has_words(op_type, pattern)).map(|(_, recipe)| *recipe);
     found.unwrap_or(Recipe { known: false, ..ONE })
 }

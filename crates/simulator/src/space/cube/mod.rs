@@ -59,7 +59,7 @@ const FULL_BOTH: u64 = 3;
 /// Whether a product runs on TBE's kernel: one of int8 operands on a 310P, and what a 910B or 310B leaves to TBE.
 pub(in crate::space) fn is_tbe(w: &MatMul, soc: &Soc) -> bool {
     let by_name = w.kernel == MatMulKernel::Tbe && matches!(soc.arch, Arch::C220 | Arch::M300);
-    w.batch == 1 && (by_name || w.dtype == DataType::Int8 && soc.arch == Arch::M200)
+    by_name || w.batch == 1 && w.dtype == DataType::Int8 && soc.arch == Arch::M200
 }
 
 /// Which special forms a workload's kernels have.

@@ -20,7 +20,7 @@ fn written(t: &TbeTiling, shape: &CubeShape, p: &Platform) -> Judged {
     demand(c.k == 1 && u64::from(c.batch) <= shape.batch, || {
         "block_dim splits k, or more products than there are".into()
     })?;
-    demand(has_work(m_tiles, c.m) && has_work(n_tiles, c.n), || {
+    demand(has_work(shape.batch, c.batch) && has_work(m_tiles, c.m) && has_work(n_tiles, c.n), || {
         "block_dim gives some cores no tile to compute".to_owned()
     })?;
     demand(k.is_multiple_of(u64::from(l0.k_a)), || format!("AL0_matrix' k of {} does not divide k = {k}", l0.k_a))?;
@@ -34,6 +34,8 @@ fn written(t: &TbeTiling, shape: &CubeShape, p: &Platform) -> Judged {
             L1Tile::Full(_) => (k, extent, 1),
             L1Tile::Panel(p) => (p.k.into(), u64::from(p.tiles).saturating_mul(base.into()), buffers.into()),
         };
+        let products = if let L1Tile::Panel(p) = tile { p.batch } else { 1 };
+        demand(products == 1, || format!("{name} holds {products} products at once, of which too little is known"))?;
         demand(depth > 0 && depth.is_multiple_of(l0.k_a.into()) && k.is_multiple_of(depth), || {
             format!("{name}' k of {depth} is no multiple of AL0_matrix' {} that divides k = {k}", l0.k_a)
         })?;

@@ -1,0 +1,75 @@
+//! What is said of a command line that clap does not take.
+
+use aoe::session::options;
+use aoe::spelling;
+use aoe::status::{Error, Result};
+use clap::builder::Command;
+use clap::error::{self, ContextKind, ContextValue, ErrorKind};
+
+/// What clap has to say of a command line, as a text to print or as an error of ours.
+pub(super) fn translate(error: &error::Error, arguments: &[String], whole: &Command) -> Result<String> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let reason = match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Ok(error.to_string()),
+        ErrorKind::ArgumentConflict if is_second_model(context(ContextKind::InvalidSubcommand), arguments, whole) => {
+            "one model at a time; several are given with --model_path, as a directory or a list of files".to_owned()
+        }
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
+            let word = match context(ContextKind::InvalidArg) {
+                "" => context(ContextKind::InvalidSubcommand),
+                word => word,
+            };
+            unknown(word, arguments, whole)
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let missing = match error.get(ContextKind::InvalidArg) {
+                Some(ContextValue::Strings(names)) => names.join(", "),
+                _ => context(ContextKind::InvalidArg).to_owned(),
+            };
+            format!("missing: {missing}")
+        }
+        _ => {
+            let text = error.to_string();
+            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+        }
+    };
+    Err(Error::CommandLine { reason })
+}
+
+/// Whether the word that clap takes for a sub-command is another model.
+fn is_second_model(word: &str, arguments: &[String], whole: &Command) -> bool {
+    let is_command = |word: &str| whole.get_subcommands().any(|command| command.get_name() == word);
+    !word.is_empty() && !is_command(word) && arguments.iter().any(|argument| argument == word)
+}
+
+/// What to say about a word that is neither an option nor a sub-command.
+pub(super) fn unknown(word: &str, arguments: &[String], whole: &Command) -> String {
+    if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name, whole)) {
+        let verbs: Vec<_> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+        if !word.starts_with('-') && !arguments.get(2).is_some_and(|verb| verbs.contains(verb)) {
+            let hint = spelling::nearest(word, verbs.iter().map(String::as_str));
+            let hint = hint.map(|verb| format!("; did you mean `{verb}`?")).unwrap_or_default();
+            return format!("`aoe {}` has no command `{word}`{hint} It has: {}", command.get_name(), verbs.join(", "));
+        }
+    }
+    if options::find(word.trim_start_matches('-')).is_some_and(|_| word.starts_with("--")) {
+        return format!("option `{word}` does not belong to this command");
+    }
+    if word.starts_with('-') {
+        let hint = options::nearest(word).map(|name| format!("; did you mean `--{name}`?")).unwrap_or_default();
+        return format!("there is no option `{word}`{hint}");
+    }
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    let names: Vec<_> = shown.map(|command| command.get_name().to_owned()).collect();
+    let hint = spelling::nearest(word, names.iter().map(String::as_str));
+    let hint = hint.map(|name| format!("; did you mean `aoe {name}`?")).unwrap_or_default();
+    format!("`{word}` is neither a file nor a command (there is: {}){hint}", names.join(", "))
+}
+
+/// The sub-command of this name, where it has commands of its own.
+fn with_verbs<'a>(name: &str, whole: &'a Command) -> Option<&'a Command> {
+    whole.get_subcommands().find(|c| c.get_name() == name && c.has_subcommands())
+}
