@@ -1,7 +1,8 @@
 //! Fits the simulator's constants to measured kernels: `cargo run --release --example calibrate -- FOLDER`.
 //!
 //! Only rows on the fitting side of the split count; the search is deterministic. Prints every constant
-//! that it would change, to be written into `crates/simulator/src/sim/constants.rs` by hand.
+//! that it would change, to be written into `crates/simulator/src/sim/constants.rs` by hand. With `--intervals` it leaves the constants as
+//! they are and prints the intervals alone.
 
 #[path = "../../benches/accuracy/data.rs"]
 #[allow(dead_code, reason = "accuracy needs more of it")]
@@ -18,6 +19,8 @@ use std::path::PathBuf;
 const SOFT: f64 = 0.1;
 /// Kernels that are their start for the most part take less, in microseconds.
 const SHORT_US: f64 = 5.0;
+/// Leaves the constants as they are.
+const INTERVALS: &str = "--intervals";
 /// Steps that the search tries, as factors, coarse to fine.
 const STEPS: [f64; 6] = [1.6, 1.25, 1.1, 1.05, 1.02, 1.01];
 
@@ -28,7 +31,7 @@ struct Group {
     sees: fn(&Row) -> bool,
 }
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 11] = [
     Group { name: "910B2 bank", origin: Origin::fit_cube, sees: |r| r.set == "matmul_910b2" && r.trusted },
     Group {
         name: "910 vector kernels",
@@ -57,6 +60,12 @@ const GROUPS: [Group; 9] = [
         origin: Origin::fit_attention,
         sees: |r| r.set == "fia_910b_24core" && r.measured_us >= 100.0,
     },
+    Group {
+        name: "attention alone",
+        origin: Origin::fit_alone,
+        sees: |r| r.class == Class::Attention && r.job.as_ref().is_ok_and(|job| job.cache == Some(Cache::Cold)),
+    },
+    Group { name: "operators of the 310", origin: Origin::fit_310, sees: |r| r.set == "kernels_310" },
     Group { name: "20-core trace", origin: Origin::fit_trace, sees: |r| r.set == "trace_20core_1650mhz" },
     Group {
         name: "cold kernels",
@@ -69,7 +78,8 @@ const GROUPS: [Group; 9] = [
 ];
 
 fn main() {
-    let (assumed, folder) = match Assumed::parse(std::env::args().skip(1)) {
+    let fits = !std::env::args().any(|arg| arg == INTERVALS);
+    let (assumed, folder) = match Assumed::parse(std::env::args().skip(1).filter(|arg| arg != INTERVALS)) {
         Ok((assumed, rest)) if rest.len() == 1 => (assumed, PathBuf::from(&rest[0])),
         Ok(_) => usage("one folder is needed"),
         Err(error) => usage(&error),
@@ -82,7 +92,7 @@ fn main() {
         }
     };
     let mut constants = Constants::FITTED;
-    for group in &GROUPS {
+    for group in GROUPS.iter().filter(|_| fits) {
         let seen: Vec<&Row> = rows.iter().filter(|r| !r.held_out && r.job.is_ok() && (group.sees)(r)).collect();
         let weights = weights(&seen);
         let before = loss(&seen, &weights, &constants);
@@ -95,31 +105,54 @@ fn main() {
         }
     }
     intervals(&rows, &constants);
+    coverage(&rows, &constants);
+}
+
+/// Prints of each set how many of the rows that the fit did not see lie in today's interval, and its median width.
+fn coverage(rows: &[Row], constants: &Constants) {
+    let mut sets: BTreeMap<&str, (usize, Vec<f64>)> = BTreeMap::new();
+    for row in rows.iter().filter(|r| r.held_out) {
+        if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
+            let interval = Interval::of(job.class(), &row.soc, prediction.time_us, job.cache.is_some());
+            let [low, high] = interval.around(prediction.time_us);
+            let set = sets.entry(row.set.as_str()).or_default();
+            set.0 += usize::from((low..=high).contains(&row.measured_us));
+            set.1.push(interval.high / interval.low);
+        }
+    }
+    for (set, (held, mut widths)) in sets {
+        widths.sort_by(f64::total_cmp);
+        let share = 100.0 * held as f64 / widths.len() as f64;
+        println!("{set:24} {share:5.1} % of {} rows, median width {:.2}", widths.len(), widths[widths.len() / 2]);
+    }
 }
 
 /// Prints, class by class, the interval that holds nine of ten ratios of measured to predicted time of rows that the fit
 /// did not see: what `crates/simulator/src/sim/interval.rs` holds.
 fn intervals(rows: &[Row], constants: &Constants) {
-    let mut ratios: BTreeMap<(&str, bool, bool), Vec<f64>> = BTreeMap::new();
+    let mut ratios: BTreeMap<(&str, String, bool, bool), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|r| r.held_out) {
         if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
             let class = job.class().name();
-            let key = (class, job.cache.is_some(), prediction.time_us < SHORT_US);
+            let part = format!("{:?} {}", row.soc.arch, row.soc.ai_core_cnt);
+            let key = (class, part, job.cache.is_some(), prediction.time_us < SHORT_US);
             ratios.entry(key).or_default().push(row.measured_us / prediction.time_us);
         }
     }
-    for ((class, alone, short), mut ratios) in ratios {
+    for ((class, part, alone, short), mut ratios) in ratios {
         let where_from = if alone { "alone" } else { "network" };
         let length = if short { "short" } else { "long" };
         match Interval::conformal(&mut ratios) {
-            Some(Interval { low, high }) => println!("{class:14} {where_from:8} {length:6} {low:.2} {high:.2}"),
-            None => println!("{class:14} {where_from:8} {length:6} only {} rows", ratios.len()),
+            Some(Interval { low, high }) => {
+                println!("{class:14} {part:8} {where_from:8} {length:6} {low:.2} {high:.2}, {} rows", ratios.len());
+            }
+            None => println!("{class:14} {part:8} {where_from:8} {length:6} only {} rows", ratios.len()),
         }
     }
 }
 
 fn usage(error: &str) -> ! {
-    eprintln!("calibrate: {error}\nusage: calibrate FOLDER [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
+    eprintln!("calibrate: {error}\nusage: calibrate FOLDER [--intervals] [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
     std::process::exit(2);
 }
 

@@ -113,6 +113,9 @@ pub(crate) struct Product {
 struct Raw {
     /// 1 neither operand transposed, 2 A, 3 B, 4 both.
     dilation_h: Option<i64>,
+    /// 0 operands are plain matrices, 1 they are fractals: which of the two takes several times as long says so, of
+    /// products that a repository has both ways.
+    stride_h: Option<i64>,
     /// 0 one product, 2 one B for all products, 3 every product its own.
     batch_type: Option<i64>,
     /// Operands of the result's size behind the product; for int32 the width of what is written.
@@ -162,6 +165,22 @@ impl Case {
     /// Whether it is a row of a tiling repository, with its time in the repository's unit.
     pub(crate) fn is_repository_row(&self) -> bool {
         self.raw.fused_operands.is_some() && self.is_tbe()
+    }
+
+    /// Whether it is such a row of a product whose operands are plain matrices.
+    pub(crate) fn has_plain_operands(&self) -> bool {
+        self.is_repository_row() && self.raw.stride_h == Some(0)
+    }
+
+    /// What a quantised weight takes of the bytes that it would take in A's type; 1 for other products.
+    pub(crate) fn weight_share(&self) -> Result<f64> {
+        let operands = if self.op.starts_with("WeightQuant") { self.operands()? } else { None };
+        Ok(match operands.as_ref().map(|(inputs, _)| inputs.as_slice()) {
+            Some([a, b, ..]) if b.dtype.bits() > 0 && b.dtype.bits() < a.dtype.bits() => {
+                f64::from(b.dtype.bits()) / f64::from(a.dtype.bits())
+            }
+            _ => 1.0,
+        })
     }
 
     /// The SoC that the case names.

@@ -166,12 +166,24 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     if is(&["MoeFinalizeRouting", "MoeTokenUnpermute", "MoeTokenPermute", "MoeReRouting"]) {
         return Some(routed(op, inputs, outputs));
     }
-    let by_index = is(&["Gather", "Embedding", "UnsortedSegment", "Scatter", "IndexSelect", "SegmentSum"]);
+    let by_index =
+        is(&["Gather", "Embedding", "UnsortedSegment", "Scatter", "IndexSelect", "SegmentSum"]) || op == "Index";
     if by_index {
         return Some(indexed(op, inputs, outputs));
     }
-    if !is(&["TransData", "Transpose", "ConfusionTranspose", "Concat", "Split", "Slice", "StridedSlice", "Tile", "Pad"])
-    {
+    let kinds = [
+        "TransData",
+        "Transpose",
+        "ConfusionTranspose",
+        "Concat",
+        "Split",
+        "Slice",
+        "StridedSlice",
+        "Tile",
+        "Pad",
+        "AsStrided",
+    ];
+    if !is(&kinds) {
         return None;
     }
     if first && let Some(short) = short_rows(op, inputs, outputs) {
@@ -185,7 +197,7 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     let plain = all().filter_map(|o| odd_row(o, turns_pixels).map(|row| (o, row)));
     let run_bytes = plain.max_by_key(|(o, _)| o.bytes()).map_or(0, scaled);
     // A part of a tensor is taken: only that is read.
-    let partial = op.contains("Slice");
+    let partial = op.contains("Slice") || op == "AsStrided";
     let runs = match (inputs.first(), outputs.first()) {
         (Some(x), Some(y)) if partial => strided_runs(if y.elements() < x.elements() { (x, y) } else { (y, x) }),
         (Some(_), Some(y)) if op.starts_with("Concat") => inputs.iter().map(|part| strided_runs((y, part))).sum(),
@@ -275,9 +287,6 @@ fn odd_row(o: &Operand, turns_pixels: bool) -> Option<u64> {
     }
 }
 
-/// Bytes of a table that UB holds beside the rows taken from it.
-const SMALL_TABLE: u64 = 64 << 10;
-
 /// Rows taken or added by index: only those are read, each on its own.
 fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
     let scatter =
@@ -288,9 +297,8 @@ fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
         return Move { op_type: op.to_owned(), run_bytes: 0, inputs: inputs.to_vec(), outputs: outputs.to_vec() };
     };
     let row = moved.bytes() / indices.elements().max(1);
-    // A table that UB holds is read once.
-    let table =
-        inputs.first().filter(|table| !scatter && table.bytes() <= SMALL_TABLE.min(moved.bytes())).unwrap_or(moved);
+    // Rows that are taken again come from L2 or UB.
+    let table = inputs.first().filter(|table| !scatter && table.bytes() <= moved.bytes()).unwrap_or(moved);
     Move {
         op_type: op.to_owned(),
         run_bytes: row.max(1),
@@ -330,7 +338,8 @@ fn rows(op: &str, kernel: &Kernel, stated: &Stated) -> Option<(u64, u64, u64)> {
     let starts = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
     let x = kernel.inputs.iter().max_by_key(|o| o.elements())?;
     let total = x.elements();
-    if starts(&along_last) && !op.contains("BetaGamma") {
+    let is_softmax = op.contains("Softmax") && !op.contains("CrossEntropy") && !op.starts_with("MoeGating");
+    if (starts(&along_last) || is_softmax) && !op.contains("BetaGamma") {
         let (axis, lanes) = match (x.format, x.shape.as_slice()) {
             // [columns / 16][rows / 16][16][16]: sixteen rows side by side.
             (Format::FractalNz, [.., blocks, _, _, width]) => (blocks * width, BLOCK),

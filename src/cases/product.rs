@@ -56,9 +56,12 @@ pub(super) fn workload(op: &str, kernel: &Kernel, stated: [Option<bool>; 2]) -> 
             continue;
         }
         let batch = left.batch.max(right.batch).max(1);
+        // The rows are dealt out to the groups, each with a matrix of its own: evenly, as far as is known.
+        let grouped = op.contains("GroupedMat") && left.batch == 1 && right.batch > 1 && result.batch == 1;
+        let m = if grouped { m.div_ceil(batch) } else { m };
         return Ok(Some(Workload::MatMul(MatMul {
             batch,
-            a_shared: batch > 1 && left.batch == 1,
+            a_shared: batch > 1 && left.batch == 1 && !grouped,
             b_shared: batch > 1 && right.batch == 1,
             dtype: a.dtype,
             out_dtype: c.dtype,

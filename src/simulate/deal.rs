@@ -105,9 +105,9 @@ impl Deal {
         let es = shape.dtype.bytes().max(1);
         let (k0, k) = (shape.k0(), self.single.k.div_ceil(shape.k0()) * shape.k0());
         let Deal { single, m, n, .. } = *self;
-        let depth = |extent: u64, size: u64| divisor(k / k0, (size / 2 / es / extent / k0).max(1)) * k0;
+        let depth = |extent: u64, size: u64| cut(k / k0, (size / 2 / es / extent / k0).max(1)) * k0;
         let base_k = depth(m, soc.l0_a_size).min(depth(n, soc.l0_b_size));
-        let base_k = divisor(k / k0, base_k / k0) * k0;
+        let base_k = cut(k / k0, base_k / k0) * k0;
         let mut free = soc.l1_size.saturating_sub(if shape.bias { 1024 } else { 0 }) / es;
         let mut whole = |extent: u64| {
             let fits = extent.saturating_mul(k) <= free / 2;
@@ -118,13 +118,13 @@ impl Deal {
         };
         let (a_full, b_full) = (whole(single.m), whole(single.n));
         let sides = u64::from(!a_full) + u64::from(!b_full);
-        let whole_steps = k / base_k;
-        let steps = |extent: u64| divisor(whole_steps, (free / 2 / sides.max(1) / extent / base_k).max(1));
+        let whole_steps = k.div_ceil(base_k);
+        let steps = |extent: u64| cut(whole_steps, (free / 2 / sides.max(1) / extent / base_k).max(1));
         // The longer of two panels holds a whole number of the shorter one's.
         let (mut a_steps, mut b_steps) = (steps(m), steps(n));
         if !a_full && !b_full {
             let short = a_steps.min(b_steps);
-            let long = |own: u64| short * divisor(whole_steps / short, own / short);
+            let long = |own: u64| short * cut(whole_steps.div_ceil(short), own / short);
             (a_steps, b_steps) = (long(a_steps), long(b_steps));
         }
         let panel = |full: bool, steps: u64| {
@@ -168,6 +168,13 @@ fn tiles(whole_m: u64, whole_n: u64, soc: &Soc) -> Vec<(u64, u64)> {
     let longest = (soc.l0_a_size.min(soc.l0_b_size) / 2 / (F * 32)).min(64);
     let divisors = |x: u64| (1..=x.min(longest)).filter(move |d| x.is_multiple_of(*d));
     divisors(whole_m).flat_map(|a| divisors(whole_n).map(move |b| (a, b))).filter(|(a, b)| a * b <= most).collect()
+}
+
+/// Into what pieces of up to `most` an inner axis is cut: even ones, unless that makes them less than half as large as
+/// they may be. Then the last piece is a tail, as a prime number of blocks always has.
+fn cut(whole: u64, most: u64) -> u64 {
+    let (even, most) = (divisor(whole, most), most.clamp(1, whole.max(1)));
+    if 2 * even >= most { even } else { most }
 }
 
 /// The largest divisor of `whole` up to `most`.

@@ -13,7 +13,19 @@ impl Job {
     fn of_record(id: serde_json::Value, record: ConvRecord, soc: &Soc) -> Job {
         let schedule = Schedule::Cube(record.tiling.schedule(&record.conv, soc.ai_core_cnt));
         let workload = Workload::Conv(record.conv.clone());
-        Job { id, workload, schedule, missed: None, cache: None, places: None, unit: 1.0, record: Some(record) }
+        Job {
+            id,
+            workload,
+            schedule,
+            missed: None,
+            cache: None,
+            places: None,
+            unit: 1.0,
+            by_default: false,
+            plain: false,
+            weight_share: 1.0,
+            record: Some(record),
+        }
     }
 
     pub(super) fn of(case: Case, soc: &Soc) -> Result<Job> {
@@ -36,7 +48,21 @@ impl Job {
         let is_open = cache.is_none() && missed.is_none();
         let places = case.places()?.or_else(|| (is_open && !case.is_exact()).then(|| constants(&workload)).flatten());
         let unit = if case.is_repository_row() { crate::sim::record::unit(soc) } else { 1.0 };
-        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, record: None })
+        let by_default = case.schedule.is_none() && !case.is_exact();
+        let (plain, weight_share) = (case.has_plain_operands(), case.weight_share()?);
+        Ok(Job {
+            id: case.id,
+            workload,
+            schedule,
+            missed,
+            cache,
+            places,
+            unit,
+            by_default,
+            plain,
+            weight_share,
+            record: None,
+        })
     }
 }
 

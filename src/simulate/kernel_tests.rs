@@ -266,3 +266,88 @@ fn what_a_record_lacks_is_named() {
         assert!(error.contains(named), "{error}");
     }
 }
+
+#[test]
+fn an_instance_norm_goes_row_by_row_where_its_planes_fill_no_whole_blocks() {
+    let norm = |width: u64| {
+        let (x, means) = (tensor(&[100, 40, width, 24], "float16", "ND"), tensor(&[100, 1, 1, 24], "float16", "ND"));
+        let lanes = tensor(&[40], "float16", "ND");
+        let mut norm =
+            case("InstanceNorm", "Ascend310", &[x.clone(), lanes.clone(), lanes], &[x, means.clone(), means]);
+        norm["block_dim"] = json!(1);
+        time(&norm)
+    };
+    // 24 lanes of 16 bits are 48 bytes: two of them are whole blocks.
+    assert!(norm(101) > 10.0 * norm(102), "{} {}", norm(101), norm(102));
+    assert!((norm(103) / norm(101) - 103.0 / 101.0).abs() < 0.02);
+}
+
+#[test]
+fn rows_of_a_grouped_product_are_worked_on_once() {
+    let product = |op: &str, weights: &[u64]| {
+        case(
+            op,
+            "Ascend910B2",
+            &[tensor(&[4096, 1024], "float16", "ND"), tensor(weights, "float16", "ND")],
+            &[tensor(&[4096, 2048], "float16", "ND")],
+        )
+    };
+    let (one, grouped) =
+        (cube_us(&product("MatMulV3", &[1024, 2048])), cube_us(&product("GroupedMatmul", &[8, 1024, 2048])));
+    assert!((grouped / one - 1.0).abs() < 0.2, "{grouped} {one}");
+}
+
+#[test]
+fn attention_alone_waits_for_no_stream_and_costs_less_on_the_950() {
+    let attention = |soc: &str, cache: Option<&str>| {
+        let x = tensor(&[4, 32, 1024, 128], "float16", "ND");
+        let mut case = case("FusedInferAttentionScore", soc, &[x.clone(), x.clone(), x.clone()], &[x]);
+        if let Some(cache) = cache {
+            case["cache"] = json!(cache);
+        }
+        time(&case)
+    };
+    let [stream, alone] = [None, Some("warm")].map(|cache| attention("Ascend910B2", cache));
+    assert!(alone < stream && attention("Ascend950PR_9589", Some("warm")) < 0.5 * alone, "{alone} {stream}");
+}
+
+#[test]
+fn a_quantised_weight_of_the_950_is_read_in_its_own_width() {
+    let product = |soc: &str, op: &str, dtype: &str| {
+        let inputs = [tensor(&[16, 8192], "float16", "ND"), tensor(&[8192, 8192], dtype, "ND")];
+        let mut case = case(op, soc, &inputs, &[tensor(&[16, 8192], "float16", "ND")]);
+        case["cache"] = json!("cold");
+        time(&case)
+    };
+    let of = |soc| product(soc, "WeightQuantBatchMatmulV2", "int8") / product(soc, "MatMulV3", "float16");
+    assert!(of("Ascend950PR_9589") < 0.7 && of("Ascend910B2") > 0.9);
+}
+
+#[test]
+fn plain_matrices_of_a_repository_take_longer_on_two_cores_than_fractals() {
+    let product = |stride: u64| {
+        time(&json!({
+            "op": "MatMul", "soc": "Ascend310", "m": 64, "k": 64, "n": 500_000, "dtype": "float16", "out_dtype": "float32",
+            "a_format": "FRACTAL_NZ", "b_format": "FRACTAL_NZ",
+            "raw": {"dilation_h": 1, "stride_h": stride, "batch_type": null, "fused_operands": 1},
+            "schedule": {
+                "cores": {"batch": 1, "m": 1, "n": 2, "group": 1}, "l1_a": "full", "l1_b": {"k": 64, "n_tiles": 1, "batch": 1},
+                "l0": {"m": 32, "n": 400, "k_a": 32, "k_b": 32},
+                "buffers": {"l1_a": 2, "l1_b": 2, "l0_a": 2, "l0_b": 2, "l0_c": 1},
+            },
+        }))
+    };
+    assert!(product(0) > 1.5 * product(1), "{} {}", product(0), product(1));
+}
+
+#[test]
+fn blocks_of_columns_a_mebibyte_apart_share_a_channel_on_the_first_generation() {
+    let product = |rows: u64| {
+        let inputs =
+            [tensor(&[48, rows, 16, 16], "float16", "FRACTAL_NZ"), tensor(&[48, 48, 16, 16], "float16", "FRACTAL_NZ")];
+        let mut case = case("MatMul", "Ascend910B", &inputs, &[tensor(&[48, rows, 16, 16], "float16", "FRACTAL_NZ")]);
+        case["block_dim"] = json!(32);
+        time(&case)
+    };
+    assert!(product(2048) > 3.0 * product(2056), "{} {}", product(2048), product(2056));
+}

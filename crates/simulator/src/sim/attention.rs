@@ -5,7 +5,7 @@
 use super::constants::Constants;
 use super::machine::{Machine, norm};
 use super::{Cache, Pipes, Places, Times};
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::workload::{MatMul, Workload};
 
 /// Rows of queries in one block.
@@ -30,7 +30,40 @@ pub(super) struct Problem {
     cores: f64,
     /// Bytes of keys and values that are not in L2.
     missed: f64,
+    /// The kernel runs by itself, on operands whose places are known: not one of a stream.
+    alone: bool,
+    prices: Prices,
     machine: Machine,
+}
+
+/// What a block of rows costs on a generation's cores.
+#[derive(Debug, Clone, Copy)]
+struct Prices {
+    softmax: f64,
+    row: f64,
+    task: f64,
+    /// Microseconds before all cores work together: in a stream, and alone.
+    start: [f64; 2],
+}
+
+impl Prices {
+    fn of(soc: &Soc, c: &Constants) -> Prices {
+        match soc.arch {
+            // Scores go from L0C to UB and on as registers, without a way through L2.
+            Arch::C310 => Prices {
+                softmax: c.softmax_cycles_c310,
+                row: 0.0,
+                task: c.attention_task_cycles_c310,
+                start: [c.attention_start_us_c310; 2],
+            },
+            _ => Prices {
+                softmax: c.softmax_cycles,
+                row: c.attention_row_cycles,
+                task: c.attention_task_cycles,
+                start: [c.attention_start_us, c.attention_alone_us],
+            },
+        }
+    }
 }
 
 impl Problem {
@@ -48,7 +81,8 @@ impl Problem {
         let [heads, rows, keys, depth] = [scores.batch, scores.m, scores.n, scores.k].map(|n| n.max(1) as f64);
         let bytes = scores.dtype.bytes().max(1) as f64;
         let cores = f64::from(soc.ai_core_cnt.max(1));
-        let problem = Problem { heads, rows, keys, depth, bytes, cores, missed: 0.0, machine };
+        let prices = Prices::of(soc, c);
+        let problem = Problem { heads, rows, keys, depth, bytes, cores, missed: 0.0, alone: false, prices, machine };
         Some(Problem { missed: problem.missed_by_size(), ..problem })
     }
 
@@ -71,6 +105,11 @@ impl Problem {
         self.missed = self.missed_by_size().max(cold(1) + cold(2));
     }
 
+    /// Has the kernel run by itself, on keys and values that lie together.
+    pub fn run_alone(&mut self) {
+        self.alone = true;
+    }
+
     /// Has so many bytes come from device memory.
     pub fn miss(&mut self, bytes: f64) {
         self.missed = bytes.min(self.cache());
@@ -78,7 +117,7 @@ impl Problem {
 
     /// Prices the kernel.
     pub fn times(&self) -> Times {
-        let (machine, c) = (&self.machine, &self.machine.constants);
+        let (machine, prices) = (&self.machine, self.prices);
         let us = |cycles: f64| cycles / machine.mhz;
         let blocks = (self.rows / ROWS).ceil();
         let tasks = self.heads * blocks;
@@ -92,12 +131,14 @@ impl Problem {
         let rows = self.rows / blocks;
         let scores = rows * self.keys;
         let vectors = machine.vectors_per_cube;
-        let vec = busiest * (scores * SCORE_BYTES / machine.vector_bytes * c.softmax_cycles / vectors);
+        let vec = busiest * (scores * SCORE_BYTES / machine.vector_bytes * prices.softmax / vectors);
         let mac = busiest * 2.0 * (rows / FRACTAL).ceil() * FRACTAL * self.keys * self.depth / STEP;
-        let fixed = busiest.max(1.0) * (c.attention_task_cycles + rows * c.attention_row_cycles);
+        let fixed = busiest.max(1.0) * (prices.task + rows * prices.row);
         let mte2 = busiest * 2.0 * self.keys * self.depth * self.bytes / machine.l2_rate;
-        let memory = machine.missed_us(self.missed) * uneven;
-        let start = c.attention_start_us;
+        // What lies together and is read for the first time comes faster than the pages of a served cache.
+        let delivered = if self.alone { machine.cold_us(self.missed) } else { machine.missed_us(self.missed) };
+        let memory = delivered * uneven;
+        let start = prices.start[usize::from(self.alone)];
         let steady = norm([us(fixed + vec.max(mac)), us(mte2), memory]);
         let store = us(busiest * scores * SCORE_BYTES / machine.l2_rate);
         Times {

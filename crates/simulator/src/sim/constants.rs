@@ -62,12 +62,16 @@ pub enum Origin {
     fit_linear,
     /// Attention of a 24-core 910B.
     fit_attention,
+    /// Attention of the 910B2 and the 950PR, kernel by kernel with a cold L2.
+    fit_alone,
     /// Quantised linear layers of a 24-core 910B.
     fit_quant,
     /// Vector kernels of the 30-core 910.
     fit_910_vector,
     /// The 20-core trace.
     fit_trace,
+    /// Operators of the 310.
+    fit_310,
     /// Single kernels of the 910B2 and the 950PR that find L2 cold.
     fit_cold,
 }
@@ -136,16 +140,36 @@ constants! {
     /// Microseconds until cube and vector cores of an attention kernel work together: the median of what mixed kernels
     /// take beyond their cores' own time is 55.
     attention_start_us = 57.7, fit_attention [0.0, 60.0];
+    /// The same of a kernel that runs by itself, without the gap that a stream's mixed kernels have before them.
+    attention_alone_us = 25.0, fit_alone [0.0, 60.0];
+    /// Cycles for 64 scores on the 950, whose scores pass from L0C to UB and stay in registers.
+    softmax_cycles_c310 = 4.25, fit_alone [2.0, 40.0];
+    /// Cycles that a block of attention takes there before its pipes run beside each other.
+    attention_task_cycles_c310 = 1107.0, fit_alone [0.0, 20000.0];
+    /// Microseconds until its cores work together there.
+    attention_start_us_c310 = 16.0, fit_alone [0.0, 60.0];
     /// Factor by which rows that are a multiple of 32 KiB apart take longer: they share a bank.
     conflict_factor = 1.338, fit_linear [1.0, 4.0];
+    /// Cycles for each step along k in which B, stored by its columns, comes to the cube where A has hardly any rows: about
+    /// 660 for a panel of 256, a way to L2 and back and the panel's loads one after the other.
+    turn_cycles = 2.6, fit_linear [0.5, 8.0];
+    /// Microseconds in which a cube kernel of the 910B brings its code and parameters from device memory.
+    fetch_us_c220 = 5.5, fit_cold [0.0, 12.0];
+    /// The same on the 950.
+    fetch_us_c310 = 3.0, fit_cold [0.0, 12.0];
+    /// Times that transfers of blocks of columns take longer there which lie multiples of 1 MiB apart: one channel of device
+    /// memory has them all. Products of 32,768 rows in fractals run 4 to 5 times slower than their work, those of 16,384 do not.
+    channel_factor_c100 = 5.8, fit_910_cube [1.0, 16.0];
     /// Cycles that each transfer from GM keeps its pipe beyond its bytes on the first generation.
     transfer_cycles_c100 = 584.2, fit_910_cube [0.0, 1500.0];
     /// Microseconds of a 910B kernel that computes nothing.
     start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
     /// Microseconds by which each further core starts later on the 910B.
     core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
-    /// Microseconds that a vector kernel of the 910B takes longer to start, as its profile counts them.
-    vector_start_us_c220 = 0.5848, fit_trace [0.0, 3.0];
+    /// Microseconds that a vector kernel of the 910B takes longer to start in a network, as its cores count them.
+    vector_start_us_c220 = 0.3, fit_trace [0.0, 3.0];
+    /// The same of a kernel that runs alone.
+    vector_alone_us_c220 = 0.5848, fit_cold [0.0, 3.0];
     /// The same two of the first generation.
     start_us_c100 = 1.0, fit_910_vector [0.1, 5.0];
     /// Microseconds by which each further core starts later on the first generation.
@@ -186,6 +210,8 @@ constants! {
     /// Share of L2 that still holds what was made some kernels before: a cache that drops what was used
     /// longest ago keeps more than half.
     reach = 0.5, fit_910_vector [0.5, 1.0];
+    /// The same on the 910B and later: kernels of 157 to 210 MB take less than half of them from device memory on a part with 192.
+    reach_c220 = 0.8, fit_trace [0.5, 1.0];
     /// Share of L2's bandwidth that vector kernels reach on all cores.
     l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
     /// The same of kernels that have L2 to themselves, on the 910B and later: `Mul` and `Relu` on operands that lie
@@ -215,6 +241,13 @@ constants! {
     register_share = 0.5, fit_cold [0.05, 1.0];
     /// The same of a row's own cost.
     register_row_share = 0.1, fit_cold [0.0, 1.0];
+    /// Cycles of each element that TBE's instance norm takes of a plain tensor, first generation.
+    plane_element_cycles_c100 = 1.4, fit_310 [0.2, 4.0];
+    /// Cycles of each row of lanes there where the planes fill no whole blocks: three passes, each waiting for its
+    /// transfers.
+    odd_plane_row_cycles_c100 = 700.0, fit_310 [0.0, 2000.0];
+    /// Cycles more where a row is longer than one instruction and its end is masked.
+    masked_row_cycles_c100 = 300.0, fit_310 [0.0, 2000.0];
     /// Part of a fused kernel's shorter side (cube or vector) that does not hide behind the longer one.
     fused_serial_share = 0.3846, fit_910_cube [0.0, 1.0];
 }

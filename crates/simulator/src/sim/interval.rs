@@ -109,8 +109,8 @@ const TABLE: &[(Class, [Interval; 3])] = &[
     (Class::Record, [from(0.68, 1.70), from(0.61, 1.95), from(0.61, 1.95)]),
     (Class::FusedCube, [from(0.65, 1.90), from(0.67, 1.68), from(0.60, 2.40)]),
     (Class::Attention, [from(0.60, 1.80), from(0.80, 1.40), from(0.80, 1.40)]),
-    (Class::Elementwise, [from(0.60, 1.32), from(0.62, 1.36), from(0.68, 1.85)]),
-    (Class::Rows, [from(0.66, 1.60), from(0.72, 1.85), from(0.58, 1.50)]),
+    (Class::Elementwise, [from(0.68, 1.60), from(0.65, 1.45), from(0.75, 1.80)]),
+    (Class::Rows, [from(0.70, 2.20), from(0.72, 1.95), from(0.62, 1.60)]),
     (Class::Movement, [from(0.68, 1.66), from(0.66, 1.46), from(0.78, 1.60)]),
     (Class::Indexed, [from(0.60, 2.00), from(0.58, 2.40), from(0.68, 1.75)]),
     (Class::Approximated, [from(0.50, 2.50), from(0.35, 4.00), from(0.35, 4.00)]),
@@ -119,8 +119,10 @@ const TABLE: &[(Class, [Interval; 3])] = &[
 
 /// Products on parts of the first generation, whose default tilings are guesses.
 const GUESSED_PRODUCT: Interval = from(0.58, 1.92);
-/// TBE's products there, whose records do not tell the tile in UB.
-const HIDDEN_TILE: Interval = from(0.50, 3.20);
+/// TBE's products on the 310P, whose records do not tell the tile in UB.
+const HIDDEN_TILE: Interval = from(0.46, 3.60);
+/// The same on two cores, where what passes UB is counted whatever its tile.
+const TWO_CORES: Interval = from(0.72, 1.80);
 /// Two tilings of one product on the generation that the model was fitted to. Of the `MatMulV3` records that CANN ships
 /// for the 910B, each of which was kept because it beat the operator's default there, nineteen of twenty are predicted to
 /// take no more than 1.32 of the default's time; errors in favour of a tiling are taken to be as large.
@@ -169,6 +171,7 @@ impl Interval {
             .map_or(from(0.35, 4.0), |(_, row)| row[if alone { 2 } else { usize::from(time_us >= SHORT_US) }]);
         let row = match class {
             Class::Product if soc.arch == Arch::C100 => GUESSED_PRODUCT,
+            Class::TbeProduct if soc.arch == Arch::C100 && soc.ai_core_cnt <= 2 => return TWO_CORES,
             Class::TbeProduct if matches!(soc.arch, Arch::C100 | Arch::M200) => return HIDDEN_TILE,
             _ => row,
         };

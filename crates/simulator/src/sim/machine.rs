@@ -29,12 +29,18 @@ pub(super) struct Machine {
     l2_alone: f64,
     /// The first generation, whose kernels TBE generates.
     pub first: bool,
+    /// Vector kernels that reduce rows wait for each of them: the 910B's do, those of the 950 go on with the next.
+    pub waits_for_rows: bool,
+    /// Share of L2 that still holds what was made some kernels before.
+    reach: f64,
     /// Vector cores.
     pub cores: f64,
     /// Vector cores that serve one cube core.
     pub vectors_per_cube: f64,
     start: f64,
     core_start: f64,
+    /// Microseconds in which code and parameters come from device memory where L2 holds neither.
+    pub fetch_us: f64,
     /// Cycles of an MMAD beyond its steps.
     pub mmad_cycles: f64,
     pub transfer_cycles: f64,
@@ -80,6 +86,8 @@ impl Machine {
             l2_vector: soc.l2_rate * soc.cube_freq_mhz * c.l2_efficiency,
             l2_alone: soc.l2_rate * soc.cube_freq_mhz * pick(c.l2_efficiency_c220, c.l2_efficiency),
             first: is_first,
+            reach: pick(c.reach_c220, c.reach),
+            waits_for_rows: !is_first && soc.arch != Arch::C310,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
                 f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)
@@ -88,6 +96,11 @@ impl Machine {
             },
             start: pick(c.start_us_c220, c.start_us_c100),
             core_start: pick(c.core_start_us_c220, c.core_start_us_c100),
+            fetch_us: match soc.arch {
+                Arch::C220 => c.fetch_us_c220,
+                Arch::C310 => c.fetch_us_c310,
+                _ => 0.0,
+            },
             mmad_cycles: pick(c.mmad_cycles, c.mmad_cycles_c100),
             transfer_cycles: pick(c.transfer_cycles, c.transfer_cycles_c100),
             constants: c.clone(),
@@ -128,6 +141,11 @@ impl Machine {
         bytes / self.hbm
     }
 
+    /// Microseconds in which device memory could at most deliver so many bytes.
+    pub fn least_us(&self, bytes: f64) -> f64 {
+        bytes / self.hbm_peak
+    }
+
     /// Microseconds in which device memory delivers so many bytes that are read for the first time.
     pub fn cold_us(&self, bytes: f64) -> f64 {
         bytes / (self.hbm_peak * self.constants.cold_read_efficiency)
@@ -138,7 +156,7 @@ impl Machine {
         let distinct = read + written;
         match held {
             Held::Nothing => distinct * self.constants.cold_share,
-            Held::Recent => (distinct - self.constants.reach * self.l2_bytes).max(0.0),
+            Held::Recent => (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
             Held::AllBut(missed) => missed.min(distinct),
             Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),

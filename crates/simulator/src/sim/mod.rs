@@ -26,7 +26,7 @@ pub use counts::Counts;
 pub use place::Places;
 pub use work::{Roofs, Work};
 
-use crate::soc::{Correction, Soc};
+use crate::soc::{Arch, Correction, Soc};
 use crate::workload::{Schedule, Workload};
 use aoe_base::status::{Error, Result};
 
@@ -279,8 +279,13 @@ impl Model {
     /// The same kernel, with its operands lying so when it starts, whatever they are.
     #[must_use]
     pub fn with_cache(mut self, cache: Cache) -> Model {
-        if let Piece::Vector(p) = &mut self.first {
-            p.lie(cache);
+        if let Some(attention) = &mut self.attention {
+            attention.run_alone();
+        }
+        match &mut self.first {
+            Piece::Vector(p) => p.lie(cache),
+            Piece::Cube(p) if cache == Cache::Cold => p.start_cold(),
+            Piece::Cube(_) | Piece::Collective(_) => {}
         }
         self.with_operands(&Places::new(vec![cache]))
     }
@@ -294,6 +299,36 @@ impl Model {
         match &mut self.first {
             Piece::Cube(p) => p.place(places),
             Piece::Vector(_) | Piece::Collective(_) => {}
+        }
+        self
+    }
+
+    /// The same product with operands that are plain matrices where its kernel is TBE's, which turns them into fractals
+    /// itself.
+    #[must_use]
+    pub fn with_plain_operands(mut self) -> Model {
+        if let Piece::Cube(p) = &mut self.first {
+            p.turn_operands();
+        }
+        self
+    }
+
+    /// The same product with the tiling that CANN takes by itself, where that is another kernel's: of up to eight rows by a B
+    /// that is stored by its columns it keeps tilings of TBE.
+    #[must_use]
+    pub fn with_kept_tiling(mut self) -> Model {
+        if let Piece::Cube(p) = &mut self.first {
+            p.take_turns(self.soc.ai_core_cnt);
+        }
+        self
+    }
+
+    /// The same product with a B that lies in memory with so small a share of the bytes that the cube multiplies: a
+    /// quantised weight, which the 950's vector cores widen on its way to L1. (The 910B's write it to L2 as wide as A.)
+    #[must_use]
+    pub fn with_narrow_weight(mut self, share: f64) -> Model {
+        if let (Piece::Cube(p), Arch::C310) = (&mut self.first, self.soc.arch) {
+            p.narrow_weight(share);
         }
         self
     }

@@ -12,6 +12,7 @@ mod quant;
 mod side;
 mod task;
 mod tbe;
+mod two_cores;
 mod walk;
 
 use super::constants::Constants;
@@ -29,6 +30,13 @@ pub(super) use walk::{Operand, Reload, Walk};
 const MAX_ELEMENTS: f64 = 1e15;
 /// Most times that a line is fetched while it is under way.
 const MOST_FETCHES: f64 = 4.0;
+/// Most cores of a part that counts as a small one of the first generation: the 310 has two.
+const TWO_CORES: u32 = 2;
+/// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
+/// same from one row to eight, whatever n is, and less for sixteen.
+const FEW_ROWS: f64 = 8.0;
+/// Columns of a core that pass in one go there.
+const TURN_COLUMNS: f64 = 32.0;
 /// Rows and columns of one cube step.
 const FRACTAL: f64 = 16.0;
 
@@ -67,6 +75,12 @@ pub(super) struct Problem {
     matmul_v3: Option<matmul_v3::Product>,
     /// The same of the kernel of quantised products.
     quant: Option<quant::Product>,
+    /// Microseconds that panels of a B stored by its columns take one after the other where A has hardly any rows.
+    in_turns: f64,
+    /// What a product of TBE's costs besides its pipes on a part of two cores.
+    two_cores: Option<two_cores::Weights>,
+    /// Microseconds in which a kernel that runs alone brings its code and parameters from device memory.
+    fetch_us: f64,
     traits: Traits,
     machine: Machine,
 }
@@ -101,8 +115,9 @@ impl Traits {
 impl Problem {
     pub(super) fn matmul(w: &MatMul, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
         let shape = w.cube();
-        let a = Side::matrix(w.a_format, !w.trans_a, if w.trans_a { w.m } else { w.k }, &shape);
-        let b = Side::matrix(w.b_format, w.trans_b, if w.trans_b { w.k } else { w.n }, &shape);
+        let stored = |rows: u64, columns: u64, turned: bool| if turned { [columns, rows] } else { [rows, columns] };
+        let a = Side::matrix(w.a_format, !w.trans_a, stored(w.m, w.k, w.trans_a), &shape);
+        let b = Side::matrix(w.b_format, w.trans_b, stored(w.k, w.n, w.trans_b), &shape);
         let problem = Problem::new(&shape, a, b, soc, constants)?;
         let products = |shared: bool| if shared { 1.0 } else { problem.batch };
         let operands = [products(w.a_shared) * problem.m, products(w.b_shared) * problem.n]
@@ -111,6 +126,9 @@ impl Problem {
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
         let mut problem = problem;
+        if soc.arch == Arch::C100 && soc.ai_core_cnt <= TWO_CORES && w.kernel == MatMulKernel::Tbe {
+            problem.two_cores = Some(two_cores::FRACTALS);
+        }
         if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
             problem.traits = Traits::of_m200(&mut problem.machine, constants);
         }
@@ -199,6 +217,9 @@ impl Problem {
             cold: None,
             matmul_v3: None,
             quant: None,
+            in_turns: 0.0,
+            two_cores: None,
+            fetch_us: 0.0,
             traits: Traits::USUAL,
             machine: Machine::new(soc, constants),
         })
@@ -212,6 +233,46 @@ impl Problem {
         self.plain_result = false;
         self.matmul_v3 = None;
         self.quant = None;
+        self.in_turns = 0.0;
+        self.two_cores = None;
+    }
+
+    /// Has B take this share of its bytes in memory.
+    pub(super) fn narrow_weight(&mut self, share: f64) {
+        let saved = self.operands[1] * (1.0 - share);
+        self.operands[1] -= saved;
+        (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
+    }
+
+    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores.
+    pub(super) fn take_turns(&mut self, cores: u32) {
+        if self.matmul_v3.is_some() && self.batch <= 1.0 && self.m <= FEW_ROWS && self.b.lies_by_columns() {
+            let tiles = if (self.n / f64::from(cores.max(1))).ceil() <= TURN_COLUMNS { 1.0 } else { 2.0 };
+            self.in_turns = tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz;
+        }
+    }
+
+    /// Has the operands be plain matrices, which TBE's kernel turns into fractals itself.
+    pub(super) fn turn_operands(&mut self) {
+        self.two_cores = self.two_cores.map(|_| two_cores::PLAIN);
+    }
+
+    /// Microseconds of the kernel as a whole, of whose pipes it is known that they would take `pipes_us`.
+    fn whole_us(&self, pipes_us: f64, t: &plan::Tiles, s: &CubeSchedule, mac_us: f64) -> f64 {
+        let Some(weights) = &self.two_cores else { return pipes_us };
+        let results = self.batch * self.m * self.n;
+        let moved = two_cores::Moved {
+            bytes: [self.operands[1], results * self.out_bytes],
+            elements: [self.operands[1] / self.in_bytes, results],
+            tiles: t.products * t.count() * f64::from(s.l0.m) * t.k * self.in_bytes,
+        };
+        let beyond = (self.footprint - self.machine.l2_bytes).max(0.0);
+        weights.time_us(pipes_us, &moved).max(mac_us).max(self.machine.least_us(beyond))
+    }
+
+    /// Has the kernel find neither its code nor its parameters in L2.
+    pub(super) fn start_cold(&mut self) {
+        self.fetch_us = self.machine.fetch_us;
     }
 
     /// Share of its data that comes from device memory, were all of it used shortly before.
@@ -299,7 +360,7 @@ impl Problem {
         let (machine, passes) = (&self.machine, &plan.passes);
         let us = |cycles: f64| cycles / machine.mhz;
         let steady = us(task.steady);
-        let start = machine.start_us(task.active);
+        let start = machine.start_us(task.active) + self.fetch_us;
         let cold = self.cold_us(&plan, s);
         let beside = norm([steady, plan.memory, passes.beside]);
         let busy = Pipes {
@@ -310,10 +371,12 @@ impl Problem {
             vec: us(task.vec) + passes.vec,
             mte3: us(task.mte3),
         };
+        let pipes =
+            overlap(beside, cold).max(self.in_turns) + us(task.fill + task.drain) + start + passes.head + passes.tail;
         Times {
             busy,
             shared: plan.memory + cold,
-            total: overlap(beside, cold) + us(task.fill + task.drain) + start + passes.head + passes.tail,
+            total: self.whole_us(pipes, &plan.tiles, s, busy.mac),
             lead: us(task.fill) + start + passes.head,
             tail: us(task.drain) + passes.tail,
             fixed: us(machine.constants.gm_latency) + start,

@@ -19,6 +19,10 @@ pub(super) struct Side {
     stride: f64,
 }
 
+/// Bytes of a row of a fractal.
+const FRACTAL_ROW: f64 = 32.0;
+/// Bytes between blocks of columns that lie behind the same channel of device memory.
+const CHANNEL_STRIDE: f64 = 1024.0 * 1024.0;
 /// Bytes between rows that lie in the same bank of L2 and of device memory.
 const BANK_STRIDE: f64 = 32.0 * 1024.0;
 
@@ -37,8 +41,8 @@ enum Layout {
 }
 
 impl Side {
-    /// A matrix whose stored rows run along k or not; `pitch` is the length of a row in elements.
-    pub fn matrix(format: Format, along_k: bool, pitch: u64, shape: &CubeShape) -> Side {
+    /// A matrix whose stored rows run along k or not, with so many rows and columns as it is stored.
+    pub fn matrix(format: Format, along_k: bool, [rows, pitch]: [u64; 2], shape: &CubeShape) -> Side {
         let es = shape.dtype.bytes() as f64;
         let fractal = format == Format::FractalNz;
         let layout = match (fractal, along_k) {
@@ -49,14 +53,27 @@ impl Side {
             (false, false) => Layout::RowsAlongExtent,
         };
         let unaligned = !fractal && !(pitch * shape.dtype.bytes()).is_multiple_of(32);
-        let stride = if fractal { 0.0 } else { (pitch * shape.dtype.bytes()) as f64 };
+        let stride = if fractal { rows as f64 * FRACTAL_ROW } else { (pitch * shape.dtype.bytes()) as f64 };
         Side { bytes: es, layout, k0: shape.k0() as f64, unaligned, stride }
     }
 
     /// How much longer its rows take because they lie in one bank.
     pub fn conflict(&self, machine: &Machine) -> f64 {
-        let shares = self.stride > 0.0 && self.stride % BANK_STRIDE == 0.0;
-        if shares { machine.constants.conflict_factor } else { 1.0 }
+        let shares = |stride: f64| self.stride > 0.0 && self.stride % stride == 0.0;
+        match self.layout {
+            // Runs along the other axis are long, and few lie beside each other.
+            Layout::FractalsAlongExtent if machine.first && shares(CHANNEL_STRIDE) => {
+                machine.constants.channel_factor_c100
+            }
+            Layout::FractalsAlongExtent | Layout::FractalsAlongK => 1.0,
+            _ if shares(BANK_STRIDE) => machine.constants.conflict_factor,
+            _ => 1.0,
+        }
+    }
+
+    /// Whether it is a plain matrix whose rows run along k: of B, one that is stored by its columns.
+    pub fn lies_by_columns(&self) -> bool {
+        matches!(self.layout, Layout::RowsAlongK)
     }
 
     /// A feature map under a kernel of `taps` positions, each pixel of which serves `reuse` of them.

@@ -20,7 +20,7 @@ pub(super) const TABLE: &[(&str, Recipe)] = &[
     // Normalisation. Gradients before the forward operators that their names contain.
     ("LayerNormBetaGamma", BATCH_NORM), ("LayerNormX", NORM_GRADIENT), ("LayerNormGrad", NORM_GRADIENT),
     ("LayerNorm", LAYER_NORM), ("RmsNormGrad", NORM_GRADIENT), ("RmsNormDynamicQuant", NORM_GRADIENT),
-    ("RmsNorm", RMS_NORM), ("DeepNorm", LAYER_NORM), ("GroupNormGrad", NORM_GRADIENT), ("GroupNorm", GROUP_NORM),
+    ("AddRmsNorm", ADD_RMS_NORM), ("RmsNorm", RMS_NORM), ("DeepNorm", LAYER_NORM), ("GroupNormGrad", NORM_GRADIENT), ("GroupNorm", GROUP_NORM),
     ("InstanceNorm", LAYER_NORM), ("MVN", LAYER_NORM), ("L2Normalize", RMS_NORM), ("Normalize", LAYER_NORM),
     ("BNTrainingUpdateGrad", BATCH_NORM_UPDATE_GRADIENT), ("BNTrainingReduceGrad", BATCH_NORM_REDUCE_GRADIENT),
     ("BNTrainingUpdate", BATCH_NORM), ("BNTrainingReduce", BATCH_NORM),

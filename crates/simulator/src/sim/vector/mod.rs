@@ -80,6 +80,7 @@ impl Problem {
         let halved = if recipe.divide == GATED_DIVIDE { shape::halved_rows(&w.inputs, &w.outputs) } else { 0.0 };
         let apart = shape::spread_rows(&w.inputs, &w.outputs) * prices.spread_row + halved * prices.halved_row;
         let first = problem.machine.first;
+        let planes = if first && w.op_type.contains("InstanceNorm") { by_plane(w, c) } else { 0.0 };
         Ok(Problem {
             units: if recipe.by_row {
                 rows
@@ -92,7 +93,7 @@ impl Problem {
             runs: if w.op_type.contains("Rotary") { shape::last_axis_rows(&w.inputs) } else { 0.0 },
             rows,
             row_cycles: prices.row(&recipe, f64::INFINITY),
-            alone_cycles: apart,
+            alone_cycles: apart + planes,
             ..problem
         })
     }
@@ -136,6 +137,8 @@ impl Problem {
         let prices = Prices::of(soc, c);
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
         if is_indexed(&w.op_type) {
+            // Indices of 64 bits may outweigh what they take.
+            let runs = w.inputs.get(1).map_or(runs, |indices| runs.min(indices.elements() as f64));
             let odd = w.run_bytes > 32 && !w.run_bytes.is_multiple_of(32);
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
@@ -245,7 +248,7 @@ impl Problem {
         let compute = part(self.cycles + self.alone_cycles) + part(self.rows) * self.row_cycles;
         let addresses = part(self.addresses);
         // Kernels of the 910B that reduce row by row wait for each row.
-        let row_by_row = self.rows > 0.0 && !self.machine.first;
+        let row_by_row = self.rows > 0.0 && self.machine.waits_for_rows;
         let overlapped = (s.double_buffer || part(self.planes) > 1.0) && !row_by_row;
         let steady = if overlapped {
             // The first tile passes all pipes before the next can hide behind it.
@@ -258,7 +261,12 @@ impl Problem {
         let moved = self.read * again + self.written;
         let shared = self.machine.vector_memory_us(moved, self.read, self.written, self.held, cores);
         let own = if self.held == Held::Cold { self.setup_us } else { 0.0 };
-        let start = self.machine.start_us(cores) + own + if self.machine.first { 0.0 } else { c.vector_start_us_c220 };
+        let begin = match self.held {
+            _ if self.machine.first => 0.0,
+            Held::Cold | Held::Warm => c.vector_alone_us_c220,
+            _ => c.vector_start_us_c220,
+        };
+        let start = self.machine.start_us(cores) + own + begin;
         // A pipe that waits for memory is busy.
         let read_share = self.read / (self.read + self.written);
         let busy = Pipes {
@@ -317,6 +325,21 @@ impl Problem {
     }
 }
 
+/// Cycles in which TBE's kernel normalises the planes of a plain tensor, its lanes side by side: element by element where
+/// the planes fill whole blocks, and else row by row, waiting for each row's transfers, of which it takes the lanes of one
+/// fp32 instruction without a mask.
+fn by_plane(w: &Vector, c: &Constants) -> f64 {
+    let Some((rows, lanes, whole)) = shape::instance_rows(&w.inputs, &w.outputs) else { return 0.0 };
+    let each = c.plane_element_cycles_c100 * lanes;
+    if whole {
+        return rows * each;
+    }
+    let masked = if lanes > INSTRUCTION_LANES { c.masked_row_cycles_c100 } else { 0.0 };
+    rows * (each + c.odd_plane_row_cycles_c100 + masked)
+}
+
+/// Elements of fp32 that one vector instruction takes.
+const INSTRUCTION_LANES: f64 = 64.0;
 /// Divisions for each element of both halves of a gated row: what tells these operators from others.
 const GATED_DIVIDE: f64 = super::recipe::GATED.divide;
 /// Elements of a row that one core ranks at least.

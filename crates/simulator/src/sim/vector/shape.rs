@@ -85,3 +85,19 @@ pub(super) fn is_turned(inputs: &[Operand], outputs: &[Operand]) -> bool {
         _ => false,
     }
 }
+
+/// Rows of lanes that an instance norm of a plain tensor goes through, the elements of each, and whether the planes of
+/// lanes fill whole blocks; `None` for tensors that lie in blocks, and for statistics of whole rows.
+pub(super) fn instance_rows(inputs: &[Operand], outputs: &[Operand]) -> Option<(f64, f64, bool)> {
+    let (x, means) = (inputs.first()?, outputs.get(1)?);
+    let [.., height, lanes] = *x.shape.as_slice() else { return None };
+    let is_plain = !matches!(x.format, Format::Nc1hwc0 | Format::Ndc1hwc0 | Format::FractalNz);
+    if !is_plain || means.shape.last() != Some(&lanes) || means.elements() >= x.elements() || lanes == 0 {
+        return None;
+    }
+    let plane = height.saturating_mul(lanes).saturating_mul(u64::from(x.dtype.bits())) / 8;
+    Some((x.elements() as f64 / lanes as f64, lanes as f64, plane.is_multiple_of(BLOCK_BYTES)))
+}
+
+/// Bytes of a block of UB.
+const BLOCK_BYTES: u64 = 32;

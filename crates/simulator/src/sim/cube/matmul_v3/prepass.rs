@@ -61,7 +61,7 @@ impl Rewrites {
                     inner,
                     rows: (tile.rows as f64).max(1.0),
                     width: (tile.width as f64).max(1.0),
-                    side: Side::matrix(Format::FractalNz, along_k, inner as u64, &shape),
+                    side: Side::matrix(Format::FractalNz, along_k, [0, inner as u64], &shape),
                 })
             })
         };
