@@ -136,7 +136,7 @@ fn a_bank_that_is_damaged_all_through_is_judged_in_its_directory_too() {
     let place = Place::new();
     place.file(NAME, [0u8, 159, 146, 150, 10, 7].repeat(40));
     place.file("notes.json", "not a bank\n");
-    let answer = place.run(&["verify", "."]).expect(1, &["damaged", NAME]);
+    let answer = place.run(&["verify", "."]).says(1, &["damaged", NAME]);
     assert!(!answer.stdout.contains("notes.json"), "{answer:#?}");
 }
 
@@ -147,10 +147,10 @@ fn repair_rehearses_under_either_spelling_and_keeps_a_copy() {
     let before = lines(&[record(), broken]);
     let path = place.file(NAME, &before);
     for rehearsal in ["--dry-run", "--dry_run"] {
-        place.run(&["repair", "--all", rehearsal, NAME]).expect(1, &[NAME]);
+        place.run(&["repair", "--all", rehearsal, NAME]).says(1, &[NAME]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before, "{rehearsal} writes nothing");
     }
-    place.run(&["repair", "--all", NAME]).expect(0, &["1 records taken out, 0 left"]);
+    place.run(&["repair", "--all", NAME]).says(0, &["1 records taken out, 0 left"]);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), lines(&[record()]));
     assert_eq!(std::fs::read_to_string(place.path(&format!("{NAME}.before-repair-1"))).unwrap(), before);
 }

@@ -210,7 +210,8 @@ fn documented() -> String {
 fn the_document_lists_the_options_as_they_are() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/cli.md");
     let document = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = ("<!-- options: generated, see src/bin/aoe/command_line/tests.rs -->\n\n", "<!-- end of options -->");
+    let (begin, end) =
+        ("<!-- options: generated, see src/bin/aoe/command_line/tests.rs -->\n\n", "<!-- end of options -->");
     let (head, rest) = document.split_once(begin).unwrap();
     let (listed, tail) = rest.split_once(end).unwrap();
     if std::env::var_os("AOE_WRITE_DOCS").is_some() {
