@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def test_the_module_says_where_it_is_and_runs_the_program() -> None:
 def test_a_c_program_is_linked_with_it_by_pkg_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program.c").write_text(PROGRAM)
     monkeypatch.setenv("PKG_CONFIG_PATH", str(libaoe.prefix() / "lib" / "pkgconfig"))
-    flags = output("pkg-config", "--cflags", "--libs", "aoe").split()
+    flags = shlex.split(output("pkg-config", "--cflags", "--libs", "aoe"))
     output("cc", "program.c", *flags, f"-Wl,-rpath,{libaoe.prefix() / 'lib'}", "-o", "program")
     assert int(output("./program")) >> 16 == int(libaoe.version().split(".")[0])
 

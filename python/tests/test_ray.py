@@ -20,7 +20,7 @@ pytest.importorskip("ray", reason="ray is not installed")
 
 #: A folder with other models, for a longer run.
 MODELS = sorted(Path(os.environ["LIBAOE_TEST_FLEET"]).glob("*.onnx")) if "LIBAOE_TEST_FLEET" in os.environ else [SMALL, RESNET50]
-UNITS = [*map(str, MODELS), "--soc", "Ascend910B2,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=200"]
+UNITS = [*map(str, MODELS), "--soc", "Ascend910B2,Ascend310P3", "--job_type", "2", "--job_type", "1", "--option", "max_tuning_count=2000"]
 EXPECTED = 4 * len(MODELS)
 
 
@@ -74,10 +74,10 @@ def test_a_killed_worker_a_killed_node_and_a_killed_driver_lose_nothing(cluster:
     os.kill(next(iter(running.values())), signal.SIGKILL)
     next_result(driver)
     cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
-    cluster.add_node(num_cpus=1)
     next_result(driver)
     driver.kill()
     driver.wait()
+    cluster.add_node(num_cpus=1)
     # What was joined already is one object that knows its units.
     done = fleet.finished(open_store(str(bank)))
     assert 2 <= len(done) < EXPECTED, "the driver was to be killed half way"
