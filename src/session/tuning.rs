@@ -12,7 +12,6 @@ use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
 use super::{base, idle};
-use crate::backend::simulator::Simulator;
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
 use crate::graph::Graph;
@@ -127,9 +126,10 @@ impl Session {
         let inputs = self.input_options(&settings, &graph)?;
         let Opened { backend, note } = self.open_backend(&settings)?;
         // Who did not ask for the simulator hears that it stands in for a device.
-        let stands_in = settings.backend == Choice::Auto && backend.describe().is_simulated;
+        let is_simulated = backend.describe().is_simulated;
+        let stands_in = settings.backend == Choice::Auto && is_simulated;
         log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
-        if backend.describe().name == Simulator::NAME {
+        if is_simulated {
             idle::warn_of_compiler(&settings);
         }
         if backend.measuring_time().is_none() {

@@ -80,6 +80,15 @@ impl Unsaved {
     pub fn error(&self) -> Error {
         Error::directory("write to", &self.bank, &self.reason)
     }
+
+    /// How a tuning ended: [`Error::Directory`] where a bank could not be written, [`Error::Cancelled`] where it was.
+    pub fn ended(unsaved: Option<&Unsaved>, finished: bool) -> Result<()> {
+        match unsaved {
+            Some(unsaved) => Err(unsaved.error()),
+            None if !finished => Err(Error::Cancelled),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A node of the graph, as reports name it.

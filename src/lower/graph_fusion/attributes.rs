@@ -5,20 +5,13 @@ use crate::graph::infer::{Params, movement, slice};
 use crate::graph::{Attr, NodeId};
 
 impl Fusion<'_> {
-    /// A reduction whose axes are known -> its `D`.
-    pub(super) fn axes_to_attribute(&mut self, id: NodeId) -> Option<bool> {
-        let Params::Known(axes) = self.ask(self.graph.node(id), |call| call.params(1, &["axes"])) else {
+    /// An operator whose second input, of this name, is known -> its `D`, which has it as an attribute: the axes of a
+    /// reduction, the multiples of a `Tile`.
+    pub(super) fn input_to_attribute(&mut self, id: NodeId, name: &str) -> Option<bool> {
+        let Params::Known(values) = self.ask(self.graph.node(id), |call| call.params(1, &[name])) else {
             return Some(false);
         };
-        self.becomes_d(id, &[("axes", Attr::Ints(axes))])
-    }
-
-    /// `Tile` -> `TileD`.
-    pub(super) fn multiples_to_attribute(&mut self, id: NodeId) -> Option<bool> {
-        let Params::Known(times) = self.ask(self.graph.node(id), |call| call.params(1, &["multiples"])) else {
-            return Some(false);
-        };
-        self.becomes_d(id, &[("multiples", Attr::Ints(times))])
+        self.becomes_d(id, &[(name, Attr::Ints(values))])
     }
 
     /// `Split`, `SplitV` -> `SplitD`, `SplitVD`.

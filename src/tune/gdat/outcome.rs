@@ -5,7 +5,7 @@ use super::gradients::{Set, Training};
 use super::plan::Plan;
 use crate::backend::Description;
 use crate::sim::collective::{Algorithm, AllReduce};
-use crate::status::{Error, Result};
+use crate::status::Result;
 use crate::tune::{BankStatus, SkippedKernel, Unsaved};
 use std::time::Duration;
 
@@ -119,13 +119,9 @@ impl Found {
 }
 
 impl GdatOutcome {
-    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was.
+    /// How the tuning ended, see [`Unsaved::ended`].
     pub fn ended(&self) -> Result<()> {
-        match &self.unsaved {
-            Some(unsaved) => Err(unsaved.error()),
-            None if !self.finished => Err(Error::Cancelled),
-            None => Ok(()),
-        }
+        Unsaved::ended(self.unsaved.as_ref(), self.finished)
     }
 
     /// Time of the step before tuning and after in microseconds; 0 until it is known.

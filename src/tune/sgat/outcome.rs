@@ -2,7 +2,7 @@
 
 use super::price::Traffic;
 use crate::backend::Description;
-use crate::status::{Error, Result};
+use crate::status::Result;
 use crate::tune::{BankStatus, SkippedKernel, Unsaved};
 use std::time::Duration;
 
@@ -102,13 +102,9 @@ impl SubgraphOutcome {
 }
 
 impl SgatOutcome {
-    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was.
+    /// How the tuning ended, see [`Unsaved::ended`].
     pub fn ended(&self) -> Result<()> {
-        match &self.unsaved {
-            Some(unsaved) => Err(unsaved.error()),
-            None if !self.finished => Err(Error::Cancelled),
-            None => Ok(()),
-        }
+        Unsaved::ended(self.unsaved.as_ref(), self.finished)
     }
 
     /// Time of the whole network as CANN runs it by default, in microseconds.
