@@ -5,6 +5,7 @@
 //! What lies farther from those kernels (parts without measurements, operators that are priced as movement) gets a wider
 //! one.
 
+use super::cube::two_cores;
 use super::vector;
 use crate::soc::{Arch, Soc};
 use crate::workload::{MatMulKernel, Workload};
@@ -171,7 +172,7 @@ impl Interval {
             .map_or(from(0.35, 4.0), |(_, row)| row[if alone { 2 } else { usize::from(time_us >= SHORT_US) }]);
         let row = match class {
             Class::Product if soc.arch == Arch::C100 => GUESSED_PRODUCT,
-            Class::TbeProduct if soc.arch == Arch::C100 && soc.ai_core_cnt <= 2 => return TWO_CORES,
+            Class::TbeProduct if two_cores::is_of(soc) => return TWO_CORES,
             Class::TbeProduct if matches!(soc.arch, Arch::C100 | Arch::M200) => return HIDDEN_TILE,
             _ => row,
         };

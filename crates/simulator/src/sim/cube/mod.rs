@@ -12,7 +12,7 @@ mod quant;
 mod side;
 mod task;
 mod tbe;
-mod two_cores;
+pub(super) mod two_cores;
 mod walk;
 
 use super::constants::Constants;
@@ -30,8 +30,6 @@ pub(super) use walk::{Operand, Reload, Walk};
 const MAX_ELEMENTS: f64 = 1e15;
 /// Most times that a line is fetched while it is under way.
 const MOST_FETCHES: f64 = 4.0;
-/// Most cores of a part that counts as a small one of the first generation: the 310 has two.
-const TWO_CORES: u32 = 2;
 /// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
 /// same from one row to eight, whatever n is, and less for sixteen.
 const FEW_ROWS: f64 = 8.0;
@@ -126,7 +124,7 @@ impl Problem {
         let plain_result = w.a_format == Format::Nd && !problem.machine.first;
         let (matmul_v3, quant) = (matmul_v3::Product::of(w, soc), quant::Product::of(w, soc));
         let mut problem = problem;
-        if soc.arch == Arch::C100 && soc.ai_core_cnt <= TWO_CORES && w.kernel == MatMulKernel::Tbe {
+        if two_cores::is_of(soc) && w.kernel == MatMulKernel::Tbe {
             problem.two_cores = Some(two_cores::FRACTALS);
         }
         if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
