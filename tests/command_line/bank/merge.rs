@@ -79,6 +79,24 @@ fn what_canns_bank_holds_is_refused() {
 }
 
 #[test]
+fn what_would_not_compute_is_refused_whoever_wrote_it_with_its_rule() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        std::fs::create_dir(place.path(name)).unwrap();
+    }
+    let bad = |edits: &[(&str, Value)]| changed(edits);
+    let lost = bad(&[("knowledge/singleCoreM", json!(256)), ("knowledge/baseM", json!(128))]);
+    place.file(&format!("one/{NAME}"), lines(&[lost, of_m(256)]));
+    for arguments in [&["merge", "one", "--into", "two", "--dry-run"][..], &["merge", "one", "--into", "two"]] {
+        let answer = place.run(arguments).says(0, &["1 ", "1 refused"]);
+        assert!(answer.stdout.contains("singleCoreM = 256 exceeds baseM = 128"), "{answer:#?}");
+        assert!(answer.stderr.contains("not taken over"), "{answer:#?}");
+    }
+    assert_eq!(place.run(&["show", "two", "--json"]).json().len(), 1);
+    place.run(&["verify", "two"]).says(0, &["1 ok"]);
+}
+
+#[test]
 fn banks_that_do_not_belong_together_are_not_merged() {
     let place = place_with_two_banks();
     let before = contents(place.0.path());
