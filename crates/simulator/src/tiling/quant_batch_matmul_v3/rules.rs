@@ -88,7 +88,7 @@ mod tests {
         ) {
             let part = Platform::of(&Soc::find(part).unwrap());
             let dtype = if int4 { DataType::Int4 } else { DataType::Int8 };
-            let w = MatMul { dtype, trans_a, trans_b, batch, ..MatMul::new(m, k, n) };
+            let w = MatMul { batch, dtype, trans_a, trans_b, ..MatMul::new(m, k, n) };
             let choice = default(&Problem::from(&w), &part).unwrap();
             for rule in choice.rules {
                 prop_assert!(!describe(rule).is_empty(), "{}", rule);
