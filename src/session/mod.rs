@@ -15,6 +15,7 @@ pub mod environment;
 mod gradients;
 mod idle;
 pub mod inputs;
+mod instance;
 pub mod kernels;
 mod library;
 mod live;
@@ -22,6 +23,7 @@ pub mod logging;
 mod material;
 pub mod options;
 mod process;
+mod profiles_wanted;
 mod profiling;
 mod runs;
 pub mod searches;
@@ -34,11 +36,13 @@ mod subgraphs;
 mod tuned_graph;
 mod tuned_model;
 mod tuning;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
-pub use library::{Instance, create, destroy, finalize, initialize, session};
+pub use instance::Instance;
+pub use library::{create, destroy, finalize, initialize, session};
 pub use process::{Use, use_library};
 pub use settings::is_directory;
 pub use state::{Flow, ProgressFn, Session};
