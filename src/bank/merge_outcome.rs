@@ -13,7 +13,7 @@ pub enum Fate {
     Updated,
     /// The bank has it, or has a better one.
     Kept,
-    /// The built-in bank has it, or has a better one.
+    /// The built-in bank has it, or has a better one; or it would not compute.
     Refused,
 }
 
@@ -41,8 +41,10 @@ pub struct MergeOutcome {
     pub updated: usize,
     /// Records that the bank has already, or has better.
     pub kept: usize,
-    /// Records that the built-in bank has already, or has better, and those of ours that would not compute.
+    /// Records that the built-in bank has already, or has better, and those that are `broken`.
     pub refused: usize,
+    /// Of the refused, records at which CANN's operator would stop, or with which its kernel would not compute the result.
+    pub broken: usize,
     /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
     pub foreign: usize,
     /// Bank files that were written.
