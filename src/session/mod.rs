@@ -21,7 +21,10 @@ mod live;
 pub mod logging;
 mod material;
 pub mod options;
+#[cfg(not(aoe_interleavings))]
 mod process;
+#[cfg(aoe_interleavings)]
+pub mod process;
 mod profiling;
 mod runs;
 pub mod searches;
@@ -34,6 +37,10 @@ mod subgraphs;
 mod tuned_graph;
 mod tuned_model;
 mod tuning;
+#[cfg(not(aoe_interleavings))]
+mod turn;
+#[cfg(aoe_interleavings)]
+pub mod turn;
 
 #[cfg(test)]
 mod tests;
