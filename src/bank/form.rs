@@ -458,7 +458,7 @@ impl Knowledge {
         let platform = Platform::of(soc);
         let broken = match (self, workload) {
             (Knowledge::Tiling(tiling), Workload::MatMul(w)) if matches!(soc.arch, Arch::C220 | Arch::M200) => {
-                match matmul_v3::check(tiling, w, &platform) {
+                match matmul_v3::accepts(tiling, w, &platform) {
                     // Too many cores are a limit of the part, as `workload::check` has them.
                     Ok(()) | Err(matmul_v3::Broken::Cores { .. }) => None,
                     Err(broken) => Some(broken.to_string()),

@@ -5,7 +5,7 @@ use super::document::{Document, Record};
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::form::Knowledge;
-use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule};
+use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule, record_label};
 use super::key::Key;
 use super::merge_places::{Place, places};
 use super::merge_whole::{Split, split};
@@ -22,6 +22,9 @@ use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Records that would not compute, of which each is named.
+const MOST_NAMED: usize = 100;
+
 /// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeOutcome {
@@ -31,8 +34,10 @@ pub struct MergeOutcome {
     pub updated: usize,
     /// Records that the bank has already, or has better.
     pub kept: usize,
-    /// Records that the built-in bank has already, or has better, and those of ours that would not compute.
+    /// Records that the built-in bank has already, or has better, and those that are `broken`.
     pub refused: usize,
+    /// Of the refused, records at which CANN's operator would stop, or with which its kernel would not compute the result.
+    pub broken: usize,
     /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
     pub foreign: usize,
     /// Bank files that were written.
@@ -301,17 +306,14 @@ impl Merging<'_> {
 
     fn take_record(&mut self, source: &Given, place: usize, record: &Record) {
         let time = vouched(&source.side, &record.key, &record.knowledge);
-        if time.is_some()
-            && let Some(rule) = self.broken(source.document.lines.text(place))
-        {
-            self.outcome.warnings.push(format!("a record that libaoe wrote is not taken over: {rule}"));
+        let old = self.document.get(&record.key);
+        let is_known = old.is_some();
+        let is_same = old.is_some_and(|old| *old == record.knowledge);
+        if !is_same && self.is_broken(source.document.lines.text(place)) {
             self.outcome.refused += 1;
             return;
         }
-        let old = self.document.get(&record.key);
-        let is_known = old.is_some();
-        if let Some(old) = old {
-            let is_same = *old == record.knowledge;
+        if let Some(old) = self.document.get(&record.key) {
             let standing = |measurement, knowledge| Standing { measurement, knowledge, soc_fields: self.soc_fields };
             let own = standing(vouched(self.side, &record.key, old), old);
             let is_better = standing(time, &record.knowledge).outranks(&own);
@@ -334,9 +336,24 @@ impl Merging<'_> {
         *(if is_known { &mut self.outcome.updated } else { &mut self.outcome.added }) += 1;
     }
 
-    /// The rule that a record breaks with which CANN's kernel would not compute the result.
-    fn broken(&self, line: Option<&Bytes>) -> Option<String> {
-        broken_rule(line?, self.soc?)
+    /// Whether CANN's operator would stop at a record, or its kernel not compute the result with it, whoever wrote it. The
+    /// first ones are named.
+    fn is_broken(&mut self, line: Option<&Bytes>) -> bool {
+        let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| Some((broken_rule(line, soc)?, line))) else {
+            return false;
+        };
+        self.outcome.broken += 1;
+        match self.outcome.broken {
+            ..=MOST_NAMED => {
+                let warning = format!("a record is not taken over: {rule} ({})", record_label(of));
+                self.outcome.warnings.push(warning);
+            }
+            n if n == MOST_NAMED + 1 => {
+                self.outcome.warnings.push("more records that would not compute are counted, and not named".to_owned());
+            }
+            _ => {}
+        }
+        true
     }
 
     /// Whether a record gains nothing over what CANN ships. Without times to compare, a tiling that someone

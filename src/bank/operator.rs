@@ -46,6 +46,8 @@ pub struct Entry {
     pub measured: Option<Measured>,
     /// The file that holds it.
     pub source: PathBuf,
+    /// Whether CANN looks into that file.
+    pub is_read_by_cann: bool,
 }
 
 /// The operator bank of one SoC. Files are read when first asked for; nothing is written before
@@ -197,6 +199,7 @@ impl OperatorBank {
                 schedule: change.knowledge.schedule(workload)?,
                 measured: Some(change.measured.clone()),
                 source: self.paths.custom.join(&name),
+                is_read_by_cann: true,
             }));
         }
         let loaded = self.loaded(&name, form, op_type)?;
@@ -213,7 +216,8 @@ impl OperatorBank {
                         space: m.space,
                         default: m.default,
                     });
-                    return Ok(Some(Entry { schedule, measured, source: layer.path.clone() }));
+                    let is_read_by_cann = self.paths.is_read_by_cann(&layer.path);
+                    return Ok(Some(Entry { schedule, measured, source: layer.path.clone(), is_read_by_cann }));
                 }
                 Err(why) => self.warn(format!("bank {}: record of {workload} not used: {why}", layer.path.display())),
             }

@@ -1,6 +1,5 @@
 //! What a deployment could do instead, each priced alike.
 
-use super::expand::Step;
 use super::figures::Figures;
 use super::load::Load;
 use super::memory::Memory;
@@ -12,10 +11,16 @@ use serde::Serialize;
 /// One thing that could be done, for one batch and length.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lever {
-    /// What it is.
+    /// What it is; [`AS_IS`]: the deployment as asked.
     pub name: String,
-    /// Sequences of each group.
+    /// Sequences of each group, as asked: the row stands beside that of [`AS_IS`] with the same number.
+    pub asked_batch: u64,
+    /// Sequences of each group with the lever.
     pub batch: u64,
+    /// Tokens of a prompt, for `ttft`.
+    pub prompt: u64,
+    /// Tokens that attention looks back over, for `tpot`.
+    pub context: u64,
     /// Time to the first token.
     pub ttft: Time,
     /// Time for each output token.
@@ -26,71 +31,92 @@ pub struct Lever {
     pub cache_tokens: Option<u64>,
 }
 
-/// Everything that could be done about a deployment, what it does now first.
+/// The name of the deployment as asked.
+pub const AS_IS: &str = "as it is";
+
+/// A deployment to be priced beside the one that was asked for.
+struct Other {
+    name: String,
+    deployment: Deployment,
+    /// The batch with it, of the one asked for; `None` where that is none.
+    batch: fn(u64) -> Option<u64>,
+}
+
+impl Lever {
+    /// Whether its weights and the caches of its batch fit into the part's memory, as far as that is known.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        self.cache_tokens.is_none_or(|room| room >= self.batch.saturating_mul(self.context))
+    }
+}
+
+/// Everything that could be done about a deployment, what it does now first: each for every batch of the load and every
+/// length. Prompts and contexts go in pairs, in their order; the shorter list's last one stands beside what is left.
 ///
 /// Fails as [`Pricer::kernel`] does.
 pub fn levers(model: &Model, deployment: &Deployment, load: &Load, pricer: &mut Pricer) -> Result<Vec<Lever>> {
-    let middle = |numbers: &[u64]| numbers.get(numbers.len() / 2).copied().unwrap_or(1);
-    let (batch, prompt, context) = (middle(&load.batches), middle(&load.prompts), middle(&load.contexts));
-    let mut others: Vec<(String, Deployment, u64)> = vec![("as it is".to_owned(), deployment.clone(), batch)];
-    let mut add = |name: String, other: Deployment, batch: u64| others.push((name, other, batch));
-    for devices in [1, 2, 4, 8, 16] {
+    let mut rows = Vec::new();
+    for other in others(model, deployment) {
+        let Other { name, deployment, batch: with } = other;
+        let asked: Vec<(u64, u64)> = load.batches.iter().filter_map(|&asked| Some((asked, with(asked)?))).collect();
+        let load = Load { batches: asked.iter().map(|(_, batch)| *batch).collect(), ..load.clone() };
+        let figures = Figures::of(model, &deployment, &load, pricer)?;
+        let cache_tokens = Memory::of(model, &deployment, pricer.soc()).tokens;
+        let (prompts, contexts) = (load.prompts.len(), load.contexts.len());
+        // Figures are in the order of the load: every batch, and its lengths.
+        for (at, (asked_batch, batch)) in asked.into_iter().enumerate() {
+            for length in 0..prompts.max(contexts) {
+                let prefill = &figures.prefill[at * prompts + length.min(prompts - 1)];
+                let decode = &figures.decode[at * contexts + length.min(contexts - 1)];
+                rows.push(Lever {
+                    name: name.clone(),
+                    asked_batch,
+                    batch,
+                    prompt: prefill.prompt,
+                    context: decode.context,
+                    ttft: prefill.ttft,
+                    tpot: decode.tpot,
+                    tokens_per_device_s: decode.tokens_per_s / deployment.devices() as f64,
+                    cache_tokens,
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The deployments beside one that a user would think of; the one itself first. Degrees that the model's sizes do not
+/// allow are no levers.
+fn others(model: &Model, deployment: &Deployment) -> Vec<Other> {
+    let same: fn(u64) -> Option<u64> = Some;
+    let mut others = vec![Other { name: AS_IS.to_owned(), deployment: deployment.clone(), batch: same }];
+    let mut add = |name: String, change: &dyn Fn(&mut Deployment), batch: fn(u64) -> Option<u64>| {
+        let mut other = deployment.clone();
+        change(&mut other);
+        others.push(Other { name, deployment: other, batch });
+    };
+    for devices in [1, 2, 4, 8, 16].into_iter().filter(|n| *n != deployment.tensor_parallel) {
         // Experts over more devices than share a layer's heads are spread as before.
-        let other = Deployment { tensor_parallel: devices, ..deployment.clone() };
-        if devices != deployment.tensor_parallel {
-            add(format!("tensor_parallel={devices}"), other, batch);
-        }
+        add(format!("tensor_parallel={devices}"), &|other| other.tensor_parallel = devices, same);
     }
-    if let Some(experts) = model.experts {
-        for devices in
-            [1, 8, 16, 32, 64].into_iter().filter(|n| *n != deployment.expert_parallel && *n <= experts.routed)
-        {
-            add(
-                format!("expert_parallel={devices}"),
-                Deployment { expert_parallel: devices, ..deployment.clone() },
-                batch,
-            );
-        }
+    let routed = model.experts.map_or(0, |experts| experts.routed);
+    for devices in [1, 8, 16, 32, 64].into_iter().filter(|n| *n != deployment.expert_parallel && *n <= routed) {
+        add(format!("expert_parallel={devices}"), &|other| other.expert_parallel = devices, same);
     }
-    for quantization in [Quantization::None, Quantization::W8a8, Quantization::W4a16] {
-        if quantization != deployment.quantization {
-            add(
-                format!("quantization={}", quantization.name()),
-                Deployment { quantization, ..deployment.clone() },
-                batch,
-            );
-        }
+    let quantizations = [Quantization::None, Quantization::W8a8, Quantization::W4a16];
+    for quantization in quantizations.into_iter().filter(|other| *other != deployment.quantization) {
+        add(format!("quantization={}", quantization.name()), &|other| other.quantization = quantization, same);
     }
     let not = |on: bool| if on { "without" } else { "with" };
-    let Deployment { nz_weights, graph, sequence_parallel, .. } = *deployment;
-    add(
-        format!("{} weights in FRACTAL_NZ", not(nz_weights)),
-        Deployment { nz_weights: !nz_weights, ..deployment.clone() },
-        batch,
-    );
-    add(format!("{} graph mode", not(graph)), Deployment { graph: !graph, ..deployment.clone() }, batch);
-    if deployment.tensor_parallel > 1 {
-        let other = Deployment { sequence_parallel: !sequence_parallel, ..deployment.clone() };
-        add(format!("{} tokens of long prompts cut over the devices", not(sequence_parallel)), other, batch);
+    let Deployment { nz_weights, graph, sequence_parallel, tensor_parallel, .. } = *deployment;
+    add(format!("{} weights in FRACTAL_NZ", not(nz_weights)), &|other| other.nz_weights = !nz_weights, same);
+    add(format!("{} graph mode", not(graph)), &|other| other.graph = !graph, same);
+    if tensor_parallel > 1 {
+        let name = format!("{} tokens of long prompts cut over the devices", not(sequence_parallel));
+        add(name, &|other| other.sequence_parallel = !sequence_parallel, same);
     }
-    add("twice the batch".to_owned(), deployment.clone(), batch * 2);
-    if batch > 1 {
-        add("half the batch".to_owned(), deployment.clone(), batch / 2);
-    }
-    // Degrees that the model's sizes do not allow are no levers.
-    let soc = pricer.soc().clone();
-    others.retain(|(_, other, _)| other.check(model).is_ok());
+    add("twice the batch".to_owned(), &|_| (), |batch| Some(batch * 2));
+    add("half the batch".to_owned(), &|_| (), |batch| (batch > 1).then_some(batch / 2));
+    others.retain(|other| other.deployment.check(model).is_ok());
     others
-        .into_iter()
-        .map(|(name, other, batch)| {
-            let load = Load { batches: vec![batch], prompts: vec![prompt], contexts: vec![context] };
-            let figures = Figures::of(model, &other, &load, pricer)?;
-            let tpot = figures.step(Step::decode(batch, context)).map(|step| step.time).unwrap_or_default();
-            let ttft = figures.prefill.first().map(|prefill| prefill.ttft).unwrap_or_default();
-            let sequences = (batch * other.groups()) as f64;
-            let tokens_per_device_s = sequences / tpot.us * 1e6 / other.devices() as f64;
-            let cache_tokens = Memory::of(model, &other, &soc).tokens;
-            Ok(Lever { name, batch, ttft, tpot, tokens_per_device_s, cache_tokens })
-        })
-        .collect()
 }

@@ -32,7 +32,7 @@ pub use deployment::{Deployment, Quantization};
 pub use expand::{Step, kernels};
 pub use figures::{Decode, Figures, Prefill};
 pub use kernel::{Class, Exchange, Kernel, Pattern, Work};
-pub use levers::Lever;
+pub use levers::{AS_IS, Lever};
 pub use links::Links;
 pub use load::Load;
 pub use memory::Memory;

@@ -62,7 +62,7 @@ pub struct Report {
     pub products: Vec<Tuned>,
     /// Bank files that were changed.
     pub files: Vec<PathBuf>,
-    /// What could be done instead.
+    /// What could be done instead, for every batch and length.
     pub levers: Vec<Lever>,
     /// Numbers of tokens to tune for steps of any number.
     pub range: Option<Choice>,

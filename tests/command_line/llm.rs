@@ -66,6 +66,38 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
 }
 
 #[test]
+fn a_lever_has_a_row_for_every_batch_and_length_and_costs_what_its_deployment_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = |more: &[&'static str]| -> Value {
+        serde_json::from_slice(&aoe(folder.path(), &with(more)).stdout).expect("the report is JSON")
+    };
+    let [here, there] = [report(&["--json"]), report(&["--json", "--tensor_parallel=2"])];
+    let rows = |report: &Value, name: &str| -> Vec<Value> {
+        let rows = report["levers"].as_array().unwrap().iter();
+        rows.filter(|row| row["name"] == name)
+            .cloned()
+            .map(|mut row| {
+                row["name"] = Value::Null;
+                row
+            })
+            .collect()
+    };
+    let as_is = rows(&here, "as it is");
+    assert_eq!(as_is.len(), 2 * 3, "batches and lengths");
+    for row in &as_is {
+        let of_row = |figure: &&Value, length: &str| figure["batch"] == row["batch"] && figure[length] == row[length];
+        let find = |kind: &str, length: &str| {
+            here["figures"][kind].as_array().unwrap().iter().find(|figure| of_row(figure, length)).unwrap().clone()
+        };
+        assert_eq!(row["ttft"], find("prefill", "prompt")["ttft"]);
+        assert_eq!(row["tpot"], find("decode", "context")["tpot"]);
+    }
+    assert_eq!(rows(&here, "tensor_parallel=2"), rows(&there, "as it is"));
+    let halved: Vec<Value> = rows(&here, "half the batch").iter().map(|row| row["batch"].clone()).collect();
+    assert_eq!(halved, [8, 8, 8], "of a batch of one there is no half");
+}
+
+#[test]
 fn the_number_of_threads_changes_no_byte() {
     let run = |threads: &'static str| {
         let folder = tempfile::tempdir().unwrap();

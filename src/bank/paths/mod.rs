@@ -82,8 +82,8 @@ impl BankPaths {
             if is_bank(&earlier) {
                 let (place, here) = (earlier.display(), paths.custom.display());
                 log::warn!(
-                    "{place} holds records of an earlier libaoe: they are read, but CANN looks in {here} only; \
-                     `aoe bank merge` brings them there"
+                    "{place} holds records of an earlier libaoe: searches begin with them, but CANN looks in {here} \
+                     only; `aoe bank merge` brings them there"
                 );
             }
             return Ok(paths);
@@ -132,6 +132,15 @@ impl BankPaths {
     /// The bank of subgraphs or of gradients in a directory that `TUNE_BANK_PATH` may name.
     pub fn graphs_in(root: &Path) -> BankPaths {
         BankPaths::only(root.to_owned())
+    }
+
+    /// Whether CANN's operators read a file of this bank too. They do not look where an earlier libaoe wrote below
+    /// `ASCEND_CACHE_PATH`.
+    pub fn is_read_by_cann(&self, file: &Path) -> bool {
+        let cache = self.custom.parent().and_then(Path::parent).filter(|root| root.ends_with("aoe_data"));
+        let below = self.custom.parent().and_then(Path::file_name).zip(self.custom.file_name());
+        let earlier = cache.and_then(Path::parent).zip(below).map(|(root, (soc, bank))| root.join(soc).join(bank));
+        earlier.is_none_or(|earlier| file.parent() != Some(&earlier))
     }
 
     /// These directories, and below them those of another bank, which are only read.

@@ -1,8 +1,8 @@
 //! The report on a served model in words.
 
 use crate::table::{Align, table};
-use aoe::serving::{Deployment, Figures, Reach, Report, Step, StepTime, Time, Tuned};
-use std::collections::BTreeMap;
+use aoe::serving::{AS_IS, Deployment, Figures, Lever, Reach, Report, Step, StepTime, Time, Tuned};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Products shown; JSON has all.
 const MOST_PRODUCTS: usize = 24;
@@ -185,32 +185,68 @@ fn range(report: &Report) -> Vec<String> {
     ]
 }
 
+/// The rows of the middle batch and length, and for every batch at that length the best that keeps the batch.
 fn levers(report: &Report) -> Vec<String> {
-    let mut lines = vec!["What else could be done, for the middle batch and length".to_owned()];
-    let rows: Vec<_> = report
-        .levers
+    let as_is: Vec<&Lever> = report.levers.iter().filter(|lever| lever.name == AS_IS).collect();
+    let batches: BTreeSet<u64> = as_is.iter().map(|lever| lever.asked_batch).collect();
+    let Some(lengths) = as_is.len().checked_div(batches.len()) else { return Vec::new() };
+    let middle = as_is[batches.len() / 2 * lengths + lengths / 2];
+    let of_middle: Vec<&Lever> =
+        report.levers.iter().filter(|lever| (lever.prompt, lever.context) == (middle.prompt, middle.context)).collect();
+    let mut lines =
+        vec![format!("What else could be done, for prompts of {} and contexts of {}", middle.prompt, middle.context)];
+    let rows: Vec<_> = of_middle
         .iter()
-        .map(|lever| {
-            let fits = match lever.cache_tokens {
-                Some(0) => "weights do not fit".to_owned(),
-                Some(tokens) => tokens.to_string(),
-                None => String::new(),
-            };
-            [
-                lever.name.clone(),
-                lever.batch.to_string(),
-                ms(lever.ttft),
-                ms(lever.tpot),
-                format!("{:.0}", lever.tokens_per_device_s),
-                fits,
-            ]
-        })
+        .filter(|lever| lever.asked_batch == middle.asked_batch)
+        .map(|lever| lever_row(lever))
         .collect();
     lines.extend(table(
         [("", L), ("batch", R), ("TTFT ms", R), ("TPOT ms", R), ("tokens/s a device", R), ("cache tokens", R)],
         &rows,
     ));
+    if batches.len() > 1 {
+        lines.push(String::new());
+        lines.push(
+            "The best for each batch, among those whose weights and caches fit; JSON has every length".to_owned(),
+        );
+        let rows: Vec<_> = batches.iter().filter_map(|batch| best_row(&of_middle, *batch)).collect();
+        lines.extend(table(
+            [
+                ("batch", R),
+                ("TPOT ms", R),
+                ("least with", L),
+                ("", R),
+                ("tokens/s a device", R),
+                ("most with", L),
+                ("", R),
+            ],
+            &rows,
+        ));
+    }
     lines
+}
+
+fn lever_row(lever: &Lever) -> [String; 6] {
+    let fits = match lever.cache_tokens {
+        Some(0) => "weights do not fit".to_owned(),
+        Some(tokens) => tokens.to_string(),
+        None => String::new(),
+    };
+    let [batch, rate] = [lever.batch.to_string(), format!("{:.0}", lever.tokens_per_device_s)];
+    [lever.name.clone(), batch, ms(lever.ttft), ms(lever.tpot), rate, fits]
+}
+
+/// What a batch has today, the lever with the shortest step and the one with most tokens a second of a device.
+fn best_row(levers: &[&Lever], batch: u64) -> Option<[String; 7]> {
+    let of_batch = |lever: &&&Lever| lever.asked_batch == batch && lever.batch == batch;
+    let today = levers.iter().filter(of_batch).find(|lever| lever.name == AS_IS)?;
+    let fit = || levers.iter().filter(of_batch).filter(|lever| lever.fits() || lever.name == AS_IS);
+    let fast = fit().min_by(|a, b| a.tpot.us.total_cmp(&b.tpot.us))?;
+    // The first of equals, which is what is asked for.
+    let most = fit().min_by(|a, b| b.tokens_per_device_s.total_cmp(&a.tokens_per_device_s))?;
+    let rate = |lever: &Lever| format!("{:.0}", lever.tokens_per_device_s);
+    let name = |lever: &Lever| format!("{}{}", lever.name, if lever.fits() { "" } else { " (does not fit)" });
+    Some([batch.to_string(), ms(today.tpot), name(fast), ms(fast.tpot), rate(today), name(most), rate(most)])
 }
 
 fn notes(report: &Report) -> Vec<String> {
