@@ -17,11 +17,12 @@ use super::trials::TrialStore;
 use crate::output_file::Patience;
 use crate::soc::Soc;
 use crate::status::Result;
+use crate::sync::{Mutex, RwLock};
 use crate::workload::{Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// What the bank holds for a workload.
 #[derive(Debug, Clone, PartialEq)]

@@ -164,7 +164,7 @@ impl Session {
         soc: &'a Soc,
         bank: &'a GradientBank,
     ) -> GdatJob<'a> {
-        GdatJob { name, source, soc, bank, settings: &settings.gdat, cancel: &self.cancel }
+        GdatJob { name, source, soc, bank, settings: &settings.gdat, cancel: self.cancelled() }
     }
 
     /// The gradient bank, which can be written, and what reports tell besides the outcome.

@@ -22,7 +22,10 @@ mod live;
 pub mod logging;
 mod material;
 pub mod options;
+#[cfg(not(aoe_interleavings))]
 mod process;
+#[cfg(aoe_interleavings)]
+pub mod process;
 mod profiles_wanted;
 mod profiling;
 mod runs;
@@ -36,6 +39,10 @@ mod subgraphs;
 mod tuned_graph;
 mod tuned_model;
 mod tuning;
+#[cfg(not(aoe_interleavings))]
+mod turn;
+#[cfg(aoe_interleavings)]
+pub mod turn;
 mod work;
 
 #[cfg(test)]

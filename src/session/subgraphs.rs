@@ -46,7 +46,7 @@ impl Session {
             bank: &mut bank,
             state: &mut state,
             settings: &settings.sgat,
-            cancel: &self.cancel,
+            cancel: self.cancelled(),
         };
         let found = sgat(&mut job, live)?;
         if found.outcome.finished {

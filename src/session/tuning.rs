@@ -32,8 +32,7 @@ impl Session {
     /// saved), [`Error::Tuning`] where no operator could be measured, and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
-        let _inside = self.enter()?;
-        self.begin_uncancelled();
+        let _inside = self.begin_tuning()?;
         // What an earlier tuning found is not this one's, whatever becomes of it.
         *self.found() = Found::default();
         // The host's function runs under no lock: it may call back into this session.
@@ -190,7 +189,7 @@ impl Session {
             base: base.as_ref(),
             rescue: Some(rescue(&settings.work_path, &paths)),
             settings: &settings.opat,
-            cancel: &self.cancel,
+            cancel: self.cancelled(),
         };
         let outcome = opat(&mut job, live)?;
         if settings.has_output
@@ -271,7 +270,7 @@ impl Session {
             measuring: settings.measuring.clone(),
             answer: Arc::clone(&self.instance.runtime),
             toolkit: environment.toolkit(),
-            cancel: Arc::clone(&self.cancel),
+            cancel: Arc::clone(self.cancelled()),
         };
         backend::open(&request, &environment.runtime())
     }
