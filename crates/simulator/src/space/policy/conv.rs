@@ -24,7 +24,8 @@ pub(super) fn public(conv: &Conv, soc: &Soc) -> Option<Schedule> {
 /// The default tiling; may exceed a buffer of an unusual part, which the caller repairs.
 pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
     // An element of the image is loaded once for so many taps of the filter.
-    let taps = (conv.kh * conv.kw / (conv.stride[0] * conv.stride[1]).max(1)).max(1);
+    let passed = conv.stride[0].saturating_mul(conv.stride[1]).max(1);
+    let taps = (conv.kh.saturating_mul(conv.kw) / passed).max(1);
     let deal = if conv.kind == ConvKind::BackpropFilter { Deal::StepsAndK } else { Deal::Roofline { taps } };
     one_task_each(&conv.cube(), soc, deal)
 }
