@@ -35,6 +35,7 @@ pub use items::{Item, items};
 pub use merging::{Fate, Merged, Told, merge_and_tell};
 pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
+pub(crate) use runs::written_here;
 pub use runs::{Ours, broken_rule, stopping_rule};
 pub use source::{Line, MAX_LINE_BYTES, Source, files};
 pub use verify::{Judge, Judgement, Remark, Status, verify};
