@@ -19,6 +19,8 @@ pub const HELD_OUT_NETWORKS: &[&str] = &["vit64", "bert_64_32", "resnet50_32_224
 
 /// The bank of the 910B2 was measured at this clock: its compute-bound rows stop there.
 const BANK_CLOCK: &str = "1500";
+/// Microseconds after which a repository's measurement was broken off: kernels that take longer have this time there.
+const BROKEN_OFF_US: f64 = 1e6;
 
 /// One measured kernel.
 pub struct Row {
@@ -65,14 +67,26 @@ impl Class {
 }
 
 impl Row {
-    /// What the model says, or why it says nothing.
+    /// What the model says, or why it says nothing. Beside a measurement that was broken off any longer time is right, and
+    /// counts as the measured one.
     pub fn price(&self, constants: &Constants) -> Result<Prediction, String> {
         let price = |job: &Job| job.predict(&self.soc, constants).map_err(|e| e.to_string());
         let mut prediction = price(self.job.as_ref().map_err(Clone::clone)?)?;
         if let Some(before) = &self.before {
             prediction.time_us += price(before)?.time_us;
         }
+        prediction.time_us = self.judged(prediction.time_us);
         Ok(prediction)
+    }
+
+    /// A predicted time as it counts beside the measured one.
+    pub fn judged(&self, time_us: f64) -> f64 {
+        if self.is_broken_off() { time_us.min(self.measured_us) } else { time_us }
+    }
+
+    /// Whether its time is only known to be no shorter than this.
+    fn is_broken_off(&self) -> bool {
+        !self.case["tiling"].is_null() && self.measured_us == BROKEN_OFF_US
     }
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Only rows on the fitting side of the split count; the search is deterministic. Prints every constant
 //! that it would change, to be written into `crates/simulator/src/sim/constants.rs` by hand. With `--intervals` it leaves the constants as
-//! they are and prints the intervals alone.
+//! they are and prints the intervals alone; with `--gate` what 20 random rows of a network teach `aoe calibrate`; with `--records` it fits the rates of repositories' convolutions, for
+//! `crates/simulator/src/sim/record/fitted.rs`.
 
 #[path = "../../benches/accuracy/data.rs"]
 #[allow(dead_code, reason = "accuracy needs more of it")]
 mod data;
+mod gate;
+mod records;
 
 use aoe::sim::constants::Origin;
 use aoe::sim::interval::Interval;
@@ -21,6 +24,10 @@ const SOFT: f64 = 0.1;
 const SHORT_US: f64 = 5.0;
 /// Leaves the constants as they are.
 const INTERVALS: &str = "--intervals";
+/// Shows what 20 rows of a network teach instead.
+const GATE: &str = "--gate";
+/// Fits the rates of convolutions with a repository's tiling instead.
+const RECORDS: &str = "--records";
 /// Steps that the search tries, as factors, coarse to fine.
 const STEPS: [f64; 6] = [1.6, 1.25, 1.1, 1.05, 1.02, 1.01];
 
@@ -78,8 +85,9 @@ const GROUPS: [Group; 11] = [
 ];
 
 fn main() {
-    let fits = !std::env::args().any(|arg| arg == INTERVALS);
-    let (assumed, folder) = match Assumed::parse(std::env::args().skip(1).filter(|arg| arg != INTERVALS)) {
+    let is_given = |name: &str| std::env::args().any(|arg| arg == name);
+    let args = std::env::args().skip(1).filter(|arg| ![INTERVALS, RECORDS, GATE].contains(&arg.as_str()));
+    let (assumed, folder) = match Assumed::parse(args) {
         Ok((assumed, rest)) if rest.len() == 1 => (assumed, PathBuf::from(&rest[0])),
         Ok(_) => usage("one folder is needed"),
         Err(error) => usage(&error),
@@ -91,8 +99,14 @@ fn main() {
             std::process::exit(1);
         }
     };
+    if is_given(RECORDS) {
+        return records::run(&rows);
+    }
+    if is_given(GATE) {
+        return gate::run(&rows);
+    }
     let mut constants = Constants::FITTED;
-    for group in GROUPS.iter().filter(|_| fits) {
+    for group in GROUPS.iter().filter(|_| !is_given(INTERVALS)) {
         let seen: Vec<&Row> = rows.iter().filter(|r| !r.held_out && r.job.is_ok() && (group.sees)(r)).collect();
         let weights = weights(&seen);
         let before = loss(&seen, &weights, &constants);
@@ -152,7 +166,9 @@ fn intervals(rows: &[Row], constants: &Constants) {
 }
 
 fn usage(error: &str) -> ! {
-    eprintln!("calibrate: {error}\nusage: calibrate FOLDER [--intervals] [--soc NAME] [--set [SOC:]FIELD=VALUE]...");
+    eprintln!(
+        "calibrate: {error}\nusage: calibrate FOLDER [--intervals | --records | --gate] [--soc NAME] [--set [SOC:]FIELD=VALUE]..."
+    );
     std::process::exit(2);
 }
 

@@ -1,13 +1,13 @@
 //! A calibration from real profiles: the engine of `aoe calibrate`.
 
-use super::seen::Profile;
-use crate::sim::calibration::{
-    Calibration, FEWEST, Group, LEAST_GAIN, Learned, Point, VERSION, fit, group_of, held_out,
-};
+use super::known;
+use super::seen::{Profile, Seen};
+use crate::sim::calibration::{Calibration, FEWEST, Group, Learned, Point, VERSION, fit, group_of, held_out};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
+use crate::workload::canonical_json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -18,12 +18,16 @@ const ENOUGH: usize = 20;
 
 /// One distinct problem of the profiles.
 #[derive(Debug, Clone)]
-struct Problem {
+pub(super) struct Problem {
     group: Group,
-    model_us: f64,
-    launches: u64,
+    /// Its workload as text.
+    pub workload: String,
+    pub model_us: f64,
+    pub launches: u64,
     /// Mean microseconds of a launch, one for each profile that has it.
-    measured_us: Vec<f64>,
+    pub measured_us: Vec<f64>,
+    /// The same of two halves of the launches of the first profile that has more than one.
+    pub halves: Option<[f64; 2]>,
 }
 
 /// What profiles hold, made ready.
@@ -48,34 +52,65 @@ pub fn calibrate(profiles: &[PathBuf], soc: &Soc, cann_version: Option<&str>) ->
     for path in profiles {
         gathered.add(path, soc)?;
     }
-    let groups = gathered.groups();
-    let classes: BTreeMap<Group, Learned> = groups.iter().map(|(group, of)| (*group, learn(of))).collect();
-    let kept: Vec<(&Group, &Learned)> = classes.iter().filter(|(_, learned)| learned.correction.is_some()).collect();
-    if kept.is_empty() {
-        let first = profiles.first().map_or(Path::new(""), PathBuf::as_path);
-        return Err(Error::file("learn from", first, refusal(&classes, &gathered)));
+    let first = profiles.first().map_or(Path::new(""), PathBuf::as_path);
+    gathered.learn(soc, cann_version).map_err(|reason| Error::file("learn from", first, reason))
+}
+
+/// The same from kernels that are no file's.
+///
+/// Fails with the reason where nothing gains.
+pub fn calibrate_kernels(kernels: &[Seen], soc: &Soc) -> std::result::Result<Calibration, String> {
+    let mut gathered = Gathered::default();
+    for seen in kernels {
+        gathered.note(seen, soc);
     }
-    let problems: usize = kept.iter().map(|(_, learned)| learned.problems).sum();
-    let mean = |of: fn(&Learned) -> f64| {
-        kept.iter().map(|(_, learned)| of(learned) * learned.problems as f64).sum::<f64>() / problems as f64
-    };
-    Ok(Calibration {
-        version: VERSION,
-        date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
-        part: soc.name.clone(),
-        cores: soc.ai_core_cnt,
-        cann_version: cann_version.map(str::to_owned),
-        rows: [gathered.priced + gathered.unpriced, gathered.unpriced],
-        good_for: good_for(&kept, soc),
-        error_before: mean(|learned| learned.error_before),
-        error_after: mean(|learned| learned.error_after.unwrap_or(learned.error_before)),
-        doubts: doubts(problems, &gathered),
-        profiles: gathered.files,
-        classes,
-    })
+    gathered.learn(soc, None)
 }
 
 impl Gathered {
+    fn learn(self, soc: &Soc, cann_version: Option<&str>) -> std::result::Result<Calibration, String> {
+        let gathered = self;
+        let groups = gathered.groups();
+        let classes: BTreeMap<Group, Learned> = groups.iter().map(|(group, of)| (*group, learn(of))).collect();
+        let kept: Vec<(&Group, &Learned)> =
+            classes.iter().filter(|(_, learned)| learned.correction.is_some()).collect();
+        let known = known::learn(gathered.problems.values());
+        if kept.is_empty() && known.is_none() {
+            return Err(refusal(&classes, &gathered));
+        }
+        // Of single kernels alone where no class gains.
+        let alone = known.as_ref().filter(|_| kept.is_empty());
+        let problems =
+            alone.map_or_else(|| kept.iter().map(|(_, learned)| learned.problems).sum(), |own| own.problems.len());
+        let mean = |of: fn(&Learned) -> f64| {
+            kept.iter().map(|(_, learned)| of(learned) * learned.problems as f64).sum::<f64>() / problems as f64
+        };
+        let [error_before, error_after] = alone.map_or_else(
+            || {
+                [
+                    mean(|learned| learned.error_before),
+                    mean(|learned| learned.error_after.unwrap_or(learned.error_before)),
+                ]
+            },
+            |own| [own.error_before, own.error_after],
+        );
+        Ok(Calibration {
+            version: VERSION,
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+            part: soc.name.clone(),
+            cores: soc.ai_core_cnt,
+            cann_version: cann_version.map(str::to_owned),
+            rows: [gathered.priced + gathered.unpriced, gathered.unpriced],
+            good_for: good_for(&kept, known.as_ref().map_or(0, |known| known.problems.len()), soc),
+            error_before,
+            error_after,
+            doubts: doubts(problems, &gathered),
+            profiles: gathered.files,
+            classes,
+            known,
+        })
+    }
+
     fn add(&mut self, path: &Path, soc: &Soc) -> Result<()> {
         let profile = Profile::read(path)?;
         if profile.devices.len() > 1 {
@@ -88,25 +123,29 @@ impl Gathered {
             ));
         }
         for seen in &profile.kernels {
-            let (text, measured_us) = (seen.case.to_string(), seen.us / seen.count.max(1) as f64);
-            match predicted(&text, soc) {
-                // A time of nothing is a launch that was not timed.
-                Ok((Some(group), model_us)) if measured_us > 0.0 => {
-                    self.priced += seen.count;
-                    let new = Problem { group, model_us, launches: 0, measured_us: Vec::new() };
-                    let problem = self.problems.entry(text).or_insert(new);
-                    problem.launches += seen.count;
-                    problem.measured_us.push(measured_us);
-                }
-                Ok(_) => self.unpriced += seen.count,
-                Err(error) => {
-                    self.unpriced += seen.count;
-                    self.reason.get_or_insert_with(|| format!("{}: {error}", seen.op));
-                }
-            }
+            self.note(seen, soc);
         }
         self.files.extend(profile.files);
         Ok(())
+    }
+
+    fn note(&mut self, seen: &Seen, soc: &Soc) {
+        let (text, measured_us) = (seen.case.to_string(), seen.us / seen.count.max(1) as f64);
+        match predicted(&text, soc) {
+            // A time of nothing is a launch that was not timed.
+            Ok(Some(new)) if measured_us > 0.0 => {
+                self.priced += seen.count;
+                let problem = self.problems.entry(text).or_insert(new);
+                problem.launches += seen.count;
+                problem.measured_us.push(measured_us);
+                problem.halves = problem.halves.or(seen.halves());
+            }
+            Ok(_) => self.unpriced += seen.count,
+            Err(error) => {
+                self.unpriced += seen.count;
+                self.reason.get_or_insert_with(|| format!("{}: {error}", seen.op));
+            }
+        }
     }
 
     fn groups(&self) -> BTreeMap<Group, Vec<&Problem>> {
@@ -116,14 +155,21 @@ impl Gathered {
     }
 }
 
-/// What the model alone says of a case, and the group of its kernel.
-fn predicted(case: &str, soc: &Soc) -> Result<(Option<Group>, f64)> {
+/// What the model alone says of a case; none of a kernel whose class is not corrected.
+fn predicted(case: &str, soc: &Soc) -> Result<Option<Problem>> {
     let job = simulate::read(case, soc)?;
     let time_us = job.predict(soc, &crate::sim::Constants::FITTED)?.time_us;
     if !time_us.is_finite() || time_us <= 0.0 {
         return Err(Error::Workload { workload: job.workload.to_string(), reason: "it has no finite time".into() });
     }
-    Ok((group_of(job.class()), time_us))
+    Ok(group_of(job.class()).map(|group| Problem {
+        group,
+        workload: canonical_json(&job.workload).to_string(),
+        model_us: time_us,
+        launches: 0,
+        measured_us: Vec::new(),
+        halves: None,
+    }))
 }
 
 /// The correction of one group, or why there is none.
@@ -146,12 +192,12 @@ fn learn(problems: &[&Problem]) -> Learned {
         learned.refused = Some(format!("too few distinct problems: {} of at least {FEWEST}", points.len()));
         return learned;
     }
-    let [before, after] = held_out(&points, fit);
-    learned.error_after = Some(after);
-    if after < before * (1.0 - LEAST_GAIN) {
+    let verdict = held_out(&points, fit);
+    learned.error_after = Some(verdict.after);
+    if verdict.is_gain() {
         learned.correction = Some(fit(&points));
     } else {
-        let [before, after] = [before, after].map(percent);
+        let [before, after] = [verdict.before, verdict.after].map(percent);
         learned.refused = Some(format!(
             "no gain on problems held out ({before} before, {after} after): the model is as right as a factor and a constant make it, or rows contradict each other"
         ));
@@ -161,12 +207,12 @@ fn learn(problems: &[&Problem]) -> Learned {
 
 impl Problem {
     /// Of several profiles the geometric mean.
-    fn point(&self) -> Point {
+    pub(super) fn point(&self) -> Point {
         let logs: f64 = self.measured_us.iter().map(|us| us.ln()).sum();
         Point { model_us: self.model_us, measured_us: (logs / self.measured_us.len() as f64).exp() }
     }
 
-    fn contradicts(&self) -> bool {
+    pub(super) fn contradicts(&self) -> bool {
         let high = self.measured_us.iter().copied().fold(0.0, f64::max);
         let low = self.measured_us.iter().copied().fold(f64::INFINITY, f64::min);
         high > low * CONTRADICTION
@@ -190,11 +236,14 @@ fn refusal(classes: &BTreeMap<Group, Learned>, gathered: &Gathered) -> String {
     format!("no class of kernels gains, so no calibration is written; {}", reasons.join("; "))
 }
 
-fn good_for(kept: &[(&Group, &Learned)], soc: &Soc) -> String {
+fn good_for(kept: &[(&Group, &Learned)], known: usize, soc: &Soc) -> String {
     let one = |(group, learned): &(&Group, &Learned)| {
         format!("{} of {:.1} to {:.1} us", group.name(), learned.model_us[0], learned.model_us[1])
     };
-    let classes: Vec<String> = kept.iter().map(one).collect();
+    let mut classes: Vec<String> = kept.iter().map(one).collect();
+    if known > 0 {
+        classes.push(format!("{known} kernels of the profiles themselves"));
+    }
     format!("kernels in networks on {}, by predicted time: {}", soc.name, classes.join(", "))
 }
 

@@ -107,6 +107,54 @@ fn twenty_random_rows_of_a_network_take_a_third_of_the_error_from_the_others() {
     }
 }
 
+/// Times that no factor and no constant of a class explains.
+fn scattered(_: &str, us: f64, draw: f64) -> f64 {
+    us * (draw * 2.0 - 1.0).exp()
+}
+
+/// The rows of so many launches of each kernel, each within a hundredth of the kernel's time but for `noise`.
+fn launches(network: &[(String, Value, f64)], count: usize, noise: f64) -> Vec<String> {
+    let mut draws = Draws(3);
+    let mut one = |row: &String, us: f64| {
+        let time = us * (noise * (2.0 * draws.next() - 1.0)).exp();
+        row.replacen(&format!(",{us},"), &format!(",{time},"), 1)
+    };
+    (0..count).flat_map(|_| network).map(|(row, _, us)| one(row, *us)).collect()
+}
+
+#[test]
+fn kernels_that_the_profile_holds_are_known_where_their_launches_agree() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = network(folder.path(), scattered);
+    let calibration = learn(&launches(&network, 2, 0.01)).unwrap();
+    let known = calibration.known.clone().unwrap();
+    assert_eq!((known.repeated, known.problems.len()), (network.len(), network.len()));
+    assert!(known.error_after < 0.03 && known.error_before > 0.2, "{known:?}");
+    // Read back from its file, it counts for these kernels, and no other class or kernel is touched by it.
+    let read: Calibration = serde_json::from_str(&serde_json::to_string(&calibration).unwrap()).unwrap();
+    let mut corrected = parts().calibrated(Source::Named("own.json".into(), Arc::new(read))).unwrap();
+    for (_, case, us) in &network {
+        let (time, answer) = us_of(case, &mut corrected);
+        assert!((time / us - 1.0).abs() < 0.06, "{case}: {time} for {us}");
+        assert_eq!(answer["calibration"]["class"], "known");
+    }
+    let other = serde_json::json!({"op": "MatMul", "m": 777, "k": 777, "n": 777});
+    if calibration.classes[&Group::Cube].correction.is_none() {
+        assert_eq!(us_of(&other, &mut corrected).0, us_of(&other, &mut parts()).0);
+    }
+}
+
+#[test]
+fn launches_that_do_not_agree_teach_nothing_of_their_kernel() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = network(folder.path(), |_, us, _| us);
+    let error = learn(&launches(&network, 2, 1.5)).map(|calibration| calibration.known);
+    assert!(!matches!(error, Ok(Some(_))), "{error:?}");
+    // Nor do kernels that were launched once, without any that tells how far launches agree.
+    let once: Vec<String> = network.into_iter().map(|(row, ..)| row).collect();
+    assert!(learn(&once).is_err());
+}
+
 #[test]
 fn a_profile_that_agrees_with_the_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ mod against;
 mod calibrate;
 #[cfg(test)]
 mod calibrate_tests;
+mod known;
 mod listing;
 mod measured;
 mod seen;
@@ -15,7 +16,7 @@ mod seen;
 mod tests;
 
 pub use against::{Comparison, Row};
-pub use calibrate::{calibrate, percent};
+pub use calibrate::{calibrate, calibrate_kernels, percent};
 pub use listing::{Alike, Launch, Listing, Look};
 pub use measured::{Counted, Measured};
 pub use seen::{Profile, Seen};

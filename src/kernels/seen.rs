@@ -25,6 +25,19 @@ pub struct Seen {
     pub count: u64,
     /// Microseconds of all of them.
     pub us: f64,
+    /// Those of every second launch.
+    pub second_us: f64,
+}
+
+impl Seen {
+    /// Mean microseconds of every second launch and of the launches between; `None` of a kernel that was launched once.
+    pub fn halves(&self) -> Option<[f64; 2]> {
+        let seconds = self.count / 2;
+        (seconds > 0).then(|| {
+            let [second, first] = [seconds, self.count - seconds].map(|launches| launches as f64);
+            [(self.us - self.second_us) / first, self.second_us / second]
+        })
+    }
 }
 
 /// What a profile shows of its kernels.
@@ -45,6 +58,25 @@ pub struct Profile {
 /// What tells kernels apart: the type, and the texts of shapes, types and formats on either side.
 type Look = [String; 7];
 
+/// Launches of one kernel.
+#[derive(Debug, Default)]
+struct Sum {
+    count: u64,
+    us: f64,
+    /// Microseconds of every second one.
+    second_us: f64,
+}
+
+impl Sum {
+    fn add(&mut self, us: f64) {
+        self.count += 1;
+        self.us += us;
+        if self.count.is_multiple_of(2) {
+            self.second_us += us;
+        }
+    }
+}
+
 impl Profile {
     /// Reads a profile: a file, or a folder that holds one.
     ///
@@ -52,7 +84,7 @@ impl Profile {
     /// which profilers write at their first level and above), where a value is none, and where there is no kernel.
     pub fn read(path: &Path) -> Result<Profile> {
         let mut profile = Profile { files: files(path)?, ..Profile::default() };
-        let mut sums: FxHashMap<Look, (u64, f64)> = FxHashMap::default();
+        let mut sums: FxHashMap<Look, Sum> = FxHashMap::default();
         for file in profile.files.clone() {
             profile.add(&file, &mut sums)?;
         }
@@ -60,9 +92,9 @@ impl Profile {
             return Err(Error::file("read", path, "it tells of no kernel that took time"));
         }
         let mut kernels = Vec::new();
-        for (look, (count, us)) in sums {
+        for (look, Sum { count, us, second_us }) in sums {
             match case(&look) {
-                Some(case) => kernels.push(Seen { op: look[0].clone(), case, count, us }),
+                Some(case) => kernels.push(Seen { op: look[0].clone(), case, count, us, second_us }),
                 None => profile.without_operands_us += us,
             }
         }
@@ -73,7 +105,7 @@ impl Profile {
         Ok(profile)
     }
 
-    fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, (u64, f64)>) -> Result<()> {
+    fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, Sum>) -> Result<()> {
         let failed = |reason: String| Error::file("read", path, reason);
         let file = crate::input_file::open(path)?;
         let mut reader = table(file);
@@ -107,8 +139,7 @@ impl Profile {
                 self.without_operands_us += us;
                 continue;
             }
-            let (count, sum) = sums.entry(look).or_default();
-            (*count, *sum) = (*count + 1, *sum + us);
+            sums.entry(look).or_default().add(us);
         }
         Ok(())
     }
@@ -181,6 +212,7 @@ mod tests {
         assert_eq!(profile.kernels.len(), 2);
         let product = &profile.kernels[0];
         assert_eq!((product.op.as_str(), product.count, product.us), ("MatMulV2", 2, 61.0));
+        assert_eq!((product.halves(), profile.kernels[1].halves()), (Some([30.5, 30.5]), None));
         assert_eq!(
             product.case["inputs"][1],
             json!({"shape": [320, 200, 16, 16], "dtype": "bfloat16", "format": "FRACTAL_NZ"})

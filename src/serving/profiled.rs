@@ -183,7 +183,13 @@ mod tests {
 
     fn seen(op: &str, inputs: &[&[u64]], output: &[u64], count: u64, us: f64) -> Seen {
         let inputs: Vec<_> = inputs.iter().map(|shape| operand(shape)).collect();
-        Seen { op: op.to_owned(), case: json!({"op": op, "inputs": inputs, "outputs": [operand(output)]}), count, us }
+        Seen {
+            op: op.to_owned(),
+            case: json!({"op": op, "inputs": inputs, "outputs": [operand(output)]}),
+            count,
+            us,
+            second_us: us / 2.0,
+        }
     }
 
     #[test]

@@ -60,6 +60,7 @@ mod tests {
             error_after: 0.1,
             doubts: Vec::new(),
             classes: BTreeMap::from([(Group::Cube, learned)]),
+            known: None,
         };
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, serde_json::to_string(&calibration).unwrap()).unwrap();

@@ -15,7 +15,7 @@ mod tiling;
 pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
-use crate::sim::calibration::{Group, correction, group_of};
+use crate::sim::calibration::{Group, correction, group_of, own};
 use crate::sim::interval::{Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
@@ -72,6 +72,9 @@ struct Answer<'a> {
     note: Option<String>,
 }
 
+/// What an answer says in place of the class where the calibration knows the very kernel.
+const KNOWN: &str = "known";
+
 /// What a calibration did to a time.
 #[derive(Debug, Serialize)]
 struct Corrected {
@@ -124,7 +127,7 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
     let class = job.class();
     let interval = Interval::of(class, soc, model_us, job.cache.is_some());
-    let calibration = corrected(soc, class, model_us);
+    let calibration = corrected(soc, &job, model_us);
     to_json(&Answer {
         id: &job.id,
         time_us,
@@ -140,10 +143,12 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
 }
 
 /// What a calibration did to a time, where there is one.
-fn corrected(soc: &Soc, class: Class, model_us: f64) -> Option<Corrected> {
+fn corrected(soc: &Soc, job: &Job, model_us: f64) -> Option<Corrected> {
     let corrections = soc.corrections.as_ref()?;
-    let group = correction(soc, class).and_then(|_| group_of(class));
-    Some(Corrected { file: corrections.file.display().to_string(), class: group.map(Group::name), model_us })
+    let is_known = job.record.is_none() && own(soc, &job.workload).is_some();
+    let group = correction(soc, job.class()).and_then(|_| group_of(job.class())).map(Group::name);
+    let class = if is_known { Some(KNOWN) } else { group };
+    Some(Corrected { file: corrections.file.display().to_string(), class, model_us })
 }
 
 /// The answer to one case line: [`price`], or what is wrong with the case.

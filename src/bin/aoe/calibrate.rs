@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use aoe::kernels::{calibrate, percent};
 use aoe::session::simulation;
-use aoe::sim::calibration::{Calibration, Group, Learned};
+use aoe::sim::calibration::{Calibration, Group, Known, Learned};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
@@ -84,5 +84,14 @@ fn tell(calibration: &Calibration, console: &Console) {
         }
     };
     calibration.classes.iter().for_each(|class| console.notice("INFO", &one(class)));
+    if let Some(Known { repeated, error_before, error_after, problems }) = &calibration.known {
+        let said = format!(
+            "known: error {} before, {} after, on half of the launches of {repeated} kernels; {} kernels are corrected by their own",
+            percent(*error_before),
+            percent(*error_after),
+            problems.len()
+        );
+        console.notice("INFO", &said);
+    }
     calibration.doubts.iter().for_each(|doubt| console.notice("WARNING", doubt));
 }

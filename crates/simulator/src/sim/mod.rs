@@ -242,7 +242,7 @@ impl Model {
             attention: attention::Problem::of(parts, soc, constants),
             fused_serial: constants.fused_serial_share,
             known,
-            correction: calibration::correction(soc, interval::Class::of(workload)),
+            correction: calibration::correction_of(soc, workload),
         })
     }
 

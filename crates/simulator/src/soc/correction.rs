@@ -69,4 +69,6 @@ pub struct Corrections {
     pub file: PathBuf,
     /// Group by group; none where it has nothing to say.
     pub groups: BTreeMap<Group, Correction>,
+    /// Those of single kernels, by the text of their workload: kernels that the profiles hold themselves.
+    pub problems: BTreeMap<String, Correction>,
 }

@@ -16,6 +16,8 @@ const FEWEST_FOR_CONSTANT: usize = 6;
 const FOLDS: usize = 5;
 /// Share of its error by which a correction must better what it was not fitted to, else it may be luck.
 pub const LEAST_GAIN: f64 = 0.05;
+/// Standard errors that the gain has to be above nothing: of what is no gain, one in twenty seems to be one.
+const SURE: f64 = 1.64;
 
 /// One distinct problem: what the model says it takes and what was measured, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,23 +28,37 @@ pub struct Point {
     pub measured_us: f64,
 }
 
-/// Absolute errors as shares of the measured time.
-fn error(points: &[Point], time_us: impl Fn(f64) -> f64) -> f64 {
-    points.iter().map(|p| (time_us(p.model_us) / p.measured_us - 1.0).abs()).sum()
-}
-
 /// The correction that these problems ask for; its form is the one that predicts held-out ones of them better.
 pub fn fit(points: &[Point]) -> Correction {
     let factor = |points: &[Point]| shrunk(points, scale(points, 0.0), 0.0);
     if points.len() < FEWEST_FOR_CONSTANT {
         return factor(points);
     }
-    let errors = [held_out(points, factor)[1], held_out(points, line)[1]];
+    let errors = [held_out(points, factor).after, held_out(points, line).after];
     if errors[1] < errors[0] { line(points) } else { factor(points) }
 }
 
-/// Mean absolute error on problems that were not fitted to, `[before, after]` correction by `fit` on the others.
-pub fn held_out(points: &[Point], fit: impl Fn(&[Point]) -> Correction) -> [f64; 2] {
+/// What a correction is worth on problems that it was not fitted to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Verdict {
+    /// Mean absolute error before.
+    pub before: f64,
+    /// And after.
+    pub after: f64,
+    /// Standard error of the difference, from problem to problem.
+    pub doubt: f64,
+}
+
+impl Verdict {
+    /// Whether the error falls, by more than chance would have it.
+    pub fn is_gain(&self) -> bool {
+        let Verdict { before, after, doubt } = *self;
+        after < before * (1.0 - LEAST_GAIN) && before - after > SURE * doubt
+    }
+}
+
+/// Mean absolute error on problems that were not fitted to, before and after correction by `fit` on the others.
+pub fn held_out(points: &[Point], fit: impl Fn(&[Point]) -> Correction) -> Verdict {
     let mut sorted = points.to_vec();
     // Each part has problems of all sizes.
     sorted.sort_by(|a, b| a.model_us.total_cmp(&b.model_us).then(a.measured_us.total_cmp(&b.measured_us)));
@@ -50,13 +66,20 @@ pub fn held_out(points: &[Point], fit: impl Fn(&[Point]) -> Correction) -> [f64;
     let side = |fold: usize, held: bool| -> Vec<Point> {
         sorted.iter().enumerate().filter(|(i, _)| (i % folds == fold) == held).map(|(_, p)| *p).collect()
     };
-    let mut sums = [0.0; 2];
+    // Error before, after, and the square of what it fell by.
+    let mut sums = [0.0; 3];
     for fold in 0..folds {
         let (held, correction) = (side(fold, true), fit(&side(fold, false)));
-        sums[0] += error(&held, |t| t);
-        sums[1] += error(&held, |t| correction.time_us(t));
+        for point in &held {
+            let [before, after] =
+                [point.model_us, correction.time_us(point.model_us)].map(|us| (us / point.measured_us - 1.0).abs());
+            sums = [sums[0] + before, sums[1] + after, sums[2] + (before - after).powi(2)];
+        }
     }
-    sums.map(|sum| sum / sorted.len().max(1) as f64)
+    let count = sorted.len().max(1) as f64;
+    let [before, after, squares] = sums.map(|sum| sum / count);
+    let spread = (squares - (before - after).powi(2)).max(0.0);
+    Verdict { before, after, doubt: (spread / (count - 1.0).max(1.0)).sqrt() }
 }
 
 /// The median factor between times with this constant and measured ones.
@@ -122,8 +145,16 @@ mod tests {
     #[test]
     fn rows_that_contradict_each_other_show_no_gain_on_those_held_out() {
         let rows = points(|t, i| if i % 2 == 0 { t * 3.0 } else { t / 3.0 }, 24);
-        let [before, after] = held_out(&rows, fit);
-        assert!(after > before * (1.0 - LEAST_GAIN), "{before} {after}");
+        let verdict = held_out(&rows, fit);
+        assert!(!verdict.is_gain(), "{verdict:?}");
+        assert!(held_out(&points(|t, i| if i % 2 == 0 { t * 3.0 } else { t * 2.0 }, 24), fit).is_gain());
+    }
+
+    #[test]
+    fn one_stray_row_is_no_gain() {
+        // What a correction takes from one row that is far off, and nothing else, may be luck.
+        let verdict = Verdict { before: 0.30, after: 0.25, doubt: 0.05 };
+        assert!(!verdict.is_gain() && Verdict { doubt: 0.01, ..verdict }.is_gain());
     }
 
     #[test]

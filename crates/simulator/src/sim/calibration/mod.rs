@@ -3,12 +3,13 @@
 mod fit;
 mod source;
 
-pub use fit::{FEWEST, LEAST_GAIN, Point, fit, held_out};
+pub use fit::{FEWEST, LEAST_GAIN, Point, Verdict, fit, held_out};
 pub use source::{BESIDE_BANK, Source};
 
 use super::interval::Class;
 pub use crate::soc::{Correction, Group};
 use crate::soc::{Corrections, Soc};
+use crate::workload::{Workload, canonical_json};
 use aoe_base::input_file;
 use aoe_base::status::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,32 @@ pub struct Learned {
     pub refused: Option<String>,
 }
 
+/// A kernel that the profiles hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// What it computes, as records of the bank have it.
+    pub workload: serde_json::Value,
+    /// Launches of it.
+    pub launches: u64,
+    /// The correction of its time.
+    pub correction: Correction,
+}
+
+/// What was learned of single kernels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// Kernels that were launched more than once, which tell how far launches agree.
+    pub repeated: usize,
+    /// Mean absolute error of the model on half of their launches.
+    pub error_before: f64,
+    /// And of what the other half taught.
+    pub error_after: f64,
+    /// The kernels, in the order of their workloads.
+    pub problems: Vec<Problem>,
+}
+
 /// A calibration as its file has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,6 +111,9 @@ pub struct Calibration {
     pub doubts: Vec<String>,
     /// Group by group.
     pub classes: BTreeMap<Group, Learned>,
+    /// Kernel by kernel, where the profiles show that launches of one agree better than the model with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<Known>,
 }
 
 impl Calibration {
@@ -104,6 +134,10 @@ impl Calibration {
                 let fault = "factor above 0, constant_us from 0 and weight from 0 to 1 are expected";
                 return Err(failed(format!("its correction of `{}` is none: {fault}", group.name())));
             }
+        }
+        let problems = calibration.known.iter().flat_map(|known| &known.problems);
+        if let Some(problem) = problems.into_iter().find(|problem| !problem.correction.is_sound()) {
+            return Err(failed(format!("its correction of {} is none", problem.workload)));
         }
         Ok(calibration)
     }
@@ -126,8 +160,21 @@ impl Calibration {
     pub fn corrections(&self, file: PathBuf, soc: &Soc) -> Result<Arc<Corrections>> {
         self.check(soc)?;
         let groups = self.classes.iter().filter_map(|(group, learned)| Some((*group, learned.correction?)));
-        Ok(Arc::new(Corrections { file, groups: groups.collect() }))
+        let problems = self.known.iter().flat_map(|known| &known.problems);
+        let problems = problems.map(|problem| (problem.workload.to_string(), problem.correction)).collect();
+        Ok(Arc::new(Corrections { file, groups: groups.collect(), problems }))
     }
+}
+
+/// The correction of this kernel on a part: its own where the calibration knows the kernel, else that of its class.
+pub fn correction_of(soc: &Soc, workload: &Workload) -> Option<Correction> {
+    own(soc, workload).or_else(|| correction(soc, Class::of(workload)))
+}
+
+/// The correction of this very kernel.
+pub fn own(soc: &Soc, workload: &Workload) -> Option<Correction> {
+    let problems = &soc.corrections.as_ref()?.problems;
+    if problems.is_empty() { None } else { problems.get(&canonical_json(workload).to_string()).copied() }
 }
 
 /// The correction of kernels of this class on a part.
@@ -139,23 +186,30 @@ pub fn correction(soc: &Soc, class: Class) -> Option<Correction> {
 mod tests {
     use super::*;
     use crate::sim::Model;
-    use crate::workload::{MatMul, Workload};
+    use crate::workload::MatMul;
 
     #[test]
     fn whatever_is_priced_for_a_corrected_part_is_corrected_and_tells_the_time_before() {
         let correction = Correction { factor: 3.0, constant_us: 1.0, weight: 1.0 };
-        let corrections = Corrections { file: "own.json".into(), groups: [(Group::Cube, correction)].into() };
         let product = Workload::MatMul(MatMul::new(512, 512, 512));
+        let corrections = |own: Option<Correction>| Corrections {
+            file: "own.json".into(),
+            groups: [(Group::Cube, correction)].into(),
+            problems: own.map(|own| (canonical_json(&product).to_string(), own)).into_iter().collect(),
+        };
         let price = |corrections: Option<Corrections>| {
             let mut soc = Soc::find("Ascend910B2").unwrap();
             soc.corrections = corrections.map(Arc::new);
             let schedule = crate::space::default_policy(&product, &soc).unwrap();
             Model::new(&product, &soc).unwrap().predict(&schedule).unwrap()
         };
-        let (plain, corrected) = (price(None), price(Some(corrections)));
+        let (plain, corrected) = (price(None), price(Some(corrections(None))));
         assert!((corrected.time_us - (3.0 * plain.time_us + 1.0)).abs() < 1e-9 * corrected.time_us);
         assert_eq!((corrected.model_us, plain.model_us), (plain.time_us, plain.time_us));
-        let other = Corrections { file: "own.json".into(), groups: [(Group::Vector, correction)].into() };
+        let other =
+            Corrections { file: "own.json".into(), groups: [(Group::Vector, correction)].into(), ..corrections(None) };
         assert_eq!(price(Some(other)).time_us, plain.time_us, "it says nothing of products");
+        let both = price(Some(corrections(Some(Correction { factor: 5.0, constant_us: 0.0, weight: 1.0 }))));
+        assert!((both.time_us - 5.0 * plain.time_us).abs() < 1e-9 * both.time_us, "its own counts before its class's");
     }
 }

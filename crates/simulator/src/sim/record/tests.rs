@@ -91,6 +91,26 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn nothing_is_faster_than_the_cube(record in record(), part in select(PARTS.to_vec())) {
+        let soc = Soc::find(part).unwrap();
+        let c = &record.conv;
+        // The images that are read; each of their pixels meets the filter at most once in so many strides.
+        let pixels = (c.batch * c.ho * c.wo * c.cout * c.cin * c.kh * c.kw) as f64;
+        let cycles = pixels / 4096.0 / f64::from(soc.ai_core_cnt);
+        prop_assert!(us(&record, part) >= super::unit(&soc) * cycles / soc.cube_freq_mhz, "{} on {part}", record.conv);
+    }
+}
+
+#[test]
+fn a_kernel_may_take_longer_than_repositories_measured() {
+    let record = image(ConvKind::Forward, 64, [4096, 4096], 512, 3, 1);
+    for part in PARTS {
+        assert!(us(&record, part) > 2e6, "{part}: {}", us(&record, part));
+    }
+}
+
 #[test]
 fn pixels_at_an_odd_distance_are_taken_one_by_one() {
     // The same results and the same channels, from images whose pixels are 2 and 3 apart.

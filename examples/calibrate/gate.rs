@@ -1,0 +1,103 @@
+//! What `aoe calibrate` makes of 20 random rows of a network: `calibrate FOLDER --gate`.
+//!
+//! Of each network, and of each set that is none, rows are drawn, a calibration is learned from them as from a profile, and
+//! the others are priced with it and without. Rows are drawn twice over: kernels, each of which counts once, and launches,
+//! as a profile has them, where a kernel that runs often is drawn more than once. Launches of one kernel take the mean that
+//! the set has of them: single ones are not published.
+
+use crate::data::Row;
+use aoe::kernels::{Seen, calibrate_kernels};
+use aoe::sim::Constants;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Rows that are drawn.
+const DRAWN: usize = 20;
+/// Draws of each network.
+const DRAWS: u64 = 20;
+/// Share of the error that is to remain at most.
+const GOAL: f64 = 2.0 / 3.0;
+/// What a row has that is not the kernel's.
+const OURS: [&str; 9] = ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation"];
+
+/// Numbers from 0 to 1 that look random and are the same every time.
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 40) as f64 / (1_u64 << 24) as f64
+    }
+}
+
+/// Prints the error before and after, network by network.
+pub fn run(rows: &[Row]) {
+    let mut networks: BTreeMap<(&str, &str, &str), Vec<&Row>> = BTreeMap::new();
+    // A kernel that was measured with another is no row of a profile.
+    for row in rows.iter().filter(|row| row.before.is_none() && row.price(&Constants::FITTED).is_ok()) {
+        let key = (row.set.as_str(), row.network.as_deref().unwrap_or("-"), row.soc.name.as_str());
+        networks.entry(key).or_default().push(row);
+    }
+    for ((set, network, _), rows) in &networks {
+        for (what, weight) in [("kernels", (|_| 1) as fn(&Row) -> u64), ("launches", |row| row.count as u64)] {
+            let weights: Vec<u64> = rows.iter().map(|row| weight(row)).collect();
+            let all = weights.iter().sum::<u64>();
+            if all < 2 * DRAWN as u64 || what == "launches" && all == rows.len() as u64 {
+                continue;
+            }
+            let tried: Vec<[f64; 3]> = (1..=DRAWS).map(|seed| one(rows, &weights, seed)).collect();
+            let mean = |at: usize| tried.iter().map(|of| of[at]).sum::<f64>() / DRAWS as f64;
+            let verdict = if mean(1) <= GOAL * mean(0) { "falls by a third" } else { "-" };
+            let [before, after, refused] = [0, 1, 2].map(|at| 100.0 * mean(at));
+            println!(
+                "{set:22} {network:22} {what:8} {before:6.1} % {after:6.1} %  left {:4.2}, refused {refused:3.0} %  {verdict}",
+                after / before
+            );
+        }
+    }
+}
+
+/// Mean errors of the rows that were not drawn, before and after, and whether the calibration was refused.
+fn one(rows: &[&Row], weights: &[u64], seed: u64) -> [f64; 3] {
+    let (mut draws, mut left) = (Draws(seed), weights.to_vec());
+    let mut drawn = vec![0; rows.len()];
+    for _ in 0..DRAWN {
+        let mut place = (draws.next() * left.iter().sum::<u64>() as f64) as u64;
+        let at = left.iter().position(|&of| {
+            let found = place < of;
+            place = place.saturating_sub(of);
+            found
+        });
+        let at = at.unwrap_or(rows.len() - 1);
+        left[at] = left[at].saturating_sub(1);
+        drawn[at] += 1;
+    }
+    let seen = rows.iter().zip(&drawn).filter(|(_, count)| **count > 0).map(|(row, count)| seen(row, *count));
+    let calibration = calibrate_kernels(&seen.collect::<Vec<_>>(), &rows[0].soc);
+    let mut soc = rows[0].soc.clone();
+    let refused = calibration.is_err();
+    if let Ok(calibration) = calibration {
+        soc.corrections = calibration.corrections(PathBuf::from("gate"), &soc).ok();
+    }
+    let error = |soc: &aoe::soc::Soc| {
+        let mut sum = 0.0;
+        for (row, weight) in rows.iter().zip(&left).filter(|(_, weight)| **weight > 0) {
+            let priced = row.job.as_ref().ok().and_then(|job| job.predict(soc, &Constants::FITTED).ok());
+            sum += priced.map_or(0.0, |p| (row.judged(p.time_us) / row.measured_us - 1.0).abs()) * *weight as f64;
+        }
+        sum / left.iter().sum::<u64>().max(1) as f64
+    };
+    [error(&rows[0].soc), error(&soc), f64::from(u8::from(refused))]
+}
+
+/// A row as a profile would show it.
+fn seen(row: &Row, count: u64) -> Seen {
+    let mut case = row.case.clone();
+    if let Some(fields) = case.as_object_mut() {
+        for name in OURS {
+            fields.remove(name);
+        }
+    }
+    let us = |launches: u64| launches as f64 * row.measured_us;
+    Seen { op: row.op.clone(), case, count, us: us(count), second_us: us(count / 2) }
+}
