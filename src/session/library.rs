@@ -4,11 +4,11 @@
 //! an earlier life never names a session of a later one.
 
 use super::environment::Environment;
-use super::options::{OptionMap, gather};
+use super::instance::Instance;
+use super::options::gather;
 use super::process::{Use, use_library};
 use super::state::Session;
 use super::turn::Inside;
-use crate::backend::ascend::KeptAnswer;
 use crate::report::ProcessFiles;
 use crate::status::{Error, Result};
 use crate::sync::{Global, Mutex, MutexGuard};
@@ -17,19 +17,6 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, PoisonError};
 
 slotmap::new_key_type! { struct SessionKey; }
-
-/// What `AoeInitialize` fixed.
-#[derive(Debug)]
-pub struct Instance {
-    /// Global options.
-    pub options: OptionMap,
-    /// The environment at that moment.
-    pub environment: Environment,
-    /// What the runtime of this machine answered, once it was asked.
-    pub runtime: Arc<KeptAnswer>,
-    /// Result files that the tunings of this life share.
-    pub results: ProcessFiles,
-}
 
 #[derive(Default)]
 struct Library {

@@ -15,6 +15,7 @@ pub mod environment;
 mod gradients;
 mod idle;
 pub mod inputs;
+mod instance;
 pub mod kernels;
 mod library;
 mod live;
@@ -25,6 +26,7 @@ pub mod options;
 mod process;
 #[cfg(aoe_interleavings)]
 pub mod process;
+mod profiles_wanted;
 mod profiling;
 mod runs;
 pub mod searches;
@@ -41,11 +43,13 @@ mod tuning;
 mod turn;
 #[cfg(aoe_interleavings)]
 pub mod turn;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
-pub use library::{Instance, create, destroy, finalize, initialize, session};
+pub use instance::Instance;
+pub use library::{create, destroy, finalize, initialize, session};
 pub use process::{Use, use_library};
 pub use settings::is_directory;
 pub use state::{Flow, ProgressFn, Session};

@@ -1,6 +1,6 @@
 //! One session: what the caller gave it, what it found, and who is inside.
 
-use super::library::Instance;
+use super::instance::Instance;
 use super::turn::{Inside, Turn};
 use crate::graph::{Graph, TensorDesc};
 use crate::output_file::Patience;

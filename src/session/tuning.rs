@@ -11,6 +11,7 @@ use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
+use super::work::Work;
 use super::{base, idle};
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
@@ -18,21 +19,9 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
-use crate::tune::{OpatJob, Unsaved, Variant, opat};
+use crate::tune::{OpatJob, Unsaved, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What one tuning call works on, understood and not yet begun.
-pub(super) struct Work {
-    pub settings: Settings,
-    pub backend: Box<dyn Backend>,
-    pub variants: Vec<Variant>,
-    /// The graph that was given, to which what is found will go back.
-    pub tuned: TunedGraph,
-    pub profiling: Option<Profiling>,
-    /// The operator bank, or the subgraph bank where subgraphs alone are tuned.
-    pub bank: BankPaths,
-}
 
 impl Session {
     /// Tunes the session's graph with this call's options.
