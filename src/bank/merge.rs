@@ -1,14 +1,16 @@
 //! One bank out of several: of two records with one key the better measured stays.
 
 use super::disk::DISK;
-use super::document::{Document, Record};
+use super::document::Document;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
-use super::form::Knowledge;
-use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule, record_label};
+use super::inspect::{PART_FIELD, Part, broken_rule, record_label};
 use super::key::Key;
-use super::merge_places::{Place, places};
+use super::knowledge::Knowledge;
+use super::merge_outcome::MergeOutcome;
+use super::merge_places::{Place, is_one_file, is_same, places};
 use super::merge_whole::{Split, split};
+use super::record::Record;
 use super::side::{Measurement, Side, Verdict, soc_digest};
 use super::standing::Standing;
 use super::transaction::Transaction;
@@ -19,48 +21,10 @@ use memchr::memmem::Finder;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Records that would not compute, of which each is named.
 const MOST_NAMED: usize = 100;
-
-/// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MergeOutcome {
-    /// Records that the bank did not have.
-    pub added: usize,
-    /// Records that took the place of another one.
-    pub updated: usize,
-    /// Records that the bank has already, or has better.
-    pub kept: usize,
-    /// Records that the built-in bank has already, or has better, and those that are `broken`.
-    pub refused: usize,
-    /// Of the refused, records at which CANN's operator would stop, or with which its kernel would not compute the result.
-    pub broken: usize,
-    /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
-    pub foreign: usize,
-    /// Bank files that were written.
-    pub changed: Vec<PathBuf>,
-    /// What was found wrong in the files, each with file and line.
-    pub warnings: Vec<String>,
-    /// Bank files of the sources that were not merged, or directories without any; `warnings` say why.
-    pub unmerged: Vec<PathBuf>,
-    /// What became of each record of the banks that are one file each: unified, subgraph, gradient.
-    pub told: Vec<Told>,
-}
-
-impl MergeOutcome {
-    /// Counts a record.
-    pub(super) fn count(&mut self, fate: Fate) {
-        *(match fate {
-            Fate::Added => &mut self.added,
-            Fate::Updated => &mut self.updated,
-            Fate::Kept => &mut self.kept,
-            Fate::Refused => &mut self.refused,
-        }) += 1;
-    }
-}
 
 /// Merges bank files, directories of them or bank roots into one of the same kind; `into` is made when it is not there.
 ///
@@ -128,11 +92,6 @@ fn prepared(Place { sources, into, built_in }: &Place) -> Result<(Vec<Job>, Spli
     Ok((jobs(&others.operators, into, &built_in)?, others))
 }
 
-/// Whether all sources are merged into one file.
-pub(super) fn is_one_file(into: &Path) -> bool {
-    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"))
-}
-
 /// What becomes one file.
 #[derive(Debug)]
 struct Job {
@@ -175,12 +134,6 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
     }
     check_target(into, jobs.first())?;
     Ok(jobs)
-}
-
-/// Whether two paths lead to one file, be it over links; one that is not there is no other's.
-pub(super) fn is_same(a: &Path, b: &Path) -> bool {
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    identity(a).is_some_and(|a| Some(a) == identity(b))
 }
 
 /// A directory that holds banks of one SoC takes in no others.

@@ -2,12 +2,14 @@
 
 use super::binary;
 use super::disk::Disk;
-use super::document::Record;
 use super::file::{BankFile, Change};
-use super::form::{self, Form, Knowledge, Writable};
+use super::form::{Form, Writable};
 use super::key::Key;
+use super::knowledge::Knowledge;
+use super::names;
 use super::neighbours::Index;
 use super::paths::BankPaths;
+use super::record::{Measured, Record};
 use super::side;
 use super::storage::Storage;
 use super::transaction::{self, Transaction};
@@ -15,26 +17,12 @@ use super::trials::TrialStore;
 use crate::output_file::Patience;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{DefaultOrigin, Schedule, Workload, check};
+use crate::sync::{Mutex, RwLock};
+use crate::workload::{Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-
-/// What a measurement found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// Microseconds of the tiling that CANN would have run.
-    pub before_us: f64,
-    /// Microseconds of the recorded one.
-    pub after_us: f64,
-    /// Name of the backend that measured.
-    pub backend: String,
-    /// Version of the space that was searched; 0 where that is not known.
-    pub space: u32,
-    /// Whether the tiling of before is CANN's by its public rules.
-    pub default: DefaultOrigin,
-}
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// What the bank holds for a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -351,7 +339,7 @@ impl OperatorBank {
 
     fn write(&mut self) -> Result<Vec<PathBuf>> {
         let stamp =
-            side::Stamp { soc: form::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
+            side::Stamp { soc: names::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
         let mut transaction = Transaction::begin(&*self.storage, &self.paths.custom)?;
         let mut written = Vec::new();
         for (name, pending) in &self.pending {

@@ -1,13 +1,14 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
-use super::asked::{self, Asked, NOT_HERE};
+use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct, gears, unmapped};
 use super::keeper::{FIRST_SAVE, Keeper};
 use super::order::by_share;
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, Timed};
+use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed};
 use super::settings::{Interrupt, OpatSettings};
-use super::trials::{self, Tuner};
+use super::trials;
+use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
 use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};

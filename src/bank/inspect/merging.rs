@@ -6,48 +6,19 @@ use super::record::Record;
 use super::runs::broken_record;
 use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
-use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
-use crate::bank::merge::{MergeOutcome, checked, is_one_file, merge_place};
-use crate::bank::merge_places::Place;
+use crate::bank::knowledge::Knowledge;
+use crate::bank::merge::{checked, merge_place};
+use crate::bank::merge_outcome::{Fate, MergeOutcome, Told};
+use crate::bank::merge_places::{Place, is_one_file};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::output_file::private;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Records of sources that are told one by one; a merge of more is told by its counts.
 const MOST_TOLD: usize = 100_000;
-
-/// What became of a record of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// The bank did not have it.
-    Added,
-    /// It took the place of another tiling.
-    Updated,
-    /// The bank has it, or has a better one.
-    Kept,
-    /// The built-in bank has it, or has a better one; or it would not compute.
-    Refused,
-}
-
-/// A record of a source and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
-    /// What became of it.
-    pub fate: Fate,
-    /// The file that it stands in.
-    pub source: PathBuf,
-    /// Its line there.
-    pub line: usize,
-    /// What it is for.
-    pub record: String,
-    /// Why.
-    pub reason: String,
-}
 
 /// A merge and what there is to tell of it.
 #[derive(Debug)]
