@@ -358,7 +358,8 @@ typedef struct AoeTensor {
 AoeStatus AoeGraphCreate(const char *name, AoeGraph **graph);
 
 /*
- * Reads a graph from a model file: ONNX; GE's IR (.air); a frozen TensorFlow graph, binary (.pb) or text
+ * Reads a graph from a model file: ONNX; GE's IR (.air), and what CANN and torchair dump of it as text
+ * (ge_proto_*.txt, ge_onnx_*.pbtxt); a frozen TensorFlow graph, binary (.pb) or text
  * (.pbtxt); a Caffe net (.prototxt); an om file that AoeGraphSaveFile or a tuning wrote; ATC's
  * description of single operators in JSON. Weights kept in separate files need not be there.
  *
@@ -434,7 +435,7 @@ AoeStatus AoeGraphAddConst(AoeGraph *graph, const char *name, const AoeTensor *v
  * graph: the graph.
  * name: new within the graph, not empty.
  * op_type: Ascend operator type, for example "Conv2D", "MatMulV2", "Relu". Other types are allowed;
- *   they are priced as data movement and named in the report.
+ *   they count no time and are named in the report.
  * output_count: outputs, at most AOE_MAX_NODE_PORTS; their descriptions are inferred, or set with
  *   AoeGraphSetOutputDesc.
  * node: receives the node's id.

@@ -23,10 +23,20 @@ pub fn read_model(path: &Path, name: &str, framework: Option<Framework>) -> Resu
         }
     }
     let data = read(path)?;
+    if let Some(error) = readable_form(path) {
+        return Err(error);
+    }
     match framework {
         Some(framework) => Ok((data, framework)),
         None => framework_of(path, &data).map(|framework| (data, framework)),
     }
+}
+
+/// Why a dump in the form for people is not read.
+fn readable_form(path: &Path) -> Option<Error> {
+    let reason =
+        "is a dump for people to read, which has not all of the graph; give the ge_proto file of the same number";
+    dump::names::is_readable_form(path).then(|| Error::file("read", path, reason))
 }
 
 /// The beginning of a file, and what comes behind it: as much as there was when it was opened.

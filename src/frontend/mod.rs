@@ -38,7 +38,7 @@ pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::{file_content, save_file};
 
-use crate::graph::{Format, Graph, infer};
+use crate::graph::{Format, Graph, Node, infer, op};
 use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -107,6 +107,25 @@ fn tell_believed(graph: &Graph) {
     }
 }
 
+/// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.
+fn assumed(graph: &Graph) -> Vec<String> {
+    let lacks = |node: &Node, name: &str| {
+        let rule = op::prototype::prototype(&node.op_type).and_then(|known| known.attr(name));
+        let is_empty = node.attrs.ints(name).is_none_or(<[i64]>::is_empty);
+        rule.is_some_and(|rule| rule.required) && is_empty && node.attrs.get("auto_pad").is_none()
+    };
+    let said = |(name, taken): (&str, i64)| {
+        let nodes = graph.iter().map(|(_, node)| node);
+        let nodes = nodes.filter(|node| node.mapped && op::class(&node.op_type) == op::OpClass::Conv);
+        let names: Vec<&str> = nodes.filter(|node| lacks(node, name)).map(|node| node.name.as_str()).collect();
+        let listed = spelling::listed(&names);
+        let lack =
+            format!("attribute `{name}`, which has no default, is absent or empty: {taken} is taken at {listed}");
+        (!names.is_empty()).then_some(lack)
+    };
+    [("strides", 1), ("pads", 0)].into_iter().filter_map(said).collect()
+}
+
 /// `base` is the directory of the model file, where there is one.
 fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, options: &ModelOptions) -> Result<Graph> {
     if options.weights.is_some() && framework != Framework::Caffe {
@@ -114,6 +133,9 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         return Err(Error::option(WEIGHT_OPTION, reason));
     }
     let mut graph = framework.read(registry::Source { data, name, base, weights: options.weights.as_deref() })?;
+    if framework.is_ges() {
+        assumed(&graph).iter().for_each(|said| log::warn!("{said}"));
+    }
     cut(&mut graph, &options.out_nodes)?;
     let stated = framework.must_agree().then(|| Stated::of(&graph));
     bind_inputs(&mut graph, options)?;

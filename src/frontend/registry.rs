@@ -69,7 +69,7 @@ static FRONTENDS: &[Frontend] = &[
 /// Nothing in an ONNX model can turn out to be wrong only here.
 #[expect(clippy::unnecessary_wraps, reason = "it stands in the table")]
 fn settle_onnx(graph: &mut Graph) -> Result<()> {
-    onnx::settle(graph);
+    onnx::settle(graph)?;
     Ok(())
 }
 

@@ -455,3 +455,36 @@ fn models_of_a_directory_are_told_by_suffix_or_content() {
         assert!(!is_model(name), "{name}");
     }
 }
+
+#[test]
+fn a_convolution_without_strides_is_told_what_is_taken() {
+    use crate::graph::{Attr, DataType, Node, Shape, TensorDesc};
+    let graph = |strides: Option<Vec<i64>>| {
+        let mut graph = Graph::new("net");
+        let half = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+        let x = graph.add_input("x", half(&[1, 8, 4, 4])).unwrap();
+        let w = graph.add_input("w", half(&[8, 8, 1, 1])).unwrap();
+        let mut node = Node::new("conv", "Conv2D").with_inputs([x, w]);
+        node.attrs.set("pads", Attr::Ints(vec![0; 4]));
+        strides.into_iter().for_each(|strides| node.attrs.set("strides", Attr::Ints(strides)));
+        graph.add(node).unwrap();
+        graph
+    };
+    assert_eq!(super::assumed(&graph(Some(vec![1; 4]))), Vec::<String>::new());
+    for lacking in [None, Some(Vec::new())] {
+        let said = super::assumed(&graph(lacking));
+        assert!(
+            said.len() == 1 && said[0].contains("`strides`") && said[0].ends_with("1 is taken at conv"),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_dump_for_people_is_named_as_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ge_readable_00000000_graph_0_PreRunBegin.txt");
+    std::fs::write(&path, "graph(\"net\"):\n  %x : [#users=1] = Node[type=Data]\n").unwrap();
+    let error = load_file(&path, None, &ModelOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("for people to read") && error.contains("ge_proto"), "{error}");
+}

@@ -6,7 +6,6 @@ use crate::graph::infer::Values;
 use crate::graph::{Graph, NodeId};
 use crate::soc::Soc;
 use crate::status::Result;
-use rustc_hash::FxHashSet;
 
 /// What is known of a node.
 #[derive(Debug, Clone, Copy)]
@@ -22,7 +21,6 @@ enum Was {
 /// The kernels of a graph before, by the nodes that the graph has now.
 pub(super) struct Before {
     kernels: Vec<Option<Kernel>>,
-    unmapped: FxHashSet<NodeId>,
     nodes: Vec<Was>,
 }
 
@@ -36,8 +34,7 @@ impl Before {
         for (kernel, number) in lowered.kernels.iter().zip(0..) {
             was[places[kernel.node.index()].index()] = Was::Kernel(number);
         }
-        let unmapped = lowered.unmapped.into_iter().collect();
-        Before { kernels: lowered.kernels.into_iter().map(Some).collect(), unmapped, nodes: was }
+        Before { kernels: lowered.kernels.into_iter().map(Some).collect(), nodes: was }
     }
 
     /// Takes out the nodes that do not stay.
@@ -51,7 +48,7 @@ impl Before {
         let values = Values::default();
         let mut lowered = Lowered::default();
         for id in graph.validated_order()? {
-            let (kernel, modelled) = match self.nodes[id.index()] {
+            let kernel = match self.nodes[id.index()] {
                 Was::Silent => continue,
                 Was::New => match kernel_of(graph, id, soc, *settings, &values)? {
                     Some(new) => new,
@@ -59,14 +56,10 @@ impl Before {
                 },
                 Was::Kernel(number) => {
                     let Some(kernel) = self.kernels[number as usize].take() else { continue };
-                    let modelled = !self.unmapped.contains(&kernel.node);
-                    (Kernel { node: id, ..kernel }, modelled)
+                    Kernel { node: id, ..kernel }
                 }
             };
-            lowered.kernels.push(kernel);
-            if !modelled {
-                lowered.unmapped.push(id);
-            }
+            lowered.add(kernel);
         }
         debug_assert!(super::lower(graph, soc, settings).is_ok_and(|again| same(&again, &lowered)), "{}", graph.name);
         Ok(lowered)
@@ -75,7 +68,7 @@ impl Before {
 
 /// Whether both are the same kernels.
 fn same(one: &Lowered, other: &Lowered) -> bool {
-    let is = |(a, b): (&Kernel, &Kernel)| a.node == b.node && a.workload == b.workload && a.known == b.known;
+    let is = |(a, b): (&Kernel, &Kernel)| a.node == b.node && a.workload == b.workload && a.priced == b.priced;
     one.kernels.len() == other.kernels.len()
         && one.kernels.iter().zip(&other.kernels).all(is)
         && one.unmapped == other.unmapped

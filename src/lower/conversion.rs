@@ -6,6 +6,7 @@ use super::before::Before;
 use super::in_place::write_in_place;
 use super::layout::DeviceLayout;
 use super::merged::merge_movers;
+use super::precision::is_float_alone;
 use super::tensors::{EDGE, INPUT, LAYOUTS, OUTPUT, Read, Source, number};
 use super::{Flows, Lowered, Precision, Settings, flows, lower};
 use crate::graph::{Attr, Graph, Node, NodeId, Port};
@@ -100,7 +101,9 @@ impl<'a> Converted<'a> {
             if let Some(&at) = self.kernels.get(&id) {
                 let flows = self.flows;
                 for read in &flows.reads[at as usize] {
-                    let handed = self.handed(read, flows.layouts[at as usize].works, &node.op_type)?;
+                    let mut places = (0..stated.len()).filter(|&place| stated[place] == Some(read.port));
+                    let keeps = node.op_type == "Cast" || places.all(|place| is_float_alone(&node, place, true));
+                    let handed = self.handed(read, flows.layouts[at as usize].works, keeps)?;
                     let same = stated.iter().zip(&mut node.inputs).filter(|(port, _)| **port == Some(read.port));
                     same.for_each(|(_, input)| *input = Some(handed));
                 }
@@ -128,15 +131,16 @@ impl<'a> Converted<'a> {
         seen.shape.elements() == origin.shape.elements() && seen.dtype.is_float() == origin.dtype.is_float()
     }
 
-    /// What a kernel that works in a layout reads instead of a tensor.
-    fn handed(&mut self, read: &Read, works: DeviceLayout, op_type: &str) -> Result<Port> {
+    /// What a kernel that works in a layout reads instead of a tensor; `keeps` says that it takes the type that the caller
+    /// gives.
+    fn handed(&mut self, read: &Read, works: DeviceLayout, keeps: bool) -> Result<Port> {
         let (origin, seen) = (self.place(read.origin), self.place(read.port));
         if !self.is_view(seen, origin) {
             return Ok(seen);
         }
         let mut root = origin;
         // The network's own cast reads what the caller gives.
-        if read.source == Source::Input && op_type != "Cast" && self.is_narrowed(origin) {
+        if read.source == Source::Input && !keeps && self.is_narrowed(origin) {
             root = self.converted(origin, Conversion::Narrowed)?;
         }
         let from = self.made_in(read.source, read.origin);

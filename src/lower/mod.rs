@@ -69,11 +69,19 @@ pub struct Lowered {
     /// One entry for every node that runs a kernel.
     pub kernels: Vec<Kernel>,
     /// Nodes without a known Ascend operator type, and products of types that no cube multiplies; they are
-    /// in `kernels` too, as data movement that no time is told of.
+    /// in `kernels` too, as data movement: [`Priced`] says whether that counts.
     pub unmapped: Vec<NodeId>,
 }
 
 impl Lowered {
+    /// Adds a kernel of one node.
+    fn add(&mut self, kernel: Kernel) {
+        if kernel.priced != Priced::Recipe {
+            self.unmapped.push(kernel.node);
+        }
+        self.kernels.push(kernel);
+    }
+
     /// The kernels that are launched.
     pub fn launched(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter().filter(|kernel| kernel.launches > 0)
@@ -97,16 +105,44 @@ pub struct Kernel {
     pub missed: Option<f64>,
     /// CANN's pass that fuses its nodes, where there are several.
     pub pass: Option<&'static str>,
-    /// Whether it is known how it works. What is known of another are its tensors, which do not bound its time: it may
-    /// take a few rows of a cache, or compute with all of a weight for each row of another. So no time is told of it, and
-    /// none counted.
-    pub known: bool,
+    /// How its time is told.
+    pub priced: Priced,
+}
+
+/// How the time of a kernel is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Priced {
+    /// By what its operator does.
+    #[default]
+    Recipe,
+    /// What its operator does is known by the words of its name alone (a norm, a softmax): its time is that of such work
+    /// while all of its data moves once.
+    Movement,
+    /// Not at all. What is known are its tensors, which do not bound its time: it may take a few rows of a cache, or
+    /// multiply all of a weight by each row of another. None is counted.
+    None,
+}
+
+impl Priced {
+    /// Whether a time counts.
+    pub const fn is_timed(self) -> bool {
+        !matches!(self, Priced::None)
+    }
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Priced::Recipe => "recipe",
+            Priced::Movement => "movement",
+            Priced::None => "none",
+        }
+    }
 }
 
 impl Kernel {
     /// A kernel of one node that is launched once.
     pub fn new(node: NodeId, workload: Workload) -> Kernel {
-        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None, pass: None, known: true }
+        Kernel { node, fused: Vec::new(), workload, launches: 1, missed: None, pass: None, priced: Priced::Recipe }
     }
 
     /// Its name as CANN makes it: those of its nodes one behind the other.
@@ -125,28 +161,25 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
     let values = Values::default();
     let mut lowered = Lowered::default();
     for id in graph.validated_order()? {
-        if let Some((kernel, modelled)) = kernel_of(graph, id, soc, *settings, &values)? {
-            lowered.kernels.push(kernel);
-            if !modelled {
-                lowered.unmapped.push(id);
-            }
+        if let Some(kernel) = kernel_of(graph, id, soc, *settings, &values)? {
+            lowered.add(kernel);
         }
     }
     Ok(lowered)
 }
 
-/// The kernel that a node runs, and whether its operator is known; `None` where it runs none.
-fn kernel_of(
-    graph: &Graph,
-    id: NodeId,
-    soc: &Soc,
-    settings: Settings,
-    values: &Values,
-) -> Result<Option<(Kernel, bool)>> {
+/// The kernel that a node runs; `None` where it runs none.
+fn kernel_of(graph: &Graph, id: NodeId, soc: &Soc, settings: Settings, values: &Values) -> Result<Option<Kernel>> {
     let Some((workload, modelled)) = lower_node(graph, id, soc, settings, values)? else { return Ok(None) };
-    // Of what only moves data by our lights the model may know the work all the same.
-    let known = modelled || graph.node(id).mapped && sim::approximated(&workload).is_empty();
-    Ok(Some((Kernel { known, ..Kernel::new(id, workload) }, modelled)))
+    let node = graph.node(id);
+    // Of what only moves data by our lights the model may know the work all the same; of a product no word tells it.
+    let is_vector = || node.mapped && !node.op_type.to_ascii_lowercase().contains("matmul");
+    let priced = match modelled {
+        true => Priced::Recipe,
+        false if is_vector() && sim::approximated(&workload).is_empty() => Priced::Movement,
+        false => Priced::None,
+    };
+    Ok(Some(Kernel { priced, ..Kernel::new(id, workload) }))
 }
 
 /// Whether it is known what a node does.
@@ -284,6 +317,12 @@ impl<'a> Scene<'a> {
         self.flat_of(desc, self.stored(desc.dtype))
     }
 
+    /// A tensor as a flat operand, by the place at which the node reads or writes it.
+    fn flat_at(&self, place: usize, desc: &TensorDesc, reads: bool) -> Result<Operand> {
+        let stays = precision::is_float_alone(self.node(), place, reads);
+        self.flat_of(desc, if stays { desc.dtype } else { self.stored(desc.dtype) })
+    }
+
     /// A tensor as a flat operand of this type.
     fn flat_of(&self, desc: &TensorDesc, dtype: DataType) -> Result<Operand> {
         let elements = self.product_of(&self.dims(desc)?)?;
@@ -296,20 +335,26 @@ impl<'a> Scene<'a> {
 
     /// Every output whose shape is known, flat; the others are optional ones that nobody reads.
     fn results(&self) -> Result<Vec<Operand>> {
-        let known = self.node().outputs.iter().filter(|d| d.shape.known().is_some());
-        known.map(|d| self.flat(d)).collect()
+        let known = self.node().outputs.iter().enumerate().filter(|(_, d)| d.shape.known().is_some());
+        known.map(|(place, d)| self.flat_at(place, d, false)).collect()
     }
 
     /// Inputs that the kernel reads as data: all but integer constants (axes, sizes, paddings), which
     /// are part of the kernel.
     /// Each comes with whether it is constant all the same.
     fn data_inputs(&self) -> impl Iterator<Item = (bool, &'a TensorDesc)> + use<'a> {
+        self.placed_inputs().map(|(_, constant, desc)| (constant, desc))
+    }
+
+    /// The same with their places among the inputs.
+    fn placed_inputs(&self) -> impl Iterator<Item = (usize, bool, &'a TensorDesc)> + use<'a> {
         let graph = self.graph;
-        let inputs = self.call.connected().map(move |(port, desc)| (graph.node(port.node).value.is_some(), desc));
-        inputs.filter(|(constant, desc)| !constant || desc.dtype.is_float() || desc.shape.rank() > Some(1))
+        let inputs = self.node().inputs.iter().enumerate().filter_map(|(place, port)| Some((place, (*port)?)));
+        let inputs = inputs.map(move |(place, port)| (place, graph.node(port.node).value.is_some(), graph.desc(port)));
+        inputs.filter(|(_, constant, desc)| !constant || desc.dtype.is_float() || desc.shape.rank() > Some(1))
     }
 
     fn flat_inputs(&self) -> Result<Vec<Operand>> {
-        self.data_inputs().map(|(_, d)| self.flat(d)).collect()
+        self.placed_inputs().map(|(place, _, d)| self.flat_at(place, d, true)).collect()
     }
 }

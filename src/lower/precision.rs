@@ -1,6 +1,10 @@
 //! Which types a network runs in: CANN's option `precision_mode`.
 
-use crate::graph::DataType;
+use crate::graph::op::{
+    self,
+    prototype::{Count, prototype},
+};
+use crate::graph::{DataType, Node};
 use crate::soc::{Arch, Soc};
 
 /// Precision mode, under CANN's names.
@@ -86,6 +90,19 @@ impl Precision {
             (_, other) => other,
         }
     }
+}
+
+/// Whether an operator takes or gives a tensor, by its place, in float32 and nothing else that a mode could make of it.
+/// Asked of operators whose interface is all that is known of them; kernels of the others are modelled with their types.
+pub(super) fn is_float_alone(node: &Node, place: usize, reads: bool) -> bool {
+    let known = (node.mapped && op::family(&node.op_type).is_none()).then(|| prototype(&node.op_type)).flatten();
+    let slots = known.map(|known| if reads { &known.inputs } else { &known.outputs });
+    // Behind a slot for many no place tells which is meant.
+    let slot = slots.and_then(|slots| {
+        let fixed = slots.iter().position(|slot| slot.count == Count::Dynamic).unwrap_or(slots.len());
+        slots[..fixed].get(place)
+    });
+    slot.is_some_and(|slot| slot.types.iter().eq([DataType::Float]))
 }
 
 /// Whether some part's cube multiplies this type at all. Products of other types run on a vector core or

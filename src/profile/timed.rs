@@ -164,7 +164,7 @@ impl<'a> Timed<'a> {
         }
         let mut timed = Timed::new(forms, scene);
         timed.fill(|_, kernel| {
-            let time = if kernel.known { Time::Predicted } else { Time::Unknown };
+            let time = if kernel.priced.is_timed() { Time::Predicted } else { Time::Unknown };
             Some(Launch { schedule: schedules.get(&kernel.workload)?, time, is_simulated: true })
         });
         Ok(timed)
@@ -185,7 +185,7 @@ impl<'a> Timed<'a> {
             if !schedules.contains_key(&kernel.workload) {
                 schedules.insert(&kernel.workload, default_policy(&kernel.workload, scene.soc)?);
             }
-            let time = if kernel.known { Time::Us((span[1] - span[0]).max(0.0)) } else { Time::Unknown };
+            let time = if kernel.priced.is_timed() { Time::Us((span[1] - span[0]).max(0.0)) } else { Time::Unknown };
             let launch = Launch { schedule: &schedules[&kernel.workload], time, is_simulated: *is_simulated };
             timed.add(0, kernel, &launch);
             if let Some(last) = timed.kernels.last_mut() {

@@ -125,11 +125,19 @@ enum SocPart<'a> {
 struct Unmapped<'a> {
     name: &'a str,
     origin_type: &'a str,
+    priced: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
 }
 
 impl Unmapped<'_> {
     fn of(node: &SkippedKernel) -> Unmapped<'_> {
-        Unmapped { name: &node.name, origin_type: &node.origin_type }
+        Unmapped {
+            name: &node.name,
+            origin_type: &node.origin_type,
+            priced: node.priced.name(),
+            reason: node.reason.as_deref(),
+        }
     }
 }
 

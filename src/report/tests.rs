@@ -71,7 +71,12 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
             case(3, &["d"], 1.25, 1.25, BankStatus::Unsatisfied),
             case(4, &["e"], 2.0, 2.0, BankStatus::NotTuned),
         ],
-        unmapped: vec![SkippedKernel { name: "x".into(), origin_type: "Foo".into() }],
+        unmapped: vec![SkippedKernel {
+            name: "x".into(),
+            origin_type: "Foo".into(),
+            priced: crate::lower::Priced::None,
+            reason: None,
+        }],
         elapsed: Duration::from_micros(1_234_567),
         finished,
         lost: None,
@@ -252,7 +257,7 @@ fn the_full_report_names_what_produced_it() {
         (&full["soc"]["name"], &full["seed"], &full["bank"]["custom"]),
         (&json!("Ascend910B2"), &json!(7), &json!("/bank"))
     );
-    assert_eq!(full["unmapped"], json!([{"name": "x", "origin_type": "Foo"}]));
+    assert_eq!(full["unmapped"], json!([{"name": "x", "origin_type": "Foo", "priced": "none"}]));
     let kernel = &full["kernels"][0];
     assert_eq!(kernel["nodes"][1], json!({"name": "a2", "op_type": "MatMulV2"}));
     assert_eq!(

@@ -4,10 +4,10 @@ use super::settings::OpFilter;
 use super::{SkippedKernel, TunedNode};
 use crate::backend::{Backend, Standing};
 use crate::bank::hash;
-use crate::graph::{Attr, Graph, op};
-use crate::lower::{FUSED_NODES, Lowered, STATED_TYPE};
+use crate::graph::{Attr, Graph, NodeId, WHY_UNMAPPED, op};
+use crate::lower::{FUSED_NODES, Lowered, Priced, STATED_TYPE};
 use crate::workload::Workload;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// One distinct workload and the nodes that run it.
@@ -80,9 +80,16 @@ pub fn gears(variants: &[Variant]) -> Vec<String> {
 
 /// Operators of one graph that have no Ascend type; the label is added to their names.
 pub fn unmapped_of(graph: &Graph, lowered: &Lowered, label: &str) -> Vec<SkippedKernel> {
-    let named = |&id: &crate::graph::NodeId| {
+    let untimed: FxHashSet<NodeId> =
+        lowered.kernels.iter().filter(|kernel| !kernel.priced.is_timed()).map(|kernel| kernel.node).collect();
+    let named = |&id: &NodeId| {
         let node = graph.node(id);
-        SkippedKernel { name: format!("{}{label}", node.name), origin_type: node.origin_type.clone() }
+        SkippedKernel {
+            name: format!("{}{label}", node.name),
+            origin_type: node.origin_type.clone(),
+            priced: if untimed.contains(&id) { Priced::None } else { Priced::Movement },
+            reason: node.attrs.str(WHY_UNMAPPED).map(str::to_owned),
+        }
     };
     lowered.unmapped.iter().map(named).collect()
 }
@@ -97,7 +104,7 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
             let at = *index.entry(&kernel.workload).or_insert_with(|| {
                 let workload = kernel.workload.clone();
                 let (nodes, standings, asked) = (Vec::new(), Vec::new(), BTreeSet::new());
-                cases.push(Case { nodes, workload, tune: false, known: kernel.known, asked, standings });
+                cases.push(Case { nodes, workload, tune: false, known: kernel.priced.is_timed(), asked, standings });
                 cases.len() - 1
             });
             cases[at].stand(kernel.missed, kernel.launches);

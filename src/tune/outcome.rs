@@ -3,6 +3,7 @@
 use crate::backend::Description;
 use crate::bank::RecordReader;
 use crate::graph::NodeId;
+use crate::lower::Priced;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
 use crate::status::{Error, Result};
@@ -26,7 +27,7 @@ pub struct OpatOutcome {
     pub cases: Vec<CaseOutcome>,
     /// What became of what was asked for by name.
     pub asked: Vec<Asked>,
-    /// Operators of which it is not known how they work; their kernels are in `cases`, and no time is told of them.
+    /// Operators of which it is not known how they work; their kernels are in `cases`, and most have no time.
     pub unmapped: Vec<SkippedKernel>,
     /// Names of the gears, by variant; nothing where there is one variant.
     pub gears: Vec<String>,
@@ -105,13 +106,17 @@ pub struct TunedNode {
     pub launches: u32,
 }
 
-/// A node that is not tuned as what it is: one without an Ascend operator type, or without known sizes.
+/// A node of which it is not known how its operator works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedKernel {
     /// Name of the node.
     pub name: String,
     /// What the framework calls the operator.
     pub origin_type: String,
+    /// Whether a time of it counts: that of [`Priced::Movement`], or none.
+    pub priced: Priced,
+    /// Why it is no operator of Ascend's, where the reader knew.
+    pub reason: Option<String>,
 }
 
 /// Result for one distinct operator: all nodes with the same workload.

@@ -24,7 +24,7 @@ pub use attr::{Attr, Attrs};
 pub use constant::Constant;
 pub use dtype::DataType;
 pub use format::Format;
-pub use node::{Node, NodeId, Port};
+pub use node::{Node, NodeId, Port, WHY_UNMAPPED};
 pub use tensor::{Shape, TensorDesc, UNKNOWN_DIM};
 pub use weight::Weight;
 

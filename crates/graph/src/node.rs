@@ -29,6 +29,9 @@ impl Port {
     }
 }
 
+/// Attribute of a node that is not mapped: why it is no operator of Ascend's, where the reader of its file knows.
+pub const WHY_UNMAPPED: &str = "_aoe_why_unmapped";
+
 /// One operator.
 #[derive(Debug, Clone)]
 pub struct Node {
@@ -38,7 +41,8 @@ pub struct Node {
     pub op_type: String,
     /// What the framework called the operator.
     pub origin_type: String,
-    /// Whether `op_type` is an Ascend operator type. An unmapped operator counts no time and is named in the report.
+    /// Whether `op_type` is an Ascend operator type. An unmapped operator counts no time and is named in
+    /// the report.
     pub mapped: bool,
     /// Data inputs by position; `None` is an optional input left out.
     pub inputs: Vec<Option<Port>>,

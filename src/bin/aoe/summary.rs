@@ -5,10 +5,11 @@ use crate::gradients::Gradients;
 use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use aoe::backend::simulator::Simulator;
+use aoe::lower::Priced;
 use aoe::report::{counted, gain, improvement, quoted, time};
 use aoe::status::{Error, Result};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Operators listed: the slowest before and the slowest after, so many of each.
@@ -176,6 +177,17 @@ struct Node {
 struct Unmapped {
     name: String,
     origin_type: String,
+    /// Whether the movement of its data counts, or no time does.
+    #[serde(default)]
+    priced: String,
+    /// Why it is not known how it works, where that is known.
+    reason: Option<String>,
+}
+
+impl Unmapped {
+    fn is_timed(&self) -> bool {
+        self.priced == Priced::Movement.name()
+    }
 }
 
 impl Kernel {
@@ -228,11 +240,7 @@ impl Summary {
             lines.push(String::new());
         }
         lines.extend(self.asked.iter().map(|(what, outcome)| labelled("Asked for", &format!("{what}: {outcome}"))));
-        lines.extend(skipped(
-            "Unknown",
-            &self.unmapped,
-            "it is not known how they work, so no time is counted for them",
-        ));
+        lines.extend(self.unknown());
         lines.extend(self.left_out());
         lines.extend(self.bank_lines());
         if let Some(TunedModel { air, om, content }) = &self.tuned_model {
@@ -244,6 +252,10 @@ impl Summary {
             lines.push(labelled("", &after.display().to_string()));
         }
         lines
+    }
+
+    fn untimed(&self) -> usize {
+        self.unmapped.iter().filter(|node| !node.is_timed()).count()
     }
 
     /// Whether an interruption came before anything was tuned.
@@ -262,10 +274,15 @@ impl Summary {
         let unknown = |count: usize, what: &str| {
             (count > 0).then(|| format!("{} of unknown {what}", counted(count as u64, "kernel", "kernels")))
         };
-        let left = [unknown(self.dynamic.len(), "sizes"), unknown(self.unmapped.len(), "time")];
+        let left = [unknown(self.dynamic.len(), "sizes"), unknown(self.untimed(), "time")];
         let left: Vec<String> = left.into_iter().flatten().collect();
         let without = if left.is_empty() { String::new() } else { format!("; without {}", left.join(" and ")) };
-        let part = format!("{part}{without}");
+        let moved = if self.untimed() < self.unmapped.len() {
+            format!("; {} is movement of data alone", self.moved())
+        } else {
+            String::new()
+        };
+        let part = format!("{part}{without}{moved}");
         if distinct == 0 {
             return format!("{before} before, {after} after{part}");
         }
@@ -288,6 +305,34 @@ impl Summary {
         });
         let run = line("Dynamic", "only a run tells", &|_| "only a run tells their sizes".to_owned());
         [unknown, undescribed, run].into_iter().flatten().collect()
+    }
+
+    /// The lines that name nodes of which it is not known how they work: why, and what is counted for them.
+    fn unknown(&self) -> Vec<String> {
+        let (moved, untimed): (Vec<&Unmapped>, Vec<&Unmapped>) = self.unmapped.iter().partition(|node| node.is_timed());
+        let mut reasons: Vec<Option<&str>> = untimed.iter().map(|node| node.reason.as_deref()).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        let line = |reason: Option<&str>| {
+            let nodes = untimed.iter().copied().filter(|node| node.reason.as_deref() == reason);
+            let why = reason.unwrap_or("it is not known how they work");
+            skipped("Unknown", nodes, &format!("{why}, so no time is counted for them"))
+        };
+        let mut lines: Vec<String> = reasons.into_iter().filter_map(line).collect();
+        let why = format!("their own work is not modelled; the movement of their data is counted, {}", self.moved());
+        lines.extend(skipped("Moved", moved, &why));
+        lines
+    }
+
+    /// The time of kernels of which only the movement of data counts.
+    fn moved(&self) -> String {
+        let moved: BTreeSet<&str> =
+            self.unmapped.iter().filter(|node| node.is_timed()).map(|node| node.name.as_str()).collect();
+        let share = |kernel: &Kernel| {
+            let nodes = kernel.nodes.iter().filter(|node| moved.contains(node.name.as_str())).count();
+            kernel.before_us * nodes as f64
+        };
+        format!("{} of the time before", time(self.kernels.iter().map(share).sum()))
     }
 
     fn tuned(&self) -> String {
@@ -405,8 +450,34 @@ mod tests {
 
     #[test]
     fn a_long_list_of_unknown_operators_is_cut() {
-        let node = |i| Unmapped { name: format!("n{i}"), origin_type: "Foo".to_owned() };
+        let node = |i| unmapped(&format!("n{i}"), Priced::None, None);
         let line = skipped("Unknown", &(0..7).map(node).collect::<Vec<_>>(), "why").unwrap();
         assert!(line.contains("n4 (Foo) and 2 more"), "{line}");
+    }
+
+    fn unmapped(name: &str, priced: Priced, reason: Option<&str>) -> Unmapped {
+        let (priced, reason) = (priced.name().to_owned(), reason.map(str::to_owned));
+        Unmapped { name: name.to_owned(), origin_type: "Foo".to_owned(), priced, reason }
+    }
+
+    #[test]
+    fn what_counts_as_movement_is_not_said_to_count_no_time() {
+        let kernels = vec![kernel("moved", 39.0, 39.0), kernel("mm", 100.0, 90.0)];
+        let mut summary = Summary { kernels, finished: true, before_us: 139.0, after_us: 129.0, ..Summary::default() };
+        summary.unmapped = vec![unmapped("moved", Priced::Movement, None)];
+        let lines = summary.unknown();
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].contains("moved (Foo)") && lines[0].contains("39.0 µs") && !lines[0].contains("no time"),
+            "{lines:?}"
+        );
+        let headline = summary.network();
+        assert!(headline.contains("39.0 µs") && !headline.contains("unknown time"), "{headline}");
+        summary.unmapped =
+            vec![unmapped("a", Priced::None, Some("no operator has such an input")), unmapped("b", Priced::None, None)];
+        let lines = summary.unknown();
+        assert!(lines[0].contains("b (Foo): it is not known how they work, so no time"), "{lines:?}");
+        assert!(lines[1].contains("a (Foo): no operator has such an input, so no time"), "{lines:?}");
+        assert!(summary.network().contains("without 2 kernels of unknown time"), "{}", summary.network());
     }
 }

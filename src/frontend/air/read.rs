@@ -6,6 +6,7 @@ use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
 use crate::graph::{Attr, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology};
+use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -93,6 +94,7 @@ impl Reader<'_> {
             let node = self.node(&self.layout.nodes[place])?;
             self.graph.add(node)?;
         }
+        self.complete_constants(&order)?;
         self.keep_subgraphs()?;
         self.add_outputs()?;
         self.graph.validate()?;
@@ -243,6 +245,44 @@ impl Reader<'_> {
         }
         node.outputs = vec![stored.desc];
         node.value = Some(stored.value);
+        Ok(())
+    }
+
+    /// Gives constants that neither have a value nor say their shape the one that GE set where they are read, and says that
+    /// the file was written without values.
+    fn complete_constants(&mut self, order: &[usize]) -> Result<()> {
+        let is_open = |node: &Node| {
+            node.op_type == CONST
+                && node.attrs.get(tensor::VALUE).is_none()
+                && node.value == Some(Constant::Opaque)
+                && node.outputs.iter().all(|output| output.shape.dims().is_none())
+        };
+        let open: FxHashSet<NodeId> = self.graph.iter().filter(|(_, node)| is_open(node)).map(|(id, _)| id).collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        for &place in order {
+            let placed = &self.layout.nodes[place];
+            let data = placed.op.input.iter().filter(|reference| !is_control(reference));
+            for (reference, desc) in data.zip(&placed.op.input_desc).filter(|(reference, _)| !reference.is_empty()) {
+                let at = || format!("node `{}` ({})", placed.name, placed.op.op_type);
+                let port = self.port(placed.scope, reference).map_err(|reason| Error::graph(at(), reason))?;
+                let Some(port) = port.filter(|port| open.contains(&port.node)) else { continue };
+                let read = tensor::read(desc.clone(), &at)?;
+                let desc = read.desc.filter(|desc| read.is_set && desc.shape.known().is_some());
+                let output = self.graph.node_mut(port.node).outputs.first_mut();
+                if let (Some(desc), Some(output)) = (desc, output.filter(|output| output.shape.dims().is_none())) {
+                    *output = desc;
+                }
+            }
+        }
+        let mut names: Vec<&str> = open.iter().map(|&id| self.graph.node(id).name.as_str()).collect();
+        names.sort_unstable();
+        log::warn!(
+            "{} are constants without a value: the file was written without values (DUMP_GE_GRAPH=1 writes them); their \
+             shapes are those that GE noted where they are read, and what reads others is left out",
+            spelling::listed(&names)
+        );
         Ok(())
     }
 

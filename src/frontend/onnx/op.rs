@@ -1,12 +1,13 @@
 //! One ONNX node on its way into the graph: what a mapping rule sees of it and does with it.
 
 use super::builder::Builder;
+use super::map::reasons;
 use super::proto::{self, decode, kind};
 use super::tensor;
 use crate::frontend::DIM_NAMES;
 use crate::graph::infer::{self, SHAPED_AS, SHAPES_OF_INPUTS};
 use crate::graph::op::{self, OpClass};
-use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc};
+use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
@@ -391,6 +392,9 @@ impl<'a> Op<'a> {
         node.mapped = false;
         node.inputs.clone_from(&self.inputs);
         self.copy_attrs(&mut node)?;
+        if let Some(why) = reasons::why(&node.op_type) {
+            node.attrs.set(WHY_UNMAPPED, Attr::Str(why.to_owned()));
+        }
         // No rule will tell its shapes: what the file says must do, once its symbols are bound.
         let names: Vec<String> = self.node.output.iter().flat_map(|name| self.builder.hinted(name).symbols).collect();
         if names.iter().any(|name| !name.is_empty()) {

@@ -1,6 +1,7 @@
 //! What an operator becomes once the ranks of its inputs are known.
 
-use crate::graph::{Attr, Graph, NodeId};
+use crate::graph::{Attr, Graph, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED, infer};
+use crate::status::Result;
 
 /// Attribute of a node whose single entry in `axes` stands for that axis and all behind it, until
 /// the rank is known.
@@ -8,7 +9,16 @@ pub const AXES_TO_END: &str = "_axes_to_end";
 
 /// Writes out axes that depend on a rank, where the rank is known by now: the open-ended ones of
 /// [`AXES_TO_END`], and the spatial ones of a global maximum, which is a reduction on the device.
-pub fn settle(graph: &mut Graph) {
+///
+/// Fails as adding a node does.
+pub fn settle(graph: &mut Graph) -> Result<()> {
+    for index in 0..graph.len() {
+        let id = NodeId(index as u32);
+        let node = graph.node(id);
+        if node.op_type == EYE_LIKE && !node.mapped {
+            settle_eye(graph, id)?;
+        }
+    }
     for index in 0..graph.len() {
         let id = NodeId(index as u32);
         let node = graph.node(id);
@@ -29,4 +39,56 @@ pub fn settle(graph: &mut Graph) {
             node.attrs.set("keep_dims", Attr::Bool(true));
         }
     }
+    Ok(())
+}
+
+/// ONNX's matrix of ones along a diagonal, of the sizes of another tensor.
+const EYE_LIKE: &str = "EyeLike";
+
+/// Makes CANN's `Eye` of a matrix whose sizes are known by now. That has its ones along the main diagonal: another one is a
+/// part of a larger matrix.
+fn settle_eye(graph: &mut Graph, id: NodeId) -> Result<()> {
+    let node = graph.node(id);
+    let sizes = node.outputs.first().and_then(|output| output.shape.known()).map(<[i64]>::to_vec);
+    let Some(&[rows, columns]) = sizes.as_deref() else { return Ok(()) };
+    let (name, output, k) = (node.name.clone(), node.outputs[0].clone(), node.attrs.int("k").unwrap_or(0));
+    let (Some(down), Some(right)) = (rows.checked_add(k.max(0)), columns.checked_add(k.min(0).saturating_neg())) else {
+        return Ok(());
+    };
+    let eye = |mut node: Node, rows: i64, columns: i64| {
+        "Eye".clone_into(&mut node.op_type);
+        (node.mapped, node.inputs) = (true, Vec::new());
+        for own in ["k", WHY_UNMAPPED, infer::SHAPES_OF_INPUTS] {
+            node.attrs.remove(own);
+        }
+        node.attrs.set("num_rows", Attr::Int(rows));
+        node.attrs.set("num_columns", Attr::Int(columns));
+        node.attrs.set("dtype", Attr::Int(i64::from(output.dtype.ge_number())));
+        node.outputs = vec![TensorDesc { shape: Shape::new([rows, columns]), ..output.clone() }];
+        node
+    };
+    // Sizes of nothing are no sizes of CANN's, for which no columns are as many as rows.
+    if rows < 1 || columns < 1 || k >= columns || k <= -rows {
+        return Ok(());
+    }
+    if k == 0 {
+        let settled = eye(graph.node(id).clone(), rows, columns);
+        *graph.node_mut(id) = settled;
+        return Ok(());
+    }
+    let mut whole = eye(graph.node(id).clone(), down, right);
+    whole.name = format!("{name}/Eye");
+    while graph.find(&whole.name).is_some() {
+        whole.name.push('_');
+    }
+    let whole = graph.add(whole)?;
+    let part = graph.node_mut(id);
+    "SliceD".clone_into(&mut part.op_type);
+    (part.mapped, part.inputs) = (true, vec![Some(Port::first(whole))]);
+    for own in ["k", "dtype", WHY_UNMAPPED, infer::SHAPES_OF_INPUTS] {
+        part.attrs.remove(own);
+    }
+    part.attrs.set("offsets", Attr::Ints(vec![k.max(0), k.min(0).saturating_neg()]));
+    part.attrs.set("size", Attr::Ints(vec![rows, columns]));
+    Ok(())
 }

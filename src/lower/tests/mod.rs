@@ -9,7 +9,7 @@ mod moving;
 mod residency;
 mod vector;
 
-use super::{Precision, Settings, lower};
+use super::{Precision, Priced, Settings, lower, with_conversions};
 use crate::graph::infer::infer;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::soc::Soc;
@@ -157,6 +157,52 @@ fn an_unmapped_operator_moves_its_tensors_and_is_listed() {
         (m.op_type.as_str(), shapes(&m.inputs), shapes(&m.outputs)),
         ("com.example::Strange", vec![vec![32]], vec![vec![5]])
     );
+}
+
+#[test]
+fn what_an_operator_is_not_modelled_for_is_priced_as_movement_or_not_at_all() {
+    let priced = |op_type: &str, inputs: &[&[i64]], output: &[i64]| {
+        let mut graph = Graph::new("test");
+        let half = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+        let ports: Vec<_> = inputs
+            .iter()
+            .enumerate()
+            .map(|(at, dims)| graph.add_input(format!("x{at}"), half(dims)).unwrap())
+            .collect();
+        let node = Node::new("op", op_type).with_inputs(ports).with_outputs(vec![half(output)]);
+        let id = graph.add(node).unwrap();
+        let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
+        assert_eq!(lowered.unmapped.contains(&id), lowered.kernels[0].priced != Priced::Recipe);
+        lowered.kernels[0].priced
+    };
+    assert_eq!(priced("Relu", &[&[8, 64]], &[8, 64]), Priced::Recipe);
+    assert_eq!(priced("SwiGluQuant", &[&[8, 64]], &[8, 32]), Priced::Movement);
+    // No word of its name tells that it multiplies.
+    assert_eq!(priced("MatmulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
+    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
+}
+
+#[test]
+fn operands_that_an_interface_has_in_float32_alone_stay_so() {
+    let mut graph = Graph::new("test");
+    let float = |dims: &[i64]| TensorDesc::new(DataType::Float, Shape::new(dims));
+    let x = graph.add_input("x", TensorDesc::new(DataType::Int32, Shape::new([8, 64]))).unwrap();
+    let scales = graph.add_input("scales", float(&[64])).unwrap();
+    let rows = graph.add_input("rows", float(&[8])).unwrap();
+    let out = vec![TensorDesc::new(DataType::Int8, Shape::new([8, 32])), float(&[8])];
+    graph.add(Node::new("op", "DequantSwigluQuant").with_inputs([x, scales, rows]).with_outputs(out)).unwrap();
+    graph.add(Node::new("plain", "Relu").with_inputs([rows]).with_outputs(vec![float(&[8])])).unwrap();
+    let soc = Soc::find("Ascend910B2").unwrap();
+    let (graph, lowered) = with_conversions(graph, &soc, &Settings::default()).unwrap();
+    let kernel = |name: &str| lowered.kernels.iter().find(|kernel| graph.node(kernel.node).name == name).unwrap();
+    let Workload::Move(op) = &kernel("op").workload else { panic!("{lowered:?}") };
+    let types = |operands: &[Operand]| operands.iter().map(|o| o.dtype).collect::<Vec<_>>();
+    assert_eq!(types(&op.inputs), [DataType::Int32, DataType::Float, DataType::Float]);
+    assert_eq!(types(&op.outputs), [DataType::Int8, DataType::Float]);
+    // What takes either type is cast as ever.
+    let casts: Vec<_> = lowered.kernels.iter().filter(|k| graph.node(k.node).op_type == "Cast").collect();
+    assert_eq!(casts.len(), 1, "{lowered:?}");
+    assert_eq!(graph.node(kernel("plain").node).inputs[0].unwrap().node, casts[0].node);
 }
 
 #[test]

@@ -166,6 +166,15 @@ pub struct TunedModel {
 pub struct Unmapped {
     pub name: Name,
     pub origin_type: Name,
+    #[serde(default)]
+    priced: Name,
+}
+
+impl Unmapped {
+    /// Whether its data counts in the network's times.
+    pub fn is_timed(&self) -> bool {
+        self.priced.as_str() == "movement"
+    }
 }
 
 /// A node without known sizes.

@@ -34,8 +34,12 @@ pub fn headline(report: &Report) -> Markup {
             @if let Some(more) = report.gains.as_ref().and_then(|gains| gains.failed.len().checked_sub(FAILED)).filter(|more| *more > 0) {
                 p .warning { (more) " more could not be measured; report.json names them." }
             }
-            @if !report.unmapped.is_empty() {
-                p .warning { (report.unmapped.len()) " kernels of the network are not in these times: it is not known how they work. They are named below." }
+            @let (moved, untimed): (Vec<_>, Vec<_>) = report.unmapped.iter().partition(|node| node.is_timed());
+            @if !untimed.is_empty() {
+                p .warning { (untimed.len()) " kernels of the network are not in these times: it is not known how they work. They are named below." }
+            }
+            @if !moved.is_empty() {
+                p .warning { "Of " (moved.len()) " kernels these times have the movement of their data: their own work is not modelled. They are named below." }
             }
             dl .facts {
                 @if !report.kernels.is_empty() {

@@ -1,7 +1,7 @@
 //! Before and after, operator by operator, or subgraph by subgraph where only these were tuned.
 
 use super::bars::{Row, table, top};
-use super::data::{Left, LeftOut, Report, Subgraph};
+use super::data::{Left, LeftOut, Report, Subgraph, Unmapped};
 use super::labels::apart;
 use super::table::Rows;
 use crate::report::figures::{microseconds, time, truncated_improvement};
@@ -56,14 +56,23 @@ pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
                     "."
                 }
             }
-            @if !report.unmapped.is_empty() {
-                @let named = report.unmapped.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
-                p .note {
-                    "It is not known how " (report.unmapped.len()) " nodes work; no time is counted for them: "
-                    (named.collect::<Vec<_>>().join(", "))
-                    @if report.unmapped.len() > 5 { " and others" }
-                    "."
-                }
+            @let (moved, untimed): (Vec<&Unmapped>, Vec<&Unmapped>) = report.unmapped.iter().partition(|node| node.is_timed());
+            (unknown("no time is counted for them", &untimed))
+            (unknown("what is counted is the movement of their data", &moved))
+        }
+    }
+}
+
+/// Nodes of which it is not known how they work, and what that means for their times.
+fn unknown(counted: &str, nodes: &[&Unmapped]) -> Markup {
+    let named = nodes.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
+    html! {
+        @if !nodes.is_empty() {
+            p .note {
+                "It is not known how " (nodes.len()) " nodes work; " (counted) ": "
+                (named.collect::<Vec<_>>().join(", "))
+                @if nodes.len() > 5 { " and others" }
+                "."
             }
         }
     }

@@ -78,7 +78,7 @@ impl<'a> Backward<'a> {
 
     /// What each kernel of the two passes does, in the order in which they run; exchanges are none.
     pub fn workloads(&self) -> impl Iterator<Item = &'a Workload> {
-        self.kernels().filter(|(_, kernel)| kernel.known).map(|(_, kernel)| &kernel.workload)
+        self.kernels().filter(|(_, kernel)| kernel.priced.is_timed()).map(|(_, kernel)| &kernel.workload)
     }
 
     /// The kernels of the two passes with their places among those of the graph, in the order in which they run.
@@ -104,7 +104,7 @@ impl<'a> Backward<'a> {
     /// and whether the simulator says so.
     pub fn times(&self, time: impl Fn(&Workload) -> (f64, bool)) -> Vec<KernelTime> {
         let timed = |(place, kernel): (usize, &lower::Kernel)| {
-            let (us, is_simulated) = if kernel.known { time(&kernel.workload) } else { (0.0, false) };
+            let (us, is_simulated) = if kernel.priced.is_timed() { time(&kernel.workload) } else { (0.0, false) };
             KernelTime { kernel: place, us, is_simulated }
         };
         self.kernels().map(timed).collect()

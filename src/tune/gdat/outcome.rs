@@ -26,7 +26,7 @@ pub struct GdatOutcome {
     pub most_segments: usize,
     /// What was found; `None` while times are being found out, and after a cancel.
     pub found: Option<Found>,
-    /// Nodes of the graph of which it is not known how they work; no time is counted for them.
+    /// Nodes of the graph of which it is not known how they work; most count no time.
     pub unmapped: Vec<SkippedKernel>,
     /// Kernels that the backend could not measure, with its reason; the simulator priced them.
     pub unmeasured: Vec<(String, String)>,

@@ -45,7 +45,7 @@ pub fn kernels<'c>(
             launches: piece.launches,
             missed: piece.missed,
             pass: piece.pass,
-            known: network.stage(piece.members[0] - solved + subgraph.kernels.start).known,
+            priced: network.stage(piece.members[0] - solved + subgraph.kernels.start).priced,
         }));
     }
     Lowered { kernels, unmapped: network.unmapped().to_vec() }

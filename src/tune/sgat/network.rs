@@ -3,7 +3,7 @@
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId};
-use crate::lower::{self, Batch, Lowered, Read, Source, flows};
+use crate::lower::{self, Batch, Lowered, Priced, Read, Source, flows};
 use crate::soc::{Arch, Soc};
 use crate::status::Result;
 use crate::workload::{ConvKind, Operand, Workload};
@@ -44,8 +44,8 @@ pub struct Stage<'a> {
     pub written: u64,
     /// Whether it is launched at all: a joined tensor whose parts are written in place is there already.
     pub runs: bool,
-    /// Whether it is known how it works; else it counts no time.
-    pub known: bool,
+    /// How its time is told.
+    pub priced: Priced,
     /// Whether a result leaves the graph.
     pub leaves: bool,
     /// Kernels that read its result, ascending, each once.
@@ -90,7 +90,7 @@ impl<'a> Network<'a> {
                 }
             }
             let kind = op::kind(&graph.node(kernel.node).op_type);
-            let role = if kernel.known { role(&kernel.workload, kind, soc) } else { Role::Border };
+            let role = if kernel.priced.is_timed() { role(&kernel.workload, kind, soc) } else { Role::Border };
             let elements = elements(&kernel.workload);
             let widest = reads.iter().map(|r| r.elements).max().unwrap_or(elements);
             stages.push(Stage {
@@ -102,7 +102,7 @@ impl<'a> Network<'a> {
                 elements,
                 written: lower::written_bytes(&kernel.workload),
                 runs: kernel.launches > 0,
-                known: kernel.known,
+                priced: kernel.priced,
                 leaves,
                 users: Vec::new(),
             });

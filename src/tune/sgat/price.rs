@@ -188,7 +188,7 @@ impl<'a> Pricer<'a> {
 
     /// Whether it is known how a scope works; no time and no movement is told of another.
     fn is_known(&self, members: &[u32]) -> bool {
-        members.iter().all(|&at| self.network.stage(at).known)
+        members.iter().all(|&at| self.network.stage(at).priced.is_timed())
     }
 
     /// What one part of a scope exchanges with others, each tensor once.

@@ -294,6 +294,15 @@ pub(crate) fn trans_data(call: &Call<'_>) -> Inference {
     Inferred::all(vec![TensorDesc { format, ..x.clone() }])
 }
 
+/// `Eye`: `num_rows` by `num_columns`, which are as many where they are none, for each of `batch_shape`.
+pub(crate) fn sized_eye(call: &Call<'_>) -> Inference {
+    let Some(rows) = call.int(&["num_rows"]) else { return Err("attribute `num_rows` is missing".to_owned()) };
+    let columns = call.int(&["num_columns"]).filter(|&columns| columns > 0).unwrap_or(rows);
+    let batch = call.node.attrs.ints("batch_shape").unwrap_or_default();
+    let dtype = call.type_attr("dtype").unwrap_or(DataType::Float);
+    Inferred::all(vec![TensorDesc::new(dtype, Shape::new([batch, &[rows, columns]].concat()))])
+}
+
 /// `EyeLike`: like input 0, in type `dtype`.
 pub(crate) fn eye(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;

@@ -1,5 +1,5 @@
 //! Operator types whose results follow from public descriptions and whose kernels have no price yet: their shapes are
-//! known, and they are priced, and named in reports, as operators that nobody knows.
+//! known, and reports name them as operators that nobody knows; `lower::Priced` says which of them count a time.
 
 use crate::infer::{
     Rule, declared, elementwise, exchange, experts, image, language, movement, norm, pool, reduce, sparse, tokens,

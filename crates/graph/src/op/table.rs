@@ -196,6 +196,7 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Move, elementwise::mirror, &["MemSet", "AtomicAddrClean", "DynamicAtomicAddrClean"]),
     row(Kind::Move, pick::non_zero, &["NonZero", "Where"]),
     row(Kind::Move, shape::eye, &["EyeLike"]),
+    row(Kind::Elementwise, shape::sized_eye, &["Eye"]),
     row(Kind::Move, movement::diag_part, &["DiagPart", "DiagPartD"]),
     row(Kind::Move, conv::deformable_offsets, &["DeformableOffsets"]),
 ];

@@ -1,5 +1,5 @@
 //! Graphs that CANN dumps as text: `ge_proto_*.txt`, which is a `ModelDef`, and `ge_onnx_*.pbtxt`, the same graph as
-//! something that viewers of ONNX show.
+//! something that viewers of ONNX show. torchair's own dump is a `GraphDef`.
 //!
 //! Both become the bytes of a `ModelDef`, which the reader of the binary form reads: [`schema`] says what the messages are,
 //! [`view`] leads the second form back to the first, [`names`] says which file of a folder is which graph at which stage.
@@ -10,6 +10,7 @@ mod schema;
 mod tests;
 mod view;
 
+use super::proto::{Model, encode};
 use crate::frontend::prototext::input::{Input, other_encoding};
 use crate::frontend::prototext::wire;
 use crate::status::Result;
@@ -24,12 +25,14 @@ pub const HEAD_BYTES: usize = 64 << 10;
 enum Form {
     Model,
     View,
+    /// A `GraphDef` by itself, as torchair dumps it.
+    Graph,
 }
 
 /// Whether a file that begins so is a dump, in whatever encoding.
 pub fn is_dump(head: &[u8]) -> bool {
     let head = &head[..head.len().min(HEAD_BYTES)];
-    form(head).is_some() || from_wide(head).is_some_and(|text| form(&text).is_some())
+    form(head).is_some() || without_zeros(head).is_some_and(|text| form(&text).is_some())
 }
 
 /// Whether bytes that should be a model are text, be it a dump or not.
@@ -49,12 +52,16 @@ pub fn encode_model(mut text: impl Read, place: &str) -> Result<Bytes> {
     let mut head = Vec::new();
     // What cannot be read shows below.
     let _ = text.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
-    let is_view = form(&head) == Some(Form::View);
+    let form = form(&head);
     let text = head.as_slice().chain(text);
-    if is_view {
-        return view::model_of(text, place);
+    match form {
+        Some(Form::View) => view::model_of(text, place),
+        Some(Form::Graph) => {
+            let graph = wire::encode(text, &schema::GRAPH, place)?;
+            Ok(encode(&Model { graph: vec![graph.into()], ..Model::default() }))
+        }
+        _ => wire::encode(text, &schema::MODEL, place).map(Bytes::from),
     }
-    wire::encode(text, &schema::MODEL, place).map(Bytes::from)
 }
 
 /// The form of a text: both have a message `graph`, which no model of another framework has, and in that it tells which
@@ -65,12 +72,14 @@ fn form(head: &[u8]) -> Option<Form> {
     loop {
         let name = field_name(&mut text)?;
         if name == "graph" {
-            // Several may be a list.
-            text.accept(b'[').ok()?;
-            if text.accept(b'{').ok()? || text.accept(b'<').ok()? {
+            if is_message(&mut text)? {
                 break;
             }
             return None;
+        }
+        if name == "op" && is_message(&mut text)? {
+            // Another text of this form lists the operators of a framework, which have no types.
+            return is_operator(&mut text)?.then_some(Form::Graph);
         }
         has_version |= name == "ir_version";
         skip_value(&mut text)?;
@@ -85,6 +94,23 @@ fn form(head: &[u8]) -> Option<Form> {
         }
     }
     Some(if has_version { Form::View } else { Form::Model })
+}
+
+/// Takes the beginning of a message, or of a list of them.
+fn is_message(text: &mut Input<'_, &[u8]>) -> Option<bool> {
+    text.accept(b'[').ok()?;
+    Some(text.accept(b'{').ok()? || text.accept(b'<').ok()?)
+}
+
+/// Whether what stands in a message is an operator with its type.
+fn is_operator(text: &mut Input<'_, &[u8]>) -> Option<bool> {
+    while let Some(name) = field_name(text) {
+        if name == "type" {
+            return Some(true);
+        }
+        skip_value(text)?;
+    }
+    Some(false)
 }
 
 /// Takes the name of a field with what stands before it and its colon; `None` at the end of a message or of the text.
@@ -134,9 +160,12 @@ fn skip_value(text: &mut Input<'_, &[u8]>) -> Option<()> {
     }
 }
 
-/// A text in UTF-16 or UTF-32, with or without its mark, as far as it can be told what it is: without what no byte holds.
-fn from_wide(head: &[u8]) -> Option<Vec<u8>> {
-    other_encoding(head)?;
+/// A text in UTF-16 or UTF-32, with or without its mark, or one in which bytes are zero that should not be, as far as it
+/// can be told what it is: without what no byte holds.
+fn without_zeros(head: &[u8]) -> Option<Vec<u8>> {
+    if other_encoding(head).is_none() && !head.contains(&0) {
+        return None;
+    }
     let mark = [&[0xff, 0xfe, 0, 0][..], &[0, 0, 0xfe, 0xff], &[0xff, 0xfe], &[0xfe, 0xff]];
     let text = mark.iter().find_map(|mark| head.strip_prefix(*mark)).unwrap_or(head);
     Some(text.iter().copied().filter(|&b| b != 0).collect())

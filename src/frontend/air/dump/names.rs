@@ -1,14 +1,23 @@
 //! Which dump of a folder is which graph, and at which stage of its compilation.
 //!
 //! CANN names them `ge_proto_00000000_graph_0_PreRunBegin.txt` (number of the dump, graph, stage), and those of single
-//! operators `ge_proto_00000_MatMulV2.txt`; `ge_onnx_*.pbtxt` is the view of the same.
+//! operators `ge_proto_00000_MatMulV2.txt`; `ge_onnx_*.pbtxt` is the view of the same. Up to 8.0 the graph was not named
+//! (`ge_proto_00000001_PreRunBegin.txt`): eight digits tell that a graph is meant, operators have five.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The stage that CANN's tuner gets, the graph as the framework made it before anything was done to it; and what other
 /// versions and ways of running have in its place, the best first.
 const FIRST_STAGES: [&str; 3] = ["PreRunBegin", "GraphPreRunBegin", "FlowGraphPreRunBegin"];
+
+/// How many digits the number of a graph's dump has.
+const STAGE_DIGITS: usize = 8;
+
+/// How the stage of a part of a graph begins, where the graph is not named.
+const PART: &str = "partition";
 
 /// Whether a file is a dump in the form for people (`ge_readable_*.txt`), which nothing reads.
 pub fn is_readable_form(path: &Path) -> bool {
@@ -21,7 +30,7 @@ struct Name {
     /// Whether it is the view.
     is_view: bool,
     number: u64,
-    /// The graph's number; none for a single operator.
+    /// The graph's number, empty where it is not named; none for a single operator.
     graph: Option<String>,
     /// The stage, or the operator.
     what: String,
@@ -34,12 +43,18 @@ impl Name {
             Some(rest) => (true, rest.strip_suffix(".pbtxt")?),
             None => (false, name.strip_prefix("ge_proto_")?.strip_suffix(".txt")?),
         };
-        let (number, what) = rest.split_once('_')?;
-        let number = number.parse().ok()?;
+        let (digits, what) = rest.split_once('_')?;
+        let number = digits.parse().ok()?;
         let of_graph = what.strip_prefix("graph_").and_then(|rest| rest.split_once('_'));
         let of_graph = of_graph.filter(|(graph, _)| graph.parse::<u64>().is_ok());
-        let (graph, what) = of_graph.map_or((None, what), |(graph, stage)| (Some(graph.to_owned()), stage));
+        let unnamed = (digits.len() >= STAGE_DIGITS).then(String::new);
+        let (graph, what) = of_graph.map_or((unnamed, what), |(graph, stage)| (Some(graph.to_owned()), stage));
         Some(Name { is_view, number, graph, what: what.to_owned() })
+    }
+
+    /// Whether it is a part of a graph that is not named, which is cut for its compilation.
+    fn is_part(&self) -> bool {
+        self.graph.as_deref() == Some("") && self.what.starts_with(PART)
     }
 }
 
@@ -57,7 +72,7 @@ pub struct Choice {
 pub fn choose(files: Vec<PathBuf>) -> Choice {
     let mut choice = Choice::default();
     // By folder and, where the name has one, graph.
-    let mut graphs = BTreeMap::<_, Vec<(PathBuf, Name)>>::new();
+    let mut graphs = Groups::new();
     for path in files {
         match Name::of(&path) {
             Some(name) => {
@@ -67,6 +82,8 @@ pub fn choose(files: Vec<PathBuf>) -> Choice {
             None => choice.taken.push((path, None)),
         }
     }
+    choice.leave_parts(&mut graphs);
+    choice.leave_cut(&mut graphs);
     for ((_, graph), mut dumps) in graphs {
         // Of two with one number, the view comes last.
         dumps.sort_by(|(_, a), (_, b)| (a.number, &a.what, a.is_view).cmp(&(b.number, &b.what, b.is_view)));
@@ -84,7 +101,66 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Dumps by folder and, where the name has one, graph.
+type Groups = BTreeMap<(PathBuf, Option<String>), Vec<(PathBuf, Name)>>;
+
+/// What a graph is called.
+fn called(graph: &str) -> String {
+    if graph.is_empty() { "the graph".to_owned() } else { format!("graph {graph}") }
+}
+
+/// Bytes at the end of a dump that are looked at.
+const TAIL: u64 = 4096;
+
+/// Whether a text ends in the middle: its last line closes nothing, or something within the graph.
+fn is_cut(path: &Path) -> bool {
+    let tail = || {
+        let mut file = File::open(path).ok().filter(|_| path.is_file())?;
+        let size = file.metadata().ok()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).ok()?;
+        let mut tail = Vec::new();
+        file.take(TAIL).read_to_end(&mut tail).ok()?;
+        Some(String::from_utf8_lossy(&tail).into_owned())
+    };
+    let Some(tail) = tail() else { return false };
+    let last = tail.lines().map(str::trim_end).rfind(|line| !line.is_empty()).unwrap_or_default();
+    !last.ends_with(['}', '>']) || last.starts_with(char::is_whitespace) && last.trim_start().len() == 1
+}
+
 impl Choice {
+    /// Leaves parts of graphs out where a whole one is beside them.
+    fn leave_parts(&mut self, graphs: &mut Groups) {
+        let is_whole = |(_, name): &(PathBuf, Name)| name.graph.is_some() && !name.is_part();
+        let whole: Vec<PathBuf> = graphs
+            .iter()
+            .filter(|(_, dumps)| dumps.iter().any(is_whole))
+            .map(|((folder, _), _)| folder.clone())
+            .collect();
+        for ((folder, _), dumps) in graphs.iter_mut().filter(|((folder, _), _)| whole.contains(folder)) {
+            let (parts, others) = std::mem::take(dumps).into_iter().partition(|(_, name)| name.is_part());
+            *dumps = others;
+            let why = || format!("a part of a graph, which is whole in {}", folder.display());
+            self.left.extend(Vec::from(parts).into_iter().map(|(path, _): (PathBuf, Name)| (path, why())));
+        }
+    }
+
+    /// Leaves dumps out that are cut off, where the whole view of the same number is beside them.
+    fn leave_cut(&mut self, graphs: &mut Groups) {
+        for dumps in graphs.values_mut() {
+            let whole_view = |of: &Name| {
+                let mut views = dumps.iter().filter(|(_, name)| name.is_view && name.number == of.number);
+                views.find(|(path, name)| name.what == of.what && !is_cut(path)).map(|(path, _)| file_name(path))
+            };
+            let cut = dumps.iter().filter(|(path, name)| !name.is_view && whole_view(name).is_some() && is_cut(path));
+            let cut: Vec<(PathBuf, String)> =
+                cut.map(|(path, name)| (path.clone(), whole_view(name).unwrap_or_default())).collect();
+            dumps.retain(|(path, _)| !cut.iter().any(|(other, _)| other == path));
+            self.left.extend(
+                cut.into_iter().map(|(path, view)| (path, format!("it is cut off; {view} is whole and taken"))),
+            );
+        }
+    }
+
     /// Takes every operator once.
     fn operators(&mut self, dumps: Vec<(PathBuf, Name)>) {
         let mut last: Option<(String, Name)> = None;
@@ -103,6 +179,7 @@ impl Choice {
 
     /// Takes one stage of a graph, and one more for each time that it was begun anew.
     fn stages(&mut self, graph: &str, dumps: Vec<(PathBuf, Name)>) {
+        let graph = called(graph);
         let first = FIRST_STAGES.into_iter().find(|stage| dumps.iter().any(|(_, name)| name.what == *stage));
         let mut taken: Option<(String, u64)> = None;
         let mut early = Vec::new();
@@ -112,23 +189,21 @@ impl Choice {
             if begins && !is_same {
                 taken = Some((file_name(&path), name.number));
                 let stage = if first.is_some() {
-                    format!("stage {} of graph {graph}, before its compilation, is taken", name.what)
+                    format!("stage {} of {graph}, before its compilation, is taken", name.what)
                 } else {
                     let (what, wanted) = (name.what, FIRST_STAGES[0]);
-                    format!(
-                        "stage {what}, the earliest of graph {graph} in the folder, is taken; {wanted} is not there"
-                    )
+                    format!("stage {what}, the earliest of {graph} in the folder, is taken; {wanted} is not there")
                 };
                 self.taken.push((path, Some(stage)));
             } else if let Some((taken, _)) = &taken {
                 let what = if is_same { "form" } else { "stage" };
-                self.left.push((path, format!("another {what} of graph {graph}, for which {taken} is taken")));
+                self.left.push((path, format!("another {what} of {graph}, for which {taken} is taken")));
             } else {
                 early.push(path);
             }
         }
         if let Some((taken, _)) = taken {
-            let why = format!("another stage of graph {graph}, for which {taken} is taken");
+            let why = format!("another stage of {graph}, for which {taken} is taken");
             self.left.extend(early.into_iter().map(|path| (path, why.clone())));
         }
     }
@@ -195,6 +270,45 @@ mod tests {
             "pid_2_deviceid_1/ge_proto_00000000_graph_0_PreRunBegin.txt",
         ]);
         assert_eq!((choice.taken.len(), choice.left.len()), (3, 1));
+    }
+
+    #[test]
+    fn stages_of_a_graph_that_is_not_named_are_one_graph_without_its_parts() {
+        let choice = chosen(&[
+            "d/ge_proto_00000000_RunCustomPassBegin.txt",
+            "d/ge_proto_00000001_PreRunBegin.txt",
+            "d/ge_proto_00000012_partition0_rank1_new_sub_graph1_SecondPartitioning.txt",
+            "d/ge_proto_00000031_PreRunAfterBuild.txt",
+            "d/ge_proto_00001_MatMulV2.txt",
+        ]);
+        assert_eq!(taken(&choice), ["d/ge_proto_00000001_PreRunBegin.txt", "d/ge_proto_00001_MatMulV2.txt"]);
+        assert!(choice.taken[0].1.as_deref().unwrap().contains("stage PreRunBegin of the graph"));
+        let part = "d/ge_proto_00000012_partition0_rank1_new_sub_graph1_SecondPartitioning.txt";
+        assert!(why(&choice, part).contains("a part of a graph"));
+        assert_eq!(choice.left.len(), 3);
+        let named = chosen(&["ge_proto_00000000_graph_1_PreRunBegin.txt", &part[2..]]);
+        assert_eq!(taken(&named), ["ge_proto_00000000_graph_1_PreRunBegin.txt"]);
+        assert!(why(&named, &part[2..]).contains("a part of a graph"));
+        assert_eq!(chosen(&[part]).taken.len(), 1);
+    }
+
+    #[test]
+    fn of_a_dump_that_is_cut_off_and_its_whole_view_the_view_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let view = write("ge_onnx_00000000_graph_0_PreRunBegin.pbtxt", "graph {\n}\n");
+        let cut = write("ge_proto_00000000_graph_0_PreRunBegin.txt", "graph {\n  op {\n    name: \"");
+        let choice = choose(vec![view.clone(), cut.clone()]);
+        assert_eq!(choice.taken.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&view]);
+        assert!(choice.left[0].1.contains("cut off"), "{choice:?}");
+        // Whole, or alone, it is taken.
+        assert_eq!(choose(vec![cut]).left, []);
+        let whole = write("ge_proto_00000000_graph_0_PreRunBegin.txt", "graph {\n  op {\n  }\n}\n");
+        assert_eq!(choose(vec![view, whole.clone()]).taken[0].0, whole);
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub static MODEL: Schema = Schema {
     ],
 };
 
-static GRAPH: Schema = Schema {
+/// `GraphDef`, what torchair dumps.
+pub static GRAPH: Schema = Schema {
     name: "GraphDef",
     fields: &[
         field("name", 1, One, String),

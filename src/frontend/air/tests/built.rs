@@ -370,3 +370,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_constant_without_a_value_has_the_shape_that_is_noted_where_it_is_read() {
+    let noted = "attr { key: \"origin_shape\" value { list { i: 8 i: 16 val_type: VT_LIST_INT } } } \
+                 attr { key: \"origin_shape_initialized\" value { b: true } }";
+    let text = |noted: &str| {
+        let x = "{ dtype: DT_FLOAT16 shape { dim: 4 dim: 8 } layout: \"ND\" }";
+        let w = format!("{{ dtype: DT_FLOAT16 shape {{ dim: 8 dim: 16 }} layout: \"ND\" {noted} }}");
+        format!(
+            "graph {{ name: \"g\" op {{ name: \"x\" type: \"Data\" input_desc {x} output_desc {x} }}
+             op {{ name: \"w\" type: \"Const\" output_desc {{ }} }}
+             op {{ name: \"mm\" type: \"MatMulV2\" input: \"x:0\" input: \"w:0\" input_desc {x} input_desc {w} output_desc {{ }} }} }}"
+        )
+    };
+    let shape = |noted: &str| {
+        let graph = read(text(noted).into(), "g").unwrap();
+        let (_, node) = graph.iter().find(|(_, node)| node.name == "w").unwrap();
+        (node.outputs[0].shape.to_string(), node.outputs[0].dtype)
+    };
+    assert_eq!(shape(noted), ("[8,16]".to_owned(), DataType::Float16));
+    // What GE has not set is a default, or left from before.
+    assert_eq!(shape("").0, "[?]");
+}

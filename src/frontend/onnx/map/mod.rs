@@ -26,6 +26,7 @@ mod norm;
 mod pool;
 mod qlinear;
 mod quantized;
+pub mod reasons;
 mod reduce;
 mod resize;
 mod rnn;

@@ -373,6 +373,30 @@ fn sizes_that_do_not_hang_on_values_are_known_behind_operators_that_are_not() {
     );
     let eye = node("EyeLike", &["x"], &["y"], &[("dtype", Value::Int(INT64.into()))]);
     assert_eq!(behind(x().node(&eye).output("y")), ["int64 [4,6]"]);
+    for k in [0, 2, -1] {
+        let eye = node("EyeLike", &["x"], &["y"], &[("k", Value::Int(k))]).named("eye");
+        let model = x().node(&eye).output("y").bytes();
+        let read = load_memory(&model, "net", None, &ModelOptions::default()).unwrap();
+        let (_, made) = read.iter().find(|(_, made)| made.name == "eye").unwrap();
+        assert!(made.mapped && made.outputs[0].shape.to_string() == "[4,6]", "{made:?}");
+        let (_, whole) = read.iter().find(|(_, made)| made.op_type == "Eye").unwrap();
+        let sizes = (whole.attrs.int("num_rows"), whole.attrs.int("num_columns"));
+        let offsets = made.attrs.ints("offsets").map(<[i64]>::to_vec);
+        let expected = match k {
+            0 => ((Some(4), Some(6)), None),
+            2 => ((Some(6), Some(6)), Some(vec![2, 0])),
+            _ => ((Some(4), Some(7)), Some(vec![0, 1])),
+        };
+        assert_eq!((sizes, offsets), expected, "{k}");
+        let written = crate::frontend::air::encode_model(&read).unwrap();
+        let judged = crate::frontend::check::judge(&crate::frontend::air::read(written.into(), "net").unwrap());
+        assert!(judged.compiles(), "{judged:?}");
+    }
+    let scatter = node("ScatterND", &["x", "i", "u"], &["y"], &[("reduction", Value::Str("mul"))]).named("mul");
+    let model = Model::new(16).input("x", &[4.into()]).input("i", &[2.into(), 1.into()]).input("u", &[2.into()]);
+    let read = model.node(&scatter).output("y").read().unwrap();
+    let (_, made) = read.iter().find(|(_, made)| made.name == "mul").unwrap();
+    assert_eq!(made.attrs.str(crate::graph::WHY_UNMAPPED), Some("CANN has no scatter that multiplies"));
     assert_eq!(behind(x().node(&node("Hardmax", &["x"], &["y"], &[])).output("y")), ["float32 [4,6]"]);
     let grid = Model::new(16)
         .input("x", &[2.into(), 3.into(), 8.into(), 8.into()])

@@ -214,3 +214,29 @@ fn a_text_longer_than_what_is_read_at_once_is_whole() {
     let bytes = file(&[named]);
     assert_eq!(text_to_bytes(&print(&model(&bytes), &Style { raw_text: true, ..Style::default() })), bytes);
 }
+
+#[test]
+fn a_graph_by_itself_is_read_as_torchair_dumps_it() {
+    let tensor = "{ dtype: DT_FLOAT16 shape { dim: 4 dim: 8 } layout: \"ND\" }";
+    let text = format!(
+        "name: \"graph_1\"\nop {{ name: \"x\" type: \"Data\" input_desc {tensor} output_desc {tensor} }}
+         op {{ name: \"r\" type: \"Relu\" input: \"x:0\" input_desc {tensor} output_desc {tensor} }}"
+    );
+    assert!(is_dump(text.as_bytes()));
+    let graph = read(text.into(), "dump").unwrap();
+    assert_eq!((graph.name.as_str(), graph.len()), ("graph_1", 2));
+    // Texts of other frameworks whose lists are called so have no operators with types.
+    assert!(!is_dump(b"op { name: \"Add\" input_arg { name: \"x\" } }"));
+}
+
+#[test]
+fn zero_bytes_are_an_error_with_their_place() {
+    let text = "graph {\n  op {\n    name: \"x\"\n    type: \"Data\"\n  }\n}\n";
+    for at in [0, 7, 8, text.len() - 3] {
+        let mut bytes = text.as_bytes().to_vec();
+        bytes.insert(at, 0);
+        assert!(is_dump(&bytes), "{at}");
+        let error = read(bytes.into(), "dump").unwrap_err().to_string();
+        assert!(error.contains("line ") && error.contains("column ") && error.contains("zero byte"), "{at}: {error}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Why operators of ONNX stay as they are: what Ascend's operators have not got.
+
+use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+/// Operators and why a node of theirs that is not mapped is not.
+static ROWS: &[(&[&str], &str)] = &[
+    (
+        &["QuantizeLinear", "DequantizeLinear"],
+        "CANN's quantisation has no blocks along an axis, and no types of other than 8 or 32 bits",
+    ),
+    (
+        &["QLinearMatMul"],
+        "CANN's scales lie along one axis of the result, those of the columns, and types must be known",
+    ),
+    (&["QLinearConv"], "the types of its operands decide what is beside the product, and are not known"),
+    (
+        &["MatMulInteger", "ConvInteger"],
+        "the types of its operands decide what is beside the product, and are not known",
+    ),
+    (&["MaxPool"], "CANN counts places within a channel, ONNX over the whole tensor, and these places are read"),
+    (&["LpPool"], "CANN's averages have no dilations"),
+    (&["Col2Im"], "CANN's Col2im takes two axes and one padding for both sides"),
+    (&["Dropout"], "its mask is read, and no operator of CANN's gives that mask"),
+    (&["Trilu"], "its diagonal is computed, and is an attribute of CANN's operator"),
+    (&["EyeLike"], "CANN's Eye takes its sizes from attributes, and they are open"),
+    (&["ScatterND"], "CANN has no scatter that multiplies"),
+    (&["CastLike"], "the type that it casts to is not known"),
+    (&["Hardmax"], "before opset 13 it joins axes, and its rank is not known"),
+    (
+        &["com.microsoft::QGemm", "com.microsoft::QLinearConcat", "com.microsoft::QLinearWhere"],
+        "CANN's scales lie along one axis of a result, and types must be known",
+    ),
+    (
+        &["com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool"],
+        "its scales lie by channel, or its rank is not known where channels are last",
+    ),
+    (&["com.microsoft::QLinearReduceMean"], "its scales lie by channel"),
+    (
+        &["com.microsoft::Attention", "com.microsoft::QAttention"],
+        "its masks, earlier states and turned positions are forms of ONNX Runtime's own",
+    ),
+    (
+        &["com.microsoft::MatMulNBits", "com.microsoft::GatherBlockQuantized", "com.microsoft::QMoE"],
+        "its weights are packed in blocks that CANN's products read in another order",
+    ),
+    (
+        &[
+            "com.microsoft::DynamicQuantizeLSTM",
+            "com.microsoft::QEmbedLayerNormalization",
+            "com.microsoft::QuantizeWithOrder",
+        ],
+        "CANN has no such operator of int8",
+    ),
+    (&["NonZero", "Unique", "NonMaxSuppression", "Compress"], "only a run tells how much it finds"),
+    (&["If"], "its condition is computed, and which of its graphs runs is not known"),
+    (&["Loop", "Scan"], "how often its graph runs is not known"),
+];
+
+/// The rows by operator.
+static REASONS: LazyLock<FxHashMap<&str, &str>> =
+    LazyLock::new(|| ROWS.iter().flat_map(|(types, why)| types.iter().map(|op_type| (*op_type, *why))).collect());
+
+/// Why a node of this operator is not mapped; `None` where nothing but its absence from the tables is known.
+pub fn why(op_type: &str) -> Option<&'static str> {
+    REASONS.get(op_type).copied()
+}
