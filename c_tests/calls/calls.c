@@ -41,12 +41,12 @@ static void run_seeds(uint64_t from, uint64_t to) {
     *at_seed = UINT64_MAX;
 }
 
-/* Runs in a child, for two minutes at most; true when it came to its end. */
+/* Runs in a child, for ten minutes at most, on a machine that is busy otherwise; true when it came to its end. */
 static bool ends_well(uint64_t from, uint64_t to, const uint8_t *bytes, size_t size, bool is_quiet) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(120);
+        alarm(600);
         if (is_quiet && freopen("/dev/null", "w", stderr) == NULL) _exit(5);
         make_places();
         if (bytes == NULL) run_seeds(from, to);
