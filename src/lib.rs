@@ -23,7 +23,7 @@
 //! | 2 | [`search`] | ask/tell optimisers over indices |
 //! | 2 | [`bank`] | CANN's knowledge banks: formats, keys, paths, durable writes |
 //! | 2 | [`frontend`], [`lower`] | model files to a graph; a graph's nodes to workloads |
-//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`lines`], [`output_file`], [`shard`], [`spelling`], [`status`] | plain data, and the error type |
+//! | 1 | [`graph`], [`workload`], [`soc`], [`ini`], [`input_file`], [`lines`], [`output_file`], [`shard`], [`spelling`], [`status`], `sync` | plain data, the error type, what threads share |
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod backend;
@@ -43,6 +43,10 @@ pub mod serving;
 pub mod session;
 pub mod shard;
 pub mod simulate;
+#[cfg(not(aoe_interleavings))]
+mod sync;
+#[cfg(aoe_interleavings)]
+pub mod sync;
 pub mod tune;
 
 pub use aoe_base::{ini, input_file, spelling, status};

@@ -13,16 +13,20 @@ pub enum Planted {
     Directories,
     /// Locks keep nobody out.
     Locks,
+    /// What is one step to all threads is two.
+    Torn,
+    /// Threads that read a file note its name in one place.
+    Shared,
 }
 
 /// What the arguments ask for.
 #[derive(Debug, Clone, Copy)]
 pub struct Campaign {
-    seeds: u64,
-    from: u64,
+    pub seeds: u64,
+    pub from: u64,
     /// One seed alone, told in full.
     one: bool,
-    planted: Option<Planted>,
+    pub planted: Option<Planted>,
     threads: usize,
 }
 
@@ -98,6 +102,8 @@ fn planted(name: &str) -> Result<Planted, String> {
         "contents" => Ok(Planted::Contents),
         "directories" => Ok(Planted::Directories),
         "locks" => Ok(Planted::Locks),
-        _ => Err(format!("`{name}` is no fault: contents, directories, locks")),
+        "torn" => Ok(Planted::Torn),
+        "shared" => Ok(Planted::Shared),
+        _ => Err(format!("`{name}` is no fault: contents, directories, locks, torn, shared")),
     }
 }

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod campaign;
+#[cfg(aoe_interleavings)]
+mod orders;
 mod world;
 
 use campaign::Campaign;
@@ -12,11 +14,13 @@ Usage: aoe-reliability CAMPAIGN [--seeds=N] [--from=SEED] [--seed=SEED] [--plant
 
 Campaigns:
   banks   processes that write one bank, in a simulated world: every order of their steps, crashes, faults of the disk
+  orders  threads on the fork word, one session, the tables and one bank: all orders of their steps; where there are too
+          many, --seeds of them. Needs a build with --cfg aoe_interleavings
 
   --seeds=N      worlds to run (10000)
   --from=SEED    the first of them (0)
   --seed=SEED    this one alone, told step by step
-  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks
+  --plant=FAULT  leave something out, which has to be found out: contents, directories, locks in banks; torn, shared in orders
   --threads=N    worlds at once (the processors)
 
 The exit status is 0 where nothing was found, or where what was planted was; 1 otherwise; 2 for wrong arguments.
@@ -31,6 +35,10 @@ fn main() -> ExitCode {
     };
     match name.as_str() {
         "banks" => campaign.run("banks", world::find),
+        #[cfg(aoe_interleavings)]
+        "orders" => orders::run(&campaign),
+        #[cfg(not(aoe_interleavings))]
+        "orders" => refuse("`orders` needs a program built with RUSTFLAGS=\"--cfg aoe_interleavings\""),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             ExitCode::SUCCESS

@@ -6,10 +6,12 @@ mod choice;
 mod env;
 mod opening;
 pub mod plugin;
+mod request;
 pub mod simulator;
 
-pub use choice::{Choice, DEFAULT_SOC, Measuring, Opened, Request, open};
+pub use choice::{DEFAULT_SOC, open};
 pub use env::RuntimeEnv;
+pub use request::{Choice, Measuring, Opened, Request};
 
 use crate::sim::interval::Interval;
 use crate::soc::Soc;

@@ -1,8 +1,8 @@
 //! Opening devices: what they are asked to be, what they are, and what stands in the way.
 
 use super::ascend::{Ascend, Described, Devices, Probe, Setting};
-use super::choice::{Opened, Request};
 use super::env::RuntimeEnv;
+use super::request::{Opened, Request};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::path::PathBuf;

@@ -1,10 +1,12 @@
 //! An operator bank file line by line: what each line is for and says.
 
-use super::form::{Form, Knowledge};
+use super::form::Form;
 use super::json;
 use super::key::{Key, KeyMaker, Unusable};
+use super::knowledge::Knowledge;
 use super::lines::{Judged, Lines, by_parts};
 use super::reader::{Judge, LineReader, Mended, Notes, repeated, written_line};
+use super::record::Record;
 use super::side::Side;
 use crate::status::Result;
 use hashbrown::HashTable;
@@ -12,15 +14,6 @@ use prost::bytes::Bytes;
 use rustc_hash::FxBuildHasher;
 use serde_json::{Map, Value};
 use std::hash::BuildHasher;
-
-/// A usable record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// What it is for.
-    pub key: Key,
-    /// What it says.
-    pub knowledge: Knowledge,
-}
 
 /// A bank file.
 #[derive(Debug)]

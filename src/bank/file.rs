@@ -1,10 +1,11 @@
 //! One bank file with its side file on storage: reading, and merging changes into it.
 
-use super::document::{Document, Record};
-use super::form::{Form, Knowledge};
+use super::document::Document;
+use super::form::Form;
 use super::key::{Key, Unusable};
+use super::knowledge::Knowledge;
 use super::lines::{Finding, told};
-use super::operator::Measured;
+use super::record::{Measured, Record};
 use super::side::{Side, Stamp, Verdict};
 use super::storage::Storage;
 use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
@@ -118,8 +119,8 @@ impl<'a> BankFile<'a> {
         if let Form::Unified(operator) = self.form {
             let Some(content) = self.content()? else { return Ok(None) };
             let bank = unified::Bank::parse(&content);
-            let records = unified::records(&bank, operator).map(|(key, knowledge)| Record { key, knowledge });
-            return Ok(Some((records.collect(), self.side()?, whole::warnings(&self.path, &bank))));
+            let records = unified_records(&bank, operator);
+            return Ok(Some((records, self.side()?, whole::warnings(&self.path, &bank))));
         }
         let Some((document, side)) = self.read()? else { return Ok(None) };
         let warnings = self.findings(&document);
@@ -176,17 +177,15 @@ impl<'a> BankFile<'a> {
         let mut side = Side::parse(self.form, old_side.content());
         let mut bank = unified::Bank::parse(old.content());
         let mut warnings = whole::warnings(&self.path, &bank);
-        let records = |bank: &unified::Bank| -> Vec<Record> {
-            unified::records(bank, operator).map(|(key, knowledge)| Record { key, knowledge }).collect()
-        };
-        let before = records(&bank);
+        let before = unified_records(&bank, operator);
         let there: BTreeMap<&Key, &Knowledge> = before.iter().map(|r| (&r.key, &r.knowledge)).collect();
         for (key, change) in changes {
             if theirs_is_better(there.get(key).copied(), &side, key, change, stamp) {
                 continue;
             }
+            let Knowledge::Unified(_, knowledge) = &change.knowledge else { return Err(not_unified()) };
             for text in change.infos.iter().filter_map(Value::as_str) {
-                unified::put(&mut bank, text, &change.knowledge, change.measured.after_us)?;
+                unified::put(&mut bank, text, knowledge, change.measured.after_us)?;
                 let key = Key::new(text.as_bytes().to_vec());
                 side.insert(stamp.measurement(&key, &change.knowledge, &change.measured));
             }
@@ -194,7 +193,7 @@ impl<'a> BankFile<'a> {
         if bank.is_damaged() {
             warnings.push(whole::set_aside(self.storage, &self.path, old.content(), transaction)?);
         } else {
-            side.retain_recorded(before.iter().chain(&records(&bank)));
+            side.retain_recorded(before.iter().chain(&unified_records(&bank, operator)));
         }
         transaction.stage(Role::Support, &self.side_path, &[&side.render()?], old_side)?;
         let new = bank.render();
@@ -232,6 +231,17 @@ impl<'a> BankFile<'a> {
         transaction.stage(Role::Bank, &self.path, &new, old)?;
         Ok(Merged { changed, warnings })
     }
+}
+
+/// The records of a unified bank.
+fn unified_records(bank: &unified::Bank, operator: unified::Operator) -> Vec<Record> {
+    let record = |(key, text)| Record { key, knowledge: Knowledge::Unified(operator, text) };
+    unified::records(bank).map(record).collect()
+}
+
+/// The error for a record of another form among changes to a unified bank.
+fn not_unified() -> Error {
+    Error::IllegalSchedule { rule: "unified bank record: it is no record of this bank".into() }
 }
 
 /// The error for an `info_dict` of ours that has no key.

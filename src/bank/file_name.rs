@@ -1,6 +1,7 @@
 //! What the name of an operator's bank file says.
 
-use super::form::{Form, LONGEST_OP_TYPE};
+use super::form::Form;
+use super::names::LONGEST_OP_TYPE;
 use super::unified::Operator;
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! What a file is, told by how it begins and never by its name.
 
+use crate::bank::fields::FIELDS;
 use crate::bank::json;
 use crate::bank::lines::trim;
-use crate::bank::reader::FIELDS;
 use serde_json::{Map, Value};
 
 /// Bytes of a file's beginning that are looked at; several records of every kind fit in.

@@ -1,14 +1,16 @@
 //! One bank out of several: of two records with one key the better measured stays.
 
 use super::disk::DISK;
-use super::document::{Document, Record};
+use super::document::Document;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
-use super::form::Knowledge;
-use super::inspect::{Fate, PART_FIELD, Part, Told, broken_rule};
+use super::inspect::{PART_FIELD, Part, broken_rule, record_label};
 use super::key::Key;
-use super::merge_places::{Place, places};
+use super::knowledge::Knowledge;
+use super::merge_outcome::MergeOutcome;
+use super::merge_places::{Place, is_one_file, is_same, places};
 use super::merge_whole::{Split, split};
+use super::record::Record;
 use super::side::{Measurement, Side, Verdict, soc_digest};
 use super::standing::Standing;
 use super::transaction::Transaction;
@@ -19,43 +21,10 @@ use memchr::memmem::Finder;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MergeOutcome {
-    /// Records that the bank did not have.
-    pub added: usize,
-    /// Records that took the place of another one.
-    pub updated: usize,
-    /// Records that the bank has already, or has better.
-    pub kept: usize,
-    /// Records that the built-in bank has already, or has better, and those of ours that would not compute.
-    pub refused: usize,
-    /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
-    pub foreign: usize,
-    /// Bank files that were written.
-    pub changed: Vec<PathBuf>,
-    /// What was found wrong in the files, each with file and line.
-    pub warnings: Vec<String>,
-    /// Bank files of the sources that were not merged, or directories without any; `warnings` say why.
-    pub unmerged: Vec<PathBuf>,
-    /// What became of each record of the banks that are one file each: unified, subgraph, gradient.
-    pub told: Vec<Told>,
-}
-
-impl MergeOutcome {
-    /// Counts a record.
-    pub(super) fn count(&mut self, fate: Fate) {
-        *(match fate {
-            Fate::Added => &mut self.added,
-            Fate::Updated => &mut self.updated,
-            Fate::Kept => &mut self.kept,
-            Fate::Refused => &mut self.refused,
-        }) += 1;
-    }
-}
+/// Records that would not compute, of which each is named.
+const MOST_NAMED: usize = 100;
 
 /// Merges bank files, directories of them or bank roots into one of the same kind; `into` is made when it is not there.
 ///
@@ -123,11 +92,6 @@ fn prepared(Place { sources, into, built_in }: &Place) -> Result<(Vec<Job>, Spli
     Ok((jobs(&others.operators, into, &built_in)?, others))
 }
 
-/// Whether all sources are merged into one file.
-pub(super) fn is_one_file(into: &Path) -> bool {
-    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"))
-}
-
 /// What becomes one file.
 #[derive(Debug)]
 struct Job {
@@ -170,12 +134,6 @@ fn jobs(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<Vec<Jo
     }
     check_target(into, jobs.first())?;
     Ok(jobs)
-}
-
-/// Whether two paths lead to one file, be it over links; one that is not there is no other's.
-pub(super) fn is_same(a: &Path, b: &Path) -> bool {
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    identity(a).is_some_and(|a| Some(a) == identity(b))
 }
 
 /// A directory that holds banks of one SoC takes in no others.
@@ -301,17 +259,14 @@ impl Merging<'_> {
 
     fn take_record(&mut self, source: &Given, place: usize, record: &Record) {
         let time = vouched(&source.side, &record.key, &record.knowledge);
-        if time.is_some()
-            && let Some(rule) = self.broken(source.document.lines.text(place))
-        {
-            self.outcome.warnings.push(format!("a record that libaoe wrote is not taken over: {rule}"));
+        let old = self.document.get(&record.key);
+        let is_known = old.is_some();
+        let is_same = old.is_some_and(|old| *old == record.knowledge);
+        if !is_same && self.is_broken(source.document.lines.text(place)) {
             self.outcome.refused += 1;
             return;
         }
-        let old = self.document.get(&record.key);
-        let is_known = old.is_some();
-        if let Some(old) = old {
-            let is_same = *old == record.knowledge;
+        if let Some(old) = self.document.get(&record.key) {
             let standing = |measurement, knowledge| Standing { measurement, knowledge, soc_fields: self.soc_fields };
             let own = standing(vouched(self.side, &record.key, old), old);
             let is_better = standing(time, &record.knowledge).outranks(&own);
@@ -334,9 +289,24 @@ impl Merging<'_> {
         *(if is_known { &mut self.outcome.updated } else { &mut self.outcome.added }) += 1;
     }
 
-    /// The rule that a record breaks with which CANN's kernel would not compute the result.
-    fn broken(&self, line: Option<&Bytes>) -> Option<String> {
-        broken_rule(line?, self.soc?)
+    /// Whether CANN's operator would stop at a record, or its kernel not compute the result with it, whoever wrote it. The
+    /// first ones are named.
+    fn is_broken(&mut self, line: Option<&Bytes>) -> bool {
+        let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| Some((broken_rule(line, soc)?, line))) else {
+            return false;
+        };
+        self.outcome.broken += 1;
+        match self.outcome.broken {
+            ..=MOST_NAMED => {
+                let warning = format!("a record is not taken over: {rule} ({})", record_label(of));
+                self.outcome.warnings.push(warning);
+            }
+            n if n == MOST_NAMED + 1 => {
+                self.outcome.warnings.push("more records that would not compute are counted, and not named".to_owned());
+            }
+            _ => {}
+        }
+        true
     }
 
     /// Whether a record gains nothing over what CANN ships. Without times to compare, a tiling that someone

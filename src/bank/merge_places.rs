@@ -4,9 +4,9 @@
 //! same name below the target.
 
 use super::inspect::{Kind, Source, files};
-use super::merge::is_one_file;
 use crate::status::Result;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What is merged into one file or directory.
@@ -38,6 +38,17 @@ pub fn places(sources: &[PathBuf], into: &Path, built_in: &[PathBuf]) -> Result<
         Place { sources, into: joined(into), built_in: built_in.iter().map(same).collect() }
     };
     Ok(by_place.into_iter().map(place).collect())
+}
+
+/// Whether all sources are merged into one file.
+pub fn is_one_file(into: &Path) -> bool {
+    into.is_file() || (!into.is_dir() && into.extension().is_some_and(|e| e == "json"))
+}
+
+/// Whether two paths lead to one file, be it over links; one that is not there is no other's.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    identity(a).is_some_and(|a| Some(a) == identity(b))
 }
 
 /// The directories of a source that hold banks, from the source on; its own, empty, where none does.

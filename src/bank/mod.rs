@@ -1,8 +1,8 @@
 //! CANN's knowledge banks: formats, keys, paths, durable writes.
 //!
 //! `docs/banks.md` describes the files. From the bottom up: `hash` and `json` write what CANN's loader
-//! expects; `layout` packs CANN's keys; `matmul` makes keys; `form` tells CANN's record
-//! form from ours; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
+//! expects; `names` spells file names; `layout` packs CANN's keys; `matmul` makes keys; `knowledge` is what a
+//! record holds; `form` tells CANN's record form from ours; `record` is one with what is known of it; `lines` keeps a file line by line; `reader` says what a line means; `document` is an
 //! operator's bank file, `index` many of them to be looked up in fast; `side` holds what a record cost;
 //! `storage` is the seam to the file system and `disk` that; `transaction` replaces several files or none,
 //! `whole` one; `file` puts them together; `neighbours` finds records of near workloads; `operator` is what a
@@ -16,6 +16,7 @@ mod conv2d;
 mod conv3d;
 mod disk;
 mod document;
+mod fields;
 mod file;
 mod file_name;
 mod form;
@@ -26,17 +27,21 @@ pub mod inspect;
 mod json;
 mod key;
 mod kind;
+mod knowledge;
 mod layout;
 mod lines;
 mod matmul;
 mod merge;
+mod merge_outcome;
 mod merge_places;
 mod merge_whole;
+mod names;
 mod neighbours;
 mod operator;
 mod paths;
 mod quant;
 mod reader;
+mod record;
 mod record_reader;
 pub mod repair;
 mod side;
@@ -59,9 +64,11 @@ pub use index::{Found, Index, Part};
 pub use key::{Key, Unusable};
 pub use layout::{Field, FieldType, Layout};
 pub use lines::Finding;
-pub use merge::{MergeOutcome, merge};
-pub use operator::{Entry, Measured, OperatorBank};
+pub use merge::merge;
+pub use merge_outcome::MergeOutcome;
+pub use operator::{Entry, OperatorBank};
 pub use paths::{BankEnvironment, BankPaths, Reader, Toolkit};
+pub use record::Measured;
 pub use record_reader::RecordReader;
 pub use storage::{Guard, Identity, NewFile, Storage};
 pub use transaction::clear_abandoned;

@@ -3,8 +3,9 @@
 //! A key is taken apart into what must be equal and the numbers that may differ. The distance of two
 //! workloads is the sum of the logarithms of their ratios.
 
-use super::form::{Form, Knowledge};
+use super::form::Form;
 use super::key::Key;
+use super::knowledge::Knowledge;
 use super::{conv2d, conv3d, json, matmul, unified};
 use crate::soc::Soc;
 use crate::status::Result;

@@ -2,12 +2,14 @@
 
 use super::binary;
 use super::disk::Disk;
-use super::document::Record;
 use super::file::{BankFile, Change};
-use super::form::{self, Form, Knowledge, Writable};
+use super::form::{Form, Writable};
 use super::key::Key;
+use super::knowledge::Knowledge;
+use super::names;
 use super::neighbours::Index;
 use super::paths::BankPaths;
+use super::record::{Measured, Record};
 use super::side;
 use super::storage::Storage;
 use super::transaction::{self, Transaction};
@@ -15,26 +17,12 @@ use super::trials::TrialStore;
 use crate::output_file::Patience;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{DefaultOrigin, Schedule, Workload, check};
+use crate::sync::{Mutex, RwLock};
+use crate::workload::{Schedule, Workload, check};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-
-/// What a measurement found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Measured {
-    /// Microseconds of the tiling that CANN would have run.
-    pub before_us: f64,
-    /// Microseconds of the recorded one.
-    pub after_us: f64,
-    /// Name of the backend that measured.
-    pub backend: String,
-    /// Version of the space that was searched; 0 where that is not known.
-    pub space: u32,
-    /// Whether the tiling of before is CANN's by its public rules.
-    pub default: DefaultOrigin,
-}
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// What the bank holds for a workload.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +33,8 @@ pub struct Entry {
     pub measured: Option<Measured>,
     /// The file that holds it.
     pub source: PathBuf,
+    /// Whether CANN looks into that file.
+    pub is_read_by_cann: bool,
 }
 
 /// The operator bank of one SoC. Files are read when first asked for; nothing is written before
@@ -196,6 +186,7 @@ impl OperatorBank {
                 schedule: change.knowledge.schedule(workload)?,
                 measured: Some(change.measured.clone()),
                 source: self.paths.custom.join(&name),
+                is_read_by_cann: true,
             }));
         }
         let loaded = self.loaded(&name, form, op_type)?;
@@ -212,7 +203,8 @@ impl OperatorBank {
                         space: m.space,
                         default: m.default,
                     });
-                    return Ok(Some(Entry { schedule, measured, source: layer.path.clone() }));
+                    let is_read_by_cann = self.paths.is_read_by_cann(&layer.path);
+                    return Ok(Some(Entry { schedule, measured, source: layer.path.clone(), is_read_by_cann }));
                 }
                 Err(why) => self.warn(format!("bank {}: record of {workload} not used: {why}", layer.path.display())),
             }
@@ -347,7 +339,7 @@ impl OperatorBank {
 
     fn write(&mut self) -> Result<Vec<PathBuf>> {
         let stamp =
-            side::Stamp { soc: form::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
+            side::Stamp { soc: names::soc_name(&self.soc), soc_fields: self.soc_fields, date: self.date.clone() };
         let mut transaction = Transaction::begin(&*self.storage, &self.paths.custom)?;
         let mut written = Vec::new();
         for (name, pending) in &self.pending {

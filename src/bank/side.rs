@@ -4,11 +4,11 @@
 //! of CANN's. It also tells the records written here from what other programs made of them.
 //! Every line carries a sum over itself; a line that does not add up is as good as absent.
 
-use super::document::Record;
-use super::form::{Form, Knowledge};
+use super::form::Form;
 use super::key::Key;
+use super::knowledge::Knowledge;
 use super::lines::by_parts;
-use super::operator::Measured;
+use super::record::{Measured, Record};
 use super::{hash, json};
 use crate::soc::Soc;
 use crate::status::Result;

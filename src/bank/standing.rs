@@ -3,7 +3,7 @@
 //! A total order of records with what they were measured to cost: in whatever order, and by how many steps, banks are
 //! merged, the same record is left.
 
-use super::form::Knowledge;
+use super::knowledge::Knowledge;
 use super::side::Measurement;
 use std::cmp::Ordering;
 

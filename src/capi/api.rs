@@ -3,6 +3,7 @@
 use super::backend::{AoeBackend, AoeRegisterBackend};
 use super::bank::{AoeBank, AoeBankClose, AoeBankMerge, AoeBankMerged, AoeBankOpen, AoeBankQuery};
 use super::callback::{AoeLogCallback, AoeProgressCallback, AoeSetLogCallback, AoeSetProgressCallback};
+use super::check_option::AoeCheckOption;
 use super::error::{AoeGetLastError, AoeGetStatusName, AoeStatus};
 use super::graph::{
     AoeGraph, AoeGraphAddConst, AoeGraphAddEdge, AoeGraphAddInput, AoeGraphAddNode, AoeGraphAddOutput, AoeGraphCreate,
@@ -11,15 +12,16 @@ use super::graph::{
     AoeGraphSetAttrFloats, AoeGraphSetAttrInt, AoeGraphSetAttrInts, AoeGraphSetAttrString, AoeGraphSetOutputDesc,
     AoeNodeId,
 };
-use super::option::{AoeCheckOption, AoeOption};
+use super::option::AoeOption;
 use super::search::{
     AoeSearch, AoeSearchAsk, AoeSearchBest, AoeSearchCreate, AoeSearchDestroy, AoeSearchGetReport, AoeSearchTell,
 };
 use super::session::{
     AoeCancel, AoeCreateSession, AoeDestroySession, AoeFinalize, AoeGetReport, AoeGetSessionError, AoeGetTunedGraph,
-    AoeInitialize, AoeSessionId, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
+    AoeInitialize, AoeSetDependGraphs, AoeSetDependGraphsInputs, AoeSetGeSession, AoeSetTuningGraph,
     AoeSetTuningGraphInput, AoeTuningGraph,
 };
+use super::session_id::AoeSessionId;
 use super::simulate::{AoeCandidates, AoeSimulate, AoeTiling};
 use super::tensor::{AoeDataType, AoeTensor};
 use super::version::AoeGetVersion;

@@ -1,9 +1,9 @@
 //! The host's functions that this library calls: progress and log.
 
-use super::convert::without_nul;
 use super::error::AoeStatus;
+use super::error::without_nul;
 use super::guard::{guard, guard_session};
-use super::session::AoeSessionId;
+use super::session_id::AoeSessionId;
 use crate::session::{self, Flow, ProgressFn, logging};
 use crate::tune::Progress;
 use log::Level;

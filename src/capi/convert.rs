@@ -4,11 +4,11 @@
 //! and names the parameter at fault. What cannot be checked is the contract of `include/aoe.h`: a
 //! pointer that is not NULL points to what the header says, for the length of the call.
 
+use super::error::without_nul;
 use super::option::{AOE_MAX_OPTIONS, AoeOption};
 use super::tensor::{AOE_DIM_UNKNOWN, AOE_MAX_RANK, AOE_RANK_UNKNOWN, AoeTensor};
 use crate::graph::{DataType, Format, Shape, TensorDesc};
 use crate::status::{Error, Result};
-use std::borrow::Cow;
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
@@ -233,9 +233,4 @@ impl TextOut<'_> {
         }
         Ok(())
     }
-}
-
-/// A text that C reads to its end: names in model files may hold NUL characters.
-pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
-    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }

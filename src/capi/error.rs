@@ -1,8 +1,8 @@
 //! Status numbers, and the text of each thread's last error.
 
-use super::convert::without_nul;
 pub use crate::status::AoeStatus;
 use crate::status::Status;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::ffi::c_char;
 
@@ -41,4 +41,9 @@ pub extern "C" fn AoeGetLastError() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn AoeGetStatusName(status: AoeStatus) -> *const c_char {
     Status::from_code(status).map_or(c"AOE_STATUS_UNKNOWN", Status::c_name).as_ptr()
+}
+
+/// A text that C reads to its end: names in model files may hold NUL characters.
+pub(super) fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }

@@ -1,7 +1,7 @@
 //! The one guard between C and the rest of the library.
 
 use super::error::{self, AoeStatus};
-use super::session::AoeSessionId;
+use super::session_id::AoeSessionId;
 use crate::status::{Error, Result, Status};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -15,6 +15,7 @@ pub mod api;
 pub mod backend;
 pub mod bank;
 pub mod callback;
+pub mod check_option;
 mod convert;
 pub mod error;
 pub mod graph;
@@ -22,6 +23,7 @@ mod guard;
 pub mod option;
 pub mod search;
 pub mod session;
+pub mod session_id;
 pub mod simulate;
 pub mod tensor;
 #[cfg(feature = "test-hooks")]

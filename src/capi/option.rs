@@ -1,9 +1,5 @@
 //! Options as C passes them.
 
-use super::convert::text;
-use super::error::AoeStatus;
-use super::guard::guard;
-use crate::session::options;
 use std::ffi::c_char;
 
 /// One option: key and value.
@@ -23,20 +19,4 @@ pub const AOE_MAX_OPTIONS: usize = 4096;
 /// Copied options as the lower floors read them.
 pub(super) fn pairs(options: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
-}
-
-/// See `include/aoe.h`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn AoeCheckOption(key: *const c_char, value: *const c_char) -> AoeStatus {
-    guard("AoeCheckOption", || {
-        // SAFETY: the header's contract.
-        let key = unsafe { text(key, "key") }?;
-        let value = if value.is_null() {
-            None
-        } else {
-            // SAFETY: the header's contract.
-            Some(unsafe { text(value, "value") }?)
-        };
-        options::judge(key, value)
-    })
 }

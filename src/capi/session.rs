@@ -5,14 +5,12 @@ use super::error::AoeStatus;
 use super::graph::{AoeGraph, hand_out};
 use super::guard::{guard, guard_session};
 use super::option::{AoeOption, pairs};
+use super::session_id::AoeSessionId;
 use super::tensor::AoeTensor;
 use crate::graph::Graph;
 use crate::session;
 use crate::status::{Error, Result};
 use std::ffi::{c_char, c_void};
-
-/// Identifies a session: slot and generation, never 0.
-pub type AoeSessionId = u64;
 
 /// See `include/aoe.h`.
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! Attention kernels: two products and a softmax, or five products for the gradient.
 
 use super::attention_form::{Form, Stated};
-use super::operands::Kernel;
+use super::kernel::Kernel;
 use crate::graph::DataType;
 use crate::status::Result;
 use crate::workload::{MatMul, Operand, Reduce, Vector, Workload};

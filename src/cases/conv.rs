@@ -1,6 +1,6 @@
 //! Convolutions from operand shapes: NC1HWC0 feature maps, `FRACTAL_Z` filters.
 
-use super::operands::Kernel;
+use super::kernel::Kernel;
 use crate::graph::Format;
 use crate::soc::Soc;
 use crate::status::Result;

@@ -8,6 +8,7 @@ mod cache;
 mod conv;
 mod exact;
 mod fields;
+mod kernel;
 mod limits;
 mod operands;
 mod parts;
@@ -293,7 +294,7 @@ impl Case {
         sense::operands(&self.op, &inputs, &outputs, soc)?;
         let perm = self.perm()?;
         let axes = self.axes();
-        let stated = operands::Stated {
+        let stated = kernel::Stated {
             block_dim: self.block_dim,
             perm: perm.as_deref(),
             axes: axes.as_deref(),

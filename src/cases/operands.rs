@@ -3,6 +3,7 @@
 //! A profile has no attributes: axes and strides are read off shapes and formats, and so is the order of a transpose
 //! where the case does not give it.
 
+use super::kernel::{Kernel, Stated};
 use super::{attention, conv, product, transpose};
 use crate::graph::Format;
 use crate::graph::op::{self, Kind};
@@ -15,41 +16,6 @@ use crate::workload::{Move, Operand, Reduce, Vector, Workload};
 const CLEANED_BYTES_PER_CORE: u64 = 48 << 10;
 /// Lanes of formats whose innermost axis is a block of 16.
 const BLOCK: u64 = 16;
-
-/// The operands of one kernel.
-pub(super) struct Kernel {
-    pub op: String,
-    pub inputs: Vec<Operand>,
-    pub outputs: Vec<Operand>,
-}
-
-impl Kernel {
-    pub fn error(&self, reason: impl Into<String>) -> Error {
-        Error::Workload { workload: self.op.clone(), reason: reason.into() }
-    }
-
-    /// The operand with most elements.
-    pub fn largest(&self) -> Option<&Operand> {
-        self.inputs.iter().chain(&self.outputs).max_by_key(|o| o.elements())
-    }
-}
-
-/// What a case says beside its operands.
-pub(super) struct Stated<'a> {
-    pub block_dim: Option<u64>,
-    /// The order of axes of a transpose.
-    pub perm: Option<&'a [i64]>,
-    /// The axes along which it works.
-    pub axes: Option<&'a [i64]>,
-    /// Taps of the window that slides over an image.
-    pub window: Option<u64>,
-    /// Whether the part runs the kernels that TBE generates for fused cores.
-    pub first: bool,
-    /// Whether A and B of a product are stored transposed.
-    pub transposes: [Option<bool>; 2],
-    /// The operator's attributes.
-    pub attrs: Option<&'a serde_json::Map<String, serde_json::Value>>,
-}
 
 /// Bytes of the largest operand of vector work.
 pub(crate) fn largest_bytes(workload: &Workload) -> u64 {

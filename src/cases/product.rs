@@ -1,6 +1,6 @@
 //! Matrix products from operand shapes.
 
-use super::operands::Kernel;
+use super::kernel::Kernel;
 use crate::graph::Format;
 use crate::graph::op::prototype;
 use crate::status::Result;

@@ -1,6 +1,6 @@
 //! Transposes by their order of axes, on the one path that a network's take too.
 
-use super::operands::Kernel;
+use super::kernel::Kernel;
 use crate::graph::Format;
 use crate::soc::Soc;
 use crate::status::Result;

@@ -8,6 +8,9 @@ use crate::status::{Error, Result};
 use crate::tiling::{Platform, conv3d_v2};
 use crate::workload::{Conv, ConvKind, Operand, Workload};
 
+/// Says that paddings are read off the sizes.
+const PADS_FROM_SIZES: &str = "`attrs.pads` is missing: the padding is what the sizes need, evenly at both ends (tail, bottom and right take the odd one)";
+
 /// A convolution of two or three dimensions: [depth, height, width].
 struct Read {
     batch: u64,
@@ -113,7 +116,19 @@ fn pads(
     for axis in 0..3 {
         (all[2 * axis], all[2 * axis + 1]) = (need(axis) / 2, need(axis) - need(axis) / 2);
     }
-    let Some(given) = case.integers(&["pads", "padding"])? else { return Ok(all) };
+    let Some(given) = case.integers(&["pads", "padding"])? else {
+        // No padding of CANN's is as wide as the filter.
+        if let Some(axis) = (0..3).find(|&axis| need(axis).div_ceil(2) >= taps(axis).max(1)) {
+            return Err(wrong(format!(
+                "`outputs[0].shape`: the {} is {}, which needs a padding of {} by a filter of {}",
+                ["depth", "height", "width"][axis],
+                output[axis],
+                need(axis),
+                taps(axis)
+            )));
+        }
+        return Ok(all);
+    };
     let numbers: Vec<u64> = given.iter().filter_map(|&n| u64::try_from(n).ok().filter(|&n| n < 1 << 31)).collect();
     let given = match *numbers.as_slice() {
         [one] => [one; 6],
@@ -197,7 +212,9 @@ pub(super) fn conv3d(case: &Case, soc: &Soc) -> Result<Tiling> {
     knowledge.extend(own_fields(&w));
     let rules: Vec<Rule> = choice.rules.iter().map(|rule| (rule.name(), rule.describe())).collect();
     let (op, template) = (conv3d_v2::OP_TYPE.to_owned(), "base".to_owned());
-    Ok(Tiling { op, template, knowledge, nd2nz: None, public: choice.public, rules, note: None })
+    let is_padded = w.pads.iter().any(|&pad| pad > 0);
+    let note = (is_padded && case.integers(&["pads", "padding"])?.is_none()).then_some(PADS_FROM_SIZES);
+    Ok(Tiling { op, template, knowledge, nd2nz: None, public: choice.public, rules, note })
 }
 
 /// The fields of CANN's structure that repeat the node's own numbers.

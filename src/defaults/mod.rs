@@ -17,6 +17,7 @@ use crate::graph::op;
 use crate::soc::Soc;
 use crate::spelling::nearest;
 use crate::status::{Error, Result};
+use crate::workload::Workload;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::{BufRead, Write};
@@ -134,6 +135,11 @@ impl Asked {
 
 /// The default tiling of a case's kernel on a part: the one place that says which rules an operator has.
 fn default(case: &Case, soc: &Soc) -> Result<Tiling> {
+    if case.is_exact()
+        && !matches!(case.workload(soc)?, Workload::MatMul(_) | Workload::Vector(_) | Workload::Reduce(_))
+    {
+        return estimate::workload(case, soc);
+    }
     match case.op.as_str() {
         "MatMul" | "MatMulV3" | "BatchMatMul" | "BatchMatMulV3" => product::float(case, soc),
         "QuantBatchMatmulV3" | "QuantBatchMatMulV3" => product::quant(case, soc),
@@ -154,6 +160,6 @@ fn unknown(name: &str) -> Error {
 }
 
 /// Refuses cube work that the part cannot do.
-fn check(workload: &crate::workload::Workload, soc: &Soc) -> Result<()> {
+fn check(workload: &Workload, soc: &Soc) -> Result<()> {
     check_types(workload, soc)
 }

@@ -114,24 +114,19 @@ pub(super) fn quant(case: &Case, soc: &Soc) -> Result<Tiling> {
         Which::Special310P => "special-310p",
         Which::Cached => "cached",
     };
-    let said = "the operator's host tilings are asked in the order of their priority (docs/tiling.md)";
-    let Some(tiling) = choice.basic else {
-        let rules = choice.rules.map(|name| (name, said)).to_vec();
-        let estimate = estimate::of(&Workload::MatMul(w.clone()), soc)?;
-        return Ok(Tiling {
-            op: quant_batch_matmul_v3::OP_TYPE.to_owned(),
-            template: template.to_owned(),
-            rules,
-            ..estimate
-        });
+    let knowledge = match (choice.basic, choice.cached) {
+        (Some(tiling), _) => Some(tiling.to_knowledge()),
+        (None, Some(tiling)) => Some(tiling.to_knowledge()),
+        (None, None) => None,
     };
+    let stands_in = if knowledge.is_none() { Some(estimate::of(&Workload::MatMul(w.clone()), soc)?) } else { None };
     Ok(Tiling {
         op: quant_batch_matmul_v3::OP_TYPE.to_owned(),
         template: template.to_owned(),
-        knowledge: tiling.to_knowledge(),
+        public: choice.public && knowledge.is_some(),
+        knowledge: knowledge.or(stands_in.map(|estimate| estimate.knowledge)).unwrap_or_default(),
         nd2nz: None,
-        public: choice.public,
-        rules: choice.rules.map(|name| (name, said)).to_vec(),
+        rules: choice.rules.map(|name| (name, quant_batch_matmul_v3::describe(name))).to_vec(),
         note: product.as_multiplied.then_some(AS_MULTIPLIED),
     })
 }

@@ -124,6 +124,9 @@ fn each_mistake_is_named_and_gets_no_tiling() {
         (kernel("ReduceSum", &[&[8, 4]], &[&[8]], &json!({"axes": [0]})), "leave 4 elements"),
         (kernel("Transpose", &[&[8, 4]], &[&[4, 8]], &json!({"perm": [0, 0]})), "perm"),
         (kernel("RmsNorm", &[&[8, 4], &[3]], &[&[8, 4]], &json!({})), "does not divide"),
+        (kernel("Add", &[&[3, 1000], &[5, 1000]], &[&[7, 1000]], &json!({})), "`inputs[0].shape`"),
+        (kernel("Relu", &[&[64, 100]], &[&[7, 100]], &json!({})), "does not make [7, 100]"),
+        (kernel("Relu", &[], &[&[7, 100]], &json!({})), "reads nothing"),
     ] {
         let answer = ask(&case);
         if said.is_empty() {
@@ -134,6 +137,68 @@ fn each_mistake_is_named_and_gets_no_tiling() {
         let error = answer["error"].as_str().unwrap_or_else(|| panic!("{case}: {answer}"));
         assert!(error.contains(said) && answer["knowledge"].is_null(), "{case}: {error}");
     }
+}
+
+#[test]
+fn the_cached_tiling_of_a_quantised_product_has_cann_s_fields_and_says_its_rules() {
+    let case = json!({"op": "QuantBatchMatmulV3", "m": 16, "k": 4096, "n": 7168, "trans_b": true, "dtype": "int8",
+        "out_dtype": "float16"});
+    let answer = ask(&case);
+    assert_eq!((&answer["template"], &answer["default"]), (&json!("cached"), &json!("public")), "{answer}");
+    for (field, value) in [("m_dim", 1), ("n_dim", 22), ("m_l0", 1), ("n_l0", 7), ("k_l0", 4), ("k_al1", 16)] {
+        assert_eq!(answer["knowledge"][field], value, "{field}: {answer}");
+    }
+    let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+    let text = super::explain(&case.to_string(), &mut parts).unwrap();
+    assert!(text.contains("The short side is at most 256"), "{text}");
+}
+
+#[test]
+fn kernels_of_a_network_are_answered_field_by_field() {
+    for (workload, op, default) in [
+        (
+            json!({"kind": "vector", "op_type": "Add", "inputs": [[[98304], "float16", "ND"], [[98304], "float16", "ND"]],
+                "outputs": [[[98304], "float16", "ND"]]}),
+            "Add",
+            "public",
+        ),
+        (
+            json!({"kind": "reduce", "op_type": "RmsNorm", "axis": 768, "inner": 1, "outer": 128,
+                "inputs": [[[98304], "float16", "ND"], [[768], "float16", "ND"]], "outputs": [[[98304], "float16", "ND"]]}),
+            "RmsNorm",
+            "public",
+        ),
+        (
+            json!({"kind": "move", "op_type": "Transpose", "run_bytes": 128, "inputs": [[[128, 12, 64], "float16", "ND"]],
+                "outputs": [[[12, 128, 64], "float16", "ND"]]}),
+            "Transpose",
+            "estimated",
+        ),
+    ] {
+        let answer = ask(&json!({"id": 1, "op": op, "workload": workload}));
+        assert_eq!((&answer["op"], &answer["default"]), (&json!(op), &json!(default)), "{answer}");
+    }
+    // As the same kernel with its operands is.
+    let flat = ask(&json!({"op": "Add", "workload": {"kind": "vector", "op_type": "Add",
+        "inputs": [[[98304], "float16", "ND"], [[98304], "float16", "ND"]], "outputs": [[[98304], "float16", "ND"]]}}));
+    let whole = ask(&kernel("Add", &[&[128, 768], &[128, 768]], &[&[128, 768]], &json!({})));
+    assert_eq!(flat["knowledge"], whole["knowledge"]);
+}
+
+#[test]
+fn what_turns_on_closed_temporaries_is_an_estimate_and_paddings_from_sizes_are_said() {
+    let relu = |op: &str, n: u64| ask(&kernel(op, &[&[n]], &[&[n]], &json!({})));
+    assert_eq!(relu("Relu", 4_000_000)["default"], "public", "one instruction has no temporaries");
+    assert_eq!(relu("Gelu", 4_000_000)["default"], "estimated");
+    assert_eq!(relu("Gelu", 40_000)["default"], "public", "a part that fits with twice the room taken is known");
+    let image = json!({"op": "Conv3D", "inputs": [{"shape": [1, 16, 4, 8, 8], "dtype": "float16"},
+        {"shape": [16, 16, 3, 3, 3], "dtype": "float16"}], "outputs": [{"shape": [1, 16, 4, 8, 8], "dtype": "float16"}]});
+    let answer = ask(&image);
+    assert!(answer["note"].as_str().is_some_and(|note| note.contains("`attrs.pads` is missing")), "{answer}");
+    let mut wide = image;
+    wide["outputs"][0]["shape"] = json!([1, 16, 9, 9, 9]);
+    let answer = ask(&wide);
+    assert!(answer["error"].as_str().is_some_and(|error| error.contains("needs a padding of 7")), "{answer}");
 }
 
 #[test]

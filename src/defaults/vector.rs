@@ -2,16 +2,20 @@
 
 use super::{Tiling, conv, estimate};
 use crate::cases::{Case, wrong};
+use crate::graph::Format;
 use crate::graph::op::Kind;
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tiling::Platform;
 use crate::tiling::vector::{self, Choice, Elementwise, Norm, Reduction};
-use crate::workload::Operand;
+use crate::workload::{Operand, Workload};
 
 /// The tiling of an operator of this kind.
 pub(super) fn of_kind(case: &Case, kind: Kind, soc: &Soc) -> Result<Tiling> {
     let part = Platform::of(soc);
+    if case.is_exact() {
+        return exact(case, kind, soc, &part);
+    }
     match (kind, case.op.as_str()) {
         (Kind::Conv(_), _) => conv::conv2d(case, soc),
         (Kind::Elementwise, _) => elementwise(case, soc, &part),
@@ -23,12 +27,30 @@ pub(super) fn of_kind(case: &Case, kind: Kind, soc: &Soc) -> Result<Tiling> {
     }
 }
 
+/// The tiling of a kernel field by field, as `aoe kernels --cases` has it. Axes that it tells no more are no rule's, and
+/// fused kernels have rules of none: an estimate.
+fn exact(case: &Case, kind: Kind, soc: &Soc, part: &Platform) -> Result<Tiling> {
+    let work = case.workload(soc)?;
+    match (&work, kind, case.op.as_str()) {
+        (Workload::Vector(_), Kind::Elementwise, _) => elementwise(case, soc, part),
+        (Workload::Reduce(w), _, op) if op.starts_with("Reduce") => {
+            let axes = [(w.outer, false), (w.axis, true), (w.inner, false)];
+            let Some(x) = w.inputs.first() else { return Err(wrong("`workload`: it reads nothing")) };
+            Ok(said(case, &vector::reduction(&Reduction::of(op, &axes, x.dtype), part)))
+        }
+        (Workload::Reduce(_), _, "RmsNorm") => Ok(said(case, &vector::rms_norm(&norm(case, soc, 1)?, part))),
+        (Workload::Reduce(_), _, "AddLayerNorm") => Ok(said(case, &vector::add_layer_norm(&norm(case, soc, 2)?, part))),
+        _ => estimate::workload(case, soc),
+    }
+}
+
 /// The operands, which fit the device's memory.
 fn operands(case: &Case, soc: &Soc) -> Result<(Vec<Operand>, Vec<Operand>)> {
-    let operands = case.operands()?.ok_or_else(|| wrong(format!("{} needs `inputs` and `outputs`", case.op)))?;
+    let stated = case.operands()?;
     // Reading the work holds sizes to the device's memory.
-    case.workload(soc)?;
-    Ok(operands)
+    let work = case.workload(soc)?;
+    let of_work = || work.operands().map(|(inputs, outputs)| (inputs.to_vec(), outputs.to_vec()));
+    stated.or_else(of_work).ok_or_else(|| wrong(format!("{} needs `inputs` and `outputs`", case.op)))
 }
 
 fn said(case: &Case, choice: &Choice) -> Tiling {
@@ -38,7 +60,7 @@ fn said(case: &Case, choice: &Choice) -> Tiling {
         template: choice.template.to_owned(),
         knowledge: fields.collect(),
         nd2nz: None,
-        public: choice.public,
+        public: choice.is_exact(),
         rules: choice.rules.iter().map(|rule| (rule.name(), rule.describe())).collect(),
         note: None,
     }
@@ -47,9 +69,35 @@ fn said(case: &Case, choice: &Choice) -> Tiling {
 /// Elementwise work; where an operand is repeated the rules are those of a similar kernel.
 fn elementwise(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
     let (inputs, outputs) = operands(case, soc)?;
+    check_elementwise(case, &inputs, &outputs)?;
     let work = Elementwise::of(&case.op, &inputs, &outputs).ok_or_else(|| wrong("`outputs`: there is none"))?;
     let choice = vector::elementwise(&work, part);
     Ok(said(case, &if vector::broadcasts(&inputs, &outputs) { choice.estimated() } else { choice }))
+}
+
+/// Fails where the operands cannot be those of elementwise work: nothing read, or a result that the inputs, repeated along
+/// axes of one element, do not make. Flat operands of a kernel from a network tell no axes.
+fn check_elementwise(case: &Case, inputs: &[Operand], outputs: &[Operand]) -> Result<()> {
+    if inputs.is_empty() {
+        return Err(wrong(format!("`inputs`: {} reads nothing", case.op)));
+    }
+    if case.is_exact() || case.op == "Fill" || case.op == "BroadcastTo" {
+        return Ok(());
+    }
+    let plain = |o: &&Operand| o.elements() > 1 && matches!(o.format, Format::Nd | Format::Nchw | Format::Nhwc);
+    for y in outputs.iter().filter(plain) {
+        for (place, x) in inputs.iter().enumerate().filter(|(_, x)| plain(x)) {
+            let fits = x.elements() == y.elements()
+                || (x.shape.len() <= y.shape.len()
+                    && x.shape.iter().rev().zip(y.shape.iter().rev()).all(|(x, y)| x == y || *x == 1));
+            if !fits {
+                let reason =
+                    format!("`inputs[{place}].shape`: {:?} does not make {:?}, repeated or not", x.shape, y.shape);
+                return Err(wrong(reason));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn reduction(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {

@@ -2,6 +2,7 @@
 
 use super::Framework;
 use super::air::dump;
+use super::limits::{MAX_BYTES, TOO_LARGE};
 use super::om::is_om;
 use super::registry::{by_content, by_suffix, suffixes};
 use crate::input_file;
@@ -10,12 +11,6 @@ use prost::bytes::Bytes;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-
-/// No protobuf message is larger.
-pub const MAX_BYTES: usize = i32::MAX as usize;
-
-/// What is wrong with one that is.
-pub const TOO_LARGE: &str = "is larger than 2 GiB, the limit of protobuf; store the weights outside the model file";
 
 /// Reads a model file: its content, and its framework where none is given. A dump of CANN's that is text is read piece by
 /// piece, and its content is the message that it stands for; `name` names it in errors.

@@ -13,6 +13,7 @@ mod content;
 mod device_view;
 mod file;
 mod gear;
+mod limits;
 mod names;
 pub mod om;
 pub mod onnx;
@@ -85,8 +86,8 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     if data.is_empty() {
         return Err(Error::graph(format!("model `{name}`"), "the model is empty"));
     }
-    if data.len() > file::MAX_BYTES {
-        return Err(Error::graph(format!("model `{name}`"), file::TOO_LARGE));
+    if data.len() > limits::MAX_BYTES {
+        return Err(Error::graph(format!("model `{name}`"), limits::TOO_LARGE));
     }
     let data = Bytes::copy_from_slice(data);
     let framework = match framework {

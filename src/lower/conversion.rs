@@ -3,58 +3,15 @@
 //! readers share one; what a constant would need is done when the network is compiled.
 
 use super::before::Before;
-use super::device::Layouts;
 use super::in_place::write_in_place;
 use super::layout::DeviceLayout;
 use super::merged::merge_movers;
-use super::{Flows, Lowered, Precision, Read, Settings, Source, flows, lower};
-use crate::graph::{Attr, DataType, Graph, Node, NodeId, Port, TensorDesc};
+use super::tensors::{EDGE, INPUT, LAYOUTS, OUTPUT, Read, Source, number};
+use super::{Flows, Lowered, Precision, Settings, flows, lower};
+use crate::graph::{Attr, Graph, Node, NodeId, Port};
 use crate::soc::Soc;
 use crate::status::Result;
 use rustc_hash::FxHashMap;
-
-/// Attribute of a `Cast` at the edge of the network: which edge. Its type out there is what the network states.
-const EDGE: &str = "_aoe_edge";
-const INPUT: &str = "input";
-const OUTPUT: &str = "output";
-/// Attribute of a conversion: the layouts that it reads and writes.
-const LAYOUTS: &str = "_aoe_layouts";
-
-/// The type in which a node has a tensor that it reads, or writes.
-pub(super) fn stored(node: &Node, desc: &TensorDesc, read: bool, precision: Precision) -> DataType {
-    match (node.attrs.str(EDGE), read) {
-        (Some(INPUT), true) | (Some(OUTPUT), false) => desc.dtype,
-        _ => precision.stored(desc.dtype),
-    }
-}
-
-/// The layouts of a conversion; `None` for any other node.
-pub(super) fn layouts(node: &Node) -> Option<Layouts> {
-    if !matches!(node.op_type.as_str(), "TransData" | "Cast") {
-        return None;
-    }
-    let &[works, result] = node.attrs.ints(LAYOUTS)? else { return None };
-    Some(Layouts { works: layout(works)?, result: layout(result)? })
-}
-
-const PLAIN: i64 = -1;
-const FRACTALS: i64 = -2;
-
-fn layout(number: i64) -> Option<DeviceLayout> {
-    match number {
-        PLAIN => Some(DeviceLayout::Plain),
-        FRACTALS => Some(DeviceLayout::Fractals),
-        axis => usize::try_from(axis).ok().map(DeviceLayout::Channels),
-    }
-}
-
-fn number(layout: DeviceLayout) -> i64 {
-    match layout {
-        DeviceLayout::Plain => PLAIN,
-        DeviceLayout::Fractals => FRACTALS,
-        DeviceLayout::Channels(axis) => axis as i64,
-    }
-}
 
 /// A graph whose shapes are known with the conversions that it needs on this part, and its kernels. They are called
 /// `trans_Cast_0`, `trans_TransData_1` and so on, and stand before what first reads them.

@@ -3,35 +3,15 @@
 //! as it can work in it. Everything else is plain.
 
 use super::cube::reads_image;
-use super::flow::{Read, Source, flows};
 use super::layout::DeviceLayout;
-use super::{Kernel, Lowered, Settings, conversion, is_known};
+use super::tensors::{self, Layouts, Read, Source};
+use super::{Lowered, is_known};
 use crate::graph::infer::{Call, Values};
 use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{DataType, Format, Graph, Node, NodeId, Port, TensorDesc};
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, Workload};
-use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-
-/// The layouts of one kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layouts {
-    /// The one that it works in.
-    pub works: DeviceLayout,
-    /// That of its results.
-    pub result: DeviceLayout,
-}
-
-impl Layouts {
-    /// Everything as the network has it.
-    pub const PLAIN: Layouts = Layouts { works: DeviceLayout::Plain, result: DeviceLayout::Plain };
-
-    /// The layout of this result of the kernel: one that cannot be in blocks is plain.
-    pub(super) fn of(self, result: &TensorDesc) -> DeviceLayout {
-        if self.result.holds(result) { self.result } else { DeviceLayout::Plain }
-    }
-}
 
 /// The layouts of the kernels of a graph, in their order; `reads` is what each reads.
 pub(super) fn layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, reads: &[Vec<Read>]) -> Vec<Layouts> {
@@ -44,23 +24,6 @@ pub(super) fn layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, reads: &[Vec<
     Spread { graph, lowered, reads, values, layouts: settled }.run()
 }
 
-/// The formats of the inputs and outputs of each kernel on the device, in the kernels' order; `None` for an input that is
-/// left out.
-pub fn device_formats(
-    graph: &Graph,
-    lowered: &Lowered,
-    soc: &Soc,
-    settings: &Settings,
-) -> Vec<[Vec<Option<Format>>; 2]> {
-    let layouts = flows(graph, lowered, soc, settings).layouts;
-    let formats = |(kernel, layouts): (&Kernel, Layouts)| {
-        let node = graph.node(kernel.node);
-        let inputs = node.inputs.iter().map(|port| port.map(|port| input_format(graph, node, port, layouts.works)));
-        [inputs.collect(), node.outputs.iter().map(|desc| Some(layouts.result.format(desc))).collect()]
-    };
-    lowered.kernels.iter().zip(layouts).map(formats).collect()
-}
-
 /// A tensor as a kernel has it on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
@@ -68,27 +31,6 @@ pub struct Stored {
     pub format: Format,
     /// Its sizes in that format; `None` where the network does not know them.
     pub dims: Option<Vec<i64>>,
-}
-
-/// The layouts of every node that a kernel runs, those that are fused into others among them.
-pub fn device_layouts(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -> FxHashMap<NodeId, Layouts> {
-    let mut apart = Lowered::default();
-    for kernel in &lowered.kernels {
-        let nodes = std::iter::once(kernel.node).chain(kernel.fused.iter().copied());
-        let workloads = match &kernel.workload {
-            Workload::Fused(parts) => parts.as_slice(),
-            one => std::slice::from_ref(one),
-        };
-        let single = |(node, workload): (NodeId, &Workload)| Kernel {
-            node,
-            workload: workload.clone(),
-            fused: Vec::new(),
-            ..kernel.clone()
-        };
-        apart.kernels.extend(nodes.zip(workloads).map(single));
-    }
-    let layouts = flows(graph, &apart, soc, settings).layouts;
-    apart.kernels.iter().map(|kernel| kernel.node).zip(layouts).collect()
 }
 
 impl Layouts {
@@ -115,7 +57,7 @@ impl Layouts {
 }
 
 /// The format in which a node that works in a layout reads a tensor.
-fn input_format(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> Format {
+pub(super) fn input_format(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> Format {
     let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
     let convolves = class == OpClass::Conv || node.op_type == "FullyConnection";
     let is_filter = convolves && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
@@ -139,7 +81,7 @@ pub(super) fn takes_blocks(graph: &Graph, node: &Node, port: Port, works: Device
 /// Layouts that a kernel has whatever is around it.
 fn settled(graph: &Graph, node: NodeId, workload: &Workload, soc: &Soc, values: &Values) -> Option<Layouts> {
     let call = Call::new(graph, graph.node(node), values);
-    if let Some(layouts) = conversion::layouts(call.node) {
+    if let Some(layouts) = tensors::layouts(call.node) {
         return Some(layouts);
     }
     let Some(result) = call.node.outputs.first() else { return Some(Layouts::PLAIN) };

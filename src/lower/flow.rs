@@ -1,44 +1,16 @@
 //! How data flows between kernels: which tensors each reads and who made them, seen through the nodes
 //! that run no kernel.
 
-use super::device::{Layouts, layouts, takes_blocks};
+use super::device::{layouts, takes_blocks};
 use super::layout::DeviceLayout;
-use super::{Lowered, Settings, conversion};
+use super::tensors::{self, Layouts, Read, Source};
+use super::{Lowered, Settings};
 use crate::graph::{Graph, Port};
 use crate::soc::Soc;
 use crate::workload::{Operand, Workload};
 
 /// The place of a node that runs no kernel.
 const NOWHERE: u32 = u32::MAX;
-
-/// Who made a tensor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// An earlier kernel, by its place among the kernels.
-    Kernel(u32),
-    /// A constant: a weight.
-    Constant,
-    /// The caller: an input of the graph.
-    Input,
-}
-
-/// A tensor that a kernel reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Read {
-    /// Who made it.
-    pub source: Source,
-    /// The tensor as the kernel reads it.
-    pub port: Port,
-    /// The tensor itself, seen through views: reads of one tensor have one origin.
-    pub origin: Port,
-    /// Elements of it that the kernel sees.
-    pub elements: u64,
-    /// Bytes of these in the type that the tensor is stored in.
-    pub bytes: u64,
-    /// Whether it lies otherwise than the kernel or the caller that made it leaves it: a conversion (`TransData`) is
-    /// between the two.
-    pub converted: bool,
-}
 
 /// The tensors of each kernel, in the order of the kernels.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +53,7 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
             let (source, origin) = source(*port);
             let parameter = source == Source::Constant && !desc.dtype.is_float();
             let elements = desc.shape.elements().filter(|&n| n > 0 && !parameter)?;
-            let bits = u64::from(conversion::stored(graph.node(kernel.node), desc, true, settings.precision).bits());
+            let bits = u64::from(tensors::stored(graph.node(kernel.node), desc, true, settings.precision).bits());
             let bytes = elements.saturating_mul(bits).div_ceil(8);
             Some(Read { source, port: *port, origin, elements, bytes, converted: false })
         };

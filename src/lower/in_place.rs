@@ -1,9 +1,10 @@
 //! Joined tensors that no kernel copies: where each part is made by a kernel of its own, and the parts lie one behind
 //! the other in the result, the kernels write them there. GE calls such a `ConcatD` or `Pack` a node without a task.
 
-use super::flow::{Flows, Read, Source, flows};
+use super::flow::{Flows, flows};
 use super::layout::DeviceLayout;
-use super::{Lowered, Settings, conversion};
+use super::tensors::{self, Read, Source};
+use super::{Lowered, Settings};
 use crate::graph::infer::{Call, Values, movement};
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId, Port, TensorDesc};
@@ -89,7 +90,7 @@ impl Joins<'_> {
     }
 
     fn is_aligned(&self, maker: NodeId, part: &TensorDesc, works: DeviceLayout, axis: usize) -> bool {
-        let stored = conversion::stored(self.graph.node(maker), part, false, self.settings.precision);
+        let stored = tensors::stored(self.graph.node(maker), part, false, self.settings.precision);
         let bits = works.padded(part, stored).and_then(|n| n.checked_mul(u64::from(stored.bits())));
         works.cuts_whole_blocks(part, axis) && bits.is_some_and(|bits| bits.is_multiple_of(8 * UNIT))
     }

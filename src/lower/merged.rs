@@ -1,10 +1,9 @@
 //! Movers that stand side by side become one: an image that leaves its blocks and is then transposed, or is transposed
 //! and then laid in blocks, is moved once. GE merges runs of `TransData` and `Transpose` so.
 
-use super::conversion;
-use super::device::Layouts;
 use super::graph_fusion::FUSED_NODES;
 use super::layout::DeviceLayout::{Channels, Plain};
+use super::tensors::{self, Layouts};
 use crate::graph::infer::{Call, Values, movement};
 use crate::graph::op::{self, Kind};
 use crate::graph::{Attr, Graph, NodeId, Port};
@@ -19,13 +18,13 @@ const TO_FIRST: &[usize] = &[0, 3, 1, 2];
 pub(super) fn merge_movers(graph: &mut Graph) -> Option<Vec<bool>> {
     let moves_image =
         |layouts: Layouts| matches!([layouts.works, layouts.result], [Channels(_), Plain] | [Plain, Channels(_)]);
-    if !graph.iter().any(|(_, node)| conversion::layouts(node).is_some_and(moves_image)) {
+    if !graph.iter().any(|(_, node)| tensors::layouts(node).is_some_and(moves_image)) {
         return None;
     }
     let mut readers = Readers::of(graph);
     let mut keep = vec![true; graph.len()];
     for id in (0..graph.len() as u32).map(NodeId) {
-        let Some(layouts) = conversion::layouts(graph.node(id)) else { continue };
+        let Some(layouts) = tensors::layouts(graph.node(id)) else { continue };
         let transpose = match layouts {
             Layouts { works: Channels(axis), result: Plain } => readers
                 .only_reader(graph, Port::first(id))

@@ -12,6 +12,7 @@ mod conversion;
 mod cube;
 mod device;
 mod flow;
+mod formats;
 mod graph_fusion;
 mod in_place;
 mod layout;
@@ -21,6 +22,7 @@ mod order;
 mod precision;
 mod residency;
 mod switches;
+mod tensors;
 #[cfg(test)]
 mod tests;
 mod transpose;
@@ -28,13 +30,15 @@ mod vector;
 
 pub use batch::Batch;
 pub use conversion::with_conversions;
-pub use device::{Layouts, Stored, device_formats, device_layouts};
-pub use flow::{Flows, Read, Source, flows, written_bytes};
+pub use device::Stored;
+pub use flow::{Flows, flows, written_bytes};
+pub use formats::{device_formats, device_layouts};
 pub use graph_fusion::{FUSED_NODES, Fused, STATED_TYPE, graph_fusion};
 pub use layout::DeviceLayout;
 pub use precision::Precision;
 pub use residency::settle;
 pub use switches::{Known, PASSES, Stage, Switches, UbOff};
+pub use tensors::{Layouts, Read, Source};
 pub use transpose::transposed;
 
 use crate::graph::infer::{Call, Values};

@@ -1,8 +1,8 @@
 //! Data movement: what is read, what is written, and how much of it stays together.
 
-use super::device::Layouts;
+use super::Scene;
 use super::layout::DeviceLayout;
-use super::{Scene, conversion};
+use super::tensors::{self, Layouts};
 use crate::graph::infer::movement;
 use crate::graph::infer::slice::{self, Stride};
 use crate::graph::op::Kind;
@@ -14,7 +14,7 @@ impl Scene<'_> {
     /// Moves elements without computing.
     pub(super) fn movement(&self) -> Result<Option<Workload>> {
         let workload = match self.kind {
-            _ if conversion::layouts(self.node()).is_some() => self.converted()?,
+            _ if tensors::layouts(self.node()).is_some() => self.converted()?,
             Kind::Transpose => self.transposed()?,
             Kind::Join => self.joined()?,
             Kind::Split => self.split()?,
@@ -36,7 +36,7 @@ impl Scene<'_> {
     /// A tensor from one layout to another, and where a transpose went into that, with its axes in another order: blocks
     /// are filled up.
     fn converted(&self) -> Result<Move> {
-        let layouts = conversion::layouts(self.node()).unwrap_or(Layouts::PLAIN);
+        let layouts = tensors::layouts(self.node()).unwrap_or(Layouts::PLAIN);
         let x = self.call.need(0).map_err(|r| self.error(r))?;
         let y = self.node().outputs.first().unwrap_or(x);
         let dtype = self.stored(x.dtype);

@@ -1,7 +1,7 @@
 //! Where the operands of cube kernels lie in a running network: constants come from device memory once a step, what
 //! other kernels made is in L2 as far as what has passed since lets it stay.
 
-use super::{Lowered, Settings, conversion, written_bytes};
+use super::{Lowered, Settings, tensors, written_bytes};
 use crate::graph::{Graph, NodeId, Port};
 use crate::soc::Soc;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -77,7 +77,7 @@ fn reads(graph: &Graph, members: &[NodeId], at: u32, makers: &[Option<u32>], set
             // Integer constants (axes, sizes) are part of the kernel.
             let is_parameter =
                 graph.node(origin.node).value.is_some() && !desc.dtype.is_float() && desc.shape.rank() < Some(2);
-            let bits = u64::from(conversion::stored(node, desc, true, settings.precision).bits());
+            let bits = u64::from(tensors::stored(node, desc, true, settings.precision).bits());
             let elements = desc.shape.elements().filter(|_| !is_parameter).unwrap_or(0);
             reads.push((origin, elements.saturating_mul(bits).div_ceil(8)));
         }

@@ -1,8 +1,8 @@
 //! Transposes, as kernels do them: rows where the last axis stays, else square blocks turned over in UB.
 
 use super::collapse;
-use super::device::Layouts;
 use super::layout::DeviceLayout;
+use super::tensors::Layouts;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::workload::{Move, Operand};

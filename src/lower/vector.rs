@@ -1,6 +1,6 @@
 //! Elementwise work and reductions.
 
-use super::{Scene, collapse, conversion};
+use super::{Scene, collapse, tensors};
 use crate::graph::infer::pool::Pooling;
 use crate::graph::infer::{norm, reduce};
 use crate::graph::op::Kind;
@@ -18,8 +18,7 @@ impl Scene<'_> {
     /// Elementwise work; operands keep what they do not broadcast.
     pub(super) fn elementwise(&self) -> Result<Option<Workload>> {
         self.results()?;
-        let stored =
-            |desc: &TensorDesc, read: bool| conversion::stored(self.node(), desc, read, self.settings.precision);
+        let stored = |desc: &TensorDesc, read: bool| tensors::stored(self.node(), desc, read, self.settings.precision);
         if matches!(self.node().op_type.as_str(), "Cast" | "CastLike") {
             let from = self.call.get(0).map(|d| stored(d, true));
             if from == self.node().outputs.first().map(|d| stored(d, false)) {

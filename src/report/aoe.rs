@@ -2,54 +2,13 @@
 //! the order in which they are written: alphabetically by key.
 
 use super::Tuned;
+use super::counts::RepoSummary;
 use super::figures::{gain, improvement, microseconds, milliseconds};
 use super::gains::Gains;
-use super::gdat::Gdat;
-use super::sgat::Sgat;
 use crate::bank::RecordReader;
-use crate::status::{Error, Result};
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::{DefaultOrigin, Workload};
 use serde::Serialize;
-use std::time::Duration;
-
-/// The array of CANN's offline result: one object for each section.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum Section<'a> {
-    /// `{"basic": ..}`
-    Basic {
-        /// The tuning itself.
-        basic: Basic<'a>,
-    },
-    /// `{"OPAT": ..}`
-    Opat {
-        /// The operators.
-        #[serde(rename = "OPAT")]
-        opat: Opat<'a>,
-    },
-    /// `{"GDAT": ..}`
-    Gdat {
-        /// The gradients.
-        #[serde(rename = "GDAT")]
-        gdat: Box<Gdat<'a>>,
-    },
-    /// `{"SGAT": ..}`
-    Sgat {
-        /// The subgraphs.
-        #[serde(rename = "SGAT")]
-        sgat: Sgat<'a>,
-    },
-}
-
-/// What was tuned.
-#[derive(Debug, Serialize)]
-pub struct Basic<'a> {
-    tuning_name: &'a str,
-    /// Absent while tuning runs and after an interruption.
-    #[serde(rename = "tuning_time(s)", skip_serializing_if = "Option::is_none")]
-    tuning_time_s: Option<f64>,
-}
 
 /// What became of the operators.
 #[derive(Debug, Serialize)]
@@ -113,75 +72,7 @@ struct ModePerformance<'a> {
     update_mode: &'static str,
 }
 
-/// Counts of operators by what became of their records.
-///
-/// `repo_hit_num = repo_update_num + repo_reserved_num`, `total_num = repo_add_num + repo_hit_num +
-/// repo_unsatisfied_num`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct RepoSummary {
-    /// New records.
-    #[serde(rename = "repo_add_num")]
-    pub add: usize,
-    /// Operators that had a record.
-    #[serde(rename = "repo_hit_num")]
-    pub hit: usize,
-    /// Records that stay.
-    #[serde(rename = "repo_reserved_num")]
-    pub reserved: usize,
-    /// Operators without a record, for which nothing better than the default was found, or nothing that is sure to be.
-    #[serde(rename = "repo_unsatisfied_num")]
-    pub unsatisfied: usize,
-    /// Records replaced by better ones.
-    #[serde(rename = "repo_update_num")]
-    pub update: usize,
-    /// Operators tuned.
-    #[serde(rename = "total_num")]
-    pub total: usize,
-}
-
-impl RepoSummary {
-    /// Counts an outcome. Operators that are not tuned or failed do not count.
-    pub fn of(outcome: &OpatOutcome) -> RepoSummary {
-        RepoSummary::counting(|status| outcome.count_on_disk(&status))
-    }
-
-    /// Counts by status; what is not tuned or failed does not count.
-    pub fn counting(count: impl Fn(BankStatus) -> usize) -> RepoSummary {
-        let (add, unsatisfied) =
-            (count(BankStatus::Added), count(BankStatus::Unsatisfied) + count(BankStatus::NotSure));
-        let (update, reserved) = (count(BankStatus::Updated), count(BankStatus::Reserved));
-        RepoSummary {
-            add,
-            hit: update + reserved,
-            reserved,
-            unsatisfied,
-            update,
-            total: add + update + reserved + unsatisfied,
-        }
-    }
-}
-
-/// CANN's result as JSON, indented by four as its own writer does.
-pub fn opat_result(outcome: &OpatOutcome) -> Result<String> {
-    to_text(&sections(outcome))
-}
-
-/// The sections of CANN's result; where nothing was tunable there is no OPAT section.
-pub fn sections(outcome: &OpatOutcome) -> Vec<Section<'_>> {
-    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    let mut sections = vec![Section::Basic { basic }];
-    if !(outcome.finished && outcome.cases.is_empty()) {
-        sections.push(Section::Opat { opat: opat(outcome) });
-    }
-    sections
-}
-
-/// What was tuned, and how long it took where it has ended.
-pub fn basic(graph: &str, elapsed: Option<Duration>) -> Basic<'_> {
-    Basic { tuning_name: graph, tuning_time_s: elapsed.map(|time| (time.as_secs_f64() * 1e3).round() / 1e3) }
-}
-
-fn opat(outcome: &OpatOutcome) -> Opat<'_> {
+pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
     let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
     let failed: Vec<&str> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str()).collect();
@@ -233,16 +124,4 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
         update_mode,
     };
     Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
-}
-
-/// JSON text with an indent of four and a line feed at the end.
-pub fn to_text(value: &impl Serialize) -> Result<String> {
-    let mut text = Vec::new();
-    let format = serde_json::ser::PrettyFormatter::with_indent(b"    ");
-    let wrong = |message: String| Error::Internal { place: "report".into(), message };
-    value
-        .serialize(&mut serde_json::Serializer::with_formatter(&mut text, format))
-        .map_err(|e| wrong(e.to_string()))?;
-    text.push(b'\n');
-    String::from_utf8(text).map_err(|e| wrong(e.to_string()))
 }

@@ -1,12 +1,13 @@
 //! Our own report: everything that was found, with the times of all kernels, so that the network's
 //! times are sums that a reader can form again.
 
-use super::aoe::{RepoSummary, Section, sections, to_text};
+use super::counts::{RepoSummary, to_text};
 use super::earlier::Earlier;
 use super::figures::{improvement, microseconds};
 use super::gains::Gains;
 use super::gdat::{self, Gradients};
 use super::kernel::{Kernel, kernels};
+use super::sections::{self, Section};
 use super::sgat::{self, Subgraphs};
 use super::{Context, OmWriter, Runs, Tuned};
 use crate::graph::infer::LeftOut;
@@ -175,9 +176,9 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let (before_us, after_us) = tuned.times_us();
     let (before_us, after_us) = (microseconds(before_us), microseconds(after_us));
     let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
-    let mut aoe_result = subgraphs.map_or_else(Vec::new, sgat::sections);
-    aoe_result.extend(operators.into_iter().flat_map(sections));
-    aoe_result.extend(tuned.gradients().into_iter().flat_map(gdat::sections));
+    let mut aoe_result = subgraphs.map_or_else(Vec::new, sections::of_subgraphs);
+    aoe_result.extend(operators.into_iter().flat_map(sections::of_operators));
+    aoe_result.extend(tuned.gradients().into_iter().flat_map(sections::of_gradients));
     let (backend, graph, soc, finished) = match tuned {
         Tuned::Gradients(g) => (&g.backend, &g.graph, &g.soc, g.finished),
         Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished),

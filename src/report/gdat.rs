@@ -1,11 +1,10 @@
 //! The result of gradient tuning in the style of CANN's others, and the section on gradients of our own report.
 
 use super::Context;
-use super::aoe::{RepoSummary, Section, basic, to_text};
+use super::counts::RepoSummary;
 use super::figures::{improvement, milliseconds};
 use super::kernel::status_name;
 use crate::sim::collective::Algorithm;
-use crate::status::Result;
 use crate::tune::gdat::{Case, Cluster, Contention, Equal, Found, GdatOutcome, Plan, Scale, Segment, Set};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -125,18 +124,7 @@ struct ScaleMs {
     trailing_before_ms: f64,
 }
 
-/// The result as JSON, indented by four as CANN's are.
-pub fn gdat_result(outcome: &GdatOutcome) -> Result<String> {
-    to_text(&sections(outcome))
-}
-
-/// The sections of the result.
-pub fn sections(outcome: &GdatOutcome) -> Vec<Section<'_>> {
-    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    vec![Section::Basic { basic }, Section::Gdat { gdat: Box::new(gdat(outcome)) }]
-}
-
-fn gdat(outcome: &GdatOutcome) -> Gdat<'_> {
+pub(super) fn gdat(outcome: &GdatOutcome) -> Gdat<'_> {
     let found = outcome.found.as_ref();
     let (before, after) = (found.map(|f| &f.before.plan), found.map(|f| &f.after.plan));
     let (before_ms, after_ms) = (before.map(|p| milliseconds(p.end_us)), after.map(|p| milliseconds(p.end_us)));

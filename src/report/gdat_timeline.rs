@@ -1,7 +1,7 @@
 //! The timeline of a training step in the form of CANN's profiler: one array of Chrome trace events, what computes and
 //! what exchanges in rows of their own, before tuning and after.
 
-use super::aoe::to_text;
+use super::counts::to_text;
 use crate::status::Result;
 use crate::tune::gdat::{Case, Contention, Found, Plan, ready_times};
 use serde::Serialize;

@@ -4,6 +4,7 @@
 //! everything. [`Folder`] is the results folder that option `output` names. `docs/results.md` describes the fields of all.
 
 mod aoe;
+mod counts;
 mod earlier;
 mod explain;
 mod figures;
@@ -16,9 +17,11 @@ mod gdat;
 mod gdat_timeline;
 mod html;
 mod kernel;
+mod named_file;
 mod operators;
 mod process;
 mod runs;
+mod sections;
 mod sgat;
 mod shell;
 mod summary;
@@ -26,19 +29,17 @@ mod summary;
 mod tests;
 mod tuned;
 
-pub use aoe::opat_result;
 pub use earlier::Earlier;
 pub use figures::{counted, gain, improvement, time};
 pub use file::ResultFile;
 pub use folder::Folder;
 pub use full::full_report;
 pub use fusions::Fusions;
-pub use gdat::gdat_result;
 pub use gdat_timeline::gdat_timeline;
 pub use html::{Pages, pages};
 pub use process::ProcessFiles;
 pub use runs::Runs;
-pub use sgat::sgat_result;
+pub use sections::{gdat_result, opat_result, sgat_result};
 pub use shell::quoted;
 pub use tuned::Tuned;
 

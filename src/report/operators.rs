@@ -1,6 +1,6 @@
 //! `op_tuning/<Op>_<dtype>.json`: the operators of each type, with their tilings and searches.
 
-use super::aoe::to_text;
+use super::counts::to_text;
 use super::figures::gain;
 use super::kernel::{Kernel, kernel};
 use crate::graph::DataType;

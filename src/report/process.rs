@@ -1,6 +1,6 @@
 //! One result file for all tunings of a process, as CANN has it for training and for PyTorch.
 
-use super::file::{NamedFile, next, timestamp};
+use super::named_file::{NamedFile, next, timestamp};
 use crate::status::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

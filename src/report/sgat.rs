@@ -1,12 +1,11 @@
 //! CANN's result of subgraph tuning, field for field, and the section on subgraphs of our own report.
 
 use super::Tuned;
-use super::aoe::{Basic, RepoSummary, Section, basic, to_text};
+use super::counts::RepoSummary;
 use super::figures::{milliseconds, truncated_improvement};
 use super::gains::Gains;
+use super::gains::reader;
 use super::kernel::status_name;
-use crate::bank::RecordReader;
-use crate::status::Result;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
 use serde::Serialize;
@@ -48,22 +47,7 @@ struct ModifiedSubgraph<'a> {
     repo_key: &'a str,
 }
 
-/// CANN's result as JSON, indented by four as its own writer does.
-pub fn sgat_result(outcome: &SgatOutcome) -> Result<String> {
-    to_text(&sections(outcome))
-}
-
-/// The sections of CANN's result.
-pub fn sections(outcome: &SgatOutcome) -> Vec<Section<'_>> {
-    let basic: Basic<'_> = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    let mut sections = vec![Section::Basic { basic }];
-    if !(outcome.finished && outcome.subgraphs.is_empty()) {
-        sections.push(Section::Sgat { sgat: sgat(outcome) });
-    }
-    sections
-}
-
-fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
+pub(super) fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
     let (before_us, after_us) = Tuned::Subgraphs(outcome).times_us();
     let (before, after) = (milliseconds(before_us), milliseconds(after_us));
     let with = |status: BankStatus| {
@@ -88,11 +72,6 @@ fn modified(subgraph: &SubgraphOutcome) -> ModifiedSubgraph<'_> {
     let performance_improvement = truncated_improvement(before_ms, after_ms);
     let read_by = reader(subgraph);
     ModifiedSubgraph { after_ms, before_ms, performance_improvement, read_by, repo_key: &subgraph.repo_key }
-}
-
-/// The word for who reads the record of a subgraph.
-pub fn reader(subgraph: &SubgraphOutcome) -> &'static str {
-    if subgraph.is_read_by_cann { "subgraph_bank" } else { RecordReader::OwnForm.name() }
 }
 
 /// Counts of distinct subgraphs by what became of their records.

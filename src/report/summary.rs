@@ -1,6 +1,6 @@
 //! `summary.json`: a tuning on one screen.
 
-use super::aoe::to_text;
+use super::counts::to_text;
 use super::figures::{gain, microseconds};
 use super::gains::Gains;
 use super::{Context, Tuned};

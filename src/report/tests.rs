@@ -107,7 +107,7 @@ fn without_gains(result: &str, section: &str) -> String {
     let mut result: Value = serde_json::from_str(result).unwrap();
     let told = result[1][section].as_object_mut().unwrap().remove("gains").unwrap();
     assert!(told["over_default"]["improvement"].is_string(), "{told}");
-    aoe::to_text(&result).unwrap()
+    counts::to_text(&result).unwrap()
 }
 
 #[test]

@@ -165,7 +165,9 @@ pub(super) fn tune(
 ) -> Result<Vec<Tuned>> {
     let banked = |problem: &Problem| -> Result<Option<Schedule>> {
         Ok(match reach(&problem.op, &problem.workload, soc) {
-            Reach::Bank => bank.lookup(&problem.workload)?.map(|entry| entry.schedule),
+            Reach::Bank => {
+                bank.lookup(&problem.workload)?.filter(|entry| entry.is_read_by_cann).map(|entry| entry.schedule)
+            }
             Reach::NoBank => None,
         })
     };

@@ -2,9 +2,8 @@
 
 use super::live::{Live, summary_file};
 use super::profiling::{Profiles, Profiling};
-use super::settings::Settings;
+use super::settings::{Recorded, Settings};
 use super::state::{ProgressFn, Session};
-use super::subgraphs::lowering;
 use super::tuned_graph::{TunedGraph, set_segments};
 use super::tuned_model;
 use crate::backend::{Choice, Description, Opened};
@@ -21,7 +20,6 @@ use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
 use crate::tune::gdat::{Backward, Case, GdatJob, GdatOutcome, Source, StepRun, gdat, recording};
-use std::path::PathBuf;
 
 /// The parts on which CANN tunes gradients, by the short name of their SoCs.
 const TRAINING_PARTS: [&str; 2] = ["Ascend910", "Ascend910B"];
@@ -52,15 +50,6 @@ const OF_A_GRAPH: [&str; 9] = [
     "out_nodes",
     "tuned_model",
 ];
-
-/// The two files of a recording.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded {
-    /// What CANN's graph compiler says of the gradients.
-    pub summary: PathBuf,
-    /// The tasks of several runs.
-    pub profile: PathBuf,
-}
 
 /// Finds the splits. A job that fails leaves no result: there is none.
 fn split(job: &GdatJob<'_>, live: &mut Live<'_>) -> Result<GdatOutcome> {
@@ -109,7 +98,7 @@ impl Session {
         let inputs = self.input_options(settings, &graph)?;
         let mut graph = (*graph).clone();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear, ..inputs })?;
-        let (lowered, left_out) = known_kernels(&graph, backend.soc(), &lowering(settings))?;
+        let (lowered, left_out) = known_kernels(&graph, backend.soc(), &settings.lowering())?;
         let backward = Backward::of(&graph, &lowered);
         let backward = backward.map_err(|error| match error {
             Error::Dynamic { .. } => infer::nothing_left(&left_out, error),
@@ -175,7 +164,7 @@ impl Session {
         soc: &'a Soc,
         bank: &'a GradientBank,
     ) -> GdatJob<'a> {
-        GdatJob { name, source, soc, bank, settings: &settings.gdat, cancel: &self.cancel }
+        GdatJob { name, source, soc, bank, settings: &settings.gdat, cancel: self.cancelled() }
     }
 
     /// The gradient bank, which can be written, and what reports tell besides the outcome.

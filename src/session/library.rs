@@ -4,30 +4,19 @@
 //! an earlier life never names a session of a later one.
 
 use super::environment::Environment;
-use super::options::{OptionMap, gather};
+use super::instance::Instance;
+use super::options::gather;
 use super::process::{Use, use_library};
 use super::state::Session;
-use crate::backend::ascend::KeptAnswer;
+use super::turn::Inside;
 use crate::report::ProcessFiles;
 use crate::status::{Error, Result};
+use crate::sync::{Global, Mutex, MutexGuard};
 use slotmap::{Key, KeyData, SlotMap};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 slotmap::new_key_type! { struct SessionKey; }
-
-/// What `AoeInitialize` fixed.
-#[derive(Debug)]
-pub struct Instance {
-    /// Global options.
-    pub options: OptionMap,
-    /// The environment at that moment.
-    pub environment: Environment,
-    /// What the runtime of this machine answered, once it was asked.
-    pub runtime: Arc<KeptAnswer>,
-    /// Result files that the tunings of this life share.
-    pub results: ProcessFiles,
-}
 
 #[derive(Default)]
 struct Library {
@@ -37,7 +26,7 @@ struct Library {
     life: Option<Use>,
 }
 
-static LIBRARY: LazyLock<Mutex<Library>> = LazyLock::new(Mutex::default);
+static LIBRARY: Global<Mutex<Library>> = Global::new(Mutex::default);
 
 /// The library, locked; in this order, for a child that is forked meanwhile finds the lock taken.
 struct Locked {
@@ -61,7 +50,7 @@ impl DerefMut for Locked {
 
 fn library() -> Result<Locked> {
     let in_use = use_library()?;
-    Ok(Locked { library: LIBRARY.lock().unwrap_or_else(PoisonError::into_inner), _use: in_use })
+    Ok(Locked { library: LIBRARY.get().lock().unwrap_or_else(PoisonError::into_inner), _use: in_use })
 }
 
 /// Initialises the library with global options and the environment of this moment.
@@ -101,7 +90,7 @@ pub fn finalize() -> Result<()> {
     library.instance = None;
     library.life = None;
     drop(library);
-    drop(entered);
+    entered.into_iter().for_each(Inside::close);
     // Only now: the host's log function may call anything here.
     if !sessions.is_empty() {
         log::warn!("AoeFinalize reclaimed {} session(s) that were not destroyed", sessions.len());
@@ -122,7 +111,7 @@ pub fn destroy(handle: u64) -> Result<()> {
     let mut library = library()?;
     let key = library.key(handle)?;
     let session = Arc::clone(&library.sessions[key]);
-    let _entered = session.enter()?;
+    session.enter()?.close();
     library.sessions.remove(key);
     Ok(())
 }

@@ -162,7 +162,7 @@ impl<'a> Live<'a> {
         let mut failed = Ok(());
         // Beside reports that have no room only profiles that were asked for are tried.
         let tried = wanted.filter(|profiles| reported.is_ok() || profiles.is_asked);
-        let prepared = tried.as_ref().map(|profiles| profiles.prepare(&mut publication, &self.session.cancel));
+        let prepared = tried.as_ref().map(|profiles| profiles.prepare(&mut publication, self.session.cancelled()));
         if !matches!(prepared, Some(Ok(()))) && self.context.profiles.take().is_some() {
             report = full_report(tuned, &self.context)?;
             reported = reported.and_then(|()| self.prepare(&mut publication, tuned, &report));

@@ -2,7 +2,6 @@
 
 use super::settings::Settings;
 use super::state::Session;
-use super::subgraphs::lowering;
 use super::tuned_graph;
 use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
@@ -130,8 +129,8 @@ impl Material {
         tuned::clear(&mut graph);
         frontend::bind_inputs(&mut graph, inputs)?;
         let Static { graph: known, left_out } = infer::split_static(graph.clone())?;
-        let (fused, passes) = graph_fusion(known, soc, &lowering(settings), &settings.switches)?;
-        let (mut fused, lowered) = with_conversions(fused, soc, &lowering(settings))?;
+        let (fused, passes) = graph_fusion(known, soc, &settings.lowering(), &settings.switches)?;
+        let (mut fused, lowered) = with_conversions(fused, soc, &settings.lowering())?;
         let is_tuned = |kernel: &Kernel| op::tunable(&fused.node(kernel.node).op_type);
         let [subgraphs, _] = settings.job.parts();
         // Of operators that nobody knows no subgraph is made.
@@ -143,7 +142,7 @@ impl Material {
             infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
         }
         if self.variants.is_empty() {
-            tuned_graph::set_formats(&mut fused, &lowered, soc, lowering(settings));
+            tuned_graph::set_formats(&mut fused, &lowered, soc, settings.lowering());
             self.stated = graph;
             self.fused = passes;
         }

@@ -15,13 +15,18 @@ pub mod environment;
 mod gradients;
 mod idle;
 pub mod inputs;
+mod instance;
 pub mod kernels;
 mod library;
 mod live;
 pub mod logging;
 mod material;
 pub mod options;
+#[cfg(not(aoe_interleavings))]
 mod process;
+#[cfg(aoe_interleavings)]
+pub mod process;
+mod profiles_wanted;
 mod profiling;
 mod runs;
 pub mod searches;
@@ -34,11 +39,17 @@ mod subgraphs;
 mod tuned_graph;
 mod tuned_model;
 mod tuning;
+#[cfg(not(aoe_interleavings))]
+mod turn;
+#[cfg(aoe_interleavings)]
+pub mod turn;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
-pub use library::{Instance, create, destroy, finalize, initialize, session};
+pub use instance::Instance;
+pub use library::{create, destroy, finalize, initialize, session};
 pub use process::{Use, use_library};
 pub use settings::is_directory;
 pub use state::{Flow, ProgressFn, Session};

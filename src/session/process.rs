@@ -2,10 +2,11 @@
 //! release, so it is turned away before any lock is taken.
 
 use crate::status::{Error, Result};
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Global};
+use std::sync::atomic::Ordering;
 
 /// The library in use: by every call for its length, and from initialise to finalise.
-static LIBRARY: Uses = Uses::new();
+static LIBRARY: Global<Uses> = Global::new(Uses::new);
 
 /// Bits of the number of uses, below the process.
 const COUNT: u32 = 32;
@@ -24,8 +25,19 @@ impl Uses {
     ///
     /// Fails with [`Error::Forked`] in a process that was forked while its parent used it.
     pub fn begin(&'static self) -> Result<Use> {
-        self.enter(std::process::id())?;
+        self.begin_in(std::process::id())
+    }
+
+    /// The same, in a process with this id.
+    pub fn begin_in(&'static self, process: u32) -> Result<Use> {
+        self.enter(process)?;
         Ok(Use { of: self })
+    }
+
+    /// What a child has of it that is forked now.
+    #[cfg(aoe_interleavings)]
+    pub fn forked(&self) -> Uses {
+        Uses(AtomicU64::new(self.0.load(Ordering::Acquire)))
     }
 
     fn enter(&self, process: u32) -> Result<()> {
@@ -67,7 +79,7 @@ impl std::fmt::Debug for Uses {
 ///
 /// Fails with [`Error::Forked`] in a child that was forked between initialise and finalise, or during a call.
 pub fn use_library() -> Result<Use> {
-    LIBRARY.begin()
+    LIBRARY.get().begin()
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use super::process::{Use, Uses};
 use crate::search::space::{Named, Space};
 use crate::search::{Algorithm, Domain, Outcome, Search, Settings, StopReason};
 use crate::status::{Error, Result};
+use crate::sync::{Global, Mutex, MutexGuard};
 use serde::Serialize;
 use slotmap::{Key, KeyData, SlotMap};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Names of the options that a search knows.
@@ -23,10 +24,10 @@ slotmap::new_key_type! { struct SearchKey; }
 
 type Table = SlotMap<SearchKey, Arc<Mutex<Driven>>>;
 
-static TABLE: LazyLock<Mutex<Table>> = LazyLock::new(Mutex::default);
+static TABLE: Global<Mutex<Table>> = Global::new(Mutex::default);
 
 /// Uses of the table, one for each search that lives.
-static SEARCHES: Uses = Uses::new();
+static SEARCHES: Global<Uses> = Global::new(Uses::new);
 
 /// A search and what its report says about it.
 struct Driven {
@@ -41,7 +42,7 @@ struct Driven {
 
 /// The table, for the length of a use.
 fn table(_: &Use) -> MutexGuard<'static, Table> {
-    TABLE.lock().unwrap_or_else(PoisonError::into_inner)
+    TABLE.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn key(handle: u64) -> SearchKey {
@@ -50,7 +51,7 @@ fn key(handle: u64) -> SearchKey {
 
 /// The search behind a handle.
 fn find(handle: u64) -> Result<Arc<Mutex<Driven>>> {
-    let in_use = SEARCHES.begin()?;
+    let in_use = SEARCHES.get().begin()?;
     let table = table(&in_use);
     let key = key(handle);
     // from_ffi rounds foreign numbers to keys; only an exact one is a handle.
@@ -62,13 +63,19 @@ fn enter(search: &Mutex<Driven>) -> MutexGuard<'_, Driven> {
     search.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// How often the table is used, to be told.
+#[cfg(aoe_interleavings)]
+pub fn in_use() -> String {
+    format!("{:?}", SEARCHES.get())
+}
+
 /// Starts a search in a space and returns its handle, which is never 0.
 ///
 /// Fails with [`Error::Space`] for a space that is none, and with [`Error::Option`] for an option that a search
 /// does not know.
 pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
     // Before the work: a child has nothing to gain from it.
-    let in_use = SEARCHES.begin()?;
+    let in_use = SEARCHES.get().begin()?;
     restrict(options, &OPTIONS, "a search")?;
     let get = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
     // The forms were checked when the options were gathered.
@@ -85,7 +92,7 @@ pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
     };
     let seed = settings.seed;
     let search = Search::new(Space::from_json(space_json)?, settings)?;
-    let driven = Driven { search, algorithm, seed, told: 0, failed: 0, _use: SEARCHES.begin()? };
+    let driven = Driven { search, algorithm, seed, told: 0, failed: 0, _use: SEARCHES.get().begin()? };
     let key = table(&in_use).insert(Arc::new(Mutex::new(driven)));
     Ok(key.data().as_ffi() ^ MARK)
 }
@@ -93,7 +100,7 @@ pub fn create(space_json: &str, options: &OptionMap) -> Result<u64> {
 /// Ends a search. Calls under way in other threads finish first or find it gone.
 pub fn destroy(handle: u64) -> Result<()> {
     find(handle)?;
-    let in_use = SEARCHES.begin()?;
+    let in_use = SEARCHES.get().begin()?;
     let removed = table(&in_use).remove(key(handle));
     // Outside the lock: a large legal set takes a moment.
     removed.map(drop).ok_or(Error::InvalidSearch { handle })

@@ -6,14 +6,12 @@
 use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
 use super::environment::Environment;
-use super::gradients::Recorded;
 use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
-use super::profiling;
-use super::tuned_model;
+use super::profiles_wanted::{self, Wanted};
 use crate::backend::{Choice, Measuring};
 use crate::frontend::{Gear, ModelOptions};
-use crate::lower::{Precision, Switches};
+use crate::lower::{self, Precision, Switches, UbOff};
 use crate::search::Algorithm;
 use crate::sim::calibration::Source;
 use crate::status::{Error, Result};
@@ -54,6 +52,15 @@ impl JobType {
             _ => return None,
         })
     }
+}
+
+/// The two files of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    /// What CANN's graph compiler says of the gradients.
+    pub summary: PathBuf,
+    /// The tasks of several runs.
+    pub profile: PathBuf,
 }
 
 /// Everything one tuning call needs to know.
@@ -119,7 +126,7 @@ pub struct Settings {
     /// `base_result`: an earlier tuning to start from.
     pub base_result: Option<PathBuf>,
     /// What profiles of the network hold, where they are wanted; its paths are absolute.
-    pub profiling: Option<profiling::Wanted>,
+    pub profiling: Option<Wanted>,
     /// Whether what the simulator found goes where CANN looks by itself.
     pub install: bool,
     /// The directory of a tuning that leaves nothing, which goes with it.
@@ -251,6 +258,16 @@ impl Settings {
             given: merged,
         })
     }
+
+    /// How the graphs of a tuning are lowered.
+    pub fn lowering(&self) -> lower::Settings {
+        lower::Settings {
+            precision: self.precision,
+            ub_off: UbOff::of(&self.switches),
+            ge_closed: self.ge_closed,
+            ..lower::Settings::default()
+        }
+    }
 }
 
 /// A directory for what a dry run would leave.
@@ -267,10 +284,10 @@ fn switches(layers: &Layers<'_>, path: &dyn Fn(&str) -> Option<PathBuf>) -> Resu
 }
 
 /// The profiles that are wanted.
-fn profiling(layers: &Layers<'_>, environment: &Environment, has_output: bool) -> Result<Option<profiling::Wanted>> {
+fn profiling(layers: &Layers<'_>, environment: &Environment, has_output: bool) -> Result<Option<Wanted>> {
     let is_given = layers.layers.iter().any(|layer| layer.contains_key("profiling_mode"));
     let mode = is_given.then(|| layers.flag("profiling_mode"));
-    let mut wanted = profiling::wanted(mode, layers.get("profiling_options"), environment, has_output)?;
+    let mut wanted = profiles_wanted::wanted(mode, layers.get("profiling_options"), environment, has_output)?;
     if let Some(output) = wanted.as_mut().and_then(|wanted| wanted.options.output.as_mut()) {
         *output = environment.current_dir.join(&*output);
     }
@@ -283,6 +300,14 @@ pub fn is_directory(output: &str, path: &Path) -> bool {
     output.ends_with('/') || path.is_dir()
 }
 
+/// The path that option `output` names without the suffix of a model, which both files get.
+fn stem(output: &Path) -> PathBuf {
+    match output.extension() {
+        Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
+        _ => output.to_owned(),
+    }
+}
+
 /// Where result files go, and the tuned model's files without their suffix, where `output` names them.
 ///
 /// A directory that `output` names takes both; else the reports go where CANN puts them.
@@ -291,7 +316,7 @@ fn places(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> (Path
     let output = layers.get("output").map(|output| (output, absolute(Path::new(output))));
     let stem = match output {
         Some((output, path)) if is_directory(output, &path) => return (path, None),
-        other => other.map(|(_, path)| tuned_model::stem(&path)),
+        other => other.map(|(_, path)| stem(&path)),
     };
     let chosen =
         environment.path("ASCEND_WORK_PATH").or_else(|| layers.get("work_path").map(|p| absolute(Path::new(p))));
@@ -413,5 +438,11 @@ mod tests {
             assert_eq!(layers.get("ge.aoe_config_file"), counts);
             assert_eq!(layers.merged().get("ge.aoe_config_file").map(String::as_str), counts);
         }
+    }
+
+    #[test]
+    fn the_suffix_of_a_model_is_not_doubled() {
+        assert_eq!(stem(Path::new("out/net.om")), Path::new("out/net"));
+        assert_eq!(stem(Path::new("out/net.v2")), Path::new("out/net.v2"));
     }
 }

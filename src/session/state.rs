@@ -1,12 +1,13 @@
 //! One session: what the caller gave it, what it found, and who is inside.
 
-use super::library::Instance;
+use super::instance::Instance;
+use super::turn::{Inside, Turn};
 use crate::graph::{Graph, TensorDesc};
 use crate::output_file::Patience;
 use crate::status::{Error, Result};
 use crate::tune::Progress;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Told about progress; answers whether to go on. Called on the tuning thread, under no lock.
@@ -24,12 +25,9 @@ pub enum Flow {
 /// One session. All methods may be called from any thread; those that change what a tuning reads fail
 /// with [`Error::Busy`] while one runs.
 pub struct Session {
-    handle: u64,
     /// What `AoeInitialize` fixed when the session was created.
     pub(super) instance: Arc<Instance>,
-    inside: AtomicBool,
-    /// Set to stop the running tuning.
-    pub(super) cancel: Arc<AtomicBool>,
+    turn: Turn,
     /// Of the running tuning with the locks of others.
     patience: Mutex<Patience>,
     given: Mutex<Given>,
@@ -55,22 +53,11 @@ pub(super) struct Found {
     pub graph: Option<Graph>,
 }
 
-/// Proof that the caller is the only one inside a session; leaves when dropped.
-pub(super) struct Inside<'a>(&'a Session);
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.0.inside.store(false, Ordering::Release);
-    }
-}
-
 impl Session {
     pub(super) fn new(handle: u64, instance: Arc<Instance>) -> Session {
         Session {
-            handle,
             instance,
-            inside: AtomicBool::new(false),
-            cancel: Arc::default(),
+            turn: Turn::new(handle),
             patience: Mutex::default(),
             given: Mutex::default(),
             found: Mutex::default(),
@@ -83,18 +70,22 @@ impl Session {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Begins a tuning that nobody has cancelled yet.
-    pub(super) fn begin_uncancelled(&self) {
-        self.cancel.store(false, Ordering::Release);
-        let patience = Patience::until(Arc::clone(&self.cancel));
+    /// Enters the session for a tuning that nobody has cancelled yet. Fails as [`Turn::enter`] does.
+    pub(super) fn begin_tuning(&self) -> Result<Inside<'_>> {
+        let inside = self.turn.begin_tuning()?;
+        let patience = Patience::until(Arc::clone(self.cancelled()));
         *self.patience.lock().unwrap_or_else(PoisonError::into_inner) = patience;
+        Ok(inside)
     }
 
-    /// Enters the session, or fails with [`Error::Busy`].
+    /// Enters the session. Fails as [`Turn::enter`] does.
     pub(super) fn enter(&self) -> Result<Inside<'_>> {
-        let entered = self.inside.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire);
-        let busy = || Error::Busy { object: format!("session {:#x}", self.handle) };
-        entered.map(|_| Inside(self)).map_err(|_| busy())
+        self.turn.enter()
+    }
+
+    /// Set once the running tuning is cancelled.
+    pub(super) fn cancelled(&self) -> &Arc<AtomicBool> {
+        self.turn.cancelled()
     }
 
     /// Sets the graph to tune; `None` takes it away.
@@ -138,7 +129,7 @@ impl Session {
     /// Asks the running tuning to stop after the candidate at hand; without one it has no effect. Any
     /// thread may call it.
     pub fn cancel(&self) {
-        self.cancel.store(true, Ordering::Release);
+        self.turn.cancel();
     }
 
     /// The report of the last tuning, as JSON. While one runs: what is known so far.

@@ -6,11 +6,11 @@ use super::settings::Settings;
 use super::state::Session;
 use super::tuned_graph::set_strategies;
 use super::tuned_model;
-use super::tuning::Work;
+use super::work::Work;
 use crate::backend::Backend;
 use crate::bank::subgraph::SubgraphBank;
 use crate::bank::{BankPaths, Reader};
-use crate::lower::{self, UbOff};
+use crate::lower;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::Variant;
@@ -41,12 +41,12 @@ impl Session {
         let mut job = SgatJob {
             name: &name,
             variants,
-            lowering: &lowering(settings),
+            lowering: &settings.lowering(),
             soc,
             bank: &mut bank,
             state: &mut state,
             settings: &settings.sgat,
-            cancel: &self.cancel,
+            cancel: self.cancelled(),
         };
         let found = sgat(&mut job, live)?;
         if found.outcome.finished {
@@ -76,7 +76,7 @@ impl Session {
 /// Has the variants run as CANN fuses them by itself, where no tuning of subgraphs decided that.
 pub fn fuse_by_default(variants: &mut [Variant], settings: &Settings, soc: &Soc) -> Result<()> {
     for variant in variants {
-        variant.lowered = fused(&variant.graph, &variant.lowered, soc, &lowering(settings))?;
+        variant.lowered = fused(&variant.graph, &variant.lowered, soc, &settings.lowering())?;
     }
     Ok(())
 }
@@ -88,17 +88,6 @@ pub fn ub_fusion(variants: &[Variant]) -> Vec<lower::Fused> {
         *counts.entry(pass).or_default() += 1;
     }
     counts.into_iter().map(|(pass, times)| lower::Fused { pass, match_times: times, effect_times: times }).collect()
-}
-
-/// How the graphs of a tuning are lowered.
-pub fn lowering(settings: &Settings) -> lower::Settings {
-    let ub_off = UbOff::of(&settings.switches);
-    lower::Settings {
-        precision: settings.precision,
-        ub_off,
-        ge_closed: settings.ge_closed,
-        ..lower::Settings::default()
-    }
 }
 
 /// Whether a text is the time in a file name, `20261231_235959999`; the name of a network may go on behind another's.

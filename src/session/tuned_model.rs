@@ -241,14 +241,6 @@ fn compiled(air: &Path, om: &Path, compilation: &Compilation) -> OmWriter {
     }
 }
 
-/// The path that option `output` names without the suffix of a model, which both files get.
-pub fn stem(output: &Path) -> PathBuf {
-    match output.extension() {
-        Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
-        _ => output.to_owned(),
-    }
-}
-
 /// A network's name as part of a file name.
 fn file_name(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
@@ -259,9 +251,8 @@ fn file_name(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Workspace, file_name, next_millisecond, pairs, stem};
+    use super::{Workspace, file_name, next_millisecond, pairs};
     use std::ffi::OsString;
-    use std::path::Path;
 
     #[test]
     fn no_name_of_a_network_leaves_the_workspace() {
@@ -307,11 +298,5 @@ mod tests {
         let expected = [("a", "1"), ("b.c", "x=y"), ("d", "")].map(|(key, value)| (key.to_owned(), value.to_owned()));
         assert_eq!(pairs(" a=1||b.c = x=y||||d").collect::<Vec<_>>(), expected);
         assert_eq!(pairs("").next(), None);
-    }
-
-    #[test]
-    fn the_suffix_of_a_model_is_not_doubled() {
-        assert_eq!(stem(Path::new("out/net.om")), Path::new("out/net"));
-        assert_eq!(stem(Path::new("out/net.v2")), Path::new("out/net.v2"));
     }
 }

@@ -11,6 +11,7 @@ use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::{fuse_by_default, ub_fusion};
 use super::tuned_graph::{self, TunedGraph};
 use super::tuned_model;
+use super::work::Work;
 use super::{base, idle};
 use crate::backend::{self, Backend, Choice, Opened, Request};
 use crate::bank::{BankPaths, OperatorBank};
@@ -18,21 +19,9 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
-use crate::tune::{OpatJob, Unsaved, Variant, opat};
+use crate::tune::{OpatJob, Unsaved, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What one tuning call works on, understood and not yet begun.
-pub(super) struct Work {
-    pub settings: Settings,
-    pub backend: Box<dyn Backend>,
-    pub variants: Vec<Variant>,
-    /// The graph that was given, to which what is found will go back.
-    pub tuned: TunedGraph,
-    pub profiling: Option<Profiling>,
-    /// The operator bank, or the subgraph bank where subgraphs alone are tuned.
-    pub bank: BankPaths,
-}
 
 impl Session {
     /// Tunes the session's graph with this call's options.
@@ -43,8 +32,7 @@ impl Session {
     /// saved), [`Error::Tuning`] where no operator could be measured, and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
-        let _inside = self.enter()?;
-        self.begin_uncancelled();
+        let _inside = self.begin_tuning()?;
         // What an earlier tuning found is not this one's, whatever becomes of it.
         *self.found() = Found::default();
         // The host's function runs under no lock: it may call back into this session.
@@ -201,7 +189,7 @@ impl Session {
             base: base.as_ref(),
             rescue: Some(rescue(&settings.work_path, &paths)),
             settings: &settings.opat,
-            cancel: &self.cancel,
+            cancel: self.cancelled(),
         };
         let outcome = opat(&mut job, live)?;
         if settings.has_output
@@ -282,7 +270,7 @@ impl Session {
             measuring: settings.measuring.clone(),
             answer: Arc::clone(&self.instance.runtime),
             toolkit: environment.toolkit(),
-            cancel: Arc::clone(&self.cancel),
+            cancel: Arc::clone(self.cancelled()),
         };
         backend::open(&request, &environment.runtime())
     }

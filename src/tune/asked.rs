@@ -1,7 +1,7 @@
 //! What became of what the caller asked for by name: each has an outcome.
 
 use super::cases::{Case, Variant};
-use super::outcome::{BankStatus, CaseOutcome};
+use super::outcome::{Asked, BankStatus, CaseOutcome};
 use super::settings::OpFilter;
 use crate::lower::STATED_TYPE;
 use crate::spelling;
@@ -9,15 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How the outcome of what the network has not begins.
 pub(super) const NOT_HERE: &str = "is not in this network";
-
-/// Something that was asked for, and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
-    /// The name of a node, or a type.
-    pub what: String,
-    /// What became of it, in words.
-    pub outcome: String,
-}
 
 /// What became of each name and type of the filter; nothing where it names none.
 pub(super) fn outcomes(filter: &OpFilter, cases: &[Case], done: &[CaseOutcome], variants: &[Variant]) -> Vec<Asked> {

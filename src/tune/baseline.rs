@@ -1,6 +1,6 @@
 //! What an operator's tuning starts from: what runs today, and what a new tiling has to beat.
 
-use super::trials::{Tuner, ended};
+use super::tuner::{Tuner, ended};
 use crate::backend::{Measure, Measurement};
 use crate::status::Result;
 use crate::workload::Schedule;

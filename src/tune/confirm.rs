@@ -2,7 +2,7 @@
 
 use super::baseline::Reference;
 use super::outcome::CaseOutcome;
-use super::trials::{Tuner, ended};
+use super::tuner::{Tuner, ended};
 use crate::backend::{Measure, Measurement};
 use crate::status::{Error, Result};
 use crate::workload::Schedule;

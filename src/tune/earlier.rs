@@ -2,7 +2,7 @@
 
 use super::outcome::CaseOutcome;
 use super::recordable::Recordable;
-use super::trials::{Tuner, ended, measured_as};
+use super::tuner::{Tuner, ended, measured_as};
 use crate::backend::{Measure, Measurement};
 use crate::bank::{KnownTrial, KnownTrials};
 use crate::search::Outcome;

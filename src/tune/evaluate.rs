@@ -3,7 +3,8 @@
 use super::baseline::Reference;
 use super::outcome::{BankStatus, CaseOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
-use super::trials::{self, Tuner};
+use super::trials;
+use super::tuner::Tuner;
 use super::workers::Workers;
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement, Standing};

@@ -19,10 +19,10 @@ pub mod sgat;
 #[cfg(test)]
 mod tests;
 mod trials;
+mod tuner;
 mod watched;
 mod workers;
 
-pub use asked::Asked;
 pub use cases::Variant;
 pub use copy::copy;
 pub use opat::{OpatJob, opat};

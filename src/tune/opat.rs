@@ -1,13 +1,14 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
-use super::asked::{self, Asked, NOT_HERE};
+use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct, gears, unmapped};
 use super::keeper::{FIRST_SAVE, Keeper};
 use super::order::by_share;
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, Timed};
+use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed};
 use super::settings::{Interrupt, OpatSettings};
-use super::trials::{self, Tuner};
+use super::trials;
+use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
 use super::workers::Workers;
 use super::{Observer, Progress, remaining_s};
@@ -231,13 +232,18 @@ struct Problem<'a> {
 impl<'a> Problem<'a> {
     fn new(case: &'a Case, job: &OpatJob<'_>) -> Result<Problem<'a>> {
         let soc = job.backend.soc();
-        let known = job.bank.lookup(&case.workload)?.map(|entry| entry.schedule);
+        // Where CANN does not look a record decides nothing; the search begins with it, and writes what it finds where
+        // CANN does.
+        let (known, unseen) = match job.bank.lookup(&case.workload)? {
+            Some(entry) if entry.is_read_by_cann => (Some(entry.schedule), None),
+            other => (None, other.map(|entry| entry.schedule)),
+        };
         let default = default_policy(&case.workload, soc)?;
         let searches = case.tune && (known.is_none() || job.settings.repeat_tune);
         let near = if searches { job.bank.neighbours(&case.workload, NEIGHBOURS)? } else { Vec::new() };
         let base = job.base.filter(|_| searches).map(|base| base.lookup(&case.workload)).transpose()?.flatten();
         let carried = near.iter().filter_map(|schedule| carried_over(schedule, &case.workload, soc));
-        let near = base.map(|entry| entry.schedule).into_iter().chain(carried).collect();
+        let near = unseen.into_iter().chain(base.map(|entry| entry.schedule)).chain(carried).collect();
         Ok(Problem { case, known, default, searches, near })
     }
 }

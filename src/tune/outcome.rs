@@ -1,6 +1,5 @@
 //! What a tuning found: the plain data that reports are made from.
 
-use super::asked::Asked;
 use crate::backend::Description;
 use crate::bank::RecordReader;
 use crate::graph::NodeId;
@@ -363,4 +362,13 @@ impl OpatOutcome {
         let is_there = |c: &&CaseOutcome| !c.status.is_new() || c.index < self.saved;
         self.cases.iter().filter(|c| &c.status == wanted).filter(is_there).count()
     }
+}
+
+/// Something that was asked for, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The name of a node, or a type.
+    pub what: String,
+    /// What became of it, in words.
+    pub outcome: String,
 }

@@ -5,10 +5,10 @@ use super::confirm::confirm;
 use super::earlier::Earlier;
 use super::outcome::{CaseOutcome, Improvement, Timed};
 use super::recordable::Recordable;
-use super::settings::{Interrupt, OpatSettings};
+use super::tuner::{Tuner, measured_as, outcome_of};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
-use crate::bank::{TrialStore, hash};
+use crate::bank::hash;
 use crate::search::{Algorithm, Outcome, Search, Settings as SearchSettings, StopReason, Trial};
 use crate::sim::interval::Interval;
 use crate::status::{Error, Result};
@@ -16,15 +16,6 @@ use crate::workload::{Schedule, canonical_json};
 
 /// Trials on the simulator before measuring on a device: as many as tune an operator there.
 const SIMULATED: usize = 2000;
-
-/// What the searches of one tuning have in common.
-pub(super) struct Tuner<'a> {
-    pub backend: &'a dyn Backend,
-    pub settings: &'a OpatSettings,
-    /// Where trials are kept: those of the bank, which is also written, then those of the base.
-    pub trials: &'a [TrialStore],
-    pub interrupt: Interrupt<'a>,
-}
 
 /// Searches the space of the case's workload; leaves the best in `outcome.after`, where it is faster than the
 /// `reference`. The first to be tried are the tiling before, or the nearest that a
@@ -200,38 +191,6 @@ fn makes_no_difference(made: &[(Vec<u32>, Outcome)], untuned_us: f64) -> bool {
     const EQUAL: f64 = 0.02;
     let costs = || made.iter().filter_map(|(_, told)| if let Outcome::Cost(us) = told { Some(*us) } else { None });
     costs().count() >= MANY && costs().all(|us| (us - untuned_us).abs() <= EQUAL * untuned_us)
-}
-
-/// The error for a backend that can measure nothing more: its own reason, or that the caller wished it.
-pub(super) fn ended(reason: String, tuner: &Tuner<'_>) -> Error {
-    if tuner.interrupt.cancelled() {
-        return Error::Cancelled;
-    }
-    Error::BackendLost { backend: tuner.backend.describe().name, reason }
-}
-
-/// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
-/// tuning.
-pub(super) fn measured_as(
-    measure: &mut dyn Measure,
-    space: &Recordable<'_>,
-    configuration: &[u32],
-    tuner: &Tuner<'_>,
-) -> Result<Outcome> {
-    outcome_of(space.schedule(configuration).map(|schedule| measure.measure(&schedule)), tuner)
-}
-
-/// What a search is told of a measurement.
-fn outcome_of(measurement: Option<Measurement>, tuner: &Tuner<'_>) -> Result<Outcome> {
-    match measurement {
-        Some(Measurement::Time { us }) if us.is_finite() => Ok(Outcome::Cost(us)),
-        Some(Measurement::Ended { reason }) => Err(ended(reason, tuner)),
-        Some(Measurement::Failed { reason }) => {
-            log::debug!("a candidate failed: {reason}");
-            Ok(Outcome::Failed)
-        }
-        _ => Ok(Outcome::Failed),
-    }
 }
 
 /// What the simulator says of the configurations that a search on it tries: where measuring is dear, the

@@ -6,7 +6,7 @@
 
 mod disk;
 mod ledger;
-mod plan;
+pub mod plan;
 mod process;
 
 use crate::campaign::{Finding, Planted};

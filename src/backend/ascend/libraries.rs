@@ -1,9 +1,8 @@
 //! The libraries of one runtime: the one that was found, and its companions of the split generations.
 
-use super::library::Loaded;
+use super::library::{Loaded, Symbol};
 use super::places::Place;
 use super::report::{Attempt, Outcome};
-use super::symbols::Symbol;
 use std::collections::HashMap;
 
 /// The libraries of one runtime; companions are loaded when first needed.

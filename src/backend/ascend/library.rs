@@ -2,7 +2,6 @@
 
 use super::codes;
 use super::report::CallFailure;
-use super::symbols::ASKING;
 use crate::backend::check_library;
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
 use std::borrow::Cow;
@@ -10,6 +9,18 @@ use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// Without these a library cannot even be asked what it is.
+pub const ASKING: [&str; 4] = ["aclInit", "aclFinalize", "aclrtGetDeviceCount", "aclrtGetSocName"];
+
+/// One function of the runtime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol {
+    /// C name.
+    pub name: &'static str,
+    /// Libraries of which one holds it where `libascendcl.so` does not.
+    pub libraries: &'static [&'static str],
+}
 
 type InitFn = unsafe extern "C" fn(*const c_char) -> c_int;
 type FinalizeFn = unsafe extern "C" fn() -> c_int;

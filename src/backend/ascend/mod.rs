@@ -36,9 +36,10 @@ pub use codes::DOCUMENTED as CODES;
 pub use compiler::{COMPILING, CompileOptions, Compiler, Search, compiler};
 pub use job::Described;
 pub use kept::KeptAnswer;
+pub use library::{ASKING, Symbol};
 pub use program::COMMAND;
 pub use report::{Attempt, CallFailure, Origin, Outcome, Probe, Runtime};
-pub use symbols::{ACLNN, ASKING, DEVICE_INFO, MEASURING, Symbol};
+pub use symbols::{ACLNN, DEVICE_INFO, MEASURING};
 pub use worker::work;
 
 use super::RuntimeEnv;

@@ -3,6 +3,7 @@
 //! Up to CANN 8.1 most are in `libascendcl.so`; later releases split it. Each symbol is looked up in
 //! `libascendcl.so` first and then in the libraries of the split.
 
+use super::library::Symbol;
 use std::ffi::{c_char, c_int, c_void};
 
 /// The library of every CANN generation.
@@ -17,18 +18,6 @@ const COMPILER: &[&str] = &["libacl_op_compiler.so"];
 const NNOPBASE: &[&str] = &["libnnopbase.so"];
 /// One library up to CANN 8.1, then one for each repository of operators.
 const OPAPI: &[&str] = &["libopapi.so", "libopapi_nn.so"];
-
-/// Without these a library cannot even be asked what it is.
-pub const ASKING: [&str; 4] = ["aclInit", "aclFinalize", "aclrtGetDeviceCount", "aclrtGetSocName"];
-
-/// One function of the runtime.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbol {
-    /// C name.
-    pub name: &'static str,
-    /// Libraries of which one holds it where `libascendcl.so` does not.
-    pub libraries: &'static [&'static str],
-}
 
 /// Declares a table of symbols and the structure of their resolved functions.
 macro_rules! functions {

@@ -12,10 +12,10 @@ pub use file::{Bank, Gradients, PLACEHOLDER};
 pub use hash::{model_hash, string_hash};
 pub use store::GradientBank;
 
-use super::form;
+use crate::bank::names;
 use crate::soc::Soc;
 
 /// Name of the bank file of a SoC.
 pub fn file_name(soc: &Soc) -> String {
-    format!("{}_gradient_fusion.json", form::soc_name(soc))
+    format!("{}_gradient_fusion.json", names::soc_name(soc))
 }

@@ -3,7 +3,7 @@
 use super::packed::{Kept, Packed};
 use super::table::Table;
 use super::template::Template;
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::form::Form;
 use crate::bank::json::to_sorted_text;
 use crate::bank::key::Unusable;
 use crate::bank::lines::trim;
@@ -58,15 +58,13 @@ pub fn load(file: &File, form: Form, op_type: &str, side: &Side) -> io::Result<L
 }
 
 /// Reads a unified bank, which is one JSON value: of each key the fastest tiling.
-pub fn load_unified(mut file: File, operator: unified::Operator) -> io::Result<Loaded> {
+pub fn load_unified(mut file: File) -> io::Result<Loaded> {
     let mut content = Vec::new();
     file.read_to_end(&mut content)?;
     let bank = unified::Bank::parse(&content);
     let mut packed = Packed::default();
-    for (key, knowledge) in unified::records(&bank, operator) {
-        if let Knowledge::Unified(_, text) = knowledge {
-            packed.push_text(key.bytes(), text.as_bytes());
-        }
+    for (key, knowledge) in unified::records(&bank) {
+        packed.push_text(key.bytes(), knowledge.as_bytes());
     }
     let mut table = Table::with_room(std::iter::once(&packed), Vec::new())?;
     for record in packed.iter() {

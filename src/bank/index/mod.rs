@@ -18,9 +18,10 @@ pub use template::Found;
 use super::disk::DISK;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused, unified_files};
-use super::form::{Form, soc_name};
+use super::form::Form;
 use super::key::{Key, Unusable};
 use super::lines::told;
+use super::names::soc_name;
 use super::unified;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -107,8 +108,8 @@ impl Index {
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(Error::file("read", path, "not a regular file"));
         }
-        let loaded = if let Form::Unified(operator) = name.form {
-            load::load_unified(file, operator).map_err(failed)?
+        let loaded = if let Form::Unified(_) = name.form {
+            load::load_unified(file).map_err(failed)?
         } else {
             let side = BankFile::at(&DISK, path, name.form, &op_type).side()?;
             load::load(&file, name.form, &op_type, &side).map_err(failed)?

@@ -3,10 +3,10 @@
 use super::describe;
 use super::record::{PART_FIELD, Record};
 use super::source::{Line, Source};
+use crate::bank::fields::FIELDS;
 use crate::bank::json;
 use crate::bank::kind::Kind;
 use crate::bank::lines::trim;
-use crate::bank::reader::FIELDS;
 use crate::status::{Error, Result};
 use serde_json::{Map, Value};
 

@@ -2,10 +2,10 @@
 
 use super::entries::entries;
 use super::items::{Item, items, of_element, unread_fault};
+use super::judgement::{Judgement, Remark, Status};
 use super::part::Socs;
 use super::runs::{Ours, taken_out_by};
 use super::source::Source;
-use super::verify::{Judgement, Remark, Status};
 use crate::bank::kind::Kind;
 use crate::bank::lines::Finding;
 use crate::bank::{Content, gradient, json, subgraph, unified};

@@ -3,8 +3,9 @@
 use super::record::Record;
 use super::source::Source;
 use crate::bank::disk::DISK;
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::form::Form;
 use crate::bank::key::Key;
+use crate::bank::knowledge::Knowledge;
 use crate::bank::side::{Side, Verdict};
 use crate::bank::storage::Storage;
 use crate::bank::transaction::OWN_DIRECTORY;

@@ -1,51 +1,24 @@
 //! A merge told record by record: what became of each, and why.
 
 use super::gains::{Gains, Times};
+use super::part::Part;
 use super::record::Record;
+use super::runs::broken_record;
 use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
-use crate::bank::form::Knowledge;
 use crate::bank::key::Key;
-use crate::bank::merge::{MergeOutcome, checked, is_one_file, merge_place};
-use crate::bank::merge_places::Place;
+use crate::bank::knowledge::Knowledge;
+use crate::bank::merge::{checked, merge_place};
+use crate::bank::merge_outcome::{Fate, MergeOutcome, Told};
+use crate::bank::merge_places::{Place, is_one_file};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::output_file::private;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Records of sources that are told one by one; a merge of more is told by its counts.
 const MOST_TOLD: usize = 100_000;
-
-/// What became of a record of a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// The bank did not have it.
-    Added,
-    /// It took the place of another tiling.
-    Updated,
-    /// The bank has it, or has a better one.
-    Kept,
-    /// The built-in bank has it, or has a better one.
-    Refused,
-}
-
-/// A record of a source and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
-    /// What became of it.
-    pub fate: Fate,
-    /// The file that it stands in.
-    pub source: PathBuf,
-    /// Its line there.
-    pub line: usize,
-    /// What it is for.
-    pub record: String,
-    /// Why.
-    pub reason: String,
-}
 
 /// A merge and what there is to tell of it.
 #[derive(Debug)]
@@ -223,9 +196,12 @@ fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Resu
     for source in sources {
         for file in bank_files(source)? {
             let name = (!single).then(|| name_of(&file));
+            let target = if single { into.to_owned() } else { into.join(file.file_name().unwrap_or_default()) };
+            let soc = FileName::of(&target).ok().and_then(|name| Part { soc: name.soc, cores: name.cores }.soc().ok());
             let finished = each(&file, &mut |line, record, new| {
                 let key = (name.clone(), record.key.clone());
-                let (fate, reason) = fate(&new, before.0.get(&key), after.0.get(&key));
+                let broken = || broken_record(&record, soc.as_ref()?);
+                let (fate, reason) = fate(&new, before.0.get(&key), after.0.get(&key), &broken);
                 told.push(Told { fate, source: file.clone(), line, record: super::label(&record), reason });
                 Ok(told.len() <= MOST_TOLD)
             })?;
@@ -238,13 +214,24 @@ fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Resu
 }
 
 /// What became of a record that the bank had so before and has so now.
-fn fate(new: &Known, before: Option<&Known>, after: Option<&Known>) -> (Fate, String) {
+///
+/// One that came to nothing is one that breaks a rule of the kernel, or one that the built-in bank has as good.
+fn fate(
+    new: &Known,
+    before: Option<&Known>,
+    after: Option<&Known>,
+    broken: &dyn Fn() -> Option<String>,
+) -> (Fate, String) {
     let is_there = after.is_some_and(|after| after.knowledge == new.knowledge);
+    let had = before.is_some_and(|old| old.knowledge == new.knowledge);
+    if let Some(rule) = (!is_there && !had).then(broken).flatten() {
+        return (Fate::Refused, rule);
+    }
     match (before, after) {
         (None, None) => (Fate::Refused, "the built-in bank has as good a tiling".into()),
         (None, Some(_)) if is_there => (Fate::Added, format!("the bank had none; {}", cost(new.times.as_ref()))),
         (None, Some(other)) => (Fate::Kept, format!("another source has a better one: {}", compared(other, new))),
-        (Some(old), _) if old.knowledge == new.knowledge => (Fate::Kept, "the bank has the same tiling".into()),
+        (Some(_), _) if had => (Fate::Kept, "the bank has the same tiling".into()),
         (Some(old), _) if is_there => (Fate::Updated, compared(new, old)),
         (Some(_), Some(other)) => (Fate::Kept, compared(other, new)),
         // A record that was there stays.

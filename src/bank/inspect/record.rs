@@ -2,11 +2,12 @@
 
 use super::part::Part;
 use super::work;
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::fields::{Fields, short};
+use crate::bank::form::Form;
 use crate::bank::json;
 use crate::bank::key::{Key, Unusable};
+use crate::bank::knowledge::Knowledge;
 use crate::bank::lines::trim;
-use crate::bank::reader::{Fields, short};
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use serde_json::{Map, Value};

@@ -1,13 +1,15 @@
 //! Whether CANN's kernels compute the result with a record.
 
+use super::entries::label;
 use super::items::{of_element, rule};
 use super::part::Part;
 use super::record::Record;
 use crate::bank::disk::DISK;
 use crate::bank::file::BankFile;
 use crate::bank::file_name::FileName;
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::form::Form;
 use crate::bank::key::Key;
+use crate::bank::knowledge::Knowledge;
 use crate::bank::side::Side;
 use crate::bank::unified::{Element, Operator};
 use crate::soc::Soc;
@@ -63,7 +65,16 @@ pub fn stopping_rule(key: &str, element: Element<'_>, part: &Part, soc: &Soc) ->
 /// The rule that a record's line breaks, in one sentence, where CANN's operator would stop at the tiling, or take it and
 /// its kernel not compute the result with it; `None` for a record that runs and for a line that cannot be judged.
 pub fn broken_rule(line: &[u8], soc: &Soc) -> Option<String> {
-    let record = Record::parse(line).ok()?;
+    broken_record(&Record::parse(line).ok()?, soc)
+}
+
+/// As [`broken_rule`], of a record that was read.
+pub fn broken_record(record: &Record, soc: &Soc) -> Option<String> {
     let (knowledge, workload) = (record.tiling().ok()?, record.workload().ok()?);
     knowledge.check_accepted(&workload, soc).and_then(|()| knowledge.check_computes(&workload, soc)).err().map(rule)
+}
+
+/// What a record's line is for, in words; empty for a line that is no record.
+pub fn record_label(line: &[u8]) -> String {
+    Record::parse(line).map(|record| label(&record)).unwrap_or_default()
 }

@@ -6,8 +6,9 @@ mod records;
 
 use super::disk::DISK;
 use super::file_name::{FileName, bank_files, refused};
-use super::inspect::{Kind, Source, Told, files};
-use super::merge::{MergeOutcome, is_same};
+use super::inspect::{Kind, Source, files};
+use super::merge_outcome::{MergeOutcome, Told};
+use super::merge_places::is_same;
 use super::transaction::Transaction;
 use super::whole;
 use super::{gradient, subgraph, unified};

@@ -3,7 +3,7 @@
 //! Where the records of a form state a cost, it is the lower one; where that decides nothing, the one whose text sorts
 //! last, so that no order of merging matters.
 
-use crate::bank::inspect::Fate;
+use crate::bank::merge_outcome::Fate;
 use crate::bank::whole::Content;
 use crate::bank::{gradient, subgraph, unified};
 use crate::status::Result;

@@ -9,7 +9,7 @@ mod tests;
 
 pub use toolkit::Toolkit;
 
-use super::form;
+use super::names;
 use super::storage::not_opened;
 use super::transaction::OWN_DIRECTORY;
 use crate::soc::Soc;
@@ -67,7 +67,7 @@ impl BankPaths {
 
     /// [`BankPaths::operator`], or what the graph compiler reads in its place.
     pub fn operator_for(reader: Reader, environment: &BankEnvironment, soc: &Soc) -> Result<BankPaths> {
-        let soc = form::soc_name(soc);
+        let soc = names::soc_name(soc);
         let below = |root: &Path| root.join(&soc).join("unified_bank");
         if let Some(root) = environment.tune_bank_path()? {
             return Ok(BankPaths::only(below(&root)));
@@ -82,8 +82,8 @@ impl BankPaths {
             if is_bank(&earlier) {
                 let (place, here) = (earlier.display(), paths.custom.display());
                 log::warn!(
-                    "{place} holds records of an earlier libaoe: they are read, but CANN looks in {here} only; \
-                     `aoe bank merge` brings them there"
+                    "{place} holds records of an earlier libaoe: searches begin with them, but CANN looks in {here} \
+                     only; `aoe bank merge` brings them there"
                 );
             }
             return Ok(paths);
@@ -126,12 +126,21 @@ impl BankPaths {
 
     /// The operator bank below a directory that `TUNE_BANK_PATH` may name.
     pub fn operator_below(root: &Path, soc: &Soc) -> BankPaths {
-        BankPaths::only(root.join(form::soc_name(soc)).join("unified_bank"))
+        BankPaths::only(root.join(names::soc_name(soc)).join("unified_bank"))
     }
 
     /// The bank of subgraphs or of gradients in a directory that `TUNE_BANK_PATH` may name.
     pub fn graphs_in(root: &Path) -> BankPaths {
         BankPaths::only(root.to_owned())
+    }
+
+    /// Whether CANN's operators read a file of this bank too. They do not look where an earlier libaoe wrote below
+    /// `ASCEND_CACHE_PATH`.
+    pub fn is_read_by_cann(&self, file: &Path) -> bool {
+        let cache = self.custom.parent().and_then(Path::parent).filter(|root| root.ends_with("aoe_data"));
+        let below = self.custom.parent().and_then(Path::file_name).zip(self.custom.file_name());
+        let earlier = cache.and_then(Path::parent).zip(below).map(|(root, (soc, bank))| root.join(soc).join(bank));
+        earlier.is_none_or(|earlier| file.parent() != Some(&earlier))
     }
 
     /// These directories, and below them those of another bank, which are only read.
@@ -181,7 +190,7 @@ impl BankEnvironment {
 
     /// Graphs have their default bank where it was up to 8.3: no newer place is documented.
     fn default_graph_bank(&self, soc: &Soc) -> Result<BankPaths> {
-        let [newer, known] = self.defaults("graph")?.map(|root| root.join(form::soc_name(soc)));
+        let [newer, known] = self.defaults("graph")?.map(|root| root.join(names::soc_name(soc)));
         Ok(BankPaths { custom: known, also_read: vec![newer] })
     }
 
@@ -213,7 +222,7 @@ impl BankPaths {
     /// The bank of a SoC that a directory is or holds: the directory itself, or `unified_bank`,
     /// `<soc>/unified_bank` or `aoe_data/<soc>/unified_bank` in it. `None` where there are neither bank files nor files of ours.
     pub fn found_in(directory: &Path, soc: &Soc) -> Option<BankPaths> {
-        let of_soc = Path::new(&form::soc_name(soc)).join("unified_bank");
+        let of_soc = Path::new(&names::soc_name(soc)).join("unified_bank");
         let inside = ["unified_bank".into(), of_soc.clone(), Path::new("aoe_data").join(of_soc)];
         let places = std::iter::once(directory.to_owned()).chain(inside.map(|place: PathBuf| directory.join(place)));
         let custom = places.into_iter().find(|place| is_bank(place))?;

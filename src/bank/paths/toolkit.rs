@@ -1,6 +1,6 @@
 //! Where CANN's own banks lie, below an installed toolkit.
 
-use super::form;
+use crate::bank::names;
 use crate::input_file::read_text;
 use crate::soc::Soc;
 use std::path::{Path, PathBuf};
@@ -51,13 +51,13 @@ impl Toolkit {
     /// the common folder.
     pub fn operator_banks(&self, soc: &Soc) -> Vec<PathBuf> {
         let Some(opp) = self.opp() else { return Vec::new() };
-        let bank = |root: PathBuf| root.join("built-in/data/op").join(form::soc_name(soc)).join("unified_bank");
+        let bank = |root: PathBuf| root.join("built-in/data/op").join(names::soc_name(soc)).join("unified_bank");
         [opp.join("ops_nn"), opp.join("ops_transformer"), opp].map(bank).to_vec()
     }
 
     /// Directories of the built-in tiling repositories of a SoC's family.
     pub fn tiling_repositories(&self, soc: &Soc) -> Vec<PathBuf> {
-        let folder = form::file_safe(&soc.short_name, b"_-.");
+        let folder = names::file_safe(&soc.short_name, b"_-.");
         self.opp().map(|opp| opp.join("built-in/data/tiling").join(folder)).into_iter().collect()
     }
 

@@ -1,8 +1,9 @@
 //! Lines as they are written here, and damaged ones made into such again.
 
-use crate::bank::form::{Form, Knowledge};
+use crate::bank::form::Form;
 use crate::bank::json;
 use crate::bank::key::Key;
+use crate::bank::knowledge::Knowledge;
 use crate::status::Result;
 use serde_json::{Map, Value};
 

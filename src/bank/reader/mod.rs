@@ -3,25 +3,25 @@
 //! A line is read by way of a JSON value, or, where one like it was read before, by its skeleton: the same
 //! texts with other numbers between them. Both ways give the same, but for the time they take.
 
-mod fields;
 mod mend;
 mod skeleton;
 
 #[cfg(test)]
 mod tests;
 
-pub use fields::{FIELDS, Fields, short};
 pub use mend::{Mended, written_line};
 pub use skeleton::{Skeleton, Token};
 
-use super::form::{Form, Knowledge};
+use super::fields::Fields;
+use super::form::Form;
 use super::key::{Key, Unusable};
+use super::knowledge::Knowledge;
 use super::side::{Side, Verdict};
 use super::{hash, json};
 use mend::mend;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
-use skeleton::Scratch;
+use skeleton::{General, Scratch};
 use std::borrow::Cow;
 
 /// Skeletons that a reader keeps. A file written by one program has one; one in which every line is built
@@ -112,15 +112,6 @@ impl<'a> LineReader<'a> {
         let is_complete = self.form.knowledge_fields().iter().all(|name| knowledge.get(name).is_some());
         Ok(General { key, id, is_complete, knowledge })
     }
-}
-
-/// A line read by way of a value.
-#[derive(Debug)]
-struct General {
-    key: Vec<u8>,
-    id: u64,
-    is_complete: bool,
-    knowledge: Value,
 }
 
 impl Reading<'_> {

@@ -1,10 +1,10 @@
 //! Lines that differ only in numbers: what is the same in all of them, and where the numbers go.
 
-use super::General;
 use crate::bank::form::Form;
 use crate::bank::json;
 use crate::bank::layout::{Field, FieldType};
 use rustc_hash::{FxHashSet, FxHasher};
+use serde_json::Value;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
@@ -12,6 +12,15 @@ use std::ops::Range;
 const MOST_DIGITS: usize = 18;
 /// Longest run of digits that a `float` holds exactly, whatever the digits.
 const MOST_FLOAT_DIGITS: usize = 7;
+
+/// A line read by way of a value.
+#[derive(Debug)]
+pub(super) struct General {
+    pub key: Vec<u8>,
+    pub id: u64,
+    pub is_complete: bool,
+    pub knowledge: Value,
+}
 
 /// Where a number of the knowledge stands in its line.
 pub type Token = Range<u32>;

@@ -79,7 +79,7 @@ fn line(op_type: &str, seed: u64, way: u8) -> String {
 }
 
 /// What one reading gives, in one form for both ways.
-type Told = Result<(Vec<u8>, u64, bool, crate::bank::form::Knowledge, Value), super::Unusable>;
+type Told = Result<(Vec<u8>, u64, bool, crate::bank::knowledge::Knowledge, Value), super::Unusable>;
 
 fn told(reading: &Reading<'_>) -> Told {
     let text = serde_json::from_slice(&reading.text()).unwrap();

@@ -14,13 +14,13 @@ pub use file::{Bank, Kind};
 pub use record::{Feature, Group, Node, Part, Record, Strategy};
 pub use store::SubgraphBank;
 
-use super::form;
+use crate::bank::names;
 use crate::soc::Soc;
 
 /// Name of the bank file of a SoC. CANN's holds records under CANN's ids, and CANN reads it; ours holds
 /// records under our own ids, and CANN never opens it.
 pub fn file_name(kind: Kind, soc: &Soc) -> String {
-    let soc = form::soc_name(soc).to_lowercase();
+    let soc = names::soc_name(soc).to_lowercase();
     match kind {
         Kind::Cann => format!("{soc}_l2cache.json"),
         Kind::Ours => format!("{soc}_l2cache_aoe.json"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bank::document::Document;
-use crate::bank::form::Knowledge;
+use crate::bank::knowledge::Knowledge;
 use crate::bank::layout::Layout;
 use crate::bank::side::Side;
 use proptest::prelude::*;

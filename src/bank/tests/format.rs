@@ -2,7 +2,7 @@
 
 use super::memory::Memory;
 use super::*;
-use crate::bank::form::Knowledge;
+use crate::bank::knowledge::Knowledge;
 use crate::bank::matmul::Tiling;
 use proptest::prelude::*;
 use serde_json::{Value, json};

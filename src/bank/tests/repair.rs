@@ -1,6 +1,6 @@
 //! Records of ours, written before the rules of the kernels were known, with which those would not compute.
 
-use super::super::form::Knowledge;
+use super::super::knowledge::Knowledge;
 use super::super::side::{Side, Stamp, soc_digest};
 use super::super::{BankPaths, Measured, OperatorBank, repair::repair};
 use super::matmul_v3;

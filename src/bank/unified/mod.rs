@@ -21,8 +21,8 @@ pub use operator::Operator;
 pub use python::{Dict, Value};
 pub use repository::{Repository, Row};
 
-use super::form::{self, Knowledge};
 use super::key::Key;
+use super::names;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tiling::Platform;
@@ -32,8 +32,8 @@ use operator::Work;
 
 /// Name of the bank file of an operator type, as `info_dict` has it: `matmul`.
 pub fn file_name(op_type: &str, soc: &Soc) -> String {
-    let op = form::file_safe(&op_type.to_lowercase(), b"_");
-    format!("{}_{}_AiCore_{op}.json", form::soc_name(soc), soc.ai_core_cnt)
+    let op = names::file_safe(&op_type.to_lowercase(), b"_");
+    format!("{}_{}_AiCore_{op}.json", names::soc_name(soc), soc.ai_core_cnt)
 }
 
 /// The operator type of an `info_dict`; that of a forward convolution does not say it.
@@ -130,21 +130,21 @@ pub fn accepts(knowledge: &Dict, workload: &Workload, soc: &Soc) -> Result<()> {
     Ok(())
 }
 
-/// The records of a bank for an operator: each `info_dict` as the text that its key is summed over, with the fastest
+/// The records of a bank: each `info_dict` as the text that its key is summed over, with the text of the fastest
 /// tiling for it.
-pub fn records(bank: &Bank, operator: Operator) -> impl Iterator<Item = (Key, Knowledge)> {
-    bank.entries().filter_map(Entry::best).map(move |element| {
+pub fn records(bank: &Bank) -> impl Iterator<Item = (Key, String)> {
+    bank.entries().filter_map(Entry::best).map(|element| {
         let key = Key::new(element.info_dict().dumps().into_bytes());
-        (key, Knowledge::Unified(operator, element.knowledge().dumps()))
+        (key, element.knowledge().dumps())
     })
 }
 
-/// Records a tiling for the `info_dict` of a text. Fails as [`Bank::put`] does, and for what is no record of this bank.
-pub(super) fn put(bank: &mut Bank, info: &str, knowledge: &Knowledge, cost_us: f64) -> Result<()> {
+/// Records the tiling of a text for the `info_dict` of a text. Fails as [`Bank::put`] does, and for texts that are no
+/// objects.
+pub(super) fn put(bank: &mut Bank, info: &str, knowledge: &str, cost_us: f64) -> Result<()> {
     let dict = |text: &str| Value::parse(text).ok().and_then(|value| value.as_dict().cloned());
     let none = || illegal("it is no record of this bank".to_owned());
-    let Knowledge::Unified(_, text) = knowledge else { return Err(none()) };
-    let (info, knowledge) = dict(info).zip(dict(text)).ok_or_else(none)?;
+    let (info, knowledge) = dict(info).zip(dict(knowledge)).ok_or_else(none)?;
     bank.put(&info, &knowledge, cost_us)
 }
 

@@ -1,6 +1,6 @@
 //! The lines that say where the gain of a tuning lies.
 
-use crate::summary::{labelled, some_of};
+use crate::labels::{labelled, some_of};
 use crate::table::middle_cut;
 use aoe::report::{counted, time};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! The text after gradient tuning: the splits beside each other, the list for hccl, and how it scales.
 
-use crate::summary::labelled;
+use crate::labels::labelled;
 use crate::table::{Align, table};
 use serde::Deserialize;
 use std::path::PathBuf;

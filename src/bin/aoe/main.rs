@@ -41,6 +41,7 @@ mod gradients;
 mod help;
 mod interrupt;
 mod kernels;
+mod labels;
 mod llm;
 mod measure;
 mod model;

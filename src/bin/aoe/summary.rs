@@ -2,6 +2,7 @@
 
 use crate::gains::Gains;
 use crate::gradients::Gradients;
+use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use aoe::backend::simulator::Simulator;
 use aoe::report::{counted, gain, improvement, quoted, time};
@@ -14,9 +15,6 @@ use std::path::{Path, PathBuf};
 const SLOWEST: usize = 8;
 /// Columns of an operator's name; longer names lose their middle.
 const NAME_COLUMNS: usize = 44;
-/// Nodes of a kind that are named before the rest is only counted.
-const NAMED: usize = 5;
-
 /// What is told about the tuning of one network, as the session's report has it.
 #[derive(Debug, Default, Deserialize)]
 pub struct Summary {
@@ -355,20 +353,6 @@ impl Summary {
 fn skipped<'a>(label: &str, nodes: impl IntoIterator<Item = &'a Unmapped>, why: &str) -> Option<String> {
     let names: Vec<_> = nodes.into_iter().map(|node| format!("{} ({})", node.name, node.origin_type)).collect();
     (!names.is_empty()).then(|| labelled(label, &format!("{}: {why}", some_of(&names))))
-}
-
-/// A line with its label.
-pub fn labelled(label: &str, text: &str) -> String {
-    format!("{label:<12} {text}")
-}
-
-/// The first few names, and how many more there are.
-pub fn some_of(names: &[String]) -> String {
-    let first = names[..names.len().min(NAMED)].join(", ");
-    match names.len().saturating_sub(NAMED) {
-        0 => first,
-        more => format!("{first} and {more} more"),
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use crate::console::{self, Console};
 use crate::interrupt::Interrupt;
+use crate::labels::labelled;
 use crate::models::{self, Models};
 use crate::progress::Meter;
 use crate::settings::Settings;
 use crate::shard;
-use crate::summary::{Summary, labelled};
+use crate::summary::Summary;
 use crate::table::{Align, table};
 use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;

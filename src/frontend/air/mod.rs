@@ -8,6 +8,7 @@
 //! | `dump` | the text that CANN dumps, to the bytes of the same file |
 //! | `layout` | the nodes of a file laid out in one graph, called graphs in place of their calls |
 //! | `read` | those nodes with edges, outputs and values |
+//! | `form` | what a file says beyond its graph: whether inputs are described and named |
 //! | `conform` | a graph in the form that GE compiles |
 //! | `write` | the way back, the same bytes each time |
 //! | `tuned` | the attributes of a tuned graph, and whether they make sense |
@@ -19,6 +20,7 @@
 mod attr;
 pub(in crate::frontend) mod conform;
 pub mod dump;
+pub mod form;
 mod layout;
 mod names;
 mod proto;

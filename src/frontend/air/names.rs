@@ -7,8 +7,8 @@
 use crate::graph::op::prototype::{Count, Slot, prototype};
 use crate::graph::{Attr, Attrs, Node};
 
-const INPUT_KEYS: &str = "_input_name_key";
-const INPUT_VALUES: &str = "_input_name_value";
+pub const INPUT_KEYS: &str = "_input_name_key";
+pub const INPUT_VALUES: &str = "_input_name_value";
 const OUTPUT_KEYS: &str = "_output_name_key";
 const OUTPUT_VALUES: &str = "_output_name_value";
 /// Inputs of the prototype in order, and of which kind each is.
@@ -77,8 +77,10 @@ fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
 
 /// The attributes that name inputs, outputs and attributes, and say which of them the interface has, where the operator
 /// has none and its interface is known. GE writes them with every operator and looks inputs up by them.
-pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
-    let Some(prototype) = prototype(&node.op_type).filter(|_| node.mapped) else { return Vec::new() };
+///
+/// `op_type` is the node's type as it is written, `inputs` how many it describes.
+pub fn attributes(node: &Node, op_type: &str, inputs: usize) -> Vec<(&'static str, Attr)> {
+    let Some(prototype) = prototype(op_type).filter(|_| node.mapped) else { return Vec::new() };
     let mut attrs = Vec::new();
     let mut add = |keys: &'static str, names: Vec<String>, values: &'static str, numbers: Vec<i64>| {
         if !names.is_empty() && node.attrs.get(keys).is_none() && node.attrs.get(values).is_none() {
@@ -86,7 +88,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
             attrs.push((values, Attr::Ints(numbers)));
         }
     };
-    let (inputs, outputs) = (node.inputs.len(), node.outputs.len());
+    let outputs = node.outputs.len();
     let places = |count: usize| (0..count as i64).collect::<Vec<_>>();
     add(INPUT_KEYS, prototype.input_names(inputs).unwrap_or_default(), INPUT_VALUES, places(inputs));
     add(OUTPUT_KEYS, prototype.output_names(outputs).unwrap_or_default(), OUTPUT_VALUES, places(outputs));
@@ -102,6 +104,16 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, Attr)> {
     list(PROTOTYPE_ATTRS, prototype.attrs.iter().map(|rule| rule.name.to_owned()).collect());
     let optional = prototype.inputs.iter().filter(|slot| slot.count == Count::Optional);
     list(OPTIONAL_INPUTS, optional.map(|slot| slot.name.to_owned()).collect());
+    attrs
+}
+
+/// The names of what the end of a network reads, as GE gives them.
+pub fn end_attributes(count: usize) -> Attrs {
+    let mut attrs = Attrs::default();
+    if count > 0 {
+        attrs.set(INPUT_KEYS, Attr::Strs((0..count).map(|input| format!("__input{input}")).collect()));
+        attrs.set(INPUT_VALUES, Attr::Ints((0..count as i64).collect()));
+    }
     attrs
 }
 

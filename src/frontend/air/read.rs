@@ -129,6 +129,8 @@ impl Reader<'_> {
         if is_one_of(&INPUTS) {
             DATA.clone_into(&mut node.op_type);
             Self::check_source(&node, &place)?;
+            // GE's own has one all the same, for what it is given.
+            node.inputs.clear();
         } else if is_one_of(&CONSTANTS) {
             CONST.clone_into(&mut node.op_type);
             Self::check_source(&node, &place)?;

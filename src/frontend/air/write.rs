@@ -177,24 +177,25 @@ impl Writer<'_> {
             Some(Attr::Strs(names)) => names,
             _ => Vec::new(),
         };
-        for (name, value) in names::attributes(node) {
+        let op_type = Self::own_type(node, &mut attrs);
+        let (input, input_desc) = self.read_by(node, waits.as_ref());
+        for (name, value) in names::attributes(node, &op_type, node.inputs.len().max(input_desc.len())) {
             attrs.set(name, value);
         }
         if node.op_type == DATA {
             attrs.set(INDEX, Attr::Int(inputs as i64 - 1));
         }
-        let op_type = Self::own_type(node, &mut attrs);
         // A framework's operator may have the same name.
         let kept = (node.op_type == CONST).then(|| attrs.remove(tensor::VALUE)).flatten();
         let value = if node.op_type == CONST { self.value(node, kept) } else { None };
         let head = proto::Op {
             name: node.name.clone(),
             op_type,
-            input: self.inputs(node.inputs.iter().copied(), waits.as_ref()),
+            input,
             attr: attr::write_all(attrs.iter()),
             has_out_attr: true,
             id: id as i64,
-            input_desc: self.described(node.inputs.iter().copied(), |index| node.stated_format(index)),
+            input_desc,
             output_desc: node.outputs.iter().map(|desc| tensor::write(desc, Parts::default())).collect(),
             subgraph_name,
         };
@@ -206,6 +207,17 @@ impl Writer<'_> {
             op.field(field::ATTR, entry);
         }
         op
+    }
+
+    /// What a node reads, and the descriptions of that. An input of the network reads nothing, and describes all the same
+    /// what it is given: GE puts that into its first input.
+    fn read_by(&self, node: &Node, waits: Option<&Attr>) -> (Vec<String>, Vec<Bytes>) {
+        if node.op_type == DATA {
+            let given = node.outputs.first().map(|desc| tensor::write(desc, Parts::default()));
+            return (self.inputs(std::iter::once(None), waits), given.into_iter().collect());
+        }
+        let ports = || node.inputs.iter().copied();
+        (self.inputs(ports(), waits), self.described(ports(), |index| node.stated_format(index)))
     }
 
     /// The operator type of a node; notes what else must be known of it.
@@ -278,6 +290,7 @@ impl Writer<'_> {
             name,
             op_type: NET_OUTPUT.to_owned(),
             input: self.inputs(ports(), self.graph.attrs.get(CONTROL_OUTPUTS)),
+            attr: attr::write_all(names::end_attributes(self.graph.outputs().len()).iter()),
             has_out_attr: true,
             id: self.graph.len() as i64,
             input_desc: self.described(ports(), |_| Format::Nd),

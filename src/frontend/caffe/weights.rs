@@ -90,7 +90,7 @@ impl Weights {
     /// Fails with [`Error::File`] where it cannot be read, and with [`Error::Graph`] that names the file and the layer
     /// where it is damaged or contradicts itself.
     pub fn read(path: &Path) -> Result<Weights> {
-        let limit = crate::frontend::file::MAX_BYTES as u64;
+        let limit = crate::frontend::limits::MAX_BYTES as u64;
         let data = Bytes::from(input_file::read(path, limit, "is larger than 2 GiB, the limit of protobuf")?);
         let place = format!("weights `{}`", path.display());
         let broken = |error: prost::DecodeError| Error::graph(&*place, format!("is no .caffemodel: {error}"));

@@ -9,8 +9,10 @@ mod tests;
 
 use super::registry::{Framework, Source};
 use super::{air, file};
-use crate::graph::{CONST, Constant, Graph, Node, infer};
+use crate::graph::op::{self, OpClass};
+use crate::graph::{CONST, Constant, Graph, Node, NodeId, infer};
 use crate::status::{Error, Result};
+use prost::bytes::Bytes;
 use serde::Serialize;
 use std::path::Path;
 
@@ -106,11 +108,22 @@ pub fn judge_file(path: &Path, framework: Option<Framework>) -> Result<Judgement
             reason: format!("it is a model of {}; tune it, and judge the .air that comes out", framework.name()),
         });
     }
-    match framework.read(Source { data, name: &name, base: path.parent(), weights: None }) {
-        Ok(graph) => Ok(judge(&graph)),
+    match framework.read(Source { data: data.clone(), name: &name, base: path.parent(), weights: None }) {
+        Ok(graph) => Ok(judge_read(&graph, (framework == Framework::Air).then_some(data))),
         Err(error @ Error::Graph { .. }) => Ok(damaged(error)),
         Err(error) => Err(error),
     }
+}
+
+/// Judges a graph as it was read from a model in binary form, and that model where it says more.
+fn judge_read(graph: &Graph, model: Option<Bytes>) -> Judgement {
+    let mut judgement = judge(graph);
+    // What is no model was found to be none when it was read.
+    for fault in model.and_then(|model| air::form::faults(model).ok()).into_iter().flatten() {
+        let air::form::Fault { node, op_type: op, reason, advice } = fault;
+        judgement.findings.push(Finding { node, op, rule: Rule::Input, blocks: true, reason, advice });
+    }
+    judgement
 }
 
 /// Judges a graph of GE as it was read.
@@ -120,13 +133,37 @@ pub fn judge(graph: &Graph) -> Judgement {
         operator::judge(graph, node, &mut findings);
     }
     // What the rules for single operators found would only be told once more.
-    if findings.iter().all(|finding: &Finding| !finding.blocks || finding.rule == Rule::Value)
-        && let Err(error) = infer::infer(&mut graph.clone())
-    {
-        let advice = "mend the shapes or parameters of this node, or of those that it reads".to_owned();
-        findings.push(of_graph(Rule::Shape, error.to_string(), advice));
+    if findings.iter().all(|finding: &Finding| !finding.blocks || finding.rule == Rule::Value) {
+        judge_shapes(graph.clone(), &mut findings);
     }
     Judgement { nodes: graph.len(), findings }
+}
+
+/// Judges shapes, as GE infers them: without attributes that it does not look at.
+fn judge_shapes(mut graph: Graph, findings: &mut Vec<Finding>) {
+    for index in 0..graph.len() {
+        let node = graph.node_mut(NodeId(index as u32));
+        for (name, _) in operator::misnamed(node) {
+            node.attrs.remove(&name);
+        }
+    }
+    if let Err(error) = infer::infer(&mut graph) {
+        let advice = "mend the shapes or parameters of this node, or of those that it reads".to_owned();
+        findings.push(of_graph(Rule::Shape, error.to_string(), advice));
+        return;
+    }
+    for (_, node) in graph.iter().filter(|(_, node)| node.attrs.get(infer::BELIEVED_SHAPES).is_some()) {
+        // Of other operators GE's own rules may know more than the ones here.
+        let blocks = matches!(op::kind(&node.op_type).class(), OpClass::MatMul | OpClass::Conv | OpClass::Elementwise);
+        findings.push(Finding {
+            node: node.name.clone(),
+            op: node.op_type.clone(),
+            rule: Rule::Shape,
+            blocks,
+            reason: "states another shape for its result than follows from what it reads".to_owned(),
+            advice: "mend the shape of its output, or of its inputs".to_owned(),
+        });
+    }
 }
 
 /// A finding about the graph as a whole.

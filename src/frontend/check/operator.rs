@@ -2,12 +2,32 @@
 
 use super::{Finding, Rule, is_without_value};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
-use crate::graph::op::prototype::{self, Count, Prototype, Slot};
+use crate::graph::op::prototype::{self, Count, Prototype, Slot, TypeSet};
+use crate::graph::op::{self, OpClass};
 use crate::graph::{Attr, CONST, DataType, Graph, Node, TensorDesc};
 use crate::spelling::listed;
 
 /// Operators whose interface has an input that a graph leaves open: sources of tensors.
 const SOURCES: [&str; 6] = ["Variable", "VarHandleOp", "RefData", "AippData", "PlaceHolder", "Data"];
+
+/// Attributes of what slides over an image, which say nothing without a value.
+const WINDOW: [&str; 4] = ["strides", "pads", "ksize", "dilations"];
+
+/// Attribute that counts the tensors of an input that stands for any number of them.
+const COUNT: &str = "N";
+
+/// Attributes of a node that its interface does not have, each with one of the interface that is absent and nearly of the
+/// same name. GE takes the default of that one.
+pub fn misnamed(node: &Node) -> Vec<(String, &'static str)> {
+    let Some(prototype) = node.mapped.then(|| prototype::prototype(&node.op_type)).flatten() else { return Vec::new() };
+    let absent = || prototype.attrs.iter().filter(|rule| node.attrs.get(rule.name).is_none());
+    let other = node.attrs.iter().filter(|(name, _)| !name.starts_with('_') && prototype.attr(name).is_none());
+    let meant = other.filter_map(|(name, value)| {
+        let may_be = absent().filter(|rule| attributes::is_of(rule.kind, value)).map(|rule| rule.name);
+        Some((name.to_owned(), crate::spelling::nearest(name, may_be)?))
+    });
+    meant.collect()
+}
 
 /// Judges one operator.
 pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
@@ -24,6 +44,7 @@ pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
         return;
     };
     judge.attributes(prototype);
+    judge.count(prototype);
     judge.graphs(prototype);
     if SOURCES.contains(&node.op_type.as_str()) {
         return;
@@ -31,6 +52,7 @@ pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
     judge.inputs(prototype);
     judge.outputs(prototype);
     judge.types(graph, prototype);
+    judge.operands(graph, prototype);
 }
 
 /// One node and where its findings go.
@@ -89,8 +111,30 @@ impl Judge<'_> {
                     };
                     self.find(Rule::Attribute, true, reason, advice);
                 }
+                Some(value) if rule.required && WINDOW.contains(&rule.name) && is_empty(value) => {
+                    let reason = format!("has attribute `{}` as an empty list, and it has no default", rule.name);
+                    self.find(Rule::Attribute, true, reason, "set a value for each axis");
+                }
                 _ => {}
             }
+        }
+        for (name, meant) in misnamed(self.node) {
+            let reason = format!("has an attribute `{name}`, which GE does not look at, and no `{meant}`");
+            self.find(Rule::Attribute, false, reason, format!("did you mean `{meant}`?"));
+        }
+    }
+
+    /// An attribute that says how many tensors stand for one input of the interface.
+    fn count(&mut self, prototype: &Prototype) {
+        let others = prototype.inputs.iter().filter(|slot| slot.count == Count::Required).count();
+        let is_one_open =
+            others + 1 == prototype.inputs.len() && prototype.inputs.iter().any(|slot| slot.count == Count::Dynamic);
+        let stated = prototype.attr(COUNT).filter(|_| is_one_open).and_then(|_| self.node.attrs.int(COUNT));
+        let given = self.node.inputs.len().saturating_sub(others);
+        if stated.is_some_and(|stated| usize::try_from(stated) != Ok(given)) {
+            let stated = stated.unwrap_or_default();
+            let reason = format!("has attribute `{COUNT}` {stated}, and joins {given} tensors");
+            self.find(Rule::Attribute, true, reason, format!("set it to {given}, or connect what is missing"));
         }
     }
 
@@ -163,6 +207,29 @@ impl Judge<'_> {
         for (reason, advice) in wrong {
             self.find(Rule::Type, false, reason, advice);
         }
+    }
+
+    /// What a cube multiplies is of one sort: where the interface has the same types for both, no kernel multiplies
+    /// integers with real numbers.
+    fn operands(&mut self, graph: &Graph, prototype: &Prototype) {
+        let is_product = matches!(op::kind(&self.node.op_type).class(), OpClass::MatMul | OpClass::Conv);
+        let ([left, right, ..], true) = (prototype.inputs.as_slice(), is_product) else { return };
+        let dtype = |place: usize| self.node.input(place).map(|port| graph.desc(port).dtype);
+        let (Some(x), Some(y)) = (dtype(0), dtype(1)) else { return };
+        let is_told = x != DataType::Undefined && y != DataType::Undefined;
+        if is_told && left.types == right.types && left.types != TypeSet::ALL && x.is_float() != y.is_float() {
+            let (name, other) = (left.name, right.name);
+            let reason = format!("multiplies {} at `{name}` with {} at `{other}`", x.name(), y.name());
+            self.find(Rule::Type, true, reason, "convert one of them to the type of the other");
+        }
+    }
+}
+
+fn is_empty(value: &Attr) -> bool {
+    match value {
+        Attr::Ints(list) => list.is_empty(),
+        Attr::Floats(list) => list.is_empty(),
+        _ => false,
     }
 }
 

@@ -44,6 +44,14 @@ fn fill(graph: &mut Graph) {
     }
 }
 
+/// A graph as its file is judged.
+fn judged_in_a_file(graph: &Graph) -> Judgement {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("graph.air");
+    crate::frontend::save_file(graph, &path).unwrap();
+    judge_file(&path, None).unwrap()
+}
+
 #[test]
 fn every_bundled_network_is_written_as_ge_compiles_it() {
     let networks = bundled();
@@ -60,8 +68,8 @@ fn every_bundled_network_is_written_as_ge_compiles_it() {
         if judged.nodes < 300 {
             let mut whole = graph.clone();
             fill(&mut whole);
-            let written = air::read(air::encode_model(&whole).unwrap().into(), "whole").unwrap();
-            assert!(judge(&written).compiles(), "{}: {:?}", path.display(), judge(&written).findings);
+            let judged = judged_in_a_file(&whole);
+            assert!(judged.compiles(), "{}: {:?}", path.display(), judged.findings);
         }
     }
 }
@@ -143,4 +151,138 @@ fn a_model_that_is_not_ges_is_refused_and_a_damaged_one_judged() {
     let whole = std::fs::read("fuzz/seeds/load_air/ops.air").unwrap();
     std::fs::write(&path, &whole[..whole.len() - 7]).unwrap();
     assert_eq!(rules(&judge_file(&path, None).unwrap()), [Rule::Graph]);
+}
+
+/// A product as a text, each of whose lines may be left out or be another.
+fn text(change: impl Fn(&str) -> String) -> Judgement {
+    let tensor = |kind: &str, dims: [i64; 2]| {
+        let [rows, columns] = dims;
+        format!("{kind} {{ dtype: DT_FLOAT16 shape {{ dim: {rows} dim: {columns} }} layout: \"ND\" }}")
+    };
+    let data = |name: &str, index: usize, dims: [i64; 2]| {
+        let (input, output) = (tensor("input_desc", dims), tensor("output_desc", dims));
+        let index = format!("attr {{ key: \"index\" value {{ i: {index} }} }}");
+        format!("op {{ name: \"{name}\" type: \"Data\" {index}\n{input}\n{output} }}")
+    };
+    let keys = "attr { key: \"_input_name_key\" value { list { s: \"x1\" s: \"x2\" } } }\n\
+                attr { key: \"_input_name_value\" value { list { i: 0 i: 1 } } }";
+    let product = [tensor("input_desc", [8, 64]), tensor("input_desc", [64, 32]), tensor("output_desc", [8, 32])];
+    let product = format!(
+        "op {{ name: \"mm\" type: \"MatMulV2\" input: \"a:0\" input: \"b:0\"\n{keys}\n{} }}",
+        product.join("\n")
+    );
+    let whole = [
+        "graph { name: \"g\"".to_owned(),
+        data("a", 0, [8, 64]),
+        data("b", 1, [64, 32]),
+        product,
+        "op { name: \"out\" type: \"NetOutput\" input: \"mm:0\" input_desc { } }".to_owned(),
+        "}".to_owned(),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ge_proto_00000000_graph_0_PreRunBegin.txt");
+    std::fs::write(&path, change(&whole.join("\n"))).unwrap();
+    judge_file(&path, None).unwrap()
+}
+
+#[test]
+fn inputs_that_a_file_does_not_describe_or_name_are_found() {
+    let expect = |change: &dyn Fn(&str) -> String, node: &str, part: &str| {
+        let judged = text(change);
+        let found = judged.findings.iter().find(|finding| finding.blocks).unwrap_or_else(|| panic!("{part}"));
+        assert!(found.node == node && found.rule == Rule::Input && found.reason.contains(part), "{found:?}");
+    };
+    assert!(text(str::to_owned).compiles(), "{:?}", text(str::to_owned));
+    let cut = |text: &str, begin: &str| {
+        let at = text.find(begin).unwrap();
+        let end = at + text[at..].find('\n').unwrap();
+        text[..at].to_owned() + &text[end..]
+    };
+    expect(&|text| cut(text, "input_desc"), "a", "does not describe its input `x`");
+    expect(
+        &|text| {
+            cut(
+                text,
+                "input_desc { dtype: DT_FLOAT16 shape { dim: 64 dim: 32 } layout: \"ND\" }\noutput_desc { dtype: DT_FLOAT16 shape { dim: 8",
+            )
+        },
+        "mm",
+        "describes 1 of its 2 inputs",
+    );
+    expect(
+        &|text| cut(&cut(text, "attr { key: \"_input_name_key"), "attr { key: \"_input_name_value"),
+        "mm",
+        "does not name its inputs",
+    );
+    expect(&|text| text.replace("s: \"x1\"", "s: \"left\""), "mm", "names an input `left`");
+    assert!(
+        text(|text| text
+            .replace("s: \"x1\" s: \"x2\"", "s: \"x2\" s: \"x1\"")
+            .replace("a:0", "c:0")
+            .replace("b:0", "a:0")
+            .replace("c:0", "b:0"))
+        .findings
+        .iter()
+        .all(|finding| finding.rule != Rule::Input)
+    );
+}
+
+#[test]
+fn what_contradicts_itself_is_found() {
+    let expect = |graph: &Graph, rule: Rule, part: &str| {
+        let judged = judge(graph);
+        let found = judged.findings.iter().find(|finding| finding.blocks).unwrap_or_else(|| panic!("{part}"));
+        assert!(found.rule == rule && found.reason.contains(part), "{found:?}");
+    };
+    let axis = |node: &mut Node| node.attrs.set("axis", Attr::Ints(vec![0]));
+    let graph = single("Unsqueeze", 1, axis);
+    expect(&graph, Rule::Shape, "no axes");
+    assert!(judge(&graph).findings.iter().any(|finding| finding.reason.contains("and no `axes`")));
+    let joined = |n| {
+        single("ConcatD", 2, |node| {
+            node.attrs.set("concat_dim", Attr::Int(0));
+            node.attrs.set("N", Attr::Int(n));
+        })
+    };
+    expect(&joined(3), Rule::Attribute, "`N` 3, and joins 2 tensors");
+    assert!(judge(&joined(2)).compiles());
+    let windows = |node: &mut Node| {
+        node.attrs.set("ksize", Attr::Ints(Vec::new()));
+        node.attrs.set("strides", Attr::Ints(vec![1, 1, 1, 1]));
+        node.attrs.set("padding", Attr::Str("SAME".to_owned()));
+    };
+    expect(&single("MaxPool", 1, windows), Rule::Attribute, "`ksize` as an empty list");
+    let mixed = |dtype| {
+        let mut graph = Graph::new("mixed");
+        let x = graph.add_input("x", TensorDesc::new(dtype, Shape::new([8, 64]))).unwrap();
+        let y = graph.add_input("y", desc(&[64, 32])).unwrap();
+        graph.add(Node::new("mm", "MatMulV2").with_inputs([x, y]).with_outputs(vec![desc(&[8, 32])])).unwrap();
+        graph
+    };
+    expect(&mixed(DataType::Int8), Rule::Type, "multiplies int8 at `x1` with float32 at `x2`");
+    assert!(judge(&mixed(DataType::Float)).compiles());
+    let set = "attr { key: \"origin_shape_initialized\" value { b: true } } attr { key: \"origin_shape\" value { list { i: 8 i: 99 val_type: VT_LIST_INT } } } }";
+    let judged = text(|text| {
+        text.replace("dim: 8 dim: 32 } layout: \"ND\" }", &format!("dim: 8 dim: 99 }} layout: \"ND\" {set}"))
+    });
+    assert!(
+        judged.findings.iter().any(|finding| finding.blocks && finding.rule == Rule::Shape && finding.node == "mm"),
+        "{judged:?}"
+    );
+}
+
+#[test]
+fn inputs_and_the_end_of_a_written_network_are_described_and_named() {
+    use crate::graph::{DATA, NodeId};
+    let mut graph = single("Relu", 1, |_| {});
+    graph.add_output(crate::graph::Port::first(NodeId(1)));
+    let model = air::encode_model(&graph).unwrap();
+    assert!(air::form::faults(model.clone().into()).unwrap().is_empty());
+    let times = |part: &[u8]| model.windows(part.len()).filter(|window| *window == part).count();
+    assert_eq!(times(b"__input0"), 1, "the end of the network names what it reads");
+    let read = air::read(model.clone().into(), "again").unwrap();
+    assert_eq!(air::encode_model(&read).unwrap(), model);
+    let data = read.iter().find(|(_, node)| node.op_type == DATA).unwrap().1;
+    let Some(Attr::Strs(keys)) = data.attrs.get("_input_name_key") else { panic!("no names: {data:?}") };
+    assert_eq!(keys, &["x"]);
 }

@@ -6,14 +6,14 @@
 
 use super::input::Input;
 use super::schema::{Field, Kind, Label, Schema};
+use crate::frontend::limits::MAX_BYTES;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashSet;
 use std::io::Read;
 
 /// Messages inside messages. A graph in an attribute of an operator of a graph, with a list of tensors in it, takes ten.
 const MAX_DEPTH: usize = 64;
-/// No protobuf message is larger.
-const MAX_BYTES: usize = i32::MAX as usize;
+
 /// Messages that are open where one of those that are taken ends: the whole text, and one in it.
 const TAKEN_DEPTH: usize = 2;
 /// Fields that are not known are named up to here.

@@ -3,7 +3,7 @@
 use super::settings;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc, infer};
 use crate::lower::{DeviceLayout, Source};
-use crate::lower::{Lowered, Precision, Settings, Switches, conversion, flows, graph_fusion, with_conversions};
+use crate::lower::{Lowered, Precision, Settings, Switches, flows, graph_fusion, tensors, with_conversions};
 use crate::soc::Soc;
 use crate::workload::Workload;
 use proptest::prelude::*;
@@ -213,7 +213,7 @@ fn network(rows: i64, steps: &[Step], leaving: u32) -> Graph {
 /// The conversions of a graph: what each reads, and its layouts.
 fn conversions(graph: &Graph) -> Vec<(NodeId, Port, DeviceLayout, DeviceLayout)> {
     let all = graph.iter().filter_map(|(id, node)| {
-        let layouts = conversion::layouts(node).filter(|_| node.op_type == "TransData")?;
+        let layouts = tensors::layouts(node).filter(|_| node.op_type == "TransData")?;
         Some((id, node.input(0)?, layouts.works, layouts.result))
     });
     all.collect()

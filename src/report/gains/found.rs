@@ -1,8 +1,8 @@
 //! Each thing that a tuning found, and what becomes of it.
 
 use super::lever::Lever;
+use crate::bank::RecordReader;
 use crate::report::Tuned;
-use crate::report::sgat::reader;
 use crate::tune::sgat::{SgatOutcome, SubgraphOutcome};
 use crate::tune::{BankStatus, CaseOutcome};
 use crate::workload::DefaultOrigin;
@@ -143,4 +143,9 @@ pub fn launches(case: &CaseOutcome, variant: usize) -> f64 {
 pub fn subgraphs_before_us(outcome: &SgatOutcome, variant: usize) -> f64 {
     let of = |one: &SubgraphOutcome| one.places.iter().filter(|place| place.variant == variant).count() as f64;
     outcome.subgraphs.iter().map(|one| one.before.us * of(one)).sum()
+}
+
+/// The word for who reads the record of a subgraph.
+pub fn reader(subgraph: &SubgraphOutcome) -> &'static str {
+    if subgraph.is_read_by_cann { "subgraph_bank" } else { RecordReader::OwnForm.name() }
 }

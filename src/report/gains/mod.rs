@@ -14,6 +14,7 @@ mod over;
 #[cfg(test)]
 mod tests;
 
+pub use found::reader;
 pub use lever::{Lever, deciding};
 pub use over::Over;
 

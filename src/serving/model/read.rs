@@ -30,7 +30,7 @@ impl Model {
     }
 
     /// Reads the text of a configuration; what is wrong with it is a sentence.
-    pub(in crate::serving) fn parse(text: &str) -> Result<Model, String> {
+    pub fn parse(text: &str) -> Result<Model, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let value: Value = serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?;
         let Value::Object(whole) = &value else { return Err("is no configuration: it is no JSON object".to_owned()) };

@@ -5,9 +5,15 @@ use super::scope::{self, MOST_MEMBERS};
 use crate::lower::Source;
 use crate::soc::Arch;
 
+/// The kernel whose result this one takes inside the core, by itself. Those of the network are found when one is
+/// first asked for.
+pub fn chained_to(network: &Network<'_>, at: u32) -> Option<u32> {
+    network.chains().get_or_init(|| find(network, network.soc().arch))[at as usize]
+}
+
 /// For each kernel the one whose result it takes without its passing L2: the latest maker of its inputs, where it is
 /// the only reader and the passes let the chain up to here run as one scope.
-pub fn find(network: &Network<'_>, arch: Arch) -> Vec<Option<u32>> {
+fn find(network: &Network<'_>, arch: Arch) -> Vec<Option<u32>> {
     let mut before: Vec<Option<u32>> = Vec::with_capacity(network.stages().len());
     for at in 0..network.stages().len() as u32 {
         let latest = latest_maker(network, at).filter(|&maker| {

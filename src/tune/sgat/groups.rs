@@ -4,8 +4,9 @@
 use super::fusion::{self, Fused};
 use super::looks::Looks;
 use super::pieces::{Costs, Piece};
-use super::price::{Pricer, Run};
+use super::price::Pricer;
 use super::residency::Residency;
+use super::residency::Run;
 use super::steps::Subgraph;
 use rustc_hash::FxHashMap;
 use std::ops::Range;

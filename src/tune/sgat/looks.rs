@@ -1,7 +1,7 @@
 //! When two pieces of a network are the same problem: repeated blocks are solved once.
 
 use super::network::Network;
-use super::price::Run;
+use super::residency::Run;
 use crate::graph::Port;
 use crate::lower::Source;
 use crate::workload::Workload;

@@ -1,6 +1,5 @@
 //! A lowered graph as subgraph tuning sees it: kernels with their roles in fusion, and who reads whom.
 
-use super::chains;
 use crate::frontend::air::tuned::MOST_PARTS;
 use crate::graph::op::{self, Kind};
 use crate::graph::{Graph, NodeId};
@@ -66,7 +65,7 @@ pub struct Network<'a> {
     stages: Vec<Stage<'a>>,
     /// What each kernel does on a part of the batch, for each of `cuts`; made when it is first asked.
     slices: Vec<OnceLock<Box<[Option<Workload>]>>>,
-    /// Of [`chains::find`]; found when it is first asked.
+    /// See [`Network::chains`].
     chains: OnceLock<Vec<Option<u32>>>,
 }
 
@@ -140,9 +139,14 @@ impl<'a> Network<'a> {
         &self.graph.node(self.stage(at).node).name
     }
 
-    /// The kernel whose result this one takes inside the core, by itself ([`chains::find`]).
-    pub fn chained_to(&self, at: u32) -> Option<u32> {
-        self.chains.get_or_init(|| chains::find(self, self.soc.arch))[at as usize]
+    /// The room for what [`chained_to`](super::chains::chained_to) finds once for the whole network.
+    pub(super) fn chains(&self) -> &OnceLock<Vec<Option<u32>>> {
+        &self.chains
+    }
+
+    /// The part that the network runs on.
+    pub fn soc(&self) -> &Soc {
+        self.soc
     }
 
     /// Which of these kernels reads the result of which: maker and reader, counted from the first of them.

@@ -1,7 +1,7 @@
 //! Pieces of steps in groups that grow: what they cost, asked again only when the group around them matters.
 
 use super::network::Network;
-use super::price::Run;
+use super::residency::Run;
 use crate::lower::{Read, Source};
 use rustc_hash::FxHashMap;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! What scopes cost, by the simulator.
 
 use super::network::{Network, Role};
-use super::residency::Residency;
+use super::residency::{Residency, Run};
 use super::scope;
 use crate::graph::Port;
 use crate::lower::Source;
@@ -11,24 +11,6 @@ use crate::space::default_policy;
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-
-/// How a scope runs: on how many parts of the batch, and among whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Run {
-    /// Parts of the batch, one after the other.
-    pub parts: u64,
-    /// First kernel of its group: what the group made for the same part is in L2.
-    pub from: u32,
-    /// First kernel behind its group: what is read there goes through memory.
-    pub to: u32,
-    /// Whether L2 keeps the group's weights from one part to the next.
-    pub keeps_weights: bool,
-}
-
-impl Run {
-    /// On the whole batch, by itself.
-    pub const WHOLE: Run = Run { parts: 1, from: 0, to: 0, keeps_weights: true };
-}
 
 /// What kernels launch and move, where that tells what a strategy gains.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

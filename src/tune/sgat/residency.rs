@@ -1,15 +1,33 @@
 //! What a cut group holds in L2, and so which groups there are: one is a group only if everything fits.
 
+use super::chains::chained_to;
 use super::network::Network;
-use super::price::Run;
 use crate::graph::Port;
 use crate::lower::{Read, Source};
 use crate::soc::Soc;
 use std::ops::Range;
 
+/// How a scope runs: on how many parts of the batch, and among whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Parts of the batch, one after the other.
+    pub parts: u64,
+    /// First kernel of its group: what the group made for the same part is in L2.
+    pub from: u32,
+    /// First kernel behind its group: what is read there goes through memory.
+    pub to: u32,
+    /// Whether L2 keeps the group's weights from one part to the next.
+    pub keeps_weights: bool,
+}
+
+impl Run {
+    /// On the whole batch, by itself.
+    pub const WHOLE: Run = Run { parts: 1, from: 0, to: 0, keeps_weights: true };
+}
+
 /// What consecutive kernels hold in L2 while they run one after the other on one part of the batch.
 ///
-/// Kernels of a chain that fusion keeps inside the core ([`Network::chained_to`]) count as one, which runs where its
+/// Kernels of a chain that fusion keeps inside the core ([`chained_to`]) count as one, which runs where its
 /// last kernel stands. What such a link makes is held from there to the last link of the group that reads it; what
 /// comes from outside, weights among it, while the link that reads it runs.
 #[derive(Debug)]
@@ -58,7 +76,7 @@ impl<'n> Residency<'n> {
     pub fn push(&mut self) {
         let at = self.to();
         let result = self.network.stage(at).written / self.parts;
-        let chained = self.network.chained_to(at).filter(|&maker| maker >= self.from);
+        let chained = chained_to(self.network, at).filter(|&maker| maker >= self.from);
         let mut members = chained.map_or_else(Vec::new, |maker| {
             let before = std::mem::take(self.held(maker));
             self.weights -= before.weights;
@@ -92,7 +110,7 @@ impl<'n> Residency<'n> {
     pub fn is_hopeless(&self, soc: &Soc) -> bool {
         let goes_on = |at: u32| {
             let next = self.network.stage(at).users.first();
-            next.is_some_and(|&user| user >= self.to() && self.network.chained_to(user) == Some(at))
+            next.is_some_and(|&user| user >= self.to() && chained_to(self.network, user) == Some(at))
         };
         let mut links = self.kernels.iter().zip(self.from..).filter(|(held, _)| !held.members.is_empty());
         links.any(|(held, at)| held.all() > soc.l2_size && !goes_on(at))

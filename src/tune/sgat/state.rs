@@ -1,6 +1,6 @@
 //! What an interrupted subgraph tuning had found: a subgraph bank of its own, which a later one goes on from.
 
-use super::job::SgatSettings;
+use super::settings::SgatSettings;
 use crate::bank::hash::digest;
 use crate::bank::subgraph::{Feature, Record, Strategy, SubgraphBank};
 use crate::bank::{DISK, clear_abandoned};

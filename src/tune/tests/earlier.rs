@@ -89,6 +89,31 @@ fn a_repeated_tuning_measures_only_the_baseline_and_the_best_again() {
 }
 
 #[test]
+fn what_lies_where_cann_does_not_look_is_found_again_and_written_where_it_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = |root: &Path| {
+        let environment = BankEnvironment { ascend_cache_path: Some(root.to_owned()), ..BankEnvironment::default() };
+        BankPaths::operator(&environment, &soc()).unwrap()
+    };
+    let paths = cache(dir.path());
+    let backend = Listing::new(1.0);
+    let lone = run(&backend, &mut OperatorBank::open(cache(&dir.path().join("alone")), &soc()), &settings()).unwrap();
+    // An earlier libaoe wrote below the variable itself.
+    let earlier = BankPaths { custom: paths.also_read[0].clone(), also_read: Vec::new() };
+    run(&backend, &mut OperatorBank::open(earlier, &soc()), &settings()).unwrap();
+    let again = run(&backend, &mut OperatorBank::open(paths.clone(), &soc()), &settings()).unwrap();
+    let added =
+        |outcome: &OpatOutcome| outcome.cases.iter().map(|case| case.status == BankStatus::Added).collect::<Vec<_>>();
+    assert!(added(&lone).contains(&true), "there is something to find");
+    assert_eq!(added(&again), added(&lone), "CANN has none of it yet");
+    for (case, alone) in again.cases.iter().zip(&lone.cases) {
+        assert!(case.after_us <= alone.after_us && case.before_us == alone.before_us, "{}", case.workload);
+    }
+    let third = run(&backend, &mut OperatorBank::open(paths, &soc()), &settings()).unwrap();
+    assert!(third.cases.iter().all(|case| case.status != BankStatus::Added), "now it has");
+}
+
+#[test]
 fn a_tuning_with_a_larger_budget_goes_on_where_the_smaller_one_ended() {
     let dir = tempfile::tempdir().unwrap();
     let backend = Listing::new(1.0);

@@ -21,7 +21,7 @@ fn place_with_two_banks() -> Place {
     for name in ["one", "two"] {
         std::fs::create_dir(place.path(name)).unwrap();
     }
-    let other = changed(&[("knowledge/baseK", json!(96)), ("note", json!("kept"))]);
+    let other = changed(&[("knowledge/iterateOrder", json!(1)), ("note", json!("kept"))]);
     place.file(&format!("one/{NAME}"), lines(&[other, of_m(256)]));
     place.file(&format!("two/{NAME}"), lines(&[record(), of_m(512)]));
     place
@@ -38,7 +38,7 @@ fn a_merge_says_what_became_of_each_record_and_leaves_the_sources_alone() {
     assert_eq!(contents(&place.path("one")), before);
     let shown = place.run(&["show", "two", "--json"]).json();
     assert_eq!(shown.len(), 3);
-    assert_eq!(shown[0]["knowledge"]["baseK"], 96);
+    assert_eq!(shown[0]["knowledge"]["iterateOrder"], 1);
     let again = place.run(&["merge", "one", "--into", "two", "--json"]).says(0, &[]).json();
     assert_eq!(again[2]["kept"], 2);
     assert_eq!((&again[0]["fate"], &again[0]["reason"]), (&json!("kept"), &json!("the bank has the same tiling")));
@@ -76,6 +76,26 @@ fn what_canns_bank_holds_is_refused() {
     assert!(
         answer.stdout.contains("refused 256x1024x4096") || answer.stdout.contains("refused MatMulV3 256x1024x4096")
     );
+}
+
+#[test]
+fn what_would_not_compute_is_refused_whoever_wrote_it_with_its_rule() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        std::fs::create_dir(place.path(name)).unwrap();
+    }
+    let lost = changed(&[("knowledge/singleCoreM", json!(256)), ("knowledge/baseM", json!(128))]);
+    place.file(&format!("one/{NAME}"), lines(&[lost, of_m(256)]));
+    for (more, counts) in [
+        (&["--dry-run"][..], "1 would be added, 0 would be updated, 0 would be kept, 1 would be refused"),
+        (&[], "1 added, 0 updated, 0 kept, 1 refused"),
+    ] {
+        let answer = place.run(&[&["merge", "one", "--into", "two"], more].concat()).says(0, &[counts]);
+        assert!(answer.stdout.contains("singleCoreM = 256 exceeds baseM = 128"), "{answer:#?}");
+        assert!(answer.stderr.contains("not taken over"), "{answer:#?}");
+    }
+    assert_eq!(place.run(&["show", "two", "--json"]).json().len(), 1);
+    place.run(&["verify", "two"]).says(0, &["1 ok"]);
 }
 
 #[test]

@@ -31,7 +31,6 @@ fn what_cann_passes_over_is_told_and_no_failure() {
         (&[("op", json!("Gelu"))], "foreign: the key of operator \"Gelu\" is not known"),
         (&[("op", json!("Mc2MatMulV3"))], "foreign: `op` is \"Mc2MatMulV3\", the file's name says \"MatMulV3\""),
         (&[("knowledge/usedCoreNum", json!(25))], "illegal: on Ascend910B2: used_cores = 25, the SoC has 24"),
-        (&[("knowledge/baseK", json!(1024))], "illegal: on Ascend910B2: L0A needs"),
     ] {
         let (stdout, status) = judged(&changed(changes).to_string());
         assert!(stdout.contains(said), "{said}: {stdout}");
@@ -55,6 +54,11 @@ fn what_cann_stumbles_over_fails() {
         (format!("{}\n{}", record(), changed(&[("id", json!(7))])), "2: duplicate: line 1 has the same info_dict"),
         (changed(&[("knowledge/tilingEnable", json!(4))]).to_string(), "refused: on Ascend910B2: "),
         (changed(&[("knowledge/tilingEnable", json!(9))]).to_string(), "tilingEnable = 9 names no template"),
+        (changed(&[("knowledge/baseK", json!(1024))]).to_string(), "would not compute: on Ascend910B2: L0A needs"),
+        (
+            changed(&[("knowledge/singleCoreK", json!(100))]).to_string(),
+            "would not compute: on Ascend910B2: singleCoreK = 100",
+        ),
         ("\u{1}\u{2}binary\u{0}".to_owned(), "damaged: expected value"),
     ] {
         let (stdout, status) = judged(&line);

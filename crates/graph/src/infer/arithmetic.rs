@@ -1,8 +1,7 @@
 //! Elementwise arithmetic on the small tensors that decide shapes.
 
 use super::call::Call;
-use super::fold::{as_type, broadcast_value, small};
-use super::value::{Elements, Value};
+use super::value::{Elements, Value, as_type, broadcast_value, small};
 use crate::TensorDesc;
 
 /// A function of one number for each element.

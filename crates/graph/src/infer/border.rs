@@ -1,6 +1,6 @@
 //! Where a network stops being static: tensors whose sizes nothing tells.
 
-use super::{dynamic, has_rule};
+use super::walk::{dynamic, has_rule};
 use crate::{DATA, Graph, Node, NodeId, Port, op};
 use aoe_base::spelling::listed;
 use aoe_base::status::{Error, Result};

@@ -6,9 +6,11 @@
 
 use super::call::Call;
 use super::dim;
-use super::value::{Elements, MAX_ELEMENTS, Value, Values, positions, strides};
+use super::value::{
+    Elements, MAX_ELEMENTS, Value, Values, as_type, broadcast_value, followable, positions, small, strides,
+};
 use super::{arithmetic, movement, reduce, shape, slice};
-use crate::{DataType, TensorDesc};
+use crate::TensorDesc;
 
 /// Values of the outputs of a node, where they can be told; by output index.
 pub(super) fn fold(call: &Call<'_>, outputs: &[TensorDesc], so_far: &Values) -> Vec<(u32, Value)> {
@@ -67,17 +69,6 @@ fn count(call: &Call<'_>, of: impl Fn(&[i64]) -> Option<i64>) -> Option<Value> {
     Value::new(Vec::new(), Elements::Ints(vec![Some(n)]))
 }
 
-/// Sizes of an output that is small enough to follow.
-pub(super) fn small(out: &TensorDesc) -> Option<&[i64]> {
-    let dims = out.shape.known()?;
-    followable(dims).map(|_| dims)
-}
-
-/// Number of elements of a part of a shape. A tensor without elements may have axes too long to walk.
-fn followable(dims: &[i64]) -> Option<usize> {
-    usize::try_from(dim::product(dims).ok()?).ok().filter(|&n| n <= MAX_ELEMENTS)
-}
-
 fn fill(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
     let dims = small(out)?;
     let n = followable(dims)?;
@@ -102,23 +93,6 @@ fn range(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
     let (start, delta) = (scalar(0, "start")?, scalar(2, "delta").unwrap_or(1.0));
     let elements = (0..n).map(|i| Some(start + i as f64 * delta)).collect();
     Value::new(vec![n], as_type(Elements::Floats(elements), out.dtype))
-}
-
-/// Elements converted to what a type holds: integers are truncated, truth values are 0 or 1.
-pub(super) fn as_type(elements: Elements, dtype: DataType) -> Elements {
-    match elements {
-        Elements::Ints(v) if dtype.is_float() => Elements::Floats(v.into_iter().map(|i| i.map(|i| i as f64)).collect()),
-        Elements::Ints(v) if dtype == DataType::Bool => {
-            Elements::Ints(v.into_iter().map(|i| i.map(|i| i64::from(i != 0))).collect())
-        }
-        Elements::Floats(v) if dtype == DataType::Bool => {
-            Elements::Ints(v.into_iter().map(|f| f.map(|f| i64::from(f != 0.0))).collect())
-        }
-        Elements::Floats(v) if !dtype.is_float() && dtype != DataType::Undefined => {
-            Elements::Ints(v.into_iter().map(|f| f.map(|f| f as i64)).collect())
-        }
-        other => other,
-    }
 }
 
 fn cast(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
@@ -269,21 +243,6 @@ fn tile(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         usize::try_from((0..x.dims.len()).map(along).sum::<i64>()).ok()
     };
     x.pick(dims.to_vec(), (0..dim::product(dims).ok()?).map(at))
-}
-
-/// A value repeated along the axes where it has size 1 or none.
-pub(super) fn broadcast_value(x: &Value, dims: &[i64]) -> Option<Value> {
-    if x.dims == dims {
-        return Some(x.clone());
-    }
-    let missing = dims.len().checked_sub(x.dims.len())?;
-    let own = strides(&x.dims)?;
-    let step = |i: usize| match i.checked_sub(missing) {
-        Some(j) if x.dims[j] != 1 => own[j],
-        _ => 0,
-    };
-    let steps: Vec<_> = (0..dims.len()).map(step).collect();
-    x.pick(dims.to_vec(), positions(dims, 0, &steps)?)
 }
 
 fn select(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {

@@ -1,7 +1,7 @@
 //! Small tensors whose values are known while shapes are inferred.
 
 use super::dim;
-use crate::{Constant, Port, Shape};
+use crate::{Constant, DataType, Port, Shape, TensorDesc};
 use rustc_hash::FxHashMap;
 
 /// Values with more elements than this do not decide shapes and are not followed.
@@ -173,4 +173,47 @@ impl Values {
     pub(crate) fn get(&self, port: Port) -> Option<&Value> {
         self.known.get(&port)
     }
+}
+
+/// Sizes of an output that is small enough to follow.
+pub(super) fn small(out: &TensorDesc) -> Option<&[i64]> {
+    let dims = out.shape.known()?;
+    followable(dims).map(|_| dims)
+}
+
+/// Number of elements of a part of a shape. A tensor without elements may have axes too long to walk.
+pub(super) fn followable(dims: &[i64]) -> Option<usize> {
+    usize::try_from(dim::product(dims).ok()?).ok().filter(|&n| n <= MAX_ELEMENTS)
+}
+
+/// Elements converted to what a type holds: integers are truncated, truth values are 0 or 1.
+pub(super) fn as_type(elements: Elements, dtype: DataType) -> Elements {
+    match elements {
+        Elements::Ints(v) if dtype.is_float() => Elements::Floats(v.into_iter().map(|i| i.map(|i| i as f64)).collect()),
+        Elements::Ints(v) if dtype == DataType::Bool => {
+            Elements::Ints(v.into_iter().map(|i| i.map(|i| i64::from(i != 0))).collect())
+        }
+        Elements::Floats(v) if dtype == DataType::Bool => {
+            Elements::Ints(v.into_iter().map(|f| f.map(|f| i64::from(f != 0.0))).collect())
+        }
+        Elements::Floats(v) if !dtype.is_float() && dtype != DataType::Undefined => {
+            Elements::Ints(v.into_iter().map(|f| f.map(|f| f as i64)).collect())
+        }
+        other => other,
+    }
+}
+
+/// A value repeated along the axes where it has size 1 or none.
+pub(super) fn broadcast_value(x: &Value, dims: &[i64]) -> Option<Value> {
+    if x.dims == dims {
+        return Some(x.clone());
+    }
+    let missing = dims.len().checked_sub(x.dims.len())?;
+    let own = strides(&x.dims)?;
+    let step = |i: usize| match i.checked_sub(missing) {
+        Some(j) if x.dims[j] != 1 => own[j],
+        _ => 0,
+    };
+    let steps: Vec<_> = (0..dims.len()).map(step).collect();
+    x.pick(dims.to_vec(), positions(dims, 0, &steps)?)
 }

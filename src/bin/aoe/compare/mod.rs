@@ -5,7 +5,7 @@ mod sides;
 use crate::arguments::Subcommand;
 use crate::console::Console;
 use crate::exit_status::DONE;
-use crate::summary::labelled;
+use crate::labels::labelled;
 use crate::table::{Align, middle_cut, table};
 use aoe::report::{improvement, time};
 use aoe::status::{Error, Result};

@@ -195,8 +195,11 @@ fn levers(report: &Report) -> Vec<String> {
         report.levers.iter().filter(|lever| (lever.prompt, lever.context) == (middle.prompt, middle.context)).collect();
     let mut lines =
         vec![format!("What else could be done, for prompts of {} and contexts of {}", middle.prompt, middle.context)];
-    let rows: Vec<_> =
-        of_middle.iter().filter(|lever| lever.asked_batch == middle.asked_batch).map(lever_row).collect();
+    let rows: Vec<_> = of_middle
+        .iter()
+        .filter(|lever| lever.asked_batch == middle.asked_batch)
+        .map(|lever| lever_row(lever))
+        .collect();
     lines.extend(table(
         [("", L), ("batch", R), ("TTFT ms", R), ("TPOT ms", R), ("tokens/s a device", R), ("cache tokens", R)],
         &rows,
@@ -223,7 +226,7 @@ fn levers(report: &Report) -> Vec<String> {
     lines
 }
 
-fn lever_row(lever: &&Lever) -> [String; 6] {
+fn lever_row(lever: &Lever) -> [String; 6] {
     let fits = match lever.cache_tokens {
         Some(0) => "weights do not fit".to_owned(),
         Some(tokens) => tokens.to_string(),

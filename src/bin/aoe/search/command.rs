@@ -4,7 +4,7 @@
 //! starts ends with it.
 
 use super::family::{Families, Family, MARK};
-use super::measurer::Measured;
+use super::measured::Measured;
 use aoe::search::space::{Parameter, Space, Value};
 use aoe::status::{Error, Result};
 use crossbeam::channel::{Receiver, after, bounded, select};

@@ -1,6 +1,7 @@
 //! Who measures configurations: workers that run a program, or a table that knows the answers.
 
 use super::command::Program;
+use super::measured::Measured;
 use aoe::search::Trial;
 use aoe::search::space::{Recorded, Space};
 use aoe::status::{Error, Result};
@@ -8,17 +9,6 @@ use crossbeam::channel::{Receiver, Sender, bounded, unbounded};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
 use std::time::Duration;
-
-/// How a measurement ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Measured {
-    /// With this time.
-    Time(f64),
-    /// Without one, and why.
-    Failed(String),
-    /// By the user.
-    Interrupted,
-}
 
 /// What measures.
 pub struct Measurer<'a> {

@@ -10,6 +10,7 @@
 
 mod command;
 mod family;
+mod measured;
 mod measurer;
 mod report;
 
@@ -22,7 +23,8 @@ use aoe::search::space::{Recorded, Space};
 use aoe::search::{Outcome, Search, Settings, StopReason, Trial};
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
-use measurer::{Crew, Measured, Measurer};
+use measured::Measured;
+use measurer::{Crew, Measurer};
 use report::Report;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;

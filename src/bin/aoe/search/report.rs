@@ -1,7 +1,7 @@
 //! What comes out of a search: one line of JSON for each trial and one for the end, and on stderr how far it
 //! is.
 
-use super::measurer::Measured;
+use super::measured::Measured;
 use crate::console::Console;
 use crate::progress;
 use aoe::search::space::{Named, Space, Value};

@@ -3,6 +3,7 @@
 use super::{Plan, Sketch, sketches, with_network};
 use crate::lower::Source;
 use crate::soc::Soc;
+use crate::tune::sgat::chains::chained_to;
 use crate::tune::sgat::network::Network;
 use crate::tune::sgat::price::Pricer;
 use crate::tune::sgat::solve;
@@ -14,7 +15,7 @@ use std::ops::Range;
 fn chains(network: &Network<'_>, group: &Range<u32>) -> Vec<(u32, Vec<u32>)> {
     let mut chains: Vec<(u32, Vec<u32>)> = Vec::new();
     for at in group.clone() {
-        let before = network.chained_to(at).and_then(|maker| chains.iter().position(|(last, _)| *last == maker));
+        let before = chained_to(network, at).and_then(|maker| chains.iter().position(|(last, _)| *last == maker));
         let (_, mut chain) = before.map_or_else(Default::default, |index| chains.remove(index));
         chain.push(at);
         chains.push((at, chain));

@@ -1,9 +1,8 @@
 //! Loads of operands: GM to L1 and L1 to L0.
 
 use super::Problem;
-use super::plan::{Loads, Panel, Tiles};
+use super::plan::{Loads, Panel, Reload, Tiles};
 use super::side::Side;
-use super::walk::Reload;
 use crate::workload::{CubeSchedule, LoopOrder};
 
 /// Cycles of the loads into L0A and L0B.

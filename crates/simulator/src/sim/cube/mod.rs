@@ -22,9 +22,10 @@ use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
 use aoe_graph::{DataType, Format};
 use plan::Plan;
+pub(super) use plan::Reload;
 use side::Side;
 use task::Task;
-pub(super) use walk::{Operand, Reload, Walk};
+pub(super) use walk::{Operand, Walk};
 
 /// Most elements of one operand: beyond it sizes are taken for nonsense.
 const MAX_ELEMENTS: f64 = 1e15;

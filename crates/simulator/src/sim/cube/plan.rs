@@ -1,9 +1,19 @@
 //! What a kernel does with a schedule: the plan that the closed form sums up and the event schedule goes through.
 //! Each kernel's file makes its own.
 
-use super::walk::Reload;
 use super::{FRACTAL, Problem, up};
 use crate::workload::{CubeSchedule, L1Tile};
+
+/// When an operand's panel is brought to L1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::sim) enum Reload {
+    /// Once for each product.
+    Once,
+    /// Once for each group of L0 tiles along the operand's own axis.
+    Group,
+    /// For each pair of groups, piece by piece along k.
+    Pair,
+}
 
 /// Extents of one core task and the number of tiles in it.
 pub(super) struct Tiles {

@@ -2,21 +2,10 @@
 //! time, from the same sums as the closed form.
 
 use super::loads::l0_loads;
-use super::plan::{L0cRelease, Loads, Plan};
+use super::plan::{L0cRelease, Loads, Plan, Reload};
 use super::task::Task;
 use super::{Problem, Times};
 use crate::workload::{CubeSchedule, LoopOrder};
-
-/// When an operand's panel is brought to L1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::sim) enum Reload {
-    /// Once for each product.
-    Once,
-    /// Once for each group of L0 tiles along the operand's own axis.
-    Group,
-    /// For each pair of groups, piece by piece along k.
-    Pair,
-}
 
 /// One operand's way to the cube. Times are microseconds.
 #[derive(Debug, Clone)]

@@ -23,7 +23,7 @@ pub fn default_origin(workload: &Workload, soc: &Soc) -> DefaultOrigin {
             (Some(own), Ok(taken)) if own == taken => DefaultOrigin::Public,
             _ => DefaultOrigin::Estimated,
         },
-        Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) if vector::own(workload, soc).is_some() => {
+        Workload::Vector(_) | Workload::Reduce(_) | Workload::Move(_) if vector::is_exact(workload, soc) => {
             DefaultOrigin::Public
         }
         // The rules of the others are closed, or not followed rule by rule yet; those of vector kernels are not theirs

@@ -30,12 +30,21 @@ pub(super) fn own(workload: &Workload, soc: &Soc) -> Option<VectorSchedule> {
     }
 }
 
+/// Whether [`own`] is all that runs: the tile of no elementwise kernel turns on temporaries that are not known.
+pub(super) fn is_exact(workload: &Workload, soc: &Soc) -> bool {
+    let by_room = |w: &Vector| elementwise_choice(w, &Platform::of(soc)).is_some_and(|choice| choice.room_decides);
+    own(workload, soc).is_some() && !matches!(workload, Workload::Vector(w) if by_room(w))
+}
+
 fn elementwise(w: &Vector, part: &Platform) -> Option<VectorSchedule> {
+    said(&elementwise_choice(w, part)?, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
+}
+
+fn elementwise_choice(w: &Vector, part: &Platform) -> Option<Choice> {
     if op::kind(&w.op_type) != Kind::Elementwise || vector::broadcasts(&w.inputs, &w.outputs) {
         return None;
     }
-    let choice = vector::elementwise(&Elementwise::of(&w.op_type, &w.inputs, &w.outputs)?, part);
-    said(&choice, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
+    Some(vector::elementwise(&Elementwise::of(&w.op_type, &w.inputs, &w.outputs)?, part))
 }
 
 fn reduction(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {

@@ -1,6 +1,6 @@
 //! What L1 holds of image and weights.
 
-use super::l0::Tile;
+use super::l0::{MOST_K, Tile};
 use super::{Deal, Problem, Rule, Rules, divisors};
 use crate::tiling::Platform;
 
@@ -127,4 +127,16 @@ fn tiles(
         (_, true) => held.largest(w, p, steps_n, |h, n| h.n = n),
         _ => held,
     }
+}
+
+/// `kL0`: the largest part of what both operands have in L1 that fits L0A and L0B twice.
+pub(super) fn depth(tile: &Tile, l1: &Held, w: &Problem, p: &Platform) -> u64 {
+    let (mut a, mut b) = (l1.k_a, l1.k_b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    let common = a.saturating_mul(w.k_unit()) / 16;
+    let side = |blocks: u64, l0: u64| l0 / (blocks * 256 * w.es * 2).max(1);
+    let most = side(tile.m, p.l0_a).min(side(tile.n, p.l0_b)).clamp(1, (MOST_K - 1) / 16);
+    (1..=most.min(common)).rev().find(|&k| common.is_multiple_of(k)).unwrap_or(1) * 16
 }

@@ -207,7 +207,7 @@ pub fn default(w: &Problem, p: &Platform) -> Option<Choice> {
     let deal = cores::deal(w, p, &mut rules);
     let tile = l0::grow(w, &deal, p, &mut rules)?;
     let l1 = l1::fill(w, &deal, &tile, p, &mut rules);
-    let k = l0::depth(&tile, &l1, w, p);
+    let k = l1::depth(&tile, &l1, w, p);
     let public = p.arch == Arch::C220 && w.groups == 1;
     if !public {
         rules.add(Rule::Estimated);

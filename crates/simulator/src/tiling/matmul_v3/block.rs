@@ -146,10 +146,11 @@ fn table(q: &Problem, d: &mut Draft, only_b_transposed: bool) {
         if q.large_l0c() && q.bias && row_n * 4 > q.p.bt {
             continue;
         }
-        let (bm, bn) = match (q.large_l0c(), only_b_transposed) {
-            (true, _) => (row_m, row_n),
-            (false, true) => cut_longer(q, (row_m, row_n), row_m, row_n),
-            (false, false) => (cut(q, cd(q.n, row_n), q.m, row_m), row_n),
+        // The large L0C has other rows; what is made of a row is the same.
+        let (bm, bn) = if only_b_transposed {
+            cut_longer(q, (row_m, row_n), row_m, row_n)
+        } else {
+            (cut(q, cd(q.n, row_n), q.m, row_m), row_n)
         };
         let load = (bm + bn).saturating_mul(cd(cd(q.m, bm) * cd(q.n, bn), q.u));
         if load < least {

@@ -49,6 +49,13 @@ pub enum Broken {
         /// `baseM` or `baseN`.
         base: u32,
     },
+    /// A task has less than all of K, in a template whose kernel sums each result inside one task.
+    WholeK {
+        /// `singleCoreK`.
+        single: u32,
+        /// K of the product.
+        k: u64,
+    },
     /// The number of L2 tiles along an axis is 0.
     L2Count {
         /// `M` or `N`.
@@ -111,6 +118,11 @@ impl fmt::Display for Broken {
                 f,
                 "singleCore{axis} = {single} exceeds base{axis} = {base}, but the kernel computes one block a task: \
                  the rest of it would never be written"
+            ),
+            Broken::WholeK { single, k } => write!(
+                f,
+                "singleCoreK = {single} is less than K = {k}, but this kernel sums each result in one task: \
+                 the rest of K would never be added"
             ),
             Broken::L2Count { axis } => {
                 write!(f, "l2{axis}TileCnt = 0, but the kernel loops over L2 tiles: nothing would be written")
@@ -178,6 +190,10 @@ pub fn runs(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
         if template.one_block() && single > base {
             return Err(Broken::Block { axis, single, base });
         }
+    }
+    // The last digit 0: K is not split. All records of these templates that CANN ships have the whole of it.
+    if enable.is_multiple_of(10) && u64::from(t.single_core_k) < w.k {
+        return Err(Broken::WholeK { single: t.single_core_k, k: w.k });
     }
     if template.reads_l2_tiles() {
         // Records that CANN ships say 1 x 1 for one tile, whatever its tasks.

@@ -8,10 +8,12 @@ mod cached;
 pub mod legality;
 mod problem;
 mod record;
+mod rules;
 mod which;
 
 pub use problem::Problem;
 pub use record::Tiling;
+pub use rules::describe;
 pub use which::Which;
 
 use super::{Platform, matmul_v3};

@@ -16,6 +16,8 @@ pub struct Elementwise {
     pub widest_bits: u64,
     /// Tensors of which UB holds a tile each, in widest elements: those read and written, and temporaries.
     pub tensors: u64,
+    /// Whether the vector unit does it as one instruction, so that there are no temporaries.
+    pub one_instruction: bool,
 }
 
 impl Elementwise {
@@ -27,12 +29,14 @@ impl Elementwise {
         let bits = |o: &Operand| u64::from(o.dtype.bits()).max(1);
         let widest_bits = all().map(bits).max().unwrap_or(8);
         let operands = all().filter(|o| o.elements() > 1).count().max(1) as u64;
-        let copy = if is_one_instruction(op_type) { 0 } else { 32u64.div_ceil(widest_bits) };
+        let one_instruction = is_one_instruction(op_type);
+        let copy = if one_instruction { 0 } else { 32u64.div_ceil(widest_bits) };
         Some(Elementwise {
             elements: result.elements(),
             out_bits: bits(result),
             widest_bits,
             tensors: operands.saturating_add(copy),
+            one_instruction,
         })
     }
 }
@@ -87,11 +91,14 @@ fn tbe(w: &Elementwise, p: &Platform) -> Choice {
     } else {
         block
     };
-    Choice::new("Elementwise", n.div_ceil(block), rules)
+    let choice = Choice::new("Elementwise", n.div_ceil(block), rules)
         .with("blockFactor", block)
         .with("ubFactor", tile)
         .with("needDoubleBuffer", double.into())
-        .tile(tile, double)
+        .tile(tile, double);
+    // How many temporaries a longer kernel has is closed; with half the room the answer would be another one.
+    let turns_on_room = !w.one_instruction && block > limit.min(reach) / 2;
+    if turns_on_room { choice.by_room() } else { choice }
 }
 
 fn ascend_c(w: &Elementwise, p: &Platform) -> Choice {

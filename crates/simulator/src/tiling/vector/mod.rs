@@ -22,13 +22,14 @@ use super::rules::rules;
 rules! {
     Estimated "CANN's rules for this operator or part are closed: those of a similar one stand in for them.",
     UbCounted "How much of a tensor UB holds is decided when the kernel is compiled; here it is counted from the operands.",
+    RoomUnknown "How many temporaries the kernel keeps in UB is closed, and with half the room the tile would be another one.",
     OneCore "There are fewer elements than two blocks of 32 bytes of the result for each vector core: one core does all.",
     EvenElements "Elements are dealt evenly to all vector cores, in units of 128 (256 of one bit).",
     FourKilobytes "Each core gets at least 4 KB, in units of 512 elements.",
     WholeBlock "A core's part fits UB at once: no second buffer.",
     DoubleBuffer "A core's part is larger than a tile of UB: two buffers, and the part is cut evenly.",
-    SplitReduced "There are few results and many terms: cores share the reduced axis and add up in memory.",
-    SplitReducedRows "Leading axes are reduced and the kept row fits UB: cores share the reduced rows and add up in memory.",
+    SplitReduced "There are few results and many terms: cores share the reduced axis and add up in memory, which the kernel must be compiled for.",
+    SplitReducedRows "Leading axes are reduced and the kept row fits UB: cores share the reduced rows and add up in memory, which the kernel must be compiled for.",
     SplitKept "Cores share a kept axis, and each stores whole blocks of 32 bytes.",
     SplitKeptFull "Cores share a kept axis in the least multiple of the core count whose parts fit UB.",
     NoSplit "No axis can be shared so that every store is a whole block of 32 bytes: one core does all.",
@@ -62,6 +63,8 @@ pub struct Choice {
     pub double_buffer: bool,
     /// Whether the rules are public.
     pub public: bool,
+    /// Whether the tile turns on how much of UB the kernel's temporaries take, which is closed.
+    pub room_decides: bool,
     /// The rules that decided.
     pub rules: Rules,
     fields: [(&'static str, u64); MOST],
@@ -71,7 +74,17 @@ pub struct Choice {
 impl Choice {
     fn new(template: &'static str, cores: u64, rules: Rules) -> Choice {
         let fields = [("blockDim", cores); MOST];
-        Choice { template, cores, tile: 0, double_buffer: false, public: true, rules, fields, count: 1 }
+        Choice {
+            template,
+            cores,
+            tile: 0,
+            double_buffer: false,
+            public: true,
+            room_decides: false,
+            rules,
+            fields,
+            count: 1,
+        }
     }
 
     /// The choice with one field more.
@@ -93,6 +106,18 @@ impl Choice {
         self.public = false;
         self.rules.add(Rule::Estimated);
         self
+    }
+
+    /// The choice where the tile turns on what the kernel's temporaries take of UB.
+    fn by_room(mut self) -> Choice {
+        self.room_decides = true;
+        self.rules.add(Rule::RoomUnknown);
+        self
+    }
+
+    /// Whether every number is what public rules choose.
+    pub fn is_exact(&self) -> bool {
+        self.public && !self.room_decides
     }
 
     /// The numbers by name.

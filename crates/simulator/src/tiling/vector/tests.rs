@@ -14,7 +14,7 @@ fn b2() -> Platform {
 }
 
 fn fp16(elements: u64, tensors: u64) -> Elementwise {
-    Elementwise { elements, out_bits: 16, widest_bits: 16, tensors }
+    Elementwise { elements, out_bits: 16, widest_bits: 16, tensors, one_instruction: true }
 }
 
 fn field(choice: &Choice, name: &str) -> u64 {
@@ -188,7 +188,7 @@ proptest! {
         soc in prop::sample::select(vec!["Ascend910A", "Ascend910B2", "Ascend950PR_9589", "Ascend310P3"]),
     ) {
         let p = part(soc);
-        let choice = elementwise(&Elementwise { elements, out_bits: bits, widest_bits: bits.max(8), tensors }, &p);
+        let choice = elementwise(&Elementwise { elements, out_bits: bits, widest_bits: bits.max(8), tensors, one_instruction: true }, &p);
         let block = choice.fields()[1].1;
         prop_assert!(choice.cores >= 1 && choice.cores <= p.vector_cores);
         prop_assert!(choice.cores * block >= elements && (choice.cores - 1) * block < elements);

@@ -1,8 +1,8 @@
 //! Single-core split-K: a core owns singleM x singleN of C, brings a strip's chunk of one operand once for each piece
 //! of k, streams the other's over it, and adds every piece to partial sums of fp32 in a workspace that stays in L2.
 
+use super::super::plan::Reload;
 use super::super::plan::{Passes, Plan, Tiles};
-use super::super::walk::Reload;
 use super::super::{Problem, loads, up};
 use super::passes::Pass;
 use super::{Product, SUM_BYTES, Template, drain, l2, prepass};

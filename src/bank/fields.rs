@@ -1,6 +1,6 @@
 //! The five fields of a record, whatever they say.
 
-use crate::bank::json;
+use super::json;
 use serde_json::{Map, Value};
 
 /// Their names.

@@ -1,0 +1,127 @@
+//! What a record says: a tiling in the fields of the operator that reads it.
+
+use super::unified::{self, Dict, Operator};
+use super::{binary, conv2d, conv3d, matmul, quant};
+use crate::soc::{Arch, Soc};
+use crate::status::{Error, Result};
+use crate::tiling::{Platform, conv2d_v2, conv3d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
+use crate::workload::{Schedule, Workload};
+use serde_json::{Map, Value};
+
+/// `knowledge` as a form understands it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Knowledge {
+    /// `MatMulV3`'s tiling.
+    Tiling(matmul::Tiling),
+    /// `QuantBatchMatmulV3`'s tiling.
+    Quant(quant::Tiling),
+    /// `Conv2DV2`'s tiling.
+    Conv2d(conv2d::Tiling),
+    /// The tiling of `Conv3DV2` on 910B.
+    Conv3d(conv3d::Tiling),
+    /// The fields of an operator of TBE's for its binary kernels.
+    Binary(binary::Operator, Map<String, Value>),
+    /// The fields of an operator of CANN's whose tiling has no canonical schedule.
+    Opaque(Map<String, Value>),
+    /// The text of a `knowledge` of the unified bank.
+    Unified(Operator, String),
+    /// A canonical schedule.
+    Schedule(Schedule),
+}
+
+/// The field under which the text of a unified bank's `knowledge` stands among fields.
+pub(super) const TEXT: &str = "text";
+
+impl Knowledge {
+    /// Fails with [`Error::IllegalSchedule`] where CANN would stop with an error when it meets it.
+    pub fn check_accepted(&self, workload: &Workload, soc: &Soc) -> Result<()> {
+        match (self, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => tiling.check_split(w, soc.ai_core_cnt),
+            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => {
+                let judged = conv2d_v2::legality::check(tiling, w, &Platform::of(soc));
+                judged.map_err(|broken| inexpressible(conv2d_v2::OP_TYPE, broken))
+            }
+            (Knowledge::Quant(tiling), Workload::MatMul(w)) => {
+                let judged = quant_batch_matmul_v3::legality::check(tiling, w, &Platform::of(soc));
+                judged.map_err(|broken| inexpressible(quant_batch_matmul_v3::OP_TYPE, broken))
+            }
+            (Knowledge::Unified(_, text), _) => unified::accepts(&dict(text)?, workload, soc),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails with [`Error::IllegalSchedule`], which says the rule in one sentence, for a tiling that CANN takes and
+    /// with which its kernel does not compute the result: its operators check little of what a record says.
+    pub fn check_computes(&self, workload: &Workload, soc: &Soc) -> Result<()> {
+        let platform = Platform::of(soc);
+        let broken = match (self, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) if matches!(soc.arch, Arch::C220 | Arch::M200) => {
+                match matmul_v3::accepts(tiling, w, &platform) {
+                    // Too many cores are a limit of the part, as `workload::check` has them.
+                    Ok(()) | Err(matmul_v3::Broken::Cores { .. }) => None,
+                    Err(broken) => Some(broken.to_string()),
+                }
+            }
+            (Knowledge::Conv3d(tiling), Workload::Conv(w)) if soc.arch == Arch::C220 => {
+                conv3d_v2::legality::check(tiling, w, &platform).err().map(|broken| broken.to_string())
+            }
+            // What is known of the others, `check_accepted` judges.
+            _ => None,
+        };
+        broken.map_or(Ok(()), |rule| Err(Error::IllegalSchedule { rule }))
+    }
+
+    /// The schedule for a workload. Fails with [`Error::IllegalSchedule`] for a tiling without one.
+    pub fn schedule(&self, workload: &Workload) -> Result<Schedule> {
+        match (self, workload) {
+            (Knowledge::Tiling(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.narrowed(w).schedule(w)?)),
+            (Knowledge::Quant(tiling), Workload::MatMul(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Conv2d(tiling), Workload::Conv(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Conv3d(tiling), Workload::Conv(w)) => Ok(Schedule::Cube(tiling.schedule(w)?)),
+            (Knowledge::Tiling(_) | Knowledge::Quant(_) | Knowledge::Conv2d(_) | Knowledge::Conv3d(_), _) => {
+                Err(Error::Workload {
+                    workload: workload.to_string(),
+                    reason: "the record is one of another kind of work".into(),
+                })
+            }
+            (Knowledge::Unified(_, text), _) => Ok(Schedule::Cube(unified::schedule(&dict(text)?, workload)?)),
+            (Knowledge::Opaque(_) | Knowledge::Binary(..), _) => {
+                Err(Error::IllegalSchedule { rule: "bank record: its tiling fields are not decoded".into() })
+            }
+            (Knowledge::Schedule(schedule), _) => Ok(schedule.clone()),
+        }
+    }
+
+    /// What of the record no public file or text proves, by the names of the fields.
+    pub const fn unproven(&self) -> &'static [&'static str] {
+        match self {
+            Knowledge::Unified(operator, _) => operator.unproven(),
+            Knowledge::Conv3d(_) => conv3d::UNPROVEN,
+            Knowledge::Binary(operator, _) => operator.unproven(),
+            _ => &[],
+        }
+    }
+
+    /// The fields as they stand in a record.
+    pub fn to_fields(&self) -> Result<Map<String, Value>> {
+        let schedule = match self {
+            Knowledge::Tiling(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Quant(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Conv2d(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Conv3d(tiling) => return Ok(tiling.to_knowledge()),
+            Knowledge::Unified(_, text) => return Ok(Map::from_iter([(TEXT.to_owned(), text.as_str().into())])),
+            Knowledge::Opaque(fields) | Knowledge::Binary(_, fields) => return Ok(fields.clone()),
+            Knowledge::Schedule(schedule) => schedule,
+        };
+        match serde_json::to_value(schedule) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            other => Err(Error::Internal { place: "bank".into(), message: format!("a schedule became {other:?}") }),
+        }
+    }
+}
+
+/// An object as Python writes it.
+fn dict(text: &str) -> Result<Dict> {
+    let parsed = unified::Value::parse(text).ok().and_then(|value| value.as_dict().cloned());
+    parsed.ok_or_else(|| Error::IllegalSchedule { rule: "unified bank record: its knowledge is no object".into() })
+}

@@ -1,0 +1,70 @@
+//! What a merge tells: its counts, and what became of single records.
+
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What became of a record of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// The bank did not have it.
+    Added,
+    /// It took the place of another tiling.
+    Updated,
+    /// The bank has it, or has a better one.
+    Kept,
+    /// The built-in bank has it, or has a better one; or it would not compute.
+    Refused,
+}
+
+/// A record of a source and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// What became of it.
+    pub fate: Fate,
+    /// The file that it stands in.
+    pub source: PathBuf,
+    /// Its line there.
+    pub line: usize,
+    /// What it is for.
+    pub record: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a merge did. Every usable record of every source counts once, as added, updated, kept or refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MergeOutcome {
+    /// Records that the bank did not have.
+    pub added: usize,
+    /// Records that took the place of another one.
+    pub updated: usize,
+    /// Records that the bank has already, or has better.
+    pub kept: usize,
+    /// Records that the built-in bank has already, or has better, and those that are `broken`.
+    pub refused: usize,
+    /// Of the refused, records at which CANN's operator would stop, or with which its kernel would not compute the result.
+    pub broken: usize,
+    /// Lines taken over that no rule reads: of other operators, of later versions, without a key.
+    pub foreign: usize,
+    /// Bank files that were written.
+    pub changed: Vec<PathBuf>,
+    /// What was found wrong in the files, each with file and line.
+    pub warnings: Vec<String>,
+    /// Bank files of the sources that were not merged, or directories without any; `warnings` say why.
+    pub unmerged: Vec<PathBuf>,
+    /// What became of each record of the banks that are one file each: unified, subgraph, gradient.
+    pub told: Vec<Told>,
+}
+
+impl MergeOutcome {
+    /// Counts a record.
+    pub(super) fn count(&mut self, fate: Fate) {
+        *(match fate {
+            Fate::Added => &mut self.added,
+            Fate::Updated => &mut self.updated,
+            Fate::Kept => &mut self.kept,
+            Fate::Refused => &mut self.refused,
+        }) += 1;
+    }
+}

@@ -1,0 +1,7 @@
+//! How large a model's files may be.
+
+/// No protobuf message is larger.
+pub const MAX_BYTES: usize = i32::MAX as usize;
+
+/// What is wrong with one that is.
+pub const TOO_LARGE: &str = "is larger than 2 GiB, the limit of protobuf; store the weights outside the model file";
