@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn a_conformal_interval_is_the_narrowest_that_holds_nine_of_ten_and_needs_enough_to_tell() {
         // More than nine of ten are within a factor of 1.1, the others far above.
-        let mut ratios: Vec<f64> = (0..181).map(|n| 1.0 + f64::from(n) / 1810.0).chain((0..18).map(|_| 50.0)).collect();
+        let mut ratios: Vec<f64> = (0..182).map(|n| 1.0 + f64::from(n) / 1820.0).chain((0..17).map(|_| 50.0)).collect();
         let Interval { low, high } = Interval::conformal(&mut ratios).unwrap();
         assert!(low == 1.0 && high < 1.1, "{low} {high}");
         assert_eq!(Interval::conformal(&mut [1.0; 23]), None);
