@@ -47,7 +47,7 @@ search-bench: ## how much of the optimum each search algorithm finds; DATA=folde
 bank-bench: ## what a bank of a million records costs, beside a loader in C++ as CANN's; needs 3 GB in TMPDIR
 	@scripts/bench bank
 
-reliability: ## banks in a simulated world: crashes, faults and every order of steps, SEEDS=50000 worlds; orders of threads
+reliability: ## banks in a simulated world: crashes, faults and every order of steps, SEEDS=50000 worlds; orders of threads; sequences of calls in C
 	@scripts/reliability $(SEEDS)
 
 nightly: ## lint, all tests with many more cases, and those too long for every change

@@ -4,17 +4,15 @@
 //! Versions of libaoe before the rules of the kernels were known wrote such records. The side file tells which are
 //! ours; what others wrote goes only where that is asked for.
 
-use super::disk::DISK;
-use super::file::BankFile;
+use super::disk::Disk;
 use super::file_name::{FileName, refused};
-use super::form::Form;
-use super::inspect::{Ours, Part, Record, broken_rule, shapes, stopping_rule};
+use super::inspect::{Ours, Part, Record, broken_rule, shapes, stopping_rule, written_here};
 use super::side::Side;
 use super::storage::Storage;
 use super::transaction::{Old, Role, Transaction};
 use super::unified;
 use super::whole::set_aside_as;
-use crate::output_file::directory_of;
+use crate::output_file::{Patience, directory_of};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -22,6 +20,9 @@ use std::path::{Path, PathBuf};
 
 /// Directories, one in the other, below which CANN installs its own banks.
 const INSTALLED: [&str; 3] = ["built-in", "data", "op"];
+
+/// Damaged lines that are named one by one.
+const MOST_NAMED: usize = 10;
 
 /// A record that would not compute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,64 +50,96 @@ pub struct Repaired {
     pub warnings: Vec<String>,
 }
 
-/// Takes out of a bank file in CANN's form, a runtime bank or a unified one, what would not compute: the records that libaoe wrote, with `all` everybody's.
-/// The file as it was stays beside it as `<name>.before-repair-<n>`. Where there is nothing to take out, and with
-/// `rehearse`, nothing is written.
+/// Takes out of a bank file in CANN's form, a runtime bank or a unified one, what would not compute: the records that
+/// libaoe wrote, with `all` everybody's. The file as it was stays beside it as `<name>.before-repair-<n>`, where a link
+/// leads there. Where there is nothing to take out, and with `rehearse`, nothing is written.
 ///
-/// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, and as any
-/// write of a bank does.
+/// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, with
+/// [`Error::File`] for one that is not there, and as any write of a bank does.
 pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
+    repair_patiently(path, all, rehearse, Patience::UNTOLD)
+}
+
+/// [`repair`] by who may be cancelled while another writer has the bank.
+pub fn repair_patiently(path: &Path, all: bool, rehearse: bool, patience: Patience) -> Result<Repaired> {
     let absolute = std::path::absolute(path).map_err(|e| Error::directory("resolve", path, e))?;
-    if let Some(name) = FileName::of_unified(path) {
-        let part = Part { soc: name.soc, cores: name.cores };
-        let soc = part.soc()?;
-        return rewrite(path, &absolute, rehearse, |content| {
-            Ok(stopping(content, &Ours::of(&absolute)?, &part, &soc, all))
+    let (unified, name) = (FileName::of_unified(path), FileName::of(path));
+    let name = unified.clone().map_or(name, Ok)?;
+    let disk = Disk { patience };
+    let file = Place::of(&disk, path, absolute)?;
+    let part = Part { soc: name.soc.clone(), cores: name.cores };
+    let soc = soc_of(path, &part)?;
+    if unified.is_some() {
+        return file.rewrite(rehearse, |content| {
+            let ours = Ours::of(&file.absolute)?;
+            Ok(stopping(path, content, &ours, &part, &soc, all))
         });
     }
-    let name = FileName::of(path)?;
-    if !matches!(name.form, Form::Runtime(_)) {
-        // Our own form is read by libaoe alone, which judges a tiling before it uses it.
-        return Ok(Repaired::default());
-    }
-    let soc = Part { soc: name.soc.clone(), cores: name.cores }.soc()?;
-    let file = BankFile::at(&DISK, &absolute, name.form, name.op_type.as_deref().unwrap_or_default());
-    rewrite(path, &absolute, rehearse, |content| {
-        let Found { repaired, stays } = Found::of(content, &file.side()?, &soc, all);
+    file.rewrite(rehearse, |content| {
+        let Found { repaired, stays } = Found::of(content, &written_here(&file.absolute)?, &soc, all);
         Ok((repaired, stays))
     })
 }
 
-/// Puts what `judge` leaves of a file in its place, with a copy of the file as it was beside it, where anything is taken
-/// out. A rehearsal only judges.
-fn rewrite(
-    path: &Path,
-    absolute: &Path,
-    rehearse: bool,
-    judge: impl FnOnce(&[u8]) -> Result<(Repaired, Vec<u8>)>,
-) -> Result<Repaired> {
-    let read = || DISK.read(absolute).map_err(|e| Error::file("read", path, e));
-    if rehearse {
-        return Ok(judge(&read()?.unwrap_or_default())?.0);
+/// The SoC that a file's name tells; an error names the file.
+fn soc_of(path: &Path, part: &Part) -> Result<Soc> {
+    if part.cores == 0 {
+        return Err(refused(path, "the name says that it is for no AI Core".into()));
     }
-    if is_installed(absolute) {
-        return Err(refused(path, "is one that CANN installed; it is only read".into()));
+    part.soc().map_err(|e| refused(path, format!("the part that its name says is not known: {e}")))
+}
+
+/// A file that is to be repaired.
+struct Place<'a> {
+    disk: &'a Disk,
+    /// As it was given.
+    path: &'a Path,
+    absolute: PathBuf,
+    /// Where links lead: the copy goes there.
+    target: PathBuf,
+}
+
+impl<'a> Place<'a> {
+    /// Fails with [`Error::File`] for a file that is not there, and for a link that somebody else may have laid.
+    fn of(disk: &'a Disk, path: &'a Path, absolute: PathBuf) -> Result<Place<'a>> {
+        let failed = |e: std::io::Error| Error::file("read", path, e);
+        let target = disk.target(&absolute).map_err(failed)?;
+        std::fs::metadata(&target).map_err(failed)?;
+        Ok(Place { disk, path, absolute, target })
     }
-    let mut transaction = Transaction::begin(&DISK, directory_of(absolute))?;
-    transaction.lock_file(absolute)?;
-    let old = Old::from(read()?.map(Bytes::from));
-    let (mut repaired, stays) = judge(old.content())?;
-    repaired.warnings.extend(transaction.warning());
-    if !repaired.taken.is_empty() {
-        repaired.copy = Some(set_aside_as("before-repair", &DISK, absolute, old.content(), &mut transaction)?);
-        transaction.stage(Role::Bank, absolute, &[&stays], old)?;
-        transaction.commit()?;
+
+    fn read(&self) -> Result<Option<Vec<u8>>> {
+        self.disk.read(&self.absolute).map_err(|e| Error::file("read", self.path, e))
     }
-    Ok(repaired)
+
+    /// Puts what `judge` leaves of a file in its place, with a copy of the file as it was beside it, where anything is
+    /// taken out. A rehearsal only judges.
+    fn rewrite(&self, rehearse: bool, judge: impl Fn(&[u8]) -> Result<(Repaired, Vec<u8>)>) -> Result<Repaired> {
+        if !rehearse && is_installed(&self.absolute) {
+            return Err(refused(self.path, "is one that CANN installed; it is only read".into()));
+        }
+        let (found, _) = judge(&self.read()?.unwrap_or_default())?;
+        if rehearse || found.taken.is_empty() {
+            return Ok(found);
+        }
+        let mut transaction = Transaction::begin(self.disk, directory_of(&self.target))?;
+        transaction.lock_file(&self.absolute)?;
+        // Once more, as it is now that nobody else writes.
+        let old = Old::from(self.read()?.map(Bytes::from));
+        let (mut repaired, stays) = judge(old.content())?;
+        repaired.warnings.extend(transaction.warning());
+        if !repaired.taken.is_empty() {
+            let copy = set_aside_as("before-repair", self.disk, &self.target, old.content(), &mut transaction)?;
+            repaired.copy = Some(copy);
+            transaction.stage(Role::Bank, &self.absolute, &[&stays], old)?;
+            transaction.commit()?;
+        }
+        Ok(repaired)
+    }
 }
 
 /// The elements of a unified bank, judged, and the file without those that are taken out.
-fn stopping(content: &[u8], ours: &Ours, part: &Part, soc: &Soc, all: bool) -> (Repaired, Vec<u8>) {
+fn stopping(path: &Path, content: &[u8], ours: &Ours, part: &Part, soc: &Soc, all: bool) -> (Repaired, Vec<u8>) {
     let bank = unified::Bank::parse(content);
     let mut repaired = Repaired::default();
     for (line, entry) in bank.lines().zip(bank.entries()) {
@@ -120,8 +153,27 @@ fn stopping(content: &[u8], ours: &Ours, part: &Part, soc: &Soc, all: bool) -> (
         let key = unified::key(element.info_dict());
         (all || ours.wrote(element)) && stopping_rule(&key, element, part, soc).is_some()
     };
-    let stays = if repaired.taken.is_empty() { content.to_owned() } else { bank.without(goes) };
-    (repaired, stays)
+    if repaired.taken.is_empty() {
+        return (repaired, content.to_owned());
+    }
+    repaired.warnings.extend(dropped(path, bank.dropped()));
+    (repaired, bank.without(goes))
+}
+
+/// What is said of the damaged lines of a unified bank, which do not come into a file that CANN is to read.
+fn dropped(path: &Path, lines: &[usize]) -> Option<String> {
+    let named: Vec<_> = lines.iter().take(MOST_NAMED).map(usize::to_string).collect();
+    let more = lines.len().checked_sub(MOST_NAMED).filter(|&more| more > 0);
+    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let said = || {
+        format!(
+            "{} damaged lines hold no entry that can be read and go with what is taken out; the copy alone has them: \
+             line {}{more}",
+            lines.len(),
+            named.join(", ")
+        )
+    };
+    (!lines.is_empty()).then(|| refused(path, said()).to_string())
 }
 
 /// Whether a path lies where CANN installs its banks, by whatever links.

@@ -120,6 +120,11 @@ impl Side {
         known.push(measurement);
     }
 
+    /// Adds all that another side file says.
+    pub fn absorb(&mut self, other: Side) {
+        other.by_key.into_values().flatten().for_each(|measurement| self.insert(measurement));
+    }
+
     /// Keeps the measurements of these records.
     pub fn retain_recorded<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         let mut recorded: FxHashMap<u64, Vec<&Knowledge>> = FxHashMap::default();

@@ -31,7 +31,7 @@ impl ResultFile {
     /// does not exist; where there are files of the process, an entry in the one for this job and work path. Until the
     /// first [`ResultFile::update`] it holds nothing; dropped before that, it is removed.
     ///
-    /// Fails with [`Error::Directory`] or [`Error::File`].
+    /// Fails with [`Error::Directory`](crate::status::Error::Directory) or [`Error::File`](crate::status::Error::File).
     pub fn create(context: &Context, job: &str, files: Option<&ProcessFiles>) -> Result<ResultFile> {
         let (place, path, timestamp) = if let Some(files) = files {
             let entry = files.entry(&context.work_path, job)?;

@@ -276,6 +276,22 @@ fn what_a_device_taught_corrects_its_part_and_is_named() {
     expect(&place.run(&["--calibration=none.json", "--input=case.jsonl"]), 1, &["none.json"]);
 }
 
+#[test]
+fn kernels_and_a_calibration_that_standard_output_does_not_take_are_no_success() {
+    let place = Place::new();
+    profile(&place, 2.0);
+    for arguments in [&["kernels", DUMP][..], &["calibrate", "kernel_details.csv", "--soc_version=Ascend910B2"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aoe"));
+        command.args(arguments).current_dir(place.0.path()).env_clear().stdin(Stdio::null());
+        if let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") {
+            expect(&command.stdout(full).output().unwrap(), 1, &["standard output", "No space"]);
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        expect(&child.wait_with_output().unwrap(), 0, &[]);
+    }
+}
+
 /// A product that the graph engine dumped.
 const DUMP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/dumps/ge_proto_00000_MatMulV2.txt");
 

@@ -38,6 +38,7 @@ pub use judgement::{Judgement, Remark, Status};
 pub use merging::{Merged, merge_and_tell};
 pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
+pub(crate) use runs::written_here;
 pub use runs::{Ours, broken_rule, record_label, stopping_rule};
 pub use source::{Line, MAX_LINE_BYTES, Source, files};
 pub use verify::{Judge, verify};

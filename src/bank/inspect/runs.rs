@@ -11,6 +11,7 @@ use crate::bank::form::Form;
 use crate::bank::key::Key;
 use crate::bank::knowledge::Knowledge;
 use crate::bank::side::Side;
+use crate::bank::storage::Storage;
 use crate::bank::unified::{Element, Operator};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -28,7 +29,7 @@ impl Ours {
     pub fn of(path: &Path) -> Result<Ours> {
         match FileName::of_unified(path) {
             Some(FileName { form: form @ Form::Unified(operator), op_type, .. }) => {
-                let side = BankFile::at(&DISK, path, form, op_type.as_deref().unwrap_or_default()).side()?;
+                let side = side_at(path, form, op_type.as_deref().unwrap_or_default())?;
                 Ok(Ours { side, operator: Some(operator) })
             }
             // No bank of a name that libaoe writes.
@@ -43,6 +44,28 @@ impl Ours {
         let knowledge = Knowledge::Unified(operator, element.knowledge().dumps());
         self.side.wrote(&key, &knowledge)
     }
+}
+
+/// What libaoe wrote of the lines of a runtime bank, as the side file tells. Fails where that is there and cannot be read.
+pub(crate) fn written_here(path: &Path) -> Result<Side> {
+    match FileName::of(path) {
+        Ok(FileName { form: form @ Form::Runtime(_), op_type, .. }) => {
+            side_at(path, form, op_type.as_deref().unwrap_or_default())
+        }
+        _ => Ok(Side::default()),
+    }
+}
+
+/// What the side file of a bank tells; where the path is a link, the one beside the file that it names tells as well.
+fn side_at(path: &Path, form: Form, op_type: &str) -> Result<Side> {
+    let mut side = BankFile::at(&DISK, path, form, op_type).side()?;
+    // A link that is not followed vouches for nothing.
+    if let Ok(target) = DISK.target(path)
+        && target != path
+    {
+        side.absorb(BankFile::at(&DISK, &target, form, op_type).side()?);
+    }
+    Ok(side)
 }
 
 /// By what a record that CANN stumbles at is taken out, in words.

@@ -5,10 +5,8 @@ use super::items::{rule, rule_of};
 use super::judgement::{Judgement, Remark, Status};
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};
-use super::runs::taken_out_by;
+use super::runs::{taken_out_by, written_here};
 use super::source::{Line, Source};
-use crate::bank::disk::DISK;
-use crate::bank::file::BankFile;
 use crate::bank::form::Form;
 use crate::bank::key::Unusable;
 use crate::bank::kind::Kind;
@@ -34,10 +32,8 @@ impl<'a> Judge<'a> {
     /// A judge for one file. Fails where its side file is there and cannot be read.
     pub fn new(source: &Source, socs: &'a mut Socs) -> Result<Judge<'a>> {
         let (part, op) = (source.part(), source.name().and_then(|name| name.op_type));
-        let name = source.name().filter(|name| matches!(name.form, Form::Runtime(_)));
-        let op_type = op.as_deref().unwrap_or_default();
-        let side = name.map(|name| BankFile::at(&DISK, source.path(), name.form, op_type).side()).transpose()?;
-        Ok(Judge { socs, part, op, side: side.unwrap_or_default(), first: FxHashMap::default() })
+        let side = written_here(source.path())?;
+        Ok(Judge { socs, part, op, side, first: FxHashMap::default() })
     }
 
     /// Judges a line.

@@ -1,5 +1,6 @@
 //! Records of ours, written before the rules of the kernels were known, with which those would not compute.
 
+use super::super::inspect::{Socs, Source, Status, verify};
 use super::super::knowledge::Knowledge;
 use super::super::side::{Side, Stamp, soc_digest};
 use super::super::{BankPaths, Measured, OperatorBank, repair::repair};
@@ -62,6 +63,19 @@ fn a_record_of_ours_that_would_not_compute_is_no_hit_and_is_taken_out_unasked() 
     let text = line.to_string() + "\n";
     std::fs::write(&path, &text).unwrap();
 
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join(&name);
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let linked = repair(&link, false, true).unwrap();
+    assert!(linked.taken.len() == 1 && linked.taken[0].ours, "reached through a link it is ours, too: {linked:?}");
+    let mut said = Vec::new();
+    verify(&mut Source::open(&link).unwrap(), &mut Socs::new(None), &mut |judgement| {
+        said.extend(judgement.remarks.into_iter().map(|remark| remark.reason));
+        Ok(())
+    })
+    .unwrap();
+    assert!(said.iter().any(|reason| reason.contains("(libaoe wrote it: ")), "{said:?}");
+
     let bank = OperatorBank::open(BankPaths { custom: root.path().to_owned(), also_read: Vec::new() }, &soc);
     assert_eq!(bank.lookup(&workload).unwrap(), None);
     let warnings = bank.warnings();
@@ -77,12 +91,18 @@ fn a_record_of_ours_that_would_not_compute_is_no_hit_and_is_taken_out_unasked() 
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
     assert_eq!(std::fs::read_to_string(repaired.copy.unwrap()).unwrap(), text);
     assert_eq!(repair(&path, false, false).unwrap().taken, []);
+
+    std::fs::write(&path, &text).unwrap();
+    let copy = repair(&link, false, false).unwrap().copy.unwrap();
+    assert_eq!(copy.parent(), Some(root.path()), "beside the file, not beside the link");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 1, "nothing but the link");
 }
 
 /// Digits without a kernel, and a block of no depth: what one command judges the other takes out.
 #[test]
 fn what_is_judged_not_to_compute_is_what_a_repair_takes_out() {
-    use super::super::inspect::{Socs, Source, Status, verify};
     let (root, soc) = (tempfile::tempdir().unwrap(), Soc::find("Ascend910B2").unwrap());
     let form = matmul_v3();
     let good = Tiling { single_core_m: 128, l2_m_tile_cnt: 1, l2_n_tile_cnt: 1, ..BAD };

@@ -133,6 +133,8 @@ pub struct Bank {
     /// The line that each usable entry was read from, 0 for one that was not read.
     numbers: Vec<usize>,
     by_key: FxHashMap<String, usize>,
+    /// The damaged lines, which are not written again.
+    dropped: Vec<usize>,
 }
 
 /// An entry as it stands in a file.
@@ -184,9 +186,11 @@ impl Bank {
             if matches!(line, b"" | b"{" | b"}") {
                 continue;
             }
-            match entries_of(line) {
-                Some(entries) => found.extend(entries.into_iter().map(|entry| Found { line: index + 1, ..entry })),
-                None => self.lines.damage(index + 1, "damaged record, not used: no entry of a bank".into()),
+            if let Some(entries) = entries_of(line) {
+                found.extend(entries.into_iter().map(|entry| Found { line: index + 1, ..entry }));
+            } else {
+                self.dropped.push(index + 1);
+                self.lines.damage(index + 1, "damaged record, not used: no entry of a bank".into());
             }
         }
         found
@@ -200,6 +204,11 @@ impl Bank {
     /// The lines that the entries begin on, in their order and counted from 1; 0 for one that was not read.
     pub fn lines(&self) -> impl Iterator<Item = usize> {
         self.numbers.iter().copied()
+    }
+
+    /// The lines of a damaged file in which no entry can be read, counted from 1. They are not written again.
+    pub fn dropped(&self) -> &[usize] {
+        &self.dropped
     }
 
     /// What is recorded for an `info_dict`: the fastest, where there are several.

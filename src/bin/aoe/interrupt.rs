@@ -33,6 +33,8 @@ pub struct Interrupt {
     came: AtomicBool,
     /// What is at work.
     work: Mutex<Work>,
+    /// What becomes of it, in words.
+    means: &'static str,
 }
 
 #[derive(Default)]
@@ -44,9 +46,14 @@ struct Work {
 }
 
 impl Interrupt {
-    /// Begins to listen. Fails when the system gives no thread or pipe for it.
+    /// Begins to listen; what was found is saved. Fails when the system gives no thread or pipe for it.
     pub fn listen(console: &Arc<Console>) -> Result<Arc<Interrupt>> {
-        let interrupt = Arc::new(Interrupt::default());
+        Interrupt::listen_to("saving what was found", console)
+    }
+
+    /// [`Interrupt::listen`] where an interrupt means something else, which the user is told in these words.
+    pub fn listen_to(means: &'static str, console: &Arc<Console>) -> Result<Arc<Interrupt>> {
+        let interrupt = Arc::new(Interrupt { means, ..Interrupt::default() });
         let failed = |error: std::io::Error| Error::Tuning { reason: format!("cannot listen for signals: {error}") };
         let mut signals = signals().map_err(failed)?;
         let (listener, console) = (Arc::clone(&interrupt), Arc::clone(console));
@@ -71,7 +78,7 @@ impl Interrupt {
         if let Some(stop) = &work.stop {
             stop();
         }
-        console.notice("WARNING", "interrupted: saving what was found; interrupt again to stop at once");
+        console.notice("WARNING", &format!("interrupted: {}; interrupt again to stop at once", self.means));
     }
 
     /// Whether the user interrupted.

@@ -124,8 +124,13 @@ impl Output {
         }
     }
 
-    /// Puts a file where it belongs.
-    pub fn finish(self) -> Result<()> {
+    /// Hands over what is still held back, and puts a file where it belongs. A reader that went away has what it wanted.
+    pub fn finish(mut self) -> Result<()> {
+        // Dropped, a buffer would swallow the error.
+        match self.writer().flush() {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            flushed => flushed.map_err(|e| self.error(&e))?,
+        }
         let Output::Whole(writer, path) = self else { return Ok(()) };
         let failed = |e: io::Error| Error::file("write", &path, e);
         let file = writer.into_inner().map_err(|e| failed(e.into_error()))?;

@@ -13,6 +13,7 @@ mod evaluate;
 mod forms;
 mod key;
 mod merge;
+mod repair;
 mod show;
 mod verify;
 mod versions;
@@ -269,6 +270,8 @@ fn a_full_device_is_an_error() {
     let place = Place::new();
     place.file(NAME, lines(&[record()]));
     let full = std::fs::OpenOptions::new().write(true).open(full).unwrap();
-    let output = place.command(&["show", NAME]).stdout(full).output().unwrap();
-    Answer::of(output).says(2, &["standard output", "No space"]);
+    for arguments in [&["show", NAME][..], &["export", NAME, "--to=canonical"]] {
+        let output = place.command(arguments).stdout(full.try_clone().unwrap()).output().unwrap();
+        Answer::of(output).says(2, &["standard output", "No space"]);
+    }
 }

@@ -143,18 +143,3 @@ fn a_bank_that_is_damaged_all_through_is_judged_in_its_directory_too() {
     let answer = place.run(&["verify", "."]).says(1, &["damaged", NAME]);
     assert!(!answer.stdout.contains("notes.json"), "{answer:#?}");
 }
-
-#[test]
-fn repair_rehearses_under_either_spelling_and_keeps_a_copy() {
-    let place = Place::new();
-    let broken = changed(&[("knowledge/tilingEnable", json!(4))]);
-    let before = lines(&[record(), broken]);
-    let path = place.file(NAME, &before);
-    for rehearsal in ["--dry-run", "--dry_run"] {
-        place.run(&["repair", "--all", rehearsal, NAME]).says(1, &[NAME]);
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), before, "{rehearsal} writes nothing");
-    }
-    place.run(&["repair", "--all", NAME]).says(0, &["1 records taken out, 0 left"]);
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), lines(&[record()]));
-    assert_eq!(std::fs::read_to_string(place.path(&format!("{NAME}.before-repair-1"))).unwrap(), before);
-}

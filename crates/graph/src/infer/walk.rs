@@ -16,12 +16,12 @@ const MAX_RANK: usize = 64;
 /// shapes on the way.
 ///
 /// A description that a node already has (from `value_info`, from an earlier run) fills in what its
-/// rule cannot tell and gives way where the two differ, unless GE inferred it ([`STATED_SHAPES`]): then what GE says is
-/// believed, and the node noted ([`BELIEVED_SHAPES`]). `auto_pad` is resolved into `pads`. A node whose
+/// rule cannot tell and gives way where the two differ, unless GE inferred it ([`STATED_SHAPES`](super::STATED_SHAPES)): then what GE says is
+/// believed, and the node noted ([`BELIEVED_SHAPES`](super::BELIEVED_SHAPES)). `auto_pad` is resolved into `pads`. A node whose
 /// result is the same every time, because its inputs are constants or only their shapes matter, gets
 /// that [`Constant`] as its `value`: it runs no kernel.
 ///
-/// What stays unknown is left unknown; [`split_static`] cuts it off, [`require_static`] makes it an error. Fails with
+/// What stays unknown is left unknown; [`split_static`](super::split_static) cuts it off, [`require_static`] makes it an error. Fails with
 /// [`Error::Graph`] that names a node whose inputs contradict each other.
 pub fn infer(graph: &mut Graph) -> Result<()> {
     let mut values = Values::default();

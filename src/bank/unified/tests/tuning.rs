@@ -234,3 +234,27 @@ fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
         assert_eq!(judged(&path), 0);
     }
 }
+
+/// What CANN could not read does not go without a word when a record is taken out.
+#[test]
+fn the_damaged_lines_of_a_bank_that_is_repaired_are_counted_and_named() {
+    use crate::bank::repair::repair;
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let info = super::super::info_dict(&w).unwrap();
+    let mut knowledge = super::super::knowledge(&writable(&w), &w, None).unwrap();
+    knowledge.set("block_dim", Value::List(vec![Value::from(1), Value::from(1), Value::from(30), Value::from(1)]));
+    let mut bank = Bank::default();
+    bank.put(&info, &knowledge, 2.0).unwrap();
+    let text = String::from_utf8(bank.render()).unwrap();
+    let damaged = text.replacen("{\n", "{\n\"half an entry\": [{\n\"another\n", 1);
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(FILE);
+    for (content, said) in [(&text, 0), (&damaged, 1)] {
+        std::fs::write(&path, content).unwrap();
+        let repaired = repair(&path, true, false).unwrap();
+        assert_eq!((repaired.taken.len(), repaired.warnings.len()), (1, said), "{repaired:?}");
+        assert_eq!(&std::fs::read_to_string(repaired.copy.unwrap()).unwrap(), content);
+        let told = repaired.warnings.concat();
+        assert!(said == 0 || told.contains("2 damaged lines") && told.contains("line 2, 3"), "{told}");
+    }
+}

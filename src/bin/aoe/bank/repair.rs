@@ -1,18 +1,21 @@
 //! `aoe bank repair`: what would not compute is taken out.
 
-use super::common::{FOUND, TROUBLE, json_argument, json_line};
+use super::common::{FOUND, TROUBLE, banks, json_argument, json_line};
 use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
+use crate::interrupt::Interrupt;
 use aoe::bank::FileName;
 use aoe::bank::inspect::files;
-use aoe::bank::repair::{Bad, Repaired, repair};
-use aoe::status::Result;
+use aoe::bank::repair::{Bad, Repaired, repair_patiently};
+use aoe::output_file::Patience;
+use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// `aoe bank repair`.
 pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
@@ -35,7 +38,8 @@ fn arguments() -> Command {
         .after_help(
             "The file as it was stays beside it as NAME.before-repair-1, -2, ...\n\
              Exit status: 0 no such record is left (with --dry-run: there is none), 1 some are left, 2 a wrong command\n\
-             line, a bank that CANN installed, or a file that cannot be read or written.",
+             line, a bank that CANN installed, or a file that cannot be read or written (the others are repaired all the\n\
+             same), 130 interrupted.",
         )
 }
 
@@ -57,35 +61,54 @@ struct FileOut<'a> {
     copy: Option<String>,
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every command runs so")]
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let [dry, all, json] = ["dry-run", "all", "json"].map(|name| matches.get_flag(name));
-    let mut status = DONE;
-    for given in matches.get_many::<String>("path").into_iter().flatten() {
-        let given = Path::new(given);
-        // In a directory only operators' banks count; a file that is named has to be one.
-        let found = files(given).map(|mut found| {
-            let is_bank = |path: &Path| FileName::of(path).is_ok() || FileName::of_unified(path).is_some();
-            found.retain(|path| !given.is_dir() || is_bank(path));
-            found
-        });
-        let outcome = found.and_then(|paths| {
-            let mut status = DONE;
-            for path in paths {
-                let repaired = repair(&path, all, dry)?;
-                console.text(&told(&path.to_string_lossy(), &repaired, dry, json)?);
-                repaired.warnings.iter().for_each(|warning| console.notice("WARNING", warning));
-                let left = repaired.left.len() + if dry { repaired.taken.len() } else { 0 };
-                status = status.max(if left > 0 { FOUND } else { DONE });
-            }
-            Ok(status)
-        });
-        status = status.max(outcome.unwrap_or_else(|error| {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let interrupt = Interrupt::listen_to("the file at work is brought to its end", console)?;
+    let stop = Arc::clone(&cancel);
+    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
+    let one = |path: PathBuf| -> Result<u8> {
+        interrupt.check()?;
+        let repaired = repair_patiently(&path, all, dry, Patience::until(Arc::clone(&cancel)))?;
+        console.text(&told(&path.to_string_lossy(), &repaired, dry, json)?);
+        repaired.warnings.iter().for_each(|warning| console.notice("WARNING", warning));
+        let left = repaired.left.len() + if dry { repaired.taken.len() } else { 0 };
+        Ok(if left > 0 { FOUND } else { DONE })
+    };
+    // What cannot be repaired must not keep the next from it.
+    let status_of = |outcome: Result<u8>| match outcome {
+        Err(Error::Cancelled) => DONE,
+        outcome => outcome.unwrap_or_else(|error| {
             console.error(&error);
             TROUBLE
-        }));
+        }),
+    };
+    let mut status = DONE;
+    for given in matches.get_many::<String>("path").into_iter().flatten() {
+        let outcome = to_repair(Path::new(given), console)
+            .map(|paths| paths.into_iter().map(|path| status_of(one(path))).max().unwrap_or(DONE));
+        status = status.max(status_of(outcome));
     }
+    interrupt.on_arrival(None);
+    interrupt.check()?;
     Ok(status)
+}
+
+/// The files behind a path. In a directory only operators' banks count; a file that is named has to be one. Fails for a
+/// directory without any bank.
+fn to_repair(given: &Path, console: &Console) -> Result<Vec<PathBuf>> {
+    let mut found = files(given)?;
+    if given.is_dir() {
+        found.retain(|path| FileName::of(path).is_ok() || FileName::of_unified(path).is_some());
+        if found.is_empty() && banks(given)?.is_empty() {
+            return Err(Error::directory("read", given, "no bank file lies there or below"));
+        }
+        if found.is_empty() {
+            let given = given.display();
+            console.notice("INFO", &format!("{given}: no bank of operators lies there: there is nothing to take out"));
+        }
+    }
+    Ok(found)
 }
 
 /// What there is to say of a file.

@@ -3,9 +3,11 @@
 //! Those of `Conv3DV2` on 910B are public. TBE's rules for the others are closed, and so are those of `Conv2DV2`:
 //! what is here for them is what their kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
-//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less.
+//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less. Products are dealt by
+//! cube and loads together, by the rates of CANN's own tiling model: a deal that only spares cube steps has each core read
+//! nearly all of the weights, and a gain over such a default is none.
 
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
 use crate::tiling::Platform;
 use crate::tiling::conv3d_v2::{self, Problem, Record};
@@ -21,13 +23,37 @@ pub(super) fn public(conv: &Conv, soc: &Soc) -> Option<Schedule> {
 
 /// The default tiling; may exceed a buffer of an unusual part, which the caller repairs.
 pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
-    one_task_each(&conv.cube(), soc, conv.kind == ConvKind::BackpropFilter)
+    // An element of the image is loaded once for so many taps of the filter.
+    let passed = conv.stride[0].saturating_mul(conv.stride[1]).max(1);
+    let taps = (conv.kh.saturating_mul(conv.kw) / passed).max(1);
+    let deal = if conv.kind == ConvKind::BackpropFilter { Deal::StepsAndK } else { Deal::Roofline { taps } };
+    one_task_each(&conv.cube(), soc, deal)
 }
 
-/// The default tiling of cube work of this shape; `split_k` lets cores share the inner axis.
-pub(super) fn one_task_each(shape: &CubeShape, soc: &Soc, split_k: bool) -> Tiling {
+/// The default tiling of a product that TBE compiles.
+pub(super) fn product(shape: &CubeShape, soc: &Soc) -> Tiling {
+    let deal = if soc.arch == Arch::C220 { Deal::Roofline { taps: 1 } } else { Deal::Steps };
+    one_task_each(shape, soc, deal)
+}
+
+/// What the deal over the cores spares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deal {
+    /// Cube steps, then loads.
+    Steps,
+    /// The same, and cores share the inner axis.
+    StepsAndK,
+    /// The longer of cube and loads from L2.
+    Roofline {
+        /// Times that an element of A which is loaded once is used.
+        taps: u64,
+    },
+}
+
+/// The default tiling of cube work of this shape.
+fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
     let limits = Limits::new(shape, soc);
-    let single = deal(shape, &limits, split_k);
+    let single = deal(shape, &limits, by, (soc.l2_rate as u64).max(1));
     let (base_m, base_n) = l0_tile(&single, &limits);
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
@@ -59,9 +85,10 @@ pub(super) fn one_task_each(shape: &CubeShape, soc: &Soc, split_k: bool) -> Tili
     tiling
 }
 
-/// Extents of one core task: the deal over the cores whose slowest core has fewest cube steps; among
+/// Extents of one core task: the deal over the cores whose slowest core has fewest cube steps, or is done first; among
 /// equals, the one that loads least.
-fn deal(shape: &CubeShape, limits: &Limits, split_k: bool) -> Extents {
+fn deal(shape: &CubeShape, limits: &Limits, by: Deal, l2_rate: u64) -> Extents {
+    let split_k = by == Deal::StepsAndK;
     let extent = |whole: u64, count: u64, unit: u64| round_up(whole.div_ceil(count), unit).min(whole);
     let k_extent = |count: u64| extent(shape.k, count, limits.k0);
     let mut best: Option<(u64, u64, Extents)> = None;
@@ -81,6 +108,14 @@ fn deal(shape: &CubeShape, limits: &Limits, split_k: bool) -> Extents {
                 let steps = product(product(single.batch, single.k), product(m / F, n / F));
                 // The left operand is read once for each kernel tap only inside L1: count it lightly.
                 let loaded = product(product(single.batch, single.k), (m / 4).saturating_add(n));
+                let (steps, loaded) = match by {
+                    Deal::Steps | Deal::StepsAndK => (steps, loaded),
+                    Deal::Roofline { taps } => {
+                        let sides = (m / taps).saturating_add(n);
+                        let bytes = product(product(product(single.batch, single.k), sides), limits.es);
+                        ((steps / limits.k0).max(bytes / l2_rate), bytes)
+                    }
+                };
                 if best.is_none_or(|(s, l, _)| (steps, loaded) < (s, l)) {
                     best = Some((steps, loaded, single));
                 }

@@ -71,7 +71,7 @@ fn public(workload: &Workload, soc: &Soc) -> Option<Schedule> {
 
 fn cube_tiling(workload: &Workload, soc: &Soc) -> Option<Tiling> {
     match workload {
-        Workload::MatMul(matmul) if is_tbe(matmul, soc) => Some(conv::one_task_each(&matmul.cube(), soc, false)),
+        Workload::MatMul(matmul) if is_tbe(matmul, soc) => Some(conv::product(&matmul.cube(), soc)),
         Workload::MatMul(matmul) => {
             let own = batch::tiling(matmul, soc).or_else(|| quant::tiling(matmul, soc));
             Some(own.unwrap_or_else(|| matmul::tiling(matmul, soc)))
