@@ -22,6 +22,9 @@ const BANK_CLOCK: &str = "1500";
 /// Microseconds after which a repository's measurement was broken off: kernels that take longer have this time there.
 const BROKEN_OFF_US: f64 = 1e6;
 
+/// Shortest times that are judged in sets that hold the gap between kernels, in microseconds.
+const GAPS: [(&str, f64); 3] = [("mm_bf16_910b_24core", 20.0), ("w8a8_910b_24core", 100.0), ("fia_910b_24core", 100.0)];
+
 /// One measured kernel.
 pub struct Row {
     pub id: String,
@@ -77,6 +80,11 @@ impl Row {
         }
         prediction.time_us = self.judged(prediction.time_us);
         Ok(prediction)
+    }
+
+    /// Whether its time is more than the gap between kernels, where its set holds that.
+    pub fn is_judged(&self) -> bool {
+        GAPS.iter().all(|(set, least)| self.set != *set || self.measured_us >= *least)
     }
 
     /// A predicted time as it counts beside the measured one.

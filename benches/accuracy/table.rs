@@ -14,9 +14,6 @@ struct Line {
     only: fn(&Row) -> bool,
 }
 
-/// Shortest time that is judged in the sets that hold the gap between kernels, in microseconds.
-const LINEAR_US: f64 = 20.0;
-const COMPOSITE_US: f64 = 100.0;
 /// Shortest time of a kernel of the 30-core 910 that is judged alone.
 const KERNEL_US: f64 = 5.0;
 /// Most rows of A in a product of decode.
@@ -27,38 +24,33 @@ const LINES: &[Line] = &[
         what: "decode products, weights cold, M <= 256, 910B",
         set: "mm_bf16_910b_24core",
         goal: 12.0,
-        only: |r| r.measured_us >= LINEAR_US && is_decode(r) && b_cache(r) == Some("cold"),
+        only: |r| r.is_judged() && is_decode(r) && b_cache(r) == Some("cold"),
     },
     Line {
         what: "decode products, weights warm, M <= 256",
         set: "mm_bf16_910b_24core",
         goal: 20.0,
-        only: |r| r.measured_us >= LINEAR_US && is_decode(r) && b_cache(r) == Some("warm"),
+        only: |r| r.is_judged() && is_decode(r) && b_cache(r) == Some("warm"),
     },
     Line {
         what: "prefill products, M > 256",
         set: "mm_bf16_910b_24core",
         goal: 12.0,
-        only: |r| r.measured_us >= LINEAR_US && !is_decode(r),
+        only: |r| r.is_judged() && !is_decode(r),
     },
-    Line {
-        what: "quantised linear layers",
-        set: "w8a8_910b_24core",
-        goal: 15.0,
-        only: |r| r.measured_us >= COMPOSITE_US,
-    },
+    Line { what: "quantised linear layers", set: "w8a8_910b_24core", goal: 15.0, only: Row::is_judged },
     Line { what: "a served network on an A3 die", set: "serving_a3_24core", goal: 20.0, only: |_| true },
     Line {
         what: "fused attention, prefill",
         set: "fia_910b_24core",
         goal: 20.0,
-        only: |r| r.measured_us >= COMPOSITE_US && r.case["attrs"]["phase"] == "prefill",
+        only: |r| r.is_judged() && r.case["attrs"]["phase"] == "prefill",
     },
     Line {
         what: "fused attention, decode",
         set: "fia_910b_24core",
         goal: 20.0,
-        only: |r| r.measured_us >= COMPOSITE_US && r.case["attrs"]["phase"] == "decode",
+        only: |r| r.is_judged() && r.case["attrs"]["phase"] == "decode",
     },
     Line { what: "operators, L2 cold, 910B2", set: "kernels_cold_910b2", goal: 25.0, only: |_| true },
     Line { what: "operators, L2 cold, 950PR", set: "kernels_cold_950pr", goal: 30.0, only: |_| true },

@@ -12,7 +12,7 @@ mod gate;
 mod records;
 
 use aoe::sim::constants::Origin;
-use aoe::sim::interval::Interval;
+use aoe::sim::interval::{self, Interval, Kernel, Part};
 use aoe::sim::{Cache, Constants};
 use data::{Assumed, Class, Row};
 use std::collections::BTreeMap;
@@ -20,8 +20,12 @@ use std::path::PathBuf;
 
 /// Errors far below this count by their square, far above by their size.
 const SOFT: f64 = 0.1;
-/// Kernels that are their start for the most part take less, in microseconds.
-const SHORT_US: f64 = 5.0;
+/// Fewest rows of an interval of what bounds them.
+const FEWEST: usize = 40;
+/// Intervals of them that are wider say nothing.
+const WIDEST: f64 = 12.0;
+/// An interval reaches to these at least.
+const NEAREST: [f64; 2] = [0.95, 1.05];
 /// Leaves the constants as they are.
 const INTERVALS: &str = "--intervals";
 /// Shows what 20 rows of a network teach instead.
@@ -122,17 +126,25 @@ fn main() {
     coverage(&rows, &constants);
 }
 
+/// A row that the fit did not see and that is judged, with what tells how sure its time is.
+fn unseen<'a>(rows: &'a [Row], constants: &Constants) -> Vec<(&'a Row, Kernel, f64)> {
+    let of = |row: &'a Row| {
+        let (job, prediction) = (row.job.as_ref().ok()?, row.price(constants).ok()?);
+        let kernel =
+            Kernel::of(&job.workload, job.class(), (prediction.time_us, prediction.bound), job.cache.is_some());
+        Some((row, kernel, row.measured_us / prediction.time_us))
+    };
+    rows.iter().filter(|row| row.held_out && row.is_judged()).filter_map(of).collect()
+}
+
 /// Prints of each set how many of the rows that the fit did not see lie in today's interval, and its median width.
 fn coverage(rows: &[Row], constants: &Constants) {
     let mut sets: BTreeMap<&str, (usize, Vec<f64>)> = BTreeMap::new();
-    for row in rows.iter().filter(|r| r.held_out) {
-        if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
-            let interval = Interval::of(job.class(), &row.soc, prediction.time_us, job.cache.is_some());
-            let [low, high] = interval.around(prediction.time_us);
-            let set = sets.entry(row.set.as_str()).or_default();
-            set.0 += usize::from((low..=high).contains(&row.measured_us));
-            set.1.push(interval.high / interval.low);
-        }
+    for (row, kernel, ratio) in unseen(rows, constants) {
+        let interval = Interval::of(&kernel, &row.soc);
+        let set = sets.entry(row.set.as_str()).or_default();
+        set.0 += usize::from((interval.low..=interval.high).contains(&ratio));
+        set.1.push(interval.high / interval.low);
     }
     for (set, (held, mut widths)) in sets {
         widths.sort_by(f64::total_cmp);
@@ -141,26 +153,38 @@ fn coverage(rows: &[Row], constants: &Constants) {
     }
 }
 
-/// Prints, class by class, the interval that holds nine of ten ratios of measured to predicted time of rows that the fit
-/// did not see: what `crates/simulator/src/sim/interval.rs` holds.
+/// Prints the cells of `crates/simulator/src/sim/interval/cells.rs`, of rows that the fit did not see; what is alone, by
+/// class alone.
 fn intervals(rows: &[Row], constants: &Constants) {
-    let mut ratios: BTreeMap<(&str, String, bool, bool), Vec<f64>> = BTreeMap::new();
-    for row in rows.iter().filter(|r| r.held_out) {
-        if let (Ok(job), Ok(prediction)) = (&row.job, row.price(constants)) {
-            let class = job.class().name();
-            let part = format!("{:?} {}", row.soc.arch, row.soc.ai_core_cnt);
-            let key = (class, part, job.cache.is_some(), prediction.time_us < SHORT_US);
-            ratios.entry(key).or_default().push(row.measured_us / prediction.time_us);
+    let mut classes: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    let mut bounds: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for (row, kernel, ratio) in unseen(rows, constants) {
+        let part = Part::of(&row.soc);
+        // Of what is alone there are too few for each part.
+        classes.entry((kernel.class, (!kernel.alone).then_some(part))).or_default().push(ratio);
+        if !kernel.alone {
+            // The true extents of the 310P's products tell nothing beside its tile in UB.
+            let even = (kernel.class == interval::Class::TbeProduct && part != Part::M200).then_some(kernel.even);
+            let key = (kernel.class, part, format!("{:?}", kernel.bound), even);
+            bounds.entry(key).or_default().push(ratio);
         }
     }
-    for ((class, part, alone, short), mut ratios) in ratios {
-        let where_from = if alone { "alone" } else { "network" };
-        let length = if short { "short" } else { "long" };
-        match Interval::conformal(&mut ratios) {
-            Some(Interval { low, high }) => {
-                println!("{class:14} {part:8} {where_from:8} {length:6} {low:.2} {high:.2}, {} rows", ratios.len());
-            }
-            None => println!("{class:14} {part:8} {where_from:8} {length:6} only {} rows", ratios.len()),
+    let told = |of: &Interval| of.high < WIDEST * of.low;
+    let ends = |Interval { low, high }: Interval| {
+        let low = ((low * 100.0).floor() / 100.0).min(NEAREST[0]);
+        format!("{low:.2}, {:.2}", ((high * 100.0).ceil() / 100.0).max(NEAREST[1]))
+    };
+    for ((class, part), mut ratios) in classes {
+        match (Interval::conformal(&mut ratios).filter(told), part) {
+            (Some(interval), Some(part)) => println!("all(Class::{class:?}, Part::{part:?}, {}),", ends(interval)),
+            (Some(interval), None) => println!("// alone: Class::{class:?}, {}", ends(interval)),
+            (None, _) => {}
+        }
+    }
+    for ((class, part, bound, even), mut ratios) in bounds {
+        let interval = Interval::conformal(&mut ratios).filter(told);
+        if let Some(interval) = interval.filter(|_| ratios.len() >= FEWEST) {
+            println!("cell(Class::{class:?}, Part::{part:?}, Bound::{bound}, {even:?}, {}),", ends(interval));
         }
     }
 }

@@ -16,7 +16,7 @@ pub use crate::cases::exact_case as case;
 use crate::cases::{Case, stream};
 pub use crate::cases::{Count, Parts};
 use crate::sim::calibration::{Group, correction, group_of, own};
-use crate::sim::interval::{Class, Interval};
+use crate::sim::interval::{self, Class, Interval};
 use crate::sim::{Cache, Constants, Model, Pipes, Places, Prediction};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -126,7 +126,8 @@ pub fn price(case: &str, parts: &mut Parts) -> Result<String> {
     let is_tbe = job.workload.product_kernel() == Some(MatMulKernel::Tbe);
     let schedule = Tiling { schedule: &job.schedule, kernel: is_tbe.then_some(tiling::TBE) };
     let class = job.class();
-    let interval = Interval::of(class, soc, model_us, job.cache.is_some());
+    let kernel = interval::Kernel::of(&job.workload, class, (model_us, bound), job.cache.is_some());
+    let interval = Interval::of(&kernel, soc);
     let calibration = corrected(soc, &job, model_us);
     to_json(&Answer {
         id: &job.id,

@@ -1,14 +1,18 @@
 //! How sure a time is: the interval that holds nine of ten measured times.
 //!
 //! Conformal: of kernels that no constant was fitted to, the ratio of measured to predicted time is sorted by class of
-//! kernel and generation of part, and the interval spans its middle nine tenths. `examples/calibrate` prints the table.
-//! What lies farther from those kernels (parts without measurements, operators that are priced as movement) gets a wider
-//! one.
+//! kernel, generation of part and what bounds the kernel, and the interval is the narrowest that holds so many of them.
+//! `examples/calibrate --intervals` prints the table. What lies farther from those kernels (parts without measurements,
+//! operators that are priced as movement) gets a wider one.
+
+mod cells;
 
 use super::cube::two_cores;
-use super::vector;
+use super::{Bound, vector};
 use crate::soc::{Arch, Soc};
 use crate::workload::{MatMulKernel, Workload};
+use aoe_graph::DataType;
+pub use cells::{CELLS, Cell};
 
 /// Classes of kernels whose errors are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +87,67 @@ impl Class {
     }
 }
 
+/// Parts whose kernels err alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The first generation with two cores.
+    TwoCores,
+    /// The first generation with more.
+    ManyCores,
+    /// The 310P and 610.
+    M200,
+    /// The 910B and later parts of separate cores.
+    Split,
+    /// The 950.
+    Registers,
+    /// Parts that nobody published measurements of.
+    Unmeasured,
+}
+
+impl Part {
+    /// What a part is.
+    pub fn of(soc: &Soc) -> Part {
+        match soc.arch {
+            Arch::C100 if two_cores::is_of(soc) => Part::TwoCores,
+            Arch::C100 => Part::ManyCores,
+            Arch::M200 => Part::M200,
+            Arch::C220 => Part::Split,
+            Arch::C310 => Part::Registers,
+            Arch::M300 => Part::Unmeasured,
+        }
+    }
+}
+
+/// What tells how sure the time of a kernel is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kernel {
+    /// Its class.
+    pub class: Class,
+    /// What bounds it.
+    pub bound: Bound,
+    /// A product whose extents are multiples of 64, or whose result has a bias or is of fp32: elsewhere the true extents,
+    /// which repositories round up to 16, may make each row a transfer of its own.
+    pub even: bool,
+    /// What it is predicted to take.
+    pub time_us: f64,
+    /// Whether it is known what L2 holds.
+    pub alone: bool,
+}
+
+impl Kernel {
+    /// What is to be known of a kernel of this class, with its time and what bounds it.
+    pub fn of(workload: &Workload, class: Class, (time_us, bound): (f64, Bound), alone: bool) -> Kernel {
+        let even = match workload {
+            Workload::MatMul(w) => {
+                let inner = [if w.trans_a { w.m } else { w.k }, if w.trans_b { w.k } else { w.n }, w.n];
+                w.bias || w.out_dtype == DataType::Float || inner.iter().all(|extent| extent % EVEN == 0)
+            }
+            _ => true,
+        };
+        Kernel { class, bound, even, time_us, alone }
+    }
+}
+
 /// What nine of ten measured times lie between, as multiples of the predicted one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
@@ -96,10 +161,14 @@ const fn from(low: f64, high: f64) -> Interval {
     Interval { low, high }
 }
 
+/// Extents that are multiples of this are surely the true ones.
+const EVEN: u64 = 64;
 /// Kernels shorter than this, in microseconds, are their start for the most part.
 const SHORT_US: f64 = 5.0;
-/// How much wider, as a power, the interval is on a part whose generation nothing was fitted to.
+/// How much wider, as a power, the interval is on a part whose generation nothing was fitted to of its class.
 const UNMEASURED: f64 = 1.5;
+/// The same of a part of a generation without any measurement.
+const FAR: f64 = 2.0;
 
 /// Class by class: a kernel in a network that is short, one that is not, and one alone whose `cache` is known. Of the
 /// intervals that hold so many of the ratios, the narrowest.
@@ -120,10 +189,6 @@ const TABLE: &[(Class, [Interval; 3])] = &[
 
 /// Products on parts of the first generation, whose default tilings are guesses.
 const GUESSED_PRODUCT: Interval = from(0.58, 1.92);
-/// TBE's products on the 310P, whose records do not tell the tile in UB.
-const HIDDEN_TILE: Interval = from(0.46, 3.60);
-/// The same on two cores, where what passes UB is counted whatever its tile.
-const TWO_CORES: Interval = from(0.72, 1.80);
 /// Two tilings of one product on the generation that the model was fitted to. Of the `MatMulV3` records that CANN ships
 /// for the 910B, each of which was kept because it beat the operator's default there, nineteen of twenty are predicted to
 /// take no more than 1.32 of the default's time; errors in favour of a tiling are taken to be as large.
@@ -149,7 +214,7 @@ impl Interval {
             Arch::C310 if is_product => from(TILINGS.low.powf(UNMEASURED), TILINGS.high.powf(UNMEASURED)),
             _ if is_product => OLD_TILINGS,
             _ => {
-                let one = Interval::of(class, soc, SHORT_US, false);
+                let one = Interval::of_class(class, soc, SHORT_US, false);
                 let far = one.low.ln().hypot(one.high.ln()).exp();
                 from(1.0 / far, far)
             }
@@ -164,22 +229,27 @@ impl Interval {
         from(after_us / (after_us + error_us), high)
     }
 
-    /// That of a kernel of this class which is predicted to take so long; `alone` where it is known what L2 holds.
-    pub fn of(class: Class, soc: &Soc, time_us: f64, alone: bool) -> Interval {
+    /// That of this kernel on a part.
+    pub fn of(kernel: &Kernel, soc: &Soc) -> Interval {
+        let cells =
+            || CELLS.iter().filter(|cell| !kernel.alone && cell.class == kernel.class && cell.part == Part::of(soc));
+        let exact = |cell: &&Cell| cell.bound == Some(kernel.bound) && cell.even.is_none_or(|even| even == kernel.even);
+        let cell = cells().find(exact).or_else(|| cells().find(|cell| cell.bound.is_none()));
+        cell.map_or_else(|| Interval::of_class(kernel.class, soc, kernel.time_us, kernel.alone), |cell| cell.interval)
+    }
+
+    /// That of a class, where nothing of a kernel is known but how long it is predicted to take.
+    fn of_class(class: Class, soc: &Soc, time_us: f64, alone: bool) -> Interval {
         let row = TABLE
             .iter()
             .find(|(of, _)| *of == class)
             .map_or(from(0.35, 4.0), |(_, row)| row[if alone { 2 } else { usize::from(time_us >= SHORT_US) }]);
-        let row = match class {
-            Class::Product if soc.arch == Arch::C100 => GUESSED_PRODUCT,
-            Class::TbeProduct if two_cores::is_of(soc) => return TWO_CORES,
-            Class::TbeProduct if matches!(soc.arch, Arch::C100 | Arch::M200) => return HIDDEN_TILE,
-            _ => row,
-        };
+        let row = if class == Class::Product && soc.arch == Arch::C100 { GUESSED_PRODUCT } else { row };
         let measured = class == Class::Record
             || matches!(soc.arch, Arch::C100 | Arch::C220)
             || soc.arch == Arch::C310 && !matches!(class, Class::Cube | Class::Product | Class::TbeProduct);
-        if measured { row } else { from(row.low.powf(UNMEASURED), row.high.powf(UNMEASURED)) }
+        let power = if Part::of(soc) == Part::Unmeasured { FAR } else { UNMEASURED };
+        if measured { row } else { from(row.low.powf(power), row.high.powf(power)) }
     }
 
     /// The ends in microseconds around a predicted time.
@@ -188,12 +258,16 @@ impl Interval {
     }
 
     /// The narrowest interval that holds nine of ten of these ratios of measured to predicted time, and the next one too
-    /// with about that chance; `None` for fewer than 19 of them, which cannot tell.
+    /// with about that chance; `None` for fewer than 24 of them, which cannot tell.
     pub fn conformal(ratios: &mut [f64]) -> Option<Interval> {
         const HELD: f64 = 0.9;
-        const FEWEST: usize = 19;
+        const FEWEST: usize = 24;
+        // The narrowest of many that hold nine of ten is narrow by luck, too, the more so the fewer ratios there are: from half
+        // of the kernels that no fit saw, so many more hold nine in ten of the other half.
+        const LUCK: f64 = 1.0;
         ratios.sort_by(f64::total_cmp);
-        let held = (HELD * (ratios.len() + 1) as f64).ceil() as usize;
+        let share = HELD + LUCK / ratios.len().max(1) as f64;
+        let held = (share * (ratios.len() + 1) as f64).ceil() as usize;
         if ratios.len() < FEWEST || held > ratios.len() {
             return None;
         }
@@ -205,8 +279,7 @@ impl Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::{Move, Operand, Vector};
-    use aoe_graph::DataType;
+    use crate::workload::{MatMul, Move, Operand, Vector};
 
     const CLASSES: [Class; 12] = [
         Class::Product,
@@ -228,16 +301,46 @@ mod tests {
         for class in CLASSES {
             assert_eq!(TABLE.iter().filter(|(of, _)| *of == class).count(), 1, "{}", class.name());
             for (time_us, alone) in [(1.0, false), (50.0, false), (50.0, true)] {
-                let Interval { low, high } = Interval::of(class, &Soc::find("Ascend910B2").unwrap(), time_us, alone);
+                let Interval { low, high } =
+                    Interval::of_class(class, &Soc::find("Ascend910B2").unwrap(), time_us, alone);
                 assert!(0.0 < low && low < 1.0 && 1.0 < high && high.is_finite(), "{}", class.name());
             }
         }
     }
 
+    fn of(class: Class, part: &str) -> Interval {
+        let kernel = Kernel { class, bound: Bound::Latency, even: true, time_us: 50.0, alone: false };
+        Interval::of(&kernel, &Soc::find(part).unwrap())
+    }
+
+    #[test]
+    fn every_cell_holds_the_predicted_time_and_is_there_once() {
+        for (at, cell) in CELLS.iter().enumerate() {
+            let Interval { low, high } = cell.interval;
+            assert!(0.0 < low && low < 1.0 && 1.0 < high && high.is_finite(), "{cell:?}");
+            let same = |other: &&Cell| {
+                (other.class, other.part, other.bound) == (cell.class, cell.part, cell.bound) && other.even == cell.even
+            };
+            assert_eq!(CELLS[at..].iter().filter(same).count(), 1, "{cell:?}");
+        }
+    }
+
+    #[test]
+    fn products_whose_rows_may_be_odd_are_less_sure() {
+        let soc = Soc::find("Ascend910B2").unwrap();
+        let width = |n: u64| {
+            let w = Workload::MatMul(MatMul { kernel: MatMulKernel::Tbe, ..MatMul::new(1024, 1024, n) });
+            let kernel = Kernel::of(&w, Class::of(&w), (50.0, Bound::Mte2), false);
+            let Interval { low, high } = Interval::of(&kernel, &soc);
+            high / low
+        };
+        assert!(width(1008) > 1.5 * width(1024), "{} {}", width(1008), width(1024));
+    }
+
     #[test]
     fn what_lies_far_from_measurements_is_less_sure() {
         let width = |class, part: &str| {
-            let Interval { low, high } = Interval::of(class, &Soc::find(part).unwrap(), 50.0, false);
+            let Interval { low, high } = of(class, part);
             high / low
         };
         assert!(width(Class::Elementwise, "Ascend310B1") > width(Class::Elementwise, "Ascend910B2"));
@@ -286,11 +389,11 @@ mod tests {
 
     #[test]
     fn a_conformal_interval_is_the_narrowest_that_holds_nine_of_ten_and_needs_enough_to_tell() {
-        // Nine of ten are within a factor of 1.1, one far above.
-        let mut ratios: Vec<f64> = (0..180).map(|n| 1.0 + f64::from(n) / 1800.0).chain((0..19).map(|_| 50.0)).collect();
+        // More than nine of ten are within a factor of 1.1, the others far above.
+        let mut ratios: Vec<f64> = (0..182).map(|n| 1.0 + f64::from(n) / 1820.0).chain((0..17).map(|_| 50.0)).collect();
         let Interval { low, high } = Interval::conformal(&mut ratios).unwrap();
         assert!(low == 1.0 && high < 1.1, "{low} {high}");
-        assert_eq!(Interval::conformal(&mut [1.0; 18]), None);
-        assert!(Interval::conformal(&mut [1.0; 19]).is_some());
+        assert_eq!(Interval::conformal(&mut [1.0; 23]), None);
+        assert!(Interval::conformal(&mut [1.0; 24]).is_some());
     }
 }
