@@ -21,8 +21,8 @@ pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
 /// Tries this machine; each step is handed to `told` when it is done. `cancel`, set from any thread, stops it.
 ///
 /// Fails with [`crate::status::Error::Option`] for an option that it does not know or that asks for another machine
-/// than this one, with [`crate::status::Error::Environment`] for a malformed variable, and with
-/// [`crate::status::Error::Cancelled`].
+/// than this one, and with [`crate::status::Error::Environment`] for a malformed variable. One that is stopped is a report that
+/// is not finished.
 pub fn check(given: &OptionMap, cancel: Arc<AtomicBool>, told: &mut dyn FnMut(&Step)) -> Result<CheckReport> {
     restrict(given, &OPTIONS, "the check of a device")?;
     let get = |key: &str| given.get(key).map(String::as_str).filter(|value| !value.is_empty());

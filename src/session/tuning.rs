@@ -242,7 +242,7 @@ impl Session {
         };
         let published = publish(live, profiles);
         self.found().graph = Some(tuned);
-        published.and(written).and(known).and(ended)
+        the_one_to_tell(ended, published.and(written).and(known))
     }
 
     /// CANN's order: `TUNE_BANK_PATH`, then the option, then the cache path, then the default; below them the
@@ -276,8 +276,37 @@ impl Session {
     }
 }
 
+/// Of how a tuning ended and what else could not be written, the error to return; the other is said. That records are
+/// lost, and where they are, must not be hidden by a result file that is lost too.
+fn the_one_to_tell(ended: Result<()>, written: Result<()>) -> Result<()> {
+    match (ended, written) {
+        (Err(unsaved @ Error::Directory { .. }), Err(other)) => {
+            log::error!("{other}");
+            Err(unsaved)
+        }
+        (ended, written) => written.and(ended),
+    }
+}
+
 /// Where records of operators go that the bank does not take: as deep in the bank of its own as in theirs.
 fn rescue(work_path: &Path, bank: &BankPaths) -> PathBuf {
     let soc = bank.custom.parent().and_then(Path::file_name).unwrap_or_default();
     rescue_root(work_path).join(soc).join(bank.custom.file_name().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_records_are_lost_is_told_before_a_lost_result_file_and_that_before_an_interrupt() {
+        let lost = || Error::directory("write to", Path::new("/bank"), "the records are elsewhere");
+        let file = || Error::file("write", Path::new("/work/result.json"), "full");
+        let told = |ended, written| the_one_to_tell(ended, written).map_err(|error| error.to_string());
+        assert_eq!(told(Err(lost()), Err(file())), Err(lost().to_string()));
+        assert_eq!(told(Err(lost()), Ok(())), Err(lost().to_string()));
+        assert_eq!(told(Err(Error::Cancelled), Err(file())), Err(file().to_string()));
+        assert_eq!(told(Ok(()), Err(file())), Err(file().to_string()));
+        assert_eq!(told(Ok(()), Ok(())), Ok(()));
+    }
 }

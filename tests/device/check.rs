@@ -2,6 +2,8 @@
 
 use crate::stand_in::{Machine, Tuned};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
 fn checked(machine: &Machine, arguments: &[&str]) -> Tuned {
     let arguments: Vec<&str> = ["device", "check"].iter().chain(arguments).copied().collect();
@@ -67,6 +69,7 @@ fn a_machine_whose_tuned_kernels_compute_rubbish_fails_each_template() {
 fn without_a_device_no_step_is_possible_and_it_says_what_to_do() {
     let Some(machine) = Machine::new() else { return };
     let machine = machine.with("ASCEND_HOME_PATH", "/nowhere");
+    checked(&machine, &["--soc_version=Nope"]).expect(2, &["soc_version", "Nope"]);
     checked(&machine, &["--output=check.json"]).expect(1, &["not possible", "set_env.sh"]);
     for name in ["device", "record", "record of Conv3DV2", "unified bank", "templates", "scatter", "simulator"] {
         assert_eq!(verdict(&report(&machine), name), "not_possible", "{name}");
@@ -80,4 +83,37 @@ fn a_report_that_cannot_be_written_is_known_before_anything_is_tried() {
     assert!(!machine.path("state/runs").exists());
     checked(&machine, &["--device=9"]).expect(2, &["device 9 does not exist"]);
     checked(&machine, &["--job_type=2"]).expect(2, &["job_type"]);
+}
+
+#[test]
+fn an_interrupt_leaves_a_report_of_the_steps_that_were_done() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("STAND_IN_FAULTS", "aclnnMatmul=hang");
+    for output in [&["--output=check.json"][..], &[]] {
+        let mut command = machine.aoe(&[&["device", "check", "--measuring_timeout=3600"], output].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.starts_with("device ") {
+            line.clear();
+            assert!(said.read_line(&mut line).unwrap() > 0, "it ended before it had a device");
+        }
+        let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let words = if output.is_empty() { "ending the check" } else { "writing what was tried so far" };
+        Tuned::of(child.wait_with_output().unwrap()).expect(130, &[words]);
+        assert!(machine.left_behind().is_empty(), "{:?}", machine.left_behind());
+    }
+    let report = report(&machine);
+    assert_eq!((&report["finished"], &report["verdict"]), (&false.into(), &"not_possible".into()));
+    assert_eq!((verdict(&report, "device").as_str(), &report["soc"]), ("passed", &"Ascend910B2".into()));
+}
+
+#[test]
+fn without_a_folder_for_temporary_files_the_advice_names_it() {
+    let Some(machine) = Machine::new() else { return };
+    let machine = machine.with("TMPDIR", "/nowhere/at/all");
+    checked(&machine, &["--output=check.json"]).expect(1, &["/nowhere/at/all", "TMPDIR"]);
+    let text = std::fs::read_to_string(machine.path("check.json")).unwrap();
+    assert!(!text.contains("set_env.sh"), "{text}");
 }

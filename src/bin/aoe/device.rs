@@ -34,7 +34,7 @@ fn arguments() -> Command {
                     "Each step says passed, failed or not possible, and what to do. The file is JSON, fit to be sent.\n\
                      More: docs/devices.md.\n\
                      Exit status: 0 all passed, 1 a step failed or was not possible, 2 a wrong command line or option,\n\
-                     130 interrupted.",
+                     130 interrupted: the file has the steps that were done, and `finished` is false.",
                 )
                 .arg(Arg::new("output").long("output").value_name("FILE").help("Write the report there as JSON"))
                 .args(device_check::options().map(|spec| arguments::argument(spec).help_heading("Device"))),
@@ -52,20 +52,24 @@ fn check(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let settings = Settings::given(matches, device_check::options())?;
     let output = matches.get_one::<String>("output");
     // Ten minutes are not to be spent before a path that cannot be written is found out.
-    let output = output.map(|path| Output::open(path, &Input::none())).transpose()?;
+    let output = output.map(|path| Output::open_attended(path, &Input::none())).transpose()?;
     let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = output.is_none().then(|| Interrupt::listen(console)).transpose()?;
-    if let Some(interrupt) = &interrupt {
-        let stop = Arc::clone(&cancel);
-        interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
-    }
+    let means = if output.is_some() { "writing what was tried so far" } else { "ending the check" };
+    let interrupt = Interrupt::listen_to(means, console)?;
+    let stop = Arc::clone(&cancel);
+    interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
     let report = device_check::check(settings.options(), cancel, &mut |step| show(step, console))?;
-    console.line(&format!("{}: {}", report.verdict.text(), sums(&report)));
+    interrupt.on_arrival(None);
+    let broken_off = if report.finished { "" } else { ", broken off" };
+    console.line(&format!("{}: {}{broken_off}", report.verdict.text(), sums(&report)));
     if let Some(mut output) = output {
         let json = serde_json::to_string_pretty(&report)
             .map_err(|e| Error::Internal { place: "aoe device check".to_owned(), message: e.to_string() })?;
         output.writer().write_all(format!("{json}\n").as_bytes()).map_err(|e| output.error(&e))?;
         output.finish()?;
+    }
+    if !report.finished {
+        return Err(Error::Cancelled);
     }
     Ok(if report.verdict == Verdict::Passed { DONE } else { FAILED })
 }

@@ -50,6 +50,9 @@ impl Input {
     }
 }
 
+/// Makes a file and tells its name.
+type Maker<'a> = dyn Fn(&mut Option<PathBuf>) -> Result<NamedTempFile> + 'a;
+
 /// What is written. A file gets its content only when all of it is there.
 pub enum Output {
     /// Standard output.
@@ -65,6 +68,16 @@ impl Output {
     ///
     /// Fails with [`Error::Option`] where the output would replace the input.
     pub fn open(path: &str, input: &Input) -> Result<Output> {
+        Output::opened(path, input, |make| Unfinished::listen()?.create(make))
+    }
+
+    /// [`Output::open`] for who listens to signals and comes to an end by itself.
+    pub fn open_attended(path: &str, input: &Input) -> Result<Output> {
+        Output::opened(path, input, |make| make(&mut None))
+    }
+
+    /// `watched` makes the unfinished file, with its name to be known to who removes it.
+    fn opened(path: &str, input: &Input, watched: impl FnOnce(&Maker<'_>) -> Result<NamedTempFile>) -> Result<Output> {
         if path == STANDARD {
             return Ok(Output::Standard(BufWriter::new(io::stdout())));
         }
@@ -93,7 +106,7 @@ impl Output {
         // Bits that the umask takes away from a new file are given to one that replaces another.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".aoe-").suffix(".tmp").permissions(permissions.clone());
-        let file = Unfinished::listen()?.create(|known| {
+        let file = watched(&|known| {
             let file = builder.tempfile_in(directory).map_err(failed)?;
             *known = Some(file.path().to_owned());
             Ok(file)

@@ -235,6 +235,7 @@ impl Summary {
         lines.extend(self.gradients.iter().flat_map(Gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
+            lines.extend(self.unsaved());
             lines.push(String::new());
             lines.extend(self.operators());
             lines.push(String::new());
@@ -339,6 +340,20 @@ impl Summary {
         self.counts.text(&format!("operators in {:.1} s", self.seconds))
     }
 
+    /// What was found and the bank did not take.
+    fn unsaved(&self) -> Option<String> {
+        let unsaved: Vec<&Kernel> = self.kernels.iter().filter(|kernel| kernel.status == "unsaved").collect();
+        let names: Vec<_> = unsaved.iter().map(|kernel| kernel.first_node().to_owned()).collect();
+        let saved: f64 = unsaved.iter().map(|kernel| kernel.total_before_us() - kernel.total_after_us()).sum();
+        let told = format!(
+            "{}, {} less: better, and the bank could not be written; the error says where the records are: {}",
+            counted(unsaved.len() as u64, "operator", "operators"),
+            time(saved),
+            some_of(&names)
+        );
+        (!unsaved.is_empty()).then(|| labelled("Not in bank", &told))
+    }
+
     /// Where the bank lies, and what has CANN read it.
     pub fn bank_lines(&self) -> Vec<String> {
         let Bank { custom, dry_run, root } = &self.bank;
@@ -417,6 +432,18 @@ mod tests {
         let summary = Summary { kernels, ..Summary::default() };
         let names: Vec<_> = summary.slowest().into_iter().map(Kernel::first_node).collect();
         assert_eq!(names, ["op0", "op1", "op2", "op3", "op4", "op5", "op6", "op7", "op19"]);
+    }
+
+    #[test]
+    fn what_the_bank_did_not_take_is_counted_and_named() {
+        let kept = kernel("kept", 9.0, 8.0);
+        let lost = |name: &str| Kernel { status: "unsaved".to_owned(), count: 2, ..kernel(name, 9.0, 8.0) };
+        let summary = Summary { kernels: vec![kept, lost("a"), lost("b")], ..Summary::default() };
+        let lines = summary.lines().join("\n");
+        assert!(lines.contains("2 operators, 4.00 µs less: better, and the bank could not be written"), "{lines}");
+        assert!(lines.contains("records are: a, b"), "{lines}");
+        let summary = Summary { kernels: vec![kernel("kept", 9.0, 8.0)], ..Summary::default() };
+        assert_eq!(summary.unsaved(), None);
     }
 
     #[test]

@@ -23,6 +23,7 @@ use crate::status::{Error, Result};
 use crate::workload::{MatMul, Schedule, Workload};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::io::{self, Read};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -111,33 +112,58 @@ pub struct CheckReport {
     pub soc: String,
     /// AI Cores; 0 where no device was found.
     pub ai_cores: u32,
-    /// The worst verdict of the steps.
+    /// The worst verdict of the steps; one that was broken off has not passed.
     pub verdict: Verdict,
+    /// Whether all was tried that can be; false where it was broken off.
+    pub finished: bool,
     /// What was tried, in order.
     pub steps: Vec<Step>,
 }
 
 /// Tries a machine. Each step is handed to `told` when it is done.
 ///
-/// Fails with [`Error::Cancelled`], and for options that ask for what the machine is not, as
-/// [`open`](crate::backend::open) does; a machine without a device is a report.
+/// Fails for options that ask for what the machine is not, as [`open`](crate::backend::open) does; a machine without a
+/// device is a report, and so is what was tried until it was cancelled.
 pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step)) -> Result<CheckReport> {
-    let probe = ascend::ask_apart(env, &request.measuring, &request.cancel)?;
+    // Where there is no device to compare it with, nobody else would look at it.
+    let named = request.soc_version.map(Soc::named).transpose();
+    named.map_err(|error| Error::option("soc_version", error.to_string()))?;
     let mut report = CheckReport {
         version: 1,
         libaoe: env!("CARGO_PKG_VERSION"),
-        machine: probe.summary(),
+        machine: String::new(),
         soc: String::new(),
         ai_cores: 0,
         verdict: Verdict::Passed,
+        finished: true,
         steps: Vec::new(),
     };
+    match try_all(request, env, &mut report, told) {
+        Err(Error::Cancelled) => {
+            report.finished = false;
+            report.verdict = report.verdict.max(Verdict::NotPossible);
+        }
+        ended => ended?,
+    }
+    Ok(report)
+}
+
+/// The steps, one after the other.
+fn try_all(
+    request: &Request<'_>,
+    env: &RuntimeEnv,
+    report: &mut CheckReport,
+    told: &mut dyn FnMut(&Step),
+) -> Result<()> {
+    let probe = ascend::ask_apart(env, &request.measuring, &request.cancel)?;
+    report.machine = probe.summary();
+    let CheckReport { verdict: worst, steps, soc: found, ai_cores, .. } = report;
     let mut keep = |step: Step| {
         told(&step);
-        report.verdict = report.verdict.max(step.verdict);
-        report.steps.push(step);
+        *worst = (*worst).max(step.verdict);
+        steps.push(step);
     };
-    keep(runtime(&probe));
+    keep(runtime(&probe, env));
     let devices = wanted_devices(request, env, &probe)?;
     let opened = match open_ascend(request, &devices, &probe, env, false) {
         Ok((opened, note)) => {
@@ -149,16 +175,17 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
         Err(error @ (Error::Cancelled | Error::Option { .. })) => return Err(error),
         Err(error) => {
             let verdict = if probe.has_device() { Verdict::Failed } else { Verdict::NotPossible };
-            keep(Step::new("device", verdict, error.to_string(), ADVICE_DEVICE));
+            keep(Step::new("device", verdict, error.to_string(), &advice(env)));
             for name in
                 ["record", "record of Conv3DV2", "profiler", "unified bank", "templates", "scatter", "simulator"]
             {
                 keep(Step::new(name, Verdict::NotPossible, "there is no device to try it on", ""));
             }
-            return Ok(report);
+            return Ok(());
         }
     };
     let soc = crate::backend::Backend::soc(&opened).clone();
+    (*found, *ai_cores) = (soc.name.clone(), soc.ai_core_cnt);
     let machine = Machine { ascend: &opened, soc: &soc };
     let one_core = [products::on_one_core(&soc), volumes::on_one_core(&soc)];
     let [product, volume] = &one_core;
@@ -172,8 +199,24 @@ pub fn check(request: &Request<'_>, env: &RuntimeEnv, told: &mut dyn FnMut(&Step
     }
     keep(machine.scatter()?);
     keep(machine.simulator()?);
-    (report.soc, report.ai_cores) = (soc.name.clone(), soc.ai_core_cnt);
-    Ok(report)
+    Ok(())
+}
+
+/// Bytes that a measurement's folder must take at least.
+const ROOM: u64 = 1 << 16;
+
+/// What to do where nothing answers: what asks the runtime needs a folder, and without one no machine has a device.
+fn advice(env: &RuntimeEnv) -> String {
+    let temporary = env.temporary();
+    let room = tempfile::tempfile_in(temporary).and_then(|mut file| io::copy(&mut io::repeat(0).take(ROOM), &mut file));
+    match room {
+        Ok(_) => ADVICE_DEVICE.to_owned(),
+        Err(error) => format!(
+            "the folder for temporary files, {}, cannot be written ({error}), and without it nothing can be asked or \
+             measured: make room there, or name another with TMPDIR",
+            temporary.display()
+        ),
+    }
 }
 
 const ADVICE_DEVICE: &str = "run it on a machine with an Ascend device, with CANN's environment set (source set_env.sh), \
@@ -184,11 +227,11 @@ const ADVICE_TEMPLATE: &str = "send the report: records of this template must no
 const ADVICE_SCATTER: &str = "close what else uses the device, fix its clock (npu-smi), and try again";
 const ADVICE_SIMULATOR: &str = "tune on the device (backend=ascend), not on the simulator; send the report";
 
-fn runtime(probe: &Probe) -> Step {
+fn runtime(probe: &Probe, env: &RuntimeEnv) -> Step {
     let verdict = if probe.runtime.is_some() { Verdict::Passed } else { Verdict::NotPossible };
-    let advice = if probe.runtime.is_some() { "" } else { ADVICE_DEVICE };
+    let advice = if probe.runtime.is_some() { String::new() } else { advice(env) };
     let figures = json!({"tried": probe.attempts_text()});
-    Step::new("runtime", verdict, probe.summary(), advice).with(&figures)
+    Step::new("runtime", verdict, probe.summary(), &advice).with(&figures)
 }
 
 /// The machine under trial.
