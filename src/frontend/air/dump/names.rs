@@ -140,7 +140,7 @@ impl Choice {
             let (parts, others) = std::mem::take(dumps).into_iter().partition(|(_, name)| name.is_part());
             *dumps = others;
             let why = || format!("a part of a graph, which is whole in {}", folder.display());
-            self.left.extend(Vec::from(parts).into_iter().map(|(path, _): (PathBuf, Name)| (path, why())));
+            self.left.extend(parts.into_iter().map(|(path, _): (PathBuf, Name)| (path, why())));
         }
     }
 
