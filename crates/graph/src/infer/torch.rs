@@ -38,14 +38,6 @@ pub(crate) fn permutation(call: &Call<'_>) -> Inference {
     Inferred::dims(made_type(call, DataType::Int64), [count])
 }
 
-/// A matrix, or a stack of them, from attributes.
-pub(crate) fn eye(call: &Call<'_>) -> Inference {
-    let rows = call.int(&["num_rows"]).ok_or("attribute `num_rows` is missing")?;
-    let columns = call.int(&["num_columns"]).filter(|&columns| columns > 0).unwrap_or(rows);
-    let stack = call.node.attrs.ints("batch_shape").unwrap_or_default();
-    Inferred::dims(made_type(call, DataType::Float), [stack, &[rows, columns]].concat())
-}
-
 /// `LinSpace(start, stop, num)`: so many numbers of the type of the first.
 pub(crate) fn lin_space(call: &Call<'_>) -> Inference {
     let number = call.arity().saturating_sub(1);

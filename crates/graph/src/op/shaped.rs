@@ -122,7 +122,6 @@ static ROWS: &[Row] = &[
     ),
     (torch::of_shape_between, &["StatelessRandomUniformInt", "StatelessRandomUniformIntV2"]),
     (torch::permutation, &["Randperm", "StatelessRandperm"]),
-    (torch::eye, &["Eye"]),
     (torch::lin_space, &["LinSpace", "LinSpaceD"]),
     (torch::bins, &["Histogram", "HistogramV2", "Bincount"]),
     (torch::intervals, &["BucketizeV2"]),
