@@ -134,7 +134,9 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
     }
     let mut graph = framework.read(registry::Source { data, name, base, weights: options.weights.as_deref() })?;
     if framework.is_ges() {
-        assumed(&graph).iter().for_each(|said| log::warn!("{said}"));
+        for said in assumed(&graph) {
+            log::warn!("{said}");
+        }
     }
     cut(&mut graph, &options.out_nodes)?;
     let stated = framework.must_agree().then(|| Stated::of(&graph));
