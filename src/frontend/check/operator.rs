@@ -212,7 +212,8 @@ impl Judge<'_> {
     /// What a cube multiplies is of one sort: where the interface has the same types for both, no kernel multiplies
     /// integers with real numbers.
     fn operands(&mut self, graph: &Graph, prototype: &Prototype) {
-        let is_product = matches!(op::kind(&self.node.op_type).class(), OpClass::MatMul | OpClass::Conv);
+        let class = op::class(&self.node.op_type);
+        let is_product = matches!(class, OpClass::MatMul | OpClass::Conv);
         let ([left, right, ..], true) = (prototype.inputs.as_slice(), is_product) else { return };
         let dtype = |place: usize| self.node.input(place).map(|port| graph.desc(port).dtype);
         let (Some(x), Some(y)) = (dtype(0), dtype(1)) else { return };
@@ -220,7 +221,9 @@ impl Judge<'_> {
         if is_told && left.types == right.types && left.types != TypeSet::ALL && x.is_float() != y.is_float() {
             let (name, other) = (left.name, right.name);
             let reason = format!("multiplies {} at `{name}` with {} at `{other}`", x.name(), y.name());
-            self.find(Rule::Type, true, reason, "convert one of them to the type of the other");
+            // A public sample of CANN's builds a convolution of both.
+            let blocks = class == OpClass::MatMul;
+            self.find(Rule::Type, blocks, reason, "convert one of them to the type of the other");
         }
     }
 }

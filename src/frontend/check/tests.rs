@@ -1,6 +1,6 @@
 use super::{Judgement, Rule, judge, judge_file, without_weights};
 use crate::frontend::{ModelOptions, air, load_file};
-use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Shape, TensorDesc, Weight};
+use crate::graph::{Attr, Constant, DataType, Format, Graph, Node, NodeId, Shape, TensorDesc, Weight};
 use prost::bytes::Bytes;
 use std::path::{Path, PathBuf};
 
@@ -261,6 +261,18 @@ fn what_contradicts_itself_is_found() {
     };
     expect(&mixed(DataType::Int8), Rule::Type, "multiplies int8 at `x1` with float32 at `x2`");
     assert!(judge(&mixed(DataType::Float)).compiles());
+    // As CANN's sample of building a network has it.
+    let mut graph = Graph::new("sample");
+    let x = graph.add_input("x", TensorDesc { format: Format::Nchw, ..desc(&[1, 8, 4, 4]) }).unwrap();
+    let filter = TensorDesc { format: Format::Nchw, ..TensorDesc::new(DataType::Int8, Shape::new([8, 8, 1, 1])) };
+    let filter = graph.add_input("filter", filter).unwrap();
+    let mut conv = Node::new("conv", "Conv2D").with_inputs([x, filter]);
+    for name in ["strides", "pads"] {
+        conv.attrs.set(name, Attr::Ints(vec![i64::from(name == "strides"); 4]));
+    }
+    graph.add(conv).unwrap();
+    let judged = judge(&graph);
+    assert!(judged.compiles() && judged.findings.iter().any(|finding| finding.rule == Rule::Type), "{judged:?}");
     let set = "attr { key: \"origin_shape_initialized\" value { b: true } } attr { key: \"origin_shape\" value { list { i: 8 i: 99 val_type: VT_LIST_INT } } } }";
     let judged = text(|text| {
         text.replace("dim: 8 dim: 32 } layout: \"ND\" }", &format!("dim: 8 dim: 99 }} layout: \"ND\" {set}"))

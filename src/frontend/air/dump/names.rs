@@ -137,10 +137,11 @@ impl Choice {
             .map(|((folder, _), _)| folder.clone())
             .collect();
         for ((folder, _), dumps) in graphs.iter_mut().filter(|((folder, _), _)| whole.contains(folder)) {
-            let (parts, others) = std::mem::take(dumps).into_iter().partition(|(_, name)| name.is_part());
+            let (parts, others): (Vec<_>, Vec<_>) =
+                std::mem::take(dumps).into_iter().partition(|(_, name)| name.is_part());
             *dumps = others;
             let why = || format!("a part of a graph, which is whole in {}", folder.display());
-            self.left.extend(parts.into_iter().map(|(path, _): (PathBuf, Name)| (path, why())));
+            self.left.extend(parts.into_iter().map(|(path, _)| (path, why())));
         }
     }
 
