@@ -6,6 +6,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Tunings in one file at most: each is kept, and written again with every other. The next begins another file.
+const MOST_ENTRIES: usize = 100;
+
+/// Files that are kept in mind, beside those of tunings under way.
+const MOST_FILES: usize = 64;
+
 /// The result files of a process: one for each work path and job, with an entry for each tuning. Tunings of several
 /// threads write to one file.
 #[derive(Debug, Default)]
@@ -20,6 +26,8 @@ struct ProcessFile {
     file: Option<NamedFile>,
     /// The text of each entry, once it has one.
     entries: BTreeMap<String, Option<String>>,
+    /// The last moment that a tuning in a file before has; later ones are free.
+    taken: String,
 }
 
 /// The entry of one tuning.
@@ -42,7 +50,7 @@ impl ProcessFiles {
     ///
     /// Fails with [`Error::Directory`] or [`Error::File`].
     pub(super) fn entry(&self, directory: &Path, job: &str) -> Result<Entry> {
-        let shared = Arc::clone(lock(&self.0).entry((directory.to_owned(), job.to_owned())).or_default());
+        let shared = self.shared(directory, job);
         let mut guard = lock(&shared);
         let path = match &guard.file {
             Some(file) => file.path.clone(),
@@ -61,6 +69,22 @@ impl ProcessFiles {
         guard.entries.insert(key.clone(), None);
         drop(guard);
         Ok(Entry { shared, key, path, timestamp })
+    }
+
+    /// The file for a job in a work path that has room for one more tuning.
+    fn shared(&self, directory: &Path, job: &str) -> SharedFile {
+        let mut files = lock(&self.0);
+        let place = (directory.to_owned(), job.to_owned());
+        if files.len() >= MOST_FILES && !files.contains_key(&place) {
+            // Nobody who comes later has a file here: he begins another.
+            files.retain(|_, shared| Arc::strong_count(shared) > 1);
+        }
+        let shared = files.entry(place).or_default();
+        let full = lock(shared).full();
+        if let Some(taken) = full {
+            *shared = Arc::new(Mutex::new(ProcessFile { taken, ..ProcessFile::default() }));
+        }
+        Arc::clone(shared)
     }
 }
 
@@ -104,7 +128,14 @@ impl ProcessFile {
     /// Whether a tuning has this moment, by whichever thread: other files of a tuning are named by it alone.
     fn has_entry_of(&self, timestamp: &str) -> bool {
         let prefix = format!("report_{timestamp}_");
-        self.entries.range(prefix.clone()..).next().is_some_and(|(key, _)| key.starts_with(&prefix))
+        let next = self.entries.range(prefix.clone()..).next();
+        timestamp <= self.taken.as_str() || next.is_some_and(|(key, _)| key.starts_with(&prefix))
+    }
+
+    /// The last moment of its tunings, where there is no room for another.
+    fn full(&self) -> Option<String> {
+        let last = self.entries.keys().next_back().filter(|_| self.entries.len() >= MOST_ENTRIES)?;
+        last.split('_').nth(1).zip(last.split('_').nth(2)).map(|(day, time)| format!("{day}_{time}"))
     }
 
     fn text(&self) -> String {
@@ -118,6 +149,7 @@ impl ProcessFile {
 mod tests {
     use super::*;
     use serde_json::Value;
+    use std::collections::BTreeSet;
 
     /// The one file in a folder, its keys and its content.
     fn read(folder: &Path) -> (String, Value) {
@@ -178,8 +210,35 @@ mod tests {
             let threads = [(); 8].map(|()| scope.spawn(begin));
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
         });
-        let moments: std::collections::BTreeSet<_> = entries.iter().map(Entry::timestamp).collect();
+        let moments: BTreeSet<_> = entries.iter().map(Entry::timestamp).collect();
         assert_eq!(moments.len(), entries.len());
+    }
+
+    #[test]
+    fn a_full_file_is_followed_by_another_whose_tunings_have_moments_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ProcessFiles::default();
+        let entries: Vec<_> = (0..=2 * MOST_ENTRIES).map(|_| files.entry(folder.path(), "opat").unwrap()).collect();
+        entries.iter().for_each(|entry| entry.replace("[]", false).unwrap());
+        let in_file = |path: &Path| entries.iter().filter(|entry| entry.path() == path).count();
+        assert_eq!(in_file(entries[0].path()), MOST_ENTRIES);
+        assert_eq!(in_file(entries[MOST_ENTRIES].path()), MOST_ENTRIES);
+        let moments: BTreeSet<_> = entries.iter().map(Entry::timestamp).collect();
+        assert_eq!(moments.len(), entries.len());
+        let whole: Value = serde_json::from_str(&std::fs::read_to_string(entries[0].path()).unwrap()).unwrap();
+        assert_eq!(whole.as_object().unwrap().len(), MOST_ENTRIES);
+    }
+
+    #[test]
+    fn files_that_no_tuning_is_in_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = ProcessFiles::default();
+        let kept = files.entry(&folder.path().join("kept"), "opat").unwrap();
+        for number in 0..3 * MOST_FILES {
+            files.entry(&folder.path().join(number.to_string()), "opat").unwrap().replace("[]", false).unwrap();
+        }
+        assert!(lock(&files.0).len() <= MOST_FILES);
+        assert_eq!(files.entry(&folder.path().join("kept"), "opat").unwrap().path(), kept.path());
     }
 
     #[test]
