@@ -219,7 +219,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = ProcessFiles::default();
         let entries: Vec<_> = (0..=2 * MOST_ENTRIES).map(|_| files.entry(folder.path(), "opat").unwrap()).collect();
-        entries.iter().for_each(|entry| entry.replace("[]", false).unwrap());
+        for entry in &entries {
+            entry.replace("[]", false).unwrap();
+        }
         let in_file = |path: &Path| entries.iter().filter(|entry| entry.path() == path).count();
         assert_eq!(in_file(entries[0].path()), MOST_ENTRIES);
         assert_eq!(in_file(entries[MOST_ENTRIES].path()), MOST_ENTRIES);
