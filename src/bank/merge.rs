@@ -4,7 +4,7 @@ use super::disk::DISK;
 use super::document::Document;
 use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
-use super::inspect::{PART_FIELD, Part, broken_rule, record_label};
+use super::inspect::{PART_FIELD, Part, kept_out_line};
 use super::key::Key;
 use super::knowledge::Knowledge;
 use super::merge_outcome::MergeOutcome;
@@ -292,13 +292,13 @@ impl Merging<'_> {
     /// Whether CANN's operator would stop at a record, or its kernel not compute the result with it, whoever wrote it. The
     /// first ones are named.
     fn is_broken(&mut self, line: Option<&Bytes>) -> bool {
-        let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| Some((broken_rule(line, soc)?, line))) else {
+        let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| kept_out_line(line, soc)) else {
             return false;
         };
         self.outcome.broken += 1;
         match self.outcome.broken {
             ..=MOST_NAMED => {
-                let warning = format!("a record is not taken over: {rule} ({})", record_label(of));
+                let warning = format!("a record is not taken over: {rule} ({of})");
                 self.outcome.warnings.push(warning);
             }
             n if n == MOST_NAMED + 1 => {

@@ -3,7 +3,7 @@
 use super::gains::{Gains, Times};
 use super::part::Part;
 use super::record::Record;
-use super::runs::broken_record;
+use super::runs::kept_out;
 use super::source::{Line, Source, files};
 use crate::bank::file_name::FileName;
 use crate::bank::key::Key;
@@ -200,7 +200,7 @@ fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Resu
             let soc = FileName::of(&target).ok().and_then(|name| Part { soc: name.soc, cores: name.cores }.soc().ok());
             let finished = each(&file, &mut |line, record, new| {
                 let key = (name.clone(), record.key.clone());
-                let broken = || broken_record(&record, soc.as_ref()?);
+                let broken = || kept_out(&record, soc.as_ref()?);
                 let (fate, reason) = fate(&new, before.0.get(&key), after.0.get(&key), &broken);
                 told.push(Told { fate, source: file.clone(), line, record: super::label(&record), reason });
                 Ok(told.len() <= MOST_TOLD)

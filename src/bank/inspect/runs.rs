@@ -92,12 +92,19 @@ pub fn broken_rule(line: &[u8], soc: &Soc) -> Option<String> {
 }
 
 /// As [`broken_rule`], of a record that was read.
-pub fn broken_record(record: &Record, soc: &Soc) -> Option<String> {
+fn broken_record(record: &Record, soc: &Soc) -> Option<String> {
     let (knowledge, workload) = (record.tiling().ok()?, record.workload().ok()?);
     knowledge.check_accepted(&workload, soc).and_then(|()| knowledge.check_computes(&workload, soc)).err().map(rule)
 }
 
-/// What a record's line is for, in words; empty for a line that is no record.
-pub fn record_label(line: &[u8]) -> String {
-    Record::parse(line).map(|record| label(&record)).unwrap_or_default()
+/// As [`broken_record`], where a merge is to take the record over. One that lacks fields is carried along as it is: it may
+/// be of another version, whose fields this library does not know.
+pub fn kept_out(record: &Record, soc: &Soc) -> Option<String> {
+    if record.missing_fields().is_empty() { broken_record(record, soc) } else { None }
+}
+
+/// The rule for which a merge does not take a record's line over, and what it is for; `None` for one that it takes.
+pub fn kept_out_line(line: &[u8], soc: &Soc) -> Option<(String, String)> {
+    let record = Record::parse(line).ok()?;
+    kept_out(&record, soc).map(|rule| (rule, label(&record)))
 }
