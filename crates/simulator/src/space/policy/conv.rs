@@ -3,9 +3,9 @@
 //! Those of `Conv3DV2` on 910B are public. TBE's rules for the others are closed, and so are those of `Conv2DV2`:
 //! what is here for them is what their kernels' structure asks for: one core task a
 //! core, dealt over groups, output pixels, output channels and, for the filter's gradient, the inner
-//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less. Products are dealt by
-//! cube and loads together, by the rates of CANN's own tiling model: a deal that only spares cube steps has each core read
-//! nearly all of the weights, and a gain over such a default is none.
+//! axis; the widest L0 tile; filters kept in L1 where they fit, else the operand that is re-read less. Convolutions, but for the
+//! filter's gradient, and products of the 910B are dealt by cube and loads together, at the part's L2 rate: a deal that only
+//! spares cube steps has each core read nearly all of the weights, and a gain over such a default is none.
 
 use crate::soc::{Arch, Soc};
 use crate::space::cube::{F, Limits, Tiling, align_steps, round_up};
