@@ -33,6 +33,7 @@ pub mod capi;
 pub mod cases;
 pub mod defaults;
 pub mod frontend;
+pub mod json_text;
 pub mod kernels;
 pub mod lines;
 pub mod lower;

@@ -3,12 +3,14 @@
 //! Only rows on the fitting side of the split count; the search is deterministic. Prints every constant
 //! that it would change, to be written into `crates/simulator/src/sim/constants.rs` by hand. With `--intervals` it leaves the constants as
 //! they are and prints the intervals alone; with `--gate` what 20 random rows of a network teach `aoe calibrate`; with `--records` it fits the rates of repositories' convolutions, for
-//! `crates/simulator/src/sim/record/fitted.rs`.
+//! `crates/simulator/src/sim/record/fitted.rs`; with `--leave-out` how far each network is off when the constants are fitted to the
+//! other networks. `--group=TEXT` fits only the groups whose names hold the text.
 
 #[path = "../../benches/accuracy/data.rs"]
 #[allow(dead_code, reason = "accuracy needs more of it")]
 mod data;
 mod gate;
+mod leave_out;
 mod records;
 
 use aoe::sim::constants::Origin;
@@ -32,6 +34,12 @@ const INTERVALS: &str = "--intervals";
 const GATE: &str = "--gate";
 /// Fits the rates of convolutions with a repository's tiling instead.
 const RECORDS: &str = "--records";
+/// Fits to all networks but one instead, and prices that one.
+const LEAVE_OUT: &str = "--leave-out";
+/// Fits only groups whose names hold what follows.
+const ONLY: &str = "--group=";
+/// Cores that may read one panel without a wait.
+const READERS: u64 = 6;
 /// Steps that the search tries, as factors, coarse to fine.
 const STEPS: [f64; 6] = [1.6, 1.25, 1.1, 1.05, 1.02, 1.01];
 
@@ -55,11 +63,15 @@ const GROUPS: [Group; 11] = [
         origin: Origin::fit_910_cube,
         sees: |r| r.set == data::NETWORKS && r.class == Class::Cube,
     },
-    // From where the gap between kernels, which these times hold, no longer counts.
+    // From where the gap between kernels, which these times hold, no longer counts. Products of
+    // the bank tell what cores that read one panel cost each other where operands are fractals.
     Group {
         name: "linear layers",
         origin: Origin::fit_linear,
-        sees: |r| r.set == "mm_bf16_910b_24core" && r.measured_us >= 20.0,
+        sees: |r| {
+            r.set == "mm_bf16_910b_24core" && r.measured_us >= 20.0
+                || r.set == "matmul_910b2" && r.trusted && has_many_readers(r)
+        },
     },
     Group {
         name: "quantised linear layers",
@@ -88,9 +100,17 @@ const GROUPS: [Group; 11] = [
     },
 ];
 
+/// Whether more cores than wait for nothing read one panel of a product with its tiling.
+fn has_many_readers(row: &Row) -> bool {
+    let cores = &row.case["schedule"]["cores"];
+    ["m", "n"].iter().any(|axis| cores[axis].as_u64().is_some_and(|cores| cores > READERS))
+}
+
 fn main() {
     let is_given = |name: &str| std::env::args().any(|arg| arg == name);
-    let args = std::env::args().skip(1).filter(|arg| ![INTERVALS, RECORDS, GATE].contains(&arg.as_str()));
+    let only = std::env::args().find_map(|arg| arg.strip_prefix(ONLY).map(str::to_owned)).unwrap_or_default();
+    let is_option = |arg: &str| [INTERVALS, RECORDS, GATE, LEAVE_OUT].contains(&arg) || arg.starts_with(ONLY);
+    let args = std::env::args().skip(1).filter(|arg| !is_option(arg));
     let (assumed, folder) = match Assumed::parse(args) {
         Ok((assumed, rest)) if rest.len() == 1 => (assumed, PathBuf::from(&rest[0])),
         Ok(_) => usage("one folder is needed"),
@@ -109,8 +129,11 @@ fn main() {
     if is_given(GATE) {
         return gate::run(&rows);
     }
+    if is_given(LEAVE_OUT) {
+        return leave_out::run(&rows);
+    }
     let mut constants = Constants::FITTED;
-    for group in GROUPS.iter().filter(|_| !is_given(INTERVALS)) {
+    for group in GROUPS.iter().filter(|group| !is_given(INTERVALS) && group.name.contains(&only)) {
         let seen: Vec<&Row> = rows.iter().filter(|r| !r.held_out && r.job.is_ok() && (group.sees)(r)).collect();
         let weights = weights(&seen);
         let before = loss(&seen, &weights, &constants);
@@ -191,7 +214,7 @@ fn intervals(rows: &[Row], constants: &Constants) {
 
 fn usage(error: &str) -> ! {
     eprintln!(
-        "calibrate: {error}\nusage: calibrate FOLDER [--intervals | --records | --gate] [--soc NAME] [--set [SOC:]FIELD=VALUE]..."
+        "calibrate: {error}\nusage: calibrate FOLDER [--intervals | --records | --gate | --leave-out | --group=TEXT] [--soc NAME] [--set [SOC:]FIELD=VALUE]..."
     );
     std::process::exit(2);
 }

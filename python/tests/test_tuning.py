@@ -95,7 +95,9 @@ def test_what_a_progress_function_raises_comes_out_and_the_library_can_be_used_a
 def test_ctrl_c_stops_at_once_and_keeps_what_was_found(tmp_path: Path) -> None:
     # The bank is written while tuning runs, so a second process can wait for its first record without guessing times.
     script = f"""
-import itertools, libaoe, sys
+import itertools, libaoe, signal, sys
+# A shell starts what runs in the background with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 def progress(state):
     if state.done >= 1:
         print("tuning", flush=True)

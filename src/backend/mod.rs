@@ -73,6 +73,11 @@ pub trait Backend: Send + Sync {
         Interval::EXACT
     }
 
+    /// The same of CANN's default and another schedule: wider where the default is an estimate that was not measured.
+    fn doubt_over_default(&self, workload: &Workload) -> Interval {
+        self.doubt(workload)
+    }
+
     /// About how long one measurement takes, where that is known: what a search weighs its own time against.
     fn measuring_time(&self) -> Option<Duration> {
         None

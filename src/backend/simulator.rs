@@ -4,6 +4,7 @@ use super::{Backend, Description, Measure, Measurement, Standing};
 use crate::sim::Model;
 use crate::sim::interval::{Class, Interval};
 use crate::soc::Soc;
+use crate::space::default_origin;
 use crate::status::Result;
 use crate::workload::{Schedule, Workload};
 use std::time::Duration;
@@ -40,6 +41,10 @@ impl Backend for Simulator {
 
     fn doubt(&self, workload: &Workload) -> Interval {
         Interval::of_gain(Class::of(workload), &self.soc)
+    }
+
+    fn doubt_over_default(&self, workload: &Workload) -> Interval {
+        Interval::of_gain_over(default_origin(workload, &self.soc), Class::of(workload), &self.soc)
     }
 
     /// A prediction takes about a microsecond (`make bench`).

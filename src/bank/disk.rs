@@ -36,7 +36,7 @@ pub struct Disk {
 }
 
 /// The file system, for who cannot be cancelled.
-pub static DISK: Disk = Disk { patience: Patience::UNTOLD };
+pub static DISK: Disk = Disk { patience: Patience::WITHOUT_CANCEL };
 
 impl NewFile for File {
     fn sync(&mut self) -> io::Result<()> {

@@ -4,7 +4,7 @@ use super::form::Form;
 use super::json;
 use super::key::{Key, KeyMaker, Unusable};
 use super::knowledge::Knowledge;
-use super::lines::{Judged, Lines, by_parts};
+use super::lines::{Judged, Lines, Use, by_parts};
 use super::reader::{Judge, LineReader, Mended, Notes, repeated, written_line};
 use super::record::Record;
 use super::side::Side;
@@ -92,7 +92,7 @@ impl Document {
         if self.place(&record.key).is_some() {
             return Err(repeated());
         }
-        let remark = judge.judge(&notes)?.map(str::to_owned);
+        let remark = judge.judge(&notes)?.map(|reason| (Use::Noted, reason.to_owned()));
         Ok(Judged { record, remark, mended })
     }
 

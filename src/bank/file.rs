@@ -4,7 +4,7 @@ use super::document::Document;
 use super::form::Form;
 use super::key::{Key, Unusable};
 use super::knowledge::Knowledge;
-use super::lines::{Finding, told};
+use super::lines::{Finding, sentences};
 use super::record::{Measured, Record};
 use super::side::{Side, Stamp, Verdict};
 use super::storage::Storage;
@@ -109,7 +109,7 @@ impl<'a> BankFile<'a> {
 
     /// The findings of a document as texts that name the file and the line.
     pub fn findings(&self, document: &Document) -> Vec<String> {
-        told(&self.path, document.lines.findings().iter().map(Finding::said), document.lines.unlisted())
+        sentences(&self.path, document.lines.findings().iter().map(Finding::sentence), document.lines.unlisted())
     }
 
     /// The usable records of the file, what its side file says, and what there is to tell of it; `None` where there is

@@ -73,11 +73,14 @@ impl Form {
             {
                 matmul::OP_TYPE
             }
-            (Workload::MatMul(w), Arch::M200) if w.kernel != MatMulKernel::QuantV4 && quant::has_key(w) => {
+            (Workload::MatMul(w), Arch::M200)
+                if !matches!(w.kernel, MatMulKernel::QuantV4 | MatMulKernel::Grouped | MatMulKernel::Fused)
+                    && quant::has_key(w) =>
+            {
                 quant::OP_TYPE
             }
             (Workload::Conv(w), Arch::C310) if conv2d::has_key(w) => conv2d::OP_TYPE,
-            (Workload::Conv(w), Arch::C220) if conv3d::unsaid(w).is_none() => conv3d::OP_TYPE,
+            (Workload::Conv(w), Arch::C220) if conv3d::not_expressible(w).is_none() => conv3d::OP_TYPE,
             _ => return Form::Canonical,
         };
         Form::runtime(op_type)
@@ -96,7 +99,7 @@ impl Form {
                  decide its tiling"
                     .into()
             }
-            (Workload::Conv(w), Arch::C220) if w.is_volume() => conv3d::unsaid(w).unwrap_or_else(no_bank),
+            (Workload::Conv(w), Arch::C220) if w.is_volume() => conv3d::not_expressible(w).unwrap_or_else(no_bank),
             (_, Arch::C220 | Arch::M300) => unified::why_not(workload).unwrap_or_else(no_bank),
             _ => no_bank(),
         })

@@ -5,7 +5,7 @@ use super::{binary, conv2d, conv3d, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::tiling::{Platform, conv2d_v2, conv3d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
-use crate::workload::{Schedule, Workload};
+use crate::workload::{Held, Schedule, Workload, held};
 use serde_json::{Map, Value};
 
 /// `knowledge` as a form understands it.
@@ -64,6 +64,12 @@ impl Knowledge {
             }
             (Knowledge::Conv3d(tiling), Workload::Conv(w)) if soc.arch == Arch::C220 => {
                 conv3d_v2::legality::check(tiling, w, &platform).err().map(|broken| broken.to_string())
+            }
+            // What stops TBE's compilation of a product is not known; that no kernel has more buffers than its core is.
+            (Knowledge::Unified(Operator::MatMul, _), Workload::MatMul(_)) => {
+                let schedule = self.schedule(workload)?;
+                let overflows = held(workload, &schedule, soc).into_iter().find(|held| held.bytes > held.size);
+                overflows.map(|Held { buffer, bytes, size }| format!("{buffer} needs {bytes} bytes of {size}"))
             }
             // What is known of the others, `check_accepted` judges.
             _ => None,

@@ -17,37 +17,62 @@ const LINES_A_THREAD: usize = 1000;
 /// Findings that are kept of a file; what is beyond is counted. A bank of a million bad lines is bad in few ways.
 const MOST_KEPT: usize = 10_000;
 /// Findings of a file that a tuning tells one by one.
-const MOST_TOLD: usize = 100;
+const MOST_LISTED: usize = 100;
+
+/// Whether a line with a finding is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// It stays in the file, and nothing uses it.
+    Kept,
+    /// It is damaged: nothing uses it, and it is not written again.
+    Lost,
+    /// The reason says it.
+    Noted,
+}
 
 /// Something to tell about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Line counted from 1.
     pub line: usize,
-    /// What is wrong with it and what becomes of it.
+    /// What becomes of it.
+    pub in_use: Use,
+    /// What is wrong with it.
     pub reason: String,
+    /// The place of the record it concerns among the lines that stay, where that can be used all the same.
+    pub record: Option<usize>,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.in_use {
+            Use::Kept => write!(f, "kept but not used: {}", self.reason),
+            Use::Lost => write!(f, "damaged record, not used: {}", self.reason),
+            Use::Noted => f.write_str(&self.reason),
+        }
+    }
 }
 
 impl Finding {
-    /// Line and reason.
-    pub fn said(&self) -> (usize, &str) {
-        (self.line, &self.reason)
+    /// Line and sentence.
+    pub fn sentence(&self) -> (usize, String) {
+        (self.line, self.to_string())
     }
 }
 
 /// Findings as sentences with file and line: the first one by one, and how many there are beyond.
-pub fn told<'f>(
+pub fn sentences(
     path: &Path,
-    findings: impl ExactSizeIterator<Item = (usize, &'f str)>,
+    findings: impl ExactSizeIterator<Item = (usize, String)>,
     unlisted: usize,
 ) -> Vec<String> {
     let said = |line, reason: String| Error::Bank { path: path.to_owned(), line, reason }.to_string();
-    let beyond = findings.len().saturating_sub(MOST_TOLD) + unlisted;
-    let mut told: Vec<_> = findings.take(MOST_TOLD).map(|(line, reason)| said(Some(line), reason.to_owned())).collect();
+    let beyond = findings.len().saturating_sub(MOST_LISTED) + unlisted;
+    let mut sentences: Vec<_> = findings.take(MOST_LISTED).map(|(line, reason)| said(Some(line), reason)).collect();
     if beyond > 0 {
-        told.push(said(None, format!("{beyond} more lines are as bad")));
+        sentences.push(said(None, format!("{beyond} more lines are as bad")));
     }
-    told
+    sentences
 }
 
 /// A record that may be used.
@@ -55,8 +80,8 @@ pub fn told<'f>(
 pub struct Judged<R> {
     /// The record.
     pub record: R,
-    /// What there is to tell of it all the same.
-    pub remark: Option<String>,
+    /// What there is to tell of it all the same: what becomes of it or a part of it, and why.
+    pub remark: Option<(Use, String)>,
     /// The whole line, where the one at hand is a damaged form of it.
     pub mended: Option<Vec<u8>>,
 }
@@ -107,40 +132,39 @@ impl<R> Lines<R> {
     /// A foreign line stays without being used; a damaged one is not written again, so that the file must
     /// be set aside first.
     pub fn take(&mut self, number: usize, mut text: Bytes, judged: Result<Judged<R>, Unusable>) -> Option<usize> {
-        let (record, reason) = match judged {
+        let (record, finding) = match judged {
             Ok(Judged { record, remark, mended }) => {
                 self.is_damaged |= mended.is_some();
                 text = mended.map_or(text, Bytes::from);
                 (Some(record), remark)
             }
-            Err(Unusable::Foreign(reason)) => (None, Some(format!("kept but not used: {reason}"))),
+            Err(Unusable::Foreign(reason)) => (None, Some((Use::Kept, reason))),
+            Err(Unusable::Damaged(_)) if text.is_empty() => {
+                self.find(number, None, Use::Noted, "blank line; CANN's loader would stop here".into());
+                return None;
+            }
             Err(Unusable::Damaged(reason)) => {
-                if text.is_empty() {
-                    let reason = "blank line; CANN's loader would stop here".into();
-                    self.find(number, reason);
-                } else {
-                    self.damage(number, format!("damaged record, not used: {reason}"));
-                }
+                self.damage(number, Use::Lost, reason);
                 return None;
             }
         };
-        let is_record = record.is_some();
+        let place = record.is_some().then_some(self.kept.len());
         self.kept.push(Line { text, record });
-        if let Some(reason) = reason {
-            self.find(number, reason);
+        if let Some((in_use, reason)) = finding {
+            self.find(number, place, in_use, reason);
         }
-        is_record.then(|| self.kept.len() - 1)
+        place
     }
 
     /// Notes that something of the file is not written again.
-    pub fn damage(&mut self, number: usize, reason: String) {
+    pub fn damage(&mut self, number: usize, in_use: Use, reason: String) {
         self.is_damaged = true;
-        self.find(number, reason);
+        self.find(number, None, in_use, reason);
     }
 
-    fn find(&mut self, line: usize, reason: String) {
+    fn find(&mut self, line: usize, record: Option<usize>, in_use: Use, reason: String) {
         if self.findings.len() < MOST_KEPT {
-            self.findings.push(Finding { line, reason });
+            self.findings.push(Finding { line, in_use, reason, record });
         } else {
             self.unlisted += 1;
         }

@@ -23,9 +23,6 @@ use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Records that would not compute, of which each is named.
-const MOST_NAMED: usize = 100;
-
 /// Merges bank files, directories of them or bank roots into one of the same kind; `into` is made when it is not there.
 ///
 /// Of two records with one key, a device's time stands before the simulator's, and any time before none; one of the part as
@@ -295,17 +292,7 @@ impl Merging<'_> {
         let Some((rule, of)) = line.zip(self.soc).and_then(|(line, soc)| kept_out_line(line, soc)) else {
             return false;
         };
-        self.outcome.broken += 1;
-        match self.outcome.broken {
-            ..=MOST_NAMED => {
-                let warning = format!("a record is not taken over: {rule} ({of})");
-                self.outcome.warnings.push(warning);
-            }
-            n if n == MOST_NAMED + 1 => {
-                self.outcome.warnings.push("more records that would not compute are counted, and not named".to_owned());
-            }
-            _ => {}
-        }
+        self.outcome.name_broken(&rule, &of);
         true
     }
 

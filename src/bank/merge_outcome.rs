@@ -19,7 +19,7 @@ pub enum Fate {
 
 /// A record of a source and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct MergedRecord {
     /// What became of it.
     pub fate: Fate,
     /// The file that it stands in.
@@ -54,10 +54,25 @@ pub struct MergeOutcome {
     /// Bank files of the sources that were not merged, or directories without any; `warnings` say why.
     pub unmerged: Vec<PathBuf>,
     /// What became of each record of the banks that are one file each: unified, subgraph, gradient.
-    pub told: Vec<Told>,
+    pub records: Vec<MergedRecord>,
 }
 
+/// Records that are not taken over and named one by one.
+const MOST_NAMED: usize = 100;
+
 impl MergeOutcome {
+    /// Counts a record that CANN's operator would stop at, or whose kernel would not compute, and names the first ones.
+    pub(super) fn name_broken(&mut self, rule: &str, of: &str) {
+        self.broken += 1;
+        match self.broken {
+            ..=MOST_NAMED => self.warnings.push(format!("a record is not taken over: {rule} ({of})")),
+            n if n == MOST_NAMED + 1 => {
+                self.warnings.push("more records that would not compute are counted, and not named".to_owned());
+            }
+            _ => {}
+        }
+    }
+
     /// Counts a record.
     pub(super) fn count(&mut self, fate: Fate) {
         *(match fate {

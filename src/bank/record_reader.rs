@@ -1,9 +1,9 @@
 //! Who reads a record.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Who reads the record of an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordReader {
     /// CANN's operator, from its runtime bank, whenever it is launched.

@@ -57,7 +57,7 @@ pub struct Repaired {
 /// Fails with [`Error::Bank`] for a file that CANN installed or whose name does not say what it holds, with
 /// [`Error::File`] for one that is not there, and as any write of a bank does.
 pub fn repair(path: &Path, all: bool, rehearse: bool) -> Result<Repaired> {
-    repair_patiently(path, all, rehearse, Patience::UNTOLD)
+    repair_patiently(path, all, rehearse, Patience::WITHOUT_CANCEL)
 }
 
 /// [`repair`] by who may be cancelled while another writer has the bank.

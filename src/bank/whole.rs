@@ -1,6 +1,6 @@
 //! Banks of one file each: reading one, and replacing it durably, a damaged one set aside before.
 
-use super::lines::{Finding, told};
+use super::lines::{Finding, sentences};
 use super::storage::{self, Storage};
 use super::transaction::{Old, Role, Transaction};
 use crate::output_file::directory_of;
@@ -111,7 +111,7 @@ pub fn update_in<B: Content>(
 
 /// What there is to tell of a bank file, with file and line.
 pub fn warnings(path: &Path, bank: &impl Content) -> Vec<String> {
-    told(path, bank.findings().iter().map(Finding::said), bank.unlisted())
+    sentences(path, bank.findings().iter().map(Finding::sentence), bank.unlisted())
 }
 
 /// Stages a copy of a damaged file as `<name>.damaged-<n>`, once, and says so.

@@ -86,7 +86,7 @@ pub extern "C" fn AoeSetProgressCallback(
         let function = callback.map(|callback| -> Box<ProgressFn> {
             Box::new(move |progress| {
                 let node = c_string(&progress.node);
-                let told = told(progress, &node);
+                let told = c_progress(progress, &node);
                 // SAFETY: the function and what its payload points to live until the host replaces them
                 // or destroys the session, which it cannot do while the session tunes.
                 let answer = unsafe { callback(&raw const told, payload.pointer()) };
@@ -97,7 +97,7 @@ pub extern "C" fn AoeSetProgressCallback(
     })
 }
 
-fn told(progress: &Progress, node: &CString) -> AoeProgress {
+fn c_progress(progress: &Progress, node: &CString) -> AoeProgress {
     AoeProgress {
         struct_size: size_of::<AoeProgress>(),
         done: progress.done as u64,

@@ -191,6 +191,9 @@ fn what_turns_on_closed_temporaries_is_an_estimate_and_paddings_from_sizes_are_s
     assert_eq!(relu("Relu", 4_000_000)["default"], "public", "one instruction has no temporaries");
     assert_eq!(relu("Gelu", 4_000_000)["default"], "estimated");
     assert_eq!(relu("Gelu", 40_000)["default"], "public", "a part that fits with twice the room taken is known");
+    let fused = ask(&kernel("Cast", &[&[16], &[16]], &[&[16]], &json!({})));
+    assert_eq!(fused["default"], "estimated", "a Cast reads one tensor: {fused}");
+    assert!(fused["note"].as_str().is_some_and(|note| note.contains("fused")), "{fused}");
     let image = json!({"op": "Conv3D", "inputs": [{"shape": [1, 16, 4, 8, 8], "dtype": "float16"},
         {"shape": [16, 16, 3, 3, 3], "dtype": "float16"}], "outputs": [{"shape": [1, 16, 4, 8, 8], "dtype": "float16"}]});
     let answer = ask(&image);

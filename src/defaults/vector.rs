@@ -3,7 +3,7 @@
 use super::{Tiling, conv, estimate};
 use crate::cases::{Case, wrong};
 use crate::graph::Format;
-use crate::graph::op::Kind;
+use crate::graph::op::{Kind, prototype};
 use crate::soc::Soc;
 use crate::status::Result;
 use crate::tiling::Platform;
@@ -20,8 +20,8 @@ pub(super) fn of_kind(case: &Case, kind: Kind, soc: &Soc) -> Result<Tiling> {
         (Kind::Conv(_), _) => conv::conv2d(case, soc),
         (Kind::Elementwise, _) => elementwise(case, soc, &part),
         (_, op) if op.starts_with("Reduce") => reduction(case, soc, &part),
-        (_, "RmsNorm") => Ok(said(case, &vector::rms_norm(&norm(case, soc, 1)?, &part))),
-        (_, "AddLayerNorm") => Ok(said(case, &vector::add_layer_norm(&norm(case, soc, 2)?, &part))),
+        (_, "RmsNorm") => Ok(tiling_of(case, &vector::rms_norm(&norm(case, soc, 1)?, &part))),
+        (_, "AddLayerNorm") => Ok(tiling_of(case, &vector::add_layer_norm(&norm(case, soc, 2)?, &part))),
         (Kind::Transpose, _) => transpose(case, soc, &part),
         _ => estimate::workload(case, soc),
     }
@@ -36,10 +36,12 @@ fn exact(case: &Case, kind: Kind, soc: &Soc, part: &Platform) -> Result<Tiling> 
         (Workload::Reduce(w), _, op) if op.starts_with("Reduce") => {
             let axes = [(w.outer, false), (w.axis, true), (w.inner, false)];
             let Some(x) = w.inputs.first() else { return Err(wrong("`workload`: it reads nothing")) };
-            Ok(said(case, &vector::reduction(&Reduction::of(op, &axes, x.dtype), part)))
+            Ok(tiling_of(case, &vector::reduction(&Reduction::of(op, &axes, x.dtype), part)))
         }
-        (Workload::Reduce(_), _, "RmsNorm") => Ok(said(case, &vector::rms_norm(&norm(case, soc, 1)?, part))),
-        (Workload::Reduce(_), _, "AddLayerNorm") => Ok(said(case, &vector::add_layer_norm(&norm(case, soc, 2)?, part))),
+        (Workload::Reduce(_), _, "RmsNorm") => Ok(tiling_of(case, &vector::rms_norm(&norm(case, soc, 1)?, part))),
+        (Workload::Reduce(_), _, "AddLayerNorm") => {
+            Ok(tiling_of(case, &vector::add_layer_norm(&norm(case, soc, 2)?, part)))
+        }
         _ => estimate::workload(case, soc),
     }
 }
@@ -53,7 +55,7 @@ fn operands(case: &Case, soc: &Soc) -> Result<(Vec<Operand>, Vec<Operand>)> {
     stated.or_else(of_work).ok_or_else(|| wrong(format!("{} needs `inputs` and `outputs`", case.op)))
 }
 
-fn said(case: &Case, choice: &Choice) -> Tiling {
+fn tiling_of(case: &Case, choice: &Choice) -> Tiling {
     let fields = choice.fields().iter().map(|&(name, value)| (name.to_owned(), value.into()));
     Tiling {
         op: case.op.clone(),
@@ -72,7 +74,18 @@ fn elementwise(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
     check_elementwise(case, &inputs, &outputs)?;
     let work = Elementwise::of(&case.op, &inputs, &outputs).ok_or_else(|| wrong("`outputs`: there is none"))?;
     let choice = vector::elementwise(&work, part);
-    Ok(said(case, &if vector::broadcasts(&inputs, &outputs) { choice.estimated() } else { choice }))
+    let is_fused = reads_more(case, inputs.len());
+    let is_public = !is_fused && !vector::broadcasts(&inputs, &outputs);
+    let tiling = tiling_of(case, &if is_public { choice } else { choice.estimated() });
+    let note = is_fused.then_some("it reads more than the operator has inputs: the rules of fused kernels are closed");
+    Ok(Tiling { note: note.or(tiling.note), ..tiling })
+}
+
+/// Whether a case has more inputs than its operator, as a kernel has into which others are fused.
+fn reads_more(case: &Case, inputs: usize) -> bool {
+    let fits = |prototype: &prototype::Prototype, count: usize| prototype.input_names(count).is_some();
+    let known = prototype::prototype(&case.op);
+    known.is_some_and(|it| !fits(it, inputs) && (0..inputs).any(|count| fits(it, count)))
 }
 
 /// Fails where the operands cannot be those of elementwise work: nothing read, or a result that the inputs, repeated along
@@ -113,7 +126,7 @@ fn reduction(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
     if kept != y.elements() {
         return Err(wrong(format!("`outputs[0].shape`: the axes leave {kept} elements, not {}", y.elements())));
     }
-    Ok(said(case, &vector::reduction(&Reduction::of(&case.op, &axes, x.dtype), part)))
+    Ok(tiling_of(case, &vector::reduction(&Reduction::of(&case.op, &axes, x.dtype), part)))
 }
 
 /// Which axes are named; no axis at all names every one.
@@ -183,7 +196,7 @@ fn transpose(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
     };
     let order = order.ok_or_else(|| wrong("`attrs.perm` is missing: the order of axes decides the tiling"))?;
     match vector::transpose(&x.shape, &order, x.dtype.bytes().max(1), part) {
-        Some(choice) => Ok(said(case, &choice)),
+        Some(choice) => Ok(tiling_of(case, &choice)),
         None => estimate::workload(case, soc),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::onnx::MAX_DIM;
 use super::restate::{Change, Restated};
-use super::{DIM_NAMES, Gear, ModelOptions};
+use super::{DIM_NAMES, Gear, ModelOptions, chooses};
 use crate::graph::{Attr, Graph, Node, NodeId, Shape, UNKNOWN_DIM, infer};
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -21,7 +21,7 @@ pub const OPEN_DIMS: &str = "_aoe_open_dims";
 ///
 /// Fails with [`Error::Option`] where the options contradict the graph, each other or reason, and with
 /// [`Error::Graph`] where an input's own shape makes no sense; the graph is then as it was. Fails with
-/// [`Error::Graph`] that names the node too where the graph cannot take the sizes.
+/// [`Error::Graph`] that names the node too where the graph cannot take the sizes, or was read for others.
 pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     let inputs = bound(graph, options)?;
     let restated = Restated::forget(graph, &inputs.changes(graph))?;
@@ -30,6 +30,8 @@ pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     let named = layouts(graph);
     let inferred = infer::infer(graph);
     tell_layouts(graph, &named);
+    // A branch that other sizes chose may not take these.
+    chooses::check(graph)?;
     restated.explain(graph, inferred, &batches)
 }
 

@@ -6,6 +6,10 @@ use std::io::{self, Write};
 
 /// Weights up to this many bytes are copied, which takes less than a piece of their own.
 const SMALL: u64 = 1024;
+/// Bytes up to which a piece grows: one of a whole file would be copied again and again.
+const PIECE: usize = 256 << 10;
+/// Bytes from which a piece of other content is taken as it is.
+const MOVED: usize = 4 << 10;
 
 /// Bytes of a file.
 #[derive(Debug, Default)]
@@ -35,7 +39,7 @@ impl Content {
     pub fn push(&mut self, bytes: &[u8]) {
         self.len += bytes.len() as u64;
         match self.pieces.last_mut() {
-            Some(Piece::Own(own)) => own.extend_from_slice(bytes),
+            Some(Piece::Own(own)) if own.len() + bytes.len() <= PIECE => own.extend_from_slice(bytes),
             _ => self.pieces.push(Piece::Own(bytes.to_vec())),
         }
     }
@@ -55,6 +59,10 @@ impl Content {
     pub fn append(&mut self, other: Content) {
         for piece in other.pieces {
             match piece {
+                Piece::Own(bytes) if bytes.len() >= MOVED => {
+                    self.len += bytes.len() as u64;
+                    self.pieces.push(Piece::Own(bytes));
+                }
                 Piece::Own(bytes) => self.push(&bytes),
                 Piece::Stored(weight) => self.push_weight(weight),
             }

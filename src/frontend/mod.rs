@@ -9,6 +9,7 @@ pub mod air;
 mod bind;
 mod caffe;
 pub mod check;
+mod chooses;
 mod content;
 mod device_view;
 mod file;
@@ -132,7 +133,7 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         let reason = format!("belongs to a Caffe net, and `{name}` is read as {}", framework.name());
         return Err(Error::option(WEIGHT_OPTION, reason));
     }
-    let mut graph = framework.read(registry::Source { data, name, base, weights: options.weights.as_deref() })?;
+    let mut graph = framework.read(registry::Source { data, name, base, options })?;
     if framework.is_ges() {
         for said in assumed(&graph) {
             log::warn!("{said}");

@@ -1,6 +1,6 @@
 //! The table of frontends. A new one is a folder and a row.
 
-use super::{air, caffe, om, onnx, singleop, tensorflow};
+use super::{ModelOptions, air, caffe, om, onnx, singleop, tensorflow};
 use crate::graph::Graph;
 use crate::status::Result;
 use prost::bytes::Bytes;
@@ -31,8 +31,8 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// Directory of the model file, where there is one.
     pub base: Option<&'a Path>,
-    /// File of the weights, where the caller names one.
-    pub weights: Option<&'a Path>,
+    /// What the caller says of it: the file of a Caffe net's weights, and sizes on which the graph itself may hang.
+    pub options: &'a ModelOptions,
 }
 
 /// One row: a framework and its reader.
@@ -58,9 +58,9 @@ struct Frontend {
 /// else the last.
 #[rustfmt::skip] // one row, one line
 static FRONTENDS: &[Frontend] = &[
-    Frontend { framework: Framework::Onnx, name: "ONNX", number: Some("5"), suffixes: &["onnx", "pb"], recognise: onnx::is_model, read: |s| onnx::read(s.data, s.name, s.base), settle: settle_onnx, agrees: true },
+    Frontend { framework: Framework::Onnx, name: "ONNX", number: Some("5"), suffixes: &["onnx", "pb"], recognise: onnx::is_model, read: |s| onnx::read(s.data, s.name, s.base, s.options), settle: settle_onnx, agrees: true },
     Frontend { framework: Framework::TensorFlow, name: "TensorFlow", number: Some("3"), suffixes: &["pb", "pbtxt"], recognise: tensorflow::is_graph, read: |s| tensorflow::read(s.data, s.name), settle: |_| Ok(()), agrees: true },
-    Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.weights), settle: caffe::settle, agrees: false },
+    Frontend { framework: Framework::Caffe, name: "Caffe", number: Some("0"), suffixes: &["prototxt", "caffemodel"], recognise: caffe::is_net, read: |s| caffe::read(&s.data, s.name, s.options.weights.as_deref()), settle: caffe::settle, agrees: false },
     Frontend { framework: Framework::SingleOp, name: "single-operator JSON", number: None, suffixes: &[], recognise: singleop::is_description, read: |s| singleop::read(&s.data, s.name), settle: |_| Ok(()), agrees: true },
     Frontend { framework: Framework::Om, name: "om", number: None, suffixes: &[], recognise: om::is_om, read: |s| om::read(&s.data, s.name), settle: settle_air, agrees: false },
     Frontend { framework: Framework::Air, name: "AIR", number: Some("1"), suffixes: &["air"], recognise: air::is_model, read: |s| air::read(s.data, s.name), settle: settle_air, agrees: false },

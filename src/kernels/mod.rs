@@ -1,7 +1,7 @@
 //! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
 //!
-//! `listing` gathers a run's launches, one by one and alike ones together; `measured` reads what CANN's profilers
-//! write, line by line, `seen` the same with operands; `against` holds the one beside the other, and
+//! `listing` gathers a run's launches, one by one and alike ones together; `measured` counts what CANN's profilers
+//! wrote, `seen` the same with operands, both from `table`, line by line; `against` holds the one beside the other, and
 //! `calibrate` learns from them how far the simulator is off.
 
 mod against;
@@ -12,6 +12,7 @@ mod known;
 mod listing;
 mod measured;
 mod seen;
+mod table;
 #[cfg(test)]
 mod tests;
 

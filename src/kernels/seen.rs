@@ -1,9 +1,9 @@
 //! The distinct kernels of a profile with their operands, as cases of the simulator.
 
-use super::measured::{Columns, files, is_blank, microseconds, plain_type, table};
+use super::measured::files;
+use super::table::Table;
 use crate::graph::{DataType, Format};
 use crate::status::{Error, Result};
-use csv::StringRecord;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -106,40 +106,23 @@ impl Profile {
     }
 
     fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, Sum>) -> Result<()> {
-        let failed = |reason: String| Error::file("read", path, reason);
-        let file = crate::input_file::open(path)?;
-        let mut reader = table(file);
-        let header = reader.headers().map_err(|e| failed(e.to_string()))?.clone();
-        let columns = Columns::of(&header).map_err(failed)?;
-        let operands = columns.operands.ok_or_else(|| {
-            failed(
-                "it has no columns of shapes, types and formats (`Input Shapes`, ...): profile with level 1 or above"
-                    .to_owned(),
-            )
-        })?;
-        let mut row = StringRecord::new();
-        while reader.read_record(&mut row).map_err(|e| failed(e.to_string()))? {
-            if is_blank(&row) {
-                continue;
-            }
-            let line = row.position().map_or(0, csv::Position::line);
-            let value = |column: usize| row.get(column).map_or("", str::trim);
-            if row.get(columns.duration).is_none() || row.get(columns.op_type).is_none() {
-                return Err(failed(format!("line {line}: it ends before its type or duration")));
-            }
-            let us =
-                microseconds(value(columns.duration)).map_err(|reason| failed(format!("line {line}: {reason}")))?;
-            self.total_us += us;
-            self.note_device(columns.device.map_or("", value));
-            let [read, written] = operands;
-            let mut texts = [columns.op_type, read[0], read[1], read[2], written[0], written[1], written[2]].map(value);
-            texts[0] = plain_type(texts[0]);
-            let look: Look = texts.map(str::to_owned);
+        let mut table = Table::open(path)?;
+        if !table.has_operands() {
+            let reason =
+                "it has no columns of shapes, types and formats (`Input Shapes`, ...): profile with level 1 or above";
+            return Err(Error::file("read", path, reason));
+        }
+        while let Some(row) = table.next()? {
+            self.total_us += row.us;
+            self.note_device(row.device());
+            let [read, written] = row.operands().unwrap_or_default();
+            let look = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
+            let look: Look = look.map(str::to_owned);
             if sums.len() >= MOST && !sums.contains_key(&look) {
-                self.without_operands_us += us;
+                self.without_operands_us += row.us;
                 continue;
             }
-            sums.entry(look).or_default().add(us);
+            sums.entry(look).or_default().add(row.us);
         }
         Ok(())
     }

@@ -100,6 +100,19 @@ fn what_is_no_profile_is_named() {
     let path = folder.path().join("f.csv");
     std::fs::write(&path, "Op Name,OP Type,Task Duration(us)\r\n\r\na,Conv2D,1\r\nb,Conv2D,soon\r\n").unwrap();
     assert!(error(&path).contains("line 4"), "lines as an editor on Windows counts them: {}", error(&path));
+    let comma = file("g.csv", &["Op Name,OP Type,Task Duration(us)", "a,Conv2D,10,5"]);
+    assert!(comma.contains("line 2") && comma.contains("point"), "not ten microseconds: {comma}");
+    let quoted = file("h.csv", &["Op Name,OP Type,Task Duration(us)", "a,Conv2D,\"10,5\""]);
+    assert!(quoted.contains("10,5") && quoted.contains("point"), "{quoted}");
+    let semicolons = file("i.csv", &["Op Name;OP Type;Task Duration(us)", "a;Conv2D;10,5"]);
+    assert!(semicolons.contains("semicolons") && semicolons.contains("commas"), "{semicolons}");
+    let short = file("j.csv", &["OP Type,Task Duration(us),Op Name", "Conv2D,1"]);
+    assert!(short.contains("line 2") && short.contains("Op Name"), "{short}");
+    let utf16: Vec<u8> = "\u{feff}Op Name,OP Type".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(&path, utf16).unwrap();
+    assert!(error(&path).contains("iconv -f UTF-16LE"), "{}", error(&path));
+    std::fs::write(&path, b"Op Name,OP Type,Task Duration(us)\na,Conv2D,1\n\xca\xfd,Conv2D,1\n").unwrap();
+    assert!(error(&path).contains("line 3") && error(&path).contains("iconv -f GBK"), "{}", error(&path));
     let row = |device: u32| format!("{device},1,1,0,a,Conv2D,static,AI_CORE,1.000\t,1.0,0,24");
     let devices = file("c.csv", &[NEW, &row(0), &row(1)]);
     assert!(devices.contains("2 devices") && devices.contains("0, 1"), "{devices}");
@@ -143,6 +156,7 @@ fn a_case_of_a_kernel_has_its_price_in_the_listing() {
         let own = answer["time_us"].as_f64().unwrap_or_else(|| panic!("{case}: {answer}"));
         let listed = listing.kernels.iter().find(|kernel| case["id"] == kernel.name.as_str()).unwrap();
         assert_eq!(own.to_bits(), listed.us.to_bits(), "{case}");
+        assert_eq!(case["op"], listed.look.op_type.as_str(), "the kernel's own type");
     }
 }
 
@@ -167,6 +181,9 @@ fn operands_are_listed_as_they_lie_on_the_device() {
     assert_eq!(first.input_formats, "NC1HWC0;FRACTAL_Z;ND");
     assert_eq!(first.input_shapes, "1,1,224,224,16;49,4,16,16;64");
     assert_eq!((first.output_formats.as_str(), first.output_shapes.as_str()), ("NC1HWC0", "1,4,112,112,16"));
+    let casts = || convolutions.groups.iter().map(|group| &group.look).filter(|look| look.op_type == "Cast");
+    let types: Vec<_> = casts().map(|look| (look.input_types.as_str(), look.output_types.as_str())).collect();
+    assert_eq!(types, [("FLOAT", "FLOAT16"), ("FLOAT16", "FLOAT")], "the caller's type at the edges");
     let to_blocks =
         convolutions.groups.iter().map(|group| &group.look).find(|look| look.op_type == "TransData").unwrap();
     assert_eq!((to_blocks.input_shapes.as_str(), to_blocks.output_shapes.as_str()), ("1,3,224,224", "1,1,224,224,16"));

@@ -135,9 +135,8 @@ fn keeps_first_axis(kind: Kind, call: &Call<'_>, carried: &[usize], result: &Ten
         Kind::None | Kind::InstanceNorm | Kind::GroupNorm | Kind::ChannelWindow | Kind::Pool | Kind::GlobalPool => {
             carried == [0]
         }
-        Kind::Einsum | Kind::Attention | Kind::Recurrent | Kind::ReduceAll | Kind::ChannelStats | Kind::Collective => {
-            false
-        }
+        Kind::Within(_) | Kind::Einsum | Kind::Attention | Kind::Recurrent => false,
+        Kind::ReduceAll | Kind::ChannelStats | Kind::Collective => false,
     }
 }
 

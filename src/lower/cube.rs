@@ -49,7 +49,7 @@ impl Scene<'_> {
 
     /// A product of this size on the operands' types and formats.
     fn matmul(&self, rows: u64, inner: u64, columns: u64) -> Result<MatMul> {
-        let dtype = self.cube_operand(self.call.dtype(0))?;
+        let dtype = self.cube_operand(self.call.dtype(self.multiplied()))?;
         let result = self.node().outputs.first().map_or(dtype, |d| d.dtype);
         let format = self.matrix_format();
         Ok(MatMul {
@@ -71,7 +71,9 @@ impl Scene<'_> {
         let becomes = name.starts_with("FullyConnection") || matches!(name, "InnerProduct" | "MatMulV2Compress");
         match name {
             "QuantBatchMatmulV4" => MatMulKernel::QuantV4,
-            "TransposeBatchMatMul" => MatMulKernel::Transposed,
+            "TransposeBatchMatMul" | "TransposeQuantBatchMatMul" => MatMulKernel::Transposed,
+            _ if self.is_grouped() => MatMulKernel::Grouped,
+            _ if matches!(self.kind, Kind::Within(_)) => MatMulKernel::Fused,
             _ if (first_two || becomes) && self.soc.arch != Arch::C310 => MatMulKernel::Tbe,
             _ => MatMulKernel::AscendC,
         }
@@ -81,7 +83,7 @@ impl Scene<'_> {
     /// matrix with more rows; but the kernels of batched products before the 950 keep the batch. TBE's has a
     /// `batch_type` for it, and only `BatchMatMulV2ReshapeFusionPass` makes one matrix of some; that of `BatchMatMulV3`
     /// folds it in its own host tiling.
-    fn stacked(&self, p: &Product) -> Result<MatMul> {
+    pub(super) fn stacked(&self, p: &Product) -> Result<MatMul> {
         let count = |dims: &[i64]| dims.iter().map(|&d| self.size(d)).collect::<Result<Vec<_>>>();
         let batch = self.product_of(&count(&p.batch)?)?;
         let (stack_a, stack_b) = (self.product_of(&count(&p.batch_a)?)?, self.product_of(&count(&p.batch_b)?)?);
@@ -96,7 +98,7 @@ impl Scene<'_> {
     }
 
     /// Checks that the work can be counted. A product without terms only writes zeros.
-    fn finish(&self, m: MatMul) -> Result<Option<Workload>> {
+    pub(super) fn finish(&self, m: MatMul) -> Result<Option<Workload>> {
         for dims in [[m.batch, m.m, m.k, 1], [m.batch, m.k, m.n, 1], [m.batch, m.m, m.n, 1], [m.batch, m.m, m.k, m.n]] {
             self.product_of(&dims)?;
         }

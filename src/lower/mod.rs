@@ -27,6 +27,7 @@ mod tensors;
 mod tests;
 mod transpose;
 mod vector;
+mod within;
 
 pub use batch::Batch;
 pub use conversion::with_conversions;
@@ -38,7 +39,7 @@ pub use layout::DeviceLayout;
 pub use precision::Precision;
 pub use residency::settle;
 pub use switches::{Known, PASSES, Stage, Switches, UbOff};
-pub use tensors::{Layouts, Read, Source};
+pub use tensors::{Layouts, Read, Source, stored as stored_by};
 pub use transpose::transposed;
 
 use crate::graph::infer::{Call, Values};
@@ -233,6 +234,7 @@ impl<'a> Scene<'a> {
         match self.kind {
             Kind::None => Ok(None),
             Kind::MatMul | Kind::Einsum | Kind::Attention | Kind::Recurrent => self.product(),
+            Kind::Within(within) => self.within(within),
             Kind::Conv(pass) => self.convolution(pass),
             Kind::Elementwise | Kind::PerChannel => self.elementwise(),
             Kind::Transpose if !self.settings.ge_closed && self.moves_nothing()? => Ok(None),
@@ -242,11 +244,12 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Whether cube work has operands that some cube can multiply; true for all other work. Where the
+    /// Whether cube work has operands that some cube can multiply, of sizes that are told; true for all other work. Where the
     /// types are wrong for a part that the mode could help, the error comes later.
     fn has_cube_type(&self) -> bool {
         let operand = match self.kind.class() {
-            OpClass::MatMul => self.call.dtype(0),
+            _ if !self.tells_product() => return false,
+            OpClass::MatMul => self.call.dtype(self.multiplied()),
             OpClass::Conv => self.image_type(),
             _ => return true,
         };

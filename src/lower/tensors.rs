@@ -67,7 +67,7 @@ impl Layouts {
 }
 
 /// The type in which a node has a tensor that it reads, or writes.
-pub(super) fn stored(node: &Node, desc: &TensorDesc, read: bool, precision: Precision) -> DataType {
+pub fn stored(node: &Node, desc: &TensorDesc, read: bool, precision: Precision) -> DataType {
     match (node.attrs.str(EDGE), read) {
         (Some(INPUT), true) | (Some(OUTPUT), false) => desc.dtype,
         _ => precision.stored(desc.dtype),

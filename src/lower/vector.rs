@@ -209,6 +209,7 @@ impl Scene<'_> {
         let kind = match name.as_str() {
             _ if name.contains("gather") => CollectiveKind::AllGather,
             _ if name.contains("scatter") => CollectiveKind::ReduceScatter,
+            _ if name.contains("alltoall") => CollectiveKind::AllToAll,
             _ if name.contains("broadcast") => CollectiveKind::Broadcast,
             _ => CollectiveKind::AllReduce,
         };

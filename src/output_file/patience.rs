@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How long a lock is waited for. Writers hold one for milliseconds, for seconds where a bank has a million records.
 #[derive(Debug, Clone)]
 pub struct Patience {
-    /// Set by who does not want to wait any longer, and when that was seen first: for all locks together.
+    /// Set when the caller wants to wait no longer, and when that was seen first: for all locks together.
     cancel: Option<(Arc<AtomicBool>, Arc<OnceLock<Instant>>)>,
     /// From then on, what was found may still be saved for so long.
     grace: Duration,
@@ -23,22 +23,22 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience::UNTOLD
+        Patience::WITHOUT_CANCEL
     }
 }
 
 impl Patience {
-    /// That of who cannot be cancelled.
-    pub const UNTOLD: Patience = Patience {
+    /// For a caller that has no cancel flag.
+    pub const WITHOUT_CANCEL: Patience = Patience {
         cancel: None,
         grace: Duration::from_secs(3),
         limit: Duration::from_secs(300),
         silent: Duration::from_secs(1),
     };
 
-    /// The patience of who may be cancelled.
+    /// For a caller that may be cancelled by this flag.
     pub fn until(cancel: Arc<AtomicBool>) -> Patience {
-        Patience { cancel: Some((cancel, Arc::default())), ..Patience::UNTOLD }
+        Patience { cancel: Some((cancel, Arc::default())), ..Patience::WITHOUT_CANCEL }
     }
 
     /// For how long a cancel has been known.
@@ -71,7 +71,7 @@ impl Patience {
             }
             if waited >= self.silent && !is_told {
                 is_told = true;
-                log::warn!("waiting for the lock of {}, which another process holds", path.display());
+                log::warn!("waiting for the lock of {}, which another writer holds", path.display());
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(16));

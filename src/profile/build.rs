@@ -103,6 +103,8 @@ struct Tensors<'a> {
     layouts: FxHashMap<NodeId, Layouts>,
     readers: FxHashMap<Port, Vec<NodeId>>,
     leaving: FxHashSet<Port>,
+    /// The nodes of all kernels; others run nothing.
+    launching: FxHashSet<NodeId>,
 }
 
 impl<'a> Tensors<'a> {
@@ -114,7 +116,45 @@ impl<'a> Tensors<'a> {
         for (id, node) in graph.iter() {
             node.inputs.iter().flatten().for_each(|&port| readers.entry(port).or_default().push(id));
         }
-        Tensors { graph, precision, layouts, readers, leaving: graph.outputs().iter().copied().collect() }
+        let kernels = form.lowered.kernels.iter();
+        let launching =
+            kernels.flat_map(|kernel| std::iter::once(kernel.node).chain(kernel.fused.iter().copied())).collect();
+        Tensors { graph, precision, layouts, readers, leaving: graph.outputs().iter().copied().collect(), launching }
+    }
+
+    /// What a tensor is another look at: views, and casts to the type that it has, run nothing.
+    fn origin(&self, mut port: Port) -> Port {
+        while let Some(input) = self.looks_at(port.node) {
+            port = input;
+        }
+        port
+    }
+
+    /// The one tensor that a node hands on without running anything; the others that it reads are constants.
+    fn looks_at(&self, id: NodeId) -> Option<Port> {
+        let is_constant = |port: &Port| self.graph.node(port.node).value.is_some();
+        let mut inputs = self.graph.node(id).inputs.iter().flatten().filter(|port| !is_constant(port));
+        let first = inputs.next().filter(|_| !self.launching.contains(&id) && inputs.next().is_none());
+        first.copied()
+    }
+
+    /// Whether others than these nodes read a tensor, through whatever views, or it leaves the network.
+    fn leaves(&self, port: Port, nodes: &[NodeId]) -> bool {
+        let mut looks = vec![port];
+        while let Some(port) = looks.pop() {
+            if self.leaving.contains(&port) {
+                return true;
+            }
+            for &reader in self.readers.get(&port).map_or(&[][..], Vec::as_slice) {
+                if self.looks_at(reader) == Some(port) {
+                    let outputs = self.graph.node(reader).outputs.len() as u32;
+                    looks.extend((0..outputs).map(|output| Port { node: reader, output }));
+                } else if !nodes.contains(&reader) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// What a kernel reads from outside, each tensor once for each reading node, and what it leaves to others.
@@ -125,15 +165,11 @@ impl<'a> Tensors<'a> {
         // Exchanged is what the graph states: the precision is that of operators.
         let precision = (!matches!(kernel.workload, Workload::Collective(_))).then_some(self.precision);
         let layouts = |node| self.layouts.get(&node).copied().unwrap_or(Layouts::PLAIN);
-        let read = read.filter(|(_, port)| !nodes.contains(&port.node));
+        let read = read.filter(|(_, port)| !nodes.contains(&self.origin(*port).node));
         let inputs = read.map(|(reader, port)| self.tensor(port, precision, layouts(reader), Some(reader))).collect();
         let made =
             |&id: &NodeId| (0..self.graph.node(id).outputs.len() as u32).map(move |output| Port { node: id, output });
-        let leaves = |port: &Port| {
-            let readers = self.readers.get(port).map_or(&[][..], Vec::as_slice);
-            self.leaving.contains(port) || readers.iter().any(|reader| !nodes.contains(reader))
-        };
-        let mut outputs: Vec<Port> = nodes.iter().flat_map(made).filter(leaves).collect();
+        let mut outputs: Vec<Port> = nodes.iter().flat_map(made).filter(|port| self.leaves(*port, &nodes)).collect();
         if outputs.is_empty() {
             // Nobody reads it: its last node writes all the same.
             outputs.extend(nodes.last().into_iter().flat_map(made));
@@ -145,7 +181,8 @@ impl<'a> Tensors<'a> {
     /// the graph states it.
     fn tensor(&self, port: Port, precision: Option<Precision>, layouts: Layouts, reader: Option<NodeId>) -> Tensor {
         let stated = self.graph.desc(port);
-        let dtype = precision.map_or(stated.dtype, |precision| precision.stored(stated.dtype));
+        let user = self.graph.node(reader.unwrap_or(port.node));
+        let dtype = precision.map_or(stated.dtype, |it| lower::stored_by(user, stated, reader.is_some(), it));
         let stored = match reader {
             Some(reader) => layouts.read(self.graph, self.graph.node(reader), port, dtype),
             None => layouts.written(stated, dtype),

@@ -1,11 +1,10 @@
 //! CANN's `profiling_options`: which parts of a profile are wanted, as a JSON object.
 
 use super::pmu::Metrics;
+use crate::json_text::UniqueKeys;
 use crate::spelling;
 use crate::status::{Error, Result};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
-use serde_json::{Map, Value};
-use std::fmt;
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// Name of the option, in errors.
@@ -135,7 +134,7 @@ impl Options {
         if text.trim().is_empty() {
             return Ok(Options::default());
         }
-        let Keys(object) = serde_json::from_str(text)
+        let UniqueKeys(object) = serde_json::from_str(text)
             .map_err(|error| bad(format!("it is not a JSON object with each key once: {error}")))?;
         let mut options = Options::unset();
         for (key, value) in &object {
@@ -174,34 +173,6 @@ impl Options {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// A JSON object that has no key twice: which of two values counts, readers do not agree on.
-struct Keys(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Keys, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Keys, A::Error> {
-                let mut keys = Map::new();
-                while let Some((key, value)) = pairs.next_entry::<String, Value>()? {
-                    if keys.contains_key(&key) {
-                        return Err(A::Error::custom(format!("`{key}` is given twice")));
-                    }
-                    keys.insert(key, value);
-                }
-                Ok(Keys(keys))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
     }
 }
 

@@ -8,10 +8,11 @@ use super::gains::Gains;
 use crate::bank::RecordReader;
 use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::{DefaultOrigin, Workload};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What became of the operators.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Opat<'a> {
     /// Ours: what becomes of what was found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,42 +24,42 @@ pub struct Opat<'a> {
     #[serde(rename = "model_result_performance(ms)", skip_serializing_if = "Option::is_none")]
     model_result_performance_ms: Option<f64>,
     #[serde(rename = "opat_tuning_result")]
-    result: &'static str,
+    result: Cow<'static, str>,
     repo_modified_operators: Vec<ModifiedOperator<'a>>,
     repo_summary: RepoSummary,
     /// Only with "tuning failed".
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tuning_failed_operators: Vec<&'a str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tuning_failed_operators: Vec<Cow<'a, str>>,
 }
 
 /// An operator whose record was added or updated.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct ModifiedOperator<'a> {
-    op_name: &'a str,
+    op_name: Cow<'a, str>,
     op_type: OpType<'a>,
     tune_performance: TunePerformance<'a>,
 }
 
 /// One type, or the types of the pieces of a fused operator.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum OpType<'a> {
-    One(&'a str),
-    Several(Vec<&'a str>),
+    One(Cow<'a, str>),
+    Several(Vec<Cow<'a, str>>),
 }
 
 /// By mode of tuning; ours is the tiling, CANN's `Schedule`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct TunePerformance<'a> {
     schedule: ModePerformance<'a>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct ModePerformance<'a> {
     /// Whether the default before it is by CANN's public rules.
     default: DefaultOrigin,
-    measured_by: &'a str,
+    measured_by: Cow<'a, str>,
     #[serde(rename = "performance_after_interval(us)", skip_serializing_if = "Option::is_none")]
     interval_us: Option<[f64; 2]>,
     #[serde(rename = "performance_after_tune(us)")]
@@ -69,13 +70,13 @@ struct ModePerformance<'a> {
     #[serde(rename = "performance_with_your_bank(us)", skip_serializing_if = "Option::is_none")]
     with_bank_us: Option<f64>,
     read_by: RecordReader,
-    update_mode: &'static str,
+    update_mode: Cow<'static, str>,
 }
 
 pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
     let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
-    let failed: Vec<&str> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str()).collect();
+    let failed: Vec<Cow<'_, str>> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str().into()).collect();
     let result = match (outcome.finished, failed.is_empty()) {
         (false, _) => "tuning incomplete",
         (true, true) => "tuning successful",
@@ -86,7 +87,7 @@ pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
         model_baseline_performance_ms: before,
         model_performance_improvement: outcome.finished.then(|| improvement(before, after)),
         model_result_performance_ms: outcome.finished.then_some(after),
-        result,
+        result: result.into(),
         repo_modified_operators: outcome
             .cases
             .iter()
@@ -108,20 +109,26 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
     let node = case.nodes.first()?;
     let (before_us, after_us) = (microseconds(case.before_us), microseconds(case.after_us));
     let op_type = match &case.workload {
-        Workload::Fused(parts) if parts.len() > 1 => OpType::Several(parts.iter().map(Workload::op_type).collect()),
-        _ => OpType::One(&node.op_type),
+        Workload::Fused(parts) if parts.len() > 1 => {
+            OpType::Several(parts.iter().map(|part| part.op_type().into()).collect())
+        }
+        _ => OpType::One(node.op_type.as_str().into()),
     };
     let performance_improvement = gain(before_us, after_us);
     let schedule = ModePerformance {
         default: case.default,
-        measured_by: &case.backend,
+        measured_by: case.backend.as_str().into(),
         interval_us: case.interval_us().map(|ends| ends.map(microseconds)),
         after_us,
         before_us,
         performance_improvement,
         with_bank_us: case.banked.as_ref().map(|banked| microseconds(banked.us)),
         read_by: case.reader,
-        update_mode,
+        update_mode: update_mode.into(),
     };
-    Some(ModifiedOperator { op_name: &node.name, op_type, tune_performance: TunePerformance { schedule } })
+    Some(ModifiedOperator {
+        op_name: node.name.as_str().into(),
+        op_type,
+        tune_performance: TunePerformance { schedule },
+    })
 }

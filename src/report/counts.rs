@@ -2,13 +2,14 @@
 
 use crate::status::{Error, Result};
 use crate::tune::{BankStatus, OpatOutcome};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// What was tuned.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Basic<'a> {
-    tuning_name: &'a str,
+    tuning_name: Cow<'a, str>,
     /// Absent while tuning runs and after an interruption.
     #[serde(rename = "tuning_time(s)", skip_serializing_if = "Option::is_none")]
     tuning_time_s: Option<f64>,
@@ -16,14 +17,14 @@ pub struct Basic<'a> {
 
 /// What was tuned, and how long it took where it has ended.
 pub fn basic(graph: &str, elapsed: Option<Duration>) -> Basic<'_> {
-    Basic { tuning_name: graph, tuning_time_s: elapsed.map(|time| (time.as_secs_f64() * 1e3).round() / 1e3) }
+    Basic { tuning_name: graph.into(), tuning_time_s: elapsed.map(|time| (time.as_secs_f64() * 1e3).round() / 1e3) }
 }
 
 /// Counts of operators by what became of their records.
 ///
 /// `repo_hit_num = repo_update_num + repo_reserved_num`, `total_num = repo_add_num + repo_hit_num +
 /// repo_unsatisfied_num`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepoSummary {
     /// New records.
     #[serde(rename = "repo_add_num")]

@@ -1,5 +1,6 @@
 //! The runs that ended in one results folder, side by side: each keeps its reports in a folder of its own in `runs/`.
 
+use super::summary::Summary;
 use crate::input_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -14,38 +15,17 @@ const MAX_BYTES: u64 = 1 << 24;
 const MOST: usize = 50;
 
 /// What a run of this folder came to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Earlier {
-    after_us: f64,
-    before_us: f64,
+    pub(super) after_us: f64,
+    pub(super) before_us: f64,
     /// When it began, `YYYYMMDD_HHMMSSmmm`, which is its folder in `runs/`.
-    began: String,
-    graph: String,
-    improvement: String,
-    interval: Option<[String; 2]>,
+    pub(super) began: String,
+    pub(super) graph: String,
+    pub(super) improvement: String,
+    pub(super) interval: Option<[String; 2]>,
     /// Whether it was ended early.
-    is_part: bool,
-}
-
-/// The fields of a run's summary that are told; others may be there.
-#[derive(Debug, Deserialize)]
-struct Summary {
-    after_us: f64,
-    before_us: f64,
-    finished: bool,
-    gains: Option<Gains>,
-    graph: String,
-    performance_improvement: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Gains {
-    over_default: Over,
-}
-
-#[derive(Debug, Deserialize)]
-struct Over {
-    interval: Option<[String; 2]>,
+    pub(super) is_part: bool,
 }
 
 /// The runs that left their reports in a results folder, the newest first. What is no run's is passed over.
@@ -56,10 +36,10 @@ pub fn earlier(folder: &Path) -> Vec<Earlier> {
     names.sort_unstable_by(|a, b| b.cmp(a));
     let read = |began: String| {
         let text = input_file::read(&folder.join(RUNS).join(&began).join(SUMMARY), MAX_BYTES, "too large").ok()?;
-        let Summary { after_us, before_us, finished, gains, graph, performance_improvement } =
+        let Summary { after_us, before_us, finished, gains, graph, performance_improvement, .. } =
             serde_json::from_slice(&text).ok()?;
         let interval = gains.and_then(|gains| gains.over_default.interval);
-        let improvement = performance_improvement;
+        let (graph, improvement) = (graph.into_owned(), performance_improvement);
         Some(Earlier { after_us, before_us, began, graph, improvement, interval, is_part: !finished })
     };
     names.into_iter().filter_map(read).take(MOST).collect()

@@ -5,30 +5,31 @@ use crate::sim::timeline::{Blocks, Timeline};
 use crate::sim::{Counts, Model};
 use crate::soc::Soc;
 use crate::workload::{Schedule, Workload, held};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Parts of a timeline, each a digit.
 const PARTS: usize = 48;
 
 /// How a kernel is dealt to cores, and what each of them holds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Layout {
     /// Core tasks.
-    blocks: u64,
+    pub(super) blocks: u64,
     /// Those of the busiest core.
-    blocks_of_busiest: u64,
+    pub(super) blocks_of_busiest: u64,
     /// What the tiles take of each buffer of a core.
-    buffers: BTreeMap<&'static str, Buffer>,
+    pub(super) buffers: BTreeMap<Cow<'static, str>, Buffer>,
     /// Cores that get blocks.
-    cores: u64,
+    pub(super) cores: u64,
 }
 
 /// Bytes that all copies of the tiles take, and bytes that there are.
-#[derive(Debug, Serialize)]
-struct Buffer {
-    bytes: u64,
-    size: u64,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Buffer {
+    pub(super) bytes: u64,
+    pub(super) size: u64,
 }
 
 impl Layout {
@@ -45,7 +46,7 @@ impl Layout {
             blocks_of_busiest: blocks.rounds(),
             buffers: buffers
                 .into_iter()
-                .map(|held| (held.buffer, Buffer { bytes: held.bytes, size: held.size }))
+                .map(|held| (held.buffer.into(), Buffer { bytes: held.bytes, size: held.size }))
                 .collect(),
             cores: blocks.cores,
         }
@@ -53,13 +54,13 @@ impl Layout {
 }
 
 /// What the performance model says of one launch by itself.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Predicted {
     /// Cycles in which each pipe of the busiest core works.
-    cycles: BTreeMap<&'static str, f64>,
+    pub(super) cycles: BTreeMap<Cow<'static, str>, f64>,
     /// What all cores together move, and the cycles of their cube units.
-    moved: Counts,
-    us: f64,
+    pub(super) moved: Counts,
+    pub(super) us: f64,
 }
 
 impl Predicted {
@@ -78,7 +79,11 @@ impl Predicted {
         ];
         let cycles = |share: f64| (share * prediction.model_us * mhz).round();
         Some(Predicted {
-            cycles: shares.into_iter().filter(|pipe| pipe.1 > 0.0).map(|(name, share)| (name, cycles(share))).collect(),
+            cycles: shares
+                .into_iter()
+                .filter(|pipe| pipe.1 > 0.0)
+                .map(|(name, share)| (name.into(), cycles(share)))
+                .collect(),
             moved: model.counts(schedule).ok()?,
             us: prediction.time_us,
         })
@@ -86,15 +91,15 @@ impl Predicted {
 }
 
 /// The timeline of the busiest core.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Lanes {
     /// Where `start`, `fill`, `steady` and `drain` end, in microseconds.
-    phases: BTreeMap<&'static str, f64>,
+    pub(super) phases: BTreeMap<Cow<'static, str>, f64>,
     /// For each pipe a digit for each equal part of the time: the ninths of it in which the pipe works.
-    pipes: BTreeMap<&'static str, String>,
-    us: f64,
+    pub(super) pipes: BTreeMap<Cow<'static, str>, String>,
+    pub(super) us: f64,
     /// Microseconds that the unit which computes waited for each pipe.
-    waits: BTreeMap<&'static str, f64>,
+    pub(super) waits: BTreeMap<Cow<'static, str>, f64>,
 }
 
 impl Lanes {
@@ -105,10 +110,14 @@ impl Lanes {
         let digit = |share: f64| char::from(b'0' + (share.clamp(0.0, 1.0) * 9.0).round() as u8);
         let digits = |shares: Vec<f64>| shares.into_iter().map(digit).collect::<String>();
         (us > 0.0 && !timeline.lanes.is_empty()).then(|| Lanes {
-            phases: timeline.phases.iter().map(|phase| (phase.name, phase.end_us)).collect(),
-            pipes: timeline.lanes.iter().map(|lane| (lane.pipe.name(), digits(lane.shares(PARTS, us)))).collect(),
+            phases: timeline.phases.iter().map(|phase| (phase.name.into(), phase.end_us)).collect(),
+            pipes: timeline
+                .lanes
+                .iter()
+                .map(|lane| (lane.pipe.name().into(), digits(lane.shares(PARTS, us))))
+                .collect(),
             us,
-            waits: timeline.waits.iter().map(|(pipe, us)| (pipe.name(), *us)).collect(),
+            waits: timeline.waits.iter().map(|(pipe, us)| (pipe.name().into(), *us)).collect(),
         })
     }
 }
@@ -134,7 +143,7 @@ mod tests {
         for _ in 0..8 {
             let schedule = Schedule::Cube(s.clone());
             let layout = Layout::of(&workload, &schedule, &soc);
-            assert_eq!(layout.buffers.keys().copied().collect::<Vec<_>>(), ["L0A", "L0B", "L0C", "L1"]);
+            assert_eq!(layout.buffers.keys().collect::<Vec<_>>(), ["L0A", "L0B", "L0C", "L1"]);
             let fits = layout.buffers.values().all(|buffer| (1..=buffer.size).contains(&buffer.bytes));
             let checked = check(&workload, &schedule, &soc);
             assert_eq!(fits, checked.is_ok(), "{layout:?} {checked:?}");

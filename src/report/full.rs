@@ -2,177 +2,53 @@
 //! times are sums that a reader can form again.
 
 use super::counts::{RepoSummary, to_text};
-use super::earlier::Earlier;
 use super::figures::{improvement, microseconds};
 use super::gains::Gains;
 use super::gdat::{self, Gradients};
-use super::kernel::{Kernel, kernels};
-use super::sections::{self, Section};
+use super::kernel::kernels;
+use super::model::{Backend, Bank, Files, LAYOUT, OfOrigin, Profiles, Report, SocPart, Unmapped, Unsized};
+use super::sections;
 use super::sgat::{self, Subgraphs};
-use super::{Context, OmWriter, Runs, Tuned};
+use super::{Context, OmWriter, Tuned};
 use crate::graph::infer::LeftOut;
 use crate::sim::Roofs;
-use crate::soc::Soc;
 use crate::status::Result;
 use crate::tune::{OpatOutcome, SkippedKernel};
 use crate::workload::DefaultOrigin;
-use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-/// Number of this layout; raised when a field changes its meaning or goes.
-pub const LAYOUT: u32 = 1;
-
-/// The report. Times are microseconds, not rounded.
-#[derive(Debug, Serialize)]
-struct Report<'a> {
-    after_us: f64,
-    aoe_result: Vec<Section<'a>>,
-    /// What became of what was asked for by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    asked: BTreeMap<&'a str, &'a str>,
-    backend: Backend<'a>,
-    bank: Bank<'a>,
-    before_us: f64,
-    /// Times and gains apart by how sure the default is.
-    defaults: BTreeMap<&'static str, Over>,
-    dynamic: Vec<Unsized<'a>>,
-    /// Runs that ended in the same folder before, the newest first.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    earlier: &'a [Earlier],
-    finished: bool,
-    /// Time with all that was found, also in records that CANN does not read.
-    found_us: f64,
-    /// What becomes of what was found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gains: Option<Gains<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gradients: Option<Gradients<'a>>,
-    graph: &'a str,
-    improvement: String,
-    kernels: Vec<Kernel<'a>>,
-    layout: u32,
-    options: &'a BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    profiles: Option<Profiles<'a>>,
-    /// What no kernel exceeds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    roofs: Option<Roofs>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    runs: Option<&'a Runs>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
-    soc: SocPart<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    subgraphs: Option<Subgraphs<'a>>,
-    summary: RepoSummary,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tuned_model: Option<Files<'a>>,
-    #[serde(rename = "tuning_time(s)")]
-    tuning_time_s: f64,
-    unmapped: Vec<Unmapped<'a>>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct Backend<'a> {
-    detail: &'a str,
-    name: &'a str,
-    noisy: bool,
-    note: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct Bank<'a> {
-    also_read: Vec<Cow<'a, str>>,
-    custom: Cow<'a, str>,
-    /// Whether nothing was written there.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-    /// Whether CANN looks there by itself.
-    is_default: bool,
-    /// What `TUNE_BANK_PATH` has to name for CANN to read it, where it lies in the work path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<Cow<'a, str>>,
-}
-
-/// The folders of the profiles.
-#[derive(Debug, Serialize)]
-struct Profiles<'a> {
-    after: Cow<'a, str>,
-    before: Cow<'a, str>,
-}
-
-/// The files of the tuned model.
-#[derive(Debug, Serialize)]
-struct Files<'a> {
-    air: Cow<'a, str>,
-    content: String,
-    om: Cow<'a, str>,
-    /// `libaoe`, or the library in which GE was found.
-    om_by: Cow<'a, str>,
-}
-
-/// The SoC's name, or its whole description where the caller gave it.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum SocPart<'a> {
-    Name(&'a str),
-    Description(&'a Soc),
-}
-
-#[derive(Debug, Serialize)]
-struct Unmapped<'a> {
-    name: &'a str,
-    origin_type: &'a str,
-    priced: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-}
 
 impl Unmapped<'_> {
     fn of(node: &SkippedKernel) -> Unmapped<'_> {
         Unmapped {
-            name: &node.name,
-            origin_type: &node.origin_type,
-            priced: node.priced.name(),
-            reason: node.reason.as_deref(),
+            name: node.name.as_str().into(),
+            origin_type: node.origin_type.as_str().into(),
+            priced: node.priced.name().into(),
+            reason: node.reason.as_deref().map(Cow::from),
         }
     }
-}
-
-/// A node that was left out because nothing tells its sizes.
-#[derive(Debug, Serialize)]
-struct Unsized<'a> {
-    name: &'a str,
-    origin_type: &'a str,
-    reason: &'static str,
-    source: &'a str,
-    source_type: &'a str,
 }
 
 impl Unsized<'_> {
     fn of(node: &LeftOut) -> Unsized<'_> {
         let LeftOut { name, origin_type, cause, source, source_type } = node;
-        Unsized { name, origin_type, reason: cause.name(), source, source_type }
+        Unsized {
+            name: name.into(),
+            origin_type: origin_type.into(),
+            reason: cause.name().into(),
+            source: source.into(),
+            source_type: source_type.into(),
+        }
     }
 }
 
-/// Times of the kernels whose defaults are of one origin.
-#[derive(Debug, Serialize)]
-struct Over {
-    after_us: f64,
-    before_us: f64,
-    improvement: String,
-}
-
-impl Over {
+impl OfOrigin {
     /// By the word for the origin; an origin that no kernel has is left out.
-    fn of(outcome: &OpatOutcome) -> BTreeMap<&'static str, Over> {
+    fn of(outcome: &OpatOutcome) -> BTreeMap<Cow<'static, str>, OfOrigin> {
         let present = |origin: &DefaultOrigin| outcome.cases.iter().any(|case| case.default == *origin);
         let over = |origin: DefaultOrigin| {
             let [before_us, after_us] = outcome.times_over(origin).map(microseconds);
-            (origin.name(), Over { after_us, before_us, improvement: improvement(before_us, after_us) })
+            (origin.name().into(), OfOrigin { after_us, before_us, improvement: improvement(before_us, after_us) })
         };
         DefaultOrigin::ALL.into_iter().filter(present).map(over).collect()
     }
@@ -199,14 +75,14 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         asked: operators
             .into_iter()
             .flat_map(|outcome| &outcome.asked)
-            .map(|asked| (asked.what.as_str(), asked.outcome.as_str()))
+            .map(|asked| (asked.what.as_str().into(), asked.outcome.as_str().into()))
             .collect(),
         aoe_result,
         backend: Backend {
-            detail: &backend.detail,
-            name: &backend.name,
+            detail: backend.detail.as_str().into(),
+            name: backend.name.as_str().into(),
             noisy: backend.noisy,
-            note: &context.backend_note,
+            note: context.backend_note.as_str().into(),
         },
         bank: Bank {
             also_read: context.bank.also_read.iter().map(|p| p.to_string_lossy()).collect(),
@@ -216,26 +92,29 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             root: context.bank_root.as_ref().map(|root| root.to_string_lossy()),
         },
         before_us,
-        defaults: operators.map(Over::of).unwrap_or_default(),
+        defaults: operators.map(OfOrigin::of).unwrap_or_default(),
         dynamic: context.left_out.iter().map(Unsized::of).collect(),
-        earlier: &context.earlier,
+        earlier: context.earlier.as_slice().into(),
         finished,
         found_us: microseconds(tuned.found_us()),
         gains: Gains::of(tuned),
         gradients: tuned.gradients().map(|outcome| Gradients::of(outcome, context)),
-        graph,
+        graph: graph.as_str().into(),
         improvement: improvement(before_us, after_us),
         kernels: operators.map(|o| kernels(&o.cases, context.soc.as_ref())).unwrap_or_default(),
         layout: LAYOUT,
-        options: &context.options,
+        options: Cow::Borrowed(&context.options),
         profiles: context
             .profiles
             .as_ref()
             .map(|[before, after]| Profiles { after: after.to_string_lossy(), before: before.to_string_lossy() }),
         roofs: context.soc.as_ref().map(Roofs::of),
-        runs: context.runs.as_ref(),
+        runs: context.runs.as_ref().map(Cow::Borrowed),
         seed: operators.map(|o| o.seed),
-        soc: context.soc.as_ref().map_or(SocPart::Name(soc), SocPart::Description),
+        soc: context.soc.as_ref().map_or_else(
+            || SocPart::Name(soc.as_str().into()),
+            |soc| SocPart::Description(Box::new(Cow::Borrowed(soc))),
+        ),
         subgraphs: subgraphs.map(|s| Subgraphs::of(s, context.subgraph_bank.as_deref())),
         summary: operators
             .map(RepoSummary::of)
@@ -253,6 +132,6 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         }),
         tuning_time_s: tuned.elapsed().as_secs_f64(),
         unmapped: unmapped.map(Unmapped::of).collect(),
-        version: env!("CARGO_PKG_VERSION"),
+        version: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -6,11 +6,11 @@ use super::figures::{improvement, milliseconds};
 use super::kernel::status_name;
 use crate::sim::collective::Algorithm;
 use crate::tune::gdat::{Case, Cluster, Contention, Equal, Found, GdatOutcome, Plan, Scale, Segment, Set};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// What became of the gradients. CANN documents no such result: the fields are ours, in its style.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Gdat<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     gradient_num: Option<usize>,
@@ -26,7 +26,7 @@ pub struct Gdat<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     modelhash: Option<String>,
     repo_summary: RepoSummary,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scaling: Vec<ScaleMs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     split_after_tune: Option<SplitMs<'a>>,
@@ -41,7 +41,7 @@ pub struct Gdat<'a> {
 }
 
 /// A split, ready for hccl's interface: its lists, or those of each set where there are several.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct SplitMs<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     by_idx: Option<Vec<usize>>,
@@ -50,14 +50,14 @@ struct SplitMs<'a> {
     #[serde(rename = "performance(ms)")]
     end_ms: f64,
     segments: Vec<SegmentMs>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sets: Vec<SetSplit<'a>>,
     #[serde(rename = "trailing_time(ms)")]
     trailing_ms: f64,
 }
 
 /// One segment; gradients are counted from 0 over all sets, times from where those of the model count.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct SegmentMs {
     #[serde(rename = "end(ms)")]
     end_ms: f64,
@@ -76,13 +76,18 @@ struct SegmentMs {
 }
 
 /// The split of one of several sets; gradients are counted from 0 in the set.
-#[derive(Debug, Serialize)]
-struct SetSplit<'a> {
-    by_idx: Vec<usize>,
-    by_size: Vec<f64>,
-    data_type: &'static str,
-    gradient_num: usize,
-    group: &'a str,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SetSplit<'a> {
+    /// The last gradient of each segment.
+    pub by_idx: Vec<usize>,
+    /// The share of each segment in the bytes of the set.
+    pub by_size: Vec<f64>,
+    /// Type of the gradients.
+    pub data_type: Cow<'static, str>,
+    /// How many there are.
+    pub gradient_num: usize,
+    /// Who exchanges them.
+    pub group: Cow<'a, str>,
 }
 
 /// The split of each set, where there are several.
@@ -90,9 +95,9 @@ fn set_splits<'a>(found: &'a Found, plan: &Plan) -> Vec<SetSplit<'a>> {
     let split = |(place, set): (usize, &'a Set)| SetSplit {
         by_idx: plan.by_idx(place),
         by_size: plan.by_size(place),
-        data_type: set.dtype.name(),
+        data_type: set.dtype.name().into(),
         gradient_num: set.members.len(),
-        group: &set.group,
+        group: set.group.as_str().into(),
     };
     if is_one_set(found) { Vec::new() } else { found.sets.iter().enumerate().map(split).collect() }
 }
@@ -108,7 +113,7 @@ fn span(found: &Found, segment: &Segment) -> [usize; 2] {
     [members.first(), members.last()].map(|at| at.copied().unwrap_or(0))
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct ScaleMs {
     devices: u64,
     nodes: u64,
@@ -191,108 +196,144 @@ pub fn summary(outcome: &GdatOutcome) -> RepoSummary {
 }
 
 /// Gradients in our own report. Times are microseconds, not rounded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Gradients<'a> {
-    cluster: &'a Cluster,
-    contention: Contention,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    equal: Vec<EqualSplit>,
+    /// Whose devices exchange them.
+    pub cluster: Cow<'a, Cluster>,
+    pub(super) contention: Contention,
+    /// Splits into equal segments, to compare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub equal: Vec<EqualSplit>,
+    /// CANN's summary of the gradients, once it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    gradient_summary: Option<Cow<'a, str>>,
+    pub gradient_summary: Option<Cow<'a, str>>,
     /// Whether the bank keeps other gradients under the network's hash.
-    is_of_others: bool,
+    #[serde(default)]
+    pub is_of_others: bool,
+    /// Whether it is known that no other split ends earlier.
     #[serde(skip_serializing_if = "Option::is_none")]
-    is_optimum: Option<bool>,
-    max_segments: usize,
+    pub is_optimum: Option<bool>,
+    pub(super) max_segments: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    modelhash: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    scaling: Vec<ScaleUs>,
+    pub(super) modelhash: Option<String>,
+    /// The same gradients on other numbers of devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scaling: Vec<ScaleUs>,
+    /// The best split.
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_after: Option<SplitUs<'a>>,
+    pub split_after: Option<SplitUs<'a>>,
+    /// hccl's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_before: Option<SplitUs<'a>>,
+    pub split_before: Option<SplitUs<'a>>,
+    /// What CANN makes of the bank.
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_from_bank: Option<SplitUs<'a>>,
+    pub split_from_bank: Option<SplitUs<'a>>,
+    /// What became of the network's entry in the bank.
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tensors: Vec<Tensor<'a>>,
+    pub status: Option<Cow<'static, str>>,
+    /// The gradients.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tensors: Vec<Tensor<'a>>,
+    /// The timeline of the step, once it is written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    timeline: Option<Cow<'a, str>>,
-    unmeasured: Vec<Unmeasured<'a>>,
+    pub timeline: Option<Cow<'a, str>>,
+    /// Kernels that the simulator priced for a device.
+    #[serde(default)]
+    pub unmeasured: Vec<Unmeasured<'a>>,
 }
 
-#[derive(Debug, Serialize)]
-struct SplitUs<'a> {
-    algorithms: Vec<Algorithm>,
+/// A split and what it comes to.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SplitUs<'a> {
+    pub(super) algorithms: Vec<Algorithm>,
     /// End of the backward pass, slowed down by the exchange.
-    backward_us: f64,
+    pub(super) backward_us: f64,
     /// The last gradient of each segment among those of all sets.
-    by_idx: Vec<usize>,
+    pub by_idx: Vec<usize>,
     /// The share of each segment in the bytes of all sets.
-    by_size: Vec<f64>,
-    end_us: f64,
-    exchange_start_us: f64,
-    exchange_us_per_byte: f64,
-    segments: Vec<SegmentUs>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sets: Vec<SetSplit<'a>>,
-    trailing_us: f64,
+    pub by_size: Vec<f64>,
+    /// End of the step.
+    pub end_us: f64,
+    pub(super) exchange_start_us: f64,
+    pub(super) exchange_us_per_byte: f64,
+    pub(super) segments: Vec<SegmentUs>,
+    /// The split of each set, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sets: Vec<SetSplit<'a>>,
+    /// Time behind the backward pass.
+    pub trailing_us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct SegmentUs {
-    bytes: u64,
-    end_us: f64,
-    first: usize,
-    last: usize,
-    ready_us: f64,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SegmentUs {
+    pub(super) bytes: u64,
+    pub(super) end_us: f64,
+    pub(super) first: usize,
+    pub(super) last: usize,
+    pub(super) ready_us: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    set: Option<usize>,
-    start_us: f64,
+    pub(super) set: Option<usize>,
+    pub(super) start_us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct EqualSplit {
-    by: &'static str,
-    end_us: f64,
-    segments: usize,
-    trailing_us: f64,
+/// A split into equal segments.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct EqualSplit {
+    pub(super) by: Cow<'static, str>,
+    /// End of the step.
+    pub end_us: f64,
+    /// How many.
+    pub segments: usize,
+    /// Time behind the backward pass.
+    pub trailing_us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct ScaleUs {
-    after_us: f64,
-    before_us: f64,
-    by_idx: Vec<usize>,
-    devices: u64,
-    nodes: u64,
-    trailing_after_us: f64,
-    trailing_before_us: f64,
+/// The step on another number of devices.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ScaleUs {
+    /// End of the step with the best split.
+    pub after_us: f64,
+    /// With hccl's default.
+    pub before_us: f64,
+    /// The last gradient of each segment of the best.
+    pub by_idx: Vec<usize>,
+    /// Devices.
+    pub devices: u64,
+    /// Nodes that they are in.
+    pub nodes: u64,
+    /// Time behind the backward pass with the best split.
+    pub trailing_after_us: f64,
+    /// With hccl's default.
+    pub trailing_before_us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Tensor<'a> {
-    all_reduce: &'a str,
-    bytes: u64,
-    node: &'a str,
-    time_ns: u64,
+/// One gradient.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Tensor<'a> {
+    pub(super) all_reduce: Cow<'a, str>,
+    /// Its size.
+    pub bytes: u64,
+    pub(super) node: Cow<'a, str>,
+    pub(super) time_ns: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct Unmeasured<'a> {
-    reason: &'a str,
-    workload: &'a str,
+/// A kernel that the device did not measure.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Unmeasured<'a> {
+    /// Why.
+    pub reason: Cow<'a, str>,
+    /// What it computes.
+    pub workload: Cow<'a, str>,
 }
 
 impl<'a> Gradients<'a> {
     /// The section of an outcome.
     pub fn of(outcome: &'a GdatOutcome, context: &'a Context) -> Gradients<'a> {
         let found = outcome.found.as_ref();
-        let unmeasured = |(workload, reason): &'a (String, String)| Unmeasured { reason, workload };
+        let unmeasured =
+            |(workload, reason): &'a (String, String)| Unmeasured { reason: reason.into(), workload: workload.into() };
         Gradients {
-            cluster: &outcome.cluster,
+            cluster: Cow::Borrowed(&outcome.cluster),
             contention: outcome.contention,
             equal: found.into_iter().flat_map(|f| &f.equal).map(equal).collect(),
             gradient_summary: context.gradient_summary.as_ref().map(|path| path.to_string_lossy()),
@@ -304,7 +345,7 @@ impl<'a> Gradients<'a> {
             split_after: found.map(|f| split_us(f, &f.after)),
             split_before: found.map(|f| split_us(f, &f.before)),
             split_from_bank: found.and_then(|f| Some(split_us(f, f.from_bank.as_ref()?))),
-            status: found.map(|f| status_name(&f.status)),
+            status: found.map(|f| status_name(&f.status).into()),
             tensors: found.into_iter().flat_map(tensors).collect(),
             timeline: context.timeline.as_ref().map(|path| path.to_string_lossy()),
             unmeasured: outcome.unmeasured.iter().map(unmeasured).collect(),
@@ -314,9 +355,9 @@ impl<'a> Gradients<'a> {
 
 fn tensors(found: &Found) -> impl Iterator<Item = Tensor<'_>> {
     found.training.gradients.iter().zip(&found.training.times_ns).map(|(gradient, &time_ns)| Tensor {
-        all_reduce: &gradient.all_reduce,
+        all_reduce: gradient.all_reduce.as_str().into(),
         bytes: gradient.bytes,
-        node: &gradient.node,
+        node: gradient.node.as_str().into(),
         time_ns,
     })
 }
@@ -324,7 +365,7 @@ fn tensors(found: &Found) -> impl Iterator<Item = Tensor<'_>> {
 fn equal(equal: &Equal) -> EqualSplit {
     let plan = &equal.case.plan;
     EqualSplit {
-        by: if equal.by_size { "size" } else { "count" },
+        by: if equal.by_size { "size" } else { "count" }.into(),
         end_us: plan.end_us,
         segments: plan.segments.len(),
         trailing_us: plan.trailing_us(),

@@ -3,109 +3,132 @@
 use super::explain::{Lanes, Layout, Predicted};
 use super::gains::deciding;
 use crate::bank::{RecordReader, Writable};
-use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
 use crate::tune::{BankStatus, CaseOutcome, Timed};
 use crate::workload::{DefaultOrigin, Schedule};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Kernels with a timeline: it takes a thousand times as long as a prediction.
 const TIMELINES: usize = 1000;
 
 /// One distinct kernel: it is launched `count` times.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Kernel<'a> {
-    after: &'a Schedule,
-    after_us: f64,
+    pub(super) after: Cow<'a, Schedule>,
+    /// Microseconds of one launch with the best that is sure to be one.
+    pub after_us: f64,
     /// Who measured it.
-    backend: &'a str,
-    before: &'a Schedule,
-    before_us: f64,
+    pub(super) backend: Cow<'a, str>,
+    pub(super) before: Cow<'a, Schedule>,
+    /// Microseconds of one launch with CANN's default.
+    pub before_us: f64,
     /// What the bank had for it before this tuning.
     #[serde(skip_serializing_if = "Option::is_none")]
-    banked: Option<Candidate<'a>>,
+    pub(super) banked: Option<Candidate<'a>>,
     /// What bounds the kernel after tuning, by the performance model.
-    bound: Option<Bound>,
-    bound_before: Option<Bound>,
+    pub(super) bound: Option<Bound>,
+    pub(super) bound_before: Option<Bound>,
     /// The best that were measured, the fastest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    candidates: Vec<Candidate<'a>>,
-    count: usize,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) candidates: Vec<Candidate<'a>>,
+    /// Launches in one run.
+    pub count: usize,
     /// Whether CANN's default is by its public rules.
-    default: DefaultOrigin,
-    failed_trials: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<&'a str>,
+    pub(super) default: Option<DefaultOrigin>,
+    pub(super) failed_trials: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failure: Option<Cow<'a, str>>,
     /// What the tilings lay into the cores and their buffers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_after: Option<Layout>,
+    pub(super) held_after: Option<Layout>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    held_before: Option<Layout>,
+    pub(super) held_before: Option<Layout>,
     /// Trial and microseconds each time that the search knew something better.
-    improvements: Vec<(usize, f64)>,
+    #[serde(default)]
+    pub(super) improvements: Vec<(usize, f64)>,
     /// Nine of ten true times after, if the time before is one.
-    interval_us: Option<[f64; 2]>,
-    known_trials: usize,
-    nodes: Vec<Node<'a>>,
-    op_type: &'a str,
+    pub(super) interval_us: Option<[f64; 2]>,
+    pub(super) known_trials: usize,
+    /// The nodes that run it.
+    pub nodes: Vec<Node<'a>>,
+    /// Its type.
+    pub op_type: Cow<'a, str>,
     /// Why CANN does not read what the bank has for it, where it is cube work whose records are ours alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    own_form: Option<String>,
+    pub(super) own_form: Option<String>,
     /// What the performance model says of the tilings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    predicted_after: Option<Predicted>,
+    pub(super) predicted_after: Option<Predicted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    predicted_before: Option<Predicted>,
+    pub(super) predicted_before: Option<Predicted>,
     /// Who reads its record, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    read_by: Option<RecordReader>,
-    status: &'static str,
-    stop: Option<&'static str>,
+    pub read_by: Option<RecordReader>,
+    /// What became of it, for example `added`.
+    pub status: Cow<'static, str>,
+    pub(super) stop: Option<Cow<'static, str>>,
     /// The timeline of the tiling after, or of the one that is not sure, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    timeline: Option<Lanes>,
-    trials: usize,
+    pub(super) timeline: Option<Lanes>,
+    pub(super) trials: usize,
     /// What of the record in the bank is not proven, by the names of its fields.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    unproven: &'static [&'static str],
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unproven: Vec<Cow<'static, str>>,
     /// What seems better and is not sure to be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unsure: Option<Unsure<'a>>,
+    pub(super) unsure: Option<Unsure<'a>>,
     /// What one launch computes and moves.
-    work: Option<Work>,
-    workload: String,
+    pub(super) work: Option<Work>,
+    /// What it computes.
+    pub workload: String,
+}
+
+impl Kernel<'_> {
+    /// Name of its first node.
+    pub fn name(&self) -> &str {
+        self.nodes.first().map_or("", |node| &node.name)
+    }
+
+    /// Microseconds of all launches before and after.
+    pub fn total_us(&self) -> [f64; 2] {
+        [self.before_us, self.after_us].map(|us| us * self.count as f64)
+    }
 }
 
 /// A tiling and microseconds of one run.
-#[derive(Debug, Serialize)]
-struct Candidate<'a> {
-    schedule: &'a Schedule,
-    us: f64,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Candidate<'a> {
+    pub(super) schedule: Cow<'a, Schedule>,
+    pub(super) us: f64,
 }
 
 impl<'a> From<&'a Timed> for Candidate<'a> {
     fn from(Timed { schedule, us }: &'a Timed) -> Candidate<'a> {
-        Candidate { schedule, us: *us }
+        Candidate { schedule: Cow::Borrowed(schedule), us: *us }
     }
 }
 
 /// A candidate, and the measurement that would decide about it.
-#[derive(Debug, Serialize)]
-struct Unsure<'a> {
-    decided_by: String,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Unsure<'a> {
+    pub(super) decided_by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    held: Option<Layout>,
+    pub(super) held: Option<Layout>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    predicted: Option<Predicted>,
+    pub(super) predicted: Option<Predicted>,
     #[serde(flatten)]
-    candidate: Candidate<'a>,
+    pub(super) candidate: Candidate<'a>,
 }
 
-#[derive(Debug, Serialize)]
-struct Node<'a> {
-    name: &'a str,
-    op_type: &'a str,
+/// A node of the network.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Node<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    pub(super) op_type: Cow<'a, str>,
 }
 
 /// A case as reports have it; its bounds and its work are those of the SoC.
@@ -116,35 +139,44 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
     let held = |schedule| soc.map(|soc| Layout::of(&case.workload, schedule, soc));
     let predicted = |schedule| Predicted::of(model.as_ref()?, &case.workload, schedule, soc?);
     Kernel {
-        after: &case.after,
+        after: Cow::Borrowed(&case.after),
         after_us: case.after_us,
-        backend: &case.backend,
-        before: &case.before,
+        backend: case.backend.as_str().into(),
+        before: Cow::Borrowed(&case.before),
         before_us: case.before_us,
         banked: case.banked.as_ref().map(Candidate::from),
         bound: bound(&case.after),
         bound_before: bound(&case.before),
         candidates: case.best.iter().map(Candidate::from).collect(),
         count: case.count(),
-        default: case.default,
+        default: Some(case.default),
         failed_trials: case.failed_trials,
-        failure: case.status.reason(),
+        failure: case.status.reason().map(Cow::from),
         held_after: held(&case.after),
         held_before: held(&case.before),
         improvements: case.improvements.iter().map(|step| (step.trial, step.us)).collect(),
         interval_us: case.interval_us(),
         known_trials: case.known_trials,
-        nodes: case.nodes.iter().map(|n| Node { name: &n.name, op_type: &n.op_type }).collect(),
-        op_type: case.workload.op_type(),
+        nodes: case
+            .nodes
+            .iter()
+            .map(|n| Node { name: n.name.as_str().into(), op_type: n.op_type.as_str().into() })
+            .collect(),
+        op_type: case.workload.op_type().into(),
         own_form: soc.filter(|_| is_recorded).and_then(|soc| Writable::of(&case.workload, soc).why_own()),
         predicted_after: predicted(&case.after),
         predicted_before: predicted(&case.before),
         read_by: is_recorded.then_some(case.reader),
-        status: status_name(&case.status),
-        stop: case.stop.map(StopReason::name),
+        status: status_name(&case.status).into(),
+        stop: case.stop.map(|stop| stop.name().into()),
         timeline: None,
         trials: case.trials,
-        unproven: soc.filter(|_| is_recorded).map_or(&[], |soc| Writable::of(&case.workload, soc).unproven()),
+        unproven: soc
+            .filter(|_| is_recorded)
+            .map_or(&[][..], |soc| Writable::of(&case.workload, soc).unproven())
+            .iter()
+            .map(|&name| name.into())
+            .collect(),
         unsure: case.unsure.as_ref().map(|found| Unsure {
             decided_by: deciding(case),
             held: held(&found.schedule),

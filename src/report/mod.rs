@@ -17,6 +17,7 @@ mod gdat;
 mod gdat_timeline;
 mod html;
 mod kernel;
+pub mod model;
 mod named_file;
 mod operators;
 mod process;

@@ -28,6 +28,8 @@ struct ProcessFile {
     entries: BTreeMap<String, Option<String>>,
     /// The last moment that a tuning in a file before has; later ones are free.
     taken: String,
+    /// Whether another file has taken its place: its moments after the last one are that file's.
+    is_closed: bool,
 }
 
 /// The entry of one tuning.
@@ -50,8 +52,39 @@ impl ProcessFiles {
     ///
     /// Fails with [`Error::Directory`] or [`Error::File`].
     pub(super) fn entry(&self, directory: &Path, job: &str) -> Result<Entry> {
-        let shared = self.shared(directory, job);
-        let mut guard = lock(&shared);
+        loop {
+            let shared = self.shared(directory, job);
+            // Others may have filled it since, and another file may have taken its place.
+            if let Some(entry) = Entry::begin(&shared, directory, job)? {
+                return Ok(entry);
+            }
+        }
+    }
+
+    /// The file for a job in a work path that has room for one more tuning.
+    fn shared(&self, directory: &Path, job: &str) -> SharedFile {
+        let mut files = lock(&self.0);
+        let place = (directory.to_owned(), job.to_owned());
+        if files.len() >= MOST_FILES && !files.contains_key(&place) {
+            // Nobody who comes later has a file here: he begins another.
+            files.retain(|_, shared| Arc::strong_count(shared) > 1);
+        }
+        let shared = files.entry(place).or_default();
+        let closed = lock(shared).close_if_full();
+        if let Some(taken) = closed {
+            *shared = Arc::new(Mutex::new(ProcessFile { taken, ..ProcessFile::default() }));
+        }
+        Arc::clone(shared)
+    }
+}
+
+impl Entry {
+    /// An entry in this file for a tuning by this thread; `None` where the file has no room.
+    fn begin(shared: &SharedFile, directory: &Path, job: &str) -> Result<Option<Entry>> {
+        let mut guard = lock(shared);
+        if guard.is_closed || guard.entries.len() >= MOST_ENTRIES {
+            return Ok(None);
+        }
         let path = match &guard.file {
             Some(file) => file.path.clone(),
             None => guard.file.insert(NamedFile::reserve(directory, job, "{}\n")?.0).path.clone(),
@@ -68,27 +101,9 @@ impl ProcessFiles {
         };
         guard.entries.insert(key.clone(), None);
         drop(guard);
-        Ok(Entry { shared, key, path, timestamp })
+        Ok(Some(Entry { shared: Arc::clone(shared), key, path, timestamp }))
     }
 
-    /// The file for a job in a work path that has room for one more tuning.
-    fn shared(&self, directory: &Path, job: &str) -> SharedFile {
-        let mut files = lock(&self.0);
-        let place = (directory.to_owned(), job.to_owned());
-        if files.len() >= MOST_FILES && !files.contains_key(&place) {
-            // Nobody who comes later has a file here: he begins another.
-            files.retain(|_, shared| Arc::strong_count(shared) > 1);
-        }
-        let shared = files.entry(place).or_default();
-        let full = lock(shared).full();
-        if let Some(taken) = full {
-            *shared = Arc::new(Mutex::new(ProcessFile { taken, ..ProcessFile::default() }));
-        }
-        Arc::clone(shared)
-    }
-}
-
-impl Entry {
     /// The file that it is in.
     pub fn path(&self) -> &Path {
         &self.path
@@ -132,9 +147,10 @@ impl ProcessFile {
         timestamp <= self.taken.as_str() || next.is_some_and(|(key, _)| key.starts_with(&prefix))
     }
 
-    /// The last moment of its tunings, where there is no room for another.
-    fn full(&self) -> Option<String> {
+    /// Takes no more tunings where there is no room for another, and answers the last moment of those that it has.
+    fn close_if_full(&mut self) -> Option<String> {
         let last = self.entries.keys().next_back().filter(|_| self.entries.len() >= MOST_ENTRIES)?;
+        self.is_closed = true;
         last.split('_').nth(1).zip(last.split('_').nth(2)).map(|(day, time)| format!("{day}_{time}"))
     }
 
@@ -205,7 +221,8 @@ mod tests {
     fn tunings_of_many_threads_have_a_moment_each() {
         let folder = tempfile::tempdir().unwrap();
         let files = ProcessFiles::default();
-        let begin = || [(); 20].map(|()| files.entry(folder.path(), "gdat").unwrap());
+        // More than one file takes, so that threads meet where one is full.
+        let begin = || [(); 40].map(|()| files.entry(folder.path(), "gdat").unwrap());
         let entries: Vec<_> = std::thread::scope(|scope| {
             let threads = [(); 8].map(|()| scope.spawn(begin));
             threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()

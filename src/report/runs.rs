@@ -3,7 +3,8 @@
 
 use crate::profile::{Kind, Timed};
 use crate::sim::{Bound, Work};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Kernels of a run that are told one by one: those that take longest. The others are summed by what bounds them, so
@@ -13,45 +14,52 @@ const MOST: usize = 4000;
 const STEPS: usize = 1000;
 
 /// The runs before and after.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Runs {
     pub(super) after: Vec<Launched>,
     pub(super) before: Vec<Launched>,
+    #[serde(default)]
     pub(super) sequence_after: Vec<Step>,
+    #[serde(default)]
     pub(super) sequence_before: Vec<Step>,
 }
 
 /// Launches that follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Step {
-    pub count: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    pub(super) count: u64,
     /// Place of the one that takes most of the time in the list of its moment; `None` where that does not tell it by
     /// itself.
-    pub kernel: Option<usize>,
+    pub(super) kernel: Option<usize>,
     /// All of them together.
-    pub us: f64,
+    pub(super) us: f64,
 }
 
 /// Kernels that are alike, or many short ones that have nothing in common but what bounds them.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct Launched {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Launched {
     /// What each launch waits for most, by the performance model.
-    pub bound: Option<Bound>,
+    pub(super) bound: Option<Bound>,
     /// Launches in one run.
-    pub count: u64,
+    pub(super) count: u64,
     /// First node of the first of them.
-    pub name: Option<String>,
-    pub op_type: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) op_type: Option<String>,
     /// What runs them, by CANN's name.
-    pub task_type: &'static str,
+    pub(super) task_type: Cow<'static, str>,
     /// All launches together.
-    pub us: f64,
+    pub(super) us: f64,
     /// What one launch computes and moves.
-    pub work: Option<Work>,
-    pub workload: Option<String>,
+    pub(super) work: Option<Work>,
+    pub(super) workload: Option<String>,
 }
 
 impl Runs {
+    /// What is launched before and after.
+    pub(super) fn moments(&self) -> [&[Launched]; 2] {
+        [&self.before, &self.after]
+    }
+
     /// The runs of a network with the times of its kernels before and after.
     pub fn of([before, after]: &[Timed<'_>; 2]) -> Runs {
         let ((before, sequence_before), (after, sequence_after)) = (told(before), told(after));
@@ -106,7 +114,7 @@ fn one(timed: &Timed<'_>, kind: &Kind<'_>) -> Launched {
         count: kind.launches,
         name: Some(timed.name(kind)),
         op_type: Some(kind.workload.op_type().to_owned()),
-        task_type: kind.engine.task_type(),
+        task_type: kind.engine.task_type().into(),
         us: kind.total_us,
         work: kind.work.filter(|_| kind.engine.computes()),
         workload: Some(kind.workload.to_string()),
@@ -130,7 +138,7 @@ fn summed(kinds: &[&Kind<'_>]) -> impl Iterator<Item = Launched> {
         count,
         name: None,
         op_type: None,
-        task_type,
+        task_type: task_type.into(),
         us,
         work: None,
         workload: None,

@@ -6,10 +6,10 @@ use crate::status::Result;
 use crate::tune::OpatOutcome;
 use crate::tune::gdat::GdatOutcome;
 use crate::tune::sgat::SgatOutcome;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The array of CANN's offline result: one object for each section.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Section<'a> {
     /// `{"basic": ..}`

@@ -8,12 +8,12 @@ use super::gains::reader;
 use super::kernel::status_name;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
 
 /// What became of the subgraphs. The fields stand in the order in which they are written.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Sgat<'a> {
     /// Ours: what becomes of what was found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,13 +29,13 @@ pub struct Sgat<'a> {
 }
 
 /// Subgraphs whose record was added or updated.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Modified<'a> {
     add_repo_subgraphs: Vec<ModifiedSubgraph<'a>>,
     update_repo_subgraphs: Vec<ModifiedSubgraph<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct ModifiedSubgraph<'a> {
     #[serde(rename = "performance_after_tune(ms)")]
     after_ms: f64,
@@ -43,8 +43,8 @@ struct ModifiedSubgraph<'a> {
     before_ms: f64,
     performance_improvement: String,
     /// Ours: who reads the record.
-    read_by: &'static str,
-    repo_key: &'a str,
+    read_by: Cow<'static, str>,
+    repo_key: Cow<'a, str>,
 }
 
 pub(super) fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
@@ -70,8 +70,14 @@ pub(super) fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
 fn modified(subgraph: &SubgraphOutcome) -> ModifiedSubgraph<'_> {
     let (before_ms, after_ms) = (milliseconds(subgraph.before.us), milliseconds(subgraph.after.us));
     let performance_improvement = truncated_improvement(before_ms, after_ms);
-    let read_by = reader(subgraph);
-    ModifiedSubgraph { after_ms, before_ms, performance_improvement, read_by, repo_key: &subgraph.repo_key }
+    let read_by = reader(subgraph).into();
+    ModifiedSubgraph {
+        after_ms,
+        before_ms,
+        performance_improvement,
+        read_by,
+        repo_key: subgraph.repo_key.as_str().into(),
+    }
 }
 
 /// Counts of distinct subgraphs by what became of their records.
@@ -80,62 +86,72 @@ pub fn summary(outcome: &SgatOutcome) -> RepoSummary {
 }
 
 /// Subgraphs in our own report. Times are microseconds, not rounded.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Subgraphs<'a> {
-    after_us: f64,
+    /// Time of all of them with all that was found.
+    pub after_us: f64,
     /// Where records are written.
-    bank: Option<Cow<'a, str>>,
-    before_us: f64,
-    distinct: Vec<Subgraph<'a>>,
-    finished: bool,
-    improvement: String,
+    pub bank: Option<Cow<'a, str>>,
+    /// With CANN's fusion.
+    pub before_us: f64,
+    pub(super) distinct: Vec<Subgraph<'a>>,
+    pub(super) finished: bool,
+    pub(super) improvement: String,
     /// Who priced the strategies: never a device.
-    priced_by: &'a str,
-    summary: RepoSummary,
-    traffic_after: Moved,
-    traffic_before: Moved,
+    pub(super) priced_by: Cow<'a, str>,
+    /// Counts of distinct subgraphs.
+    pub summary: RepoSummary,
+    /// What they launch and move with all that was found.
+    pub traffic_after: Moved,
+    /// With CANN's fusion.
+    pub traffic_before: Moved,
 }
 
 /// One distinct subgraph: it occurs `count` times.
-#[derive(Debug, Serialize)]
-struct Subgraph<'a> {
-    after: Strategy<'a>,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Subgraph<'a> {
+    pub(super) after: Strategy<'a>,
     /// Microseconds with the bank's strategy, where it had one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    banked_us: Option<f64>,
-    before: Strategy<'a>,
-    count: usize,
+    pub(super) banked_us: Option<f64>,
+    pub(super) before: Strategy<'a>,
+    pub(super) count: usize,
     /// Maker and reader, by their place in `names`.
-    edges: &'a [[u32; 2]],
+    #[serde(default)]
+    pub(super) edges: Cow<'a, [[u32; 2]]>,
     /// The nodes of its kernels at the first place.
-    names: &'a [String],
-    op_types: &'a [String],
+    #[serde(default)]
+    pub(super) names: Cow<'a, [String]>,
+    pub(super) op_types: Cow<'a, [String]>,
     /// First node of each occurrence.
-    places: Vec<&'a str>,
-    read_by: &'static str,
-    repo_key: &'a str,
-    status: &'static str,
+    pub(super) places: Vec<Cow<'a, str>>,
+    #[serde(default)]
+    pub(super) read_by: Cow<'static, str>,
+    pub(super) repo_key: Cow<'a, str>,
+    pub(super) status: Cow<'static, str>,
 }
 
-#[derive(Debug, Serialize)]
-struct Strategy<'a> {
-    groups: Vec<Group<'a>>,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Strategy<'a> {
+    pub(super) groups: Vec<Group<'a>>,
     #[serde(flatten)]
-    traffic: Moved,
-    us: f64,
+    pub(super) traffic: Moved,
+    pub(super) us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Group<'a> {
-    parts: u64,
-    scopes: &'a [Vec<String>],
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Group<'a> {
+    pub(super) parts: u64,
+    pub(super) scopes: Cow<'a, [Vec<String>]>,
 }
 
-#[derive(Debug, Serialize)]
-struct Moved {
-    bytes: u64,
-    bytes_from_memory: u64,
-    launches: u64,
+/// What kernels move.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Moved {
+    pub(super) bytes: u64,
+    pub(super) bytes_from_memory: u64,
+    /// How many there are.
+    pub launches: u64,
 }
 
 impl From<Traffic> for Moved {
@@ -143,6 +159,18 @@ impl From<Traffic> for Moved {
         // Bytes of one network: no float is negative or as large as 2^63 here.
         let whole = |bytes: f64| bytes.round() as u64;
         Moved { bytes: whole(traffic.bytes), bytes_from_memory: whole(traffic.from_memory), launches: traffic.launches }
+    }
+}
+
+impl Subgraph<'_> {
+    /// Name of the node that it begins with.
+    pub(super) fn name(&self) -> &str {
+        self.places.first().map_or("", |name| name)
+    }
+
+    /// Times at all places before and after.
+    pub(super) fn total_us(&self) -> [f64; 2] {
+        [self.before.us, self.after.us].map(|us| us * self.count as f64)
     }
 }
 
@@ -158,7 +186,7 @@ impl<'a> Subgraphs<'a> {
             distinct: outcome.subgraphs.iter().map(subgraph).collect(),
             finished: outcome.finished,
             improvement: truncated_improvement(before_us, after_us),
-            priced_by: &outcome.pricer.detail,
+            priced_by: outcome.pricer.detail.as_str().into(),
             summary: summary(outcome),
             traffic_after: after.into(),
             traffic_before: before.into(),
@@ -172,17 +200,18 @@ fn subgraph(subgraph: &SubgraphOutcome) -> Subgraph<'_> {
         banked_us: subgraph.banked_us,
         before: strategy(&subgraph.before),
         count: subgraph.count(),
-        edges: &subgraph.edges,
-        names: &subgraph.names,
-        op_types: &subgraph.op_types,
-        places: subgraph.places.iter().map(|place| place.first.as_str()).collect(),
-        read_by: reader(subgraph),
-        repo_key: &subgraph.repo_key,
-        status: status_name(&subgraph.status),
+        edges: subgraph.edges.as_slice().into(),
+        names: subgraph.names.as_slice().into(),
+        op_types: subgraph.op_types.as_slice().into(),
+        places: subgraph.places.iter().map(|place| place.first.as_str().into()).collect(),
+        read_by: reader(subgraph).into(),
+        repo_key: subgraph.repo_key.as_str().into(),
+        status: status_name(&subgraph.status).into(),
     }
 }
 
 fn strategy(plan: &Plan) -> Strategy<'_> {
-    let groups = plan.groups.iter().map(|group| Group { parts: group.parts, scopes: &group.scopes }).collect();
+    let groups =
+        plan.groups.iter().map(|group| Group { parts: group.parts, scopes: group.scopes.as_slice().into() }).collect();
     Strategy { groups, traffic: plan.traffic.into(), us: plan.us }
 }

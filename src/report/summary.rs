@@ -8,38 +8,52 @@ use crate::status::Result;
 use crate::tune::gdat::Found;
 use crate::tune::sgat::SubgraphOutcome;
 use crate::tune::{BankStatus, CaseOutcome};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Operators that are named for their improvement.
 const TOP: usize = 10;
 
-/// The fields stand in the order in which they are written.
-#[derive(Debug, Serialize)]
-struct Summary<'a> {
-    after_us: f64,
-    before_us: f64,
+/// A tuning on one screen. The fields stand in the order in which they are written.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Summary<'a> {
+    /// Time after, in microseconds.
+    pub(super) after_us: f64,
+    /// Time before.
+    pub(super) before_us: f64,
     /// When it began, as the names of its files have it.
-    began: &'a str,
-    finished: bool,
+    #[serde(default)]
+    pub(super) began: Cow<'a, str>,
+    /// Whether all was tuned.
+    pub(super) finished: bool,
     /// What becomes of what was found; absent of gradients.
     #[serde(skip_serializing_if = "Option::is_none")]
-    gains: Option<Gains<'a>>,
-    graph: &'a str,
+    pub(super) gains: Option<Gains<'a>>,
+    /// Name of the network.
+    pub(super) graph: Cow<'a, str>,
     /// Kernels without known sizes, of which the figures know nothing; absent where there are none.
-    #[serde(skip_serializing_if = "is_zero")]
-    left_out_ops: usize,
-    performance_improvement: String,
-    top_improved_ops: Vec<Improved<'a>>,
-    total_ops: usize,
-    tuned_ops: usize,
-    tuning_time: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) left_out_ops: usize,
+    /// Improvement of the network, for example `12.34%`.
+    pub(super) performance_improvement: String,
+    /// Those that gained most, the most first.
+    pub(super) top_improved_ops: Vec<Improved<'a>>,
+    /// Operators that were looked at.
+    pub(super) total_ops: usize,
+    /// Those of them that got a record.
+    pub(super) tuned_ops: usize,
+    /// Duration, for example `1823s`.
+    pub(super) tuning_time: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Improved<'a> {
-    improvement: String,
-    op: &'a str,
+/// An operator that gained.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Improved<'a> {
+    /// Its improvement, for example `12.34%`.
+    pub(super) improvement: String,
+    /// Name of its first node.
+    pub(super) op: Cow<'a, str>,
 }
 
 /// Operators that are alike: a distinct operator, a distinct subgraph with its kernels, or the exchanges of gradients.
@@ -70,14 +84,14 @@ pub fn summary(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     to_text(&Summary {
         after_us: microseconds(after_us),
         before_us: microseconds(before_us),
-        began: &context.began,
+        began: context.began.as_str().into(),
         finished: tuned.finished(),
         gains: Gains::of(tuned),
-        graph: tuned.graph(),
+        graph: tuned.graph().into(),
         left_out_ops: context.left_out.len(),
         performance_improvement: gain(before_us, after_us),
         top_improved_ops: top
-            .map(|item| Improved { improvement: gain(item.before_us, item.after_us), op: item.name })
+            .map(|item| Improved { improvement: gain(item.before_us, item.after_us), op: item.name.into() })
             .collect(),
         total_ops: items.iter().map(|item| item.operators).sum(),
         tuned_ops: better.iter().map(|item| item.operators).sum(),

@@ -2,6 +2,7 @@
 
 mod folder;
 mod gdat;
+mod model;
 mod page;
 mod runs;
 mod sgat;

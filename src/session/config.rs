@@ -4,6 +4,7 @@ use super::environment::Environment;
 use super::options;
 use crate::ini;
 use crate::input_file::read_text;
+use crate::json_text::without_comments;
 use crate::status::{Error, Result};
 use crate::tune::OpFilter;
 use serde::Deserialize;
@@ -101,12 +102,6 @@ impl TuneOps {
     pub fn filter(&self) -> OpFilter {
         OpFilter { names: self.tune_ops_name.clone(), types: self.tune_ops_type.clone() }
     }
-}
-
-/// The text with lines that are comments (`//`, `#`) made empty, so that the others keep their numbers.
-fn without_comments(text: &str) -> String {
-    let is_comment = |line: &str| line.trim_start().starts_with("//") || line.trim_start().starts_with('#');
-    text.lines().map(|line| if is_comment(line) { "\n".to_owned() } else { format!("{line}\n") }).collect()
 }
 
 #[cfg(test)]

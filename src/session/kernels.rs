@@ -104,10 +104,13 @@ impl Launched {
     pub fn cases(&self) -> Vec<Value> {
         let mut seen = FxHashSet::default();
         let kernels = self.variants.iter().flat_map(|v| v.lowered.launched().map(move |kernel| (v, kernel)));
-        let distinct = kernels.filter(|(_, k)| seen.insert((&k.workload, k.missed.map(f64::to_bits))));
+        // A product of one batch is one workload under several of CANN's types.
+        let op_type = |v: &Variant, k: &crate::lower::Kernel| v.graph.node(k.node).op_type.clone();
+        let distinct = kernels.filter(|(v, k)| seen.insert((op_type(v, k), &k.workload, k.missed.map(f64::to_bits))));
         let case = |(variant, kernel): (&Variant, &crate::lower::Kernel)| {
             let mut case = simulate::case(&kernel.name(&variant.graph).into(), &kernel.workload, kernel.missed, None);
             case["soc"] = self.soc.name.clone().into();
+            case["op"] = op_type(variant, kernel).into();
             case
         };
         distinct.map(case).collect()

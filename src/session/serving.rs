@@ -56,7 +56,7 @@ pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> R
 
 impl Bank {
     /// Takes the files out of what is told, where none stays.
-    pub fn told(&self, files: &mut Vec<PathBuf>, dry_run: bool) {
+    pub fn keep_written(&self, files: &mut Vec<PathBuf>, dry_run: bool) {
         if dry_run {
             files.clear();
         }

@@ -123,7 +123,12 @@ pub fn distinct(variants: &[Variant], filter: &OpFilter) -> Vec<Case> {
                 cases[at].tune |= !asked.is_empty() || filter.is_open() && node.mapped && op::tunable(&node.op_type);
                 cases[at].asked.extend(asked);
             }
-            let name = format!("{}{}", kernel.name(&variant.graph), variant.label);
+            // A profile calls a kernel by the names of all its nodes, one behind the other.
+            let name = kernel.name(&variant.graph);
+            let by_name: Vec<usize> = filter.asks(&name, &[]).filter(|_| node.mapped).collect();
+            cases[at].tune |= !by_name.is_empty();
+            cases[at].asked.extend(by_name);
+            let name = format!("{name}{}", variant.label);
             let op_type = node.op_type.clone();
             let launches = kernel.launches;
             cases[at].nodes.push(TunedNode { name, variant: number, id: kernel.node, op_type, launches });

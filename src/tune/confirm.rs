@@ -99,7 +99,7 @@ fn by_turns(mut time: impl FnMut(Side) -> Result<Option<f64>>) -> Result<Option<
         }
         before = after;
         match rounds.verdict() {
-            Verdict::Told(gain) => return Ok(Some(gain)),
+            Verdict::Compared(gain) => return Ok(Some(gain)),
             Verdict::None => return Ok(None),
             Verdict::Open => {}
         }
@@ -110,7 +110,7 @@ fn by_turns(mut time: impl FnMut(Side) -> Result<Option<f64>>) -> Result<Option<
 #[derive(Debug, PartialEq)]
 enum Verdict {
     /// A gain, or that none is sure after all rounds.
-    Told(Gain),
+    Compared(Gain),
     None,
     /// More rounds will tell.
     Open,
@@ -130,15 +130,15 @@ impl Rounds {
         let (after, before) = (mean(&self.candidates), mean(&self.references));
         let (gain, error) = (before - after, self.error());
         let error_us = error * NINE_OF_TEN[count - ROUNDS.0];
-        let told = |is_sure| Verdict::Told(Gain { is_sure, error_us, before_us: before, after_us: after });
+        let compared = |is_sure| Verdict::Compared(Gain { is_sure, error_us, before_us: before, after_us: after });
         if gain > (LEAST_GAIN * before).max(errors * error) {
-            return told(true);
+            return compared(true);
         }
         // Where even a lucky error leaves too little, more rounds would change nothing.
         let may_be = gain > 0.0 && gain + LUCK * error > LEAST_GAIN * before;
         match may_be {
             true if count < ROUNDS.1 => Verdict::Open,
-            true => told(false),
+            true => compared(false),
             false => Verdict::None,
         }
     }

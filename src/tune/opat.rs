@@ -362,7 +362,7 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         banked: None,
         default: default_origin(workload, soc),
         // Times that scatter are compared when they are measured by turns, and not before.
-        doubt: (!backend.noisy).then(|| tuner.backend.doubt(workload)),
+        doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
         is_sure: false,
         unsure: None,
         reader: Writable::of(workload, soc).reader(),

@@ -29,7 +29,7 @@ pub(super) fn by_share<'a>(
         let us = simulator.prepare_within(&case.workload, &case.standings).map(|mut m| m.measure(default));
         // What cannot be priced is no reason to wait for all others.
         let share_us = if let Ok(Measurement::Time { us }) = us { us * launches } else { 0.0 };
-        Weight { searches, share_us, doubt: simulator.doubt(&case.workload).high }
+        Weight { searches, share_us, doubt: simulator.doubt_over_default(&case.workload).high }
     };
     sorted(&problems.map(weigh).collect::<Vec<_>>())
 }

@@ -82,9 +82,10 @@ pub(super) fn search(
             // What goes into the bank has a time of today.
             match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
                 Some(us) if us < outcome.after_us => {
-                    let doubt = tuner.backend.doubt(&workload);
-                    outcome.is_sure = us / doubt.low < outcome.before_us;
-                    outcome.doubt = Some(doubt);
+                    // A record is made where the tilings surely differ. Over an estimated default more is in doubt than
+                    // that, and is told.
+                    outcome.is_sure = us / tuner.backend.doubt(&workload).low < outcome.before_us;
+                    outcome.doubt = Some(tuner.backend.doubt_over_default(&workload));
                     (outcome.after, outcome.after_us) = (schedule, us);
                 }
                 _ => {}

@@ -38,11 +38,11 @@ impl Workers<'_> {
         };
         let mut result = Ok(());
         let mut taken = |index: usize, done: Done| {
-            let told = take(index, done);
-            if told.is_err() && result.is_ok() {
+            let taken = take(index, done);
+            if taken.is_err() && result.is_ok() {
                 // Nothing more is worth starting; the first error is the one to report.
                 next.store(count, Ordering::Relaxed);
-                result = told;
+                result = taken;
             }
         };
         let (sender, receiver) = channel::unbounded();

@@ -1,14 +1,23 @@
-//! A kernel has one price: in a network, and given to `aoe simulate` as a case.
+//! A kernel has one price: in a network, and given to `aoe simulate` as a case. A network has one, whichever job asks.
 
+use aoe::backend::simulator::Simulator;
+use aoe::bank::subgraph::SubgraphBank;
+use aoe::bank::{BankPaths, OperatorBank};
 use aoe::frontend::{ModelOptions, load_file};
-use aoe::lower::{Kernel, Settings, Switches, graph_fusion, with_conversions};
+use aoe::lower::{Kernel, Lowered, Settings, Switches, graph_fusion, with_conversions};
+use aoe::profile::{Form, Scene, Timed};
+use aoe::search::Algorithm;
 use aoe::sim::Model;
 use aoe::simulate::{Parts, answer, case};
 use aoe::soc::Soc;
 use aoe::space::default_policy;
+use aoe::tune::sgat::{Sgat, SgatJob, SgatSettings, State, fused, sgat};
+use aoe::tune::{Observer, OpFilter, OpatJob, OpatSettings, Progress, Variant, opat};
 use aoe::workload::Workload;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 fn time_us(case: &Value, soc: &Soc) -> f64 {
     let answer: Value = serde_json::from_str(&answer(&case.to_string(), &mut Parts::only(soc.clone()))).unwrap();
@@ -60,6 +69,90 @@ fn every_kernel_of_every_bundled_network_has_its_price_as_a_case_to_the_last_bit
                     );
                 }
             }
+        }
+    }
+}
+
+struct Silent;
+
+impl<Outcome> Observer<Outcome> for Silent {
+    fn progress(&mut self, _: &Progress, _: &Outcome) {}
+}
+
+/// Microseconds of a network before operator tuning, which here looks at none of them.
+fn before_operators_us(variants: &[Variant], soc: &Soc) -> f64 {
+    let nowhere = tempfile::tempdir().unwrap();
+    let paths = BankPaths { custom: nowhere.path().to_owned(), also_read: Vec::new() };
+    let settings = OpatSettings {
+        seed: 0,
+        algorithm: Algorithm::Auto,
+        max_trials: 1,
+        parallel: 1,
+        repeat_tune: false,
+        filter: OpFilter::default(),
+        deadline: Some(Instant::now()),
+        pause: OpatSettings::PAUSE,
+    };
+    let mut job = OpatJob {
+        name: "net",
+        variants,
+        backend: &Simulator::new(soc.clone()),
+        bank: &mut OperatorBank::open(paths, soc),
+        base: None,
+        rescue: None,
+        settings: &settings,
+        cancel: &AtomicBool::new(false),
+    };
+    opat(&mut job, &mut Silent).unwrap().before_us()
+}
+
+/// The same network tuned by subgraphs.
+fn tuned_by_subgraphs(variants: &[Variant], soc: &Soc) -> Sgat {
+    let (nowhere, settings) = (tempfile::tempdir().unwrap(), SgatSettings::default());
+    let paths = BankPaths { custom: nowhere.path().to_owned(), also_read: Vec::new() };
+    let mut job = SgatJob {
+        name: "net",
+        variants,
+        lowering: &Settings::default(),
+        soc,
+        bank: &mut SubgraphBank::open(&paths, soc),
+        state: &mut State::new(&nowhere.path().join("state"), soc, &settings),
+        settings: &settings,
+        cancel: &AtomicBool::new(false),
+    };
+    sgat(&mut job, &mut Silent).unwrap()
+}
+
+#[test]
+fn every_bundled_network_has_one_price_before_and_after_whichever_job_asks() {
+    for model in models() {
+        let graph = load_file(&model, None, &ModelOptions::default()).unwrap();
+        // Steps of training have thousands of kernels: of those one part is enough.
+        let parts = ["Ascend910B2", "Ascend310P3", "Ascend910A"];
+        let parts = if model.extension().is_some_and(|name| name == "air") { &parts[2..] } else { &parts[..] };
+        for soc in parts.iter().map(|soc| Soc::find(soc).unwrap()) {
+            let settings = Settings::default();
+            let (graph, _) = graph_fusion(graph.clone(), &soc, &settings, &Switches::default()).unwrap();
+            let (graph, lowered) = with_conversions(graph, &soc, &settings).unwrap();
+            let variants = [Variant { label: String::new(), graph, lowered }];
+            let graph = &variants[0].graph;
+            let runs_as =
+                |lowered: &Lowered| [Variant { label: String::new(), graph: graph.clone(), lowered: lowered.clone() }];
+            let listed = |lowered: &Lowered| {
+                let scene = Scene { network: "net", soc: &soc, precision: settings.precision };
+                Timed::of_subgraphs(vec![Form { label: "", graph, lowered }], None, scene).unwrap().run().total_us()
+            };
+            let place = format!("{} on {}", model.display(), soc.name);
+            let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * a, "{place}: {a} and {b} us");
+            // What `-j 2` begins with and `aoe kernels` lists; then what `-j 1` says of it, and `-j 1,2`, whose operators
+            // begin with what the subgraphs left.
+            let default = fused(graph, &variants[0].lowered, &soc, &settings).unwrap();
+            let Sgat { outcome, lowered: after, .. } = tuned_by_subgraphs(&variants, &soc);
+            near(listed(&default), before_operators_us(&runs_as(&default), &soc));
+            near(listed(&default), outcome.before_us());
+            near(outcome.after_us(), before_operators_us(&runs_as(&after[0]), &soc));
+            near(outcome.after_us(), listed(&after[0]));
+            assert!(outcome.after_us() <= outcome.before_us(), "{place}");
         }
     }
 }

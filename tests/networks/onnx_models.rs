@@ -157,7 +157,7 @@ fn without_hints(graph: &Graph) -> Graph {
 fn shapes_inferred_from_the_inputs_alone_are_those_the_file_states() {
     let mut compared = 0;
     for path in models_at_hand() {
-        let stated = onnx::read(std::fs::read(&path).unwrap().into(), "model", None).unwrap();
+        let stated = onnx::read(std::fs::read(&path).unwrap().into(), "model", None, &ModelOptions::default()).unwrap();
         let mut inferred = without_hints(&stated);
         bind_inputs(&mut inferred, &options(&path)).unwrap();
         infer::infer(&mut inferred).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

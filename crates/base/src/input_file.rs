@@ -47,11 +47,31 @@ pub fn open(path: &Path) -> Result<File> {
 pub fn read_text(path: &Path) -> Result<String> {
     let too_large = format!("has more than {} MiB, too many for such a file", MAX_TEXT_BYTES >> 20);
     let mut text = String::from_utf8(read(path, MAX_TEXT_BYTES, &too_large)?)
-        .map_err(|e| Error::file("read", path, format!("is not UTF-8 text: {}", e.utf8_error())))?;
+        .map_err(|e| Error::file("read", path, not_utf8(e.as_bytes(), &e.utf8_error())))?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }
     Ok(text)
+}
+
+/// What is wrong with bytes that are not UTF-8, and what to do.
+#[must_use]
+pub fn not_utf8(start: &[u8], error: &dyn std::fmt::Display) -> String {
+    match encoding(start) {
+        Some(name) => format!("is {name} text; save it as UTF-8 (`iconv -f {name} -t UTF-8`)"),
+        None => format!("is not UTF-8 text: {error}; save it as UTF-8 (from Chinese Windows: `iconv -f GBK -t UTF-8`)"),
+    }
+}
+
+/// The encoding that a file's first bytes announce, where it is one that is not read here.
+#[must_use]
+pub fn encoding(start: &[u8]) -> Option<&'static str> {
+    // UTF-16 without a mark: ASCII with a zero beside each letter.
+    match start {
+        [0xff, 0xfe, ..] | [1..=0x7f, 0, 1..=0x7f, 0, ..] => Some("UTF-16LE"),
+        [0xfe, 0xff, ..] | [0, 1..=0x7f, 0, 1..=0x7f, ..] => Some("UTF-16BE"),
+        _ => None,
+    }
 }
 
 /// The content; `None` where there is more than the limit, as in a file that grows.

@@ -2,7 +2,7 @@
 
 use super::DataType;
 use prost::bytes::Bytes;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Value of one attribute.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,23 +33,63 @@ pub enum Attr {
 }
 
 /// Attributes of one node, by name; ordered, so that every walk over them is deterministic.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Attrs(BTreeMap<String, Attr>);
+///
+/// Copies share them until one is changed: graphs of a million nodes are copied, and most attributes never change.
+#[derive(Debug, Clone, Default)]
+pub struct Attrs(Option<Arc<List>>);
+
+/// Attributes in the order of their names.
+type List = Vec<(Box<str>, Attr)>;
+
+impl PartialEq for Attrs {
+    fn eq(&self, other: &Attrs) -> bool {
+        self.list() == other.list()
+    }
+}
 
 impl Attrs {
+    fn list(&self) -> &[(Box<str>, Attr)] {
+        self.0.as_ref().map_or(&[], |list| list.as_slice())
+    }
+
+    /// The place of a name, or that where it belongs.
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.list().binary_search_by(|(own, _)| (**own).cmp(name))
+    }
+
+    /// These attributes, the last of each name.
+    pub fn of(mut attrs: Vec<(Box<str>, Attr)>) -> Attrs {
+        // Reversed, so that of equals the last comes first.
+        attrs.reverse();
+        attrs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        attrs.dedup_by(|(a, _), (b, _)| a == b);
+        attrs.shrink_to_fit();
+        Attrs((!attrs.is_empty()).then(|| Arc::new(attrs)))
+    }
+
     /// Sets an attribute, replacing what was there.
-    pub fn set(&mut self, name: impl Into<String>, value: Attr) {
-        self.0.insert(name.into(), value);
+    pub fn set(&mut self, name: impl AsRef<str>, value: Attr) {
+        let (name, place) = (name.as_ref(), self.place(name.as_ref()));
+        let list = Arc::make_mut(self.0.get_or_insert_default());
+        match place {
+            Ok(place) => list[place].1 = value,
+            Err(place) => {
+                // Most nodes have a handful, and room for more of each of a million counts.
+                list.reserve_exact(1);
+                list.insert(place, (name.into(), value));
+            }
+        }
     }
 
     /// The attribute of this name.
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.0.get(name)
+        self.place(name).ok().map(|place| &self.list()[place].1)
     }
 
     /// Removes an attribute and returns it.
     pub fn remove(&mut self, name: &str) -> Option<Attr> {
-        self.0.remove(name)
+        let place = self.place(name).ok()?;
+        Some(Arc::make_mut(self.0.as_mut()?).remove(place).1)
     }
 
     /// An integer attribute; a boolean counts as 0 or 1.
@@ -91,6 +131,6 @@ impl Attrs {
 
     /// All attributes in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
-        self.0.iter().map(|(k, v)| (k.as_str(), v))
+        self.list().iter().map(|(name, value)| (&**name, value))
     }
 }

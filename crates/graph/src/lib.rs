@@ -45,7 +45,8 @@ pub struct Graph {
     pub name: String,
     /// Attributes of the graph as a whole.
     pub attrs: Attrs,
-    nodes: Vec<Node>,
+    /// Copies of a graph, of which a tuning has many, share the nodes that none of them changed.
+    nodes: Vec<Arc<Node>>,
     outputs: Vec<Port>,
     by_name: Names,
     /// Tensors by the names that the model's file has for them, where it has such. Shared: copies of a graph are many.
@@ -70,7 +71,7 @@ impl Graph {
         if self.by_name.find(&node.name, &self.nodes).is_some() {
             return Err(Error::graph(format!("node `{}`", node.name), "a second node has the same name"));
         }
-        self.nodes.push(node);
+        self.nodes.push(Arc::new(node));
         self.by_name.insert(id, &self.nodes);
         Ok(id)
     }
@@ -114,7 +115,7 @@ impl Graph {
 
     /// All nodes with their ids, in the order they were added.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (NodeId, &Node)> {
-        self.nodes.iter().enumerate().map(|(i, n)| (NodeId(i as u32), n))
+        self.nodes.iter().enumerate().map(|(i, n)| (NodeId(i as u32), &**n))
     }
 
     /// The node with this id. Ids come from this graph.
@@ -124,7 +125,21 @@ impl Graph {
 
     /// The node with this id, to change it. Its name must stay.
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
-        &mut self.nodes[id.index()]
+        Arc::make_mut(&mut self.nodes[id.index()])
+    }
+
+    /// Changes the node with this id, and leaves one that is shared with another graph as it is where nothing changes. Its
+    /// name must stay.
+    pub(crate) fn update(&mut self, id: NodeId, change: impl FnOnce(&mut Node)) {
+        let shared = &mut self.nodes[id.index()];
+        if let Some(node) = Arc::get_mut(shared) {
+            return change(node);
+        }
+        let mut node = Node::clone(shared);
+        change(&mut node);
+        if node != **shared {
+            *shared = Arc::new(node);
+        }
     }
 
     /// Gives a node another name and answers the old one; `None` where a node has the name already.
@@ -133,14 +148,14 @@ impl Graph {
             return None;
         }
         self.by_name.remove(id, &self.nodes);
-        let old = std::mem::replace(&mut self.nodes[id.index()].name, name.to_owned());
+        let old = std::mem::replace(&mut self.node_mut(id).name, name.to_owned());
         self.by_name.insert(id, &self.nodes);
         Some(old)
     }
 
     /// The node with this id, when there is one.
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(id.index())
+        self.nodes.get(id.index()).map(|node| &**node)
     }
 
     /// The node with this name.
@@ -178,6 +193,9 @@ impl Graph {
     /// ids. What stays must not read what goes; an input that does is left unconnected.
     pub fn retain(&mut self, keep: &[bool]) {
         let kept = |index: usize| keep.get(index) == Some(&true);
+        if (0..self.nodes.len()).all(kept) {
+            return;
+        }
         let mut moved: Vec<Option<NodeId>> = Vec::with_capacity(self.nodes.len());
         let mut next = 0;
         for index in 0..self.nodes.len() {
@@ -190,8 +208,8 @@ impl Graph {
             index += 1;
             kept(index - 1)
         });
-        for node in &mut self.nodes {
-            node.inputs.iter_mut().for_each(|input| *input = input.and_then(at));
+        for node in self.nodes.iter_mut().filter(|node| !node.inputs.is_empty()) {
+            Arc::make_mut(node).inputs.iter_mut().for_each(|input| *input = input.and_then(at));
         }
         self.outputs = self.outputs.iter().filter_map(|&port| at(port)).collect();
         let tensors = self.tensors.iter().filter_map(|(name, &port)| Some((name.clone(), at(port)?)));

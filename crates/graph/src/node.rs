@@ -33,7 +33,7 @@ impl Port {
 pub const WHY_UNMAPPED: &str = "_aoe_why_unmapped";
 
 /// One operator.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// Unique name within the graph.
     pub name: String,

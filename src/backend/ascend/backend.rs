@@ -201,6 +201,13 @@ impl Backend for Ascend {
         }
     }
 
+    fn doubt_over_default(&self, workload: &Workload) -> Interval {
+        match &self.simulator {
+            Some(simulator) if self.operator(workload).is_err() => simulator.doubt_over_default(workload),
+            _ => Interval::EXACT,
+        }
+    }
+
     fn prepare<'a>(&'a self, workload: &Workload) -> Result<Box<dyn Measure + 'a>> {
         let prepared =
             |operator| Prepared { backend: self, device: self.devices.assign(), workload: workload.clone(), operator };

@@ -5,7 +5,7 @@ use crate::workload::{Conv, ConvKind, Depth};
 use serde_json::{Map, Value};
 
 /// Why no key can be made of a convolution: CANN asks for none, or its key is not known.
-pub fn unsaid(w: &Conv) -> Option<String> {
+pub fn not_expressible(w: &Conv) -> Option<String> {
     if w.kind != ConvKind::Forward || !w.is_volume() {
         return Some(format!("`{}` asks no runtime bank", w.op_type()));
     }
@@ -101,13 +101,13 @@ pub fn of_extents(w: &Conv, extents: &[u64]) -> Option<Conv> {
     })
 }
 
-/// Every `info_dict` under which CANN may ask for a convolution, the likeliest first; none where [`unsaid`] has a
+/// Every `info_dict` under which CANN may ask for a convolution, the likeliest first; none where [`not_expressible`] has a
 /// reason.
 ///
 /// Formats are those of the device. `biasDtype` of bfloat16 is float in the public record that has a bias; that of
 /// float16, and what stands there without a bias, is not public, so there is a record for each of the two.
 pub fn info_dicts(w: &Conv) -> Vec<Map<String, Value>> {
-    let Some(sizes) = extents(w).filter(|_| unsaid(w).is_none()) else { return Vec::new() };
+    let Some(sizes) = extents(w).filter(|_| not_expressible(w).is_none()) else { return Vec::new() };
     let biases: &[DataType] = match (w.bias, w.dtype) {
         (true, DataType::Bfloat16) => &[DataType::Float],
         (true, _) => &[DataType::Float16, DataType::Float],

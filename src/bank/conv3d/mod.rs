@@ -3,7 +3,7 @@
 mod key;
 
 pub use crate::tiling::conv3d_v2::{BANK_OP_TYPE as OP_TYPE, Record as Tiling};
-pub use key::{EXTENTS, info_dicts, of_extents, unsaid};
+pub use key::{EXTENTS, info_dicts, not_expressible, of_extents};
 
 /// What of its records no public file or text proves, by the names of the fields.
 pub const UNPROVEN: &[&str] = &["biasDtype", "singleCoreCi", "biasFullLoadFlag", "fixpParamsFullLoadFlag"];

@@ -2,7 +2,7 @@
 
 use crate::bank::json;
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, LineCounter, Lines, one_value};
+use crate::bank::lines::{Finding, Judged, LineCounter, Lines, Use, one_value};
 use crate::bank::whole::Content;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -100,7 +100,7 @@ impl Bank {
         match whole(content) {
             Ok(entries) => entries.into_iter().for_each(|(line, text)| bank.take(line, text.as_bytes())),
             Err((line, reason)) => {
-                bank.lines.damage(line, format!("no JSON array, so that CANN cannot read it: {reason}"));
+                bank.lines.damage(line, Use::Noted, format!("no JSON array, so that CANN cannot read it: {reason}"));
                 bank.pieces(content);
             }
         }
@@ -121,7 +121,7 @@ impl Bank {
             let (entry, rest) = piece.split_at_checked(read.unwrap_or(piece.len())).unwrap_or((piece, &[]));
             self.take(lines.line_of(start), entry);
             if !rest.iter().all(|b| b" \t\r\n,]".contains(b)) {
-                self.lines.damage(lines.line_of(start + entry.len()), "no entry; not written again".into());
+                self.lines.damage(lines.line_of(start + entry.len()), Use::Noted, "no entry; not written again".into());
             }
         }
     }

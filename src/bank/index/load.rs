@@ -6,7 +6,7 @@ use super::template::Template;
 use crate::bank::form::Form;
 use crate::bank::json::to_sorted_text;
 use crate::bank::key::Unusable;
-use crate::bank::lines::trim;
+use crate::bank::lines::{Finding, trim};
 use crate::bank::reader::{Judge, LineReader, Mended, Notes, repeated};
 use crate::bank::side::Side;
 use crate::bank::{Content as _, unified};
@@ -71,7 +71,7 @@ pub fn load_unified(mut file: File) -> io::Result<Loaded> {
         table.insert(&record);
     }
     table.finish();
-    let told = bank.findings().iter().map(|found| (found.line, found.reason.clone()));
+    let told = bank.findings().iter().map(Finding::sentence);
     let findings: Vec<_> = told.take(MOST_KEPT).collect();
     Ok(Loaded { table, unlisted: bank.findings().len() - findings.len(), findings })
 }

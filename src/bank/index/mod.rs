@@ -20,7 +20,7 @@ use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused, unified_files};
 use super::form::Form;
 use super::key::{Key, Unusable};
-use super::lines::told;
+use super::lines::sentences;
 use super::names::soc_name;
 use super::unified;
 use crate::soc::Soc;
@@ -118,8 +118,8 @@ impl Index {
             Some(operator) => operator.layers.push(loaded.table),
             None => self.operators.push(Operator { name, op_type, layers: vec![loaded.table] }),
         }
-        let findings = loaded.findings.iter().map(|(line, reason)| (*line, reason.as_str()));
-        self.warnings.extend(told(path, findings, loaded.unlisted));
+        let findings = loaded.findings.iter().cloned();
+        self.warnings.extend(sentences(path, findings, loaded.unlisted));
         Ok(())
     }
 

@@ -1,21 +1,16 @@
 //! Banks of the other forms judged: the findings of their own readers, and whether tilings are legal.
 
 use super::entries::entries;
-use super::items::{Item, items, of_element, unread_fault};
+use super::items::{Item, Stumble, items, of_element, unread_fault};
 use super::judgement::{Judgement, Remark, Status};
 use super::part::Socs;
 use super::runs::{Ours, taken_out_by};
 use super::source::Source;
 use crate::bank::kind::Kind;
-use crate::bank::lines::Finding;
+use crate::bank::lines::{Finding, Use};
 use crate::bank::{Content, gradient, json, subgraph, unified};
 use crate::status::Result;
 use std::collections::BTreeMap;
-
-/// How a reader's finding begins when the line stays although it is not used.
-const KEPT: &str = "kept but not used: ";
-/// How it begins when the line is lost.
-const LOST: &str = "damaged record, not used: ";
 
 /// Judges every entry of a bank that is no operator bank.
 pub(super) fn verify(
@@ -56,19 +51,9 @@ pub(super) fn verify(
 fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> {
     let (bank, part) = (unified::Bank::parse(&source.content()?), source.part());
     let judge = Ours::of(source.path())?;
-    // Many entries may stand on one line: those of an element begin with its key.
-    let key_of = |finding: &Finding| finding.reason.split('`').nth(1).unwrap_or_default().to_owned();
-    let mut findings: BTreeMap<(usize, String), Vec<&Finding>> = BTreeMap::new();
-    for finding in bank.findings() {
-        findings.entry((finding.line, key_of(finding))).or_default().push(finding);
-    }
     let mut judgements = Vec::new();
-    for (line, entry) in bank.lines().zip(bank.entries()) {
-        let mut remarks = Vec::new();
-        if let Some(here) = findings.get_mut(&(line, entry.key().to_owned())) {
-            let of_it = format!("`{}`, element", entry.key());
-            remarks.extend(here.extract_if(.., |finding| finding.reason.contains(&of_it)).map(remark));
-        }
+    for (line, entry, findings) in bank.judged() {
+        let mut remarks: Vec<Remark> = findings.into_iter().map(remark).collect();
         for element in entry.elements() {
             remarks.extend(cost_fault(entry, element));
             let item = of_element(line, entry.key(), element, part.as_ref());
@@ -76,17 +61,19 @@ fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> 
         }
         judgements.push(Judgement { line, remarks });
     }
-    judgements.extend(findings.into_values().flatten().map(alone));
+    judgements.extend(bank.findings().iter().filter(|finding| finding.record.is_none()).map(alone));
     Ok((judgements, bank.unlisted()))
 }
 
-/// The rule at which TBE's compilation stops, and who takes the record out.
+/// The rule at which TBE's compilation stops or with which no kernel computes, and who takes the record out.
 fn refused(item: &Item, ours: &Ours, element: unified::Element<'_>, socs: &mut Socs) -> Option<Remark> {
     let soc = socs.of(item.part.as_ref()).ok()?;
-    let rule = item.stops_compilation(soc)?;
+    let (status, rule) = match item.stumbles(soc)? {
+        Stumble::Compiles(rule) => (Status::Refused, format!("TBE's compilation of the network stops: {rule}")),
+        Stumble::Computes(rule) => (Status::WouldNotCompute, rule),
+    };
     let whose = taken_out_by(ours.wrote(element));
-    let reason = format!("on {}: TBE's compilation of the network stops: {rule} ({whose})", soc.name);
-    Some(Remark { status: Status::Refused, reason })
+    Some(Remark { status, reason: format!("on {}: {rule} ({whose})", soc.name) })
 }
 
 /// What is wrong with the time that an element states.
@@ -118,13 +105,9 @@ fn alone(finding: &Finding) -> Judgement {
     Judgement { line: finding.line, remarks: vec![remark(finding)] }
 }
 
-fn remark(Finding { reason, .. }: &Finding) -> Remark {
-    let (status, reason) = match (reason.strip_prefix(KEPT), reason.strip_prefix(LOST)) {
-        (Some(reason), _) => (Status::Foreign, reason),
-        (None, Some(reason)) => (Status::Damaged, reason),
-        (None, None) => (Status::Damaged, reason.as_str()),
-    };
-    Remark { status, reason: reason.to_owned() }
+fn remark(Finding { in_use, reason, .. }: &Finding) -> Remark {
+    let status = if *in_use == Use::Kept { Status::Foreign } else { Status::Damaged };
+    Remark { status, reason: reason.clone() }
 }
 
 /// What is wrong with an item's tiling; a whole network has none.

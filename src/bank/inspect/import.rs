@@ -2,7 +2,7 @@
 
 use super::convert::{Content, Converted, Target, convert};
 use super::items::{Item, items};
-use super::merging::{Merged, merge_and_tell};
+use super::merging::{Merged, merge_with_records};
 use super::part::{Part, Socs};
 use super::source::Source;
 use crate::bank::disk::DISK;
@@ -145,10 +145,10 @@ pub struct Import {
 }
 
 /// Converts the records of files of any form and merges them into a bank: a directory, or a file whose name says its
-/// form. Records keep their times where their file has both, see [`merge_and_tell`]; `temporary` is a directory
+/// form. Records keep their times where their file has both, see [`merge_with_records`]; `temporary` is a directory
 /// for the converted ones, and with `rehearse` the bank stays as it is.
 ///
-/// Fails as [`merge_and_tell`] does, where a file cannot be read or the converted one not be written, and with
+/// Fails as [`merge_with_records`] does, where a file cannot be read or the converted one not be written, and with
 /// [`Error::Bank`] for records of several SoCs and a directory.
 pub fn import(
     sources: &[PathBuf],
@@ -208,7 +208,7 @@ pub fn import(
         }
         offered.push(path);
     }
-    let merged = merge_and_tell(&offered, into, built_in, rehearse.then_some(temporary))?;
+    let merged = merge_with_records(&offered, into, built_in, rehearse.then_some(temporary))?;
     Ok(Import { count, left, bad, merged })
 }
 
@@ -368,5 +368,5 @@ fn import_unified(sources: &[PathBuf], into: &Path, socs: &mut Socs, rehearse: b
         outcome.warnings = update(&DISK, &path, unified::Bank::parse, take)?.warnings;
     }
     outcome.changed.extend((outcome.added + outcome.updated > 0).then(|| into.to_owned()));
-    Ok(Import { count, left, bad, merged: Merged { outcome, told: None } })
+    Ok(Import { count, left, bad, merged: Merged { outcome, records: None } })
 }

@@ -88,18 +88,20 @@ impl Item {
         self.workload.as_ref().is_ok_and(|workload| matches!(Form::of(workload, soc), Form::Unified(_)))
     }
 
-    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this; `None` for one
-    /// that it takes, and for what is no convolution of that bank: what stops a product is not known.
-    pub fn stops_compilation(&self, soc: &Soc) -> Option<String> {
+    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this, or, for a product,
+    /// with which no kernel would compute; `None` for one that it takes, and for what is not of that bank.
+    pub fn stumbles(&self, soc: &Soc) -> Option<Stumble> {
         let (Some(Knowledge::Unified(operator, _)), Ok(workload)) = (&self.knowledge, &self.workload) else {
             return None;
         };
         if *operator == unified::Operator::MatMul {
-            return None;
+            self.schedule.as_ref().ok()?;
+            return self.knowledge.as_ref()?.check_computes(workload, soc).err().map(rule).map(Stumble::Computes);
         }
         // What has no schedule, for a zero or for L0 matrices that contradict each other, has no kernel either.
         let unreadable = self.schedule.as_ref().err().cloned();
-        unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule))
+        let rule = unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule));
+        rule.map(Stumble::Compiles)
     }
 
     /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.
@@ -112,6 +114,23 @@ impl Item {
         }
         check(workload, schedule, soc).map_err(rule)?;
         Ok(schedule.clone())
+    }
+}
+
+/// The rule that a record of the unified bank breaks, in one sentence, and where that is noticed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stumble {
+    /// TBE's compilation of the network stops.
+    Compiles(String),
+    /// No kernel computes the result.
+    Computes(String),
+}
+
+impl Stumble {
+    /// The rule.
+    pub fn rule(self) -> String {
+        let (Stumble::Compiles(rule) | Stumble::Computes(rule)) = self;
+        rule
     }
 }
 

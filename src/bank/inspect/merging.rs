@@ -9,7 +9,7 @@ use crate::bank::file_name::FileName;
 use crate::bank::key::Key;
 use crate::bank::knowledge::Knowledge;
 use crate::bank::merge::{checked, merge_place};
-use crate::bank::merge_outcome::{Fate, MergeOutcome, Told};
+use crate::bank::merge_outcome::{Fate, MergeOutcome, MergedRecord};
 use crate::bank::merge_places::{Place, is_one_file};
 use crate::bank::transaction::OWN_DIRECTORY;
 use crate::output_file::private;
@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
 /// Records of sources that are told one by one; a merge of more is told by its counts.
-const MOST_TOLD: usize = 100_000;
+const MOST_LISTED: usize = 100_000;
 
 /// A merge and what there is to tell of it.
 #[derive(Debug)]
@@ -26,39 +26,39 @@ pub struct Merged {
     /// The counts, and the files written or, for a rehearsal, to be written.
     pub outcome: MergeOutcome,
     /// Each usable record of the sources; `None` where they are too many.
-    pub told: Option<Vec<Told>>,
+    pub records: Option<Vec<MergedRecord>>,
 }
 
 /// Merges as [`crate::bank::merge()`] does and tells what became of each record. With `rehearse`, a directory for temporary
 /// files, the bank stays as it is and a copy there is merged into. Fails as that does, and where the copy
 /// cannot be made.
-pub fn merge_and_tell(
+pub fn merge_with_records(
     sources: &[PathBuf],
     into: &Path,
     built_in: &[PathBuf],
     rehearse: Option<&Path>,
 ) -> Result<Merged> {
-    let mut merged = Merged { outcome: MergeOutcome::default(), told: Some(Vec::new()) };
+    let mut merged = Merged { outcome: MergeOutcome::default(), records: Some(Vec::new()) };
     // Of the copy that a rehearsal merges into, a source is never the same file: all is checked before.
     for place in checked(sources, into, built_in)? {
         let into = std::path::absolute(&place.into).map_err(|e| Error::directory("resolve", &place.into, e))?;
         let place = Place { into, ..place };
-        let mut told = merged.place(place, rehearse)?;
-        if let Some(told) = &mut told {
-            told.append(&mut merged.outcome.told);
+        let mut records = merged.place(place, rehearse)?;
+        if let Some(records) = &mut records {
+            records.append(&mut merged.outcome.records);
         }
-        merged.told = merged.told.take().zip(told).map(|(mut all, told)| {
-            all.extend(told);
+        merged.records = merged.records.take().zip(records).map(|(mut all, records)| {
+            all.extend(records);
             all
         });
     }
-    merged.told = merged.told.filter(|told| told.len() <= MOST_TOLD);
+    merged.records = merged.records.filter(|records| records.len() <= MOST_LISTED);
     Ok(merged)
 }
 
 impl Merged {
     /// Merges what goes into one place; answers what became of each record, unless they are too many.
-    fn place(&mut self, place: Place, rehearse: Option<&Path>) -> Result<Option<Vec<Told>>> {
+    fn place(&mut self, place: Place, rehearse: Option<&Path>) -> Result<Option<Vec<MergedRecord>>> {
         let into = place.into.clone();
         let before = State::of(&into)?;
         let copy = rehearse.map(|directory| Copy::of(&into, directory)).transpose()?;
@@ -66,16 +66,16 @@ impl Merged {
         let changed = self.outcome.changed.len();
         let place = Place { into: target, ..place };
         merge_place(&place, &mut self.outcome)?;
-        let told = before
+        let records = before
             .zip(State::of(&place.into)?)
-            .map(|(before, after)| tell(&place.sources, &into, &before, &after))
+            .map(|(before, after)| records_of(&place.sources, &into, &before, &after))
             .transpose()?;
         if copy.is_some() {
             for path in &mut self.outcome.changed[changed..] {
                 *path = if is_one_file(&into) { into.clone() } else { into.join(path.file_name().unwrap_or_default()) };
             }
         }
-        Ok(told.flatten())
+        Ok(records.flatten())
     }
 }
 
@@ -159,7 +159,7 @@ impl State {
             let name = (!single).then(|| name_of(&file));
             let finished = each(&file, &mut |_, record, known| {
                 state.0.entry((name.clone(), record.key)).or_insert(known);
-                Ok(state.0.len() <= MOST_TOLD)
+                Ok(state.0.len() <= MOST_LISTED)
             })?;
             if !finished {
                 return Ok(None);
@@ -190,9 +190,9 @@ fn each(path: &Path, take: &mut dyn FnMut(usize, Record, Known) -> Result<bool>)
 }
 
 /// What became of each record of the sources.
-fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Result<Option<Vec<Told>>> {
+fn records_of(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Result<Option<Vec<MergedRecord>>> {
     let single = is_one_file(into);
-    let mut told = Vec::new();
+    let mut records = Vec::new();
     for source in sources {
         for file in bank_files(source)? {
             let name = (!single).then(|| name_of(&file));
@@ -202,15 +202,15 @@ fn tell(sources: &[PathBuf], into: &Path, before: &State, after: &State) -> Resu
                 let key = (name.clone(), record.key.clone());
                 let broken = || kept_out(&record, soc.as_ref()?);
                 let (fate, reason) = fate(&new, before.0.get(&key), after.0.get(&key), &broken);
-                told.push(Told { fate, source: file.clone(), line, record: super::label(&record), reason });
-                Ok(told.len() <= MOST_TOLD)
+                records.push(MergedRecord { fate, source: file.clone(), line, record: super::label(&record), reason });
+                Ok(records.len() <= MOST_LISTED)
             })?;
             if !finished {
                 return Ok(None);
             }
         }
     }
-    Ok(Some(told))
+    Ok(Some(records))
 }
 
 /// What became of a record that the bank had so before and has so now.

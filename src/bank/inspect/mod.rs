@@ -26,7 +26,7 @@ mod work;
 
 pub use crate::bank::kind::Kind;
 pub use crate::bank::lines::trim;
-pub use crate::bank::merge_outcome::{Fate, Told};
+pub use crate::bank::merge_outcome::{Fate, MergedRecord};
 pub use convert::{Content, Converted, Target, convert};
 pub use describe::{shapes, tiling};
 pub use diff::{Change, Difference, diff};
@@ -35,7 +35,7 @@ pub use gains::{Gains, Times};
 pub use import::{Export, Import, Left, import};
 pub use items::{Item, items};
 pub use judgement::{Judgement, Remark, Status};
-pub use merging::{Merged, merge_and_tell};
+pub use merging::{Merged, merge_with_records};
 pub use part::{Part, Socs};
 pub use record::{COST_FIELD, Fault, PART_FIELD, Record, id_of};
 pub(crate) use runs::written_here;

@@ -77,11 +77,11 @@ pub(super) const fn taken_out_by(ours: bool) -> &'static str {
     }
 }
 
-/// What an element of a unified bank is for, in words, and the rule at which TBE's compilation stops when it meets it;
-/// `None` for one that it takes and for what cannot be judged.
+/// What an element of a unified bank is for, in words, and the rule at which TBE's compilation stops when it meets it, or
+/// with which no kernel computes; `None` for one that it takes and for what cannot be judged.
 pub fn stopping_rule(key: &str, element: Element<'_>, part: &Part, soc: &Soc) -> Option<(String, String)> {
     let item = of_element(0, key, element, Some(part));
-    let rule = item.stops_compilation(soc)?;
+    let rule = item.stumbles(soc)?.rule();
     Some((format!("{} {}", item.op, item.shapes), rule))
 }
 

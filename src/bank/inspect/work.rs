@@ -214,7 +214,13 @@ pub fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
                 Some(Some("tbe")) => MatMulKernel::Tbe,
                 Some(Some("quant_v4")) => MatMulKernel::QuantV4,
                 Some(Some("transposed")) => MatMulKernel::Transposed,
-                Some(_) => return Err("`kernel` is none of \"tbe\", \"quant_v4\" and \"transposed\"".into()),
+                Some(Some("grouped")) => MatMulKernel::Grouped,
+                Some(Some("fused")) => MatMulKernel::Fused,
+                Some(_) => {
+                    return Err(
+                        "`kernel` is none of \"tbe\", \"quant_v4\", \"transposed\", \"grouped\", \"fused\"".into()
+                    );
+                }
             },
         }),
         "conv" => canonical_conv(f, ConvKind::Forward)?,
@@ -244,6 +250,7 @@ pub fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
                 "all_reduce" => CollectiveKind::AllReduce,
                 "all_gather" => CollectiveKind::AllGather,
                 "reduce_scatter" => CollectiveKind::ReduceScatter,
+                "all_to_all" => CollectiveKind::AllToAll,
                 "broadcast" => CollectiveKind::Broadcast,
                 other => return Err(format!("`exchange` cannot be {other:?}")),
             },

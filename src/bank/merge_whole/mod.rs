@@ -6,14 +6,15 @@ mod records;
 
 use super::disk::DISK;
 use super::file_name::{FileName, bank_files, refused};
-use super::inspect::{Kind, Source, files};
-use super::merge_outcome::{MergeOutcome, Told};
+use super::inspect::{Kind, Part, Source, files};
+use super::merge_outcome::{MergeOutcome, MergedRecord};
 use super::merge_places::is_same;
 use super::transaction::Transaction;
 use super::whole;
 use super::{gradient, subgraph, unified};
+use crate::soc::Soc;
 use crate::status::Result;
-use records::Merge;
+use records::{Merge, Others, Taken};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -179,11 +180,15 @@ impl Job {
         // The order in which they were named never matters.
         sources.sort_unstable();
         let [built_in, sources] = [built_in, sources].map(|contents| parsed(contents, parse));
+        let others = Others { built_in: &built_in, part: part_named(&self.target) };
         let updated = whole::update_in(transaction, &DISK, &self.target, parse, |bank| {
             for (path, source) in &sources {
-                bank.take_in(source, &built_in, &mut |fate, line, record, reason| {
+                bank.take_in(source, &others, &mut |Taken { fate, is_broken, line, record, reason }| {
                     outcome.count(fate);
-                    outcome.told.push(Told { fate, source: (*path).clone(), line, record, reason });
+                    if is_broken {
+                        outcome.name_broken(&reason, &record);
+                    }
+                    outcome.records.push(MergedRecord { fate, source: (*path).clone(), line, record, reason });
                 })?;
             }
             Ok(())
@@ -240,6 +245,14 @@ fn part_of(path: &Path) -> Option<String> {
     let front = name.split_once("_AiCore_").map(|(part, _)| part);
     let front = front.or_else(|| ends.iter().find_map(|end| name.strip_suffix(end)))?;
     Some(front.to_lowercase())
+}
+
+/// The part in the name of a unified bank, where it is known.
+fn part_named(target: &Path) -> Option<(Part, Soc)> {
+    let FileName { soc, cores, .. } = FileName::of_unified(target)?;
+    let part = Part { soc, cores };
+    let soc = part.soc().ok()?;
+    Some((part, soc))
 }
 
 /// The SoC in the name of an operator's bank.

@@ -3,20 +3,51 @@
 //! Where the records of a form state a cost, it is the lower one; where that decides nothing, the one whose text sorts
 //! last, so that no order of merging matters.
 
+use crate::bank::inspect::{Part, stopping_rule};
 use crate::bank::merge_outcome::Fate;
 use crate::bank::whole::Content;
 use crate::bank::{gradient, subgraph, unified};
+use crate::soc::Soc;
 use crate::status::Result;
 use std::cmp::Ordering;
 use std::path::PathBuf;
 
-/// Says what became of a record: its line, what it is for, and why.
-pub type Tell<'a> = dyn FnMut(Fate, usize, String, String) + 'a;
+/// What became of a record.
+pub struct Taken {
+    pub fate: Fate,
+    /// Whether it is refused because it would stop TBE's compilation or not compute.
+    pub is_broken: bool,
+    /// Its line.
+    pub line: usize,
+    /// What it is for.
+    pub record: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Takes down what became of a record.
+pub type Tell<'a> = dyn FnMut(Taken) + 'a;
 
 /// A bank that takes in another one of its form.
 pub trait Merge: Content + Sized {
-    /// Takes what is better of a source, and not as good in the built-in banks; tells of every usable record.
-    fn take_in(&mut self, source: &Self, built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()>;
+    /// Takes what is better of a source, and not as good in the built-in banks; tells of every usable record. Of the part
+    /// that the file is for, nothing is taken that would stop its compilation or not compute.
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()>;
+}
+
+/// What else decides about a record.
+pub struct Others<'a, B> {
+    /// The banks that CANN ships for the same part.
+    pub built_in: &'a [(&'a PathBuf, B)],
+    /// The part that the file is for, where its name tells one that is known.
+    pub part: Option<(Part, Soc)>,
+}
+
+impl<B> Others<'_, B> {
+    /// What another bank has, the first that has anything.
+    fn built_in(&self, known: impl Fn(&B) -> Option<Other>) -> Option<Other> {
+        self.built_in.iter().find_map(|(_, bank)| known(bank))
+    }
 }
 
 /// What another bank has for the same: how the new record's text sorts against its, and its cost.
@@ -60,27 +91,36 @@ fn judge_built_in(new: Option<f64>, built_in: Option<Other>, fate: Fate, reason:
 }
 
 impl Merge for unified::Bank {
-    fn take_in(&mut self, source: &Self, built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
         for (line, entry) in source.lines().zip(source.entries()) {
-            let Some(new) = entry.best() else { continue };
+            let broken = |element: unified::Element<'_>| {
+                let (part, soc) = others.part.as_ref()?;
+                stopping_rule(entry.key(), element, part, soc).map(|(_, rule)| rule)
+            };
+            let Some(fastest) = entry.best() else { continue };
+            let Some(new) = entry.best_of(|element| broken(element).is_none()) else {
+                let (record, reason) = (entry.key().to_owned(), broken(fastest).unwrap_or_default());
+                tell(Taken { fate: Fate::Refused, is_broken: true, line, record, reason });
+                continue;
+            };
             let info = new.info_dict();
             let text = |element: unified::Element<'_>| unified::Value::Dict(element.knowledge().clone()).to_string();
             let known = |bank: &Self| {
                 let old = bank.get(info)?;
                 Some((text(new).cmp(&text(old)), old.cost_us()))
             };
-            let (fate, reason) = judge(new.cost_us(), known(self), built_in.iter().find_map(|(_, bank)| known(bank)));
+            let (fate, reason) = judge(new.cost_us(), known(self), others.built_in(known));
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.adopt(new);
             }
-            tell(fate, line, entry.key().to_owned(), reason);
+            tell(Taken { fate, is_broken: false, line, record: entry.key().to_owned(), reason });
         }
         Ok(())
     }
 }
 
 impl Merge for subgraph::Bank {
-    fn take_in(&mut self, source: &Self, built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
         for (line, record) in source.lines().zip(source.records()) {
             let cost = |strategy: &subgraph::Strategy| Some(strategy.end2_end_time as f64 / 1e3).filter(|us| *us > 0.0);
             let text = |strategy: &subgraph::Strategy| serde_json::to_string(strategy).unwrap_or_default();
@@ -88,19 +128,18 @@ impl Merge for subgraph::Bank {
                 let old = bank.get(record.graph_id, &record.feature)?;
                 Some((text(&record.strategy).cmp(&text(old)), cost(old)))
             };
-            let found = built_in.iter().find_map(|(_, bank)| known(bank));
-            let (fate, reason) = judge(cost(&record.strategy), known(self), found);
+            let (fate, reason) = judge(cost(&record.strategy), known(self), others.built_in(known));
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.put(record.clone())?;
             }
-            tell(fate, line, format!("graphID {}", record.graph_id), reason);
+            tell(Taken { fate, is_broken: false, line, record: format!("graphID {}", record.graph_id), reason });
         }
         Ok(())
     }
 }
 
 impl Merge for gradient::Bank {
-    fn take_in(&mut self, source: &Self, _built_in: &[(&PathBuf, Self)], tell: &mut Tell<'_>) -> Result<()> {
+    fn take_in(&mut self, source: &Self, _others: &Others<'_, Self>, tell: &mut Tell<'_>) -> Result<()> {
         let text = |gradients: &gradient::Gradients| format!("{gradients:?}");
         for (line, (hash, new)) in source.lines().zip(source.entries()) {
             let (fate, reason) = match self.recorded(hash) {
@@ -116,7 +155,8 @@ impl Merge for gradient::Bank {
             if matches!(fate, Fate::Added | Fate::Updated) {
                 self.adopt(source, hash);
             }
-            tell(fate, line, format!("modelhash {hash}"), reason.to_owned());
+            let (record, reason) = (format!("modelhash {hash}"), reason.to_owned());
+            tell(Taken { fate, is_broken: false, line, record, reason });
         }
         Ok(())
     }

@@ -49,12 +49,12 @@ pub struct Reading<'r> {
     form: Form,
     op_type: &'r str,
     line: &'r [u8],
-    said: Said<'r>,
+    content: Content<'r>,
 }
 
 /// Where the knowledge of a line is.
 #[derive(Debug)]
-enum Said<'r> {
+enum Content<'r> {
     /// In the text, as a skeleton found it.
     Found { skeleton: &'r Skeleton, scratch: &'r Scratch },
     /// In a value.
@@ -78,14 +78,14 @@ impl<'a> LineReader<'a> {
         self.learnt += 1;
         let Some(skeleton) = Skeleton::learn(self.form, line, &general, self.learnt) else {
             self.scratch.key = general.key;
-            let said = Said::Value(general.knowledge);
+            let content = Content::Value(general.knowledge);
             let General { id, is_complete, .. } = general;
             let (form, op_type) = (self.form, self.op_type);
-            return Ok(Reading { key: &self.scratch.key, id, is_complete, form, op_type, line, said });
+            return Ok(Reading { key: &self.scratch.key, id, is_complete, form, op_type, line, content });
         };
         self.skeletons.truncate(MOST_SKELETONS - 1);
         self.skeletons.insert(0, skeleton);
-        // Read again, so that what is said of a line does not depend on the lines before it.
+        // Read again, so that what is found of a line does not depend on the lines before it.
         let fits = self.skeletons[0].read(line, &mut self.scratch);
         debug_assert!(fits, "a skeleton fits its own line");
         Ok(self.found(line))
@@ -94,9 +94,9 @@ impl<'a> LineReader<'a> {
     /// The reading by the first skeleton.
     fn found<'r>(&'r self, line: &'r [u8]) -> Reading<'r> {
         let (skeleton, scratch) = (&self.skeletons[0], &self.scratch);
-        let said = Said::Found { skeleton, scratch };
+        let content = Content::Found { skeleton, scratch };
         let (key, id, is_complete) = (&*scratch.key, scratch.id, skeleton.is_complete);
-        Reading { key, id, is_complete, form: self.form, op_type: self.op_type, line, said }
+        Reading { key, id, is_complete, form: self.form, op_type: self.op_type, line, content }
     }
 
     fn read_value(&self, line: &[u8]) -> Result<General, Unusable> {
@@ -141,38 +141,40 @@ impl Reading<'_> {
 
     /// What it says of its key.
     pub fn knowledge(&self) -> Result<Knowledge, Unusable> {
-        match &self.said {
-            Said::Found { scratch, .. } => {
+        match &self.content {
+            Content::Found { scratch, .. } => {
                 if let Some(knowledge) = self.form.knowledge_with(&scratch.known) {
                     return Ok(knowledge);
                 }
                 let value = serde_json::from_slice(&self.text()).map_err(|e| Unusable::Damaged(e.to_string()))?;
                 self.form.knowledge(&value)
             }
-            Said::Value(value) => self.form.knowledge(value),
+            Content::Value(value) => self.form.knowledge(value),
         }
     }
 
     /// The shape of its line, which lines share that differ in numbers only; 0 where that is not known, and for a
     /// line whose id is not its key's.
     pub fn shape(&self, notes: &Notes) -> u64 {
-        match &self.said {
-            Said::Found { skeleton, .. } if notes.stale.is_none() => skeleton.shape,
+        match &self.content {
+            Content::Found { skeleton, .. } if notes.stale.is_none() => skeleton.shape,
             _ => 0,
         }
     }
 
     /// The text of its knowledge: as it stands, or written anew where keys are repeated or hold escapes.
     pub fn text(&self) -> Cow<'_, [u8]> {
-        match &self.said {
-            Said::Found { scratch, .. } => Cow::Borrowed(self.line.get(scratch.knowledge.clone()).unwrap_or_default()),
-            Said::Value(value) => Cow::Owned(json::to_sorted_text(value).into_bytes()),
+        match &self.content {
+            Content::Found { scratch, .. } => {
+                Cow::Borrowed(self.line.get(scratch.knowledge.clone()).unwrap_or_default())
+            }
+            Content::Value(value) => Cow::Owned(json::to_sorted_text(value).into_bytes()),
         }
     }
 
     /// The skeleton that it was found by, and the numbers of its knowledge within that one's texts.
     pub fn tokens(&self) -> Option<(&Skeleton, impl ExactSizeIterator<Item = &[u8]>)> {
-        let Said::Found { skeleton, scratch } = &self.said else { return None };
+        let Content::Found { skeleton, scratch } = &self.content else { return None };
         let token = |token: &Token| self.line.get(token.start as usize..token.end as usize).unwrap_or_default();
         Some((*skeleton, scratch.tokens.iter().map(token)))
     }

@@ -2,7 +2,7 @@
 
 use super::record::{Feature, Record, Strategy};
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, Lines};
+use crate::bank::lines::{Finding, Judged, Lines, Use};
 use crate::bank::whole::Content;
 use crate::bank::{hash, json};
 use crate::status::{Error, Result};
@@ -89,7 +89,7 @@ impl Bank {
             self.version_line = Some(text.to_owned());
             self.is_understood = version == VERSION;
         } else {
-            self.lines.damage(1, format!("no line that says the version; taken as {VERSION}"));
+            self.lines.damage(1, Use::Noted, format!("no line that says the version; taken as {VERSION}"));
         }
         version.is_some()
     }

@@ -93,7 +93,7 @@ fn the_key_is_that_of_the_page_s_structure() {
 #[test]
 fn what_has_no_key_says_why() {
     let refused = |w: Conv, word: &str| {
-        let reason = conv3d::unsaid(&w).expect(word);
+        let reason = conv3d::not_expressible(&w).expect(word);
         assert!(reason.contains(word), "{reason}");
         assert!(conv3d::info_dicts(&w).is_empty());
         assert_eq!(Form::of(&Workload::Conv(w), &b2()), Form::Canonical);
@@ -102,7 +102,7 @@ fn what_has_no_key_says_why() {
     refused(Conv { dtype: DataType::Float, out_dtype: DataType::Float, ..volume() }, "aDtype");
     refused(Conv { kind: ConvKind::BackpropFilter, ..volume() }, "Conv3DBackpropFilter");
     refused(Conv { ho: 0, ..volume() }, "aShapeN");
-    assert!(conv3d::unsaid(&Conv { depth: None, ..volume() }).is_some());
+    assert!(conv3d::not_expressible(&Conv { depth: None, ..volume() }).is_some());
     // The part has to ask it.
     let w = Workload::Conv(volume());
     assert_eq!(Form::of(&w, &b2()), Form::runtime("Conv3D"));

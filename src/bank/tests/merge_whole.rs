@@ -81,7 +81,7 @@ fn of_unified_records_the_faster_stays_and_the_built_in_bank_is_respected() {
     let found: Vec<_> = unified_at(&path).into_iter().map(|(m, knowledge, us)| (m, knowledge, us.unwrap())).collect();
     let expected = [(1, 11, 4.0), (2, 20, 5.0), (3, 30, 5.0), (4, 41, 1.0)];
     assert_eq!(found, expected.map(|(m, tile, us)| (m, knowledge(tile), us)));
-    let told: Vec<_> = outcome.told.iter().map(|told| (told.line, told.reason.as_str())).collect();
+    let told: Vec<_> = outcome.records.iter().map(|told| (told.line, told.reason.as_str())).collect();
     assert_eq!(told[0], (2, "4.00 us stay, 5.00 us go"));
     assert_eq!(told[1], (3, "5.00 us stay, 6.00 us go"));
     // What was merged gains nothing a second time.
@@ -150,8 +150,8 @@ fn of_subgraph_records_the_faster_stays() {
         bank.get(feature.graph_id().unwrap(), &feature).map(|strategy| strategy.end2_end_time)
     };
     assert_eq!([1, 2, 3, 4, 9].map(time), [3000, 5000, 7000, 5000, 1000].map(Some));
-    let new = outcome.told.iter().find(|told| told.fate == Fate::Added).unwrap();
-    assert_eq!(new.line, 3, "{:#?}", outcome.told);
+    let new = outcome.records.iter().find(|told| told.fate == Fate::Added).unwrap();
+    assert_eq!(new.line, 3, "{:#?}", outcome.records);
 }
 
 #[test]

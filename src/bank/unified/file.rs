@@ -3,7 +3,7 @@
 
 use super::python::{Dict, Fields, Value};
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, Lines, one_value};
+use crate::bank::lines::{Finding, Judged, Lines, Use, one_value};
 use crate::bank::whole::Content;
 use crate::status::{Error, Result};
 use md5::{Digest, Md5};
@@ -91,7 +91,7 @@ impl Entry {
             let nothing = || format!("`{key}` holds nothing");
             return Err(Unusable::Foreign(if list.is_empty() { nothing() } else { reasons.join("; ") }));
         }
-        let remark = (!reasons.is_empty()).then(|| format!("kept but not used: {}", reasons.join("; ")));
+        let remark = (!reasons.is_empty()).then(|| (Use::Kept, reasons.join("; ")));
         let record = Entry { key: key.to_owned(), list: list.to_vec(), usable };
         Ok(Judged { record, remark, mended: None })
     }
@@ -115,15 +115,25 @@ impl Entry {
         self.usable.iter().filter_map(|&place| Some((place, Element(self.list.get(place)?.as_dict()?))))
     }
 
+    /// The same of those elements that pass a test.
+    pub fn best_of(&self, mut passes: impl FnMut(Element<'_>) -> bool) -> Option<Element<'_>> {
+        fastest(self.places().filter(|(_, element)| passes(*element))).map(|(_, element)| element)
+    }
+
     fn best_place(&self) -> Option<(usize, Element<'_>)> {
-        let time = |(_, element): &(usize, Element<'_>)| element.cost_us().unwrap_or(f64::INFINITY);
-        self.places().min_by(|a, b| time(a).total_cmp(&time(b)))
+        fastest(self.places())
     }
 
     fn text(&self) -> Vec<u8> {
         let key = Value::from(self.key.as_str());
         format!("{key}: {}", Value::List(self.list.clone())).into_bytes()
     }
+}
+
+/// The element that took the least time, of equal ones the first; one without a time counts as slowest.
+fn fastest<'a>(places: impl Iterator<Item = (usize, Element<'a>)>) -> Option<(usize, Element<'a>)> {
+    let time = |(_, element): &(usize, Element<'_>)| element.cost_us().unwrap_or(f64::INFINITY);
+    places.min_by(|a, b| time(a).total_cmp(&time(b)))
 }
 
 /// A unified bank file.
@@ -158,7 +168,7 @@ impl Bank {
         let found = match whole(content) {
             Ok(found) => found,
             Err((line, reason)) => {
-                bank.lines.damage(line, format!("no JSON object, so that CANN cannot read it: {reason}"));
+                bank.lines.damage(line, Use::Noted, format!("no JSON object, so that CANN cannot read it: {reason}"));
                 bank.by_line(content)
             }
         };
@@ -190,7 +200,7 @@ impl Bank {
                 found.extend(entries.into_iter().map(|entry| Found { line: index + 1, ..entry }));
             } else {
                 self.dropped.push(index + 1);
-                self.lines.damage(index + 1, "damaged record, not used: no entry of a bank".into());
+                self.lines.damage(index + 1, Use::Lost, "no entry of a bank".into());
             }
         }
         found
@@ -204,6 +214,17 @@ impl Bank {
     /// The lines that the entries begin on, in their order and counted from 1; 0 for one that was not read.
     pub fn lines(&self) -> impl Iterator<Item = usize> {
         self.numbers.iter().copied()
+    }
+
+    /// The entries with the lines that they begin on, 0 for one that was not read, and what there is to tell of each.
+    pub fn judged(&self) -> impl Iterator<Item = (usize, &Entry, Vec<&Finding>)> {
+        let mut of_record: FxHashMap<usize, Vec<&Finding>> = FxHashMap::default();
+        for (place, finding) in self.lines.findings().iter().filter_map(|finding| Some((finding.record?, finding))) {
+            of_record.entry(place).or_default().push(finding);
+        }
+        let places = self.lines.iter().enumerate().filter_map(|(place, (_, entry))| Some((place, entry?)));
+        let lines = self.lines();
+        places.zip(lines).map(move |((place, entry), line)| (line, entry, of_record.remove(&place).unwrap_or_default()))
     }
 
     /// The lines of a damaged file in which no entry can be read, counted from 1. They are not written again.

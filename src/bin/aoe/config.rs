@@ -3,9 +3,10 @@
 
 use crate::settings::Settings;
 use aoe::input_file::read_text;
+use aoe::json_text::{UniqueKeys, without_comments};
 use aoe::session::options::{self, Kind};
 use aoe::status::{Error, Result};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::Path;
 
 /// Reads the options of a file.
@@ -15,34 +16,13 @@ use std::path::Path;
 pub fn read(path: &Path) -> Result<Settings> {
     let bad = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
     let text = read_text(path)?;
-    let object: Map<String, Value> = serde_json::from_str(&without_comments(&text))
+    let UniqueKeys(object) = serde_json::from_str(&without_comments(&text))
         .map_err(|e| bad(Some(e.line()), format!("not a JSON object: {e}")))?;
     let mut settings = Settings::default();
     for (key, value) in &object {
         set(&mut settings, key, value).map_err(|reason| bad(None, format!("key `{key}`: {reason}")))?;
     }
     Ok(settings)
-}
-
-/// The text with spaces in place of its comments, so that what is left keeps its lines.
-fn without_comments(text: &str) -> String {
-    let (mut in_string, mut in_comment, mut escaped) = (false, false, false);
-    let mut letters = text.chars().peekable();
-    let mut bare = String::with_capacity(text.len());
-    while let Some(c) = letters.next() {
-        in_comment = match c {
-            '\n' => false,
-            '#' if !in_string => true,
-            '/' if !in_string => in_comment || letters.peek() == Some(&'/'),
-            _ => in_comment,
-        };
-        if !in_comment {
-            in_string ^= c == '"' && !escaped;
-            escaped = in_string && c == '\\' && !escaped;
-        }
-        bare.push(if in_comment { ' ' } else { c });
-    }
-    bare
 }
 
 /// Sets one option from its JSON value; the error is the reason alone.
@@ -106,6 +86,7 @@ mod tests {
             (r#"{"seed": [1]}"#, "`seed`"),
             (r#"{"seed": null}"#, "`seed`"),
             (r#"{"config": "x"}"#, "`config`"),
+            ("{\"seed\": 1,\n\"seed\": 2}", "`seed` is given twice"),
             ("{\n\"seed\": 1,\n}", ":3"),
             ("[]", "JSON object"),
             ("", "JSON object"),

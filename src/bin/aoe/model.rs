@@ -57,7 +57,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         // A file that cannot be read must not hide what is wrong with the next.
         status = status.max(match judge_file(Path::new(path), framework) {
             Ok(judgement) => {
-                let text = if matches.get_flag("json") { json_lines(path, &judgement) } else { told(path, &judgement) };
+                let text = if matches.get_flag("json") { json_lines(path, &judgement) } else { text(path, &judgement) };
                 console.text(&text);
                 if judgement.compiles() { DONE } else { FAILED }
             }
@@ -83,7 +83,7 @@ fn json_lines(path: &str, judgement: &Judgement) -> String {
 }
 
 /// The findings rule by rule, and the verdict.
-fn told(path: &str, judgement: &Judgement) -> String {
+fn text(path: &str, judgement: &Judgement) -> String {
     let mut by_rule = BTreeMap::<Rule, Vec<&Finding>>::new();
     for finding in &judgement.findings {
         by_rule.entry(finding.rule).or_default().push(finding);

@@ -218,7 +218,7 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
         let name = one.result_file.as_deref().and_then(Path::file_name).unwrap_or_default();
         let told = |text: String| if summary.is_empty() { "-".to_owned() } else { text };
         [
-            summary.graph.clone(),
+            summary.graph.to_string(),
             told(time(summary.before_us)),
             told(time(summary.after_us)),
             told(summary.improvement()),

@@ -7,13 +7,13 @@ use prost::bytes::Bytes;
 
 /// Reads a map of attributes; `place` says whose they are.
 pub fn read_all(entries: &[Bytes], place: &dyn Fn() -> String) -> Result<Attrs> {
-    let mut attrs = Attrs::default();
+    let mut attrs = Vec::with_capacity(entries.len());
     for bytes in entries {
         let entry: proto::Entry = decode(bytes.clone(), || format!("{}, an attribute", place()))?;
         let value = read(entry.value, &|| format!("{}, attribute `{}`", place(), entry.key))?;
-        attrs.set(entry.key, value);
+        attrs.push((entry.key.into_boxed_str(), value));
     }
-    Ok(attrs)
+    Ok(Attrs::of(attrs))
 }
 
 /// Reads one attribute. What tuning has no use for stays [`Attr::Opaque`].

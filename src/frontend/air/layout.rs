@@ -22,7 +22,7 @@ const MAX_HOPS: usize = 4 * MAX_DEPTH;
 
 /// One node of the file that becomes a node of the graph.
 pub struct Placed {
-    /// As the file has it.
+    /// As the file has it, without what stands below.
     pub op: proto::Op,
     /// Its attributes.
     pub attrs: Attrs,
@@ -158,27 +158,22 @@ impl Builder<'_> {
         let prefix = call.as_ref().map(|(_, call)| call.clone());
         let scope = self.layout.scopes.len();
         self.layout.scopes.push(Scope { names: FxHashMap::default(), outputs: Vec::new(), call });
-        let mut ops = Vec::with_capacity(graph.op.len());
+        if prefix.is_none() && !self.subgraphs.is_empty() {
+            // The root's names are the caller's to see; what is inlined gives way.
+            for (index, bytes) in graph.op.iter().enumerate() {
+                self.names.insert(named(bytes.clone(), &place, index)?.name, 0);
+            }
+        }
+        if prefix.is_none() {
+            self.layout.nodes.reserve_exact(graph.op.len());
+        }
+        let mut outputs = None;
+        let mut ends = Vec::new();
         for (index, bytes) in graph.op.into_iter().enumerate() {
             if prefix.is_some() {
                 self.take(bytes.len().saturating_add(NODE_COST), &|| format!("{place}, node {index}"))?;
             }
-            let op: proto::Op = decode(bytes, || format!("{place}, node {index}"))?;
-            if op.name.is_empty() {
-                return Err(Error::graph(format!("{place}, node {index} ({})", op.op_type), "the name is empty"));
-            }
-            if op.op_type.is_empty() {
-                return Err(Error::graph(format!("{place}, node {index} `{}`", op.name), "the operator type is empty"));
-            }
-            ops.push(op);
-        }
-        if prefix.is_none() {
-            // The root's names are the caller's to see; what is inlined gives way.
-            self.names.extend(ops.iter().map(|op| (op.name.clone(), 0)));
-        }
-        let mut outputs = None;
-        let mut ends = Vec::new();
-        for op in ops {
+            let op = named(bytes, &place, index)?;
             match op.op_type.as_str() {
                 NET_OUTPUT if outputs.is_some() => {
                     return Err(Error::graph(format!("{place}, node `{}`", op.name), "is a second NetOutput"));
@@ -215,7 +210,7 @@ impl Builder<'_> {
     }
 
     /// Lays out one operator.
-    fn lay_op(&mut self, op: proto::Op, scope: usize, prefix: Option<&str>, depth: usize) -> Result<()> {
+    fn lay_op(&mut self, mut op: proto::Op, scope: usize, prefix: Option<&str>, depth: usize) -> Result<()> {
         let place = || format!("node `{}` ({})", op.name, op.op_type);
         let attrs = attr::read_all(&op.attr, &place)?;
         let is_input = INPUTS.contains(&op.op_type.as_str());
@@ -225,7 +220,9 @@ impl Builder<'_> {
         } else if CALLS.contains(&op.op_type.as_str()) && !op.subgraph_name.is_empty() {
             self.lay_call(&op, scope, depth)?
         } else {
-            let name = prefix.map_or_else(|| name.clone(), |prefix| self.claim(prefix, &name));
+            let name = prefix.map_or_else(|| std::mem::take(&mut op.name), |prefix| self.claim(prefix, &name));
+            // They are read, and a file may have a million nodes.
+            op.attr = Vec::new();
             self.layout.nodes.push(Placed { op, attrs, name, scope });
             Entry::Node(self.layout.nodes.len() - 1)
         };
@@ -283,6 +280,18 @@ impl Builder<'_> {
         self.names.entry(claimed.clone()).or_insert(0);
         claimed
     }
+}
+
+/// An operator with its name and type.
+fn named(bytes: Bytes, place: &str, index: usize) -> Result<proto::Op> {
+    let op: proto::Op = decode(bytes, || format!("{place}, node {index}"))?;
+    if op.name.is_empty() {
+        return Err(Error::graph(format!("{place}, node {index} ({})", op.op_type), "the name is empty"));
+    }
+    if op.op_type.is_empty() {
+        return Err(Error::graph(format!("{place}, node {index} `{}`", op.name), "the operator type is empty"));
+    }
+    Ok(op)
 }
 
 /// Which input of its call an input of a called graph is.

@@ -5,7 +5,9 @@ use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
-use crate::graph::{Attr, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology};
+use crate::graph::{
+    Attr, Attrs, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology,
+};
 use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -56,7 +58,7 @@ pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Re
         graph.attrs.remove(own);
     }
     let layout = Layout::of(root, &subgraphs, name)?;
-    let graph = Reader { layout: &layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()?;
+    let graph = Reader { layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()?;
     tuned::check(&graph)?;
     Ok(graph)
 }
@@ -75,7 +77,7 @@ fn by_name(graphs: impl Iterator<Item = Bytes>) -> Result<FxHashMap<String, Byte
 
 /// The graph while its nodes are added.
 struct Reader<'a> {
-    layout: &'a Layout,
+    layout: Layout,
     subgraphs: &'a FxHashMap<String, Bytes>,
     weights: Option<&'a Bytes>,
     graph: Graph,
@@ -93,6 +95,9 @@ impl Reader<'_> {
         for &place in &order {
             let node = self.node(&self.layout.nodes[place])?;
             self.graph.add(node)?;
+            // A file may have a million nodes; only their inputs are looked at again.
+            let placed = &mut self.layout.nodes[place];
+            (placed.op.output_desc, placed.attrs) = (Vec::new(), Attrs::default());
         }
         self.complete_constants(&order)?;
         self.keep_subgraphs()?;

@@ -42,6 +42,7 @@ pub struct Described {
 pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     let tensor: Tensor = decode(bytes, place)?;
     let attrs = attr::read_all(&tensor.attr, place)?;
+    check_layout(&tensor.layout, place)?;
     let (layout, origin_format) = formats(&tensor, &attrs);
     let dims = tensor.shape.map(|shape| shape.dim).unwrap_or_default();
     let origin_shape = origin_shape(&attrs, &dims, place)?;
@@ -53,6 +54,16 @@ pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     let (shape, format) = framework_view(shape, layout, origin_shape, origin_format);
     let desc = TensorDesc { dtype: data_type(tensor.dtype, &attrs, place)?, shape, format };
     Ok(Described { desc: Some(desc), is_set, parent_index: attrs.int(PARENT_INDEX) })
+}
+
+/// Fails where a layout is no name at all: a cut or mixed-up text would count as ND without a word. A name that is not known
+/// here may be that of a newer CANN's format in memory, beside which its origin counts.
+fn check_layout(layout: &str, place: &dyn Fn() -> String) -> Result<()> {
+    if layout.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':')) {
+        return Ok(());
+    }
+    let reason = format!("its layout is `{}`, which is no name of a format", layout.escape_debug());
+    Err(Error::graph(place(), reason))
 }
 
 /// The format in memory and the framework's. A framework's format that was not set is ND in the file: beside a format in

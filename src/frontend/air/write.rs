@@ -113,18 +113,7 @@ impl Writer<'_> {
     /// The graph itself, then those that its nodes choose among.
     fn graphs(&mut self) -> Result<Vec<Content>> {
         let graph = self.graph;
-        let mut ops = Vec::with_capacity(graph.len() + 1);
-        let mut input = Vec::new();
-        for (id, node) in graph.iter() {
-            if node.op_type == DATA {
-                input.push(format!("{}:0", node.name));
-            }
-            ops.push(self.op(node, id.index(), input.len()));
-        }
-        // A graph built by hand may have the node already.
-        if !graph.iter().any(|(_, node)| node.op_type == NET_OUTPUT) {
-            ops.push(self.output_op());
-        }
+        let input = graph.inputs().map(|(_, node)| format!("{}:0", node.name)).collect();
         let output = graph.outputs().iter().map(|&port| self.reference(port)).collect();
         let mut attrs = graph.attrs.clone();
         attrs.remove(CONTROL_OUTPUTS);
@@ -132,8 +121,14 @@ impl Writer<'_> {
         let attr = attr::write_all(attrs.iter());
         let head = proto::Graph { name: graph.name.clone(), input, output, attr, ..Default::default() };
         let mut root = Content::from(head.encode_to_vec());
-        for op in ops {
-            root.field(field::OP, op);
+        let mut inputs = 0;
+        for (id, node) in graph.iter() {
+            inputs += usize::from(node.op_type == DATA);
+            root.field(field::OP, self.op(node, id.index(), inputs));
+        }
+        // A graph built by hand may have the node already.
+        if !graph.iter().any(|(_, node)| node.op_type == NET_OUTPUT) {
+            root.field(field::OP, self.output_op());
         }
         let mut graphs = vec![root];
         if let Some(Attr::Opaque(bytes)) = kept {

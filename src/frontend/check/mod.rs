@@ -8,7 +8,7 @@ mod operator;
 mod tests;
 
 use super::registry::{Framework, Source};
-use super::{air, file};
+use super::{ModelOptions, air, file};
 use crate::graph::op::{self, OpClass};
 use crate::graph::{CONST, Constant, Graph, Node, NodeId, infer};
 use crate::status::{Error, Result};
@@ -108,7 +108,12 @@ pub fn judge_file(path: &Path, framework: Option<Framework>) -> Result<Judgement
             reason: format!("it is a model of {}; tune it, and judge the .air that comes out", framework.name()),
         });
     }
-    match framework.read(Source { data: data.clone(), name: &name, base: path.parent(), weights: None }) {
+    match framework.read(Source {
+        data: data.clone(),
+        name: &name,
+        base: path.parent(),
+        options: &ModelOptions::default(),
+    }) {
         Ok(graph) => Ok(judge_read(&graph, (framework == Framework::Air).then_some(data))),
         Err(error @ Error::Graph { .. }) => Ok(damaged(error)),
         Err(error) => Err(error),

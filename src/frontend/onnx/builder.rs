@@ -152,6 +152,11 @@ impl Builder {
         }
     }
 
+    /// Notes an attribute at a node.
+    pub fn note(&mut self, node: NodeId, name: &str, value: Attr) {
+        self.graph.node_mut(node).attrs.set(name, value);
+    }
+
     /// Names the tensor at a port.
     pub fn bind(&mut self, tensor: &str, port: Port) {
         self.tensors.insert(tensor.to_owned(), port);

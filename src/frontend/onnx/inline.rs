@@ -1,10 +1,11 @@
-//! Nodes that stand for a graph, laid out in its place: calls of the model's own functions, and `If` whose condition is a
-//! constant.
+//! Nodes that stand for a graph, laid out in its place: calls of the model's own functions, and `If` whose condition is
+//! known ([`choices`](super::choices)).
 //!
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
 use super::builder::Builder;
+use super::choices::{Choices, Chosen, Open};
 use super::proto::{self, decode};
 use super::tensor;
 use crate::frontend::names::Names;
@@ -31,23 +32,39 @@ pub struct Placed {
     pub opset: i64,
 }
 
+/// The nodes of a model without those that stand for a graph, as far as that is known.
+#[derive(Default)]
+pub struct Laid {
+    pub placed: Vec<Placed>,
+    /// `If`s that stay, because their condition is not known yet.
+    pub open: Vec<Open>,
+    /// Conditions that the sizes of inputs decided.
+    pub chosen: Vec<Chosen>,
+}
+
 /// Lays out the nodes of a model's graph, whose inputs and initializers the builder has.
-pub fn lay_out(nodes: Vec<Bytes>, builder: &mut Builder, functions: &Functions, opset: i64) -> Result<Vec<Placed>> {
-    let file = functions.values().flat_map(|function| &function.node).chain(&nodes);
+pub fn lay_out(
+    nodes: &[Bytes],
+    builder: &mut Builder,
+    functions: &Functions,
+    opset: i64,
+    choices: &Choices,
+) -> Result<Laid> {
+    let file = functions.values().flat_map(|function| &function.node).chain(nodes);
     let size = file.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
     let budget = MAX_BYTES.saturating_add(size.saturating_mul(8));
-    let mut layer =
-        Layer { builder, functions, budget, names: Names::default(), truths: FxHashMap::default(), placed: Vec::new() };
+    let (names, truths, laid) = (Names::default(), FxHashMap::default(), Laid::default());
+    let mut layer = Layer { builder, functions, choices, budget, names, truths, laid };
     let nodes = decoded(nodes, "")?;
     layer.lay(nodes, &Scope { opset, ..Scope::default() }, 0)?;
-    Ok(layer.placed)
+    Ok(layer.laid)
 }
 
 /// Decodes the nodes of a graph; `place` says which, where it is not the model's.
-fn decoded(encoded: Vec<Bytes>, place: &str) -> Result<Vec<proto::Node>> {
+fn decoded(encoded: &[Bytes], place: &str) -> Result<Vec<proto::Node>> {
     let mut nodes = Vec::with_capacity(encoded.len());
-    for (index, bytes) in encoded.into_iter().enumerate() {
-        let mut node: proto::Node = decode(bytes, || format!("{place}node {index}"))?;
+    for (index, bytes) in encoded.iter().enumerate() {
+        let mut node: proto::Node = decode(bytes.clone(), || format!("{place}node {index}"))?;
         let at = |node: &proto::Node| format!("{place}node {index} `{}` ({})", node.name, node.op_type);
         if node.op_type.is_empty() {
             return Err(Error::graph(at(&node), "the operator type is empty"));
@@ -65,7 +82,9 @@ fn decoded(encoded: Vec<Bytes>, place: &str) -> Result<Vec<proto::Node>> {
 
 /// How the names of one graph are called outside.
 #[derive(Default)]
-struct Scope {
+struct Scope<'a> {
+    /// The graph around a branch, whose tensors and parameters the branch may name; a function sees nothing around it.
+    around: Option<&'a Scope<'a>>,
     /// Names of tensors that stand for others.
     names: FxHashMap<String, String>,
     /// The node that the graph stands for, whose name the others begin with; `None` for the model's graph.
@@ -75,9 +94,19 @@ struct Scope {
     opset: i64,
 }
 
-impl Scope {
+impl Scope<'_> {
     fn name(&self, tensor: &str) -> String {
-        self.names.get(tensor).cloned().unwrap_or_else(|| tensor.to_owned())
+        self.outward().find_map(|scope| scope.names.get(tensor)).map_or_else(|| tensor.to_owned(), String::clone)
+    }
+
+    /// The value of a parameter.
+    fn parameter(&self, name: &str) -> Option<&proto::Attribute> {
+        self.outward().find_map(|scope| scope.given.get(name))
+    }
+
+    /// This graph and those around it.
+    fn outward(&self) -> impl Iterator<Item = &Scope<'_>> {
+        std::iter::successors(Some(self), |scope| scope.around)
     }
 
     /// What a name of the graph's own becomes.
@@ -94,18 +123,19 @@ impl Scope {
 struct Layer<'a> {
     builder: &'a mut Builder,
     functions: &'a Functions,
+    choices: &'a Choices,
     /// Bytes that graphs may still take.
     budget: usize,
     /// Names of the nodes that graphs stand for.
     names: Names,
     /// Tensors that are one truth value, by the names that they have in the end.
     truths: FxHashMap<String, bool>,
-    placed: Vec<Placed>,
+    laid: Laid,
 }
 
 impl Layer<'_> {
     /// Lays out the nodes of one graph.
-    fn lay(&mut self, nodes: Vec<proto::Node>, scope: &Scope, depth: usize) -> Result<()> {
+    fn lay(&mut self, nodes: Vec<proto::Node>, scope: &Scope<'_>, depth: usize) -> Result<()> {
         self.note_truths(&nodes, scope);
         for (index, mut node) in nodes.into_iter().enumerate() {
             for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
@@ -127,14 +157,15 @@ impl Layer<'_> {
             } else if let Some(branch) = self.branch(&node, scope)? {
                 self.choose(&node, branch, scope, depth)?;
             } else {
-                self.placed.push(Placed { node, opset: scope.opset });
+                self.laid.open.extend(Open::of(&node));
+                self.laid.placed.push(Placed { node, opset: scope.opset });
             }
         }
         Ok(())
     }
 
     /// Notes the constants of a graph that may decide an `If`. What is wrong with one is told where it is read.
-    fn note_truths(&mut self, nodes: &[proto::Node], scope: &Scope) {
+    fn note_truths(&mut self, nodes: &[proto::Node], scope: &Scope<'_>) {
         for node in nodes.iter().filter(|node| node.domain.is_empty() && node.op_type == "Constant") {
             let truth = node.attribute.iter().find_map(|bytes| truth(bytes.clone()));
             if let ([output], Some(truth)) = (node.output.as_slice(), truth) {
@@ -163,7 +194,7 @@ impl Layer<'_> {
     }
 
     /// Lays out a function of the model in the place of a call.
-    fn call(&mut self, call: &proto::Node, function: &proto::Function, outer: &Scope, depth: usize) -> Result<()> {
+    fn call(&mut self, call: &proto::Node, function: &proto::Function, outer: &Scope<'_>, depth: usize) -> Result<()> {
         let name = self.name_of(call, outer);
         self.enter(&function.node, &name, depth)?;
         let place = format!("function {}::{}, ", function.domain, function.name);
@@ -177,9 +208,9 @@ impl Layer<'_> {
             );
             return Err(Error::graph(format!("node `{name}` ({})", call.op_type), reason));
         }
-        let nodes = decoded(function.node.clone(), &place)?;
+        let nodes = decoded(&function.node, &place)?;
         let given = parameters(call, function, &place)?;
-        let mut scope = Scope { names: FxHashMap::default(), inside: Some(name), given, opset: outer.opset };
+        let mut scope = Scope { inside: Some(name), given, opset: outer.opset, ..Scope::default() };
         for bytes in &function.opset_import {
             let set: proto::OperatorSet = decode(bytes.clone(), || format!("{place}opset_import"))?;
             if matches!(set.domain.as_str(), "" | "ai.onnx") {
@@ -194,39 +225,47 @@ impl Layer<'_> {
         self.lay(nodes, &scope, depth + 1)
     }
 
-    /// The graph that an `If` runs every time, where its condition is a constant.
-    fn branch(&self, node: &proto::Node, scope: &Scope) -> Result<Option<Bytes>> {
-        if node.op_type != "If" || !node.domain.is_empty() {
-            return Ok(None);
-        }
-        let Some(truth) = node.input.first().and_then(|condition| {
-            self.truths.get(condition).copied().or_else(|| match self.builder.pending_value(condition)? {
-                Constant::Ints(values) => <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0),
-                _ => None,
-            })
-        }) else {
-            return Ok(None);
+    /// The graph that an `If` runs every time, where its condition is known.
+    fn branch(&mut self, node: &proto::Node, scope: &Scope<'_>) -> Result<Option<Bytes>> {
+        let Some(open) = Open::of(node) else { return Ok(None) };
+        let truth = match (self.constant_truth(&open.condition), self.choices.truth(&open)) {
+            (Some(truth), _) => truth,
+            (None, Some(truth)) => {
+                self.laid.chosen.push(Chosen { condition: open.condition, truth });
+                truth
+            }
+            (None, None) => return Ok(None),
         };
+        let place = || format!("{}node `{}` (If)", scope.place(), node.name);
         let wanted = if truth { "then_branch" } else { "else_branch" };
         for bytes in &node.attribute {
-            let attr: proto::Attribute =
-                decode(bytes.clone(), || format!("{}node `{}` (If)", scope.place(), node.name))?;
-            if attr.name == wanted {
-                return Ok(attr.g);
+            let attr: proto::Attribute = decode(bytes.clone(), place)?;
+            if let Some(graph) = attr.g.filter(|_| attr.name == wanted) {
+                return Ok(Some(graph));
             }
         }
-        Ok(None)
+        Err(Error::graph(place(), format!("its condition is {truth}, and it has no `{wanted}`")))
+    }
+
+    /// What a constant of the file says of a condition.
+    fn constant_truth(&self, condition: &str) -> Option<bool> {
+        let stored = || match self.builder.pending_value(condition)? {
+            Constant::Ints(values) => <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0),
+            _ => None,
+        };
+        self.truths.get(condition).copied().or_else(stored)
     }
 
     /// Lays out the branch of an `If` in its place.
-    fn choose(&mut self, node: &proto::Node, branch: Bytes, outer: &Scope, depth: usize) -> Result<()> {
+    fn choose(&mut self, node: &proto::Node, branch: Bytes, outer: &Scope<'_>, depth: usize) -> Result<()> {
         let name = self.name_of(node, outer);
         let place = format!("graph of `{name}`");
         let graph: proto::Graph = decode(branch, || place.clone())?;
         self.enter(&graph.node, &name, depth)?;
         self.take(&graph.initializer, &name)?;
         self.take(&graph.value_info, &name)?;
-        let nodes = decoded(graph.node, &format!("{place}, "))?;
+        self.take(&graph.sparse_initializer, &name)?;
+        let nodes = decoded(&graph.node, &format!("{place}, "))?;
         let mut names = Vec::with_capacity(graph.output.len());
         for bytes in graph.output {
             names.push(decode::<proto::ValueInfo>(bytes, || format!("{place}, an output"))?.name);
@@ -236,15 +275,8 @@ impl Layer<'_> {
             return Err(Error::graph(format!("node `{name}` (If)"), reason));
         }
         // What the graph does not make itself is the tensor of that name around it.
-        let (names_around, given) = (outer.names.clone(), outer.given.clone());
-        let mut scope = Scope { names: names_around, inside: Some(name), given, opset: outer.opset };
-        let mut own = Vec::with_capacity(graph.initializer.len());
-        for (index, bytes) in graph.initializer.into_iter().enumerate() {
-            let mut tensor: proto::Tensor = decode(bytes, || format!("{place}, initializer {index}"))?;
-            own.push(tensor.name.clone());
-            tensor.name = scope.own(&tensor.name);
-            self.builder.initializer(tensor.encode_to_vec().into(), index)?;
-        }
+        let mut scope = Scope { around: Some(outer), inside: Some(name), opset: outer.opset, ..Scope::default() };
+        let own = self.initializers(graph.initializer, graph.sparse_initializer, &scope, &place)?;
         self.bind(&mut scope, &nodes, &own, &names, &node.output);
         for (index, bytes) in graph.value_info.into_iter().enumerate() {
             let mut info: proto::ValueInfo = decode(bytes, || format!("{place}, value_info {index}"))?;
@@ -254,11 +286,38 @@ impl Layer<'_> {
         self.lay(nodes, &scope, depth + 1)
     }
 
+    /// Takes the initializers of a branch, and answers their names in it.
+    fn initializers(
+        &mut self,
+        dense: Vec<Bytes>,
+        sparse: Vec<Bytes>,
+        scope: &Scope<'_>,
+        place: &str,
+    ) -> Result<Vec<String>> {
+        let mut own = Vec::with_capacity(dense.len() + sparse.len());
+        for (index, bytes) in dense.into_iter().enumerate() {
+            let mut tensor: proto::Tensor = decode(bytes, || format!("{place}, initializer {index}"))?;
+            let name = scope.own(&tensor.name);
+            own.push(std::mem::replace(&mut tensor.name, name));
+            self.builder.initializer(tensor.encode_to_vec().into(), index)?;
+        }
+        for (index, bytes) in sparse.into_iter().enumerate() {
+            let at = || format!("{place}, sparse initializer {index}");
+            let mut tensor: proto::SparseTensor = decode(bytes, at)?;
+            let mut values: proto::Tensor = decode(tensor.values, at)?;
+            let name = scope.own(&values.name);
+            own.push(std::mem::replace(&mut values.name, name));
+            tensor.values = values.encode_to_vec().into();
+            self.builder.sparse_initializer(tensor.encode_to_vec().into(), index)?;
+        }
+        Ok(own)
+    }
+
     /// Gives what a graph makes its names: those that are used outside to its outputs, and own ones to the rest. An
     /// output that is no node's, or the second of the same name, is a copy.
     fn bind(
         &mut self,
-        scope: &mut Scope,
+        scope: &mut Scope<'_>,
         nodes: &[proto::Node],
         given: &[String],
         outputs: &[String],
@@ -286,12 +345,12 @@ impl Layer<'_> {
                 output: vec![outside.clone()],
                 ..proto::Node::default()
             };
-            self.placed.push(Placed { node, opset: scope.opset });
+            self.laid.placed.push(Placed { node, opset: scope.opset });
         }
     }
 
     /// A name for what is laid out in the place of a node, which no other has.
-    fn name_of(&mut self, node: &proto::Node, outer: &Scope) -> String {
+    fn name_of(&mut self, node: &proto::Node, outer: &Scope<'_>) -> String {
         let wish = if node.name.is_empty() { outer.own(&node.op_type) } else { node.name.clone() };
         self.names.claim(&wish)
     }
@@ -326,13 +385,13 @@ fn parameters(
 }
 
 /// A node's attributes with the values of the parameters to which they refer; one whose parameter has none goes.
-fn substituted(attrs: &[Bytes], scope: &Scope) -> Result<Vec<Bytes>> {
+fn substituted(attrs: &[Bytes], scope: &Scope<'_>) -> Result<Vec<Bytes>> {
     let mut found = Vec::with_capacity(attrs.len());
     for bytes in attrs {
         let attr: proto::Attribute = decode(bytes.clone(), || format!("{}an attribute", scope.place()))?;
         if attr.ref_attr_name.is_empty() {
             found.push(bytes.clone());
-        } else if let Some(value) = scope.given.get(&attr.ref_attr_name) {
+        } else if let Some(value) = scope.parameter(&attr.ref_attr_name) {
             let value = proto::Attribute { name: attr.name, ..value.clone() };
             found.push(value.encode_to_vec().into());
         }

@@ -1,10 +1,12 @@
 //! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
-//! from files beside the model), [`inline`] lays out functions of the model and graphs that a constant chooses, [`builder`] is the graph under construction, [`op`] one node as a
+//! from files beside the model), [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
+//! [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
 mod builder;
+mod choices;
 mod external;
 mod inline;
 mod map;
@@ -18,9 +20,11 @@ pub(in crate::frontend) mod tests;
 pub use settle::settle;
 pub use tensor::MAX_DIM;
 
+use super::ModelOptions;
 use crate::graph::{Graph, topology};
 use crate::status::{Error, Result};
 use builder::Builder;
+use choices::Choices;
 use inline::Functions;
 use prost::bytes::Bytes;
 use proto::decode;
@@ -39,11 +43,12 @@ pub fn is_model(data: &Bytes) -> bool {
 }
 
 /// Reads a model. `name` becomes the graph's name where the file gives none; `base` is the directory
-/// of the model file, where there is one.
+/// of the model file, where there is one; `inputs` is what the caller says of the inputs, whose sizes may decide
+/// which graph an `If` runs.
 ///
 /// The graph is as the file has it: inputs are not bound and shapes not inferred, except that
 /// outputs carry what the file says of them.
-pub fn read(data: Bytes, name: &str, base: Option<&Path>) -> Result<Graph> {
+pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions) -> Result<Graph> {
     let not_onnx = || format!("model `{name}`");
     let model: proto::Model = decode(data, not_onnx)?;
     if model.graph.is_empty() {
@@ -56,7 +61,13 @@ pub fn read(data: Bytes, name: &str, base: Option<&Path>) -> Result<Graph> {
         prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
     }
     let name = if file.name.is_empty() { name.to_owned() } else { std::mem::take(&mut file.name) };
-    read_graph(file, Builder::new(name, base), opset, &functions)
+    let mut choices = Choices::default();
+    loop {
+        let mut reading = read_graph(&file, Builder::new(name.clone(), base), opset, &functions, &choices)?;
+        if !choices.follow(&mut reading, inputs) {
+            return Ok(reading.graph);
+        }
+    }
 }
 
 /// The opset of ONNX's own operators.
@@ -93,34 +104,48 @@ fn functions(model: &proto::Model) -> Result<Functions> {
     Ok(defined)
 }
 
-fn read_graph(file: proto::Graph, mut builder: Builder, opset: i64, functions: &Functions) -> Result<Graph> {
-    for (index, bytes) in file.initializer.into_iter().enumerate() {
-        builder.initializer(bytes, index)?;
+/// A graph, and the choices within that are open.
+struct Reading {
+    graph: Graph,
+    /// `If`s that stay, with the tensors that are their conditions.
+    open: Vec<choices::Asked>,
+}
+
+fn read_graph(
+    file: &proto::Graph,
+    mut builder: Builder,
+    opset: i64,
+    functions: &Functions,
+    choices: &Choices,
+) -> Result<Reading> {
+    for (index, bytes) in file.initializer.iter().enumerate() {
+        builder.initializer(bytes.clone(), index)?;
     }
-    for (index, bytes) in file.sparse_initializer.into_iter().enumerate() {
-        builder.sparse_initializer(bytes, index)?;
+    for (index, bytes) in file.sparse_initializer.iter().enumerate() {
+        builder.sparse_initializer(bytes.clone(), index)?;
     }
-    for (index, bytes) in file.input.into_iter().enumerate() {
-        builder.input(bytes, index)?;
+    for (index, bytes) in file.input.iter().enumerate() {
+        builder.input(bytes.clone(), index)?;
     }
-    for (index, bytes) in file.value_info.into_iter().enumerate() {
-        builder.hint(bytes, index)?;
+    for (index, bytes) in file.value_info.iter().enumerate() {
+        builder.hint(bytes.clone(), index)?;
     }
     let mut outputs = Vec::with_capacity(file.output.len());
-    for (index, bytes) in file.output.into_iter().enumerate() {
+    for (index, bytes) in file.output.iter().enumerate() {
         let info: proto::ValueInfo = decode(bytes.clone(), || format!("output {index}"))?;
-        builder.hint(bytes, index)?;
+        builder.hint(bytes.clone(), index)?;
         outputs.push(info.name);
     }
-    let placed = inline::lay_out(file.node, &mut builder, functions, opset)?;
-    let (nodes, opsets): (Vec<_>, Vec<_>) = placed.into_iter().map(|placed| (placed.node, placed.opset)).unzip();
+    let laid = inline::lay_out(&file.node, &mut builder, functions, opset, choices)?;
+    let (nodes, opsets): (Vec<_>, Vec<_>) = laid.placed.into_iter().map(|placed| (placed.node, placed.opset)).unzip();
     add_nodes(&mut builder, &nodes, &outputs, &opsets)?;
     for output in &outputs {
         builder.output(output)?;
     }
+    let open = choices::settle(&mut builder, laid.open, &laid.chosen)?;
     let graph = builder.into_graph();
     graph.validate()?;
-    Ok(graph)
+    Ok(Reading { graph, open })
 }
 
 /// Maps the nodes in an order in which every producer comes first.

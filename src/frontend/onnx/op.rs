@@ -154,12 +154,8 @@ impl<'a> Op<'a> {
                 kind::FLOAT => self.float(name)?.map(Attr::Float),
                 kind::INTS => self.ints(name)?.map(Attr::Ints),
                 kind::FLOATS => self.floats(name)?.map(Attr::Floats),
-                kind::STRING => {
-                    Some(Attr::Str(String::from_utf8_lossy(attr.s.as_deref().unwrap_or_default()).into_owned()))
-                }
-                kind::STRINGS => {
-                    Some(Attr::Strs(attr.strings.iter().map(|s| String::from_utf8_lossy(s).into_owned()).collect()))
-                }
+                kind::STRING => Some(text(attr.s.as_ref().unwrap_or(&Bytes::new()))),
+                kind::STRINGS => Some(texts(&attr.strings)),
                 _ => None,
             };
             if let Some(value) = value {
@@ -402,4 +398,30 @@ impl<'a> Op<'a> {
         }
         Ok(node)
     }
+}
+
+/// A text; bytes that are none stay what they are, as GE's message of an attribute has them.
+fn text(bytes: &Bytes) -> Attr {
+    match String::from_utf8(bytes.to_vec()) {
+        Ok(text) => Attr::Str(text),
+        Err(_) => Attr::Opaque(field(AS_TEXT, bytes)),
+    }
+}
+
+/// The same of a list.
+fn texts(list: &[Bytes]) -> Attr {
+    let read: std::result::Result<Vec<_>, _> = list.iter().map(|bytes| String::from_utf8(bytes.to_vec())).collect();
+    let fields = || list.iter().flat_map(|bytes| field(AS_TEXT, bytes)).collect::<Vec<u8>>().into();
+    read.map_or_else(|_| Attr::Opaque(field(AS_LIST, &fields())), Attr::Strs)
+}
+
+/// Numbers of the fields of `AttrDef` and of its list that hold texts, and of the one that holds the list.
+const AS_TEXT: u32 = 2;
+const AS_LIST: u32 = 1;
+
+/// A field of a message with these bytes.
+fn field(number: u32, bytes: &Bytes) -> Bytes {
+    let mut message = Vec::with_capacity(bytes.len() + 12);
+    prost::encoding::bytes::encode(number, bytes, &mut message);
+    message.into()
 }

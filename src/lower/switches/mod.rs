@@ -25,19 +25,21 @@ pub struct Switches {
     all: [Option<bool>; 2],
     /// What single passes are switched to, by the names in [`PASSES`].
     named: BTreeMap<&'static str, bool>,
+    /// Whether the optimisation level closes passes, those that no switch can close among them.
+    closed: bool,
 }
 
 impl Switches {
-    /// Every pass that can be switched off is off: `oo_level` O1.
+    /// Every pass is off: `oo_level` O1, which closes those of fixpipe too, although no switch does.
     pub fn closed() -> Switches {
-        Switches { all: [Some(false); 2], ..Switches::default() }
+        Switches { all: [Some(false); 2], closed: true, ..Switches::default() }
     }
 
     /// Whether a pass runs; one that is not known does.
     pub fn is_on(&self, pass: &str) -> bool {
         let Some(pass) = find(pass) else { return true };
         let chosen = self.named.get(pass.name).copied().or(self.all[pass.stage as usize]);
-        !pass.switchable || chosen.unwrap_or(pass.on)
+        if pass.switchable { chosen.unwrap_or(pass.on) } else { !self.closed || chosen == Some(true) }
     }
 
     /// Switches one pass, or with `ALL` every pass of a stage. Answers the pass, `None` for `ALL`.

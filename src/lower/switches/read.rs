@@ -2,10 +2,10 @@
 
 use super::{Known, Stage, Switches};
 use crate::input_file::read_text;
+use crate::json_text::UniqueKeys;
 use crate::spelling;
 use crate::status::{Error, Result};
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use std::path::Path;
 
 /// The JSON form.
@@ -20,9 +20,9 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Sections {
     #[serde(rename = "GraphFusion", default)]
-    graph: Map<String, Value>,
+    graph: UniqueKeys,
     #[serde(rename = "UBFusion", default)]
-    ub: Map<String, Value>,
+    ub: UniqueKeys,
 }
 
 impl Switches {
@@ -31,7 +31,7 @@ impl Switches {
     /// cannot be switched off, and which change nothing here.
     ///
     /// Fails with [`Error::File`] where it cannot be read, and with [`Error::Config`] that names line or key for what is
-    /// no switch or names no pass.
+    /// no switch, names no pass or switches one twice.
     pub fn read(mut self, path: &Path) -> Result<Switches> {
         let text = read_text(path)?;
         let named = if text.trim_start().starts_with('{') {
@@ -47,21 +47,21 @@ impl Switches {
     fn read_json(&mut self, text: &str) -> Result<Vec<(&'static Known, bool)>, (Option<usize>, String)> {
         let line = |e: &serde_json::Error| Some(e.line()).filter(|&line| line > 0);
         let file: File = serde_json::from_str(text).map_err(|e| (line(&e), e.to_string()))?;
-        let mut named = Vec::new();
-        for (stage, section) in [(Stage::Graph, file.switch.graph), (Stage::Ub, file.switch.ub)] {
+        let mut named = Named::default();
+        for (stage, UniqueKeys(section)) in [(Stage::Graph, file.switch.graph), (Stage::Ub, file.switch.ub)] {
             for (name, value) in section {
                 let state = value.as_str().and_then(state);
                 let bad = || (None, format!("`{}` is neither on nor off", spelling::shortened(&name)));
                 let on = state.ok_or_else(bad)?;
                 let pass = self.set(&name, Some(stage), on).map_err(|reason| (None, reason))?;
-                named.extend(pass.map(|pass| (pass, on)));
+                named.add(pass, Some(stage), on).map_err(|reason| (None, reason))?;
             }
         }
-        Ok(named)
+        Ok(named.passes)
     }
 
     fn read_lines(&mut self, text: &str) -> Result<Vec<(&'static Known, bool)>, (usize, String)> {
-        let mut named = Vec::new();
+        let mut named = Named::default();
         for (line, number) in text.lines().zip(1..) {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -71,9 +71,37 @@ impl Switches {
             let (name, word) = line.rsplit_once(':').ok_or_else(bad)?;
             let on = state(word.trim()).ok_or_else(bad)?;
             let pass = self.set(name.trim(), None, on).map_err(|reason| (number, reason))?;
-            named.extend(pass.map(|pass| (pass, on)));
+            named.add(pass, None, on).map_err(|reason| (number, reason))?;
         }
-        Ok(named)
+        Ok(named.passes)
+    }
+}
+
+/// The switches of a file so far.
+#[derive(Default)]
+struct Named {
+    passes: Vec<(&'static Known, bool)>,
+    /// The stages of which all passes are switched.
+    all: Vec<Option<Stage>>,
+}
+
+impl Named {
+    /// Takes one more: a pass, or all of a stage.
+    ///
+    /// Fails with the reason where it is switched already: whether the first or the last counts, nothing says.
+    fn add(&mut self, pass: Option<&'static Known>, stage: Option<Stage>, on: bool) -> Result<(), String> {
+        let known = match pass {
+            Some(pass) => self.passes.iter().any(|(other, _)| other.name == pass.name),
+            None => self.all.contains(&stage),
+        };
+        if known {
+            return Err(format!("`{}` is switched twice; keep one of them", pass.map_or("ALL", |pass| pass.name)));
+        }
+        match pass {
+            Some(pass) => self.passes.push((pass, on)),
+            None => self.all.push(stage),
+        }
+        Ok(())
     }
 }
 

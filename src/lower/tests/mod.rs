@@ -8,6 +8,7 @@ mod in_place;
 mod moving;
 mod residency;
 mod vector;
+mod within;
 
 use super::{Precision, Priced, Settings, lower, with_conversions};
 use crate::graph::infer::infer;
@@ -177,9 +178,12 @@ fn what_an_operator_is_not_modelled_for_is_priced_as_movement_or_not_at_all() {
     };
     assert_eq!(priced("Relu", &[&[8, 64]], &[8, 64]), Priced::Recipe);
     assert_eq!(priced("SwiGluQuant", &[&[8, 64]], &[8, 32]), Priced::Movement);
-    // No word of its name tells that it multiplies.
-    assert_eq!(priced("MatmulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
-    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
+    assert_eq!(priced("MatmulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::Recipe);
+    // It multiplies, by numbers that only attributes and other devices have, and packed words hide columns.
+    assert_eq!(priced("AlltoAllvGroupedMatMul", &[&[8, 64], &[4, 64, 32]], &[8, 32]), Priced::None);
+    assert_eq!(priced("GroupedMatMulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
+    // Its second weight is not as wide as x.
+    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32], &[32, 16]], &[8, 16]), Priced::None);
 }
 
 #[test]

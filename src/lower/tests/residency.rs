@@ -28,7 +28,7 @@ impl Net {
         infer::infer(&mut self.0).unwrap();
         let soc = Soc { l2_size, ..Soc::find("Ascend910B2").unwrap() };
         let mut lowered = lower(&self.0, &soc, &Settings::default()).unwrap();
-        settle(&self.0, &mut lowered, &soc, &Settings::default());
+        settle(&self.0, &mut lowered, &soc, &Settings::default(), &[]);
         lowered
     }
 }
@@ -66,8 +66,8 @@ fn what_passed_since_drives_out_what_was_used_before_and_no_more() {
     assert_eq!(chain(WIDTH, 0)[2], (weight + activation) as f64);
 }
 
-#[test]
-fn kernels_of_a_cut_batch_and_vector_kernels_keep_what_they_know() {
+/// A product of an input and a constant, and Relu behind it.
+fn product_and_relu() -> (Graph, Soc, Lowered) {
     let mut net = Net(Graph::new("net"));
     let x = net.0.add_input("x", half(&[ROWS, 64])).unwrap();
     let weight = net.weight("w", 64);
@@ -76,8 +76,26 @@ fn kernels_of_a_cut_batch_and_vector_kernels_keep_what_they_know() {
     net.0.set_outputs(vec![z]);
     infer::infer(&mut net.0).unwrap();
     let soc = Soc::find("Ascend910B2").unwrap();
-    let mut lowered = lower(&net.0, &soc, &Settings::default()).unwrap();
+    let lowered = lower(&net.0, &soc, &Settings::default()).unwrap();
+    (net.0, soc, lowered)
+}
+
+#[test]
+fn kernels_that_know_it_and_vector_kernels_keep_what_they_know() {
+    let (graph, soc, mut lowered) = product_and_relu();
     lowered.kernels[0].missed = Some(7.0);
-    settle(&net.0, &mut lowered, &soc, &Settings::default());
+    settle(&graph, &mut lowered, &soc, &Settings::default(), &[]);
     assert_eq!(lowered.kernels.iter().map(|kernel| kernel.missed).collect::<Vec<_>>(), [Some(7.0), None]);
+}
+
+#[test]
+fn each_part_of_a_cut_group_has_its_share_of_what_comes_from_before_beside_its_own() {
+    let (graph, soc, mut lowered) = product_and_relu();
+    for kernel in &mut lowered.kernels {
+        (kernel.launches, kernel.missed) = (4, Some(7.0));
+    }
+    settle(&graph, &mut lowered, &soc, &Settings::default(), std::slice::from_ref(&(0..2)));
+    // The caller's input lies in device memory; of weights and of what the group makes its kernels know.
+    let share = (ROWS * 64 * ELEMENT / 4) as f64;
+    assert_eq!(lowered.kernels.iter().map(|kernel| kernel.missed).collect::<Vec<_>>(), [Some(7.0 + share), Some(7.0)]);
 }

@@ -133,6 +133,7 @@ fn exchange_counts_the_bytes_of_one_device() {
         ("HcomAllGather", CollectiveKind::AllGather),
         ("HcomReduceScatter", CollectiveKind::ReduceScatter),
         ("HcomBroadcast", CollectiveKind::Broadcast),
+        ("HcomAllToAll", CollectiveKind::AllToAll),
     ] {
         let Workload::Collective(c) = op(op_type).typed(DataType::Float16, &[1024, 8]).one() else { panic!() };
         assert_eq!((c.kind, c.bytes), (kind, 16384));

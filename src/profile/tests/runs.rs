@@ -76,6 +76,28 @@ fn a_fused_kernel_reads_from_outside_and_leaves_what_others_read() {
 }
 
 #[test]
+fn a_view_between_the_parts_of_a_kernel_is_neither_read_nor_left() {
+    let soc = soc("Ascend910B2");
+    let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+    let mut graph = Graph::new("net");
+    let x = graph.add_input("x", tensor(&[64, 128])).unwrap();
+    let relu = graph.add(Node::new("relu", "Relu").with_inputs([x])).unwrap();
+    let view = graph.add(Node::new("view", "Identity").with_inputs([Port::first(relu)])).unwrap();
+    let abs = graph.add(Node::new("abs", "Abs").with_inputs([Port::first(view)])).unwrap();
+    graph.add_output(Port::first(abs));
+    infer::infer(&mut graph).unwrap();
+    let lowered = lower(&graph, &soc, &Settings::default()).unwrap();
+    let mut variants = [Variant { label: String::new(), graph, lowered }];
+    let kernels = &mut variants[0].lowered.kernels;
+    assert_eq!(kernels.len(), 2, "the view runs nothing");
+    let second = kernels.remove(1);
+    kernels[0].workload = Workload::Fused(vec![kernels[0].workload.clone(), second.workload]);
+    kernels[0].fused.push(second.node);
+    let run = Timed::of_subgraphs(forms(&variants), None, scene(&soc)).unwrap().run();
+    assert_eq!((run.kernels[0].inputs.len(), run.kernels[0].outputs.len()), (1, 1), "{:?}", run.kernels[0]);
+}
+
+#[test]
 fn the_engine_follows_from_the_work_and_the_cores() {
     let product = || Workload::MatMul(MatMul::new(64, 64, 64));
     let operand = || Operand::new([64 * 64], DataType::Float16);

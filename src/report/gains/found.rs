@@ -3,7 +3,7 @@
 use super::lever::Lever;
 use crate::bank::RecordReader;
 use crate::report::Tuned;
-use crate::tune::sgat::{SgatOutcome, SubgraphOutcome};
+use crate::tune::sgat::SubgraphOutcome;
 use crate::tune::{BankStatus, CaseOutcome};
 use crate::workload::DefaultOrigin;
 
@@ -137,12 +137,6 @@ fn subgraph<'a>(one: &'a SubgraphOutcome, pricer: &'a str, gears: usize) -> Opti
 /// Launches of a case in one gear.
 pub fn launches(case: &CaseOutcome, variant: usize) -> f64 {
     case.nodes.iter().filter(|node| node.variant == variant).map(|node| f64::from(node.launches)).sum()
-}
-
-/// Time of the subgraphs of one gear as CANN runs them by default.
-pub fn subgraphs_before_us(outcome: &SgatOutcome, variant: usize) -> f64 {
-    let of = |one: &SubgraphOutcome| one.places.iter().filter(|place| place.variant == variant).count() as f64;
-    outcome.subgraphs.iter().map(|one| one.before.us * of(one)).sum()
 }
 
 /// The word for who reads the record of a subgraph.

@@ -3,19 +3,20 @@
 use crate::backend::simulator::Simulator;
 use crate::tune::CaseOutcome;
 use crate::workload::{MatMulKernel, Workload};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// What would reach a gain that CANN does not take.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lever {
     /// `another operator`, `a fusion`, `a shape`, `a custom kernel` or `a measurement`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// What to do.
     pub what: String,
 }
 
 fn lever(kind: &'static str, what: impl Into<String>) -> Lever {
-    Lever { kind, what: what.into() }
+    Lever { kind: kind.into(), what: what.into() }
 }
 
 impl Lever {
@@ -53,7 +54,7 @@ impl Lever {
     /// The lever of subgraphs.
     pub fn of_subgraph() -> Lever {
         Lever {
-            kind: "a fusion",
+            kind: "a fusion".into(),
             what: "CANN's graph compiler reads strategies under numbers of its own only: a fused kernel of your own, or a \
                    fusion pass, would do the same"
                 .into(),

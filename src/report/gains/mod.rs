@@ -21,90 +21,106 @@ pub use over::Over;
 use super::Tuned;
 use crate::tune::OpatOutcome;
 use found::{Fate, Found};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Things that are told one by one; of the others there are sums.
 const TOLD: usize = 20;
 
 /// The gain of a tuning, apart by what becomes of it. Times are microseconds of one run of the network, over all gears.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Gains<'a> {
     /// Operators that could not be measured, and count with CANN's default.
-    failed: Vec<Failed<'a>>,
+    pub failed: Vec<Failed<'a>>,
     /// Time with all that was found, also in records that CANN does not read.
-    found_us: f64,
+    pub(in crate::report) found_us: f64,
     /// Each gear by itself, where there are several.
-    gears: Vec<Gear<'a>>,
+    pub gears: Vec<Gear<'a>>,
     /// What was found and CANN will not run, the most first, each with what would bring it to.
-    left: Vec<Left<'a>>,
+    pub left: Vec<Left<'a>>,
     /// All of it.
-    left_us: f64,
+    pub left_us: f64,
     /// What the doubt in the times leaves open.
-    not_sure: Sum,
+    pub not_sure: Sum,
     /// The headline: what CANN will take over its own defaults.
-    over_default: Over,
+    pub over_default: Over,
     /// What of that counts on an estimated default.
-    over_estimated: Over,
+    pub over_estimated: Over,
     /// What lies in records that only this library reads.
-    own_form: Sum,
+    pub own_form: Sum,
     /// Of the operators that were to be searched those that the time limit let the search come to, and all; absent where
     /// it came to all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reached: Option<[usize; 2]>,
+    pub reached: Option<[usize; 2]>,
     /// What CANN takes, by who reads it.
-    readers: BTreeMap<&'static str, Reader>,
+    pub readers: BTreeMap<Cow<'static, str>, Reader>,
     /// Time with the bank as it was before this tuning; absent where CANN had nothing in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    with_your_bank_us: Option<f64>,
+    pub with_your_bank_us: Option<f64>,
+    /// What CANN takes over estimated defaults and the doubt of the estimate could eat: a measurement would decide.
+    #[serde(default)]
+    pub worth_measuring: Sum,
 }
 
 /// Things together.
-#[derive(Debug, Default, Serialize)]
-struct Sum {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Sum {
     /// How many distinct ones.
-    count: usize,
+    pub count: usize,
     /// Microseconds that they would save.
-    saved_us: f64,
+    pub saved_us: f64,
 }
 
 /// What one reader finds.
-#[derive(Debug, Default, Serialize)]
-struct Reader {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Reader {
     /// Records that this tuning added or updated.
-    added: usize,
+    pub added: usize,
     /// Records that were in the bank already.
-    already_in_bank: usize,
+    pub already_in_bank: usize,
     /// Who measured them.
-    measured_by: BTreeSet<String>,
-    saved_us: f64,
+    pub measured_by: BTreeSet<String>,
+    /// Microseconds that its records save.
+    pub saved_us: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Gear<'a> {
-    name: &'a str,
+/// The gain of one gear.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Gear<'a> {
+    /// Its name.
+    pub name: Cow<'a, str>,
+    /// Its gain.
     #[serde(flatten)]
-    over: Over,
+    pub over: Over,
 }
 
-#[derive(Debug, Serialize)]
-struct Failed<'a> {
+/// An operator that could not be measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Failed<'a> {
     /// Microseconds that all its launches count.
-    counted_us: f64,
-    op: &'a str,
-    reason: &'a str,
+    pub counted_us: f64,
+    /// Name of its first node.
+    pub op: Cow<'a, str>,
+    /// Why.
+    pub reason: Cow<'a, str>,
 }
 
-#[derive(Debug, Serialize)]
-struct Left<'a> {
+/// Something that CANN will not run.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Left<'a> {
     /// Launches.
-    count: usize,
-    lever: Lever,
-    op: &'a str,
-    op_type: &'a str,
-    saved_us: f64,
+    pub count: usize,
+    /// What would bring CANN to.
+    pub lever: Lever,
+    /// Name of its first node.
+    pub op: Cow<'a, str>,
+    /// Its type.
+    pub op_type: Cow<'a, str>,
+    /// Microseconds that all launches would save.
+    pub saved_us: f64,
     /// `own_form`, or `not_sure`.
-    why: &'static str,
+    pub(in crate::report) why: Cow<'static, str>,
 }
 
 impl<'a> Gains<'a> {
@@ -115,9 +131,9 @@ impl<'a> Gains<'a> {
         let of = |fate: Fate| found.iter().filter(move |one| one.fate == fate);
         let sum = |fate: Fate| Sum { count: of(fate).count(), saved_us: of(fate).map(Found::saved_us).sum() };
         let taken: Vec<&Found<'_>> = of(Fate::Taken).collect();
-        let mut readers: BTreeMap<&'static str, Reader> = BTreeMap::new();
+        let mut readers: BTreeMap<Cow<'static, str>, Reader> = BTreeMap::new();
         for one in &taken {
-            let reader = readers.entry(one.reader).or_default();
+            let reader = readers.entry(one.reader.into()).or_default();
             *(if one.is_new { &mut reader.added } else { &mut reader.already_in_bank }) += 1;
             reader.measured_by.insert(one.measured_by.to_owned());
             reader.saved_us += one.saved_us();
@@ -139,14 +155,29 @@ impl<'a> Gains<'a> {
             reached: tuned.operators().and_then(OpatOutcome::reached),
             readers,
             with_your_bank_us: with_bank(before_us, &found),
+            worth_measuring: worth_measuring(&estimated),
         })
     }
+}
+
+/// Of what lies over estimated defaults what may be no gain.
+fn worth_measuring(estimated: &[&Found<'_>]) -> Sum {
+    let may_be_none = |one: &&&Found<'_>| one.saved_interval_us().is_some_and(|[least, _]| least <= 0.0);
+    let unsure = estimated.iter().filter(may_be_none).filter(|one| one.saved_us() > 0.0);
+    unsure.fold(Sum::default(), |sum, one| Sum { count: sum.count + 1, saved_us: sum.saved_us + one.saved_us() })
 }
 
 fn told<'a>(one: &Found<'a>) -> Option<Left<'a>> {
     let why = if one.fate == Fate::NotSure { "not_sure" } else { "own_form" };
     let (count, op, op_type) = (one.count, one.name, one.op_type);
-    Some(Left { count, lever: one.lever.clone()?, op, op_type, saved_us: one.saved_us(), why })
+    Some(Left {
+        count,
+        lever: one.lever.clone()?,
+        op: op.into(),
+        op_type: op_type.into(),
+        saved_us: one.saved_us(),
+        why: why.into(),
+    })
 }
 
 /// Time with what CANN read of the bank before.
@@ -160,7 +191,7 @@ fn failed(tuned: Tuned<'_>) -> Vec<Failed<'_>> {
     let of = cases.filter_map(|case| {
         let reason = case.status.failure()?;
         let op = case.nodes.first().map_or("", |node| node.name.as_str());
-        Some(Failed { counted_us: case.before_us * case.count() as f64, op, reason })
+        Some(Failed { counted_us: case.before_us * case.count() as f64, op: op.into(), reason: reason.into() })
     });
     of.collect()
 }
@@ -172,11 +203,11 @@ fn gears<'a>(tuned: Tuned<'a>, found: &[Found<'_>]) -> Vec<Gear<'a>> {
     let gear = |(variant, name): (usize, &'a String)| {
         let before: f64 = match operators {
             Some(outcome) => outcome.cases.iter().map(|case| case.before_us * found::launches(case, variant)).sum(),
-            None => tuned.subgraphs().map_or(0.0, |outcome| found::subgraphs_before_us(outcome, variant)),
+            None => tuned.subgraphs().and_then(|outcome| outcome.gears_before_us.get(variant)).copied().unwrap_or(0.0),
         };
         let taken: Vec<Found<'_>> =
             found.iter().filter(|one| one.fate == Fate::Taken).map(|one| one.of_gear(variant)).collect();
-        Gear { name, over: Over::of(before, &taken.iter().collect::<Vec<_>>()) }
+        Gear { name: name.into(), over: Over::of(before, &taken.iter().collect::<Vec<_>>()) }
     };
     names.into_iter().flatten().enumerate().map(gear).collect()
 }

@@ -2,19 +2,22 @@
 
 use super::found::Found;
 use crate::report::figures::{improvement, microseconds};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A gain over CANN's defaults. Times are microseconds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Over {
-    pub(super) after_us: f64,
-    pub(super) before_us: f64,
-    pub(super) improvement: String,
+    /// Time with what CANN will take.
+    pub after_us: f64,
+    /// Time with CANN's defaults.
+    pub before_us: f64,
+    /// The gain, for example `12.34%`.
+    pub improvement: String,
     /// What nine of ten times lie the gain between; `None` where a record has times that were never measured together.
     /// The errors of all records are taken to go the same way, which is the widest that it can be.
-    pub(super) interval: Option<[String; 2]>,
+    pub interval: Option<[String; 2]>,
     /// The ends of the time after; the shorter first.
-    pub(super) interval_us: Option<[f64; 2]>,
+    pub(in crate::report) interval_us: Option<[f64; 2]>,
 }
 
 impl Over {

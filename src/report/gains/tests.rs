@@ -3,7 +3,9 @@
 use super::*;
 use crate::bank::RecordReader;
 use crate::report::tests::outcome;
+use crate::sim::interval::Interval;
 use crate::tune::{BankStatus, OpatOutcome, Timed};
+use crate::workload::DefaultOrigin;
 use serde_json::{Value, json};
 
 fn gains(outcome: &OpatOutcome) -> Value {
@@ -41,6 +43,18 @@ fn the_interval_of_the_headline_spans_those_of_its_records() {
     assert!((longest - recorded / 0.9 - fixed).abs() < 1e-6, "{longest}");
     outcome.cases[1].doubt = None;
     assert_eq!(gains(&outcome)["over_default"]["interval"], Value::Null, "one that nobody knows is not made up");
+}
+
+#[test]
+fn a_record_whose_gain_the_doubt_of_an_estimated_default_could_eat_is_told_as_worth_measuring() {
+    let mut outcome = outcome(true);
+    assert_eq!(gains(&outcome)["worth_measuring"]["count"], 0);
+    outcome.cases[0].doubt = Some(Interval { low: 0.5, high: 1.25 });
+    let told = gains(&outcome);
+    assert_eq!((&told["worth_measuring"]["count"], us(&told["worth_measuring"]["saved_us"])), (&json!(1), 70.0));
+    assert!(told["over_estimated"]["interval"][0].as_str().unwrap().starts_with('-'), "{told}");
+    outcome.cases[0].default = DefaultOrigin::Public;
+    assert_eq!(gains(&outcome)["worth_measuring"]["count"], 0, "what is public is no estimate");
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! How to run with what was found.
 
-use super::data::Report;
-use super::text::Line;
+use crate::report::model::Report;
 use crate::report::shell::quoted;
 use maud::{Markup, html};
 
 /// The section.
-pub fn bank(report: &Report) -> Markup {
-    let operators = report.bank.custom.as_str();
+pub fn bank(report: &Report<'_>) -> Markup {
+    let operators = &*report.bank.custom;
     let soc = report.soc.name();
     // What the variable names has the SoC's directory in it, and that the bank.
-    let root = report.bank.root.as_ref().map(Line::as_str);
+    let root = report.bank.root.as_deref();
     let root = root.or_else(|| operators.strip_suffix(&format!("/{soc}/unified_bank")));
     let subgraphs = report.subgraphs.as_ref().and_then(|subgraphs| subgraphs.bank.as_ref());
     html! {

@@ -1,10 +1,11 @@
 //! How each search came to its best.
 
 use super::axes::{Log, place};
-use super::data::{Kernel, Report};
 use super::labels::apart;
 use super::text::{power, time};
 use crate::report::figures::gain;
+use crate::report::kernel::Kernel;
+use crate::report::model::Report;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -17,8 +18,8 @@ const SIZE: [f64; 2] = [320.0, 170.0];
 const ROOM: [f64; 4] = [54.0, 12.0, 12.0, 34.0];
 
 /// The section.
-pub fn convergence(report: &Report) -> Markup {
-    let mut searched: Vec<&Kernel> = report.kernels.iter().filter(|kernel| is_search(kernel)).collect();
+pub fn convergence(report: &Report<'_>) -> Markup {
+    let mut searched: Vec<&Kernel<'_>> = report.kernels.iter().filter(|kernel| is_search(kernel)).collect();
     let saved = |kernel: &Kernel| kernel.total_us()[0] - kernel.total_us()[1];
     searched.sort_by(|a, b| saved(b).total_cmp(&saved(a)));
     let labels = [38, 44].map(|most| apart(searched.iter().map(|kernel| kernel.name()), most));
@@ -36,12 +37,12 @@ pub fn convergence(report: &Report) -> Markup {
     }
 }
 
-fn is_search(kernel: &Kernel) -> bool {
-    let is_time = |&(trial, us): &(f64, f64)| trial >= 0.0 && trial.is_finite() && us > 0.0 && us.is_finite();
+fn is_search(kernel: &Kernel<'_>) -> bool {
+    let is_time = |&(_, us): &(usize, f64)| us > 0.0 && us.is_finite();
     kernel.trials > 0 && !kernel.improvements.is_empty() && kernel.improvements.iter().all(is_time)
 }
 
-fn chart(kernel: &Kernel, name: &str) -> Markup {
+fn chart(kernel: &Kernel<'_>, name: &str) -> Markup {
     let steps = &kernel.improvements;
     let (first, last) = (steps[0].1, steps[steps.len() - 1].1);
     let [left, top, right, bottom] = ROOM;
@@ -54,7 +55,7 @@ fn chart(kernel: &Kernel, name: &str) -> Markup {
     let end = trials.at(kernel.trials as f64);
     let mut path = format!("M{} {}", place(trials.at(1.0)), place(at(first)));
     for (trial, us) in steps {
-        let _ = write!(path, "H{}V{}", place(trials.at(trial.max(1.0))), place(at(*us)));
+        let _ = write!(path, "H{}V{}", place(trials.at((*trial).max(1) as f64)), place(at(*us)));
     }
     let _ = write!(path, "H{}", place(end));
     let label = format!("{name}: {} to {} in {} candidates", time(first), time(last), kernel.trials);
@@ -81,7 +82,7 @@ fn chart(kernel: &Kernel, name: &str) -> Markup {
     }
 }
 
-fn table(searched: &[&Kernel], labels: &[String]) -> Markup {
+fn table(searched: &[&Kernel<'_>], labels: &[String]) -> Markup {
     html! {
         details {
             summary { "The searches in numbers" }
@@ -100,7 +101,7 @@ fn table(searched: &[&Kernel], labels: &[String]) -> Markup {
                                 td .number { (kernel.trials) }
                                 td .number { (kernel.failed_trials) }
                                 td .number { (kernel.known_trials) }
-                                td .number { (kernel.improvements.last().map_or(0.0, |step| step.0)) }
+                                td .number { (kernel.improvements.last().map_or(0, |step| step.0)) }
                                 td .number { (time(kernel.before_us)) }
                                 td .number { (time(kernel.after_us)) }
                                 td { @if let Some(stop) = &kernel.stop { (stop) } }

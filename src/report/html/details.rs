@@ -17,12 +17,14 @@
 //! | `o.e` | microseconds predicted before and after |
 //! | `o.t` | the timeline: microseconds, those at which its phases end, and for each lane its place in `l` and its digits, the ninths of each part of the time in which it works; a letter behind one says how often it comes, `B` twice, `C` three times |
 
-use super::data::{Candidate, Kernel, Layout, Predicted, Tiling, Timeline};
-use super::text::Name;
+use super::text::shortened;
 use super::tilings::difference;
-use super::why::{PIPES, WAYS, why};
+use super::why::{PIPES, WAYS, cycles, moved, why};
+use super::winner::{Winner, is_alike};
+use crate::report::explain::{Lanes, Layout};
+use crate::report::kernel::{Candidate, Kernel};
+use crate::workload::{DefaultOrigin, Schedule};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// Characters of the work.
 const WORK: usize = 160;
@@ -39,7 +41,7 @@ type Timed = (f64, Vec<f64>, Vec<(usize, String)>);
 /// The details of the operators of one page.
 #[derive(Debug, Default, Serialize)]
 pub struct Details {
-    b: Vec<(Name, u64)>,
+    b: Vec<(String, u64)>,
     p: Vec<&'static str>,
     m: Vec<&'static str>,
     l: [&'static str; 7],
@@ -49,13 +51,13 @@ pub struct Details {
 
 #[derive(Debug, Serialize)]
 struct Operator {
-    u: (f64, f64, u64),
-    n: [u64; 3],
+    u: (f64, f64, usize),
+    n: [usize; 3],
     #[serde(skip_serializing_if = "String::is_empty")]
     s: String,
     x: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    d: Option<Name>,
+    d: Option<DefaultOrigin>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     w: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +88,7 @@ impl Details {
     }
 
     /// Adds an operator; answers about how many bytes that takes.
-    pub fn add(&mut self, kernel: &Kernel) -> usize {
+    pub fn add(&mut self, kernel: &Kernel<'_>) -> usize {
         let operator = self.operator(kernel);
         // What cannot be written takes nothing; the numbers were cut to those that JSON has when they were read.
         let bytes = serde_json::to_string(&operator).map_or(0, |text| text.len());
@@ -103,24 +105,21 @@ impl Details {
             .replace('&', "\\u0026")
     }
 
-    fn operator(&mut self, kernel: &Kernel) -> Operator {
-        let winner = kernel.winner();
+    fn operator(&mut self, kernel: &Kernel<'_>) -> Operator {
+        let winner = Winner::of(kernel);
         let predicted = kernel.predicted_before.as_ref().zip(winner.predicted);
-        let pairs = |names: &[(&str, &str)], of: fn(&Predicted) -> &BTreeMap<Name, f64>| {
-            predicted.map(|(before, after)| indexed(names, of(before), of(after))).unwrap_or_default()
-        };
         Operator {
             u: (rounded(kernel.before_us), rounded(kernel.after_us), kernel.count),
             n: [kernel.trials, kernel.failed_trials, kernel.known_trials],
-            s: kernel.stop.as_ref().map(|stop| stop.short(20).replace('_', " ")).unwrap_or_default(),
-            x: kernel.workload.short(WORK),
-            d: kernel.default.clone(),
+            s: kernel.stop.as_ref().map(|stop| shortened(stop, 20).replace('_', " ")).unwrap_or_default(),
+            x: shortened(&kernel.workload, WORK),
+            d: kernel.default,
             w: why(kernel),
             c: candidates(kernel),
-            q: kernel.unsure.as_ref().map(|unsure| place(&mut self.q, unsure.decided_by.short(DECIDING))),
+            q: kernel.unsure.as_ref().map(|unsure| place(&mut self.q, shortened(&unsure.decided_by, DECIDING))),
             h: self.buffers(kernel.held_before.as_ref(), winner.held),
-            p: pairs(&PIPES, |predicted| &predicted.cycles),
-            m: pairs(&WAYS, |predicted| &predicted.moved),
+            p: predicted.map(|(a, b)| indexed(&PIPES, |name| [a, b].map(|of| cycles(of, name)))).unwrap_or_default(),
+            m: predicted.map(|(a, b)| indexed(&WAYS, |name| [a, b].map(|of| moved(of, name)))).unwrap_or_default(),
             e: predicted.map(|(before, after)| [before.us, after.us].map(rounded)),
             t: kernel.timeline.as_ref().map(timeline),
         }
@@ -133,7 +132,7 @@ impl Details {
         for (name, buffer) in &after.buffers {
             let place =
                 self.b.iter().position(|known| known.0 == *name && known.1 == buffer.size).unwrap_or_else(|| {
-                    self.b.push((name.clone(), buffer.size));
+                    self.b.push((name.to_string(), buffer.size));
                     self.b.len() - 1
                 });
             held.push([place as u64, before.buffers.get(name).map_or(0, |before| before.bytes), buffer.bytes]);
@@ -143,14 +142,15 @@ impl Details {
 }
 
 /// The best that were measured, before others that are as fast the one that came of them.
-fn candidates(kernel: &Kernel) -> Vec<(f64, String)> {
-    let best = kernel.winner().tiling;
-    let mut candidates: Vec<&Candidate> = kernel.candidates.iter().collect();
-    candidates.sort_by(|a, b| a.us.total_cmp(&b.us).then((a.schedule != *best).cmp(&(b.schedule != *best))));
-    let words = |tiling: &Tiling| {
-        if *tiling == kernel.before {
+fn candidates(kernel: &Kernel<'_>) -> Vec<(f64, String)> {
+    let best = Winner::of(kernel).tiling;
+    let mut candidates: Vec<&Candidate<'_>> = kernel.candidates.iter().collect();
+    candidates
+        .sort_by(|a, b| a.us.total_cmp(&b.us).then(is_alike(&b.schedule, best).cmp(&is_alike(&a.schedule, best))));
+    let words = |tiling: &Schedule| {
+        if is_alike(tiling, &kernel.before) {
             "CANN's default".to_owned()
-        } else if tiling == best {
+        } else if is_alike(tiling, best) {
             "the best".to_owned()
         } else {
             difference(tiling, best)
@@ -168,16 +168,17 @@ fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
 }
 
 /// Places of the names with the numbers before and after, as far as there are any.
-fn indexed(names: &[(&str, &str)], before: &BTreeMap<Name, f64>, after: &BTreeMap<Name, f64>) -> Vec<[u64; 3]> {
-    let value =
-        |map: &BTreeMap<Name, f64>, name: &str| map.get(&Name::from(name)).map_or(0, |value| value.round() as u64);
-    let all = names.iter().enumerate().map(|(at, (name, _))| [at as u64, value(before, name), value(after, name)]);
-    all.filter(|values| values[1] + values[2] > 0).collect()
+fn indexed(names: &[(&str, &str)], value: impl Fn(&str) -> [f64; 2]) -> Vec<[u64; 3]> {
+    let all = names.iter().enumerate().map(|(at, (name, _))| {
+        let [before, after] = value(name).map(|value| value.round() as u64);
+        [at as u64, before, after]
+    });
+    all.filter(|values| values[1].saturating_add(values[2]) > 0).collect()
 }
 
-fn timeline(timeline: &Timeline) -> Timed {
-    let ends = PHASES.iter().filter_map(|phase| timeline.phases.get(&Name::from(*phase))).map(|us| rounded(*us));
-    let lane = |(at, name): (usize, &&str)| Some((at, runs(timeline.pipes.get(&Name::from(*name))?.as_str())));
+fn timeline(timeline: &Lanes) -> Timed {
+    let ends = PHASES.iter().filter_map(|phase| timeline.phases.get(*phase)).map(|us| rounded(*us));
+    let lane = |(at, name): (usize, &&str)| Some((at, runs(timeline.pipes.get(*name)?)));
     (rounded(timeline.us), ends.collect(), LANES.iter().enumerate().filter_map(lane).collect())
 }
 

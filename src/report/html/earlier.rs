@@ -1,12 +1,13 @@
 //! The runs of one folder side by side.
 
 use super::bars::pair;
-use super::data::{Earlier, Report};
-use super::text::{Name, time};
+use super::text::time;
+use crate::report::earlier::Earlier;
+use crate::report::model::Report;
 use maud::{Markup, html};
 
 /// The section; nothing where there was no run before.
-pub fn earlier(report: &Report) -> Markup {
+pub fn earlier(report: &Report<'_>) -> Markup {
     let runs: Vec<Run<'_>> = std::iter::once(Run::own(report)).chain(report.earlier.iter().map(Run::from)).collect();
     let longest_us = runs.iter().flat_map(|run| run.us).fold(0.0, f64::max);
     html! {
@@ -35,15 +36,15 @@ pub fn earlier(report: &Report) -> Markup {
 /// A run as a row tells it.
 struct Run<'a> {
     began: String,
-    graph: &'a Name,
+    graph: &'a str,
     us: [f64; 2],
-    gain: &'a Name,
-    interval: Option<&'a [Name; 2]>,
+    gain: &'a str,
+    interval: Option<&'a [String; 2]>,
 }
 
 impl<'a> Run<'a> {
     /// The one that the page is of.
-    fn own(report: &'a Report) -> Run<'a> {
+    fn own(report: &'a Report<'_>) -> Run<'a> {
         Run {
             began: "this one".to_owned(),
             graph: &report.graph,

@@ -2,9 +2,10 @@
 
 use super::axes::place;
 use super::bars::pair;
-use super::data::{Gradients, Report, Scaling, Segment, Split};
 use super::text::{digits, percent, time};
 use crate::report::figures::gain;
+use crate::report::gdat::{Gradients, ScaleUs, SegmentUs, SplitUs};
+use crate::report::model::Report;
 use maud::{Markup, html};
 
 /// Segments of a split that are drawn, and numbers of a list that are written out.
@@ -17,7 +18,7 @@ const LANE: f64 = 32.0;
 const BAR: f64 = 22.0;
 
 /// The section.
-pub fn gradients(gradients: &Gradients) -> Markup {
+pub fn gradients(gradients: &Gradients<'_>) -> Markup {
     html! {
         section #gradients {
             h2 { "Gradients" }
@@ -29,7 +30,7 @@ pub fn gradients(gradients: &Gradients) -> Markup {
     }
 }
 
-fn found(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
+fn found(gradients: &Gradients<'_>, before: &SplitUs<'_>, after: &SplitUs<'_>) -> Markup {
     let trailing = [before.trailing_us, after.trailing_us];
     html! {
         p {
@@ -68,7 +69,7 @@ fn found(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
 }
 
 /// Both moments, one above the other, each with a lane that computes and one that exchanges.
-fn timeline(before: &Split, after: &Split) -> Markup {
+fn timeline(before: &SplitUs<'_>, after: &SplitUs<'_>) -> Markup {
     let [width, height] = SIZE;
     let end = [before, after].into_iter().flat_map(|split| [split.end_us, split.backward_us]).fold(0.0, f64::max);
     let at = |us: f64| {
@@ -98,7 +99,7 @@ fn lane(top: f64, name: &str) -> Markup {
 }
 
 /// A segment: what runs beside the backward pass, and what behind it.
-fn exchange(number: usize, segment: &Segment, backward_us: f64, at: &impl Fn(f64) -> f64, top: f64) -> Markup {
+fn exchange(number: usize, segment: &SegmentUs, backward_us: f64, at: &impl Fn(f64) -> f64, top: f64) -> Markup {
     let turn = backward_us.clamp(segment.start_us, segment.end_us.max(segment.start_us));
     let name = format!(
         "segment {}, gradients {} to {}: {} to {}",
@@ -122,7 +123,7 @@ fn bar(class: &str, [start, end]: [f64; 2], top: f64, name: &str) -> Markup {
     }
 }
 
-fn splits(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
+fn splits(gradients: &Gradients<'_>, before: &SplitUs<'_>, after: &SplitUs<'_>) -> Markup {
     let bank = gradients.split_from_bank.as_ref().map(|bank| ("what CANN takes from the bank", bank));
     let rows = [("hccl's default", before)].into_iter().chain(bank).chain([("the best", after)]);
     html! {
@@ -135,7 +136,7 @@ fn splits(gradients: &Gradients, before: &Split, after: &Split) -> Markup {
                             th scope="row" { (name) }
                             td .number { (ms(split.end_us)) }
                             td .number { (ms(split.trailing_us)) }
-                            td { code { (list(&split.by_idx, u64::to_string)) } }
+                            td { code { (list(&split.by_idx, usize::to_string)) } }
                             td { code { (list(&split.by_size, |share| format!("{share}"))) } }
                         }
                     }
@@ -155,8 +156,8 @@ fn list<T>(numbers: &[T], text: impl Fn(&T) -> String) -> String {
 }
 
 /// The segments of the best split in numbers.
-fn numbers(split: &Split) -> Markup {
-    let whole = split.segments.iter().map(|segment| segment.bytes).sum();
+fn numbers(split: &SplitUs<'_>) -> Markup {
+    let whole = split.segments.iter().map(|segment| segment.bytes as f64).sum();
     html! {
         details {
             summary { "The segments of the best split in numbers" }
@@ -172,8 +173,8 @@ fn numbers(split: &Split) -> Markup {
                         @for segment in split.segments.iter().take(MOST) {
                             tr {
                                 th scope="row" { (segment.first) " – " (segment.last) }
-                                td .number { (digits(segment.bytes / 1e6)) }
-                                td .number { (percent(segment.bytes, whole)) }
+                                td .number { (digits(segment.bytes as f64 / 1e6)) }
+                                td .number { (percent(segment.bytes as f64, whole)) }
                                 @for us in [segment.ready_us, segment.start_us, segment.end_us] { td .number { (time(us)) } }
                             }
                         }
@@ -189,7 +190,7 @@ fn ms(us: f64) -> String {
     if us.is_finite() { format!("{:.3} ms", us / 1e3) } else { time(us) }
 }
 
-fn scaling(rows: &[Scaling]) -> Markup {
+fn scaling(rows: &[ScaleUs]) -> Markup {
     html! {
         div .scroll {
             table {
@@ -219,7 +220,7 @@ fn scaling(rows: &[Scaling]) -> Markup {
 }
 
 /// Times behind the backward pass before and after, where they are known.
-pub fn trailing(report: &Report) -> Option<[f64; 2]> {
+pub fn trailing(report: &Report<'_>) -> Option<[f64; 2]> {
     let gradients = report.gradients.as_ref()?;
     Some([gradients.split_before.as_ref()?.trailing_us, gradients.split_after.as_ref()?.trailing_us])
 }

@@ -1,20 +1,22 @@
 //! The first lines: what was tuned, what was gained, who says so.
 
 use super::bars::pair;
-use super::data::{Counts, Gains, Over, Report};
 use super::gradients::trailing;
 use super::text::{percent, time};
 use crate::backend::simulator::Simulator;
 use crate::report::counted;
+use crate::report::counts::RepoSummary;
+use crate::report::gains::{Gains, Over};
+use crate::report::model::Report;
 use maud::{Markup, html};
 
 /// Operators that could not be measured and are told one by one.
 const FAILED: usize = 5;
 
 /// The section.
-pub fn headline(report: &Report) -> Markup {
-    let trials: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.trials));
-    let launches: u64 = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.count));
+pub fn headline(report: &Report<'_>) -> Markup {
+    let trials: usize = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.trials));
+    let launches: usize = report.kernels.iter().fold(0, |sum, kernel| sum.saturating_add(kernel.count));
     let us = [report.before_us, report.after_us];
     html! {
         header #headline {
@@ -66,7 +68,7 @@ pub fn headline(report: &Report) -> Markup {
 }
 
 /// Where the gain lies, beside the headline.
-fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
+fn gain_facts(gains: &Gains<'_>) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let interval = match &gains.over_default.interval {
         Some([least, most]) => format!("{least} to {most}"),
@@ -81,19 +83,28 @@ fn gain_facts(gains: &Gains) -> Vec<(String, String)> {
         let said = format!(
             "{} by {}, {} already in the bank",
             time(of.saved_us),
-            counted(of.added, "new record", "new records"),
+            counted(of.added as u64, "new record", "new records"),
             of.already_in_bank
         );
-        facts.push((format!("read from CANN's {}", reader.as_str().replace('_', " ")), said));
+        facts.push((format!("read from CANN's {}", reader.replace('_', " ")), said));
     }
     facts.extend(gains.with_your_bank_us.map(|us| ("before, with your bank".to_owned(), time(us))));
     let estimated = gains.over_estimated.before_us - gains.over_estimated.after_us;
     facts.extend((estimated > 0.0).then(|| ("of it over estimated defaults".to_owned(), time(estimated))));
-    for (name, sum) in [("only libaoe reads", &gains.own_form), ("not sure, not recorded", &gains.not_sure)] {
+    let doubtful = "of it in doubt with the estimate, worth measuring";
+    for (name, sum) in [
+        (doubtful, &gains.worth_measuring),
+        ("only libaoe reads", &gains.own_form),
+        ("not sure, not recorded", &gains.not_sure),
+    ] {
         facts.extend((sum.count > 0).then(|| {
             (
                 name.to_owned(),
-                format!("{} of {}", time(sum.saved_us), counted(sum.count, "kind of kernel", "kinds of kernels")),
+                format!(
+                    "{} of {}",
+                    time(sum.saved_us),
+                    counted(sum.count as u64, "kind of kernel", "kinds of kernels")
+                ),
             )
         }));
     }
@@ -110,7 +121,7 @@ struct Gain {
 }
 
 impl Gain {
-    fn of(report: &Report) -> Gain {
+    fn of(report: &Report<'_>) -> Gain {
         match trailing(report).filter(|[before, after]| after < before) {
             // What gradient tuning is for, and a small part of the step.
             Some([before, after]) => Gain {
@@ -146,15 +157,15 @@ impl Gain {
 }
 
 /// The page in a few words: the network and what was gained.
-pub fn title(report: &Report) -> String {
+pub fn title(report: &Report<'_>) -> String {
     let Gain { text, of, .. } = Gain::of(report);
     let of = if report.gradients.is_some() { format!(" {of}") } else { String::new() };
     format!("{}: {text}{of}", report.graph)
 }
 
 /// Whose times these are, said where nobody can miss it.
-fn judge(report: &Report) -> Markup {
-    let is_simulated = report.backend.name.as_str() == Simulator::NAME;
+fn judge(report: &Report<'_>) -> Markup {
+    let is_simulated = report.backend.name == Simulator::NAME;
     html! {
         @if is_simulated {
             p .badge.simulated { strong { "Predicted, not measured." } " All times are the built-in simulator's; no device ran these kernels." }
@@ -169,10 +180,10 @@ fn fact(name: &str, value: &str) -> Markup {
 }
 
 /// What became of the records of a bank.
-pub fn recorded(counts: &Counts) -> String {
+pub fn recorded(counts: &RepoSummary) -> String {
     let parts = [
-        (counts.added, "added"),
-        (counts.updated, "updated"),
+        (counts.add, "added"),
+        (counts.update, "updated"),
         (counts.reserved, "kept"),
         (counts.unsatisfied, "left at CANN's default"),
     ];

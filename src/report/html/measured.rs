@@ -1,11 +1,11 @@
 //! Who measured, on what, with which options; and what was written.
 
-use super::data::{Report, Soc};
 use super::text::digits;
+use crate::report::model::{Report, SocPart};
 use maud::{Markup, html};
 
 /// The section.
-pub fn measured(report: &Report) -> Markup {
+pub fn measured(report: &Report<'_>) -> Markup {
     html! {
         section #backend {
             h2 { "Who measured this" }
@@ -19,7 +19,7 @@ pub fn measured(report: &Report) -> Markup {
                     }
                     (row("SoC", &soc(&report.soc)))
                     @if let Some(seed) = report.seed { (row("seed", &html! { (seed) })) }
-                    @for (option, value) in &report.options { (row("option", &html! { code { "--" (option) "=" (value) } })) }
+                    @for (option, value) in report.options.iter() { (row("option", &html! { code { "--" (option) "=" (value) } })) }
                     @if let Some(model) = &report.tuned_model {
                         (row("tuned model", &html! { code { (model.air) } br; code { (model.om) } br; (model.content) }))
                     }
@@ -40,10 +40,10 @@ fn row(name: &str, value: &Markup) -> Markup {
     html! { tr { th scope="row" { (name) } td { (value) } } }
 }
 
-fn soc(soc: &Soc) -> Markup {
+fn soc(soc: &SocPart<'_>) -> Markup {
     html! {
         (soc.name())
-        @if let Soc::Described(soc) = soc {
+        @if let SocPart::Description(soc) = soc {
             ": " (soc.ai_core_cnt) " cube cores at " (digits(soc.cube_freq_mhz / 1e3)) " GHz, " (soc.vector_core_cnt) " vector cores, "
             (soc.l2_size >> 20) " MiB of L2, " (digits(soc.hbm_gb_s)) " GB/s of device memory"
         }

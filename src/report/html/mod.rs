@@ -2,7 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `data` | what the page takes from the report |
+//! | `clean` | makes texts and numbers of the report ones that a page can show |
+//! | `winner` | the tiling that a row tells of |
 //! | `text`, `axes`, `bars` | names and numbers, scales, tables with bars |
 //! | `labels` | short names that are told apart |
 //! | `headline`, `gradients`, `operators`, `earlier`, `network`, `shares`, `convergence`, `scopes`, `roofline`, `measured`, `bank` | one section each |
@@ -18,8 +19,8 @@
 mod axes;
 mod bank;
 mod bars;
+mod clean;
 mod convergence;
-mod data;
 mod details;
 mod earlier;
 mod gradients;
@@ -36,9 +37,10 @@ mod table;
 mod text;
 mod tilings;
 mod why;
+mod winner;
 
-use crate::status::{Error, Result};
-use data::Report;
+use super::model::Report;
+use crate::status::Result;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::path::Path;
 use table::Rows;
@@ -50,9 +52,6 @@ const POLICY: &str =
 const SCRIPT: &str = include_str!("page.js");
 /// SHA-256 of the script in base 64; a test tells what it has to be.
 const SCRIPT_HASH: &str = "o7+CMmQlIikPnWGlojPbXZF6eeu2jlPAy321gVdCraM=";
-
-/// The layout of reports that is read.
-const LAYOUT: u32 = super::full::LAYOUT;
 
 /// How the last line of each page begins.
 pub const MADE_BY: &str = "Made by libaoe";
@@ -68,26 +67,17 @@ pub struct Pages {
 
 /// The pages of a full report; `path` names the report in errors. The same report gives the same bytes.
 ///
-/// Fails with [`Error::File`] for what is no report, or one of a later layout.
+/// Fails with [`Error::File`](crate::status::Error::File) for what is no report, or one of a later layout.
 pub fn pages(report: &str, path: &Path) -> Result<Pages> {
-    #[derive(serde::Deserialize)]
-    struct Version {
-        layout: u32,
-    }
-    let no_report = |error: serde_json::Error| Error::file("read", path, format!("not a report of a tuning: {error}"));
-    let Version { layout } = serde_json::from_str(report).map_err(no_report)?;
-    if layout != LAYOUT {
-        let reason = format!("its layout is {layout}, this version of libaoe knows {LAYOUT}");
-        return Err(Error::file("read", path, reason));
-    }
-    let report: Report = serde_json::from_str(report).map_err(no_report)?;
+    let mut report = Report::read(report, path)?;
+    clean::clean(&mut report);
     let rows = Rows::of(&report.kernels);
     let more = (rows.has_more() && report.gradients.is_none()).then(|| second(&report, &rows).into_string());
     Ok(Pages { first: first(&report, &rows).into_string(), more })
 }
 
 /// A page with this between its head and its end.
-fn document(report: &Report, body: &Markup) -> Markup {
+fn document(report: &Report<'_>, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -109,7 +99,7 @@ fn document(report: &Report, body: &Markup) -> Markup {
 }
 
 /// The sections of the first page by their ids, as its links name them.
-fn links(report: &Report) -> Vec<(&'static str, &'static str)> {
+fn links(report: &Report<'_>) -> Vec<(&'static str, &'static str)> {
     let mut links = match &report.gradients {
         // A tuning of gradients looks at no operator; of a recording not even the kernels are known.
         Some(_) if report.runs.is_none() => vec![("gradients", "Gradients")],
@@ -128,7 +118,7 @@ fn links(report: &Report) -> Vec<(&'static str, &'static str)> {
     links
 }
 
-fn first(report: &Report, rows: &Rows<'_>) -> Markup {
+fn first(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
     let body = html! {
         (headline::headline(report))
         nav aria-label="Sections" { @for (id, name) in links(report) { a href={ "#" (id) } { (name) } } }
@@ -156,7 +146,7 @@ fn first(report: &Report, rows: &Rows<'_>) -> Markup {
 }
 
 /// The operators that the first page has no room for.
-fn second(report: &Report, rows: &Rows<'_>) -> Markup {
+fn second(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
     let body = html! {
         header { p .over { "More operators of" } h1 { (report.graph) } p { a href="report.html" { "Back to the report" } } }
         main { section #operators { h2 { "Operators that take less time" } (rows.table(true)) } }

@@ -1,10 +1,11 @@
 //! The timeline of the network: its kernels in the order in which they run, as wide as they take time.
 
 use super::axes::place;
-use super::data::{Launched, Report, Step};
 use super::labels::apart;
 use super::shares::{class, legend};
-use super::text::{Name, percent, time};
+use super::text::{percent, shortened, time};
+use crate::report::model::Report;
+use crate::report::runs::{Launched, Step};
 use maud::{Markup, html};
 
 /// Size of the drawing: its width, the height of a run, and the way from one to the next.
@@ -38,7 +39,7 @@ struct Piece {
 }
 
 /// The section.
-pub fn network(report: &Report) -> Markup {
+pub fn network(report: &Report<'_>) -> Markup {
     let runs = report.runs.as_ref().map(|runs| {
         let us = |steps: &[Step]| steps.iter().map(|step| step.us).sum::<f64>();
         let longest_us = us(&runs.sequence_before).max(us(&runs.sequence_after));
@@ -65,7 +66,7 @@ pub fn network(report: &Report) -> Markup {
 
 impl<'a> Run<'a> {
     fn of(moment: &'static str, kernels: &'a [Launched], steps: &[Step], longest_us: f64) -> Run<'a> {
-        let labels = apart(kernels.iter().map(|kernel| kernel.name.as_ref().map_or("", Name::as_str)), NAME);
+        let labels = apart(kernels.iter().map(|kernel| kernel.name.as_deref().unwrap_or_default()), NAME);
         let least_us = longest_us * ALONE / WIDTH;
         let mut pieces: Vec<Piece> = Vec::new();
         let mut us = 0.0;
@@ -108,7 +109,7 @@ impl<'a> Run<'a> {
                     title { (self.title(piece)) }
                 }
                 @if let Some(op_type) = kernel.filter(|_| width > NAMED).and_then(|kernel| kernel.op_type.as_ref()) {
-                    text .inside x=(place(x + width / 2.0)) y=(place(y + HEIGHT / 2.0 + 4.0)) text-anchor="middle" { (op_type.short((width / LETTER) as usize - 1)) }
+                    text .inside x=(place(x + width / 2.0)) y=(place(y + HEIGHT / 2.0 + 4.0)) text-anchor="middle" { (shortened(op_type, (width / LETTER) as usize - 1)) }
                 }
             }
         }
@@ -142,7 +143,7 @@ fn table(run: &Run<'_>) -> Markup {
                         @for piece in longest {
                             tr {
                                 th scope="row" { (piece.kernel.and_then(|at| run.labels.get(at)).map_or("many short kernels", String::as_str)) @if piece.count > 1 { " and " (piece.count - 1) " more" } }
-                                td { @if let Some(op_type) = run.kernel(piece).and_then(|kernel| kernel.op_type.as_ref()) { (op_type.short(24)) } }
+                                td { @if let Some(op_type) = run.kernel(piece).and_then(|kernel| kernel.op_type.as_ref()) { (shortened(op_type, 24)) } }
                                 td .number { (time(piece.start_us)) }
                                 td .number { (time(piece.us)) }
                                 td .number { (percent(piece.us, run.us)) }

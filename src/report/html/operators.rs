@@ -1,10 +1,14 @@
 //! Before and after, operator by operator, or subgraph by subgraph where only these were tuned.
 
 use super::bars::{Row, table, top};
-use super::data::{Left, LeftOut, Report, Subgraph, Unmapped};
 use super::labels::apart;
+use super::scopes::label;
 use super::table::Rows;
+use super::text::shortened;
 use crate::report::figures::{microseconds, time, truncated_improvement};
+use crate::report::gains::Left;
+use crate::report::model::{Report, Unmapped, Unsized};
+use crate::report::sgat::Subgraph;
 use maud::{Markup, html};
 
 /// Rows of subgraphs of their own.
@@ -13,11 +17,13 @@ const TOP: usize = 24;
 const LEFT: usize = 5;
 /// Nodes that are left out and named.
 const LEFT_OUT: usize = 12;
+/// Nodes that may be opened beyond these.
+const OPENED: usize = 1000;
 /// Characters of a name.
 const NAME: usize = 44;
 
 /// The section.
-pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
+pub fn operators(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
     html! {
         section #operators {
             h2 { "Operators before and after" }
@@ -52,11 +58,11 @@ pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
                 p .note {
                     "Left out, because nothing tells their sizes (" (report.dynamic.len()) "): "
                     (named.collect::<Vec<_>>().join(", "))
-                    @if report.dynamic.len() > LEFT_OUT { " and others" }
                     "."
                 }
+                (more(report.dynamic.iter().skip(LEFT_OUT).map(left_out)))
             }
-            @let (moved, untimed): (Vec<&Unmapped>, Vec<&Unmapped>) = report.unmapped.iter().partition(|node| node.is_timed());
+            @let (moved, untimed): (Vec<&Unmapped<'_>>, Vec<&Unmapped<'_>>) = report.unmapped.iter().partition(|node| node.is_timed());
             (unknown("no time is counted for them", &untimed))
             (unknown("what is counted is the movement of their data", &moved))
         }
@@ -64,47 +70,89 @@ pub fn operators(report: &Report, rows: &Rows<'_>) -> Markup {
 }
 
 /// Nodes of which it is not known how they work, and what that means for their times.
-fn unknown(counted: &str, nodes: &[&Unmapped]) -> Markup {
-    let named = nodes.iter().take(5).map(|node| format!("{} ({})", node.name.short(NAME), node.origin_type));
+fn unknown(counted: &str, nodes: &[&Unmapped<'_>]) -> Markup {
+    let named = |node: &&Unmapped<'_>| {
+        let named = format!("{} ({})", shortened(&node.name, NAME), node.origin_type);
+        match &node.reason {
+            Some(reason) => format!("{named}: {reason}"),
+            None => named,
+        }
+    };
     html! {
         @if !nodes.is_empty() {
             p .note {
                 "It is not known how " (nodes.len()) " nodes work; " (counted) ": "
-                (named.collect::<Vec<_>>().join(", "))
-                @if nodes.len() > 5 { " and others" }
+                (nodes.iter().take(LEFT_OUT).map(named).collect::<Vec<_>>().join("; "))
                 "."
+            }
+            (more(nodes.iter().skip(LEFT_OUT).map(named)))
+        }
+    }
+}
+
+/// Nodes beyond the first, each with its reason, to be opened.
+fn more(named: impl ExactSizeIterator<Item = String>) -> Markup {
+    let count = named.len();
+    html! {
+        @if count > 0 {
+            details {
+                summary { (count) " more" }
+                ul .left { @for named in named.take(OPENED) { li { (named) } } }
+                @if count > OPENED { p .note { (count - OPENED) " more are in report.json." } }
             }
         }
     }
 }
 
 /// What was found and does not reach the network, and what would bring it there.
-fn lever(left: &Left) -> Markup {
-    html! { li { strong { (time(left.saved_us)) } " " (left.op.short(NAME)) ", " (left.op_type) ": " (left.lever.kind) ". " (left.lever.what) "." } }
+fn lever(left: &Left<'_>) -> Markup {
+    html! { li { strong { (time(left.saved_us)) } " " (shortened(&left.op, NAME)) ", " (left.op_type) ": " (left.lever.kind) ". " (left.lever.what) "." } }
 }
 
 /// A node that is left out, and why.
-fn left_out(node: &LeftOut) -> String {
-    let named = format!("{} ({})", node.name.short(NAME), node.origin_type);
-    match node.reason.as_str() {
+fn left_out(node: &Unsized<'_>) -> String {
+    let named = format!("{} ({})", shortened(&node.name, NAME), node.origin_type);
+    match &*node.reason {
         "unknown operator" => {
-            format!("{named}, behind {} of the unknown type {}", node.source.short(NAME), node.source_type)
+            format!("{named}, behind {} of the unknown type {}", shortened(&node.source, NAME), node.source_type)
         }
-        "undescribed input" => format!("{named}, behind {}, which has no shape", node.source.short(NAME)),
+        "undescribed input" => format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME)),
         reason => format!("{named}, {reason}"),
     }
 }
 
-fn subgraphs(report: &Report) -> Vec<Row> {
-    let distinct: Vec<&Subgraph> = report.subgraphs.iter().flat_map(|subgraphs| &subgraphs.distinct).collect();
+fn subgraphs(report: &Report<'_>) -> Vec<Row> {
+    let distinct: Vec<&Subgraph<'_>> = report.subgraphs.iter().flat_map(|subgraphs| &subgraphs.distinct).collect();
     let labels = apart(distinct.iter().map(|subgraph| subgraph.name()), NAME);
     distinct.into_iter().zip(labels).map(|(of, label)| subgraph(of, label)).collect()
 }
 
-fn subgraph(subgraph: &Subgraph, label: String) -> Row {
-    let title = format!("{}\n{}", subgraph.label(96), subgraph.status);
+fn subgraph(subgraph: &Subgraph<'_>, name: String) -> Row {
+    let title = format!("{}\n{}", label(subgraph, 96), subgraph.status);
     // Of one place, as the result file has it.
     let gain = truncated_improvement(microseconds(subgraph.before.us), microseconds(subgraph.after.us));
-    let label = if subgraph.count > 1 { format!("{label} ×{}", subgraph.count) } else { label };
+    let label = if subgraph.count > 1 { format!("{name} ×{}", subgraph.count) } else { name };
     Row { label, title, note: subgraph.op_types.len().to_string(), us: subgraph.total_us(), gain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEFT_OUT, Unmapped, unknown};
+
+    #[test]
+    fn every_operator_of_which_nothing_is_known_is_named_with_its_reason() {
+        let node = |index: usize| Unmapped {
+            name: format!("node{index}").into(),
+            origin_type: "Strange".into(),
+            priced: "none".into(),
+            reason: (index > 0).then(|| format!("reason{index}").into()),
+        };
+        let nodes: Vec<_> = (0..LEFT_OUT + 2).map(node).collect();
+        let page = unknown("no time is counted for them", &nodes.iter().collect::<Vec<_>>()).into_string();
+        assert!(page.contains("node0 (Strange);"), "{page}");
+        for index in 1..LEFT_OUT + 2 {
+            assert!(page.contains(&format!("node{index} (Strange): reason{index}")), "{page}");
+        }
+        assert!(page.contains("2 more"), "{page}");
+    }
 }

@@ -1,9 +1,11 @@
 //! What the kernels reach of what the SoC gives: operations a second against operations for each byte.
 
 use super::axes::{Log, place};
-use super::data::{Launched, Report, Roofs, Runs, Work};
 use super::labels::apart;
-use super::text::{Name, digits, power};
+use super::text::{digits, power, shortened};
+use crate::report::model::Report;
+use crate::report::runs::{Launched, Runs};
+use crate::sim::{Roofs, Work};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -34,8 +36,8 @@ struct Points<'a> {
 }
 
 /// The section.
-pub fn roofline(report: &Report) -> Markup {
-    let points = report.runs.as_ref().map(Points::of);
+pub fn roofline(report: &Report<'_>) -> Markup {
+    let points = report.runs.as_deref().map(Points::of);
     html! {
         section #roofline {
             h2 { "Roofline" }
@@ -66,7 +68,7 @@ impl<'a> Points<'a> {
             let mut points: Vec<Point<'a>> = run.iter().filter_map(point).collect();
             points.sort_by(|a, b| b.launched.us.total_cmp(&a.launched.us));
             points.truncate(MOST);
-            let labels = apart(points.iter().map(|point| point.launched.name.as_ref().map_or("", Name::as_str)), NAME);
+            let labels = apart(points.iter().map(|point| point.launched.name.as_deref().unwrap_or_default()), NAME);
             for (point, label) in points.iter_mut().zip(labels) {
                 let count = point.launched.count;
                 point.label = if count > 1 { format!("{label} ×{count}") } else { label };
@@ -141,7 +143,7 @@ fn way(before: &Point<'_>, after: &Point<'_>, x: &Log, y: &Log) -> Markup {
 
 fn mark(point: &Point<'_>, (shape, radius): (&str, &str), x: &Log, y: &Log) -> Markup {
     let (launched, moment) = (point.launched, if shape == "ring" { "before" } else { "after" });
-    let op_type = launched.op_type.as_ref().map(|name| name.short(24)).unwrap_or_default();
+    let op_type = launched.op_type.as_ref().map(|name| shortened(name, 24)).unwrap_or_default();
     html! {
         g class=(point.class) {
             title { (point.label) ", " (op_type) ", " (moment) ": " (rate(point.rate)) }

@@ -1,11 +1,12 @@
 //! The fusion scopes on the graph: the launches of each subgraph in order, each a box with the nodes that are fused in it.
 
 use super::axes::place;
-use super::data::{Report, Subgraph, Subgraphs};
 use super::sequence::{Block, Launch, blocks, launches};
-use super::text::time;
+use super::text::{cleaned, shortened, time};
 use crate::graph::op::{self, Kind};
 use crate::report::figures::{microseconds, truncated_improvement};
+use crate::report::model::Report;
+use crate::report::sgat::{Subgraph, Subgraphs};
 use maud::{Markup, html};
 
 /// Subgraphs drawn.
@@ -25,7 +26,7 @@ const ABOVE: f64 = 46.0;
 const BELOW: f64 = 26.0;
 
 /// The section.
-pub fn scopes(report: &Report) -> Markup {
+pub fn scopes(report: &Report<'_>) -> Markup {
     html! {
         section #scopes {
             h2 { "Fusion scopes" }
@@ -37,11 +38,11 @@ pub fn scopes(report: &Report) -> Markup {
     }
 }
 
-fn drawn(subgraphs: &Subgraphs) -> Markup {
-    let has_scopes = |subgraph: &&Subgraph| {
+fn drawn(subgraphs: &Subgraphs<'_>) -> Markup {
+    let has_scopes = |subgraph: &&Subgraph<'_>| {
         subgraph.after.groups.iter().any(|group| group.parts > 1 || group.scopes.iter().any(|scope| scope.len() > 1))
     };
-    let mut shown: Vec<&Subgraph> = subgraphs.distinct.iter().filter(has_scopes).collect();
+    let mut shown: Vec<&Subgraph<'_>> = subgraphs.distinct.iter().filter(has_scopes).collect();
     shown.sort_by(|a, b| b.total_us()[0].total_cmp(&a.total_us()[0]));
     let (others, drawn) = (subgraphs.distinct.len() - shown.len().min(DRAWN), &shown[..shown.len().min(DRAWN)]);
     html! {
@@ -59,20 +60,26 @@ fn drawn(subgraphs: &Subgraphs) -> Markup {
     }
 }
 
-fn figure(subgraph: &Subgraph) -> Markup {
+fn figure(subgraph: &Subgraph<'_>) -> Markup {
     let launches = launches(subgraph, &subgraph.after);
     let drawing = Drawing::of(blocks(subgraph, &launches), &launches);
     let (before, after) = (&subgraph.before, &subgraph.after);
     html! {
         figure .scope {
             figcaption {
-                strong { (subgraph.label(60)) } " " (subgraph.op_types.len()) " kernels in " (after.launches) " launches, "
-                (before.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(microseconds(before.us), microseconds(after.us))) ", " (fate(subgraph.status.as_str())) ")"
+                strong { (label(subgraph, 60)) } " " (subgraph.op_types.len()) " kernels in " (after.traffic.launches) " launches, "
+                (before.traffic.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(microseconds(before.us), microseconds(after.us))) ", " (fate(&subgraph.status)) ")"
             }
             div .scroll { (drawing.render(subgraph, &launches)) }
             @if drawing.left_out > 0 { p .note { "and " (drawing.left_out) " more launches" } }
         }
     }
+}
+
+/// The node that a subgraph begins with, at no more than so many characters, and how often the subgraph occurs.
+pub fn label(subgraph: &Subgraph<'_>, most: usize) -> String {
+    let name = shortened(subgraph.name(), most);
+    if subgraph.count > 1 { format!("{name} ×{}", subgraph.count) } else { name }
 }
 
 /// What became of a subgraph's record.
@@ -147,9 +154,9 @@ impl Drawing {
         Drawing { blocks, box_of, boxes, height: y, left_out }
     }
 
-    fn render(&self, subgraph: &Subgraph, launches: &[Launch]) -> Markup {
+    fn render(&self, subgraph: &Subgraph<'_>, launches: &[Launch]) -> Markup {
         let width = 2.0 * LEFT + (COLUMNS - 1) as f64 * PITCH + WIDTH;
-        let label = format!("Launches of the subgraph from {}", subgraph.label(60));
+        let label = format!("Launches of the subgraph from {}", label(subgraph, 60));
         html! {
             svg .wide viewBox={ "0 0 " (width) " " (place(self.height)) } role="img" aria-label=(label) {
                 @for block in self.blocks.iter().filter(|block| block.times > 1) { (self.frame(block)) }
@@ -209,11 +216,9 @@ fn way(from: &Spot, to: &Spot) -> String {
 }
 
 impl Spot {
-    fn render(&self, subgraph: &Subgraph, launch: &Launch) -> Markup {
+    fn render(&self, subgraph: &Subgraph<'_>, launch: &Launch) -> Markup {
         let (named, others) = launch.nodes.split_at(launch.nodes.len().min(NODES));
-        let name = |node: &usize| {
-            subgraph.names.get(*node).map(|name| super::text::Name::from(name.as_str())).unwrap_or_default()
-        };
+        let name = |node: &usize| subgraph.names.get(*node).map(|name| cleaned(name, 96)).unwrap_or_default();
         html! {
             g class=(if launch.parts > 1 { "launch cut" } else { "launch" }) {
                 rect x=(place(self.x)) y=(place(self.y)) width=(WIDTH) height=(place(self.height)) rx="4" {}
@@ -223,7 +228,7 @@ impl Spot {
                         title { (name(node)) }
                         rect .node x=(place(self.x + 4.0)) y=(place(y + 1.0)) width=(WIDTH - 8.0) height=(NODE - 2.0) rx="3" {}
                         text x=(place(self.x + WIDTH / 2.0)) y=(place(y + 13.5)) text-anchor="middle" {
-                            (subgraph.op_types.get(*node).map(|op_type| op_type.short(14)).unwrap_or_default())
+                            (subgraph.op_types.get(*node).map(|op_type| shortened(op_type, 14)).unwrap_or_default())
                         }
                     }
                 }
@@ -239,9 +244,11 @@ impl Spot {
 }
 
 /// The unit that an operator runs on, as a class of the page.
-fn unit(subgraph: &Subgraph, node: usize) -> &'static str {
-    match subgraph.op_types.get(node).map(|op_type| op::kind(op_type.as_str())) {
-        Some(Kind::MatMul | Kind::Einsum | Kind::Attention | Kind::Recurrent | Kind::Conv(_)) => "cube",
+fn unit(subgraph: &Subgraph<'_>, node: usize) -> &'static str {
+    match subgraph.op_types.get(node).map(|op_type| op::kind(op_type)) {
+        Some(Kind::MatMul | Kind::Within(_) | Kind::Einsum | Kind::Attention | Kind::Recurrent | Kind::Conv(_)) => {
+            "cube"
+        }
         _ => "vector",
     }
 }

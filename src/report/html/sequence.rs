@@ -1,6 +1,6 @@
 //! The launches of a subgraph in order, blocks that repeat told once.
 
-use super::data::{Strategy, Subgraph};
+use crate::report::sgat::{Strategy, Subgraph};
 use std::collections::HashMap;
 
 /// Launches in a row that may be one block.
@@ -29,7 +29,7 @@ pub struct Block {
 }
 
 /// The launches of a strategy, in the order in which they run.
-pub fn launches(subgraph: &Subgraph, strategy: &Strategy) -> Vec<Launch> {
+pub fn launches(subgraph: &Subgraph<'_>, strategy: &Strategy<'_>) -> Vec<Launch> {
     let places: HashMap<&str, usize> =
         subgraph.names.iter().enumerate().map(|(at, name)| (name.as_str(), at)).collect();
     let scopes = strategy.groups.iter().flat_map(|group| group.scopes.iter().map(move |scope| (group.parts, scope)));
@@ -44,7 +44,7 @@ pub fn launches(subgraph: &Subgraph, strategy: &Strategy) -> Vec<Launch> {
     for (at, launch) in launches.iter().enumerate() {
         launch_of.extend(launch.nodes.iter().map(|&node| (node, at)));
     }
-    for [maker, reader] in &subgraph.edges {
+    for [maker, reader] in subgraph.edges.iter() {
         let ends = [maker, reader].map(|node| launch_of.get(&(*node as usize)).copied());
         // What runs later cannot be read: such an edge is damaged.
         if let [Some(from), Some(to)] = ends
@@ -61,7 +61,7 @@ pub fn launches(subgraph: &Subgraph, strategy: &Strategy) -> Vec<Launch> {
 }
 
 /// The launches as the fewest blocks, in order; one that does not repeat is a block of one that comes once.
-pub fn blocks(subgraph: &Subgraph, launches: &[Launch]) -> Vec<Block> {
+pub fn blocks(subgraph: &Subgraph<'_>, launches: &[Launch]) -> Vec<Block> {
     let kinds = kinds(subgraph, launches);
     let times = |start: usize, len: usize| {
         let rest = kinds[start..].chunks(len);
@@ -85,7 +85,7 @@ pub fn blocks(subgraph: &Subgraph, launches: &[Launch]) -> Vec<Block> {
 }
 
 /// For each launch a number that it shares with those that fuse the same operators and read from as far back.
-fn kinds(subgraph: &Subgraph, launches: &[Launch]) -> Vec<usize> {
+fn kinds(subgraph: &Subgraph<'_>, launches: &[Launch]) -> Vec<usize> {
     let mut known = HashMap::new();
     let kind = |(at, launch): (usize, &Launch)| {
         let types: Vec<_> = launch.nodes.iter().map(|&node| subgraph.op_types.get(node)).collect();
@@ -102,15 +102,15 @@ mod tests {
     use serde_json::json;
 
     /// A chain of convolutions and rectifiers, each pair one scope, of which every second adds what came in before it.
-    fn chain(pairs: u32) -> Subgraph {
+    fn chain(pairs: u32) -> Subgraph<'static> {
         let names: Vec<String> = (0..2 * pairs).map(|i| format!("n{i}")).collect();
         let types: Vec<_> = (0..2 * pairs).map(|i| if i % 2 == 0 { "Conv2D" } else { "Relu" }).collect();
         let scopes: Vec<_> = names.chunks(2).collect();
         let mut edges: Vec<[u32; 2]> = (1..2 * pairs).map(|i| [i - 1, i]).collect();
         edges.extend((0..pairs).filter(|pair| pair % 2 == 0 && *pair > 1).map(|pair| [2 * (pair - 2) + 1, 2 * pair]));
-        let plan = json!({"groups": [{"parts": 1, "scopes": scopes}], "launches": pairs, "us": 1.0});
+        let plan = json!({"groups": [{"parts": 1, "scopes": scopes}], "bytes": 0, "bytes_from_memory": 0, "launches": pairs, "us": 1.0});
         let subgraph = json!({"after": plan, "before": plan, "count": 1, "edges": edges, "names": names,
-            "op_types": types, "places": ["n0"], "status": "added"});
+            "op_types": types, "places": ["n0"], "repo_key": "1", "status": "added"});
         serde_json::from_value(subgraph).unwrap()
     }
 
@@ -133,8 +133,8 @@ mod tests {
     #[test]
     fn damaged_edges_and_names_are_left_out() {
         let mut subgraph = chain(2);
-        subgraph.edges.extend([[3, 0], [9, 1], [u32::MAX, u32::MAX]]);
-        subgraph.names[1] = "other".into();
+        subgraph.edges.to_mut().extend([[3, 0], [9, 1], [u32::MAX, u32::MAX]]);
+        subgraph.names.to_mut()[1] = "other".into();
         let launches = launches(&subgraph, &subgraph.after);
         assert_eq!(launches.iter().map(|launch| launch.nodes.len()).collect::<Vec<_>>(), [1, 2]);
     }

@@ -1,32 +1,34 @@
 //! Where the time goes: by operator type, and by what the kernels wait for.
 
 use super::bars::{Row, table, top};
-use super::data::{Launched, Report, Runs};
-use super::text::{Name, percent, time};
+use super::text::{percent, shortened, time};
 use crate::backend::simulator::Simulator;
 use crate::profile::Engine;
 use crate::report::figures::gain;
+use crate::report::model::Report;
+use crate::report::runs::{Launched, Runs};
+use crate::sim::Bound;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
 /// Types in rows of their own.
 const TOP: usize = 12;
 
-/// What a kernel may wait for: the classes of the page, each with the model's bounds that it stands for.
-const BOUNDS: [(&str, &str, &[&str]); 7] = [
-    ("cube", "Cube unit", &["cube"]),
-    ("vector", "Vector unit", &["vector"]),
-    ("move", "Transfers inside the cores (MTE, fixpipe)", &["mte1", "mte2", "mte3", "fixpipe"]),
-    ("memory", "L2 and device memory", &["memory"]),
-    ("exchange", "Links to other devices", &[]),
-    ("latency", "Start and fill of the kernel", &["latency"]),
-    ("unknown", "Not known", &[]),
+/// What a kernel may wait for: the classes of the page.
+const BOUNDS: [(&str, &str); 7] = [
+    ("cube", "Cube unit"),
+    ("vector", "Vector unit"),
+    ("move", "Transfers inside the cores (MTE, fixpipe)"),
+    ("memory", "L2 and device memory"),
+    ("exchange", "Links to other devices"),
+    ("latency", "Start and fill of the kernel"),
+    ("unknown", "Not known"),
 ];
 /// CANN's name of what runs an exchange.
 const COMMUNICATION: &str = Engine::Communication.task_type();
 
 /// The section.
-pub fn shares(report: &Report) -> Markup {
+pub fn shares(report: &Report<'_>) -> Markup {
     html! {
         section #time {
             h2 { "Where the time goes" }
@@ -46,27 +48,27 @@ pub fn shares(report: &Report) -> Markup {
 }
 
 /// What the runs hold, where one may think otherwise.
-fn note(report: &Report) -> Option<&'static str> {
+fn note(report: &Report<'_>) -> Option<&'static str> {
     if report.gradients.is_some() {
         return Some("Exchanges run beside the backward pass: together, all this takes longer than the step.");
     }
-    let whole = report.finished && report.backend.name.as_str() == Simulator::NAME;
+    let whole = report.finished && report.backend.name == Simulator::NAME;
     let both = report.subgraphs.is_some() && !report.kernels.is_empty();
     (both && !whole).then_some("Before: the kernels that subgraph tuning left, with the tilings that they had.")
 }
 
 fn by_type(runs: &Runs) -> Vec<Row> {
-    let mut types: BTreeMap<Option<&Name>, ([u64; 2], [f64; 2])> = BTreeMap::new();
+    let mut types: BTreeMap<Option<&str>, ([u64; 2], [f64; 2])> = BTreeMap::new();
     for (at, run) in runs.moments().into_iter().enumerate() {
         for launched in run {
-            let (count, us) = types.entry(launched.op_type.as_ref()).or_default();
+            let (count, us) = types.entry(launched.op_type.as_deref()).or_default();
             count[at] = count[at].saturating_add(launched.count);
             us[at] += launched.us;
         }
     }
-    let row = |(name, (count, us)): (Option<&Name>, ([u64; 2], [f64; 2]))| Row {
-        label: name.map_or_else(|| "many short kernels".to_owned(), |name| name.short(32)),
-        title: name.map_or_else(String::new, Name::to_string),
+    let row = |(name, (count, us)): (Option<&str>, ([u64; 2], [f64; 2]))| Row {
+        label: name.map_or_else(|| "many short kernels".to_owned(), |name| shortened(name, 32)),
+        title: name.map_or_else(String::new, str::to_owned),
         note: if count[0] == count[1] { count[0].to_string() } else { format!("{} → {}", count[0], count[1]) },
         us,
         gain: gain(us[0], us[1]),
@@ -76,29 +78,28 @@ fn by_type(runs: &Runs) -> Vec<Row> {
 
 /// What a kernel waits for, as a class of the page.
 pub fn class(launched: &Launched) -> &'static str {
-    BOUNDS[bound(launched)].0
+    match launched.bound {
+        _ if launched.task_type == COMMUNICATION => "exchange",
+        Some(Bound::Cube) => "cube",
+        Some(Bound::Vector) => "vector",
+        Some(Bound::Mte1 | Bound::Mte2 | Bound::Mte3 | Bound::Fixpipe) => "move",
+        Some(Bound::Memory) => "memory",
+        Some(Bound::Latency) => "latency",
+        None => "unknown",
+    }
 }
 
 /// What the colours stand for.
 pub fn legend() -> Markup {
-    html! { p .legend { @for (class, name, _) in BOUNDS { span class={ "key " (class) } { (name) } " " } } }
-}
-
-fn bound(launched: &Launched) -> usize {
-    let named = |name: &str| BOUNDS.iter().position(|(class, _, names)| *class == name || names.contains(&name));
-    let bound = match &launched.bound {
-        _ if launched.task_type.as_str() == COMMUNICATION => "exchange",
-        Some(bound) => bound.as_str(),
-        None => "unknown",
-    };
-    named(bound).unwrap_or(BOUNDS.len() - 1)
+    html! { p .legend { @for (class, name) in BOUNDS { span class={ "key " (class) } { (name) } " " } } }
 }
 
 fn by_bound(runs: &Runs) -> Markup {
     let mut us = [[0.0; 2]; BOUNDS.len()];
     for (at, run) in runs.moments().into_iter().enumerate() {
         for launched in run {
-            us[bound(launched)][at] += launched.us;
+            let place = BOUNDS.iter().position(|(name, _)| *name == class(launched));
+            us[place.unwrap_or(BOUNDS.len() - 1)][at] += launched.us;
         }
     }
     let whole = us.iter().fold([0.0; 2], |sum, us| [sum[0] + us[0], sum[1] + us[1]]);
@@ -118,7 +119,7 @@ fn by_bound(runs: &Runs) -> Markup {
             table {
                 thead { tr { th { "bound" } th .number { "before" } th .number { "share" } th .number { "after" } th .number { "share" } } }
                 tbody {
-                    @for ((class, name, _), us) in BOUNDS.iter().zip(us).filter(|(_, us)| us[0] + us[1] > 0.0) {
+                    @for ((class, name), us) in BOUNDS.iter().zip(us).filter(|(_, us)| us[0] + us[1] > 0.0) {
                         tr {
                             th scope="row" { span class={ "key " (class) } { (name) } }
                             @for (us, whole) in us.into_iter().zip(whole) {
@@ -143,7 +144,7 @@ fn stack(us: &[f64], longest: f64, moment: &str) -> Markup {
     });
     html! {
         svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={ "Time " (moment) " by bound; the table below has the numbers" } {
-            @for ((class, name, _), start, us) in pieces.filter(|(_, _, us)| **us > 0.0) {
+            @for ((class, name), start, us) in pieces.filter(|(_, _, us)| **us > 0.0) {
                 rect class=(class) x=(format!("{start:.3}")) y="0" height="10" width=(format!("{:.3}", us * scale)) {
                     title { (name) ": " (time(*us)) }
                 }

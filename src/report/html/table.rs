@@ -1,12 +1,15 @@
 //! The table of all operators: before and after, who reads the record, and what the tilings are. As it stands it is
 //! read without a script; `page.js` sorts and filters it and opens its rows into what `details` has.
 
-use super::data::{Kernel, Layout};
 use super::details::Details;
 use super::labels::apart;
-use super::text::{Name, percent, time};
+use super::text::{cleaned, percent, shortened, time};
 use super::tilings::{difference, held, text};
+use super::winner::Winner;
+use crate::bank::RecordReader;
+use crate::report::explain::Layout;
 use crate::report::figures::gain;
+use crate::report::kernel::Kernel;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeSet;
 
@@ -33,13 +36,13 @@ pub struct Rows<'a> {
 }
 
 struct Row<'a> {
-    kernel: &'a Kernel,
+    kernel: &'a Kernel<'a>,
     label: String,
 }
 
 impl<'a> Rows<'a> {
     /// The slowest before first.
-    pub fn of(kernels: &'a [Kernel]) -> Rows<'a> {
+    pub fn of(kernels: &'a [Kernel<'a>]) -> Rows<'a> {
         let labels = apart(kernels.iter().map(Kernel::name), NAME);
         let mut rows: Vec<Row<'a>> = kernels.iter().zip(labels).map(|(kernel, label)| Row { kernel, label }).collect();
         rows.sort_by(|a, b| b.kernel.total_us()[0].total_cmp(&a.kernel.total_us()[0]));
@@ -116,16 +119,16 @@ impl<'a> Rows<'a> {
         let us = kernel.total_us();
         let name = if kernel.count > 1 { format!("{label} ×{}", kernel.count) } else { label.clone() };
         let share = |us: f64| if self.longest_us > 0.0 { us / self.longest_us * 100.0 } else { 0.0 };
-        let full: Name = kernel.name().into();
+        let full = cleaned(kernel.name(), 96);
         html! {
             tbody {
                 tr {
-                    th scope="row" title=[(full.as_str() != label).then_some(&full)] { (name) }
+                    th scope="row" title=[(full != *label).then_some(&full)] { (name) }
                     td { (time(us[0])) } td { (time(us[1])) }
                     td { (gain(kernel.before_us, kernel.after_us)) }
                     td { (percent(us[1], self.whole_us)) }
                     td style={ "--b:" (format!("{:.1}", share(us[0]))) ";--a:" (format!("{:.1}", share(us[1]))) } {}
-                    td { (kernel.op_type.short(24)) } td { (status(kernel)) } td { (reader(kernel)) }
+                    td { (shortened(&kernel.op_type, 24)) } td { (status(kernel)) } td { (reader(kernel)) }
                 }
                 tr { td colspan=(COLUMNS) { (tilings(kernel)) } }
             }
@@ -161,11 +164,11 @@ fn filters(rows: &[Row<'_>]) -> Markup {
             }
         }
     };
-    let all = |value: fn(&Kernel) -> String| rows.iter().map(|row| value(row.kernel)).collect();
+    let all = |value: fn(&Kernel<'_>) -> String| rows.iter().map(|row| value(row.kernel)).collect();
     html! {
         div #filters role="search" hidden {
             label { "Name " input #find type="search" autocomplete="off" spellcheck="false"; }
-            (select("of-type", "Type", all(|kernel| kernel.op_type.short(24))))
+            (select("of-type", "Type", all(|kernel| shortened(&kernel.op_type, 24))))
             (select("of-status", "Status", all(status)))
             (select("of-reader", "Read by", all(|kernel| reader(kernel).to_owned())))
             output #found for="find of-type of-status of-reader" {}
@@ -174,35 +177,35 @@ fn filters(rows: &[Row<'_>]) -> Markup {
 }
 
 /// What became of it, in words.
-fn status(kernel: &Kernel) -> String {
-    match kernel.status.as_str() {
+fn status(kernel: &Kernel<'_>) -> String {
+    match &*kernel.status {
         "reserved" => "kept".to_owned(),
         "unsatisfied" => "default stays".to_owned(),
         "not_sure" => "not sure".to_owned(),
         "not_tuned" => "not tuned".to_owned(),
         "not_measured" => "not measured".to_owned(),
-        _ => kernel.status.short(20),
+        _ => shortened(&kernel.status, 20),
     }
 }
 
 /// Who takes what was found.
-fn reader(kernel: &Kernel) -> &'static str {
-    match kernel.read_by.as_ref().map(Name::as_str) {
-        Some("own_form") => "libaoe alone",
+fn reader(kernel: &Kernel<'_>) -> &'static str {
+    match kernel.read_by {
+        Some(RecordReader::OwnForm) => "libaoe alone",
         Some(_) => "CANN",
-        None if kernel.unsure.is_some() || kernel.status.as_str() == "not_sure" => "not sure",
+        None if kernel.unsure.is_some() || kernel.status == "not_sure" => "not sure",
         None => "no record",
     }
 }
 
 /// The tilings before and after, and what they lay into the cores.
-fn tilings(kernel: &Kernel) -> Markup {
+fn tilings(kernel: &Kernel<'_>) -> Markup {
     let told = |moment: &str, tiling, layout: Option<&Layout>| {
         html! {
             div { b { (moment) } " " (text(tiling)) @if let Some(layout) = layout { br; (held(layout)) } }
         }
     };
-    let winner = kernel.winner();
+    let winner = Winner::of(kernel);
     html! {
         @if kernel.unsure.is_some() {
             (told("before and after", &kernel.after, kernel.held_after.as_ref()))
@@ -210,7 +213,7 @@ fn tilings(kernel: &Kernel) -> Markup {
                 b { "not sure to be better" } " " (time(winner.us)) " with " (difference(winner.tiling, &kernel.before))
                 @if let Some(layout) = winner.held { br; (held(layout)) }
             }
-        } @else if kernel.is_changed() {
+        } @else if winner.is_changed(kernel) {
             (told("before", &kernel.before, kernel.held_before.as_ref()))
             (told("after", winner.tiling, winner.held))
         } @else {

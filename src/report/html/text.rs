@@ -3,53 +3,16 @@
 pub use crate::report::figures::{digits, time};
 
 use crate::spelling::is_shown;
-use serde::{Deserialize, Deserializer, Serialize};
-use std::fmt;
+use std::borrow::Cow;
 
-/// Text from a report of at most `MAX` characters, its middle left out where there were more. Characters that a page
-/// cannot show, or that turn what stands around them, are replaced.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-pub struct Text<const MAX: usize>(String);
-
-/// A name: of a node, of an operator type.
-pub type Name = Text<96>;
-/// A sentence, a path.
-pub type Line = Text<4096>;
-
-impl<const MAX: usize> Text<MAX> {
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// Text from a report at no more than so many characters, its middle left out where there were more. Characters that a
+/// page cannot show, or that turn what stands around them, are replaced.
+pub fn cleaned(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most && text.chars().all(is_shown) {
+        return Cow::Borrowed(text);
     }
-
-    /// At most so many characters of it, the middle left out.
-    pub fn short(&self, most: usize) -> String {
-        shortened(&self.0, most)
-    }
-}
-
-impl<const MAX: usize> From<&str> for Text<MAX> {
-    fn from(text: &str) -> Self {
-        Text(shortened(text, MAX).chars().map(|c| if is_shown(c) { c } else { char::REPLACEMENT_CHARACTER }).collect())
-    }
-}
-
-impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|text| Text::from(text.as_str()))
-    }
-}
-
-impl<const MAX: usize> fmt::Display for Text<MAX> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl<const MAX: usize> maud::Render for Text<MAX> {
-    fn render_to(&self, buffer: &mut String) {
-        self.0.render_to(buffer);
-    }
+    let shown = |c: char| if is_shown(c) { c } else { char::REPLACEMENT_CHARACTER };
+    Cow::Owned(shortened(text, most).chars().map(shown).collect())
 }
 
 /// At most so many characters of a text, the middle left out.
@@ -88,11 +51,11 @@ mod tests {
     #[test]
     fn a_name_keeps_its_ends_and_loses_what_cannot_be_shown() {
         let long = format!("head{}tail", "x".repeat(1 << 20));
-        let name = Name::from(long.as_str());
-        assert_eq!(name.as_str().chars().count(), 96);
-        assert!(name.as_str().starts_with("head") && name.as_str().ends_with("xtail"), "{name}");
-        assert_eq!(Name::from("a\0b\u{202e}c\n").as_str(), "a\u{fffd}b\u{fffd}c\u{fffd}");
-        assert_eq!(Name::from("ö").short(8), "ö");
+        let name = cleaned(&long, 96);
+        assert_eq!(name.chars().count(), 96);
+        assert!(name.starts_with("head") && name.ends_with("xtail"), "{name}");
+        assert_eq!(cleaned("a\0b\u{202e}c\n", 96), "a\u{fffd}b\u{fffd}c\u{fffd}");
+        assert_eq!(shortened("ö", 8), "ö");
         assert_eq!((shortened("abcdef", 3), shortened("abcdef", 1)), ("a…f".to_owned(), "…".to_owned()));
     }
 

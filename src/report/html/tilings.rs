@@ -1,39 +1,36 @@
 //! Tilings in words.
 
-use super::data::{Cube, L1, Layout, Tiling};
 use crate::report::counted;
+use crate::report::explain::Layout;
+use crate::workload::{CubeSchedule, L1Tile, LoopOrder, OutputPath, Panel, Schedule, SplitK};
+use serde::Serialize;
 use std::fmt::Write;
 
 /// A tiling as parts that are told apart by dots; what is as it mostly is is not said.
-pub fn parts(tiling: &Tiling) -> Vec<String> {
+pub fn parts(tiling: &Schedule) -> Vec<String> {
     match tiling {
-        Tiling::Cube(cube) => of_cube(cube),
-        Tiling::Vector(s) => {
+        Schedule::Cube(cube) => of_cube(cube),
+        Schedule::Vector(s) => {
             let copies = if s.double_buffer { " ×2" } else { "" };
-            vec![
-                cores(s.cores),
-                format!("UB tile {}{copies}", bytes(s.ub_tile_bytes)),
-                s.template.short(20).replace('_', " "),
-            ]
+            vec![cores(s.cores.into()), format!("UB tile {}{copies}", bytes(s.ub_tile_bytes.into())), word(&s.template)]
         }
-        Tiling::Other(_) => vec!["not known".to_owned()],
     }
 }
 
 /// The parts in one line.
-pub fn text(tiling: &Tiling) -> String {
+pub fn text(tiling: &Schedule) -> String {
     parts(tiling).join(" · ")
 }
 
 /// What of a tiling is other than in `known`.
-pub fn difference(tiling: &Tiling, known: &Tiling) -> String {
+pub fn difference(tiling: &Schedule, known: &Schedule) -> String {
     let known = parts(known);
     let other: Vec<String> = parts(tiling).into_iter().filter(|part| !known.contains(part)).collect();
     if other.is_empty() { "the same but for what is not shown".to_owned() } else { other.join(" · ") }
 }
 
-fn of_cube(s: &Cube) -> Vec<String> {
-    let mut parts = vec![cores(s.used_cores)];
+fn of_cube(s: &CubeSchedule) -> Vec<String> {
+    let mut parts = vec![cores(s.used_cores.into())];
     let axes = [("batch", s.cores.batch), ("m", s.cores.m), ("n", s.cores.n), ("k", s.cores.k)];
     let cut: Vec<String> =
         axes.iter().filter(|axis| axis.1 != 1).map(|(name, cut)| format!("{cut} along {name}")).collect();
@@ -45,7 +42,7 @@ fn of_cube(s: &Cube) -> Vec<String> {
     parts.push(format!("copies {}·{}·{}", copies[0], copies[1], copies[2]));
     for (name, tile, copies) in [("A", &s.l1_a, s.buffers.l1_a), ("B", &s.l1_b, s.buffers.l1_b)] {
         parts.push(match tile {
-            L1::Panel { batch, k, tiles } => {
+            L1Tile::Panel(Panel { batch, k, tiles }) => {
                 let mut text = format!("L1 {name} {tiles} tile{} × k {k}", if *tiles == 1 { "" } else { "s" });
                 if *batch > 1 {
                     let _ = write!(text, " × {batch} products");
@@ -55,7 +52,7 @@ fn of_cube(s: &Cube) -> Vec<String> {
                 }
                 text
             }
-            L1::Word(word) => format!("L1 {name} {}", word.short(12)),
+            L1Tile::Full(_) => format!("L1 {name} full"),
         });
     }
     let is_grouped = s.l2.m_tiles > 1 || s.l2.n_tiles > 1;
@@ -64,18 +61,15 @@ fn of_cube(s: &Cube) -> Vec<String> {
             format!("L2 {}×{} groups of {}×{} blocks", s.l2.m_tiles, s.l2.n_tiles, s.l2.m_block, s.l2.n_block)
         }),
     );
-    for (word, usual) in [(&s.order, "m_first"), (&s.split_k, "none"), (&s.output, "direct")] {
-        let is_unusual = !word.as_str().is_empty() && word.as_str() != usual;
-        let what = if usual == "none" {
-            "k split "
-        } else if usual == "direct" {
-            "output "
-        } else {
-            ""
-        };
-        parts.extend(is_unusual.then(|| format!("{what}{}", word.short(20).replace('_', " "))));
-    }
+    parts.extend((s.order != LoopOrder::default()).then(|| word(&s.order)));
+    parts.extend((s.split_k != SplitK::default()).then(|| format!("k split {}", word(&s.split_k))));
+    parts.extend((s.output != OutputPath::default()).then(|| format!("output {}", word(&s.output))));
     parts
+}
+
+/// The word for a choice, as JSON has it, with spaces.
+fn word(choice: &impl Serialize) -> String {
+    serde_json::to_value(choice).ok().and_then(|word| Some(word.as_str()?.replace('_', " "))).unwrap_or_default()
 }
 
 fn cores(count: u64) -> String {
@@ -121,16 +115,15 @@ mod tests {
 
     #[test]
     fn a_tiling_says_its_cores_its_tiles_and_what_is_unusual() {
-        let tiling: Tiling = serde_json::from_value(cube()).unwrap();
+        let tiling: Schedule = serde_json::from_value(cube()).unwrap();
         assert_eq!(
             text(&tiling),
             "24 cores · blocks 4 along m, 6 along n · of 512×512×4096 · L0 128×256×64 · copies 2·2·1 · L1 A full · L1 B 1 tile × k 256 ×2 · n first"
         );
         let mut other = cube();
         other["l0"]["n"] = json!(128);
-        let other: Tiling = serde_json::from_value(other).unwrap();
+        let other: Schedule = serde_json::from_value(other).unwrap();
         assert_eq!(difference(&other, &tiling), "L0 128×128×64");
-        assert_eq!(text(&serde_json::from_value(json!({"cores": 3})).unwrap()), "not known");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Why one tiling is faster than another, by what the performance model says of both.
 
-use super::data::{Kernel, Layout, Predicted, Winner};
-use super::text::{Name, digits, percent, time};
-use std::collections::BTreeMap;
+use super::text::{digits, percent, shortened, time};
+use super::winner::Winner;
+use crate::report::explain::{Layout, Predicted};
+use crate::report::kernel::Kernel;
 
 /// Share by which something has to change to be told.
 const TOLD: f64 = 0.05;
@@ -28,22 +29,43 @@ pub const WAYS: [(&str, &str); 6] = [
     ("ub_to_gm", "UB to GM"),
 ];
 
+/// Cycles in which a pipe of the busiest core works.
+pub fn cycles(predicted: &Predicted, pipe: &str) -> f64 {
+    predicted.cycles.get(pipe).copied().unwrap_or(0.0)
+}
+
+/// Bytes that take a way.
+pub fn moved(predicted: &Predicted, way: &str) -> f64 {
+    let moved = &predicted.moved;
+    match way {
+        "gm_to_l1" => moved.gm_to_l1,
+        "l1_to_l0_a" => moved.l1_to_l0_a,
+        "l1_to_l0_b" => moved.l1_to_l0_b,
+        "l0_c_to_gm" => moved.l0_c_to_gm,
+        "gm_to_ub" => moved.gm_to_ub,
+        "ub_to_gm" => moved.ub_to_gm,
+        _ => 0.0,
+    }
+}
+
 /// The reasons in sentences, the weightiest first; nothing where the tiling is as it was or nothing is known of it.
-pub fn why(kernel: &Kernel) -> Vec<String> {
-    let winner = kernel.winner();
+pub fn why(kernel: &Kernel<'_>) -> Vec<String> {
+    let winner = Winner::of(kernel);
     let (Some(before), Some(after)) = (&kernel.predicted_before, winner.predicted) else { return Vec::new() };
-    if !kernel.is_changed() {
+    if !winner.is_changed(kernel) {
         return Vec::new();
     }
     let mut reasons = Vec::new();
-    let busiest = most(&PIPES, &before.cycles, &after.cycles, |[before, after]| before - after);
+    let of =
+        |value: fn(&Predicted, &str) -> f64| move |name: &str| [before, after].map(|predicted| value(predicted, name));
+    let busiest = most(&PIPES, of(cycles), |[before, after]| before - after);
     reasons.extend(
         busiest.map(|(name, us)| {
             format!("{name}: {} cycles instead of {} ({})", digits(us[1]), digits(us[0]), change(us))
         }),
     );
     // What comes from GM is what the cores share.
-    let fell = |ways: &[_]| most(ways, &before.moved, &after.moved, |[before, after]| before - after);
+    let fell = |ways: &[_]| most(ways, of(moved), |[before, after]| before - after);
     let ways = fell(&FROM_GM).or_else(|| fell(&WAYS));
     reasons.extend(ways.map(|(name, bytes)| {
         let [before, after] = bytes.map(|bytes| digits(bytes / 1e6));
@@ -67,12 +89,10 @@ pub fn why(kernel: &Kernel) -> Vec<String> {
 /// The one of which `fall` is largest, and its values before and after, where that is worth telling.
 fn most<'a>(
     names: &[(&'static str, &'a str)],
-    before: &BTreeMap<Name, f64>,
-    after: &BTreeMap<Name, f64>,
+    value: impl Fn(&str) -> [f64; 2],
     fall: impl Fn([f64; 2]) -> f64,
 ) -> Option<(&'a str, [f64; 2])> {
-    let value = |map: &BTreeMap<Name, f64>, name: &str| map.get(&Name::from(name)).copied().unwrap_or(0.0);
-    let pairs = names.iter().map(|(name, said)| (*said, [value(before, name), value(after, name)]));
+    let pairs = names.iter().map(|(name, said)| (*said, value(name)));
     let told = pairs.filter(|(_, values)| fall(*values) > TOLD * values[0]);
     told.max_by(|a, b| fall(a.1).total_cmp(&fall(b.1)))
 }
@@ -98,11 +118,8 @@ fn rounds(before: Option<&Layout>, winner: Winner<'_>) -> Option<String> {
 
 /// The pipe that is busy for more of the time than before: what is faster without less work waits less.
 fn overlap(before: &Predicted, after: &Predicted) -> Option<String> {
-    let share = |predicted: &Predicted| {
-        predicted.cycles.iter().map(|(name, cycles)| (name.clone(), cycles / predicted.us.max(1e-9))).collect()
-    };
-    let (name, [before_share, after_share]) =
-        most(&PIPES, &share(before), &share(after), |[before, after]| after - before)?;
+    let share = |name: &str| [before, after].map(|predicted| cycles(predicted, name) / predicted.us.max(1e-9));
+    let (name, [before_share, after_share]) = most(&PIPES, share, |[before, after]| after - before)?;
     Some(format!(
         "No pipe works less, but there is less waiting: {name} is busy for {} times as much of the time",
         digits(after_share / before_share.max(1e-9))
@@ -110,11 +127,12 @@ fn overlap(before: &Predicted, after: &Predicted) -> Option<String> {
 }
 
 /// Whom the computing unit waits for in the winner's timeline.
-fn waited(kernel: &Kernel) -> Option<String> {
+fn waited(kernel: &Kernel<'_>) -> Option<String> {
     let timeline = kernel.timeline.as_ref()?;
     let (pipe, us) = timeline.waits.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
-    (*us > TOLD * timeline.us)
-        .then(|| format!("Waits that are left are for {}, {} of the time", pipe.short(12), percent(*us, timeline.us)))
+    (*us > TOLD * timeline.us).then(|| {
+        format!("Waits that are left are for {}, {} of the time", shortened(pipe, 12), percent(*us, timeline.us))
+    })
 }
 
 /// By how much it fell or rose.
@@ -128,12 +146,12 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn kernel(change: impl Fn(&mut Value)) -> Kernel {
+    fn kernel(change: impl Fn(&mut Value)) -> Kernel<'static> {
         let vector =
             |cores: u32| json!({"cores": cores, "double_buffer": true, "template": "flat", "ub_tile_bytes": 4096});
         let held = |cores: u32| json!({"blocks": cores, "blocks_of_busiest": 1, "cores": cores, "buffers": {}});
         let says = |mte2: f64, moved: f64, us: f64| json!({"cycles": {"mte2": mte2, "vector": 100.0}, "moved": {"gm_to_ub": moved}, "us": us});
-        let mut kernel = json!({"after": vector(2), "after_us": 5.0, "before": vector(1), "before_us": 10.0, "count": 1, "failed_trials": 0,
+        let mut kernel = json!({"after": vector(2), "after_us": 5.0, "backend": "simulator", "before": vector(1), "before_us": 10.0, "count": 1, "failed_trials": 0,
             "held_before": held(2), "held_after": held(2), "known_trials": 0, "nodes": [], "op_type": "Add", "status": "added", "trials": 1,
             "predicted_before": says(1000.0, 4e6, 10.0), "predicted_after": says(1000.0, 4e6, 5.0), "workload": "Add"});
         change(&mut kernel);

@@ -24,7 +24,7 @@ fn training() -> Training {
     }
 }
 
-fn gradients() -> GdatOutcome {
+pub fn gradients() -> GdatOutcome {
     let training = training();
     let cost = AllReduce { start_us: 1.0, us_per_byte: 0.002 };
     let case = |ends: &[usize]| Case {
@@ -62,7 +62,7 @@ fn gradients() -> GdatOutcome {
 }
 
 /// The same with every second gradient in another group.
-fn of_two_groups() -> GdatOutcome {
+pub fn of_two_groups() -> GdatOutcome {
     let mut outcome = gradients();
     let found = outcome.found.as_mut().unwrap();
     for gradient in found.training.gradients.iter_mut().skip(1).step_by(2) {

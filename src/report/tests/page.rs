@@ -49,6 +49,17 @@ fn the_same_report_gives_the_same_page_with_every_section() {
 }
 
 #[test]
+fn a_gain_that_the_doubt_of_an_estimate_could_eat_is_said_beside_the_headline() {
+    let mut operators = outcome(true);
+    let page = |outcome: &OpatOutcome| {
+        page_of(&full_report(Tuned::Operators(None, outcome), &context(Path::new("/w"))).unwrap())
+    };
+    assert!(!page(&operators).contains("worth measuring"));
+    operators.cases[0].doubt = Some(Interval { low: 0.5, high: 1.25 });
+    assert!(page(&operators).contains("worth measuring"));
+}
+
+#[test]
 fn the_page_fetches_nothing() {
     let page = page_with("http://example.org/x.js");
     let policy = r#"content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-"#;
@@ -132,7 +143,7 @@ fn numbers_that_no_tuning_gives_are_shown_as_well_as_they_can_be() {
             for field in ["before_us", "after_us"] {
                 kernel[field] = number.clone();
             }
-            kernel["improvements"] = json!([[number, number], [3, 1.0]]);
+            kernel["improvements"] = json!([[0, number], [3, 1.0]]);
         }
         for launched in report["runs"]["after"].as_array_mut().unwrap() {
             launched["us"] = number.clone();

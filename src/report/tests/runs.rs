@@ -54,7 +54,7 @@ fn alike_kernels_are_one_with_all_their_launches_the_longest_first() {
     let seen: Vec<_> = told.after.iter().map(|l| (l.name.as_deref().unwrap(), l.count)).collect();
     assert_eq!(seen, [("relu1", 2), ("relu0", 4), ("product", 1)]);
     let product = &told.after[2];
-    assert_eq!((product.op_type.as_deref(), product.task_type), (Some("MatMulV3"), "AI_CORE"));
+    assert_eq!((product.op_type.as_deref(), &*product.task_type), (Some("MatMulV3"), "AI_CORE"));
     assert!((product.work.unwrap().cube_operations / f64::from(2 * 512 * 512 * 512) - 1.0).abs() < 1e-9);
 }
 

@@ -34,6 +34,7 @@ fn subgraph(index: usize, count: usize, times: [f64; 2], status: BankStatus) -> 
 pub fn subgraphs(finished: bool) -> SgatOutcome {
     SgatOutcome {
         gears: Vec::new(),
+        gears_before_us: Vec::new(),
         graph: "net".into(),
         pricer: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),

@@ -1,9 +1,10 @@
 //! A network as CANN runs it by itself.
 
-use super::apply;
+use super::apply::Ordered;
 use super::network::Network;
 use super::price::Pricer;
-use super::strategy::{self, default_strategy};
+use super::steps::Subgraph;
+use super::strategy::{self, Strategy, default_strategy};
 use crate::graph::Graph;
 use crate::lower::{self, Lowered};
 use crate::soc::Soc;
@@ -15,17 +16,22 @@ use crate::status::Result;
 /// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
 pub fn fused(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &lower::Settings) -> Result<Lowered> {
     let network = Network::new(graph, lowered, soc, settings)?;
-    let mut pricer = Pricer::new(&network, soc);
-    let alike = strategy::alike(&network, soc).into_iter();
-    let plans = alike.map(|subgraphs| Ok((default_strategy(&mut pricer, &subgraphs[0])?, subgraphs)));
-    let plans: Vec<_> = plans.collect::<Result<_>>()?;
-    let plans = plans.iter().map(|(strategy, subgraphs)| (subgraphs.as_slice(), strategy));
-    let mut lowered = apply::kernels(&network, soc, plans);
-    // No batch is cut: what L2 holds is for the order of the kernels to tell, which strategies that are searched on one
-    // subgraph for all that are alike cannot know.
-    for kernel in &mut lowered.kernels {
-        kernel.missed = None;
-    }
-    network.settle(&mut lowered);
-    Ok(lowered)
+    let alike = strategy::alike(&network, soc);
+    let defaults = defaults(&network, soc, &alike)?;
+    Ok(untuned(&network, soc, &alike, &defaults).lowered)
+}
+
+/// CANN's default for each kind of subgraph that the network has.
+pub fn defaults(network: &Network<'_>, soc: &Soc, alike: &[Vec<Subgraph>]) -> Result<Vec<Strategy>> {
+    let mut pricer = Pricer::new(network, soc);
+    let default = |subgraphs: &Vec<Subgraph>| {
+        pricer.bound();
+        default_strategy(&mut pricer, &subgraphs[0])
+    };
+    alike.iter().map(default).collect()
+}
+
+/// The network as it runs with CANN's defaults.
+pub fn untuned(network: &Network<'_>, soc: &Soc, alike: &[Vec<Subgraph>], defaults: &[Strategy]) -> Ordered {
+    Ordered::of(network, soc, alike.iter().map(Vec::as_slice).zip(defaults))
 }

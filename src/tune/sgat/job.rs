@@ -39,9 +39,9 @@ pub struct Sgat {
     /// For reports.
     pub outcome: SgatOutcome,
     /// The kernels of each variant as they run now, for operator tuning. Where it was interrupted, what was
-    /// not dealt with is missing.
+    /// not dealt with runs by default.
     pub lowered: Vec<Lowered>,
-    /// The kernels of each variant as they ran before, as far as it was dealt with.
+    /// The kernels of each variant as they ran before.
     pub before: Vec<Lowered>,
     /// What the strategies say of each kernel of the first variant, and its kernels as they were.
     pub marks: Vec<Mark>,
@@ -49,7 +49,8 @@ pub struct Sgat {
 
 /// Tunes every subgraph of a graph and records what is better in the bank.
 ///
-/// Bank and state are written when 8, 16, 32, ... subgraphs are done, and at the end, also when it ends early. The
+/// The state is written when 8, 16, 32, ... subgraphs are done, the bank at the end, also when it ends early: it gets what is
+/// better where it stands in the network. The
 /// state is the caller's to remove, when all that follows is done. After a cancel the outcome says `finished: false`.
 /// Prices are the simulator's,
 /// whatever measures operators: no device is asked.
@@ -74,6 +75,7 @@ pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> 
             reason: format!("graph `{}` has no kernel that subgraph tuning covers", run.outcome.graph),
         });
     }
+    run.begin()?;
     run.tell(observer, None);
     run.all(observer)?;
     run.tell(observer, None);

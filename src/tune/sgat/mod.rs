@@ -7,7 +7,7 @@
 //! `looks` sees to it that repeated blocks are solved once; `strategy` puts them together. `job` is the closed
 //! loop around them, which `outcome` is the result of: its `run` takes every `problem` to a thread, looks into
 //! the subgraph bank and writes to it what `record` makes of a strategy; `state` lets an interrupted one go on;
-//! `apply` hands the fused and cut kernels on.
+//! `apply` puts the fused and cut kernels in order, by which alone times are told; `settled` keeps what is better there.
 
 mod apply;
 mod chains;
@@ -29,6 +29,7 @@ mod rules;
 mod run;
 mod scope;
 mod settings;
+mod settled;
 mod state;
 mod steps;
 mod strategy;

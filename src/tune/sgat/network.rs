@@ -114,9 +114,10 @@ impl<'a> Network<'a> {
         Ok(Network { graph, lowered, soc, settings: *settings, batch, cuts, stages, slices, chains: OnceLock::new() })
     }
 
-    /// Tells kernels made of this network's what they find in device memory.
-    pub fn settle(&self, lowered: &mut Lowered) {
-        lower::settle(self.graph, lowered, self.soc, &self.settings);
+    /// Tells kernels made of this network's what they find in device memory; those in the ranges `cut` run on parts of
+    /// the batch.
+    pub fn settle(&self, lowered: &mut Lowered, cut: &[Range<usize>]) {
+        lower::settle(self.graph, lowered, self.soc, &self.settings, cut);
     }
 
     /// The kernels.

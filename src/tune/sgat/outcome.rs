@@ -21,6 +21,8 @@ pub struct SgatOutcome {
     pub unmapped: Vec<SkippedKernel>,
     /// Names of the gears, by variant; nothing where there is one variant.
     pub gears: Vec<String>,
+    /// Time of each variant as CANN runs it by default, in microseconds.
+    pub gears_before_us: Vec<f64>,
     /// Time since the tuning began.
     pub elapsed: Duration,
     /// Whether every subgraph was dealt with; false while tuning runs and after a cancel.
@@ -72,7 +74,8 @@ pub struct Place {
 /// How a subgraph runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
-    /// Microseconds for the whole batch.
+    /// Microseconds for the whole batch, of its kernels as they stand in the network, on average over its places. While
+    /// tuning runs the time before times what the search saved.
     pub us: f64,
     /// What is launched and moved.
     pub traffic: Traffic,

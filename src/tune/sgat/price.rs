@@ -4,12 +4,13 @@ use super::network::{Network, Role};
 use super::residency::{Residency, Run};
 use super::scope;
 use crate::graph::Port;
-use crate::lower::Source;
+use crate::lower::{self, Source};
 use crate::sim::Model;
 use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 /// What kernels launch and move, where that tells what a strategy gains.
@@ -37,6 +38,8 @@ struct Moved {
     hot: f64,
     cold: f64,
     weights: f64,
+    /// Those of `hot` that it reads.
+    hot_read: f64,
 }
 
 impl Moved {
@@ -47,8 +50,12 @@ impl Moved {
     /// Those of `cold` and `weights` that one part finds in device memory: its share of what the whole does,
     /// and the weights once, or again where L2 does not keep them from part to part.
     fn missed(self, whole: Priced, run: Run) -> f64 {
+        self.cold * whole.missed + self.missed_weights(run)
+    }
+
+    fn missed_weights(self, run: Run) -> f64 {
         let again = if run.keeps_weights { 0.0 } else { (run.parts - 1) as f64 };
-        self.cold * whole.missed + self.weights * (1.0 + again) / run.parts as f64
+        self.weights * (1.0 + again) / run.parts as f64
     }
 }
 
@@ -68,6 +75,8 @@ pub struct Pricer<'a> {
     numbers: FxHashMap<Workload, usize>,
     prepared: Vec<Option<Prepared>>,
     cut: FxHashMap<Look, Option<f64>>,
+    /// Times of kernels by workload, and by the bits of what they find in device memory.
+    standing: FxHashMap<(usize, u64), f64>,
 }
 
 /// A workload ready to be priced.
@@ -89,7 +98,8 @@ struct Priced {
 impl<'a> Pricer<'a> {
     /// A pricer of the scopes of a network on a SoC.
     pub fn new(network: &'a Network<'a>, soc: &'a Soc) -> Pricer<'a> {
-        Pricer { network, soc, numbers: FxHashMap::default(), prepared: Vec::new(), cut: FxHashMap::default() }
+        let (numbers, cut, standing) = (FxHashMap::default(), FxHashMap::default(), FxHashMap::default());
+        Pricer { network, soc, numbers, prepared: Vec::new(), cut, standing }
     }
 
     /// The network.
@@ -144,25 +154,45 @@ impl<'a> Pricer<'a> {
         us
     }
 
-    /// Bytes that each launch of a scope finds in device memory, where its weights or its group decide that; `None` of
-    /// vector work on the whole batch, and where it cannot run so.
+    /// Bytes that each launch of a scope of a cut group finds in device memory, as far as the group decides that: of a
+    /// cube kernel the order of all kernels has to tell the rest. `None` of what is not cut, and where it cannot run so.
     pub fn missed(&mut self, members: &[u32], run: Run) -> Option<f64> {
-        if self.is_there(members) {
+        if self.is_there(members) || run.parts == 1 {
             return None;
         }
         let network = self.network;
         let whole = scope::workload(network, members, 1)?;
         let priced = self.whole(&whole)?;
-        if run.parts == 1 && !whole.is_cube() {
-            return None;
-        }
         let slice = self.whole(&*scope::workload(network, members, run.parts)?)?;
         let moved = self.moved(members, run);
-        Some(moved.missed(priced, run) + moved.hot * slice.missed)
+        Some(if whole.is_cube() {
+            moved.missed_weights(run) + moved.hot_read * slice.missed
+        } else {
+            moved.missed(priced, run) + moved.hot * slice.missed
+        })
     }
 
-    /// What a scope launches and moves for the whole batch; `None` where it cannot run so.
-    pub fn traffic(&mut self, members: &[u32], run: Run) -> Option<Traffic> {
+    /// Microseconds of all launches of a kernel of the network as it stands there, with CANN's default tiling: the one
+    /// price that networks are told with. `None` where it cannot run on the part.
+    pub fn kernel_us(&mut self, kernel: &lower::Kernel) -> Option<f64> {
+        if kernel.launches == 0 || !kernel.priced.is_timed() {
+            return Some(0.0);
+        }
+        let number = self.number(&kernel.workload);
+        let Prepared { model, schedule, alone } = self.prepared[number].as_ref()?;
+        let us = match kernel.missed {
+            None => alone.us,
+            Some(missed) => match self.standing.entry((number, missed.to_bits())) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => *new.insert(model.clone().with_missed(missed).predict(schedule).ok()?.time_us),
+            },
+        };
+        Some(us * f64::from(kernel.launches))
+    }
+
+    /// What a scope launches and moves for the whole batch, where each launch of it finds `missed` bytes in device memory;
+    /// without that its group and its own size tell. `None` where it cannot run so.
+    pub fn traffic(&mut self, members: &[u32], run: Run, missed: Option<f64>) -> Option<Traffic> {
         let network = self.network;
         if self.is_there(members) {
             return Some(Traffic::default());
@@ -171,14 +201,10 @@ impl<'a> Pricer<'a> {
             return Some(Traffic { launches: run.parts, ..Traffic::default() });
         }
         let priced = self.whole(&*scope::workload(network, members, 1)?)?;
-        let moved = self.moved(members, run);
-        let missed = match self.missed(members, run) {
-            Some(bytes) => bytes,
-            None if run.parts == 1 => moved.all() * priced.missed,
-            None => return None,
-        };
+        let bytes = self.moved(members, run).all();
+        let missed = missed.or_else(|| self.missed(members, run)).unwrap_or(bytes * priced.missed);
         let parts = run.parts as f64;
-        Some(Traffic { launches: run.parts, bytes: moved.all() * parts, from_memory: missed * parts })
+        Some(Traffic { launches: run.parts, bytes: bytes * parts, from_memory: missed * parts })
     }
 
     /// Whether a scope is a joined tensor that was written in place: nothing runs for it.
@@ -203,7 +229,10 @@ impl<'a> Pricer<'a> {
                 match read.source {
                     Source::Constant => moved.weights += bytes,
                     Source::Kernel(from) if members.contains(&from) => {}
-                    Source::Kernel(from) if from >= run.from => moved.hot += bytes,
+                    Source::Kernel(from) if from >= run.from => {
+                        moved.hot += bytes;
+                        moved.hot_read += bytes;
+                    }
                     Source::Kernel(_) | Source::Input => moved.cold += bytes,
                 }
             }

@@ -6,20 +6,21 @@ use super::outcome::{Plan, PlanGroup};
 use super::price::Pricer;
 use super::record;
 use super::steps::Subgraph;
-use super::strategy::{best, default_strategy};
+use super::strategy::best;
 use super::{Case, SgatSettings, Strategy};
 use crate::bank::subgraph::{self as bank, Feature, Kind};
-use crate::status::Result;
 use crate::tune::{BankStatus, Interrupt};
 
 /// A strategy counts as better only when the gain shows in a report with two decimals.
-const MINIMUM_GAIN: f64 = 1e-4;
+pub const MINIMUM_GAIN: f64 = 1e-4;
 
 /// Subgraphs that are alike, with what was known of them before the tuning began.
 #[derive(Debug)]
 pub struct Problem {
     /// The subgraphs, in graph order; never empty.
     pub subgraphs: Vec<Subgraph>,
+    /// How CANN runs them by default.
+    pub default: Strategy,
     /// What they are to the bank.
     pub feature: Feature,
     /// Their number in the bank.
@@ -63,8 +64,8 @@ pub struct Decision {
     pub strategy: bank::Strategy,
     /// The strategies before and after, as reports tell them.
     pub plans: [Plan; 2],
-    /// Microseconds with the bank's strategy, where it had one that fits.
-    pub banked_us: Option<f64>,
+    /// The bank's strategy, where it had one that fits.
+    pub banked: Option<Strategy>,
     /// Whether the strategy after is a record of CANN's.
     pub is_read_by_cann: bool,
 }
@@ -82,36 +83,31 @@ pub struct Decider<'a> {
 
 impl Decider<'_> {
     /// What comes out for a problem.
-    pub fn find(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Found> {
+    pub fn find(&self, solver: &mut Solver<'_>, problem: &Problem) -> Found {
         match &problem.equal {
-            Some(Equal::Unsolved) => return Ok(Found::Waits),
+            Some(Equal::Unsolved) => return Found::Waits,
             Some(Equal::Solved(index, strategy)) => {
                 if let Some(after) = record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy) {
-                    return Ok(Found::Shared(*index, after));
+                    return Found::Shared(*index, after);
                 }
             }
             None => {}
         }
-        self.decide(solver, problem).map(|decision| Found::Own(Box::new(decision)))
+        Found::Own(Box::new(self.decide(solver, problem)))
     }
 
     /// A decision that looks at no equal problem.
-    pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Result<Decision> {
-        let known = Known::of(solver, problem)?;
-        let banked_us = known.banked().map(|banked| banked.us);
+    pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Decision {
+        let known = Known::of(solver, problem);
+        let banked = known.banked().cloned();
         let (before, after, status) = self.strategies(solver, problem, known);
         let is_read_by_cann =
             status == BankStatus::Reserved && problem.recorded.as_ref().is_some_and(|(_, kind)| *kind == Kind::Cann);
         let (network, arch) = (solver.pricer().network(), solver.pricer().soc().arch);
         let strategy = record::to_bank(network, arch, self.name, &after);
-        let plans = [plan(solver.pricer(), &before), plan(solver.pricer(), &after)];
+        let plans = [plan(solver.pricer(), &before, &[]), plan(solver.pricer(), &after, &[])];
         let case = Case { subgraphs: problem.subgraphs.clone(), before, after };
-        Ok(Decision { case, status, strategy, plans, banked_us, is_read_by_cann })
-    }
-
-    /// How CANN runs a problem by default.
-    pub fn before(solver: &mut Solver<'_>, problem: &Problem) -> Result<Strategy> {
-        Known::of(solver, problem).map(|known| known.default)
+        Decision { case, status, strategy, plans, banked, is_read_by_cann }
     }
 
     fn strategies(&self, solver: &mut Solver<'_>, problem: &Problem, known: Known) -> (Strategy, Strategy, BankStatus) {
@@ -153,14 +149,13 @@ struct Known {
 }
 
 impl Known {
-    fn of(solver: &mut Solver<'_>, problem: &Problem) -> Result<Known> {
+    fn of(solver: &mut Solver<'_>, problem: &Problem) -> Known {
         let subgraph = &problem.subgraphs[0];
-        let default = default_strategy(solver.pricer(), subgraph)?;
         let mut fitting = |recorded| record::from_bank(solver.pricer(), subgraph, recorded);
         let earlier =
             problem.earlier.as_ref().and_then(|(recorded, status)| Some((fitting(recorded)?, status.clone())));
         let recorded = problem.recorded.as_ref().and_then(|(recorded, _)| fitting(recorded));
-        Ok(Known { default, earlier, recorded })
+        Known { default: problem.default.clone(), earlier, recorded }
     }
 
     /// What the bank had before this tuning.
@@ -173,13 +168,14 @@ impl Known {
     }
 }
 
-/// A strategy as reports tell it.
-fn plan(pricer: &mut Pricer<'_>, strategy: &Strategy) -> Plan {
+/// A strategy as reports tell it, where each launch of its kernels finds so many bytes in device memory.
+pub fn plan(pricer: &mut Pricer<'_>, strategy: &Strategy, missed: &[Option<f64>]) -> Plan {
     let network = pricer.network();
     let mut plan = Plan { us: strategy.us, ..Plan::default() };
+    let mut missed = missed.iter().copied();
     for group in &strategy.groups {
         for members in &group.scopes {
-            plan.traffic += pricer.traffic(members, group.run).unwrap_or_default();
+            plan.traffic += pricer.traffic(members, group.run, missed.next().flatten()).unwrap_or_default();
         }
         let names = |members: &Vec<u32>| members.iter().map(|&at| network.name(at).to_owned()).collect();
         plan.groups.push(PlanGroup { parts: group.run.parts, scopes: group.scopes.iter().map(names).collect() });

@@ -1,5 +1,7 @@
 //! A subgraph tuning under way: problems go out to threads, what comes back is kept in the order of the graph.
 
+use super::apply::Price;
+use super::fused::{defaults, untuned};
 use super::groups::Solver;
 use super::network::Network;
 use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
@@ -12,7 +14,7 @@ use super::strategy::alike;
 use super::{Case, Sgat, SgatJob, Strategy, apply};
 use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
-use crate::bank::subgraph::{Record, SubgraphBank};
+use crate::bank::subgraph::{self as bank, Record, SubgraphBank};
 use crate::lower::Lowered;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
@@ -29,29 +31,47 @@ use std::time::{Duration, Instant};
 /// Subgraphs after which bank and state are written for the first time; then after twice as many, and so on.
 const FIRST_SAVE: usize = 8;
 
+/// How a variant runs by default.
+pub struct Before {
+    /// Its kinds of subgraphs, in the order of `alike`.
+    pub strategies: Vec<Strategy>,
+    /// What all of each kind take.
+    pub prices: Vec<Price>,
+    /// Its kernels.
+    pub lowered: Lowered,
+}
+
 /// A tuning under way.
 pub struct Run<'a, 'n> {
-    networks: &'n [Network<'n>],
+    pub(super) networks: &'n [Network<'n>],
     variants: &'a [Variant],
-    soc: &'a Soc,
+    pub(super) soc: &'a Soc,
     bank: &'a mut SubgraphBank,
     state: &'a mut State,
-    decider: Decider<'a>,
+    pub(super) decider: Decider<'a>,
     started: Instant,
     /// Subgraphs of each variant, alike ones together.
-    alike: Vec<Vec<Vec<Subgraph>>>,
+    pub(super) alike: Vec<Vec<Vec<Subgraph>>>,
     /// Of all variants.
     total: usize,
-    /// Those dealt with, of each variant.
-    cases: Vec<Vec<Case>>,
+    /// How each variant runs by default.
+    pub(super) before: Vec<Before>,
+    /// Those dealt with, of each variant, in the order of `alike`.
+    pub(super) cases: Vec<Vec<Case>>,
     /// What was found so far.
     pub outcome: SgatOutcome,
     /// Times of the network before and after, as far as it was dealt with.
     times_us: [f64; 2],
     /// Records of the outcome's subgraphs, and which is whose.
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
     places: FxHashMap<u64, usize>,
-    /// Subgraphs recorded so far, and how many must be for the next save.
+    /// Variant and place among its cases of all that each of the outcome's subgraphs is of.
+    pub(super) homes: Vec<Vec<(usize, usize)>>,
+    /// What the bank had for each of the outcome's subgraphs.
+    pub(super) banked: Vec<Option<bank::Strategy>>,
+    /// How each variant runs in the end.
+    pub(super) after: Vec<Lowered>,
+    /// Subgraphs in the state so far, and how many must be done for the next time.
     recorded: usize,
     next_save: usize,
 }
@@ -67,6 +87,7 @@ impl<'a, 'n> Run<'a, 'n> {
             subgraphs: Vec::new(),
             unmapped: unmapped(job.variants),
             gears: gears(job.variants),
+            gears_before_us: Vec::new(),
             elapsed: Duration::ZERO,
             finished: false,
             unsaved: None,
@@ -83,14 +104,32 @@ impl<'a, 'n> Run<'a, 'n> {
             started: Instant::now(),
             total: alike.iter().map(Vec::len).sum(),
             alike,
+            before: Vec::with_capacity(networks.len()),
             cases: networks.iter().map(|_| Vec::new()).collect(),
             outcome,
             times_us: [0.0; 2],
             records: Vec::new(),
             places: FxHashMap::default(),
+            homes: Vec::new(),
+            banked: Vec::new(),
+            after: Vec::new(),
             recorded: 0,
             next_save: FIRST_SAVE,
         }
+    }
+
+    /// Tells how the network runs by default.
+    ///
+    /// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
+    pub fn begin(&mut self) -> Result<()> {
+        for (network, alike) in self.networks.iter().zip(&self.alike) {
+            let strategies = defaults(network, self.soc, alike)?;
+            let ordered = untuned(network, self.soc, alike, &strategies);
+            let prices = ordered.prices(&mut Pricer::new(network, self.soc))?;
+            self.outcome.gears_before_us.push(prices.iter().map(|price| price.us).sum());
+            self.before.push(Before { strategies, prices, lowered: ordered.lowered });
+        }
+        Ok(())
     }
 
     /// Deals with every subgraph, or as many as there is time for, and keeps what was found.
@@ -98,8 +137,9 @@ impl<'a, 'n> Run<'a, 'n> {
         let ran = (0..self.networks.len()).try_for_each(|variant| self.variant(variant, observer));
         let cancelled = self.decider.interrupt.cancelled();
         // Whatever ended it, what was found is kept.
-        self.finish();
+        let kept = self.finish();
         ran?;
+        kept?;
         self.outcome.elapsed = self.started.elapsed();
         self.outcome.finished = !cancelled && self.done() == self.total;
         Ok(())
@@ -148,7 +188,7 @@ impl<'a, 'n> Run<'a, 'n> {
         // For those that wait for another one.
         let mut own = solver();
         // What came before its turn.
-        let mut early: BTreeMap<usize, Result<Found>> = BTreeMap::new();
+        let mut early: BTreeMap<usize, Found> = BTreeMap::new();
         let mut turn = 0;
         let stopped = || interrupt.cancelled();
         let workers = Workers { name: "aoe-subgraphs", threads: decider.settings.parallel, stopped: &stopped };
@@ -159,13 +199,11 @@ impl<'a, 'n> Run<'a, 'n> {
                 if interrupt.cancelled() {
                     return Ok(());
                 }
-                let index = self.keep(variant, &mut own, &problems[turn], found?)?;
+                let index = self.keep(variant, &mut own, &problems[turn], found);
                 turn += 1;
                 self.outcome.elapsed = self.started.elapsed();
                 if self.outcome.subgraphs.len() >= self.next_save {
-                    if let Err(error) = self.save() {
-                        log::warn!("the bank is tried again when more is found: {error}");
-                    }
+                    self.save_state();
                     self.next_save *= 2;
                 }
                 self.tell(observer, Some(index));
@@ -179,7 +217,7 @@ impl<'a, 'n> Run<'a, 'n> {
         let network = &self.networks[variant];
         let mut seen = FxHashSet::default();
         let mut problems = Vec::with_capacity(self.alike[variant].len());
-        for subgraphs in std::mem::take(&mut self.alike[variant]) {
+        for (subgraphs, default) in self.alike[variant].iter().zip(&self.before[variant].strategies) {
             let feature = record::feature(network, &subgraphs[0]);
             let id = feature.graph_id()?;
             let same = self.places.get(&id).copied().filter(|&index| self.records[index].feature == feature);
@@ -187,16 +225,17 @@ impl<'a, 'n> Run<'a, 'n> {
             let ahead = (!seen.insert(id)).then_some(Equal::Unsolved);
             let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
             let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
-            problems.push(Problem { subgraphs, feature, id, earlier, recorded, equal: solved.or(ahead) });
+            let (subgraphs, default) = (subgraphs.clone(), default.clone());
+            problems.push(Problem { subgraphs, default, feature, id, earlier, recorded, equal: solved.or(ahead) });
         }
         Ok(problems)
     }
 
     /// Keeps what was found for a problem; answers which of the outcome's subgraphs it is.
-    fn keep(&mut self, variant: usize, own: &mut Solver<'_>, problem: &Problem, found: Found) -> Result<usize> {
+    fn keep(&mut self, variant: usize, own: &mut Solver<'_>, problem: &Problem, found: Found) -> usize {
         let decision = match found {
             Found::Own(decision) => *decision,
-            Found::Shared(index, after) => return self.share(variant, own, problem, (index, after)),
+            Found::Shared(index, after) => return self.share(variant, problem, index, after),
             Found::Waits => {
                 let same = self.places.get(&problem.id).copied();
                 let same = same.filter(|&index| self.records[index].feature == problem.feature);
@@ -205,40 +244,41 @@ impl<'a, 'n> Run<'a, 'n> {
                     Some((index, record::from_bank(own.pricer(), &problem.subgraphs[0], strategy)?))
                 });
                 match after {
-                    Some(shared) => return self.share(variant, own, problem, shared),
-                    None => self.decider.decide(own, problem)?,
+                    Some((index, after)) => return self.share(variant, problem, index, after),
+                    None => self.decider.decide(own, problem),
                 }
             }
         };
-        Ok(self.add(variant, problem, decision))
+        self.add(variant, problem, decision)
     }
 
     /// A problem that runs as another one does, which is the outcome's subgraph of this place.
-    fn share(
-        &mut self,
-        variant: usize,
-        own: &mut Solver<'_>,
-        problem: &Problem,
-        (index, after): (usize, Strategy),
-    ) -> Result<usize> {
-        let before = Decider::before(own, problem)?;
+    fn share(&mut self, variant: usize, problem: &Problem, index: usize, after: Strategy) -> usize {
         let subgraph = &self.outcome.subgraphs[index];
         let us = [subgraph.before.us, subgraph.after.us];
         self.count(us, problem);
         let places = self.places_of(variant, problem);
         self.outcome.subgraphs[index].places.extend(places);
+        self.homes[index].push((variant, self.cases[variant].len()));
+        let before = problem.default.clone();
         self.cases[variant].push(Case { subgraphs: problem.subgraphs.clone(), before, after });
-        Ok(index)
+        index
     }
 
     /// A problem with a decision of its own.
     fn add(&mut self, variant: usize, problem: &Problem, decision: Decision) -> usize {
         let network = &self.networks[variant];
-        let Decision { case, status, strategy, plans: [before, after], banked_us, is_read_by_cann } = decision;
+        let Decision { case, status, strategy, plans: [mut before, mut after], banked, is_read_by_cann } = decision;
         let (feature, other) = (problem.feature.clone(), Map::new());
         let record = Record { graph_id: problem.id, feature, strategy, other };
         let index = self.outcome.subgraphs.len();
         let kernels = problem.subgraphs[0].kernels.clone();
+        // The search knows what it saves, and the network what the default takes.
+        let whole = self.before[variant].prices[self.cases[variant].len()].us / problem.subgraphs.len() as f64;
+        let of_search = |us: f64| if before.us > 0.0 { whole * (us / before.us) } else { whole };
+        let banked_us = banked.as_ref().map(|banked| of_search(banked.us));
+        after.us = of_search(after.us);
+        before.us = whole;
         self.count([before.us, after.us], problem);
         self.outcome.subgraphs.push(SubgraphOutcome {
             index,
@@ -255,6 +295,9 @@ impl<'a, 'n> Run<'a, 'n> {
         });
         self.records.push(record);
         self.places.insert(problem.id, index);
+        self.homes.push(vec![(variant, self.cases[variant].len())]);
+        let to_bank = |banked| record::to_bank(network, self.soc.arch, self.decider.name, &banked);
+        self.banked.push(banked.map(to_bank));
         self.cases[variant].push(case);
         index
     }
@@ -275,10 +318,14 @@ impl<'a, 'n> Run<'a, 'n> {
         problem.subgraphs.iter().map(place).collect()
     }
 
-    /// Saves the rest; what the bank does not take goes to the rescue's place, and the outcome says so.
-    fn finish(&mut self) {
-        let Err(error) = self.save() else { return };
-        for subgraph in self.outcome.subgraphs.iter_mut().skip(self.outcome.saved) {
+    /// Keeps what is better in the network; what the bank does not take goes to the rescue's place, and the outcome says
+    /// so.
+    fn finish(&mut self) -> Result<()> {
+        self.save_state();
+        self.settle()?;
+        self.times_us = [self.outcome.before_us(), self.outcome.after_us()];
+        let Err(error) = self.save() else { return Ok(()) };
+        for subgraph in &mut self.outcome.subgraphs {
             if subgraph.status.is_new() {
                 subgraph.status = BankStatus::Unsaved;
             }
@@ -287,37 +334,40 @@ impl<'a, 'n> Run<'a, 'n> {
         let rescue = self.decider.settings.rescue.as_deref();
         let save = |place: &Path| self.bank.save_elsewhere(place);
         self.outcome.unsaved = Some(Unsaved::rescued(&bank, &error, rescue, save));
+        Ok(())
     }
 
-    /// Writes what was found since the last time. The state matters to a tuning that is interrupted alone: without it
-    /// that begins anew, with what the bank has.
-    fn save(&mut self) -> Result<()> {
+    /// Writes what was found since the last time for a tuning that goes on from here: what becomes of it in the network is
+    /// known when all is found.
+    fn save_state(&mut self) {
         let new = self.records.iter().zip(&self.outcome.subgraphs).skip(self.recorded);
-        for (record, subgraph) in new {
-            if subgraph.status.is_new() {
-                self.bank.record(record.clone());
-            }
-            if subgraph.status.is_tuned() {
-                self.state.finish(record.clone(), &subgraph.status);
-            }
+        for (record, subgraph) in new.filter(|(_, subgraph)| subgraph.status.is_tuned()) {
+            self.state.finish(record.clone(), &subgraph.status);
         }
         self.recorded = self.records.len();
+        // The state matters to a tuning that is interrupted alone: without it that begins anew, with what the bank has.
         if let Err(error) = self.state.save() {
             log::warn!("an interrupted tuning would not go on from here: {error}");
         }
+    }
+
+    /// Writes the bank.
+    fn save(&mut self) -> Result<()> {
+        for (record, subgraph) in self.records.iter().zip(&self.outcome.subgraphs) {
+            if subgraph.status.is_new() {
+                self.bank.record(record.clone());
+            }
+        }
         self.bank.save()?;
-        self.outcome.saved = self.recorded;
+        self.outcome.saved = self.records.len();
         Ok(())
     }
 
     /// What it leaves behind.
     pub fn into_result(self) -> Sgat {
-        let of = |apply: fn(&Network<'_>, &Soc, &[Case]) -> Lowered| {
-            self.networks.iter().zip(&self.cases).map(|(network, cases)| apply(network, self.soc, cases)).collect()
-        };
-        let (before, lowered) = (of(apply::untuned), of(apply::tuned));
         let marks = self.networks.first().zip(self.cases.first());
         let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
-        Sgat { outcome: self.outcome, lowered, before, marks }
+        let before = self.before.into_iter().map(|before| before.lowered).collect();
+        Sgat { outcome: self.outcome, lowered: self.after, before, marks }
     }
 }

@@ -5,6 +5,7 @@ mod layout;
 mod optimum;
 mod record;
 mod residency;
+mod settled;
 mod workload;
 
 use super::groups::Solver;

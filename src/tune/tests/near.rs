@@ -78,7 +78,7 @@ fn bank_with(directory: &std::path::Path, product: &MatMul) -> Schedule {
         after_us: 1.0,
         backend: "simulator".into(),
         space: 1,
-        default: crate::workload::DefaultOrigin::Estimated,
+        default: DefaultOrigin::Estimated,
     };
     bank.record(&workload, &schedule, &measured).unwrap();
     bank.save().unwrap();

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 mod formats;
 mod gradients;
+mod one_price;
 mod places;
 mod reload;
 mod resnet50;

@@ -1,6 +1,7 @@
 //! The results folder that `--output` names.
 
 use super::{Place, model};
+use aoe::report::model::Report;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -28,6 +29,22 @@ fn a_directory_takes_every_report_and_they_agree() {
     fs::remove_file(out.join("report.html")).unwrap();
     place.run(&["report", "out"]).expect(0, &[]);
     assert!(fs::read(out.join("report.html")).unwrap() == page);
+}
+
+#[test]
+fn reports_of_the_bundled_networks_are_read_and_written_again_as_they_were() {
+    let training = "examples/training/resnet50.air";
+    for (model, jobs) in [(&*model("resnet50.onnx"), "1,2"), (&model("bert_base.onnx"), "1,2"), (training, "4")] {
+        let place = Place::new();
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join(model);
+        let framework = if jobs == "4" { "--framework=1" } else { "--framework=5" };
+        let arguments = ["--max_tuning_count=2", "--backend=simulator", framework, "--output=out/", "--job_type", jobs];
+        place.run(&[&arguments[..], &["-m", model.to_str().unwrap()]].concat()).expect(0, &[]);
+        let path = place.path("out/report.json");
+        let text = fs::read_to_string(&path).unwrap();
+        let report = Report::read(&text, &path).unwrap();
+        assert_eq!(serde_json::to_value(&report).unwrap(), json(&path));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a caller can do about a size that nobody has given: the option to paste.
 
-use super::super::{DATA, Graph, Port};
+use super::super::{DATA, Graph};
 use super::DIM_NAMES;
 use crate::{Attr, Shape, TensorDesc};
 use std::fmt::Write as _;
@@ -17,8 +17,8 @@ pub(super) fn sizes_wanted(graph: &Graph) -> String {
     let open: Vec<String> = graph
         .iter()
         .filter(|(_, node)| node.op_type == DATA)
-        .filter_map(|(id, node)| {
-            let shape = proposed(graph.desc(Port::first(id)), node.attrs.get(DIM_NAMES))?;
+        .filter_map(|(_, node)| {
+            let shape = proposed(node.outputs.first()?, node.attrs.get(DIM_NAMES))?;
             Some(format!("{}:{shape}", node.name))
         })
         .collect();

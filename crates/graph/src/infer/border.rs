@@ -1,6 +1,6 @@
 //! Where a network stops being static: tensors whose sizes nothing tells.
 
-use super::walk::{dynamic, has_rule};
+use super::walk::{dynamic, follows_from_values, has_rule};
 use crate::{DATA, Graph, Node, NodeId, Port, op};
 use aoe_base::spelling::listed;
 use aoe_base::status::{Error, Result};
@@ -110,7 +110,7 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
         if source.op_type == DATA && graph.desc(port).shape.rank().is_some() {
             return Err(dynamic(graph, port));
         }
-        let own = || match has_rule(source) || op::gives_what_it_finds(&source.op_type) {
+        let own = || match follows_from_values(source) || op::gives_what_it_finds(&source.op_type) {
             false => Cause::UnknownOperator,
             true if comes_from_outside(source) => Cause::Undescribed,
             true => Cause::Run,
@@ -119,7 +119,8 @@ fn why_behind(graph: &Graph, id: NodeId, behind: &[Option<(Cause, NodeId)>]) -> 
     }
     let writes = node.outputs.first().is_some_and(|output| output.shape.known().is_none());
     let runs = has_rule(node) && node.value.is_none() && !comes_from_outside(node);
-    Ok((writes && runs).then_some((Cause::Run, id)))
+    let cause = if follows_from_values(node) { Cause::Run } else { Cause::UnknownOperator };
+    Ok((writes && runs).then_some((cause, id)))
 }
 
 /// Whether a node is where a tensor enters the graph: an input, a constant, a variable.

@@ -54,7 +54,7 @@ static TABLE: &[Row] = &[
         "IndexFillD", "MatrixBandPart", "MatrixInverse", "Cholesky", "CholeskyGrad", "Renorm", "Uniform",
         "MaskedFillRange", "RandomShuffle", "TensorScatterSub", "GroupNormRelu", "SiluGrad", "LRNGrad",
         "SmoothL1LossGradV2", "SoftMarginLossGrad", "NLLLossGrad", "HardSwishGradV2", "ThresholdV2", "Logit",
-        "LogitGrad", "L2NormalizeGrad", "MaskedSoftmaxWithRelPosBias", "HcomAllToAll", "HcomReduce", "FFT", "IFFT",
+        "LogitGrad", "L2NormalizeGrad", "MaskedSoftmaxWithRelPosBias", "HcomReduce", "FFT", "IFFT",
         "FFT2D", "IFFT2D", "EnsureShape", "SyncBatchNormBackwardElemt", "SyncBNTrainingUpdate", "MatrixSetDiag",
         "MatrixSetDiagD", "MatrixSetDiagV2", "MatrixSetDiagV3", "MaxPoolGradWithArgmaxV3", "MaxPool3DGradWithArgmax",
         "CumulativeLogsumexpD", "PopulationCount", "AngleV2", "BoundingBoxEncode",

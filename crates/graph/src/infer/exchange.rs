@@ -11,15 +11,21 @@ use crate::{Shape, TensorDesc};
 
 /// Rows of every device are gathered before the product: (x1, x2, bias) to the product and the gathered rows.
 pub(crate) fn gathered_product(call: &Call<'_>) -> Inference {
-    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
     let x = call.need(0)?;
-    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else {
+    let Some(product) = gathered(call)? else {
         return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank()); call.results()]);
     };
-    let rows = dim::times(product.m, ranks)?;
     let outputs = [(computed_type(call), product.n), (x.dtype, product.k)]
-        .map(|(dtype, width)| TensorDesc::new(dtype, Shape::new([rows, width])));
+        .map(|(dtype, width)| TensorDesc::new(dtype, Shape::new([product.m, width])));
     Inferred::all(outputs.into_iter().take(call.results()).collect())
+}
+
+/// The product of all devices' rows.
+pub(super) fn gathered(call: &Call<'_>) -> Result<Option<Product>, Reason> {
+    let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
+    let (Some(mut product), Some(ranks)) = (Product::of(call)?, ranks) else { return Ok(None) };
+    product.m = dim::times(product.m, ranks)?;
+    Ok(Some(product))
 }
 
 /// Rows of the product are shared among the devices.
@@ -48,14 +54,19 @@ fn devices(call: &Call<'_>) -> Option<i64> {
 /// then made of them: the product, and the rows.
 pub(crate) fn exchanged_before(call: &Call<'_>) -> Inference {
     let (x, dtype) = (call.need(0)?, computed_type(call));
-    let (Some((rows, inner)), Some(weight), Some(devices)) = (matrix(call, 0)?, call.dims(1)?, devices(call)) else {
-        return Inferred::unknown(dtype);
-    };
-    let got = [part(rows, devices)?, dim::times(inner, devices)?];
-    let product = Product::of_dims(&got, weight, false, call.flag(&["transpose_x2"], false))?;
-    let outputs = [(dtype, product.output()), (x.dtype, got.to_vec())];
+    let Some(product) = exchanged(call)? else { return Inferred::unknown(dtype) };
+    let outputs = [(dtype, product.output()), (x.dtype, vec![product.m, product.k])];
     let outputs = outputs.into_iter().map(|(dtype, dims)| TensorDesc::new(dtype, Shape::new(dims)));
     Inferred::all(outputs.take(call.results()).collect())
+}
+
+/// The product of the rows that a device gets, each with the columns of all.
+pub(super) fn exchanged(call: &Call<'_>) -> Result<Option<Product>, Reason> {
+    let (Some((rows, inner)), Some(weight), Some(devices)) = (matrix(call, 0)?, call.dims(1)?, devices(call)) else {
+        return Ok(None);
+    };
+    let got = [part(rows, devices)?, dim::times(inner, devices)?];
+    Product::of_dims(&got, weight, false, call.flag(&["transpose_x2"], false)).map(Some)
 }
 
 /// `MatmulAlltoAll` (x1, x2, bias): each device gets its columns of the product, and the rows of all.
@@ -98,6 +109,15 @@ pub(crate) fn exchanged_stack_before(call: &Call<'_>) -> Inference {
     let gathered = if call.int(&["x_shard_type"]).unwrap_or(0) == 1 { tensor_devices } else { 1 };
     let rows = dim::times(dim::times(rows, expert_devices)?, gathered)?;
     Inferred::dims(dtype, [part(experts, expert_devices)?, rows, n])
+}
+
+/// The products of an `AlltoAllAllGatherBatchMatMul`: of as many terms as the weight has.
+pub(super) fn gathered_stack(call: &Call<'_>) -> Result<Option<Product>, Reason> {
+    let inferred = exchanged_stack_before(call)?;
+    let result = inferred.outputs.first().and_then(|output| output.shape.dims());
+    let (Some(&[experts, rows, _]), Some(weight @ &[_, k, n])) = (result, call.dims(1)?) else { return Ok(None) };
+    let transposed = call.flag(&["transpose_weight"], false);
+    Product::of_dims(&[experts, rows, if transposed { n } else { k }], weight, false, transposed).map(Some)
 }
 
 /// `BatchMatMulReduceScatterAlltoAll` (x, weight, bias): each device's part of the sums, its columns or with `y_shard_type` 1

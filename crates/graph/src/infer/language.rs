@@ -104,18 +104,26 @@ pub(crate) fn named_inputs(call: &Call<'_>, stem: &str) -> Vec<usize> {
     (0..keys.len()).map_while(|n| place(format!("{stem}{n}"))).filter_map(|&at| usize::try_from(at).ok()).collect()
 }
 
+/// The inputs that are rows and weights of a product in groups; `None` where nothing tells them.
+pub(crate) fn groups(call: &Call<'_>) -> Option<(Vec<usize>, Vec<usize>)> {
+    let (xs, weights) = (named_inputs(call, "x"), named_inputs(call, "weight"));
+    match call.node.op_type.as_str() {
+        "GroupedMatmulSwigluQuantV2" if weights.is_empty() => Some((vec![0], vec![3])),
+        "GroupedMatmulSwigluQuantV2" => Some((vec![0], weights)),
+        "GroupedMatmul" if xs.is_empty() || weights.is_empty() => {
+            let rank = |input| call.get(input).and_then(|desc| desc.shape.rank());
+            ((rank(0), rank(1)) == (Some(2), Some(3))).then(|| (vec![0], vec![1]))
+        }
+        "GroupedMatmul" => Some((xs, weights)),
+        _ => Some((vec![0], vec![1])),
+    }
+}
+
 /// `GroupedMatmul` (x..., weight..., ...): one product for each group of rows, or for each pair. Which inputs are weights
 /// is told by names; where a file has none, by one x of two axes before one weight of three.
 pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
     let unknown = || Inferred::all(vec![TensorDesc::unknown(); call.results()]);
-    let (mut xs, mut weights) = (named_inputs(call, "x"), named_inputs(call, "weight"));
-    if xs.is_empty() || weights.is_empty() {
-        let rank = |input| call.get(input).and_then(|desc| desc.shape.rank());
-        if (rank(0), rank(1)) != (Some(2), Some(3)) {
-            return unknown();
-        }
-        (xs, weights) = (vec![0], vec![1]);
-    }
+    let Some((xs, weights)) = groups(call) else { return unknown() };
     let (dtype, transposed) = (computed_type(call), call.flag(&["transpose_weight"], false));
     let columns = |weight: usize| -> Result<i64, Reason> {
         let dims = if packs_words(call, weight) { None } else { call.dims(weight)? };
@@ -131,7 +139,8 @@ pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
     // Rows are in groups, and all results in one tensor; groups along the inner axis give a stack.
     let group_type = call.int(&["group_type"]).unwrap_or(-1);
     let pairs: Vec<(usize, usize)> = match (group_type, &xs[..], &weights[..], call.results()) {
-        (0 | -1, [x], [weight], 1) => vec![(*x, *weight)],
+        // Of several weights each has some of the rows.
+        (0 | -1, [x], [weight], 1) | (0, [x], [weight, ..], 1) => vec![(*x, *weight)],
         (-1, xs, weights, results) if xs.len() == weights.len() && xs.len() == results => {
             xs.iter().copied().zip(weights.iter().copied()).collect()
         }

@@ -40,6 +40,7 @@ pub(crate) mod training;
 mod value;
 mod walk;
 pub mod window;
+mod within;
 
 pub use border::{Cause, LeftOut, Static, in_words, nothing_left, split_static};
 pub use call::{Call, Params};
@@ -47,6 +48,7 @@ pub(crate) use call::{Inference, Inferred, Rule};
 pub use value::Values;
 pub use walk::{describe, dynamic, has_rule, infer, require_static};
 pub use window::Axis;
+pub use within::product_within;
 
 /// Attribute of a `Data` node: the symbols of its dimensions ([`super::Attr::Strs`], one for each
 /// dimension, empty where the dimension has none).

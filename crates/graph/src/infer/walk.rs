@@ -26,11 +26,9 @@ const MAX_RANK: usize = 64;
 pub fn infer(graph: &mut Graph) -> Result<()> {
     let mut values = Values::default();
     for id in graph.validated_order()? {
-        if graph.node(id).inputs.iter().any(Option::is_some) {
-            graph.node_mut(id).value = None;
-        }
+        let is_made = graph.node(id).inputs.iter().any(Option::is_some);
         let step = Step::of(graph, id, &values).map_err(|reason| refuse(graph, id, &reason))?;
-        step.apply(graph, id, &mut values);
+        step.apply(graph, id, is_made, &mut values);
         check_outputs(graph, id)?;
     }
     Ok(())
@@ -69,12 +67,18 @@ pub fn has_rule(node: &Node) -> bool {
     node.mapped && op::family(&node.op_type).is_some()
 }
 
+/// Whether what a node's rule leaves open hangs on values, which only a run has: rules of fused products may also lack the
+/// names of inputs, or how many devices there are.
+pub(super) fn follows_from_values(node: &Node) -> bool {
+    has_rule(node) && !matches!(op::kind(&node.op_type), op::Kind::Within(_))
+}
+
 /// The error that a tensor has no static shape.
 pub fn dynamic(graph: &Graph, port: Port) -> Error {
     let node = graph.node(port.node);
     let advice = if node.op_type == crate::DATA {
         advice::sizes_wanted(graph)
-    } else if has_rule(node) {
+    } else if follows_from_values(node) {
         "only a run tells it; cut the network before the node with out_nodes".to_owned()
     } else {
         "state the shape in the model, if its format can, or cut the network before the node with out_nodes".to_owned()
@@ -96,6 +100,12 @@ fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
             node.name,
             node.op_type,
             meant(node)
+        );
+    }
+    if !follows_from_values(node) {
+        return format!(
+            "{known}; the names of inputs and the attributes that node `{}` ({}) has do not tell it",
+            node.name, node.op_type
         );
     }
     known
@@ -133,12 +143,21 @@ impl Step {
         Ok(Step { inferred, values, constant })
     }
 
-    fn apply(self, graph: &mut Graph, id: NodeId, values: &mut Values) {
-        let node = graph.node_mut(id);
+    /// `is_made` says that the node reads something: then its value is none but what follows from that.
+    fn apply(self, graph: &mut Graph, id: NodeId, is_made: bool, values: &mut Values) {
+        let Step { inferred, values: found, constant } = self;
+        let is_certain = !found.is_empty();
+        graph.update(id, |node| Self::put(node, inferred, constant, is_made, is_certain));
+        for (output, value) in found {
+            values.insert(Port { node: id, output }, value);
+        }
+    }
+
+    fn put(node: &mut Node, inferred: Inferred, constant: Option<Constant>, is_made: bool, is_certain: bool) {
         // What follows from values is certain.
-        let stated = stated::take(node).filter(|_| self.values.is_empty()).unwrap_or_default();
+        let stated = stated::take(node).filter(|_| !is_certain).unwrap_or_default();
         let mut kept = stated::Outputs::default();
-        for (index, (old, new)) in (0..).zip(node.outputs.iter_mut().zip(self.inferred.outputs)) {
+        for (index, (old, new)) in (0..).zip(node.outputs.iter_mut().zip(inferred.outputs)) {
             let is_kept = stated.contains(index) && kept.weigh(index, &old.shape, &new.shape);
             let was = is_kept.then(|| old.shape.clone());
             merge(old, new);
@@ -147,14 +166,11 @@ impl Step {
             }
         }
         kept.note(node);
-        for (name, attr) in self.inferred.attrs {
+        for (name, attr) in inferred.attrs {
             node.attrs.set(name, attr);
         }
-        if node.value.is_none() {
-            node.value = self.constant;
-        }
-        for (output, value) in self.values {
-            values.insert(Port { node: id, output }, value);
+        if is_made || node.value.is_none() {
+            node.value = constant;
         }
     }
 }

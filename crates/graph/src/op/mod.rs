@@ -39,6 +39,8 @@ pub enum Kind {
     None,
     /// Product of two matrices or stacks of them.
     MatMul,
+    /// Products in a kernel that does more.
+    Within(Within),
     /// Sum of products given by an `equation`.
     Einsum,
     /// softmax(Q K^T) V in one kernel.
@@ -105,7 +107,7 @@ impl Kind {
     pub const fn class(self) -> OpClass {
         match self {
             Kind::None => OpClass::None,
-            Kind::MatMul | Kind::Einsum | Kind::Attention | Kind::Recurrent => OpClass::MatMul,
+            Kind::MatMul | Kind::Within(_) | Kind::Einsum | Kind::Attention | Kind::Recurrent => OpClass::MatMul,
             Kind::Conv(_) => OpClass::Conv,
             Kind::Elementwise | Kind::PerChannel => OpClass::Elementwise,
             Kind::ReduceAxes
@@ -122,6 +124,64 @@ impl Kind {
             Kind::Collective => OpClass::Collective,
         }
     }
+}
+
+/// Products in a kernel that does more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Within {
+    /// Where their operands are.
+    pub reading: Reading,
+    /// The input whose type is multiplied: a kernel may quantise rows to the type of the weight.
+    pub typed_by: usize,
+    /// What the kernel does besides, in order.
+    pub besides: &'static [Beside],
+}
+
+/// Where the operands of a product are that a kernel does more with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reading {
+    /// Inputs 0 and 1.
+    Operands,
+    /// Inputs 0 and 1 in orders of axes of their own.
+    Turned,
+    /// Inputs 0 and 1, the rows those of all devices (`rank_size`).
+    Gathered,
+    /// Inputs 0 and 1, the rows shared among the devices and each as long as those of all (`world_size`).
+    Exchanged,
+    /// Stacks at inputs 0 and 1 that are gathered as the result is.
+    Stack,
+    /// Rows dealt out to groups, each with a matrix of its own, which is stored transposed where no attribute says.
+    Groups {
+        /// Whether it is.
+        transposed: bool,
+    },
+    /// Two products with an activation between them (x, weight1, weight2), of all rows or of those of each expert.
+    FeedForward,
+}
+
+/// What a kernel does besides a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Beside {
+    /// The sum of all devices' results.
+    AllReduce,
+    /// All devices' rows, before the product.
+    AllGather,
+    /// A part of the sum of all devices' results.
+    ReduceScatter,
+    /// A part of each device's rows, before the product.
+    SendRows,
+    /// A part of each device's result.
+    SendResult,
+    /// A residual added and the root mean square norm of the sum.
+    Norm,
+    /// Half of the columns through the other half.
+    Gate,
+    /// The activation that an attribute names, between two products.
+    Activation,
+    /// The elementwise operation that attribute `fused_op_type` names.
+    Epilogue,
+    /// Sums over what the result has not got.
+    Sum,
 }
 
 /// Operator types that share a shape rule and a way to be lowered.

@@ -2,8 +2,7 @@
 //! known, and reports name them as operators that nobody knows; `lower::Priced` says which of them count a time.
 
 use crate::infer::{
-    Rule, declared, elementwise, exchange, experts, image, language, movement, norm, pool, reduce, sparse, tokens,
-    torch,
+    Rule, declared, elementwise, experts, image, language, movement, norm, pool, reduce, sparse, tokens, torch,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -12,18 +11,6 @@ use std::sync::LazyLock;
 type Row = (Rule, &'static [&'static str]);
 
 static ROWS: &[Row] = &[
-    (language::product, &["MatmulAllReduce"]),
-    (language::product_and_norm, &["MatmulAllReduceAddRmsNorm"]),
-    (exchange::gathered_product, &["AllGatherMatmul", "AllGatherMatmulV2"]),
-    (exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),
-    (language::grouped_product, &["GroupedMatmul"]),
-    (language::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
-    (language::grouped_dequant, &["QuantGroupedMatmulDequant", "QuantMatmulDequant"]),
-    (exchange::exchanged_before, &["AlltoAllMatmul"]),
-    (exchange::exchanged_after, &["MatmulAlltoAll"]),
-    (exchange::exchanged_stack_before, &["AlltoAllAllGatherBatchMatMul"]),
-    (exchange::exchanged_stack_after, &["BatchMatMulReduceScatterAlltoAll"]),
-    (language::feed_forward, &["FFN"]),
     (language::init_routing, &["MoeInitRouting"]),
     (language::init_routing_v2, &["MoeInitRoutingV2"]),
     (language::gating, &["MoeGatingTopKSoftmax", "MoeGatingTopKSoftmaxV2", "MoeGatingTopK"]),
@@ -37,15 +24,11 @@ static ROWS: &[Row] = &[
     (language::add_rms_norm_cast, &["AddRmsNormCast"]),
     (language::add_rms_norm_quant, &["AddRmsNormQuant"]),
     (language::add_rms_norm_dynamic_quant, &["AddRmsNormDynamicQuant"]),
-    (language::product, &["FusedMatMul", "FusedQuantMatMul"]),
-    (language::transposed_product, &["TransposeQuantBatchMatMul"]),
-    (torch::summed_product, &["QuantMatmulReduceSum"]),
     (experts::init_routing_quant, &["MoeInitRoutingQuant"]),
     (experts::init_routing_quant_v2, &["MoeInitRoutingQuantV2"]),
     (experts::init_routing_v3, &["MoeInitRoutingV3"]),
     (experts::init_routing_grad, &["MoeInitRoutingV2Grad"]),
     (experts::finalize_routing_grad, &["MoeFinalizeRoutingV2Grad"]),
-    (experts::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
     (experts::exchanged_product, &["AlltoAllvGroupedMatMul", "GroupedMatMulAlltoAllv"]),
     (experts::exchanged_quant_product, &["AlltoAllvQuantGroupedMatMul", "QuantGroupedMatMulAlltoAllv"]),
     (experts::dispatch, &["MoeDistributeDispatch", "MoeDistributeDispatchV2"]),

@@ -3,11 +3,13 @@
 //! The types are those that CANN's ONNX, TensorFlow and Caffe parsers produce, their `D` forms (axes and
 //! sizes as attributes instead of inputs), what GE itself inserts, and what training graphs hold.
 
+use super::Beside::{Activation, AllGather, AllReduce, Epilogue, Gate, Norm, ReduceScatter, SendResult, SendRows, Sum};
 use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
-use super::{Family, Kind};
+use super::{Beside, Family, Kind, Reading, Within};
 use crate::infer::Rule;
 use crate::infer::{
-    attention, channel, conv, einsum, elementwise, image, language, matmul, movement, norm, pick, pool,
+    attention, channel, conv, einsum, elementwise, exchange, experts, image, language, matmul, movement, norm, pick,
+    pool,
 };
 use crate::infer::{recurrent, reduce, shape, slice, torch, training};
 
@@ -17,7 +19,7 @@ const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
 
 /// Every family.
 pub(super) fn families() -> impl Iterator<Item = &'static Family> {
-    let groups: [&'static [Family]; 6] = [STRUCTURE, CUBE, ELEMENTWISE, REDUCE, MOVEMENT, TRAINING];
+    let groups: [&'static [Family]; 7] = [STRUCTURE, CUBE, WITHIN, ELEMENTWISE, REDUCE, MOVEMENT, TRAINING];
     groups.into_iter().flatten()
 }
 
@@ -65,6 +67,38 @@ static CUBE: &[Family] = &[
     row(Kind::Conv(BackpropFilter), conv::backprop_filter, &["Conv2DBackpropFilterV2", "Conv3DBackpropFilterV2"]),
     row(Kind::Conv(BackpropFilter), conv::backprop_filter, &["DepthwiseConv2DBackpropFilter"]),
     row(Kind::Conv(BackpropFilter), conv::backprop_filter, &["DepthwiseConv2DBackpropFilterD"]),
+];
+
+/// Products whose kernel does more.
+const fn within(reading: Reading, besides: &'static [Beside]) -> Kind {
+    Kind::Within(Within { reading, typed_by: 0, besides })
+}
+
+const GROUPS: Reading = Reading::Groups { transposed: false };
+
+/// Products of rows that the kernel quantises, by weights that lie transposed.
+const QUANTISED: Kind =
+    Kind::Within(Within { reading: Reading::Groups { transposed: true }, typed_by: 1, besides: &[] });
+
+#[rustfmt::skip] // one row, one line
+static WITHIN: &[Family] = &[
+    row(within(Reading::Operands, &[AllReduce]), language::product, &["MatmulAllReduce"]),
+    row(within(Reading::Operands, &[AllReduce, Norm]), language::product_and_norm, &["MatmulAllReduceAddRmsNorm"]),
+    row(within(Reading::Operands, &[AllReduce, Norm]), language::product_and_norm, &["InplaceMatmulAllReduceAddRmsNorm"]),
+    row(within(Reading::Gathered, &[AllGather]), exchange::gathered_product, &["AllGatherMatmul", "AllGatherMatmulV2"]),
+    row(within(Reading::Operands, &[ReduceScatter]), exchange::scattered_product, &["MatmulReduceScatter", "MatmulReduceScatterV2"]),
+    row(within(Reading::Exchanged, &[SendRows]), exchange::exchanged_before, &["AlltoAllMatmul"]),
+    row(within(Reading::Operands, &[SendResult]), exchange::exchanged_after, &["MatmulAlltoAll"]),
+    row(within(Reading::Stack, &[SendRows, AllGather]), exchange::exchanged_stack_before, &["AlltoAllAllGatherBatchMatMul"]),
+    row(within(Reading::Operands, &[ReduceScatter, SendResult]), exchange::exchanged_stack_after, &["BatchMatMulReduceScatterAlltoAll"]),
+    row(within(GROUPS, &[]), language::grouped_product, &["GroupedMatmul"]),
+    row(within(GROUPS, &[Gate]), language::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
+    row(within(GROUPS, &[Sum]), experts::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
+    row(QUANTISED, language::grouped_dequant, &["QuantGroupedMatmulDequant", "QuantMatmulDequant"]),
+    row(within(Reading::FeedForward, &[Activation]), language::feed_forward, &["FFN"]),
+    row(within(Reading::Operands, &[Epilogue]), language::product, &["FusedMatMul", "FusedQuantMatMul"]),
+    row(within(Reading::Turned, &[]), language::transposed_product, &["TransposeQuantBatchMatMul"]),
+    row(within(Reading::Operands, &[Sum]), torch::summed_product, &["QuantMatmulReduceSum"]),
 ];
 
 #[rustfmt::skip] // one name after another reads better than one name per line
@@ -253,6 +287,7 @@ static TRAINING: &[Family] = &[
     row(Kind::Move, training::segment_sum, &["UnsortedSegmentSum", "UnsortedSegmentSumD", "SegmentSum", "UnsortedSegmentMax"]),
     row(Kind::Move, training::embedding_grad, &["EmbeddingDenseGrad", "EmbeddingDenseGradV2"]),
     row(Kind::Collective, elementwise::mirror, &["HcomAllReduce", "HcomBroadcast", "HorovodAllreduce", "HorovodBroadcast"]),
+    row(Kind::Collective, elementwise::same, &["HcomAllToAll"]),
     row(Kind::Collective, training::all_gather, &["HcomAllGather", "HorovodAllgather"]),
     row(Kind::Collective, training::reduce_scatter, &["HcomReduceScatter"]),
 ];

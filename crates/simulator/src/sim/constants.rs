@@ -125,9 +125,12 @@ constants! {
     /// Share of device memory bandwidth that reads of many cores reach.
     hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
     /// Share of device memory bandwidth that reads reach which nothing has brought to L2: weights of a decode step.
-    cold_read_efficiency = 0.8743, fit_linear [0.5, 1.0];
+    cold_read_efficiency = 0.8831, fit_linear [0.5, 1.0];
     /// Power with which the cores that ask for one panel at the same time multiply its traffic.
-    fetch_exponent = 0.808, fit_linear [0.0, 1.0];
+    fetch_exponent = 0.816, fit_linear [0.0, 1.0];
+    /// Power with which cores beyond six that read one panel at the same time take longer, 910B: L2 serves one line to one
+    /// core after the other.
+    reader_exponent = 0.2, fit_linear [0.0, 1.0];
     /// Simple instructions that vector cores take as long as for 64 sums of a quantised product: convert, scale by column
     /// and by row, convert, and the waits between.
     scale_steps = 12.0, fit_quant [1.0, 12.0];
@@ -149,10 +152,10 @@ constants! {
     /// Microseconds until its cores work together there.
     attention_start_us_c310 = 16.0, fit_alone [0.0, 60.0];
     /// Factor by which rows that are a multiple of 32 KiB apart take longer: they share a bank.
-    conflict_factor = 1.338, fit_linear [1.0, 4.0];
+    conflict_factor = 1.287, fit_linear [1.0, 4.0];
     /// Cycles for each step along k in which B, stored by its columns, comes to the cube where A has hardly any rows: about
     /// 660 for a panel of 256, a way to L2 and back and the panel's loads one after the other.
-    turn_cycles = 2.6, fit_linear [0.5, 8.0];
+    turn_cycles = 3.014, fit_linear [0.5, 8.0];
     /// Microseconds in which a cube kernel of the 910B brings its code and parameters from device memory.
     fetch_us_c220 = 5.5, fit_cold [0.0, 12.0];
     /// The same on the 950.

@@ -5,7 +5,8 @@ use crate::workload::Schedule;
 use aoe_base::status::Result;
 
 /// Sums over all cores and blocks. Bytes and cycles.
-#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Counts {
     /// Cycles in which the cube unit multiplies, without the issue of its instructions.
     pub mac_cycles: f64,

@@ -31,6 +31,8 @@ pub(super) struct Machine {
     pub first: bool,
     /// Vector kernels that reduce rows wait for each of them: the 910B's do, those of the 950 go on with the next.
     pub waits_for_rows: bool,
+    /// Cores that read one panel at the same time are served one after the other beyond some.
+    pub serves_in_turn: bool,
     /// Share of L2 that still holds what was made some kernels before.
     reach: f64,
     /// Vector cores.
@@ -88,6 +90,7 @@ impl Machine {
             first: is_first,
             reach: pick(c.reach_c220, c.reach),
             waits_for_rows: !is_first && soc.arch != Arch::C310,
+            serves_in_turn: soc.arch == Arch::C220,
             cores: f64::from(soc.vector_core_cnt),
             vectors_per_cube: if soc.arch.is_split() {
                 f64::from(soc.vector_core_cnt) / f64::from(soc.ai_core_cnt)

@@ -5,10 +5,10 @@ use super::Piece;
 use crate::soc::Soc;
 use crate::workload::k0;
 use aoe_graph::DataType;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a kernel computes and moves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Work {
     /// Bytes that it reads and writes, each once; what stays inside a fused kernel does not count.
     pub bytes: f64,
@@ -38,7 +38,7 @@ impl Work {
 }
 
 /// The rates that no kernel on a part exceeds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Roofs {
     /// Cube operations a microsecond with operands of 16 bits.
     pub cube_16_bit: f64,

@@ -40,6 +40,8 @@ fn mat_mul(w: &MatMul) -> Value {
         MatMulKernel::Tbe => fields["kernel"] = "tbe".into(),
         MatMulKernel::QuantV4 => fields["kernel"] = "quant_v4".into(),
         MatMulKernel::Transposed => fields["kernel"] = "transposed".into(),
+        MatMulKernel::Grouped => fields["kernel"] = "grouped".into(),
+        MatMulKernel::Fused => fields["kernel"] = "fused".into(),
     }
     fields
 }
@@ -95,6 +97,7 @@ fn collective(w: &Collective) -> Value {
         CollectiveKind::AllReduce => "all_reduce",
         CollectiveKind::AllGather => "all_gather",
         CollectiveKind::ReduceScatter => "reduce_scatter",
+        CollectiveKind::AllToAll => "all_to_all",
         CollectiveKind::Broadcast => "broadcast",
     };
     json!({"kind": "collective", "exchange": exchange, "bytes": bytes})

@@ -52,6 +52,12 @@ pub enum MatMulKernel {
     /// `TransposeBatchMatMul`: written in `AscendC`, whose operands and result have their batch in the middle; its host
     /// tiling is not known.
     Transposed,
+    /// `GroupedMatmul` and what is made of it: written in `AscendC`, the rows dealt out to the groups, each with a matrix of
+    /// its own; its host tiling is not known.
+    Grouped,
+    /// Products that another kernel written in `AscendC` does more with (an exchange, a norm, an activation); their host
+    /// tiling is not known.
+    Fused,
 }
 
 impl MatMul {
@@ -83,6 +89,8 @@ impl MatMul {
             (MatMulKernel::Tbe, true) => "BatchMatMulV2",
             (MatMulKernel::QuantV4, _) => "QuantBatchMatmulV4",
             (MatMulKernel::Transposed, _) => "TransposeBatchMatMul",
+            (MatMulKernel::Grouped, _) => "GroupedMatmul",
+            (MatMulKernel::Fused, _) => "FusedMatMul",
             (MatMulKernel::AscendC, _) if self.is_quantised() => "QuantBatchMatmulV3",
             (MatMulKernel::AscendC, false) => "MatMulV3",
             (MatMulKernel::AscendC, true) => "BatchMatMulV3",

@@ -81,6 +81,8 @@ pub enum CollectiveKind {
     AllGather,
     /// Every device gets its part of the sum.
     ReduceScatter,
+    /// Every device gets its part of what each has.
+    AllToAll,
     /// One device's data goes to all.
     Broadcast,
 }
@@ -92,6 +94,7 @@ impl CollectiveKind {
             CollectiveKind::AllReduce => "HcomAllReduce",
             CollectiveKind::AllGather => "HcomAllGather",
             CollectiveKind::ReduceScatter => "HcomReduceScatter",
+            CollectiveKind::AllToAll => "HcomAllToAll",
             CollectiveKind::Broadcast => "HcomBroadcast",
         }
     }

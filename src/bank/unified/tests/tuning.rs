@@ -214,6 +214,7 @@ fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
         refused
     };
     write(&path, &knowledge);
+    let whole = std::fs::read(&path).unwrap();
     assert_eq!((judged(&path), repair(&path, true, false).unwrap().taken.len()), (0, 0));
     let bad = [
         head("AL0_matrix", 0, 99),
@@ -226,12 +227,51 @@ fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
     for knowledge in bad {
         write(&path, &knowledge);
         assert_eq!(judged(&path), 1, "{}", knowledge.dumps());
+        let into = tempfile::tempdir().unwrap();
+        std::fs::write(into.path().join(FILE), &whole).unwrap();
+        let merged = crate::bank::merge(std::slice::from_ref(&path), into.path(), &[]).unwrap();
+        assert_eq!((merged.refused, merged.broken, merged.updated, merged.warnings.len()), (1, 1, 0, 1), "{merged:?}");
+        assert_eq!(std::fs::read(into.path().join(FILE)).unwrap(), whole, "a faster one that stops takes no place");
         let named = repair(&path, false, false).unwrap();
         assert_eq!((named.taken.len(), named.left.len()), (0, 1), "another's stays unless asked for");
         let taken = repair(&path, true, false).unwrap();
         assert!(taken.taken.len() == 1 && taken.copy.is_some());
         assert_eq!(Bank::parse(&std::fs::read(&path).unwrap()).entries().count(), 0);
         assert_eq!(judged(&path), 0);
+    }
+}
+
+/// What stops the compilation of a product is not known; that no core has such buffers is.
+#[test]
+fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
+    use crate::bank::inspect::{Socs, Source, Status, verify};
+    use crate::bank::repair::repair;
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("Ascend910B2_24_AiCore_matmul.json");
+    for (field, place, value, buffer) in [("AL0_matrix", 1, 64, "L0A"), ("AL1_shape", 0, 1 << 20, "L1")] {
+        let mut knowledge = tiling_of_product();
+        let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
+        list[place] = Value::from(value);
+        knowledge.set(field, Value::List(list));
+        if field == "AL0_matrix" {
+            let mut b = knowledge.get("BL0_matrix").and_then(Value::as_list).unwrap().to_vec();
+            b[0] = Value::from(value);
+            knowledge.set("BL0_matrix", Value::List(b));
+        }
+        let mut bank = Bank::default();
+        bank.put(&info(0), &knowledge, 1.0).unwrap();
+        std::fs::write(&path, bank.render()).unwrap();
+        let mut found = Vec::new();
+        verify(&mut Source::open(&path).unwrap(), &mut Socs::new(None), &mut |judgement| {
+            found.extend(judgement.remarks);
+            Ok(())
+        })
+        .unwrap();
+        assert!(
+            matches!(&found[..], [r] if r.status == Status::WouldNotCompute && r.reason.contains(buffer)),
+            "{found:?}"
+        );
+        assert_eq!(repair(&path, true, false).unwrap().taken.len(), 1);
     }
 }
 

@@ -98,7 +98,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         parallel: matches.get_one::<u16>("parallel").map_or(cores, |&count| count.into()),
     };
     let cancel = Arc::new(AtomicBool::new(false));
-    let interrupt = Interrupt::listen(console)?;
+    let interrupt = Interrupt::listen_to("printing what was judged so far", console)?;
     let flag = Arc::clone(&cancel);
     interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
     let records: Vec<_> = cases.iter().filter_map(|case| case.record.as_ref().ok().cloned()).collect();

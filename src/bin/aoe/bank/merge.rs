@@ -4,7 +4,7 @@ use super::common::{FOUND, json_argument, json_line, text};
 use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
-use aoe::bank::inspect::{Fate, Merged, Told, merge_and_tell};
+use aoe::bank::inspect::{Fate, Merged, MergedRecord, merge_with_records};
 use aoe::status::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
@@ -67,7 +67,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     };
     let (into, dry_run) = (Path::new(text(matches, "into")), matches.get_flag("dry-run"));
     let rehearsal = dry_run.then(std::env::temp_dir);
-    let merged = merge_and_tell(&paths("source"), into, &paths("built_in"), rehearsal.as_deref())?;
+    let merged = merge_with_records(&paths("source"), into, &paths("built_in"), rehearsal.as_deref())?;
     report(&merged, true, matches.get_flag("json"), dry_run, console)?;
     Ok(if merged.outcome.unmerged.is_empty() { DONE } else { FOUND })
 }
@@ -78,10 +78,10 @@ pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console:
         console.notice("WARNING", warning);
     }
     let outcome = &merged.outcome;
-    let told = merged.told.as_deref().filter(|_| listed);
+    let records = merged.records.as_deref().filter(|_| listed);
     if json {
-        for told in told.unwrap_or_default() {
-            console.text(&json_line(told)?);
+        for record in records.unwrap_or_default() {
+            console.text(&json_line(record)?);
         }
         console.text(&json_line(&SummaryOut {
             added: outcome.added,
@@ -96,8 +96,8 @@ pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console:
         })?);
         return Ok(());
     }
-    match told {
-        Some(told) => console.text(&list(told)),
+    match records {
+        Some(records) => console.text(&list(records)),
         None if listed => console.line("too many records to list them"),
         None => {}
     }
@@ -116,13 +116,13 @@ pub fn report(merged: &Merged, listed: bool, json: bool, dry_run: bool, console:
 }
 
 /// The records by what became of them.
-fn list(told: &[Told]) -> String {
+fn list(records: &[MergedRecord]) -> String {
     let mut text = String::new();
     for (fate, word) in
         [(Fate::Added, "added"), (Fate::Updated, "updated"), (Fate::Kept, "kept"), (Fate::Refused, "refused")]
     {
-        let of_fate: Vec<_> = told.iter().filter(|told| told.fate == fate).collect();
-        for Told { source, line, record, reason, .. } in of_fate.iter().take(LISTED) {
+        let of_fate: Vec<_> = records.iter().filter(|record| record.fate == fate).collect();
+        for MergedRecord { source, line, record, reason, .. } in of_fate.iter().take(LISTED) {
             let place = format!("{}:{line}", source.display());
             let _ = writeln!(text, "{}", printable(&format!("{word:<8}{record}: {reason} ({place})")));
         }

@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let one = |path: PathBuf| -> Result<u8> {
         interrupt.check()?;
         let repaired = repair_patiently(&path, all, dry, Patience::until(Arc::clone(&cancel)))?;
-        console.text(&told(&path.to_string_lossy(), &repaired, dry, json)?);
+        console.text(&text(&path.to_string_lossy(), &repaired, dry, json)?);
         repaired.warnings.iter().for_each(|warning| console.notice("WARNING", warning));
         let left = repaired.left.len() + if dry { repaired.taken.len() } else { 0 };
         Ok(if left > 0 { FOUND } else { DONE })
@@ -112,7 +112,7 @@ fn to_repair(given: &Path, console: &Console) -> Result<Vec<PathBuf>> {
 }
 
 /// What there is to say of a file.
-fn told(path: &str, repaired: &Repaired, dry: bool, json: bool) -> Result<String> {
+fn text(path: &str, repaired: &Repaired, dry: bool, json: bool) -> Result<String> {
     let Repaired { taken, left, copy, .. } = repaired;
     let copy = copy.as_ref().map(|copy| copy.to_string_lossy().into_owned());
     let mut text = String::new();

@@ -76,17 +76,17 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
             paths
                 .into_iter()
                 .map(judge)
-                .map(|judged| told(judged, console))
+                .map(|judged| status_of(judged, console))
                 .max()
                 .ok_or_else(|| Error::directory("read", Path::new(given), "no bank file lies there or below"))
         });
-        status = status.max(told(judged, console));
+        status = status.max(status_of(judged, console));
     }
     Ok(status)
 }
 
 /// The exit status of what was judged, or of what could not be, which is said.
-fn told(judged: Result<u8>, console: &Console) -> u8 {
+fn status_of(judged: Result<u8>, console: &Console) -> u8 {
     judged.unwrap_or_else(|error| {
         console.error(&error);
         TROUBLE

@@ -1,7 +1,9 @@
 //! What can be compared: anything that tells times of a network's kernels, by name.
 
+use aoe::bank::RecordReader;
 use aoe::bank::inspect::{Source, files, items};
 use aoe::kernels::Measured;
+use aoe::report::model::Report;
 use aoe::status::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -41,7 +43,9 @@ impl Side {
         }
         let text = aoe::input_file::read(path, MAX_BYTES, "has more than 1 GiB")?;
         match serde_json::from_slice::<Value>(&text) {
-            Ok(report) if report.get("layout").is_some() => of_report(&report, path),
+            Ok(value) if value.get("layout").is_some() => {
+                Ok(of_report(&Report::read(&String::from_utf8_lossy(&text), path)?))
+            }
             Ok(Value::Array(sections)) => of_result(&sections, path),
             _ => bank(&[path.to_owned()]),
         }
@@ -49,18 +53,14 @@ impl Side {
 }
 
 /// A report: every distinct kernel with what CANN runs.
-fn of_report(report: &Value, path: &Path) -> Result<Side> {
-    let wrong = || Error::file("read", path, "is no report of this version's layout");
-    let total_us = Some(report["after_us"].as_f64().ok_or_else(wrong)?);
+fn of_report(report: &Report<'_>) -> Side {
     let mut times_us = BTreeMap::new();
-    for kernel in report["kernels"].as_array().into_iter().flatten() {
-        let is_taken = kernel["read_by"].as_str().is_some_and(|reader| reader != "own_form");
-        let us = kernel[if is_taken { "after_us" } else { "before_us" }].as_f64().ok_or_else(wrong)?;
-        let count = kernel["count"].as_f64().ok_or_else(wrong)?;
-        let name = kernel["workload"].as_str().ok_or_else(wrong)?;
-        *times_us.entry(name.to_owned()).or_default() += us * count;
+    for kernel in &report.kernels {
+        let is_taken = kernel.read_by.is_some_and(RecordReader::is_cann);
+        let [before_us, after_us] = kernel.total_us();
+        *times_us.entry(kernel.workload.clone()).or_default() += if is_taken { after_us } else { before_us };
     }
-    Ok(Side { kind: "a report", total_us, times_us })
+    Side { kind: "a report", total_us: Some(report.after_us), times_us }
 }
 
 /// A result file of AOE's: the network, and the operators whose records changed.

@@ -100,7 +100,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
     let mut report = report?;
-    place.told(&mut report.files, dry_run);
+    place.keep_written(&mut report.files, dry_run);
     let json = json(&report)?;
     let words = text::of(&report);
     if let Some(folder) = &folder {

@@ -71,7 +71,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
     let mut report = report?;
-    place.told(&mut report.files, dry_run);
+    place.keep_written(&mut report.files, dry_run);
     let words = text(&report);
     if let Some(folder) = &folder {
         write(folder, &json(&report)?, &words)?;

@@ -151,7 +151,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<()> {
         let warn = |remark: &String| console.notice("WARNING", &format!("{}: {remark}", path.display()));
         recorded.remarks().iter().for_each(warn);
     }
-    let interrupt = Interrupt::listen(console)?;
+    let interrupt = Interrupt::listen_to("telling what was found", console)?;
     let stopper = measurer.stopper();
     interrupt.on_arrival(Some(Box::new(move || stopper.stop())));
     let parallel = usize::from(*required::<u16>(matches, "parallel"));

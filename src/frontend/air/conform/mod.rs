@@ -100,14 +100,15 @@ impl Form {
 
     /// Says of a tuned node's inputs, which were those before, in which formats they are; a new one is a parameter.
     fn restate_formats(&mut self, id: NodeId, before: &[Option<Port>]) {
-        let node = self.graph.node_mut(id);
+        // Most are as they were, and stay those of the graph that was given.
+        let node = self.graph.node(id);
         let Some(Attr::Strs(formats)) = node.attrs.get(INPUT_FORMATS).filter(|_| node.inputs != before) else { return };
         let old =
             |port: &Option<Port>| before.iter().position(|was| was == port).and_then(|at| formats.get(at)).cloned();
         let plain = || Format::Nd.name().to_owned();
         let format = |port: &Option<Port>| port.map_or_else(String::new, |_| old(port).unwrap_or_else(plain));
         let restated = node.inputs.iter().map(format).collect();
-        node.attrs.set(INPUT_FORMATS, Attr::Strs(restated));
+        self.graph.node_mut(id).attrs.set(INPUT_FORMATS, Attr::Strs(restated));
     }
 
     /// Layout of an operator's first input, else of its output.

@@ -329,18 +329,21 @@ fn describe(
 
 impl Shape {
     fn set(&mut self, part: &str, attribute: &onnx::Attribute, place: &dyn Fn() -> String) -> Result<()> {
-        let text = || String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned();
+        let text = || {
+            let text = std::str::from_utf8(attribute.s.as_deref().unwrap_or_default());
+            text.map(str::to_owned).map_err(|_| Error::graph(place(), "is not UTF-8"))
+        };
         match part {
             "dtype" => {
-                let name = text();
+                let name = text()?;
                 self.dtype = schema::data_type(&name)
                     .ok_or_else(|| Error::graph(place(), format!("`{name}` is no element type of GE's")))?;
             }
             "shape" => self.dims.clone_from(&attribute.ints),
             "origin_shape" => self.origin_dims.clone_from(&attribute.ints),
-            "layout" => self.layout = text(),
-            "origin_layout" => self.origin_layout = text(),
-            "device_type" => self.device_type = text(),
+            "layout" => self.layout = text()?,
+            "origin_layout" => self.origin_layout = text()?,
+            "device_type" => self.device_type = text()?,
             "data" => self.data = attribute.s.clone().unwrap_or_default(),
             _ => {}
         }

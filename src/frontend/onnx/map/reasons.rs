@@ -53,7 +53,7 @@ static ROWS: &[(&[&str], &str)] = &[
         "CANN has no such operator of int8",
     ),
     (&["NonZero", "Unique", "NonMaxSuppression", "Compress"], "only a run tells how much it finds"),
-    (&["If"], "its condition is computed, and which of its graphs runs is not known"),
+    (&["If"], "which of its graphs runs is not known"),
     (&["Loop", "Scan"], "how often its graph runs is not known"),
 ];
 

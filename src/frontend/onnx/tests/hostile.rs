@@ -249,3 +249,23 @@ fn a_kernel_shape_that_is_not_the_filters_is_refused_with_both() {
         assert_names(&message, &["`c`", "[5,3]", "4,3,3]"]);
     }
 }
+
+#[test]
+fn bytes_that_are_no_text_stay_what_they_are() {
+    use crate::graph::Attr;
+    let with = |bytes: &'static [u8]| {
+        let mut own = node("Mystery", &["x"], &["y"], &[]);
+        let text =
+            proto::Attribute { kind: 3, s: Some(Bytes::from_static(bytes)), ..super::attribute("blob", Value::Int(0)) };
+        let list =
+            proto::Attribute { kind: 8, strings: vec![bytes.into(); 2], ..super::attribute("blobs", Value::Int(0)) };
+        own.attribute = [text, list].iter().map(encode).collect();
+        let graph = single(17, &own, &[]).read().unwrap();
+        let node = super::only(&graph, "Mystery");
+        ["blob", "blobs"].map(|name| node.attrs.get(name).unwrap().clone())
+    };
+    assert_eq!(with(b"a\0b"), [Attr::Str("a\0b".into()), Attr::Strs(vec!["a\0b".into(); 2])]);
+    // Fields 2 of `AttrDef`, and 2 of the list in field 1.
+    let kept = [&b"\x12\x02\xff\x00"[..], b"\x0a\x08\x12\x02\xff\x00\x12\x02\xff\x00"];
+    assert_eq!(with(b"\xff\0"), kept.map(|bytes| Attr::Opaque(Bytes::from_static(bytes))));
+}

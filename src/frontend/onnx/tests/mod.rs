@@ -1,5 +1,6 @@
 //! Small models made message by message, and what the reader makes of them.
 
+mod chosen;
 mod hostile;
 mod inlined;
 mod integer;
@@ -8,6 +9,7 @@ mod reading;
 mod shapes;
 
 use super::proto;
+use crate::frontend::ModelOptions;
 use crate::graph::{Graph, Node};
 use crate::status::Result;
 use prost::Message;
@@ -169,7 +171,7 @@ impl Model {
 
     /// What the reader makes of it.
     pub fn read(&self) -> Result<Graph> {
-        super::read(self.bytes(), "test", None)
+        super::read(self.bytes(), "test", None, &ModelOptions::default())
     }
 
     /// The reader's message of refusal.

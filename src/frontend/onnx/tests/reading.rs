@@ -142,7 +142,7 @@ fn opsets_outside_9_to_21_are_named_or_taken_with_a_warning() {
         graph: vec![encode(&chain([0, 1, 2]).graph)],
         ..proto::Model::default()
     });
-    let message = super::super::read(bytes, "test", None).unwrap_err().to_string();
+    let message = super::super::read(bytes, "test", None, &super::ModelOptions::default()).unwrap_err().to_string();
     assert!(message.contains("opset_import"), "{message}");
 }
 

@@ -56,26 +56,42 @@ impl Observer<SgatOutcome> for Watch<'_> {
 
 fn tuned(variants: &[Variant], directory: &Path, settings: &SgatSettings, cancel_after: Option<usize>) -> Result<Sgat> {
     let soc = soc();
+    let left = begun(variants, directory, (&soc, settings), cancel_after)?;
+    // As a tuning does that has written all it leaves.
+    if left.outcome.finished {
+        let state = State::reload(&directory.join("state"), &soc, settings).expect("what follows may end early too");
+        state.clear()?;
+    }
+    Ok(left)
+}
+
+/// A network tuned on a part from an empty bank.
+pub fn tuned_on(variants: &[Variant], soc: &Soc, mixed: bool) -> Sgat {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = SgatSettings { mixed, ..SgatSettings::default() };
+    begun(variants, directory.path(), (soc, &settings), None).unwrap()
+}
+
+fn begun(
+    variants: &[Variant],
+    directory: &Path,
+    (soc, settings): (&Soc, &SgatSettings),
+    cancel_after: Option<usize>,
+) -> Result<Sgat> {
     let paths = BankPaths { custom: directory.to_owned(), also_read: Vec::new() };
     let cancel = AtomicBool::new(false);
-    let mut state = State::new(&directory.join("state"), &soc, settings);
+    let mut state = State::new(&directory.join("state"), soc, settings);
     let mut job = SgatJob {
         name: "net",
         variants,
         lowering: &Settings::default(),
-        soc: &soc,
-        bank: &mut SubgraphBank::open(&paths, &soc),
+        soc,
+        bank: &mut SubgraphBank::open(&paths, soc),
         state: &mut state,
         settings,
         cancel: &cancel,
     };
-    let left = sgat(&mut job, &mut Watch { calls: 0, cancel_after: cancel_after.map(|calls| (calls, &cancel)) })?;
-    // As a tuning does that has written all it leaves.
-    if left.outcome.finished {
-        State::reload(&directory.join("state"), &soc, settings).expect("what follows may end early too");
-        state.clear()?;
-    }
-    Ok(left)
+    sgat(&mut job, &mut Watch { calls: 0, cancel_after: cancel_after.map(|calls| (calls, &cancel)) })
 }
 
 fn statuses(outcome: &SgatOutcome) -> Vec<BankStatus> {

@@ -83,7 +83,7 @@ fn of_long_skips_what_l2_cannot_hold_comes_from_memory() {
         let mut from_memory = 0.0;
         for case in solve(network, &soc, true).unwrap() {
             for group in case.after.groups {
-                let traffic = group.scopes.iter().map(|members| pricer.traffic(members, group.run).unwrap());
+                let traffic = group.scopes.iter().map(|members| pricer.traffic(members, group.run, None).unwrap());
                 from_memory += traffic.map(|traffic| traffic.from_memory).sum::<f64>();
             }
         }

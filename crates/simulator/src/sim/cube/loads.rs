@@ -3,17 +3,20 @@
 use super::Problem;
 use super::plan::{Loads, Panel, Reload, Tiles};
 use super::side::Side;
+use crate::sim::machine::Machine;
 use crate::workload::{CubeSchedule, LoopOrder};
 
 /// Cycles of the loads into L0A and L0B.
 pub(super) fn l0_loads(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
     let machine = &p.machine;
-    let load = |l0_extent: u32, depth: u32, rate: f64| {
+    let load = |extent: f64, depth: u32, rate: f64| {
         let loads = (t.k / f64::from(depth)).ceil();
-        f64::from(l0_extent) * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles
+        extent * t.k * p.in_bytes / rate + loads * machine.constants.l0_load_cycles
     };
     let [a, b] = l0_fills(s, t);
-    [a * load(s.l0.m, s.l0.k_a, machine.l0_a_rate / p.traits.a_load), b * load(s.l0.n, s.l0.k_b, machine.l0_b_rate)]
+    let extent = |tile: u32, all: f64, along: f64| if p.short_edges { all / along } else { f64::from(tile) };
+    let (m, n) = (extent(s.l0.m, t.m, t.along_m), extent(s.l0.n, t.n, t.along_n));
+    [a * load(m, s.l0.k_a, machine.l0_a_rate / p.traits.a_load), b * load(n, s.l0.k_b, machine.l0_b_rate)]
 }
 
 /// Times that an L0 tile of each operand is brought in for all of k. An operand whose L0 tile holds all of k stays
@@ -114,7 +117,18 @@ fn loads(p: &Problem, t: &Tiles, (side, panel, way): Operand, extent: f64, whole
     }
 }
 
+/// Cores that may read one panel at the same time without waiting for each other: CANN cuts products into L2 tiles so that
+/// no more do (`l2NTileBlock`'s rule, 24 cores).
+const READERS: f64 = 6.0;
+
 impl Loads {
+    /// Has so many cores read the same panel at the same time: L2 serves those that ask for one line in turn.
+    pub fn shared_by(&mut self, cores: f64, machine: &Machine) {
+        let longer = (cores / READERS).max(1.0).powf(machine.constants.reader_exponent);
+        self.cycles *= longer;
+        self.first *= longer;
+    }
+
     /// The same operand, brought for the first product and kept for all that follow.
     pub fn once(self, t: &Tiles) -> Loads {
         let share = 1.0 / t.products;

@@ -59,6 +59,8 @@ pub(super) struct Problem {
     b_shared: bool,
     /// The result is a plain matrix that fixpipe turns into rows.
     plain_result: bool,
+    /// Tiles at the edge bring to L0 what is there: AscendC's kernels do, of others it is not public.
+    short_edges: bool,
     /// Multiplications and additions, without padding.
     operations: f64,
     /// Bytes of A and of B.
@@ -134,6 +136,7 @@ impl Problem {
         Ok(Problem {
             b_shared: w.b_shared,
             plain_result,
+            short_edges: w.kernel == MatMulKernel::AscendC,
             operands,
             footprint,
             bytes: footprint,
@@ -174,6 +177,9 @@ impl Problem {
         let padding = up(pixels, FRACTAL) / pixels;
         let filter = problem.k.min(taps * w.cin as f64) * w.cout as f64 * es;
         let footprint = (x + y) * es + filter;
+        let mut problem = problem;
+        // In which order blocks of convolutions are dealt, and so what cores read at the same time, is not public.
+        problem.machine.serves_in_turn = false;
         let operands = match w.kind {
             ConvKind::Forward => [x * es, filter],
             ConvKind::BackpropInput => [y * es, filter],
@@ -209,6 +215,7 @@ impl Problem {
             padding: 1.0,
             b_shared: false,
             plain_result: false,
+            short_edges: false,
             operations: 2.0 * batch * m * k * n,
             operands: [0.0; 2],
             footprint: 0.0,
@@ -345,11 +352,26 @@ impl Problem {
 
     /// What the kernel does with a schedule.
     fn plan(&self, s: &CubeSchedule) -> Plan {
-        match (&self.matmul_v3, self.quant) {
+        let mut plan = match (&self.matmul_v3, self.quant) {
             (Some(product), _) => matmul_v3::plan(self, product, s),
             (None, Some(product)) => quant::plan(self, product, s),
             (None, None) => tbe::plan(self, s),
+        };
+        if self.machine.serves_in_turn {
+            let [a, b] = self.readers(s, &plan.tiles);
+            plan.a.shared_by(a, &self.machine);
+            plan.b.shared_by(b, &self.machine);
         }
+        plan
+    }
+
+    /// Cores that read one panel of A, and of B, at the same time.
+    fn readers(&self, s: &CubeSchedule, t: &plan::Tiles) -> [f64; 2] {
+        if self.batch <= 1.0 {
+            return matmul_v3::readers(self, s, t);
+        }
+        let along = [(self.m / t.m).ceil(), (self.n / t.n).ceil()];
+        [along[1].min(t.active), if self.b_shared { t.active } else { along[0].min(t.active) }]
     }
 
     /// Prices one legal schedule.

@@ -10,7 +10,7 @@ mod cells;
 use super::cube::two_cores;
 use super::{Bound, vector};
 use crate::soc::{Arch, Soc};
-use crate::workload::{MatMulKernel, Workload};
+use crate::workload::{DefaultOrigin, MatMulKernel, Workload};
 use aoe_graph::DataType;
 pub use cells::{CELLS, Cell};
 
@@ -55,8 +55,8 @@ impl Class {
             _ if cubes > 1 => Class::Attention,
             _ if cubes == 1 && parts.len() > 1 => Class::FusedCube,
             _ if cubes == 1 => match workload.product_kernel() {
-                Some(MatMulKernel::AscendC | MatMulKernel::QuantV4 | MatMulKernel::Transposed) => Class::Product,
                 Some(MatMulKernel::Tbe) => Class::TbeProduct,
+                Some(_) => Class::Product,
                 None => Class::Cube,
             },
             _ if !parts.iter().all(vector::is_known) => Class::Approximated,
@@ -66,6 +66,11 @@ impl Class {
             Workload::Reduce(_) => Class::Rows,
             _ => Class::Elementwise,
         }
+    }
+
+    /// Whether it is one product or convolution, of which times of several tilings were published.
+    const fn is_product(self) -> bool {
+        matches!(self, Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube)
     }
 
     /// As one word.
@@ -207,8 +212,7 @@ impl Interval {
     /// Two tilings of one product share most of what the model errs in. Of other kernels nobody published times of
     /// several tilings: there the errors of the two times are taken to have nothing to do with each other.
     pub fn of_gain(class: Class, soc: &Soc) -> Interval {
-        let is_product =
-            matches!(class, Class::Product | Class::TbeProduct | Class::Cube | Class::Record | Class::FusedCube);
+        let is_product = class.is_product();
         match soc.arch {
             Arch::C220 if is_product => TILINGS,
             Arch::C310 if is_product => from(TILINGS.low.powf(UNMEASURED), TILINGS.high.powf(UNMEASURED)),
@@ -219,6 +223,32 @@ impl Interval {
                 from(1.0 / far, far)
             }
         }
+    }
+
+    /// The same over CANN's default, which runs a tiling that is known exactly where its rules are public. Where they are
+    /// not, the default may be faster or slower than the estimate of it: how far, nobody measured by itself. What measured
+    /// kernels with CANN's own tiling took of the time that is predicted with the estimated one bounds it, and the doubt of
+    /// two tilings comes on top.
+    ///
+    /// Only cube kernels need it: of others the interval of two tilings has that of a default time already.
+    pub fn of_gain_over(default: DefaultOrigin, class: Class, soc: &Soc) -> Interval {
+        let tilings = Interval::of_gain(class, soc);
+        let is_closed = default == DefaultOrigin::Estimated;
+        if is_closed && class.is_product() { tilings.and(Interval::of_default(class, soc)) } else { tilings }
+    }
+
+    /// What nine of ten measured times of kernels with CANN's own tiling lie between, as multiples of what is predicted with
+    /// the estimated one.
+    pub fn of_default(class: Class, soc: &Soc) -> Interval {
+        let of_all = |cell: &&Cell| cell.class == class && cell.part == Part::of(soc) && cell.bound.is_none();
+        CELLS.iter().find(of_all).map_or_else(|| Interval::of_class(class, soc, SHORT_US, false), |cell| cell.interval)
+    }
+
+    /// That of a product of two ratios whose errors have nothing to do with each other.
+    #[must_use]
+    pub fn and(self, other: Interval) -> Interval {
+        let end = |a: f64, b: f64| a.ln().hypot(b.ln());
+        from((-end(self.low, other.low)).exp(), end(self.high, other.high).exp())
     }
 
     /// What the difference of two measured means leaves open: the same for a time of `after_us` that `before_us` was
@@ -377,6 +407,26 @@ mod tests {
         }
         let of = |soc| Interval::of_gain(Class::Cube, soc).high;
         assert!(of(&new) < of(&later) && of(&later) < of(&old));
+    }
+
+    #[test]
+    fn a_gain_over_an_estimated_default_is_no_surer_than_the_estimate_and_one_over_a_public_default_is_as_sure_as_its_tilings()
+     {
+        for part in ["Ascend910B2", "Ascend310P3", "Ascend950PR_9589"].map(|name| Soc::find(name).unwrap()) {
+            for class in [Class::Product, Class::TbeProduct, Class::Cube, Class::FusedCube] {
+                let tilings = Interval::of_gain(class, &part);
+                assert_eq!(Interval::of_gain_over(DefaultOrigin::Public, class, &part), tilings);
+                let (gain, default) = (
+                    Interval::of_gain_over(DefaultOrigin::Estimated, class, &part),
+                    Interval::of_default(class, &part),
+                );
+                assert!(gain.low < tilings.low.min(default.low), "{class:?} {gain:?}");
+                assert!(gain.high > tilings.high.max(default.high), "{class:?} {gain:?}");
+            }
+            // Both times of a vector kernel are as unsure as a default's already.
+            let [open, closed] = DefaultOrigin::ALL.map(|of| Interval::of_gain_over(of, Class::Rows, &part));
+            assert_eq!(open, closed);
+        }
     }
 
     #[test]

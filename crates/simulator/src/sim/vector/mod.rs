@@ -9,7 +9,8 @@ use super::recipe::{COPY, Recipe, recipe};
 use super::{Cache, Counts, Pipes, Times, Work};
 use crate::soc::{Arch, Soc};
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate, Workload};
-use aoe_graph::{DataType, op};
+use aoe_graph::DataType;
+use aoe_graph::op::{self, OpClass};
 use prices::Prices;
 
 /// Most bytes that one kernel can move: beyond it sizes are taken for nonsense.
@@ -61,7 +62,11 @@ pub(super) struct Problem {
 pub(super) fn is_known(workload: &Workload) -> bool {
     match workload {
         Workload::Vector(Vector { op_type, .. }) | Workload::Reduce(Reduce { op_type, .. }) => recipe(op_type).known,
-        Workload::Move(Move { op_type, .. }) => recipe(op_type).known || op::family(op_type).is_some(),
+        // A product that nobody can count moves its data all the same, which does not bound its time.
+        Workload::Move(Move { op_type, .. }) => {
+            let multiplies = matches!(op::class(op_type), OpClass::MatMul | OpClass::Conv);
+            recipe(op_type).known || op::family(op_type).is_some() && !multiplies
+        }
         _ => true,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn is_exact(workload: &Workload, soc: &Soc) -> bool {
 }
 
 fn elementwise(w: &Vector, part: &Platform) -> Option<VectorSchedule> {
-    said(&elementwise_choice(w, part)?, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
+    schedule_of(&elementwise_choice(w, part)?, VectorTemplate::Flat, largest(&w.inputs, &w.outputs)?, part)
 }
 
 fn elementwise_choice(w: &Vector, part: &Platform) -> Option<Choice> {
@@ -59,7 +59,7 @@ fn reduction(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
         _ if choice.tile >= w.axis => VectorTemplate::FullLoad,
         _ => VectorTemplate::Recompute,
     };
-    said(&choice, template, x, part)
+    schedule_of(&choice, template, x, part)
 }
 
 /// `RmsNorm` and `AddLayerNorm`; other work along an axis is closed on the 910B.
@@ -74,7 +74,7 @@ fn norm(w: &Reduce, part: &Platform) -> Option<VectorSchedule> {
     let choice = rule(&Norm::of([w.outer, w.axis], x, scale, &w.inputs), part);
     let in_slices = ["SplitD", "SliceX", "Slice"].contains(&choice.template);
     let template = if in_slices { VectorTemplate::Recompute } else { VectorTemplate::FullLoad };
-    said(&choice, template, x, part)
+    schedule_of(&choice, template, x, part)
 }
 
 /// A transpose whose order of axes its sizes tell.
@@ -87,7 +87,7 @@ fn transpose(w: &Move, part: &Platform) -> Option<VectorSchedule> {
     // How many of the four parts of UB an exchange of two axes works on at a time is not said: a tile of one leaves
     // room to load the next and to store the one before.
     choice.double_buffer |= choice.template != "Transpose021";
-    said(&choice, VectorTemplate::Flat, x, part)
+    schedule_of(&choice, VectorTemplate::Flat, x, part)
 }
 
 /// The order of axes that turns these sizes into those, of the orders with public rules; `None` if it may be another.
@@ -109,7 +109,7 @@ fn order(from: &[u64], to: &[u64]) -> Option<&'static [usize]> {
 }
 
 /// A choice as a schedule of a kernel that tiles `x`; `None` for an estimate, and for what UB does not hold.
-fn said(choice: &Choice, template: VectorTemplate, x: &Operand, part: &Platform) -> Option<VectorSchedule> {
+fn schedule_of(choice: &Choice, template: VectorTemplate, x: &Operand, part: &Platform) -> Option<VectorSchedule> {
     let bytes = choice.tile.checked_mul(u64::from(x.dtype.bits()))?.div_ceil(8).checked_next_multiple_of(UB_BLOCK)?;
     // A core with one tile has nothing to load meanwhile.
     let double_buffer = choice.double_buffer && bytes < x.bytes().div_ceil(choice.cores.max(1));

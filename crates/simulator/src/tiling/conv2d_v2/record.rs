@@ -36,7 +36,7 @@ impl Tiling {
     /// The tiling of a schedule. Fails with [`aoe_base::status::Error::IllegalSchedule`] for what the record's
     /// fields cannot say.
     pub fn from_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
-        match said(s, w) {
+        match of_schedule(s, w) {
             Ok(tiling) => tiling.with(&s.unmodelled),
             Err(why) if s.unmodelled.is_empty() => Err(why),
             Err(_) => Tiling::default().with(&s.unmodelled),
@@ -105,7 +105,7 @@ impl Tiling {
             output: OutputPath::Direct,
             unmodelled: Unmodelled::new(),
         };
-        s.unmodelled = self.beyond(&said(&s, w).unwrap_or_default());
+        s.unmodelled = self.beyond(&of_schedule(&s, w).unwrap_or_default());
         Ok(s)
     }
 }
@@ -120,7 +120,7 @@ fn pixels_of_image(w: &Conv) -> u64 {
 
 /// What the fields of a schedule say that CANN's terms have too, with the pixels of an image in a row, and
 /// what follows from the convolution itself.
-fn said(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
+fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
     check_form(s, w)?;
     let MTasks { batch_dim, ho_dim, images, task } = m_tasks(s, w)?;
     let number = |name: &str, value: u64| narrow(OP_TYPE, name, value);

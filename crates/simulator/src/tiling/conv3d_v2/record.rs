@@ -94,7 +94,7 @@ impl Tiling {
     /// The tiling of a schedule. Fails with [`aoe_base::status::Error::IllegalSchedule`] for what the record's
     /// fields cannot say.
     pub fn from_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
-        match said(s, w) {
+        match of_schedule(s, w) {
             Ok(tiling) => tiling.with(&s.unmodelled),
             Err(why) if s.unmodelled.is_empty() => Err(why),
             Err(_) => Tiling::default().with(&s.unmodelled),
@@ -161,7 +161,7 @@ impl Tiling {
             output: OutputPath::Direct,
             unmodelled: Unmodelled::new(),
         };
-        s.unmodelled = self.beyond(&said(&s, w).unwrap_or_default());
+        s.unmodelled = self.beyond(&of_schedule(&s, w).unwrap_or_default());
         Ok(s)
     }
 }
@@ -187,7 +187,7 @@ impl Whole {
 }
 
 /// What the fields of a schedule say that CANN's terms have too, and what follows from the convolution itself.
-fn said(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
+fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
     check_form(s, w)?;
     let whole = Whole::of(w)?;
     let MTasks { batch_dim, do_dim, m_dim, planes, task } = m_tasks(s, w, &whole)?;

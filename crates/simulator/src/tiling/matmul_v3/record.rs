@@ -87,11 +87,11 @@ impl Tiling {
     /// The tiling of a schedule. Fails with [`aoe_base::status::Error::IllegalSchedule`] for what the record's fields
     /// cannot say.
     pub fn from_schedule(s: &CubeSchedule) -> Result<Tiling> {
-        Tiling::said(s)?.with(&s.unmodelled)
+        Tiling::of_schedule(s)?.with(&s.unmodelled)
     }
 
     /// What the fields of a schedule say that CANN's terms have too.
-    fn said(s: &CubeSchedule) -> Result<Tiling> {
+    fn of_schedule(s: &CubeSchedule) -> Result<Tiling> {
         if s.l0.k_a != s.l0.k_b {
             return Err(inexpressible(OP_TYPE, format!("L0A holds k = {}, L0B k = {}", s.l0.k_a, s.l0.k_b)));
         }
@@ -226,7 +226,7 @@ impl Tiling {
         let (a, b) = sides(&s);
         (s.l1_a, s.buffers.l1_a) = a.tile(self.step_m, self.step_ka, self.depth_a1, tens == 1)?;
         (s.l1_b, s.buffers.l1_b) = b.tile(self.step_n, self.step_kb, self.depth_b1, tens == 2)?;
-        s.unmodelled = self.beyond(&Tiling::said(&s)?);
+        s.unmodelled = self.beyond(&Tiling::of_schedule(&s)?);
         Ok(s)
     }
 }

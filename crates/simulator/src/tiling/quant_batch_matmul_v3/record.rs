@@ -34,7 +34,7 @@ impl Tiling {
     /// The tiling of a schedule. Fails with [`aoe_base::status::Error::IllegalSchedule`] for what the record's
     /// fields cannot say.
     pub fn from_schedule(s: &CubeSchedule, w: &MatMul) -> Result<Tiling> {
-        match said(s, w) {
+        match of_schedule(s, w) {
             Ok(tiling) => tiling.with(&s.unmodelled),
             Err(why) if s.unmodelled.is_empty() => Err(why),
             Err(_) => Tiling::default().with(&s.unmodelled),
@@ -83,7 +83,7 @@ impl Tiling {
         if self.k_dim > 1 {
             s.used_cores = s.used_cores.min(CORES_OF_PIECES);
         }
-        s.unmodelled = self.beyond(&said(&s, w).unwrap_or_default());
+        s.unmodelled = self.beyond(&of_schedule(&s, w).unwrap_or_default());
         Ok(s)
     }
 }
@@ -97,7 +97,7 @@ struct InL1 {
 
 /// What the fields of a schedule say that TBE's terms have too, with the result going through UB in the
 /// largest pieces that fit twice.
-fn said(s: &CubeSchedule, w: &MatMul) -> Result<Tiling> {
+fn of_schedule(s: &CubeSchedule, w: &MatMul) -> Result<Tiling> {
     check_form(s, w)?;
     let k0 = w.cube().k0() as u32;
     let fractals = |name: &str, elements: u32, size: u32| {

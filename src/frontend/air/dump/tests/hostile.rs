@@ -185,3 +185,22 @@ proptest! {
         let _ = load_memory(&text, "dump", None, &ModelOptions::default());
     }
 }
+
+#[test]
+fn zero_bytes_stay_in_texts_and_are_no_layout() {
+    let read = |text: &str| load_memory(text.as_bytes(), "dump", Some(Framework::Air), &ModelOptions::default());
+    let op = |name: &str, layout: &str| {
+        format!(
+            "graph {{ op {{ name: \"{name}\" type: \"Data\" attr {{ key: \"k\\000\" value {{ s: \"v\\000w\" }} }} \
+             output_desc {{ dtype: DT_FLOAT shape {{ dim: 2 }} layout: \"{layout}\" }} }} }}"
+        )
+    };
+    let graph = read(&op("a\\000b", "ND")).unwrap();
+    let node = graph.node(graph.find("a\0b").expect("the name is whole"));
+    assert_eq!(node.attrs.str("k\0"), Some("v\0w"));
+    for layout in ["ND\\000", "\\000", "N D", "NCHW\\n"] {
+        let error = read(&op("a", layout)).unwrap_err().to_string();
+        assert!(error.contains("`a`") && error.contains("no name of a format"), "{error}");
+    }
+    assert!(read(&op("a", "FRACTAL_OF_TOMORROW:4")).is_ok());
+}

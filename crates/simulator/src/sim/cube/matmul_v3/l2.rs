@@ -43,29 +43,34 @@ impl<'a> Misses<'a> {
 
     /// Bytes of A and B that are read again.
     fn blocks_again(&self, s: &CubeSchedule, t: &Tiles) -> f64 {
-        let (blocks_m, blocks_n) = ((self.p.m / t.m).ceil(), (self.p.n / t.n).ceil());
-        let axis = |tiles: u32, block: u32, blocks: f64| {
-            let tiles = f64::from(tiles.max(1)).min(blocks);
-            let block = if block > 0 { f64::from(block).min(blocks) } else { (blocks / tiles).ceil() };
-            ((blocks / block).ceil(), block)
-        };
-        let (tiles_m, own_m) = axis(s.l2.m_tiles, s.l2.m_block, blocks_m);
-        let (tiles_n, own_n) = axis(s.l2.n_tiles, s.l2.n_block, blocks_n);
+        let grid = Grid::new(self.p, s, t);
+        let ([blocks_m, blocks_n], [tiles_m, tiles_n], [own_m, own_n]) = (grid.blocks, grid.tiles, grid.own);
         // Bytes of one block's panels, and of one L2 tile's.
-        let (panel_a, panel_b) = (self.a / blocks_m, self.b / blocks_n);
+        let (panel_a, panel_b, block_c) = (self.a / blocks_m, self.b / blocks_n, self.c / (blocks_m * blocks_n));
         let (a, b) = (own_m * panel_a, own_n * panel_b);
-        let tile = a + b + self.c / (tiles_m * tiles_n);
-        // A round's tasks: along the diagonal each core has a row and a column of its own, else rows are shared.
-        let rounds = (own_m * own_n / t.active).ceil();
-        let (rows, columns) = match s.l2.order {
-            LoopOrder::MFirst => (t.active.min(own_m), t.active.min(own_n)),
-            LoopOrder::NFirst => ((t.active / own_n).ceil().min(own_m), t.active.min(own_n)),
+        let [rows, columns] = grid.of_a_tile(s.l2.order, t.active);
+        // What passes L2 until a panel of A, or of B, is used again: along the diagonal all rows of the tile come before one
+        // comes again, else the next column is the next task's.
+        let (until_a, until_b) = match s.l2.order {
+            LoopOrder::MFirst => (
+                a + own_n.min(own_m.max(t.active)) * panel_b + own_m.max(t.active) * block_c,
+                b + own_m.min(own_n.max(t.active)) * panel_a + own_n.max(t.active) * block_c,
+            ),
+            LoopOrder::NFirst => {
+                let round = rows * panel_a + columns * panel_b + t.active * block_c;
+                (round, round.max(b + rows * panel_a + own_n.max(t.active) * block_c))
+            }
         };
-        let worst = (rounds * (rows * panel_a + columns * panel_b)).max(a + b);
-        let inside = self.gone(tile) * (worst - a - b);
+        let rounds = (own_m * own_n / t.active).ceil();
+        let inside = self.gone(until_a) * (rounds * rows * panel_a - a).max(0.0)
+            + self.gone(until_b) * (rounds * columns * panel_b - b).max(0.0);
         // Along n the tile's A is used again, and at the turn its B; a whole row of tiles may keep all of B.
-        let a_again = (tiles_n - 1.0) * a * self.gone(tile + b);
-        let turn = b * (1.0 - self.gone(tile + a));
+        let next = match s.l2.order {
+            LoopOrder::MFirst => until_a,
+            LoopOrder::NFirst => a + b + own_m * own_n * block_c,
+        };
+        let a_again = (tiles_n - 1.0) * a * self.gone(next);
+        let turn = b * (1.0 - self.gone(until_b + a));
         let b_again = (self.b - turn) * self.gone(self.b + a + self.c / tiles_m);
         tiles_m * tiles_n * inside + tiles_m * a_again + (tiles_m - 1.0) * b_again
     }
@@ -85,5 +90,52 @@ impl<'a> Misses<'a> {
             return 0.0;
         }
         workspace - l2 + self.gone(live) * 2.0 * workspace * (pieces - 1.0).max(0.0)
+    }
+}
+
+/// Blocks of C in their L2 tiles, along m and n.
+pub(super) struct Grid {
+    blocks: [f64; 2],
+    tiles: [f64; 2],
+    /// Blocks of one tile.
+    own: [f64; 2],
+}
+
+impl Grid {
+    pub fn new(p: &Problem, s: &CubeSchedule, t: &Tiles) -> Grid {
+        let blocks = [(p.m / t.m).ceil(), (p.n / t.n).ceil()];
+        let axis = |tiles: u32, block: u32, blocks: f64| {
+            let tiles = f64::from(tiles.max(1)).min(blocks);
+            if block > 0 { f64::from(block).min(blocks) } else { (blocks / tiles).ceil() }
+        };
+        let own = [axis(s.l2.m_tiles, s.l2.m_block, blocks[0]), axis(s.l2.n_tiles, s.l2.n_block, blocks[1])];
+        Grid { blocks, tiles: [0, 1].map(|i| (blocks[i] / own[i]).ceil()), own }
+    }
+
+    /// Rows and columns of a tile that so many cores work on at the same time: along the diagonal each core has a row and
+    /// a column of its own, else rows are shared.
+    fn of_a_tile(&self, order: LoopOrder, active: f64) -> [f64; 2] {
+        let [own_m, own_n] = self.own;
+        match order {
+            LoopOrder::MFirst => [active.min(own_m), active.min(own_n)],
+            LoopOrder::NFirst => [(active / own_n).ceil().min(own_m), active.min(own_n)],
+        }
+    }
+
+    /// Cores that read one panel of A, and of B, at the same time.
+    pub fn readers(&self, order: LoopOrder, active: f64) -> [f64; 2] {
+        self.at_once(order, active).map(|distinct| (active / distinct).max(1.0))
+    }
+
+    /// Rows and columns of C that so many cores work on at the same time. Where a tile has fewer blocks than there are
+    /// cores, the next tiles along n begin beside it.
+    fn at_once(&self, order: LoopOrder, active: f64) -> [f64; 2] {
+        let [own_m, own_n] = self.own;
+        let tiles = (active / (own_m * own_n)).ceil();
+        if tiles <= 1.0 {
+            return self.of_a_tile(order, active);
+        }
+        let rows_of_tiles = (tiles / self.tiles[1]).ceil();
+        [(own_m * rows_of_tiles).min(self.blocks[0]), (own_n * tiles.min(self.tiles[1])).min(self.blocks[1])]
     }
 }

@@ -75,7 +75,10 @@ pub(super) struct Product {
 impl Product {
     /// The product, where one of these kernels computes it.
     pub(super) fn of(w: &MatMul, soc: &Soc) -> Option<Product> {
-        if w.kernel != MatMulKernel::AscendC || soc.arch != Arch::C220 || !w.dtype.is_float() {
+        if !matches!(w.kernel, MatMulKernel::AscendC | MatMulKernel::Grouped | MatMulKernel::Fused)
+            || soc.arch != Arch::C220
+            || !w.dtype.is_float()
+        {
             return None;
         }
         Some(Product {
@@ -100,6 +103,23 @@ pub(super) fn plan(p: &Problem, w: &Product, s: &CubeSchedule) -> Plan {
         Template::FullA => full_load::a(p, w, s),
         Template::FullB => full_load::b(p, w, s),
         Template::FullBCopyOut => full_load::b_copy_out(p, w, s),
+    }
+}
+
+/// Cores that read one panel of A, and of B, at the same time under a schedule of one product, of these kernels or others.
+pub(super) fn readers(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
+    match Template::of(s) {
+        _ if p.matmul_v3.is_none() => l2::Grid::new(p, s, t).readers(s.l2.order, t.active),
+        Template::Base => l2::Grid::new(p, s, t).readers(s.l2.order, t.active),
+        // All cores work through the same chunks of A.
+        Template::SingleCoreFullA => [t.active, 1.0],
+        // B comes for each task, the same to all.
+        Template::FullB | Template::FullBCopyOut => [1.0, t.active],
+        // Cores begin at different places, or each has its own piece of k.
+        Template::SingleCore | Template::Deterministic => [1.0; 2],
+        Template::MultiCore => [(p.n / t.n).ceil(), (p.m / t.m).ceil()],
+        // A comes once.
+        Template::FullA => [1.0, (p.m / t.m).ceil().min(t.active)],
     }
 }
 

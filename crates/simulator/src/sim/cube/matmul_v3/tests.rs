@@ -1,7 +1,7 @@
 //! Each template is priced for what its kernel does.
 
 use super::super::Problem;
-use super::{Product, Template, l2, plan, prepass};
+use super::{Product, Template, l2, plan, prepass, readers};
 use crate::sim::Constants;
 use crate::soc::Soc;
 use crate::tiling::matmul_v3::Tiling;
@@ -317,4 +317,64 @@ fn a_batch_pays_for_the_bytes_of_its_result_and_not_for_the_rows_of_its_blocks()
         }),
     );
     assert!(prices[0] / alone < 1.2 && alone / prices[0] < 1.2, "{} against {alone} of one product", prices[0]);
+}
+
+fn readers_of(w: &MatMul, change: impl FnOnce(&mut Tiling)) -> [f64; 2] {
+    let (p, product) = prepared(w);
+    let s = schedule(w, change);
+    readers(&p, &s, &plan(&p, &product, &s).tiles)
+}
+
+/// Along the diagonal of 16 x 16 blocks 24 cores have 16 rows and 16 columns; tiles of 4 x 2 blocks, of which three are begun at
+/// once, leave two columns to all of them.
+#[test]
+fn l2_tiles_say_how_many_cores_read_one_panel() {
+    let tiles = |m: u32, n: u32| move |t: &mut Tiling| (t.l2_m_tile_block, t.l2_n_tile_block) = (m, n);
+    assert_eq!(readers_of(&MatMul::new(2048, 1024, 2048), tiles(16, 16)), [1.5, 1.5]);
+    let tall = MatMul::new(128 * 96, 1024, 256);
+    assert_eq!(readers_of(&tall, tiles(4, 2)), [2.0, 12.0]);
+    assert_eq!(
+        readers_of(&tall, |t| (t.l2_m_tile_block, t.l2_n_tile_block, t.l2_iterate_order) = (96, 2, 1)),
+        [2.0, 12.0]
+    );
+    // Cores that split k have panels of their own.
+    assert_eq!(
+        readers_of(&MatMul::new(512, 16384, 512), |t| (t.tiling_enable, t.single_core_k) = (3, 512)),
+        [1.0, 1.0]
+    );
+}
+
+/// Six cores may read one panel without a wait, and the wait grows without a step.
+#[test]
+fn cores_that_read_one_panel_wait_for_each_other_beyond_six() {
+    let (p, product) = prepared(&MatMul::new(2048, 1024, 2048));
+    let s = schedule(&MatMul::new(2048, 1024, 2048), |_| {});
+    let cycles = |cores: f64| {
+        let mut loads = plan(&p, &product, &s).b;
+        loads.shared_by(cores, &p.machine);
+        loads.cycles
+    };
+    assert!(cycles(1.0) == cycles(6.0));
+    assert!(cycles(6.1) > cycles(6.0) && cycles(6.1) < 1.02 * cycles(6.0));
+    assert!(cycles(24.0) > 1.3 * cycles(6.0) && cycles(24.0) < 4.0 * cycles(6.0));
+}
+
+/// The rows of A that there are come to L0A, however tall the block is.
+#[test]
+fn a_block_taller_than_its_matrix_costs_what_the_matrix_does() {
+    let w = MatMul::new(128, 1024, 4096);
+    let block = |m: u32| price(&w, &schedule(&w, |t| (t.base_m, t.single_core_m) = (m, m)));
+    assert_eq!(block(256), block(128));
+}
+
+/// A tile's A is used in every column, so what passes between two uses is some columns of B and not B of two tiles.
+#[test]
+fn a_tile_whose_a_stays_in_l2_reads_it_once_however_wide_it_is() {
+    let w = MatMul::new(512, 27_392, 5120);
+    let wide = |block: u32| {
+        memory(&w, &schedule(&w, |t| (t.l2_m_tile_block, t.l2_n_tile_block, t.l2_n_tile_cnt) = (4, block, 40 / block)))
+    };
+    assert_eq!(wide(5), wide(14));
+    let all = wide(40);
+    assert!(all > wide(14), "{all}: between two uses of A all of B passes");
 }

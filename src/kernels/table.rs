@@ -1,0 +1,219 @@
+//! The table of a profile, row by row: `op_summary_*.csv` and `kernel_details.csv` have the columns that count under
+//! two names each. Such files have gigabytes.
+
+use crate::input_file;
+use crate::spelling;
+use crate::status::{Error, Result};
+use csv::StringRecord;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// A table under way.
+pub(super) struct Table {
+    path: PathBuf,
+    rows: csv::Reader<BufReader<File>>,
+    columns: Columns,
+    /// Values that a row has at most.
+    width: usize,
+    row: StringRecord,
+}
+
+/// A kernel's row.
+pub(super) struct Row<'a> {
+    values: &'a StringRecord,
+    columns: &'a Columns,
+    /// Its time in microseconds.
+    pub us: f64,
+}
+
+impl Table {
+    /// Opens a table and finds its columns.
+    ///
+    /// Fails with [`Error::File`] for what is no regular file or no text of UTF-8, for another separator than a comma,
+    /// and where a column is missing.
+    pub fn open(path: &Path) -> Result<Table> {
+        let failed = |reason: String| Error::file("read", path, reason);
+        let mut file = BufReader::with_capacity(1 << 20, input_file::open(path)?);
+        let start = file.fill_buf().map_err(|e| failed(e.to_string()))?;
+        check_start(start).map_err(failed)?;
+        // Lines end with a line feed, before which a carriage return may stand: so each counts once, whoever wrote them.
+        let mut table = csv::ReaderBuilder::new();
+        table.flexible(true).terminator(csv::Terminator::Any(b'\n')).trim(csv::Trim::All);
+        let mut rows = table.from_reader(file);
+        let header = rows.headers().map_err(|e| failed(reason(&e)))?.clone();
+        let columns = Columns::of(&header).map_err(failed)?;
+        Ok(Table { path: path.to_owned(), rows, columns, width: header.len(), row: StringRecord::new() })
+    }
+
+    /// Whether the table has columns of shapes, types and formats.
+    pub fn has_operands(&self) -> bool {
+        self.columns.operands.is_some()
+    }
+
+    /// The next kernel.
+    ///
+    /// Fails with [`Error::File`] and the line for a row that ends early, one that is longer than the header, and for
+    /// what is no time.
+    pub fn next(&mut self) -> Result<Option<Row<'_>>> {
+        let failed = |reason: String| Error::file("read", &self.path, reason);
+        loop {
+            if !self.rows.read_record(&mut self.row).map_err(|e| failed(reason(&e)))? {
+                return Ok(None);
+            }
+            if !is_blank(&self.row) {
+                break;
+            }
+        }
+        let line = self.row.position().map_or(0, csv::Position::line);
+        let us = self.columns.microseconds(&self.row, self.width);
+        let us = us.map_err(|reason| failed(format!("line {line}: {reason}")))?;
+        Ok(Some(Row { values: &self.row, columns: &self.columns, us }))
+    }
+}
+
+impl<'a> Row<'a> {
+    fn value(&self, column: usize) -> &'a str {
+        self.values.get(column).map_or("", str::trim)
+    }
+
+    /// The operator's name.
+    pub fn name(&self) -> &'a str {
+        self.value(self.columns.name)
+    }
+
+    /// The kernel's type; of one that TBE names after its parts, the first of them.
+    pub fn op_type(&self) -> &'a str {
+        let op_type = self.value(self.columns.op_type);
+        match op_type.strip_prefix("FusionOp_") {
+            Some(parts) => parts.split('_').next().unwrap_or(parts),
+            None => op_type,
+        }
+    }
+
+    /// The device; empty where the table does not tell.
+    pub fn device(&self) -> &'a str {
+        self.columns.device.map_or("", |column| self.value(column))
+    }
+
+    /// The step or inference; empty where the table does not tell.
+    pub fn step(&self) -> &'a str {
+        self.columns.step.map_or("", |column| self.value(column))
+    }
+
+    /// Shapes, types and formats of what is read and of what is written; `None` where the table has no such columns.
+    pub fn operands(&self) -> Option<[[&'a str; 3]; 2]> {
+        self.columns.operands.map(|sides| sides.map(|side| side.map(|column| self.value(column))))
+    }
+}
+
+/// Places of the columns that count.
+struct Columns {
+    name: usize,
+    op_type: usize,
+    duration: usize,
+    device: Option<usize>,
+    step: Option<usize>,
+    /// Shapes, types and formats of what is read and of what is written.
+    operands: Option<[[usize; 3]; 2]>,
+}
+
+impl Columns {
+    /// The columns by CANN's names and `torch_npu`'s; a sentence where one is missing.
+    fn of(header: &StringRecord) -> std::result::Result<Columns, String> {
+        let names: Vec<&str> = header.iter().map(|name| name.trim().trim_start_matches('\u{feff}')).collect();
+        let find = |known: &[&str]| names.iter().position(|name| known.contains(name));
+        let need = |known: &[&'static str]| {
+            find(known).ok_or_else(|| {
+                let wanted = known.join("` or `");
+                let meant = known.iter().find_map(|column| spelling::nearest(column, names.iter().copied()));
+                let near = meant.map(|name| format!(" (it has `{name}`)")).unwrap_or_default();
+                let foreign = if names.iter().all(|name| name.is_ascii()) {
+                    ""
+                } else {
+                    " (its columns are named in another language: export it with English ones)"
+                };
+                format!("there is no column `{wanted}`{near}{foreign}; op_summary_*.csv and kernel_details.csv have it")
+            })
+        };
+        let operands = |side: &str| {
+            let column = |what: &str| names.iter().position(|name| *name == format!("{side} {what}"));
+            Some([column("Shapes")?, column("Data Types")?, column("Formats")?])
+        };
+        Ok(Columns {
+            operands: operands("Input").zip(operands("Output")).map(|(read, written)| [read, written]),
+            name: need(&["Op Name", "Name"])?,
+            op_type: need(&["OP Type", "Type"])?,
+            duration: need(&["Task Duration(us)", "Duration(us)"])?,
+            device: find(&["Device_id", "Device ID"]),
+            step: find(&["Step Id", "Infer ID"]),
+        })
+    }
+
+    /// The time of a kernel in a row of a table of so many columns; a sentence where it has none.
+    fn microseconds(&self, row: &StringRecord, width: usize) -> std::result::Result<f64, String> {
+        let last = [(self.name, "Op Name"), (self.op_type, "OP Type"), (self.duration, "Task Duration(us)")];
+        if let Some((_, name)) = last.into_iter().find(|(column, _)| *column >= row.len()) {
+            return Err(format!("it ends before `{name}`"));
+        }
+        if row.iter().skip(width).any(|value| !value.is_empty()) {
+            return Err(format!(
+                "it has {} values for {width} columns: a comma in a number or a text wants quotes, and decimals a point",
+                row.len()
+            ));
+        }
+        microseconds(row[self.duration].trim())
+    }
+}
+
+/// Whether a table can be read that begins so; a sentence that says what to do where it cannot.
+fn check_start(start: &[u8]) -> std::result::Result<(), String> {
+    if let Some(name) = input_file::encoding(start) {
+        return Err(input_file::not_utf8(start, &name));
+    }
+    let header = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let has = |separator: u8| header.contains(&separator);
+    let other = [(b';', "semicolons"), (b'\t', "tabs")].into_iter().find(|&(byte, _)| !has(b',') && has(byte));
+    match other {
+        Some((_, name)) => Err(format!("its columns are separated by {name}; export it with commas")),
+        None => Ok(()),
+    }
+}
+
+/// What is wrong with a row that could not be read.
+fn reason(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::Utf8 { pos, err } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            format!("line {line}: {}", input_file::not_utf8(&[], err))
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Whether a line holds nothing.
+fn is_blank(row: &StringRecord) -> bool {
+    row.len() == 1 && row.get(0).is_some_and(|only| only.trim().is_empty())
+}
+
+/// Longest that a kernel can take, in microseconds: a year.
+const LONGEST_US: f64 = 3.2e13;
+
+/// A duration; none counts as nothing.
+fn microseconds(text: &str) -> std::result::Result<f64, String> {
+    match text {
+        "" | "N/A" => Ok(0.0),
+        number => {
+            let us = number.parse::<f64>().ok().filter(|us| (0.0..=LONGEST_US).contains(us));
+            us.ok_or_else(|| {
+                let comma = if number.contains(',') { "; decimals want a point" } else { "" };
+                format!("`{}` is no time of a kernel in microseconds{comma}", cut(number))
+            })
+        }
+    }
+}
+
+/// The beginning of a value that may be of any length.
+fn cut(value: &str) -> String {
+    value.chars().take(40).flat_map(char::escape_default).collect()
+}
