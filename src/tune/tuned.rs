@@ -80,6 +80,7 @@ impl<'a> Tuned<'a> {
     }
 
     /// The same behind the job that was done before it.
+    #[must_use]
     pub fn behind(self, earlier: Option<&'a SgatOutcome>) -> Tuned<'a> {
         if let Tuned::Operators(_, operators) = self { Tuned::Operators(earlier, operators) } else { self }
     }

@@ -152,7 +152,7 @@ fn measured(
     }
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let total = distinct.len();
-    observer.progress(&progress("operators", [0, total], "", outcome), Tuned::Gradients(&outcome));
+    observer.progress(&progress("operators", [0, total], "", outcome), Tuned::Gradients(outcome));
     for (done, workload) in (1..).zip(distinct) {
         match interrupt.reason() {
             None => {}
@@ -180,7 +180,7 @@ fn measured(
         times.insert(workload, measured);
         outcome.tuning.elapsed = started.elapsed();
         observer
-            .progress(&progress("operators", [done, total], workload.op_type(), outcome), Tuned::Gradients(&outcome));
+            .progress(&progress("operators", [done, total], workload.op_type(), outcome), Tuned::Gradients(outcome));
     }
     if interrupt.cancelled() {
         return Ok(None);
