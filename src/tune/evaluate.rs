@@ -173,7 +173,7 @@ impl Problem<'_> {
         };
         let interrupt = Interrupt { cancel, deadline: None };
         let mut measure = self.prepare()?;
-        let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
+        let tuner = Tuner { backend: self.simulator, settings: &settings, trials: Vec::new(), interrupt };
         let reference = Reference::Tiling(outcome.before.clone());
         trials::search(&mut outcome, &reference, &[], Simulator::NAME, &mut *measure, &tuner)?;
         let solved = Solved { default_us, ours_us: outcome.after_us, ours: outcome.after };

@@ -1,65 +1,48 @@
 //! What a tuning found, on its way into the bank.
 
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, Unsaved};
-use crate::bank::{Measured, OperatorBank};
+use super::opat::Operators;
+use super::outcome::{BankStatus, CaseOutcome, Unsaved};
+use crate::bank::Measured;
 use crate::space;
 use crate::status::Result;
 use std::path::Path;
-
-/// Operators after which the bank is written for the first time; then after twice as many, and so on.
-/// Fixed numbers, not times, so that the bank's bytes do not depend on how fast the machine is.
-pub const FIRST_SAVE: usize = 8;
 
 /// Writes what was found to the bank, from the first operator on and in that order.
 ///
 /// A bank that cannot be written, on a full disk for one, ends no tuning: it is tried again, and at the end the records go
 /// where there is room.
-pub struct Keeper<'a> {
-    pub bank: &'a mut OperatorBank,
-    /// Directory of a bank for records that the bank does not take.
-    pub rescue: Option<&'a Path>,
-    /// Cases recorded: the first so many.
-    pub recorded: usize,
-    pub next_save: usize,
-}
-
-impl Keeper<'_> {
-    /// Saves when enough cases from the first on are done. Fails for a record that is none; what the disk says is for
-    /// later.
-    pub fn follow(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
-        let done = outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count();
-        while done >= self.next_save {
-            self.record(outcome, self.next_save)?;
-            match self.bank.save() {
-                Ok(_) => outcome.tuning.saved = self.recorded,
-                Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
-            }
-            self.next_save *= 2;
+impl Operators<'_, '_> {
+    /// Saves the first so many cases. Fails for a record that is none; what the disk says is for later.
+    pub(super) fn save_first(&mut self, first: usize) -> Result<()> {
+        self.record(first)?;
+        match self.job.bank.save() {
+            Ok(_) => self.outcome.tuning.saved = self.recorded,
+            Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
         }
         Ok(())
     }
 
     /// Saves the rest; what the bank does not take goes to the rescue's place, and the outcome says so.
-    pub fn finish(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
-        self.record(outcome, usize::MAX)?;
-        let Err(error) = self.bank.save() else {
-            outcome.tuning.saved = usize::MAX;
+    pub(super) fn save_rest(&mut self) -> Result<()> {
+        self.record(usize::MAX)?;
+        let (bank, tuning) = (&mut *self.job.bank, &mut self.outcome.tuning);
+        let Err(error) = bank.save() else {
+            tuning.saved = usize::MAX;
             return Ok(());
         };
-        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.tuning.saved && case.status.is_new()) {
-            case.status = BankStatus::Unsaved;
-        }
-        let bank = self.bank.paths().custom.clone();
-        let save = |place: &Path| self.bank.save_elsewhere(place.to_owned()).map(|_| ());
-        outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
+        let lost = self.outcome.cases.iter_mut().filter(|case| case.index >= tuning.saved && case.status.is_new());
+        lost.for_each(|case| case.status = BankStatus::Unsaved);
+        let custom = bank.paths().custom.clone();
+        let save = |place: &Path| bank.save_elsewhere(place.to_owned()).map(|_| ());
+        tuning.unsaved = Some(Unsaved::rescued(&custom, &error, self.job.rescue.as_deref(), save));
         Ok(())
     }
 
     /// Records the cases whose index is below `end` and was not recorded before.
-    fn record(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
-        let new = outcome.cases.iter().filter(|c| (self.recorded..end).contains(&c.index));
+    fn record(&mut self, end: usize) -> Result<()> {
+        let new = self.outcome.cases.iter().filter(|c| (self.recorded..end).contains(&c.index));
         for case in new.filter(|case| case.status.is_new()) {
-            self.bank.record(&case.workload, &case.after, &measured(case))?;
+            self.job.bank.record(&case.workload, &case.after, &measured(case))?;
         }
         self.recorded = end;
         Ok(())

@@ -8,6 +8,7 @@ mod copy;
 mod earlier;
 pub mod evaluate;
 pub mod gdat;
+mod job;
 mod keeper;
 mod opat;
 mod order;

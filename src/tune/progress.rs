@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How far a tuning is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     /// What is counted: `operators`, or `subgraphs` while these are tuned.
     pub unit: &'static str,

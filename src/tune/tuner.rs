@@ -12,7 +12,7 @@ pub(super) struct Tuner<'a> {
     pub backend: &'a dyn Backend,
     pub settings: &'a OpatSettings,
     /// Where trials are kept: those of the bank, which is also written, then those of the base.
-    pub trials: &'a [TrialStore],
+    pub trials: Vec<TrialStore>,
     pub interrupt: Interrupt<'a>,
 }
 
