@@ -7,6 +7,7 @@ use super::watched::Searched;
 use super::workers::Workers;
 use super::{Observer, Tuned, Tuning};
 use crate::status::{Error, Result};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Units, from the network's first on, after which what was found is written for the first time; then after twice as
@@ -39,6 +40,9 @@ pub(super) trait Job {
     /// Its units of work.
     type Units: Units;
 
+    /// Whether results are kept in the order of the units, else in that in which they are done.
+    const IN_ORDER: bool = false;
+
     /// Looks up all that is known before any thread starts: what this tuning records must not change what a later unit
     /// finds. Fails with [`Error::NothingToTune`] where there is no unit.
     fn prepare(&mut self) -> Result<Self::Units>;
@@ -46,14 +50,18 @@ pub(super) trait Job {
     /// Hears how far the search for a unit is.
     fn searching(&mut self, _units: &Self::Units, _unit: usize, _now: Searched) {}
 
-    /// Takes what came out for a unit; they come in the order in which they are done.
-    fn keep(&mut self, units: &Self::Units, unit: usize, done: Done<Self>) -> Result<()>;
+    /// Takes what came out for a unit.
+    fn keep(&mut self, units: &Self::Units, unit: usize, done: Done<Self>);
 
-    /// How many units are done from the network's first on.
-    fn settled(&self) -> usize;
+    /// How many units are done from the network's first on; 0 where nothing is written before the end.
+    fn settled(&self) -> usize {
+        0
+    }
 
     /// Writes what came out for the network's first so many units.
-    fn save(&mut self, first: usize) -> Result<()>;
+    fn save(&mut self, _first: usize) -> Result<()> {
+        Ok(())
+    }
 
     /// Makes the outcome of what came out, and writes all of it, whatever ended the job.
     fn finish(&mut self, units: &Self::Units) -> Result<()>;
@@ -105,34 +113,38 @@ pub(super) fn run<J: Job>(
         }
         units => units?,
     };
-    teller.tell(job, String::new(), 0);
+    if units.count() > 0 {
+        teller.tell(job, String::new(), 0);
+    }
     let stopped = || interrupt.cancelled();
     let workers = Workers { name: "aoe-tune", threads, stopped: &stopped };
     let work = |tool: &mut _, unit: usize, hand_over: &mut dyn FnMut(_)| {
         Step::Done(units.work(tool, unit, &mut |now| hand_over(Step::Searched(now))))
     };
-    let mut next_save = FIRST_SAVE;
+    let (mut early, mut turn, mut next_save) = (BTreeMap::new(), 0, FIRST_SAVE);
     let ran = workers.work(
         units.count(),
         || units.tool(),
         work,
         |unit, step| {
-            let measured = match step {
+            match step {
                 Step::Searched(now) => {
                     job.searching(&units, unit, now);
-                    now.measured
+                    teller.tell(job, units.name(unit), now.measured);
                 }
-                Step::Done(Err(Error::Cancelled)) => return Ok(()),
-                Step::Done(done) => {
-                    job.keep(&units, unit, done?)?;
-                    0
-                }
-            };
-            while job.settled() >= next_save {
-                job.save(next_save)?;
-                next_save *= 2;
+                Step::Done(Err(Error::Cancelled)) => {}
+                Step::Done(done) => drop(early.insert(unit, done?)),
             }
-            teller.tell(job, units.name(unit), measured);
+            while let Some(next) = early.first_entry().filter(|next| !J::IN_ORDER || *next.key() == turn) {
+                let (unit, done) = next.remove_entry();
+                turn += 1;
+                job.keep(&units, unit, done);
+                while job.settled() >= next_save {
+                    job.save(next_save)?;
+                    next_save *= 2;
+                }
+                teller.tell(job, units.name(unit), 0);
+            }
             Ok(())
         },
     );

@@ -10,7 +10,7 @@ use super::settings::{Interrupt, OpatSettings};
 use super::trials;
 use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
-use super::{Observer, Progress, Tuned};
+use super::{MINIMUM_GAIN, Observer, Progress, Tuned};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::{OperatorBank, Writable};
@@ -21,9 +21,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-
-/// A candidate counts as better only when the gain shows in a report with two decimals.
-const MINIMUM_GAIN: f64 = 1e-4;
 
 /// Tilings of near workloads in the bank that are tried after the default's: a few, for each costs a
 /// measurement.
@@ -121,11 +118,10 @@ impl<'a> Job for Operators<'_, 'a> {
         self.under_way.insert(unit, (launches, now));
     }
 
-    fn keep(&mut self, _: &Searches<'a>, unit: usize, done: CaseOutcome) -> Result<()> {
+    fn keep(&mut self, _: &Searches<'a>, unit: usize, done: CaseOutcome) {
         self.under_way.remove(&unit);
         let at = self.outcome.cases.partition_point(|case| case.index < done.index);
         self.outcome.cases.insert(at, done);
-        Ok(())
     }
 
     fn settled(&self) -> usize {
