@@ -157,6 +157,7 @@ fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64)
     };
     let mut job = OpatJob {
         rescue: None,
+        to_measure: None,
         name: "bench",
         variants: std::slice::from_ref(variant),
         backend,
@@ -187,6 +188,7 @@ fn empty(backend: &dyn Backend) -> OpatOutcome {
         lost: None,
         unsaved: None,
         saved: usize::MAX,
+        to_measure: None,
     }
 }
 

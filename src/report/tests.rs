@@ -43,7 +43,6 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         banked: None,
         default: crate::workload::DefaultOrigin::Estimated,
         doubt: Some(Interval { low: 0.9, high: 1.25 }),
-        is_sure: true,
         unsure: None,
         reader: RecordReader::RuntimeBank,
         status,
@@ -83,6 +82,7 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
         lost: None,
         unsaved: None,
         saved: usize::MAX,
+        to_measure: None,
     }
 }
 
