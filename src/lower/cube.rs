@@ -97,12 +97,12 @@ impl Scene<'_> {
         Ok(MatMul { batch, a_shared: batch > 1 && stack_a == 1, b_shared: batch > 1 && stack_b == 1, ..base(m)? })
     }
 
-    /// Checks that the work can be counted. A product without terms only writes zeros.
+    /// Checks that the work can be counted. A product without terms, or a sum of none, only writes zeros.
     pub(super) fn finish(&self, m: MatMul) -> Result<Option<Workload>> {
         for dims in [[m.batch, m.m, m.k, 1], [m.batch, m.k, m.n, 1], [m.batch, m.m, m.n, 1], [m.batch, m.m, m.k, m.n]] {
             self.product_of(&dims)?;
         }
-        if m.k == 0 {
+        if m.k == 0 || self.product_of(&[m.batch, m.m, m.n])? == 0 {
             return Ok(Some(self.fill(self.results()?)));
         }
         Ok(Some(Workload::MatMul(m)))

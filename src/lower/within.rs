@@ -4,16 +4,17 @@
 //! that nobody published.
 
 use super::Scene;
+use crate::graph::infer::groups::feed_forward_products;
 use crate::graph::infer::product_within;
 use crate::graph::op::{Beside, Kind, Reading, Within, prototype};
-use crate::status::Result;
+use crate::status::{Error, Result};
 use crate::workload::{Collective, CollectiveKind, MatMul, Operand, Reduce, Vector, Workload};
 
 impl Scene<'_> {
     /// A product and what its kernel does besides.
     pub(super) fn within(&self, within: Within) -> Result<Option<Workload>> {
         let product = product_within(&self.call, within.reading).map_err(|r| self.error(r))?;
-        let product = product.ok_or_else(|| self.error("the sizes of its product are not told"))?;
+        let product = product.ok_or_else(|| self.untold())?;
         // The inputs of groups are lists, behind which no place is told.
         let bias = !self.is_grouped() && self.call.get(prototype::bias_place(&self.node().op_type)).is_some();
         let matmul = MatMul { bias, ..self.stacked(&product)? };
@@ -41,11 +42,16 @@ impl Scene<'_> {
         matches!(within.reading, Reading::Groups { .. } | Reading::FeedForward)
     }
 
-    fn beside(&self, beside: Beside, product: &MatMul) -> Result<Option<Workload>> {
+    fn untold(&self) -> Error {
+        self.error("the sizes of its product are not told")
+    }
+
+    fn beside(&self, beside: Beside, product: &MatMul) -> Result<Vec<Workload>> {
         let result = self.result_of(product)?;
         let exchange = |kind, bytes| Some(Workload::Collective(Collective { kind, bytes }));
         let rows = || self.flat(self.call.need(0).map_err(|r| self.error(r))?).map(|rows| rows.bytes());
-        Ok(match beside {
+        let one = match beside {
+            Beside::SecondProduct => return self.second_product(product),
             Beside::AllReduce => exchange(CollectiveKind::AllReduce, result.bytes()),
             Beside::ReduceScatter => exchange(CollectiveKind::ReduceScatter, result.bytes()),
             Beside::SendResult => exchange(CollectiveKind::AllToAll, result.bytes()),
@@ -55,14 +61,14 @@ impl Scene<'_> {
                 Some(self.row_by_row("AddRmsNorm", [result.elements() / product.n.max(1), product.n, 1], 2, result))
             }
             Beside::Gate => Some(bent("SwiGlu", result)),
-            Beside::Activation => self.activation(product)?,
             Beside::Epilogue => self.epilogue(result),
             Beside::Sum => {
                 let kept = self.product_of(&self.output_dims()?)?.max(1);
                 let terms = result.elements().div_ceil(kept);
                 Some(self.row_by_row("ReduceSum", [1, terms, kept], 1, result))
             }
-        })
+        };
+        Ok(Vec::from_iter(one))
     }
 
     /// What a product gives.
@@ -75,12 +81,19 @@ impl Scene<'_> {
         Workload::Reduce(Reduce { op_type: op_type.into(), outer, axis, inner, inputs: vec![result; inputs], outputs })
     }
 
-    /// What stands between the two products of a feed-forward block; gates make half of it.
-    fn activation(&self, product: &MatMul) -> Result<Option<Workload>> {
+    /// The activation behind the first product of a feed-forward block, and the second product.
+    fn second_product(&self, first: &MatMul) -> Result<Vec<Workload>> {
+        let products = feed_forward_products(&self.call).map_err(|r| self.error(r))?;
+        let [_, second] = products.ok_or_else(|| self.untold())?;
+        let second = MatMul { bias: first.bias, ..self.stacked(&second)? };
+        let bent = self.activation(self.result_of(first)?);
+        Ok(bent.into_iter().chain(self.finish(second)?).collect())
+    }
+
+    /// What stands between the two products; gates make half of it.
+    fn activation(&self, between: Operand) -> Option<Workload> {
         let name = self.call.str("activation").unwrap_or_default().to_ascii_lowercase();
-        let wide = self.input_dims(1)?.last().copied().unwrap_or(0);
-        let between = Operand::new([self.product_of(&[product.batch, product.m, wide])?], product.out_dtype);
-        Ok(match name.as_str() {
+        match name.as_str() {
             "swiglu" => Some(bent("SwiGlu", between)),
             "geglu" => Some(bent("GeGlu", between)),
             "reglu" => Some(bent("GLU", between)),
@@ -88,7 +101,7 @@ impl Scene<'_> {
             "silu" => Some(elementwise("Silu", between, 1)),
             "" => None,
             _ => Some(elementwise("Gelu", between, 1)),
-        })
+        }
     }
 
     /// What a product ends with by its attribute.

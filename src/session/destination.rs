@@ -56,7 +56,7 @@ impl Destination<'_> {
     }
 
     /// The root of the bank of what is to be measured.
-    pub fn to_measure(&self, environment: &Environment) -> PathBuf {
+    pub fn root_to_measure(&self, environment: &Environment) -> PathBuf {
         environment.current_dir.join(self.work_path).join(TO_MEASURE)
     }
 

@@ -56,7 +56,7 @@ pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> R
     let destination = Destination { work_path, named: None, install, dry_run, is_simulated: true };
     let paths = destination.paths(&environment, aoe, |root| BankPaths::operator_below(root, soc))?;
     let root = destination.root(&environment).filter(|_| !dry_run);
-    let to_measure_root = destination.to_measure(&environment);
+    let to_measure_root = destination.root_to_measure(&environment);
     let to_measure = OperatorBank::open(BankPaths::operator_below(&to_measure_root, soc), soc);
     Ok(Bank { bank: OperatorBank::open(paths, soc), root, to_measure, to_measure_root, _dry_run: dry })
 }

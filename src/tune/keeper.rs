@@ -41,7 +41,7 @@ impl Keeper<'_> {
         while done >= self.next_save {
             self.record(outcome, self.next_save)?;
             match self.bank.save() {
-                Ok(_) => outcome.saved = self.recorded,
+                Ok(_) => outcome.tuning.saved = self.recorded,
                 Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
             }
             if let Err(error) = self.to_measure.as_mut().map_or(Ok(Vec::new()), |bank| bank.save()) {
@@ -57,15 +57,15 @@ impl Keeper<'_> {
         self.record(outcome, usize::MAX)?;
         self.finish_to_measure(outcome);
         let Err(error) = self.bank.save() else {
-            outcome.saved = usize::MAX;
+            outcome.tuning.saved = usize::MAX;
             return Ok(());
         };
-        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.saved && case.status.is_new()) {
+        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.tuning.saved && case.status.is_new()) {
             case.status = BankStatus::Unsaved;
         }
         let bank = self.bank.paths().custom.clone();
         let save = |place: &Path| self.bank.save_elsewhere(place.to_owned()).map(|_| ());
-        outcome.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
+        outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
         Ok(())
     }
 

@@ -316,7 +316,7 @@ fn storable(graph: &Graph) -> Option<Graph> {
         let ends = ["Data", "RefData", "AippData", "AnnData", "Placeholder", "PlaceHolder", "End", "NetOutput"];
         let constants = ["Const", "Constant", "FileConstant"];
         let is_source =
-            node.inputs.is_empty() && node.outputs.len() == 1 && ["Data", "Const"].contains(&&*node.op_type);
+            node.inputs.is_empty() && node.outputs.len() == 1 && (node.op_type == "Data" || node.value.is_some());
         if !is_source && ends.iter().chain(&constants).any(|end| *end == node.op_type) {
             return None;
         }

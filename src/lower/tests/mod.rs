@@ -182,8 +182,9 @@ fn what_an_operator_is_not_modelled_for_is_priced_as_movement_or_not_at_all() {
     // It multiplies, by numbers that only attributes and other devices have, and packed words hide columns.
     assert_eq!(priced("AlltoAllvGroupedMatMul", &[&[8, 64], &[4, 64, 32]], &[8, 32]), Priced::None);
     assert_eq!(priced("GroupedMatMulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::None);
-    // Its second weight is not as wide as x.
-    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32], &[32, 16]], &[8, 16]), Priced::None);
+    // What its first weight makes, whole or by halves through a gate, is not what its second takes.
+    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32], &[32, 16]], &[8, 16]), Priced::Recipe);
+    assert_eq!(priced("FFN", &[&[8, 64], &[64, 32], &[24, 16]], &[8, 16]), Priced::None);
 }
 
 #[test]

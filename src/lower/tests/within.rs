@@ -94,13 +94,18 @@ fn a_feed_forward_block_is_its_two_products_and_what_bends_between() {
     let block = |activation: &str, wide: i64| {
         parts(half("FFN", &[&[2, 32, 512], &[512, wide], &[1024, 512]]).text("activation", activation))
     };
-    let (m, rest) = block("gelu", 1024);
-    // 64 rows of 512 by 1024, and of 1024 by 512.
-    assert_eq!(m.m * m.k * m.n, 2 * 64 * 512 * 1024);
-    assert!(matches!(&rest[..], [Workload::Vector(bend)] if bend.outputs[0].elements() == 64 * 1024), "{rest:?}");
-    let (m, rest) = block("swiglu", 2048);
-    assert_eq!(m.n, 2048 + 1024);
-    assert!(matches!(&rest[..], [Workload::Vector(bend)] if bend.outputs[0].elements() == 64 * 1024), "{rest:?}");
+    for (activation, wide) in [("gelu", 1024), ("swiglu", 2048)] {
+        let (first, rest) = block(activation, wide);
+        assert_eq!(sizes(&first), [1, 64, 512, wide as u64]);
+        let [Workload::Vector(bend), Workload::MatMul(second)] = &rest[..] else { panic!("{rest:?}") };
+        assert_eq!(bend.outputs[0].elements(), 64 * 1024, "{activation}");
+        assert_eq!(sizes(second), [1, 64, 1024, 512]);
+    }
+    // 3 rows have 3 of 8 experts.
+    let experts = half("FFN", &[&[3, 512], &[8, 512, 1024], &[8, 1024, 256]]);
+    let (first, rest) = parts(experts);
+    let [Workload::MatMul(second)] = &rest[..] else { panic!("{rest:?}") };
+    assert_eq!([sizes(&first), sizes(second)], [[3, 1, 512, 1024], [3, 1, 1024, 256]]);
 }
 
 #[test]

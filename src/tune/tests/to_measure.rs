@@ -32,7 +32,9 @@ impl Backend for Doubtful {
 fn what_only_the_estimate_of_the_default_leaves_in_doubt_is_recorded_apart_and_found_again_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let [live, apart] = ["live", "apart"].map(|name| dir.path().join(name));
-    [&live, &apart].into_iter().for_each(|root| std::fs::create_dir(root).unwrap());
+    for root in [&live, &apart] {
+        std::fs::create_dir(root).unwrap();
+    }
     let (backend, settings, variants, cancel) = (
         Doubtful(Simulator::new(soc())),
         settings(),

@@ -9,6 +9,14 @@ use super::matmul::Product;
 use super::{Call, Inference, Inferred};
 use crate::{Shape, TensorDesc};
 
+/// The product of one matrix by another: these kernels take no stacks.
+fn matrices(call: &Call<'_>) -> Result<Option<Product>, Reason> {
+    match (matrix(call, 0)?, matrix(call, 1)?) {
+        (Some(_), Some(_)) => Product::of(call),
+        _ => Ok(None),
+    }
+}
+
 /// Rows of every device are gathered before the product: (x1, x2, bias) to the product and the gathered rows.
 pub(crate) fn gathered_product(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
@@ -23,7 +31,7 @@ pub(crate) fn gathered_product(call: &Call<'_>) -> Inference {
 /// The product of all devices' rows.
 pub(super) fn gathered(call: &Call<'_>) -> Result<Option<Product>, Reason> {
     let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
-    let (Some(mut product), Some(ranks)) = (Product::of(call)?, ranks) else { return Ok(None) };
+    let (Some(mut product), Some(ranks)) = (matrices(call)?, ranks) else { return Ok(None) };
     product.m = dim::times(product.m, ranks)?;
     Ok(Some(product))
 }
@@ -32,7 +40,7 @@ pub(super) fn gathered(call: &Call<'_>) -> Result<Option<Product>, Reason> {
 pub(crate) fn scattered_product(call: &Call<'_>) -> Inference {
     let dtype = computed_type(call);
     let ranks = call.int(&["rank_size"]).filter(|&ranks| ranks > 0);
-    let (Some(product), Some(ranks)) = (Product::of(call)?, ranks) else { return Inferred::unknown(dtype) };
+    let (Some(product), Some(ranks)) = (matrices(call)?, ranks) else { return Inferred::unknown(dtype) };
     Inferred::dims(dtype, [part(product.m, ranks)?, product.n])
 }
 
@@ -72,62 +80,52 @@ pub(super) fn exchanged(call: &Call<'_>) -> Result<Option<Product>, Reason> {
 /// `MatmulAlltoAll` (x1, x2, bias): each device gets its columns of the product, and the rows of all.
 pub(crate) fn exchanged_after(call: &Call<'_>) -> Inference {
     let dtype = computed_type(call);
-    let (Some(product), Some(devices)) = (Product::of(call)?, devices(call)) else { return Inferred::unknown(dtype) };
+    let (Some(product), Some(devices)) = (matrices(call)?, devices(call)) else { return Inferred::unknown(dtype) };
     Inferred::dims(dtype, [dim::times(product.m, devices)?, part(product.n, devices)?])
 }
 
-/// Sizes of a stack of matrices, and how many devices share its experts and its columns.
-struct Stack {
-    /// Experts, rows, columns of the left operand.
-    x: [i64; 3],
-    /// Columns of the product.
-    n: i64,
-    expert_devices: i64,
-    tensor_devices: i64,
-}
-
-impl Stack {
-    /// `None` where something is not known.
-    fn of(call: &Call<'_>) -> Result<Option<Stack>, Reason> {
-        let (Some(&[experts, rows, inner]), Some(&[_, k, n])) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
-        let count = |name: &'static str| call.int(&[name]).filter(|&devices| devices > 0);
-        let (Some(expert_devices), Some(tensor_devices)) = (count("ep_world_size"), count("tp_world_size")) else {
-            return Ok(None);
-        };
-        let n = if call.flag(&["transpose_weight"], false) { k } else { n };
-        Ok(Some(Stack { x: [experts, rows, inner], n, expert_devices, tensor_devices }))
-    }
+/// How many devices share the experts of a stack, and its columns.
+fn stack_devices(call: &Call<'_>) -> Option<[i64; 2]> {
+    let count = |name: &'static str| call.int(&[name]).filter(|&devices| devices > 0);
+    Some([count("ep_world_size")?, count("tp_world_size")?])
 }
 
 /// `AlltoAllAllGatherBatchMatMul` (x, weight, bias): each device gets the rows of its experts from all, gathers their
 /// columns, or with `x_shard_type` 1 their rows, and computes its columns.
 pub(crate) fn exchanged_stack_before(call: &Call<'_>) -> Inference {
     let dtype = call.need(0)?.dtype;
-    let Some(Stack { x: [experts, rows, _], n, expert_devices, tensor_devices }) = Stack::of(call)? else {
-        return Inferred::unknown(dtype);
-    };
-    let gathered = if call.int(&["x_shard_type"]).unwrap_or(0) == 1 { tensor_devices } else { 1 };
-    let rows = dim::times(dim::times(rows, expert_devices)?, gathered)?;
-    Inferred::dims(dtype, [part(experts, expert_devices)?, rows, n])
+    match gathered_stack(call)? {
+        Some(product) => Inferred::dims(dtype, product.output()),
+        None => Inferred::unknown(dtype),
+    }
 }
 
-/// The products of an `AlltoAllAllGatherBatchMatMul`: of as many terms as the weight has.
+/// The products of an `AlltoAllAllGatherBatchMatMul`.
 pub(super) fn gathered_stack(call: &Call<'_>) -> Result<Option<Product>, Reason> {
-    let inferred = exchanged_stack_before(call)?;
-    let result = inferred.outputs.first().and_then(|output| output.shape.dims());
-    let (Some(&[experts, rows, _]), Some(weight @ &[_, k, n])) = (result, call.dims(1)?) else { return Ok(None) };
-    let transposed = call.flag(&["transpose_weight"], false);
-    Product::of_dims(&[experts, rows, if transposed { n } else { k }], weight, false, transposed).map(Some)
+    let (Some(&[experts, rows, inner]), Some(weight @ &[own, _, _]), Some([expert_devices, tensor_devices])) =
+        (call.dims(0)?, call.dims(1)?, stack_devices(call))
+    else {
+        return Ok(None);
+    };
+    let by_rows = call.int(&["x_shard_type"]).unwrap_or(0) == 1;
+    let gathered = |is_gathered: bool, size: i64| dim::times(size, if is_gathered { tensor_devices } else { 1 });
+    let experts = dim::unify(part(experts, expert_devices)?, own)?;
+    let x = [experts, gathered(by_rows, dim::times(rows, expert_devices)?)?, gathered(!by_rows, inner)?];
+    Product::of_dims(&x, weight, false, call.flag(&["transpose_weight"], false)).map(Some)
 }
 
 /// `BatchMatMulReduceScatterAlltoAll` (x, weight, bias): each device's part of the sums, its columns or with `y_shard_type` 1
 /// its rows, goes back to the devices that the rows are from.
 pub(crate) fn exchanged_stack_after(call: &Call<'_>) -> Inference {
     let dtype = call.need(0)?.dtype;
-    let Some(Stack { x: [experts, rows, _], n, expert_devices, tensor_devices }) = Stack::of(call)? else {
+    let (Some(&[experts, _, _]), Some(&[own, _, _]), Some([expert_devices, tensor_devices])) =
+        (call.dims(0)?, call.dims(1)?, stack_devices(call))
+    else {
         return Inferred::unknown(dtype);
     };
-    let (experts, rows) = (dim::times(experts, expert_devices)?, part(rows, expert_devices)?);
+    let Some(Product { m, n, .. }) = Product::of(call)? else { return Inferred::unknown(dtype) };
+    let experts = dim::times(dim::unify(experts, own)?, expert_devices)?;
+    let rows = part(m, expert_devices)?;
     if call.int(&["y_shard_type"]).unwrap_or(0) == 1 {
         return Inferred::dims(dtype, [experts, part(rows, tensor_devices)?, n]);
     }

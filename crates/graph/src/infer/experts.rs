@@ -118,21 +118,6 @@ pub(crate) fn finalize_routing_grad(call: &Call<'_>) -> Inference {
     taken(call, vec![TensorDesc::new(grad.dtype, expanded), scales])
 }
 
-/// `GroupedMatmulFinalizeRouting` (x, w, ...): the rows of a batch, each the sum of those of its experts.
-pub(crate) fn grouped_finalize(call: &Call<'_>) -> Inference {
-    let rows = Some(attr(call, "output_bs", 0)).filter(|&rows| rows > 0).unwrap_or(UNKNOWN);
-    let weight = call.need(1)?;
-    let columns = match weight.shape.dims() {
-        // 4-bit numbers may come as words of eight.
-        _ if weight.dtype == DataType::Int32 => UNKNOWN,
-        Some([.., n, _]) if call.flag(&["transpose_w"], false) => *n,
-        Some([.., n]) => *n,
-        _ => UNKNOWN,
-    };
-    let dtype = call.type_attr("dtype").unwrap_or(DataType::Float);
-    Inferred::dims(dtype, [rows, columns])
-}
-
 /// Products of rows that other devices send or get: (`gmm_x`, `gmm_weight`, counts, counts, `mm_x`, `mm_weight`).
 pub(crate) fn exchanged_product(call: &Call<'_>) -> Inference {
     exchanged(call, 4)

@@ -19,6 +19,7 @@ pub(crate) mod elementwise;
 pub(crate) mod exchange;
 pub(crate) mod experts;
 mod fold;
+pub mod groups;
 pub(crate) mod image;
 pub mod language;
 pub mod matmul;

@@ -176,8 +176,8 @@ pub enum Beside {
     Norm,
     /// Half of the columns through the other half.
     Gate,
-    /// The activation that an attribute names, between two products.
-    Activation,
+    /// The activation that an attribute names, and the product of what it gives.
+    SecondProduct,
     /// The elementwise operation that attribute `fused_op_type` names.
     Epilogue,
     /// Sums over what the result has not got.

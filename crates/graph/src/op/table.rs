@@ -3,12 +3,14 @@
 //! The types are those that CANN's ONNX, TensorFlow and Caffe parsers produce, their `D` forms (axes and
 //! sizes as attributes instead of inputs), what GE itself inserts, and what training graphs hold.
 
-use super::Beside::{Activation, AllGather, AllReduce, Epilogue, Gate, Norm, ReduceScatter, SendResult, SendRows, Sum};
+use super::Beside::{
+    AllGather, AllReduce, Epilogue, Gate, Norm, ReduceScatter, SecondProduct, SendResult, SendRows, Sum,
+};
 use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
 use super::{Beside, Family, Kind, Reading, Within};
 use crate::infer::Rule;
 use crate::infer::{
-    attention, channel, conv, einsum, elementwise, exchange, experts, image, language, matmul, movement, norm, pick,
+    attention, channel, conv, einsum, elementwise, exchange, groups, image, language, matmul, movement, norm, pick,
     pool,
 };
 use crate::infer::{recurrent, reduce, shape, slice, torch, training};
@@ -91,11 +93,11 @@ static WITHIN: &[Family] = &[
     row(within(Reading::Operands, &[SendResult]), exchange::exchanged_after, &["MatmulAlltoAll"]),
     row(within(Reading::Stack, &[SendRows, AllGather]), exchange::exchanged_stack_before, &["AlltoAllAllGatherBatchMatMul"]),
     row(within(Reading::Operands, &[ReduceScatter, SendResult]), exchange::exchanged_stack_after, &["BatchMatMulReduceScatterAlltoAll"]),
-    row(within(GROUPS, &[]), language::grouped_product, &["GroupedMatmul"]),
-    row(within(GROUPS, &[Gate]), language::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
-    row(within(GROUPS, &[Sum]), experts::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
-    row(QUANTISED, language::grouped_dequant, &["QuantGroupedMatmulDequant", "QuantMatmulDequant"]),
-    row(within(Reading::FeedForward, &[Activation]), language::feed_forward, &["FFN"]),
+    row(within(GROUPS, &[]), groups::grouped_product, &["GroupedMatmul"]),
+    row(within(GROUPS, &[Gate]), groups::grouped_gated_quant, &["GroupedMatmulSwigluQuant", "GroupedMatmulSwigluQuantV2"]),
+    row(within(GROUPS, &[Sum]), groups::grouped_finalize, &["GroupedMatmulFinalizeRouting"]),
+    row(QUANTISED, groups::grouped_dequant, &["QuantGroupedMatmulDequant", "QuantMatmulDequant"]),
+    row(within(Reading::FeedForward, &[SecondProduct]), groups::feed_forward, &["FFN"]),
     row(within(Reading::Operands, &[Epilogue]), language::product, &["FusedMatMul", "FusedQuantMatMul"]),
     row(within(Reading::Turned, &[]), language::transposed_product, &["TransposeQuantBatchMatMul"]),
     row(within(Reading::Operands, &[Sum]), torch::summed_product, &["QuantMatmulReduceSum"]),

@@ -103,9 +103,11 @@ fn products_exchange_rows_and_columns() {
     one("MatmulAlltoAll", &[t([64, 128]), t([128, 256])], &eight, "[512,32]");
     let ranks = [int("rank_size", 8)];
     assert_eq!(all("AllGatherMatmulV2", &[t([16, 64]), t([64, 32])], &ranks, 2), "[128,32] [128,64]");
+    refused("MatmulAlltoAll", &[t([2, 64, 128]), t([128, 256])], &eight, "input 0 has 3 axes, not 2");
     one("MatmulReduceScatterV2", &[t([16, 64]), t([64, 32])], &ranks, "[2,32]");
     let stack = [int("ep_world_size", 4), int("tp_world_size", 2)];
     one("AlltoAllAllGatherBatchMatMul", &[t([16, 10, 64]), t([4, 128, 96])], &stack, "[4,40,96]");
+    refused("AlltoAllAllGatherBatchMatMul", &[t([4, 10, 64]), t([4, 128, 96])], &stack, "1 and 4");
     one("BatchMatMulReduceScatterAlltoAll", &[t([4, 40, 96]), t([4, 96, 128])], &stack, "[16,10,64]");
 }
 
@@ -120,6 +122,8 @@ fn gates_halve_the_columns_of_a_product_in_groups() {
     one("QuantMatmulDequant", &[t([512, 1024]), t([4096, 1024]), t([4096])], &[], "[512,4096]");
     let plain = [("transpose_weight", Attr::Bool(false))];
     one("QuantMatmulDequant", &[t([512, 1024]), t([1024, 4096]), t([4096])], &plain, "[512,4096]");
+    // All axes of x but the last are rows, which the groups share.
+    one("QuantGroupedMatmulDequant", &[t([4, 8, 16]), t([4, 32, 16]), t([4, 32])], &[], "[4,8,32]");
 }
 
 #[test]
