@@ -8,10 +8,8 @@ use aoe::bank::BankPaths;
 use aoe::bank::gradient::{GradientBank, Gradients};
 use aoe::graph::DataType;
 use aoe::soc::Soc;
-use aoe::tune::Observer;
 use aoe::tune::gdat::{
-    Cluster, GdatJob, GdatOutcome, GdatSettings, Gradient, Plan, Source, Training, best, best_of_sets, from_bank, gdat,
-    hccl_default,
+    Cluster, GdatJob, GdatSettings, Gradient, Plan, Source, Training, best, best_of_sets, from_bank, gdat, hccl_default,
 };
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
@@ -19,13 +17,6 @@ use std::time::Instant;
 
 /// Segments that hccl takes.
 const SEGMENTS: usize = 8;
-
-/// Nobody looks on.
-struct Unseen;
-
-impl Observer<GdatOutcome> for Unseen {
-    fn progress(&mut self, _: &aoe::tune::Progress, _: &GdatOutcome) {}
-}
 
 fn main() {
     let soc = Soc::find("Ascend910A").expect("the part is built in");
@@ -92,7 +83,7 @@ fn whole(training: Training, cluster: Cluster, soc: &Soc) -> f64 {
     let (cancel, source) = (AtomicBool::new(false), Source::Recording(training, description));
     let job = GdatJob { name: "bench", source, soc, bank: &bank, settings: &settings, cancel: &cancel };
     let begun = Instant::now();
-    let outcome = gdat(&job, &mut Unseen).expect("the gradients are sound");
+    let outcome = gdat(&job, &mut ()).expect("the gradients are sound");
     assert!(outcome.found.is_some(), "it came to its end");
     begun.elapsed().as_secs_f64() * 1e3
 }

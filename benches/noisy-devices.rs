@@ -18,7 +18,7 @@ use aoe::lower::{Kernel, Lowered, Settings, lower};
 use aoe::search::Algorithm;
 use aoe::soc::Soc;
 use aoe::status::Result;
-use aoe::tune::{BankStatus, Observer, OpFilter, OpatJob, OpatOutcome, OpatSettings, Progress, Variant, opat};
+use aoe::tune::{BankStatus, CaseOutcome, OpFilter, OpatJob, OpatSettings, Variant, opat};
 use aoe::workload::{Schedule, Workload};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -52,7 +52,7 @@ fn main() {
             for seed in 0..SEEDS {
                 let device = Noisy::new(modelled.clone(), truth.clone(), prior, seed);
                 let found = tuned(variant, &device, CANDIDATES, seed);
-                for (case, best) in found.cases.iter().zip(&optimum.cases) {
+                for (case, best) in found.iter().zip(&optimum) {
                     let [now, before, least] =
                         [&case.after, &case.before, &best.after].map(|schedule| price(truth, &case.workload, schedule));
                     shares.push(least.min(now) / now);
@@ -137,11 +137,7 @@ fn price(soc: &Soc, workload: &Workload, schedule: &Schedule) -> f64 {
 }
 
 /// Tunes the products of a model with a bank of its own.
-fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64) -> OpatOutcome {
-    struct Silent;
-    impl Observer for Silent {
-        fn progress(&mut self, _: &Progress, _: &OpatOutcome) {}
-    }
+fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64) -> Vec<CaseOutcome> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let paths = BankPaths { custom: folder.path().join("bank"), also_read: Vec::new() };
     let mut bank = OperatorBank::open(paths, backend.soc());
@@ -165,29 +161,8 @@ fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64)
         settings: &settings,
         cancel: &AtomicBool::new(false),
     };
-    match opat(&mut job, &mut Silent) {
-        Ok(outcome) => outcome,
-        // A model without products has nothing to say.
-        Err(_) => OpatOutcome { cases: Vec::new(), ..empty(backend) },
-    }
-}
-
-fn empty(backend: &dyn Backend) -> OpatOutcome {
-    OpatOutcome {
-        graph: String::new(),
-        backend: backend.describe(),
-        soc: SOC.to_owned(),
-        seed: 0,
-        cases: Vec::new(),
-        asked: Vec::new(),
-        unmapped: Vec::new(),
-        gears: Vec::new(),
-        elapsed: Duration::ZERO,
-        finished: true,
-        lost: None,
-        unsaved: None,
-        saved: usize::MAX,
-    }
+    // A model without products has nothing to say.
+    opat(&mut job, &mut ()).map_or_else(|_| Vec::new(), |outcome| outcome.cases)
 }
 
 /// A device that is played.

@@ -10,8 +10,8 @@ use aoe::graph::{Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDes
 use aoe::lower::{Lowered, Settings, Switches, graph_fusion, with_conversions};
 use aoe::profile::{Form, Scene, Timed};
 use aoe::soc::Soc;
-use aoe::tune::sgat::{SgatJob, SgatOutcome, SgatSettings, State, sgat};
-use aoe::tune::{Observer, Progress, Variant};
+use aoe::tune::Variant;
+use aoe::tune::sgat::{SgatJob, SgatSettings, State, sgat};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -61,7 +61,7 @@ fn measure(name: &str, mut graph: Graph) {
         settings: &SgatSettings { parallel, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };
-    let found = sgat(&mut job, &mut Silent).expect("every kernel can run");
+    let found = sgat(&mut job, &mut ()).expect("every kernel can run");
     let tuned = lap();
     assert!(found.outcome.after_us() <= found.outcome.before_us());
     // What the report tells of both runs.
@@ -75,12 +75,6 @@ fn measure(name: &str, mut graph: Graph) {
     assert!(kinds.iter().all(|kinds| *kinds > 0));
     let each = (inferred + lowering + tuned + told) * 1e6 / nodes as f64;
     println!("{name:<28} {nodes:>9} {inferred:>9.3} {lowering:>9.3} {tuned:>9.3} {told:>9.3}  {each:.1}");
-}
-
-struct Silent;
-
-impl Observer<SgatOutcome> for Silent {
-    fn progress(&mut self, _: &Progress, _: &SgatOutcome) {}
 }
 
 /// Blocks of a product, its activation, a residual and a reduction, in so many different widths.

@@ -11,8 +11,8 @@ use aoe::graph::infer;
 use aoe::lower::{Settings, Switches, graph_fusion, with_conversions};
 use aoe::soc::Soc;
 use aoe::status::{Error, Result};
+use aoe::tune::Variant;
 use aoe::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
-use aoe::tune::{Observer, Progress, Variant};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -58,12 +58,6 @@ fn collect(directory: &Path, models: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-struct Silent;
-
-impl Observer<SgatOutcome> for Silent {
-    fn progress(&mut self, _: &Progress, _: &SgatOutcome) {}
 }
 
 /// The row of one model.
@@ -112,7 +106,7 @@ fn tuned(variants: &[Variant], lowering: Settings, soc: &Soc, mixed: bool) -> Re
         settings: &SgatSettings { mixed, ..SgatSettings::default() },
         cancel: &AtomicBool::new(false),
     };
-    let Sgat { outcome, .. } = sgat(&mut job, &mut Silent)?;
+    let Sgat { outcome, .. } = sgat(&mut job, &mut ())?;
     for subgraph in &outcome.subgraphs {
         assert!(subgraph.after.us <= subgraph.before.us, "{} got slower", subgraph.name());
     }

@@ -77,25 +77,25 @@ pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
     let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
     let failed: Vec<Cow<'_, str>> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str().into()).collect();
-    let result = match (outcome.finished, failed.is_empty()) {
+    let result = match (outcome.tuning.finished, failed.is_empty()) {
         (false, _) => "tuning incomplete",
         (true, true) => "tuning successful",
         (true, false) => "tuning failed",
     };
     Opat {
-        gains: outcome.finished.then(|| Gains::of(Tuned::Operators(None, outcome))).flatten(),
+        gains: outcome.tuning.finished.then(|| Gains::of(Tuned::Operators(None, outcome))).flatten(),
         model_baseline_performance_ms: before,
-        model_performance_improvement: outcome.finished.then(|| improvement(before, after)),
-        model_result_performance_ms: outcome.finished.then_some(after),
+        model_performance_improvement: outcome.tuning.finished.then(|| improvement(before, after)),
+        model_result_performance_ms: outcome.tuning.finished.then_some(after),
         result: result.into(),
         repo_modified_operators: outcome
             .cases
             .iter()
-            .filter(|c| c.index < outcome.saved)
+            .filter(|c| c.index < outcome.tuning.saved)
             .filter_map(modified)
             .collect(),
         repo_summary: RepoSummary::of(outcome),
-        tuning_failed_operators: if outcome.finished { failed } else { Vec::new() },
+        tuning_failed_operators: if outcome.tuning.finished { failed } else { Vec::new() },
     }
 }
 

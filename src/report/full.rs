@@ -13,7 +13,7 @@ use super::{Context, OmWriter, Tuned};
 use crate::graph::infer::LeftOut;
 use crate::sim::Roofs;
 use crate::status::Result;
-use crate::tune::{OpatOutcome, SkippedKernel};
+use crate::tune::{OpatOutcome, SkippedKernel, Tuning};
 use crate::workload::DefaultOrigin;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -60,16 +60,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
     let (before_us, after_us) = tuned.times_us();
     let (before_us, after_us) = (microseconds(before_us), microseconds(after_us));
     let (subgraphs, operators) = (tuned.subgraphs(), tuned.operators());
-    let mut aoe_result = subgraphs.map_or_else(Vec::new, sections::of_subgraphs);
-    aoe_result.extend(operators.into_iter().flat_map(sections::of_operators));
-    aoe_result.extend(tuned.gradients().into_iter().flat_map(sections::of_gradients));
-    let (backend, graph, soc, finished) = match tuned {
-        Tuned::Gradients(g) => (&g.backend, &g.graph, &g.soc, g.finished),
-        Tuned::Subgraphs(s) => (&s.pricer, &s.graph, &s.soc, s.finished),
-        Tuned::Operators(_, o) => (&o.backend, &o.graph, &o.soc, o.finished),
-    };
-    let unmapped = operators.map(|o| &o.unmapped).or(subgraphs.map(|s| &s.unmapped));
-    let unmapped = unmapped.or(tuned.gradients().map(|g| &g.unmapped)).into_iter().flatten();
+    let &Tuning { ref backend, ref graph, ref soc, finished, ref unmapped, .. } = tuned.tuning();
     to_text(&Report {
         after_us,
         asked: operators
@@ -77,7 +68,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             .flat_map(|outcome| &outcome.asked)
             .map(|asked| (asked.what.as_str().into(), asked.outcome.as_str().into()))
             .collect(),
-        aoe_result,
+        aoe_result: sections::of(tuned),
         backend: Backend {
             detail: backend.detail.as_str().into(),
             name: backend.name.as_str().into(),
@@ -131,7 +122,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             },
         }),
         tuning_time_s: tuned.elapsed().as_secs_f64(),
-        unmapped: unmapped.map(Unmapped::of).collect(),
+        unmapped: unmapped.iter().map(Unmapped::of).collect(),
         version: env!("CARGO_PKG_VERSION").into(),
     })
 }

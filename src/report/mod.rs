@@ -28,7 +28,6 @@ mod shell;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod tuned;
 
 pub use earlier::Earlier;
 pub use figures::{counted, gain, improvement, time};
@@ -40,13 +39,13 @@ pub use gdat_timeline::gdat_timeline;
 pub use html::{Pages, pages};
 pub use process::ProcessFiles;
 pub use runs::Runs;
-pub use sections::{gdat_result, opat_result, sgat_result};
+pub use sections::result;
 pub use shell::quoted;
-pub use tuned::Tuned;
 
 use crate::bank::BankPaths;
 use crate::graph::infer::LeftOut;
 use crate::soc::Soc;
+use crate::tune::Tuned;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

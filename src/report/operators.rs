@@ -46,7 +46,7 @@ pub fn op_tuning(outcome: &OpatOutcome, soc: Option<&Soc>) -> Result<Vec<(String
             after_us,
             before_us,
             dtype: dtype(cases[0]),
-            graph: &outcome.graph,
+            graph: &outcome.tuning.graph,
             improvement: gain(before_us, after_us),
             kernels: cases.iter().map(|case| kernel(case, soc)).collect(),
             op_type: cases[0].workload.op_type(),

@@ -1,11 +1,8 @@
 //! The array that CANN's result file is: one object for each section, those of one job after the other.
 
 use super::counts::{Basic, basic, to_text};
-use super::{aoe, gdat, sgat};
+use super::{Tuned, aoe, gdat, sgat};
 use crate::status::Result;
-use crate::tune::OpatOutcome;
-use crate::tune::gdat::GdatOutcome;
-use crate::tune::sgat::SgatOutcome;
 use serde::{Deserialize, Serialize};
 
 /// The array of CANN's offline result: one object for each section.
@@ -37,43 +34,23 @@ pub enum Section<'a> {
     },
 }
 
-/// CANN's result as JSON, indented by four as its own writer does.
-pub fn opat_result(outcome: &OpatOutcome) -> Result<String> {
-    to_text(&of_operators(outcome))
+/// CANN's result file of the last job as JSON, indented by four as its own writer does.
+pub fn result(tuned: Tuned<'_>) -> Result<String> {
+    to_text(&of(tuned.behind(None)))
 }
 
-/// The sections of CANN's result; where nothing was tunable there is no OPAT section.
-pub fn of_operators(outcome: &OpatOutcome) -> Vec<Section<'_>> {
-    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    let mut sections = vec![Section::Basic { basic }];
-    if !(outcome.finished && outcome.cases.is_empty()) {
-        sections.push(Section::Opat { opat: aoe::opat(outcome) });
+/// The sections of the jobs, one after the other. A job that found nothing tunable has none of its own.
+pub fn of(tuned: Tuned<'_>) -> Vec<Section<'_>> {
+    let earlier = if let Tuned::Operators(earlier, _) = tuned { earlier } else { None };
+    let mut sections = earlier.map_or_else(Vec::new, |earlier| of(Tuned::Subgraphs(earlier)));
+    let tuning = tuned.tuning();
+    let basic = basic(&tuning.graph, tuning.finished.then_some(tuning.elapsed));
+    sections.push(Section::Basic { basic });
+    match tuned {
+        Tuned::Gradients(outcome) => sections.push(Section::Gdat { gdat: Box::new(gdat::gdat(outcome)) }),
+        _ if tuning.finished && tuned.has_nothing() => {}
+        Tuned::Subgraphs(outcome) => sections.push(Section::Sgat { sgat: sgat::sgat(outcome) }),
+        Tuned::Operators(_, outcome) => sections.push(Section::Opat { opat: aoe::opat(outcome) }),
     }
     sections
-}
-
-/// CANN's result as JSON, indented by four as its own writer does.
-pub fn sgat_result(outcome: &SgatOutcome) -> Result<String> {
-    to_text(&of_subgraphs(outcome))
-}
-
-/// The sections of CANN's result.
-pub fn of_subgraphs(outcome: &SgatOutcome) -> Vec<Section<'_>> {
-    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    let mut sections = vec![Section::Basic { basic }];
-    if !(outcome.finished && outcome.subgraphs.is_empty()) {
-        sections.push(Section::Sgat { sgat: sgat::sgat(outcome) });
-    }
-    sections
-}
-
-/// The result as JSON, indented by four as CANN's are.
-pub fn gdat_result(outcome: &GdatOutcome) -> Result<String> {
-    to_text(&of_gradients(outcome))
-}
-
-/// The sections of the result.
-pub fn of_gradients(outcome: &GdatOutcome) -> Vec<Section<'_>> {
-    let basic = basic(&outcome.graph, outcome.finished.then_some(outcome.elapsed));
-    vec![Section::Basic { basic }, Section::Gdat { gdat: Box::new(gdat::gdat(outcome)) }]
 }

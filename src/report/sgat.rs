@@ -51,14 +51,14 @@ pub(super) fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
     let (before_us, after_us) = Tuned::Subgraphs(outcome).times_us();
     let (before, after) = (milliseconds(before_us), milliseconds(after_us));
     let with = |status: BankStatus| {
-        let is_there = |s: &&SubgraphOutcome| s.index < outcome.saved;
+        let is_there = |s: &&SubgraphOutcome| s.index < outcome.tuning.saved;
         outcome.subgraphs.iter().filter(is_there).filter(move |s| s.status == status).map(modified).collect()
     };
     Sgat {
-        gains: outcome.finished.then(|| Gains::of(Tuned::Subgraphs(outcome))).flatten(),
+        gains: outcome.tuning.finished.then(|| Gains::of(Tuned::Subgraphs(outcome))).flatten(),
         baseline_ms: before,
-        improvement: outcome.finished.then(|| truncated_improvement(before, after)),
-        result_ms: outcome.finished.then_some(after),
+        improvement: outcome.tuning.finished.then(|| truncated_improvement(before, after)),
+        result_ms: outcome.tuning.finished.then_some(after),
         repo_modified_subgraphs: Modified {
             add_repo_subgraphs: with(BankStatus::Added),
             update_repo_subgraphs: with(BankStatus::Updated),
@@ -184,9 +184,9 @@ impl<'a> Subgraphs<'a> {
             bank: bank.map(|path| path.to_string_lossy()),
             before_us,
             distinct: outcome.subgraphs.iter().map(subgraph).collect(),
-            finished: outcome.finished,
+            finished: outcome.tuning.finished,
             improvement: truncated_improvement(before_us, after_us),
-            priced_by: outcome.pricer.detail.as_str().into(),
+            priced_by: outcome.tuning.backend.detail.as_str().into(),
             summary: summary(outcome),
             traffic_after: after.into(),
             traffic_before: before.into(),

@@ -85,9 +85,9 @@ pub fn summary(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         after_us: microseconds(after_us),
         before_us: microseconds(before_us),
         began: context.began.as_str().into(),
-        finished: tuned.finished(),
+        finished: tuned.tuning().finished,
         gains: Gains::of(tuned),
-        graph: tuned.graph().into(),
+        graph: tuned.tuning().graph.as_str().into(),
         left_out_ops: context.left_out.len(),
         performance_improvement: gain(before_us, after_us),
         top_improved_ops: top

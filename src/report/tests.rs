@@ -12,7 +12,7 @@ use crate::backend::Description;
 use crate::bank::RecordReader;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
-use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode};
+use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, Tuned, TunedNode, Tuning};
 use crate::workload::{MatMul, Schedule, VectorSchedule, VectorTemplate, Workload};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -57,13 +57,34 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
     }
 }
 
-pub(super) fn outcome(finished: bool) -> OpatOutcome {
-    OpatOutcome {
-        asked: Vec::new(),
-        gears: Vec::new(),
+/// What a tuning tells that took so long.
+pub(super) fn tuning(finished: bool, elapsed: Duration) -> Tuning {
+    Tuning {
         graph: "net".into(),
         backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
         soc: "Ascend910B2".into(),
+        unmapped: Vec::new(),
+        gears: Vec::new(),
+        elapsed,
+        finished,
+        lost: None,
+        unsaved: None,
+        saved: usize::MAX,
+    }
+}
+
+pub(super) fn outcome(finished: bool) -> OpatOutcome {
+    OpatOutcome {
+        asked: Vec::new(),
+        tuning: Tuning {
+            unmapped: vec![SkippedKernel {
+                name: "x".into(),
+                origin_type: "Foo".into(),
+                priced: crate::lower::Priced::None,
+                reason: None,
+            }],
+            ..tuning(finished, Duration::from_micros(1_234_567))
+        },
         seed: 7,
         cases: vec![
             case(0, &["a", "a2"], 134.0, 99.0, BankStatus::Added),
@@ -72,17 +93,6 @@ pub(super) fn outcome(finished: bool) -> OpatOutcome {
             case(3, &["d"], 1.25, 1.25, BankStatus::Unsatisfied),
             case(4, &["e"], 2.0, 2.0, BankStatus::NotTuned),
         ],
-        unmapped: vec![SkippedKernel {
-            name: "x".into(),
-            origin_type: "Foo".into(),
-            priced: crate::lower::Priced::None,
-            reason: None,
-        }],
-        elapsed: Duration::from_micros(1_234_567),
-        finished,
-        lost: None,
-        unsaved: None,
-        saved: usize::MAX,
     }
 }
 
@@ -183,11 +193,11 @@ fn a_finished_tuning_reads_as_aoe_writes_it() {
     }
 ]
 "#;
-    assert_eq!(without_gains(&opat_result(&outcome(true)).unwrap(), "OPAT"), expected);
+    assert_eq!(without_gains(&result(Tuned::Operators(None, &outcome(true))).unwrap(), "OPAT"), expected);
 }
 
 fn opat_section(outcome: &OpatOutcome) -> (Value, Value) {
-    let result: Value = serde_json::from_str(&opat_result(outcome).unwrap()).unwrap();
+    let result: Value = serde_json::from_str(&result(Tuned::Operators(None, outcome)).unwrap()).unwrap();
     (result[0]["basic"].clone(), result[1]["OPAT"].clone())
 }
 
@@ -274,10 +284,13 @@ fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
     let mut file = ResultFile::create(&context(&work_path), "opat", None).unwrap();
     let read = |file: &ResultFile| std::fs::read_to_string(file.path()).unwrap();
     assert_eq!(read(&file), "[]\n");
-    assert!(file.update(|| opat_result(&outcome(false))).unwrap(), "the first outcome is written whatever it costs");
-    assert_eq!(read(&file), opat_result(&outcome(false)).unwrap());
-    file.finish(|| opat_result(&outcome(true))).unwrap();
-    assert_eq!(read(&file), opat_result(&outcome(true)).unwrap());
+    assert!(
+        file.update(|| result(Tuned::Operators(None, &outcome(false)))).unwrap(),
+        "the first outcome is written whatever it costs"
+    );
+    assert_eq!(read(&file), result(Tuned::Operators(None, &outcome(false))).unwrap());
+    file.finish(|| result(Tuned::Operators(None, &outcome(true)))).unwrap();
+    assert_eq!(read(&file), result(Tuned::Operators(None, &outcome(true))).unwrap());
     let path = file.path().to_owned();
     drop(file);
     assert_eq!(std::fs::read_dir(&work_path).unwrap().count(), 1, "no temporary file is left");

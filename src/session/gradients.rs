@@ -1,7 +1,7 @@
 //! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
 
 use super::live::{Live, summary_file};
-use super::profiling::{Profiles, Profiling};
+use super::profiling::Profiling;
 use super::settings::{Recorded, Settings};
 use super::state::{ProgressFn, Session};
 use super::tuned_graph::{TunedGraph, set_segments};
@@ -19,6 +19,7 @@ use crate::report::{Context, Folder};
 use crate::soc::Soc;
 use crate::spelling;
 use crate::status::{Error, Result};
+use crate::tune::Tuned;
 use crate::tune::gdat::{Backward, Case, GdatJob, GdatOutcome, Source, StepRun, gdat, recording};
 
 /// The parts on which CANN tunes gradients, by the short name of their SoCs.
@@ -128,10 +129,9 @@ impl Session {
             Some(steps) => live.tell_runs(timed(form, &outcome, steps, scene), profiling),
             None => Ok(None),
         };
-        let ended = outcome.ended();
+        let ended = outcome.tuning.ended();
         let told = profiles.and_then(|profiles| summarized.map(|()| profiles));
-        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_gradients(&outcome, profiles);
-        self.conclude((tuned, told), ended, settings, &mut live, publish)
+        self.conclude((tuned, told), ended, settings, &mut live, Tuned::Gradients(&outcome))
     }
 
     fn tune_recording(
@@ -152,8 +152,8 @@ impl Session {
         let job = self.job(settings, &model, Source::Recording(training, description), soc, &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = split(&job, &mut live)?;
-        live.finish_gradients(&outcome, None)?;
-        outcome.ended()
+        live.finish(Tuned::Gradients(&outcome), None)?;
+        outcome.tuning.ended()
     }
 
     fn job<'a>(

@@ -9,15 +9,12 @@ use crate::graph::Graph;
 use crate::lower::Lowered;
 use crate::output_file::{self, Publication};
 use crate::profile::Timed;
-use crate::report::{
-    Context, Folder, ProcessFiles, ResultFile, Runs, Tuned, full_report, gdat_result, gdat_timeline, opat_result,
-    sgat_result,
-};
+use crate::report::{Context, Folder, ProcessFiles, ResultFile, Runs, full_report, gdat_timeline, result};
 use crate::status::{Error, Result};
 use crate::tune::gdat::recording::summary_in;
 use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
-use crate::tune::{Observer, OpatOutcome, Progress};
+use crate::tune::{Observer, Progress, Tuned};
 use std::path::{Path, PathBuf};
 
 /// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
@@ -62,7 +59,7 @@ impl<'a> Live<'a> {
     /// Ends subgraph tuning and begins the result file of the next job.
     pub fn go_on(&mut self, subgraphs: Option<SgatOutcome>, job: &str) -> Result<()> {
         if let Some(outcome) = subgraphs {
-            self.end(Tuned::Subgraphs(&outcome), || sgat_result(&outcome))?;
+            self.end(Tuned::Subgraphs(&outcome))?;
             self.subgraphs = Some(outcome);
         }
         self.file = ResultFile::create(&self.context, job, self.files)?;
@@ -119,36 +116,22 @@ impl<'a> Live<'a> {
         self.subgraphs.is_some()
     }
 
-    /// Publishes the last state of subgraph tuning, finished or not, where no other job follows.
-    pub fn finish_subgraphs(&mut self, outcome: &SgatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
-        self.finish(Tuned::Subgraphs(outcome), || sgat_result(outcome), profiles)
-    }
-
-    /// Publishes the last state of operator tuning, finished or not.
-    pub fn finish_operators(&mut self, outcome: &OpatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
-        let subgraphs = self.subgraphs.take();
-        self.finish(Tuned::Operators(subgraphs.as_ref(), outcome), || opat_result(outcome), profiles)
-    }
-
     /// Publishes the last state of a job that another one follows.
-    fn end(&mut self, tuned: Tuned<'_>, result: impl FnOnce() -> Result<String>) -> Result<()> {
+    fn end(&mut self, tuned: Tuned<'_>) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)?;
-        self.file.finish(result)?;
+        self.file.finish(|| result(tuned))?;
         self.tell(tuned)
     }
 
-    /// Publishes the last state of the last job: the result file, then the reports and profiles. What cannot be written
-    /// holds back nothing else; the first failure is the one to report.
-    fn finish(
-        &mut self,
-        tuned: Tuned<'_>,
-        result: impl FnOnce() -> Result<String>,
-        profiles: Option<Profiles<'_>>,
-    ) -> Result<()> {
+    /// Publishes the last state of the last job, finished or not: the timeline of gradients, the result file, then the
+    /// reports and profiles. What cannot be written holds back nothing else; the first failure is the one to report.
+    pub fn finish(&mut self, tuned: Tuned<'_>, profiles: Option<Profiles<'_>>) -> Result<()> {
+        let drawn = tuned.gradients().map_or(Ok(()), |outcome| self.write_timeline(outcome));
         let earlier = self.failure.take().map_or(Ok(()), Err);
-        let filed = self.file.finish(result);
-        let published = self.publish(tuned, profiles);
-        earlier.and(filed).and(published)
+        let filed = self.file.finish(|| result(tuned));
+        let subgraphs = self.subgraphs.take();
+        let published = self.publish(tuned.behind(subgraphs.as_ref()), profiles);
+        drawn.and(earlier).and(filed).and(published)
     }
 
     /// Puts reports and profiles in place, all at once, and gives the session the report. Of a disk that is nearly full
@@ -202,14 +185,8 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Publishes the last state of gradient tuning, finished or not, and the timeline of what was found.
-    pub fn finish_gradients(&mut self, outcome: &GdatOutcome, profiles: Option<Profiles<'_>>) -> Result<()> {
-        let drawn = outcome.found.as_ref().map_or(Ok(()), |found| self.write_timeline(found, outcome));
-        let finished = self.finish(Tuned::Gradients(outcome), || gdat_result(outcome), profiles);
-        drawn.and(finished)
-    }
-
-    fn write_timeline(&mut self, found: &Splits, outcome: &GdatOutcome) -> Result<()> {
+    fn write_timeline(&mut self, outcome: &GdatOutcome) -> Result<()> {
+        let Some(found) = &outcome.found else { return Ok(()) };
         let path = self.file.sibling("aoe_timeline", "gdat");
         output_file::replace(&path, gdat_timeline(found, outcome.contention)?.as_bytes())?;
         self.context.timeline = Some(path);
@@ -244,34 +221,11 @@ impl<'a> Live<'a> {
 }
 
 impl Observer for Live<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
-        let published = self.file.update(|| opat_result(outcome)).and_then(|written| {
-            if written { self.tell(Tuned::Operators(self.subgraphs.as_ref(), outcome)) } else { Ok(()) }
-        });
-        self.follow(published, progress);
-    }
-
-    fn searching(&mut self, progress: &Progress) {
-        self.follow(Ok(()), progress);
-    }
-}
-
-impl Observer<GdatOutcome> for Live<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &GdatOutcome) {
-        let published = self
-            .file
-            .update(|| gdat_result(outcome))
-            .and_then(|written| if written { self.tell(Tuned::Gradients(outcome)) } else { Ok(()) });
-        self.follow(published, progress);
-    }
-}
-
-impl Observer<SgatOutcome> for Live<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &SgatOutcome) {
-        let published = self
-            .file
-            .update(|| sgat_result(outcome))
-            .and_then(|written| if written { self.tell(Tuned::Subgraphs(outcome)) } else { Ok(()) });
+    fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>) {
+        // Nothing is finished within a search.
+        let written = if progress.searching > 0 { Ok(false) } else { self.file.update(|| result(tuned)) };
+        let published =
+            written.and_then(|written| if written { self.tell(tuned.behind(self.subgraphs.as_ref())) } else { Ok(()) });
         self.follow(published, progress);
     }
 }

@@ -25,7 +25,7 @@ pub fn runs<'a>(
     let Some(outcome) = operators else {
         return Ok([Timed::of_subgraphs(then, None, scene)?, Timed::of_subgraphs(now, None, scene)?]);
     };
-    let is_whole = outcome.finished && outcome.backend.is_simulated;
+    let is_whole = outcome.tuning.finished && outcome.tuning.backend.is_simulated;
     let before = if !earlier.is_empty() && is_whole {
         Timed::of_subgraphs(then, Some(outcome), scene)?
     } else {

@@ -49,7 +49,7 @@ impl Session {
             cancel: self.cancelled(),
         };
         let found = sgat(&mut job, live)?;
-        if found.outcome.finished {
+        if found.outcome.tuning.finished {
             if let Some(first) = variants.first_mut() {
                 set_strategies(&mut first.graph, &first.lowered, &found.marks);
             }

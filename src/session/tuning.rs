@@ -19,7 +19,7 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
-use crate::tune::{OpatJob, Unsaved, opat};
+use crate::tune::{OpatJob, Tuned, Unsaved, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,9 +79,9 @@ impl Session {
             context.subgraph_bank = Some(paths.custom.clone());
             let mut live = Live::new(self, context, "sgat", files, progress)?;
             match self.tune_subgraphs(&mut work, &paths, &mut live) {
-                Ok((outcome, kept)) if operators && outcome.finished => {
+                Ok((outcome, kept)) if operators && outcome.tuning.finished => {
                     // Where the bank did not take them, the state keeps them, too: another tuning goes on from it.
-                    unsaved = outcome.unsaved.as_ref().map(Unsaved::error);
+                    unsaved = outcome.tuning.unsaved.as_ref().map(Unsaved::error);
                     live.go_on(Some(outcome), "opat")?;
                     state = Some(kept);
                 }
@@ -160,14 +160,13 @@ impl Session {
         let Work { settings, backend, variants, tuned, profiling, .. } = work;
         let earlier = live.earlier();
         // One that was interrupted knows no run that compares with the one before.
-        let profiles = if outcome.finished {
+        let profiles = if outcome.tuning.finished {
             live.tell_runs(runs(&variants, &earlier, None, scene(&variants, backend.soc(), &settings)), profiling)
         } else {
             Ok(None)
         };
-        let ended = outcome.ended();
-        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_subgraphs(outcome, profiles);
-        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
+        let ended = outcome.tuning.ended();
+        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, Tuned::Subgraphs(outcome))
     }
 
     /// Tunes the operators of the variants.
@@ -211,8 +210,7 @@ impl Session {
         let earlier = live.earlier();
         let runs = runs(&variants, &earlier, Some(&outcome), scene(&variants, soc, &settings));
         let profiles = live.tell_runs(runs, profiling.filter(|_| ended.is_ok()));
-        let publish = |live: &mut Live<'_>, profiles: Option<Profiles<'_>>| live.finish_operators(&outcome, profiles);
-        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, publish)
+        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, Tuned::Operators(None, &outcome))
     }
 
     /// The files that all tunings of the process share, where results go there.
@@ -223,13 +221,13 @@ impl Session {
     /// Leaves the tuned graph behind, and its files where the tuning came to a good end: one that was cancelled or
     /// failed leaves the bank and the report; a model would look tuned. What cannot be written holds back nothing else,
     /// and is told of before how the tuning ended.
-    pub(super) fn conclude<'b>(
+    pub(super) fn conclude(
         &self,
-        (tuned, profiles): (Graph, Result<Option<Profiles<'b>>>),
+        (tuned, profiles): (Graph, Result<Option<Profiles<'_>>>),
         ended: Result<()>,
         settings: &Settings,
         live: &mut Live<'_>,
-        publish: impl FnOnce(&mut Live<'_>, Option<Profiles<'b>>) -> Result<()>,
+        outcome: Tuned<'_>,
     ) -> Result<()> {
         let written = if ended.is_ok() && settings.tuned_model {
             live.write_model(&tuned, settings, &self.instance.environment)
@@ -240,7 +238,7 @@ impl Session {
             Ok(profiles) => (profiles, Ok(())),
             Err(error) => (None, Err(error)),
         };
-        let published = publish(live, profiles);
+        let published = live.finish(outcome, profiles);
         self.found().graph = Some(tuned);
         the_one_to_tell(ended, published.and(written).and(known))
     }

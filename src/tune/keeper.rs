@@ -31,7 +31,7 @@ impl Keeper<'_> {
         while done >= self.next_save {
             self.record(outcome, self.next_save)?;
             match self.bank.save() {
-                Ok(_) => outcome.saved = self.recorded,
+                Ok(_) => outcome.tuning.saved = self.recorded,
                 Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
             }
             self.next_save *= 2;
@@ -43,15 +43,15 @@ impl Keeper<'_> {
     pub fn finish(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
         self.record(outcome, usize::MAX)?;
         let Err(error) = self.bank.save() else {
-            outcome.saved = usize::MAX;
+            outcome.tuning.saved = usize::MAX;
             return Ok(());
         };
-        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.saved && case.status.is_new()) {
+        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.tuning.saved && case.status.is_new()) {
             case.status = BankStatus::Unsaved;
         }
         let bank = self.bank.paths().custom.clone();
         let save = |place: &Path| self.bank.save_elsewhere(place.to_owned()).map(|_| ());
-        outcome.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
+        outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
         Ok(())
     }
 

@@ -19,6 +19,7 @@ pub mod sgat;
 #[cfg(test)]
 mod tests;
 mod trials;
+mod tuned;
 mod tuner;
 mod watched;
 mod workers;
@@ -26,17 +27,23 @@ mod workers;
 pub use cases::Variant;
 pub use copy::copy;
 pub use opat::{OpatJob, opat};
-pub use outcome::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Unsaved};
+pub use outcome::{
+    BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, Unsaved,
+};
 pub use progress::Progress;
 use progress::remaining_s;
 pub use settings::{Interrupt, OpFilter, OpatSettings};
+pub use tuned::Tuned;
 
 /// Told about the progress of a tuning, always from the thread that started it.
-pub trait Observer<Outcome = OpatOutcome> {
-    /// Called once before the first case and after each one. `outcome` holds the cases finished so
-    /// far; its `finished` is false until the last call.
-    fn progress(&mut self, progress: &Progress, outcome: &Outcome);
+pub trait Observer {
+    /// Called before the first unit of work, after each one and at the end; where measuring takes long also now and then
+    /// from within the search for an operator, when `progress.searching` is not 0. `tuned` holds what is finished so far;
+    /// its `finished` is false until the last call.
+    fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>);
+}
 
-    /// Called now and then from within the search for an operator, where measuring takes long.
-    fn searching(&mut self, _progress: &Progress) {}
+/// Nobody looks on.
+impl Observer for () {
+    fn progress(&mut self, _: &Progress, _: Tuned<'_>) {}
 }

@@ -2,16 +2,16 @@
 
 use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
-use super::cases::{Case, Variant, distinct, gears, unmapped};
+use super::cases::{Case, Variant, distinct};
 use super::keeper::{FIRST_SAVE, Keeper};
 use super::order::by_share;
-use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed};
+use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
 use super::settings::{Interrupt, OpatSettings};
 use super::trials;
 use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
 use super::workers::Workers;
-use super::{Observer, Progress, remaining_s};
+use super::{Observer, Progress, Tuned, remaining_s};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::{OperatorBank, Writable};
@@ -69,9 +69,10 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         let asked = asked::outcomes(&job.settings.filter, &cases, &[], job.variants);
         let is_there = |asked: &Asked| !asked.outcome.starts_with(NOT_HERE);
         if !asked.iter().any(is_there) {
-            let outcome = OpatOutcome { elapsed: started.elapsed(), finished: true, ..empty_outcome(job) };
+            let mut outcome = empty_outcome(job);
+            (outcome.tuning.elapsed, outcome.tuning.finished) = (started.elapsed(), true);
             let ahead = Ahead { cases: 0, searches: 0, deadline: None };
-            observer.progress(&progress(&outcome, &ahead, None), &outcome);
+            observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
             return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
         }
     }
@@ -83,7 +84,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let rescue = job.rescue.as_deref();
     let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, next_save: FIRST_SAVE };
-    observer.progress(&progress(&outcome, &ahead, None), &outcome);
+    observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let pace = Pace::of(job.backend, job.settings.pause);
     let mut under_way = BTreeMap::new();
@@ -92,9 +93,10 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         let done = match step {
             Step::Searched(now) => {
                 under_way.insert(index, now);
-                outcome.elapsed = started.elapsed();
+                outcome.tuning.elapsed = started.elapsed();
                 let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
-                observer.searching(&with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems)));
+                let told = with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems));
+                observer.progress(&told, Tuned::Operators(None, &outcome));
                 return Ok(());
             }
             Step::Done(done) => (*done)?,
@@ -102,7 +104,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         under_way.remove(&index);
         let at = outcome.cases.partition_point(|c| c.index < done.index);
         outcome.cases.insert(at, done);
-        outcome.elapsed = started.elapsed();
+        outcome.tuning.elapsed = started.elapsed();
         keeper.follow(&mut outcome)?;
         let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
         // What is known of the others is in every call, or figures would go back.
@@ -111,7 +113,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         } else {
             with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems))
         };
-        observer.progress(&told, &outcome);
+        observer.progress(&told, Tuned::Operators(None, &outcome));
         Ok(())
     });
     // Who asks to stop while it runs is told so, also when the last operator was done already; later it
@@ -120,14 +122,14 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     // Whatever ended it, what was found is kept.
     let kept = keeper.finish(&mut outcome);
     match ran {
-        Err(Error::BackendLost { reason, .. }) => outcome.lost = Some(reason),
+        Err(Error::BackendLost { reason, .. }) => outcome.tuning.lost = Some(reason),
         ran => ran?,
     }
     kept?;
-    outcome.elapsed = started.elapsed();
+    outcome.tuning.elapsed = started.elapsed();
     outcome.asked = asked::outcomes(&job.settings.filter, &cases, &outcome.cases, job.variants);
-    outcome.finished = !cancelled && outcome.cases.len() == cases.len();
-    observer.progress(&progress(&outcome, &ahead, None), &outcome);
+    outcome.tuning.finished = !cancelled && outcome.cases.len() == cases.len();
+    observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
     Ok(outcome)
 }
 
@@ -146,19 +148,10 @@ fn nothing_to_tune(job: &OpatJob<'_>, asked: &[Asked]) -> String {
 
 fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
     OpatOutcome {
-        graph: job.name.to_owned(),
-        backend: job.backend.describe(),
-        soc: job.backend.soc().name.clone(),
+        tuning: Tuning::new(job.name, job.backend.describe(), job.backend.soc(), job.variants),
         seed: job.settings.seed,
         cases: Vec::new(),
         asked: Vec::new(),
-        unmapped: unmapped(job.variants),
-        gears: gears(job.variants),
-        elapsed: std::time::Duration::ZERO,
-        finished: false,
-        lost: None,
-        unsaved: None,
-        saved: 0,
     }
 }
 
@@ -180,14 +173,14 @@ fn progress(outcome: &OpatOutcome, ahead: &Ahead, last: Option<&Case>) -> Progre
         node: last.map(|c| c.nodes[0].name.clone()).unwrap_or_default(),
         network_us: outcome.after_us(),
         baseline_us: outcome.before_us(),
-        elapsed_s: outcome.elapsed.as_secs_f64(),
+        elapsed_s: outcome.tuning.elapsed.as_secs_f64(),
         trials: outcome.cases.iter().map(|case| case.trials).sum(),
         searching: 0,
         // An operator that could not be measured is done without a search.
         remaining_s: if left == 0 {
             Some(0.0)
         } else {
-            remaining_s(outcome.elapsed, searched as f64, ahead.searches, ahead.deadline)
+            remaining_s(outcome.tuning.elapsed, searched as f64, ahead.searches, ahead.deadline)
         },
     }
 }
@@ -212,7 +205,8 @@ fn with_searches(
         parts += (searched.measured as f64 / most.max(1) as f64).min(1.0);
     }
     told.searching = searches.get(&at).map_or(0, |searched| searched.measured);
-    told.remaining_s = remaining_s(outcome.elapsed, parts.min(ahead.searches as f64), ahead.searches, ahead.deadline);
+    told.remaining_s =
+        remaining_s(outcome.tuning.elapsed, parts.min(ahead.searches as f64), ahead.searches, ahead.deadline);
     told
 }
 

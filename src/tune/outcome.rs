@@ -1,25 +1,80 @@
 //! What a tuning found: the plain data that reports are made from.
 
+use super::cases::{Variant, gears, unmapped};
 use crate::backend::Description;
 use crate::bank::RecordReader;
 use crate::graph::NodeId;
 use crate::lower::Priced;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Result of operator tuning.
+/// What is known of a tuning, whatever is tuned.
 #[derive(Debug, Clone)]
-pub struct OpatOutcome {
+pub struct Tuning {
     /// Name of the graph.
     pub graph: String,
-    /// What measured.
+    /// What measures; subgraphs are priced by the simulator, whatever measures operators.
     pub backend: Description,
     /// The SoC tuned for.
     pub soc: String,
+    /// Operators of which it is not known how they work; most of their kernels have no time.
+    pub unmapped: Vec<SkippedKernel>,
+    /// Names of the gears, by variant; nothing where there is one variant.
+    pub gears: Vec<String>,
+    /// Time since the tuning began.
+    pub elapsed: Duration,
+    /// Whether all was dealt with; false while tuning runs and where it was ended early.
+    pub finished: bool,
+    /// Why the backend could measure no more, where that ended it.
+    pub lost: Option<String>,
+    /// Why the bank could not be written, where that is so at the end.
+    pub unsaved: Option<Unsaved>,
+    /// Operators or subgraphs whose records the bank's files have, the first so many by their index. While tuning runs, what
+    /// was found behind them is still to be written, and no result file may say that it is.
+    pub saved: usize,
+}
+
+impl Tuning {
+    /// One that begins.
+    pub(super) fn new(graph: &str, backend: Description, soc: &Soc, variants: &[Variant]) -> Tuning {
+        Tuning {
+            graph: graph.to_owned(),
+            backend,
+            soc: soc.name.clone(),
+            unmapped: unmapped(variants),
+            gears: gears(variants),
+            elapsed: Duration::ZERO,
+            finished: false,
+            lost: None,
+            unsaved: None,
+            saved: 0,
+        }
+    }
+
+    /// How it ended: [`Error::Directory`] where the bank could not be written, [`Error::BackendLost`] where nothing more
+    /// could be measured, [`Error::Cancelled`] where it was.
+    pub fn ended(&self) -> Result<()> {
+        match (&self.unsaved, &self.lost) {
+            (Some(unsaved), _) => Err(unsaved.error()),
+            (None, _) if self.finished => Ok(()),
+            (None, Some(reason)) => {
+                Err(Error::BackendLost { backend: self.backend.name.clone(), reason: reason.clone() })
+            }
+            (None, None) => Err(Error::Cancelled),
+        }
+    }
+}
+
+/// Result of operator tuning.
+#[derive(Debug, Clone)]
+pub struct OpatOutcome {
+    /// What every tuning tells; `finished` is false also where the backend was lost.
+    pub tuning: Tuning,
     /// Seed of the searches.
     pub seed: u64,
     /// The distinct operators, in the order in which they first occur in the graph. While tuning
@@ -27,21 +82,6 @@ pub struct OpatOutcome {
     pub cases: Vec<CaseOutcome>,
     /// What became of what was asked for by name.
     pub asked: Vec<Asked>,
-    /// Operators of which it is not known how they work; their kernels are in `cases`, and most have no time.
-    pub unmapped: Vec<SkippedKernel>,
-    /// Names of the gears, by variant; nothing where there is one variant.
-    pub gears: Vec<String>,
-    /// Time since the tuning began.
-    pub elapsed: Duration,
-    /// Whether every operator was dealt with; false while tuning runs and where it was ended early.
-    pub finished: bool,
-    /// Why the backend could measure no more, where that ended it.
-    pub lost: Option<String>,
-    /// Why the bank could not be written, where that is so at the end.
-    pub unsaved: Option<Unsaved>,
-    /// Cases whose records the bank's files have, the first so many by their index. While tuning runs, what was found behind
-    /// them is still to be written, and no result file may say that it is.
-    pub saved: usize,
 }
 
 /// A bank that could not be written.
@@ -79,15 +119,6 @@ impl Unsaved {
     /// The tuning's error.
     pub fn error(&self) -> Error {
         Error::directory("write to", &self.bank, &self.reason)
-    }
-
-    /// How a tuning ended: [`Error::Directory`] where a bank could not be written, [`Error::Cancelled`] where it was.
-    pub fn ended(unsaved: Option<&Unsaved>, finished: bool) -> Result<()> {
-        match unsaved {
-            Some(unsaved) => Err(unsaved.error()),
-            None if !finished => Err(Error::Cancelled),
-            None => Ok(()),
-        }
     }
 }
 
@@ -316,18 +347,11 @@ impl OpatOutcome {
         (missed > 0).then(|| [wanted - missed, wanted])
     }
 
-    /// How the tuning ended: [`Error::Directory`] where the bank could not be written, [`Error::Cancelled`] where it was, [`Error::BackendLost`] where nothing more could be
-    /// measured, [`Error::Tuning`] where operators were to be tuned, some failed and none was, and
-    /// [`Error::NothingToTune`] where what measures can measure none of them. A few that fail or are not measured are
-    /// no failure of the tuning; the report names them.
+    /// How the tuning ended: as [`Tuning::ended`] says, [`Error::Tuning`] where operators were to be tuned, some failed and
+    /// none was, and [`Error::NothingToTune`] where what measures can measure none of them. A few that fail or are not
+    /// measured are no failure of the tuning; the report names them.
     pub fn ended(&self) -> Result<()> {
-        if let Some(unsaved) = &self.unsaved {
-            return Err(unsaved.error());
-        }
-        if !self.finished {
-            let lost = |reason| Error::BackendLost { backend: self.backend.name.clone(), reason };
-            return Err(self.lost.clone().map_or(Error::Cancelled, lost));
-        }
+        self.tuning.ended()?;
         if self.cases.iter().any(|case| case.status.is_tuned()) {
             return Ok(());
         }
@@ -343,7 +367,10 @@ impl OpatOutcome {
             _ => None,
         });
         let nothing = |which| Error::NothingToTune {
-            reason: format!("backend {} can measure no operator of graph `{}`; {which}", self.backend.name, self.graph),
+            reason: format!(
+                "backend {} can measure no operator of graph `{}`; {which}",
+                self.tuning.backend.name, self.tuning.graph
+            ),
         };
         unmeasured.map_or(Ok(()), |which| Err(nothing(which)))
     }
@@ -364,7 +391,7 @@ impl OpatOutcome {
 
     /// The same, of records only those that the bank's files have.
     pub fn count_on_disk(&self, wanted: &BankStatus) -> usize {
-        let is_there = |c: &&CaseOutcome| !c.status.is_new() || c.index < self.saved;
+        let is_there = |c: &&CaseOutcome| !c.status.is_new() || c.index < self.tuning.saved;
         self.cases.iter().filter(|c| &c.status == wanted).filter(is_there).count()
     }
 }

@@ -98,8 +98,8 @@ struct Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
-        assert_eq!(progress.done, outcome.cases.len());
+    fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>) {
+        assert_eq!(progress.done, tuned.operators().unwrap().cases.len());
         self.calls += 1;
         if let Some((calls, flag)) = self.cancel_after
             && self.calls >= calls
@@ -130,7 +130,7 @@ fn tune(
 fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
     let dir = tempfile::tempdir().unwrap();
     let outcome = run(&Sure::of(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
-    assert!(outcome.finished);
+    assert!(outcome.tuning.finished);
     let names: Vec<_> =
         outcome.cases.iter().map(|c| c.nodes.iter().map(|n| n.name.as_str()).collect::<Vec<_>>()).collect();
     assert_eq!(names, [vec!["a", "b"], vec!["c"], vec!["relu"]]);
@@ -276,7 +276,7 @@ fn a_cancel_keeps_what_was_found_and_says_unfinished() {
     let mut bank = bank_in(dir.path());
     let mut watch = Watch { calls: 0, cancel_after: Some((2, &cancel)) };
     let outcome = tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut watch).unwrap();
-    assert!(!outcome.finished);
+    assert!(!outcome.tuning.finished);
     let found = bank_in(dir.path()).lookup(&outcome.cases[0].workload).unwrap();
     assert_eq!(found.is_some(), outcome.cases[0].status == BankStatus::Added);
 }
@@ -326,7 +326,7 @@ fn failed_candidates_are_outcomes_and_never_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let backend = Faulty { inner: Simulator::new(soc()), calls: AtomicUsize::new(0), every: 3 };
     let outcome = run(&backend, &mut bank_in(dir.path()), &settings()).unwrap();
-    assert!(outcome.finished);
+    assert!(outcome.tuning.finished);
     assert!(outcome.cases.iter().map(|c| c.failed_trials).sum::<usize>() > 0);
 }
 
@@ -354,13 +354,13 @@ fn a_tuning_fails_where_no_operator_could_be_measured_and_only_there() {
     let mut some = run(usize::MAX);
     some.cases[0].status = BankStatus::Failed("planted".into());
     assert!(some.ended().is_ok());
-    some.finished = false;
+    some.tuning.finished = false;
     assert!(matches!(some.ended(), Err(Error::Cancelled)));
     // What is not tuned is no success either.
     for case in &mut some.cases[1..] {
         case.status = BankStatus::NotTuned;
     }
-    some.finished = true;
+    some.tuning.finished = true;
     assert!(matches!(some.ended(), Err(Error::Tuning { .. })));
 }
 
@@ -377,8 +377,10 @@ fn there_is_nothing_to_tune_where_the_backend_can_measure_no_operator() {
     let error = outcome.ended().unwrap_err();
     assert_eq!(error.status(), Status::NonOptimizeGraph);
     let (count, name) = (outcome.cases.len() - 1, &outcome.cases[1].nodes[0].name);
-    let told =
-        format!("can measure no operator of graph `{}`; the first of {count}, `{name}`: no such entry", outcome.graph);
+    let told = format!(
+        "can measure no operator of graph `{}`; the first of {count}, `{name}`: no such entry",
+        outcome.tuning.graph
+    );
     assert!(error.to_string().contains(&told), "{error}");
     outcome.cases[0].status = BankStatus::Failed("planted".into());
     assert!(matches!(outcome.ended(), Err(Error::Tuning { .. })), "what fails is told first");
@@ -397,7 +399,7 @@ fn operators_that_nobody_knows_are_named_and_count_no_time() {
     let mut bank = bank_in(dir.path());
     let cancel = AtomicBool::new(false);
     let outcome = tune(&variants, &simulator, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
-    assert_eq!(outcome.unmapped[0].name, "relu");
+    assert_eq!(outcome.tuning.unmapped[0].name, "relu");
     let case = outcome.cases.iter().find(|c| c.nodes[0].name == "relu").unwrap();
     assert_eq!((case.status.clone(), case.before_us, case.after_us), (BankStatus::NotModelled, 0.0, 0.0));
     assert!(outcome.before_us() > 0.0 && outcome.ended().is_ok());
@@ -447,7 +449,7 @@ fn a_cancel_keeps_the_best_of_the_operator_under_way() {
     let mut bank = bank_in(dir.path());
     let outcome = tune(&variants, &backend, &mut bank, &settings, &cancel, &mut Watch::default()).unwrap();
     let case = &outcome.cases[0];
-    assert_eq!((outcome.finished, outcome.cases.len(), case.stop), (false, 1, Some(StopReason::Cancelled)));
+    assert_eq!((outcome.tuning.finished, outcome.cases.len(), case.stop), (false, 1, Some(StopReason::Cancelled)));
     assert!(case.status == BankStatus::Added && case.after_us < case.before_us, "99 candidates hold a better one");
     let kept = bank_in(dir.path()).lookup(&case.workload).unwrap().unwrap();
     assert_eq!(kept.schedule, case.after);
@@ -460,8 +462,9 @@ struct Peek<'a> {
 }
 
 impl Observer for Peek<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &OpatOutcome) {
+    fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>) {
         if progress.done == 9 {
+            let outcome = tuned.operators().unwrap();
             let first = outcome.cases.iter().find(|case| case.status == BankStatus::Added).unwrap();
             self.seen = bank_in(self.bank).lookup(&first.workload).unwrap().is_some();
         }
@@ -535,7 +538,7 @@ fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_i
         cancel: &cancel,
     };
     let outcome = opat(&mut job, &mut Watch::default()).unwrap();
-    assert!(outcome.finished);
+    assert!(outcome.tuning.finished);
     assert_eq!(outcome.count(&BankStatus::Added), 0, "the bank has none");
     let unsaved: Vec<_> = outcome.cases.iter().filter(|case| case.status == BankStatus::Unsaved).collect();
     assert!(!unsaved.is_empty());

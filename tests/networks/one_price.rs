@@ -12,7 +12,7 @@ use aoe::simulate::{Parts, answer, case};
 use aoe::soc::Soc;
 use aoe::space::default_policy;
 use aoe::tune::sgat::{Sgat, SgatJob, SgatSettings, State, fused, sgat};
-use aoe::tune::{Observer, OpFilter, OpatJob, OpatSettings, Progress, Variant, opat};
+use aoe::tune::{OpFilter, OpatJob, OpatSettings, Variant, opat};
 use aoe::workload::Workload;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -73,12 +73,6 @@ fn every_kernel_of_every_bundled_network_has_its_price_as_a_case_to_the_last_bit
     }
 }
 
-struct Silent;
-
-impl<Outcome> Observer<Outcome> for Silent {
-    fn progress(&mut self, _: &Progress, _: &Outcome) {}
-}
-
 /// Microseconds of a network before operator tuning, which here looks at none of them.
 fn before_operators_us(variants: &[Variant], soc: &Soc) -> f64 {
     let nowhere = tempfile::tempdir().unwrap();
@@ -103,7 +97,7 @@ fn before_operators_us(variants: &[Variant], soc: &Soc) -> f64 {
         settings: &settings,
         cancel: &AtomicBool::new(false),
     };
-    opat(&mut job, &mut Silent).unwrap().before_us()
+    opat(&mut job, &mut ()).unwrap().before_us()
 }
 
 /// The same network tuned by subgraphs.
@@ -120,7 +114,7 @@ fn tuned_by_subgraphs(variants: &[Variant], soc: &Soc) -> Sgat {
         settings: &settings,
         cancel: &AtomicBool::new(false),
     };
-    sgat(&mut job, &mut Silent).unwrap()
+    sgat(&mut job, &mut ()).unwrap()
 }
 
 #[test]

@@ -12,8 +12,8 @@ use crate::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc, inf
 use crate::lower::{Settings, lower};
 use crate::search::Algorithm;
 use crate::soc::Soc;
-use crate::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
-use crate::tune::{Observer, OpFilter, OpatJob, OpatOutcome, OpatSettings, Progress, Variant, opat};
+use crate::tune::sgat::{Sgat, SgatJob, SgatSettings, State, sgat};
+use crate::tune::{OpFilter, OpatJob, OpatOutcome, OpatSettings, Variant, opat};
 use crate::workload::Workload;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -51,12 +51,6 @@ pub(super) fn forms(variants: &[Variant]) -> Vec<Form<'_>> {
     variants.iter().map(Form::from).collect()
 }
 
-struct Deaf;
-
-impl<Outcome> Observer<Outcome> for Deaf {
-    fn progress(&mut self, _: &Progress, _: &Outcome) {}
-}
-
 /// Operator tuning of these variants.
 pub(super) fn operators(variants: &[Variant], soc: &Soc, directory: &Path) -> OpatOutcome {
     let settings = OpatSettings {
@@ -80,7 +74,7 @@ pub(super) fn operators(variants: &[Variant], soc: &Soc, directory: &Path) -> Op
         settings: &settings,
         cancel: &AtomicBool::new(false),
     };
-    opat(&mut job, &mut Deaf).unwrap()
+    opat(&mut job, &mut ()).unwrap()
 }
 
 /// Subgraph tuning of these variants.
@@ -96,7 +90,7 @@ pub(super) fn subgraphs(variants: &[Variant], soc: &Soc, directory: &Path) -> Sg
         settings: &SgatSettings::default(),
         cancel: &AtomicBool::new(false),
     };
-    sgat(&mut job, &mut Deaf as &mut dyn Observer<SgatOutcome>).unwrap()
+    sgat(&mut job, &mut ()).unwrap()
 }
 
 /// The network as subgraph tuning leaves it.

@@ -78,12 +78,12 @@ pub fn all(tuned: Tuned<'_>) -> Option<Vec<Found<'_>>> {
         return None;
     }
     // A device's times and the simulator's have no sum: where a device measured the operators, the times are theirs.
-    let is_apart = operators.zip(subgraphs).is_some_and(|(o, s)| o.backend.name != s.pricer.name);
+    let is_apart = operators.zip(subgraphs).is_some_and(|(o, s)| o.tuning.backend.name != s.tuning.backend.name);
     let subgraphs = subgraphs.filter(|_| !is_apart);
-    let gears = operators.map(|o| o.gears.len()).or(subgraphs.map(|s| s.gears.len())).unwrap_or_default().max(1);
-    let of_subgraphs = subgraphs
-        .into_iter()
-        .flat_map(|outcome| outcome.subgraphs.iter().filter_map(move |one| subgraph(one, &outcome.pricer.name, gears)));
+    let gears = tuned.tuning().gears.len().max(1);
+    let of_subgraphs = subgraphs.into_iter().flat_map(|outcome| {
+        outcome.subgraphs.iter().filter_map(move |one| subgraph(one, &outcome.tuning.backend.name, gears))
+    });
     let of_operators = operators.into_iter().flat_map(|outcome| &outcome.cases);
     Some(of_subgraphs.chain(of_operators.filter_map(|case| operator(case, gears))).collect())
 }

@@ -199,7 +199,6 @@ fn failed(tuned: Tuned<'_>) -> Vec<Failed<'_>> {
 /// Each gear with what CANN takes of its own kernels.
 fn gears<'a>(tuned: Tuned<'a>, found: &[Found<'_>]) -> Vec<Gear<'a>> {
     let operators = tuned.operators();
-    let names = operators.map(|outcome| &outcome.gears).or(tuned.subgraphs().map(|outcome| &outcome.gears));
     let gear = |(variant, name): (usize, &'a String)| {
         let before: f64 = match operators {
             Some(outcome) => outcome.cases.iter().map(|case| case.before_us * found::launches(case, variant)).sum(),
@@ -209,5 +208,5 @@ fn gears<'a>(tuned: Tuned<'a>, found: &[Found<'_>]) -> Vec<Gear<'a>> {
             found.iter().filter(|one| one.fate == Fate::Taken).map(|one| one.of_gear(variant)).collect();
         Gear { name: name.into(), over: Over::of(before, &taken.iter().collect::<Vec<_>>()) }
     };
-    names.into_iter().flatten().enumerate().map(gear).collect()
+    tuned.tuning().gears.iter().enumerate().map(gear).collect()
 }

@@ -89,7 +89,7 @@ fn a_second_run_says_the_same_gain_and_that_the_bank_has_it() {
 #[test]
 fn each_gear_is_told_by_itself_and_together_they_are_the_network() {
     let mut outcome = outcome(true);
-    outcome.gears = vec!["batch=1".into(), "batch=4".into()];
+    outcome.tuning.gears = vec!["batch=1".into(), "batch=4".into()];
     outcome.cases[0].nodes[1].variant = 1;
     outcome.cases[2].nodes[0].variant = 1;
     let told = gains(&outcome);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::graph::DataType;
 use crate::report::html::pages;
-use crate::report::{gdat_result, gdat_timeline};
+use crate::report::{gdat_timeline, result};
 use crate::sim::collective::AllReduce;
 use crate::tune::gdat::{Case, Cluster, Contention, Found, GdatOutcome, Gradient, Plan, Scale, Training};
 
@@ -34,9 +34,7 @@ pub fn gradients() -> GdatOutcome {
     };
     let scale = |devices| Scale { devices, nodes: devices / 8, before: case(&[4]), after: case(&[2, 4]) };
     GdatOutcome {
-        graph: "net".into(),
-        backend: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
-        soc: "Ascend910B2".into(),
+        tuning: tuning(true, Duration::from_millis(400)),
         cluster: Cluster::default(),
         contention: Contention::default(),
         most_segments: 8,
@@ -53,12 +51,13 @@ pub fn gradients() -> GdatOutcome {
             sets: training.sets(),
             training: training.clone(),
         }),
-        unmapped: Vec::new(),
         unmeasured: Vec::new(),
-        elapsed: Duration::from_millis(400),
-        finished: true,
-        unsaved: None,
     }
+}
+
+/// Of a tuning that was cancelled.
+fn cancelled() -> GdatOutcome {
+    GdatOutcome { found: None, tuning: tuning(false, Duration::from_millis(400)), ..gradients() }
 }
 
 /// The same with every second gradient in another group.
@@ -82,7 +81,7 @@ pub fn of_two_groups() -> GdatOutcome {
 
 /// The section of the result file.
 fn section(outcome: &GdatOutcome) -> Value {
-    let result: Value = serde_json::from_str(&gdat_result(outcome).unwrap()).unwrap();
+    let result: Value = serde_json::from_str(&result(Tuned::Gradients(outcome)).unwrap()).unwrap();
     result[1]["GDAT"].clone()
 }
 
@@ -109,7 +108,7 @@ fn the_result_has_each_split_with_its_segments_and_times() {
 
 #[test]
 fn a_result_before_the_end_has_counts_alone() {
-    let section = section(&GdatOutcome { found: None, finished: false, ..gradients() });
+    let section = section(&cancelled());
     assert_eq!(section.as_object().unwrap().keys().collect::<Vec<_>>(), ["repo_summary"]);
     assert_eq!(section["repo_summary"]["total_num"], json!(0));
 }
@@ -217,7 +216,7 @@ fn the_page_shows_the_splits_and_no_section_on_operators() {
 
 #[test]
 fn an_interrupted_tuning_says_that_nothing_is_known() {
-    let page = page_of(&GdatOutcome { found: None, finished: false, ..gradients() });
+    let page = page_of(&cancelled());
     assert!(page.contains("not known yet") && page.contains("was interrupted"), "{page}");
 }
 

@@ -41,7 +41,7 @@ fn every_report_is_read_and_written_again_as_it_was() {
     let tiling = Timed { schedule: schedule(4), us: 1.0 };
     (operators.cases[0].banked, operators.cases[3].unsure) = (Some(tiling.clone()), Some(tiling));
     operators.cases[4].status = BankStatus::Failed("no such kernel".into());
-    operators.gears = vec!["batch=1".into()];
+    operators.tuning.gears = vec!["batch=1".into()];
     let (one, two) = (gdat::gradients(), gdat::of_two_groups());
     let contexts = [whole_context(), context(Path::new(".")), Context { soc: None, ..context(Path::new(".")) }];
     for context in contexts {

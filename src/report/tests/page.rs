@@ -11,7 +11,7 @@ fn page_of(report: &str) -> String {
 /// A page of both jobs in which every name is this.
 fn page_with(name: &str) -> String {
     let (mut subgraphs, mut operators) = (sgat::subgraphs(true), outcome(true));
-    (subgraphs.graph, operators.graph) = (name.to_owned(), name.to_owned());
+    (subgraphs.tuning.graph, operators.tuning.graph) = (name.to_owned(), name.to_owned());
     for case in &mut operators.cases {
         case.nodes.iter_mut().for_each(|node| (node.name, node.op_type) = (name.to_owned(), name.to_owned()));
     }

@@ -1,7 +1,6 @@
 //! Subgraph tuning reads as AOE writes it.
 
-use super::{Tuned, context, full_report, outcome, sgat_result, without_gains};
-use crate::backend::Description;
+use super::{Tuned, context, full_report, outcome, result, tuning, without_gains};
 use crate::report::figures::truncated_improvement;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Place, Plan, PlanGroup, SgatOutcome, SubgraphOutcome, Traffic};
@@ -33,22 +32,14 @@ fn subgraph(index: usize, count: usize, times: [f64; 2], status: BankStatus) -> 
 
 pub fn subgraphs(finished: bool) -> SgatOutcome {
     SgatOutcome {
-        gears: Vec::new(),
+        tuning: tuning(finished, Duration::from_millis(2500)),
         gears_before_us: Vec::new(),
-        graph: "net".into(),
-        pricer: Description { name: "simulator".into(), detail: "model 1".into(), noisy: false, is_simulated: true },
-        soc: "Ascend910B2".into(),
         subgraphs: vec![
             subgraph(0, 2, [5600.486, 3610.442], BankStatus::Added),
             subgraph(1, 1, [5584.34, 3573.203], BankStatus::Updated),
             subgraph(2, 1, [100.0, 100.0], BankStatus::Unsatisfied),
             subgraph(3, 1, [7.0, 7.0], BankStatus::NotTuned),
         ],
-        unmapped: Vec::new(),
-        elapsed: Duration::from_millis(2500),
-        finished,
-        unsaved: None,
-        saved: usize::MAX,
     }
 }
 
@@ -114,13 +105,13 @@ fn a_finished_tuning_reads_as_aoe_writes_it() {
     }
 ]
 "#;
-    let text = without_gains(&sgat_result(&subgraphs(true)).unwrap(), "SGAT");
+    let text = without_gains(&result(Tuned::Subgraphs(&subgraphs(true))).unwrap(), "SGAT");
     assert_eq!(text, expected.replace("54.98%", &truncated_improvement(16.892_312, 10.901_087)));
 }
 
 #[test]
 fn an_interrupted_tuning_claims_no_result() {
-    let text = sgat_result(&subgraphs(false)).unwrap();
+    let text = result(Tuned::Subgraphs(&subgraphs(false))).unwrap();
     for absent in ["tuning_time", "model_performance_improvement", "model_result_performance"] {
         assert!(!text.contains(absent), "{absent}: {text}");
     }
@@ -152,7 +143,7 @@ fn the_full_report_tells_of_both_jobs_and_of_who_priced_what() {
     assert!((after - operators.after_us()).abs() < 6e-4);
 
     let mut begun = outcome(true);
-    begun.finished = false;
+    begun.tuning.finished = false;
     begun.cases.truncate(1);
     let begun_report = report(Tuned::Operators(Some(&subgraphs), &begun));
     let saved = begun.before_us() - begun.after_us();
@@ -161,7 +152,7 @@ fn the_full_report_tells_of_both_jobs_and_of_who_priced_what() {
     assert!((begun_report["after_us"].as_f64().unwrap() - subgraphs.after_us() + saved).abs() < 6e-4);
 
     let mut measured = outcome(true);
-    measured.backend.name = "ascend".into();
+    measured.tuning.backend.name = "ascend".into();
     let measured_report = report(Tuned::Operators(Some(&subgraphs), &measured));
     assert_eq!(measured_report["before_us"].as_f64(), Some(measured.before_us()), "a device's times stay its own");
 

@@ -21,12 +21,12 @@ use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::tune::cases::unmapped_of;
 use crate::tune::progress::remaining_s;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress, Unsaved};
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Tuned, Tuning, Unsaved};
 use crate::workload::Workload;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Segments that hccl's interface takes.
 pub const MOST_SEGMENTS: usize = 8;
@@ -88,51 +88,46 @@ pub struct GdatJob<'a> {
 /// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
 /// that cannot run on the part at all, and with [`Error::Tuning`] where the time is up before every kernel was measured. Of
 /// a bank that cannot be written, on a full disk for one, the outcome tells.
-pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer<GdatOutcome>) -> Result<GdatOutcome> {
+pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer) -> Result<GdatOutcome> {
     let started = Instant::now();
     let settings = job.settings;
+    let backend = match &job.source {
+        Source::Graph { backend, .. } => backend.describe(),
+        Source::Recording(_, description) => description.clone(),
+    };
     let mut outcome = GdatOutcome {
-        graph: job.name.to_owned(),
-        backend: match &job.source {
-            Source::Graph { backend, .. } => backend.describe(),
-            Source::Recording(_, description) => description.clone(),
-        },
-        soc: job.soc.name.clone(),
+        tuning: Tuning::new(job.name, backend, job.soc, &[]),
         cluster: settings.cluster.clone(),
         contention: settings.cluster.contention_on(job.soc),
         most_segments: settings.most_segments,
         found: None,
-        unmapped: Vec::new(),
         unmeasured: Vec::new(),
-        elapsed: Duration::ZERO,
-        finished: false,
-        unsaved: None,
     };
     let training = match &job.source {
         Source::Recording(training, _) => Some((training.clone(), Vec::new())),
         Source::Graph { graph, lowered, backend } => {
-            outcome.unmapped = unmapped_of(graph, lowered, "");
+            outcome.tuning.unmapped = unmapped_of(graph, lowered, "");
             measured(job, &Backward::of(graph, lowered)?, *backend, &mut outcome, started, observer)?
         }
     };
     if let Some((training, kernels)) = training {
         let (status, unsaved) = record(job, &training);
-        outcome.unsaved = unsaved;
+        outcome.tuning.unsaved = unsaved;
         let found = Found { kernels, ..found(job, training, outcome.contention, status) };
         warn(&found);
         outcome.found = Some(found);
-        outcome.finished = !Interrupt { cancel: job.cancel, deadline: None }.cancelled();
+        outcome.tuning.finished = !Interrupt { cancel: job.cancel, deadline: None }.cancelled();
     }
-    outcome.elapsed = started.elapsed();
+    outcome.tuning.elapsed = started.elapsed();
     let total = outcome.found.as_ref().map_or(0, |found| found.training.gradients.len());
-    observer.progress(&progress("gradients", [total, total], "", &outcome), &outcome);
+    observer.progress(&progress("gradients", [total, total], "", &outcome), Tuned::Gradients(&outcome));
     Ok(outcome)
 }
 
 fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: &GdatOutcome) -> Progress {
     let (baseline_us, network_us) = outcome.times_us();
-    let elapsed_s = outcome.elapsed.as_secs_f64();
-    let remaining_s = remaining_s(outcome.elapsed, done as f64, total, None);
+    let elapsed_s = outcome.tuning.elapsed.as_secs_f64();
+    let remaining_s = remaining_s(outcome.tuning.elapsed, done as f64, total, None);
     let node = node.to_owned();
     Progress { unit, done, total, node, searching: 0, network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
 }
@@ -144,11 +139,11 @@ fn measured(
     backend: &dyn Backend,
     outcome: &mut GdatOutcome,
     started: Instant,
-    observer: &mut dyn Observer<GdatOutcome>,
+    observer: &mut dyn Observer,
 ) -> Result<Option<(Training, Vec<KernelTime>)>> {
     let mut distinct: Vec<&Workload> = Vec::new();
     let mut times: FxHashMap<&Workload, (f64, bool)> = FxHashMap::default();
-    let is_simulated = outcome.backend.is_simulated;
+    let is_simulated = outcome.tuning.backend.is_simulated;
     for workload in backward.workloads() {
         times.entry(workload).or_insert_with(|| {
             distinct.push(workload);
@@ -157,7 +152,7 @@ fn measured(
     }
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let total = distinct.len();
-    observer.progress(&progress("operators", [0, total], "", outcome), outcome);
+    observer.progress(&progress("operators", [0, total], "", outcome), Tuned::Gradients(outcome));
     for (done, workload) in (1..).zip(distinct) {
         match interrupt.reason() {
             None => {}
@@ -183,8 +178,9 @@ fn measured(
             }
         };
         times.insert(workload, measured);
-        outcome.elapsed = started.elapsed();
-        observer.progress(&progress("operators", [done, total], workload.op_type(), outcome), outcome);
+        outcome.tuning.elapsed = started.elapsed();
+        observer
+            .progress(&progress("operators", [done, total], workload.op_type(), outcome), Tuned::Gradients(outcome));
     }
     if interrupt.cancelled() {
         return Ok(None);

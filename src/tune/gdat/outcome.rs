@@ -3,21 +3,14 @@
 use super::cluster::{Cluster, Contention};
 use super::gradients::{Set, Training};
 use super::plan::Plan;
-use crate::backend::Description;
 use crate::sim::collective::{Algorithm, AllReduce};
-use crate::status::Result;
-use crate::tune::{BankStatus, SkippedKernel, Unsaved};
-use std::time::Duration;
+use crate::tune::{BankStatus, Tuning};
 
 /// Result of gradient tuning.
 #[derive(Debug, Clone)]
 pub struct GdatOutcome {
-    /// Name of the graph.
-    pub graph: String,
-    /// What the times of the gradients come from.
-    pub backend: Description,
-    /// The SoC tuned for.
-    pub soc: String,
+    /// What every tuning tells; its backend is what the times of the gradients come from.
+    pub tuning: Tuning,
     /// The devices that train together.
     pub cluster: Cluster,
     /// How computing and exchanging slow each other down there.
@@ -26,16 +19,8 @@ pub struct GdatOutcome {
     pub most_segments: usize,
     /// What was found; `None` while times are being found out, and after a cancel.
     pub found: Option<Found>,
-    /// Nodes of the graph of which it is not known how they work; most count no time.
-    pub unmapped: Vec<SkippedKernel>,
     /// Kernels that the backend could not measure, with its reason; the simulator priced them.
     pub unmeasured: Vec<(String, String)>,
-    /// Time since the tuning began.
-    pub elapsed: Duration,
-    /// Whether it came to its end.
-    pub finished: bool,
-    /// Why the bank could not be written, where that is so.
-    pub unsaved: Option<Unsaved>,
 }
 
 /// The splits, all by the same model.
@@ -119,11 +104,6 @@ impl Found {
 }
 
 impl GdatOutcome {
-    /// How the tuning ended, see [`Unsaved::ended`].
-    pub fn ended(&self) -> Result<()> {
-        Unsaved::ended(self.unsaved.as_ref(), self.finished)
-    }
-
     /// Time of the step before tuning and after in microseconds; 0 until it is known.
     pub fn times_us(&self) -> (f64, f64) {
         self.found.as_ref().map_or((0.0, 0.0), |found| (found.before.plan.end_us, found.after.plan.end_us))

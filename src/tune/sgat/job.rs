@@ -59,7 +59,7 @@ pub struct Sgat {
 /// [`Error::Workload`] for a kernel that cannot run on the part at all, with [`Error::Option`] for a state of another
 /// network, which stays as it is. A bank that cannot be written, on a full disk for one, ends no tuning: it is tried again,
 /// at the end the records go where there is room, and the outcome says so.
-pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> Result<Sgat> {
+pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer) -> Result<Sgat> {
     let networks = job
         .variants
         .iter()
@@ -69,10 +69,10 @@ pub fn sgat(job: &mut SgatJob<'_>, observer: &mut dyn Observer<SgatOutcome>) -> 
     run.check_state()?;
     let is_tunable = |network: &Network<'_>| network.stages().iter().any(|stage| stage.role != Role::Border);
     if !networks.iter().any(is_tunable) {
-        run.outcome.finished = true;
+        run.outcome.tuning.finished = true;
         run.tell(observer, None);
         return Err(Error::NothingToTune {
-            reason: format!("graph `{}` has no kernel that subgraph tuning covers", run.outcome.graph),
+            reason: format!("graph `{}` has no kernel that subgraph tuning covers", run.outcome.tuning.graph),
         });
     }
     run.begin()?;

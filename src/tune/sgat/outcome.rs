@@ -1,36 +1,17 @@
 //! What subgraph tuning found: the plain data that reports are made from.
 
 use super::price::Traffic;
-use crate::backend::Description;
-use crate::status::Result;
-use crate::tune::{BankStatus, SkippedKernel, Unsaved};
-use std::time::Duration;
+use crate::tune::{BankStatus, Tuning};
 
 /// Result of subgraph tuning.
 #[derive(Debug, Clone)]
 pub struct SgatOutcome {
-    /// Name of the graph.
-    pub graph: String,
-    /// What priced the strategies: the simulator, whoever measures operators.
-    pub pricer: Description,
-    /// The SoC tuned for.
-    pub soc: String,
+    /// What every tuning tells; its backend is the simulator, whatever measures operators.
+    pub tuning: Tuning,
     /// The distinct subgraphs, in the order in which they first occur. While tuning runs: those finished so far.
     pub subgraphs: Vec<SubgraphOutcome>,
-    /// Operators that have no Ascend type; no subgraph holds them.
-    pub unmapped: Vec<SkippedKernel>,
-    /// Names of the gears, by variant; nothing where there is one variant.
-    pub gears: Vec<String>,
     /// Time of each variant as CANN runs it by default, in microseconds.
     pub gears_before_us: Vec<f64>,
-    /// Time since the tuning began.
-    pub elapsed: Duration,
-    /// Whether every subgraph was dealt with; false while tuning runs and after a cancel.
-    pub finished: bool,
-    /// Why the bank could not be written, where that is so at the end.
-    pub unsaved: Option<Unsaved>,
-    /// Subgraphs whose records the bank's file has, the first so many; what was found behind them is still to be written.
-    pub saved: usize,
 }
 
 /// Result for one distinct subgraph: all that are the same problem.
@@ -105,11 +86,6 @@ impl SubgraphOutcome {
 }
 
 impl SgatOutcome {
-    /// How the tuning ended, see [`Unsaved::ended`].
-    pub fn ended(&self) -> Result<()> {
-        Unsaved::ended(self.unsaved.as_ref(), self.finished)
-    }
-
     /// Time of the whole network as CANN runs it by default, in microseconds.
     pub fn before_us(&self) -> f64 {
         self.subgraphs.iter().fold(0.0, |sum, s| sum + s.before.us * s.count() as f64)
@@ -133,7 +109,7 @@ impl SgatOutcome {
 
     /// The same, of records only those that the bank's file has.
     pub fn count_on_disk(&self, wanted: &BankStatus) -> usize {
-        let is_there = |s: &&SubgraphOutcome| !s.status.is_new() || s.index < self.saved;
+        let is_there = |s: &&SubgraphOutcome| !s.status.is_new() || s.index < self.tuning.saved;
         self.subgraphs.iter().filter(|s| &s.status == wanted).filter(is_there).count()
     }
 

@@ -19,14 +19,13 @@ use crate::lower::Lowered;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::cases::{gears, unmapped};
 use crate::tune::workers::Workers;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress, Unsaved, Variant, remaining_s};
+use crate::tune::{BankStatus, Interrupt, Observer, Progress, Tuned, Tuning, Unsaved, Variant, remaining_s};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Map;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Subgraphs after which bank and state are written for the first time; then after twice as many, and so on.
 const FIRST_SAVE: usize = 8;
@@ -81,17 +80,9 @@ impl<'a, 'n> Run<'a, 'n> {
     pub fn new(job: &'a mut SgatJob<'_>, networks: &'n [Network<'n>]) -> Run<'a, 'n> {
         let alike: Vec<_> = networks.iter().map(|network| alike(network, job.soc)).collect();
         let outcome = SgatOutcome {
-            graph: job.name.to_owned(),
-            pricer: Simulator::new(job.soc.clone()).describe(),
-            soc: job.soc.name.clone(),
+            tuning: Tuning::new(job.name, Simulator::new(job.soc.clone()).describe(), job.soc, job.variants),
             subgraphs: Vec::new(),
-            unmapped: unmapped(job.variants),
-            gears: gears(job.variants),
             gears_before_us: Vec::new(),
-            elapsed: Duration::ZERO,
-            finished: false,
-            unsaved: None,
-            saved: 0,
         };
         let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
         Run {
@@ -133,15 +124,15 @@ impl<'a, 'n> Run<'a, 'n> {
     }
 
     /// Deals with every subgraph, or as many as there is time for, and keeps what was found.
-    pub fn all(&mut self, observer: &mut dyn Observer<SgatOutcome>) -> Result<()> {
+    pub fn all(&mut self, observer: &mut dyn Observer) -> Result<()> {
         let ran = (0..self.networks.len()).try_for_each(|variant| self.variant(variant, observer));
         let cancelled = self.decider.interrupt.cancelled();
         // Whatever ended it, what was found is kept.
         let kept = self.finish();
         ran?;
         kept?;
-        self.outcome.elapsed = self.started.elapsed();
-        self.outcome.finished = !cancelled && self.done() == self.total;
+        self.outcome.tuning.elapsed = self.started.elapsed();
+        self.outcome.tuning.finished = !cancelled && self.done() == self.total;
         Ok(())
     }
 
@@ -153,7 +144,7 @@ impl<'a, 'n> Run<'a, 'n> {
         let problems = self.networks.iter().zip(&self.alike).flat_map(|(network, alike)| {
             alike.iter().map(|subgraphs| record::feature(network, &subgraphs[0]).graph_id())
         });
-        self.state.check_network(&self.outcome.graph, &problems.collect::<Result<_>>()?)
+        self.state.check_network(&self.outcome.tuning.graph, &problems.collect::<Result<_>>()?)
     }
 
     fn done(&self) -> usize {
@@ -161,7 +152,7 @@ impl<'a, 'n> Run<'a, 'n> {
     }
 
     /// Tells how far it is; `last` is the place of the subgraph that was finished last.
-    pub fn tell(&self, observer: &mut dyn Observer<SgatOutcome>, last: Option<usize>) {
+    pub fn tell(&self, observer: &mut dyn Observer, last: Option<usize>) {
         let outcome = &self.outcome;
         let [baseline_us, network_us] = self.times_us;
         let progress = Progress {
@@ -171,16 +162,21 @@ impl<'a, 'n> Run<'a, 'n> {
             node: last.map(|index| outcome.subgraphs[index].name().to_owned()).unwrap_or_default(),
             network_us,
             baseline_us,
-            elapsed_s: outcome.elapsed.as_secs_f64(),
+            elapsed_s: outcome.tuning.elapsed.as_secs_f64(),
             trials: 0,
             searching: 0,
-            remaining_s: remaining_s(outcome.elapsed, self.done() as f64, self.total, self.decider.settings.deadline),
+            remaining_s: remaining_s(
+                outcome.tuning.elapsed,
+                self.done() as f64,
+                self.total,
+                self.decider.settings.deadline,
+            ),
         };
-        observer.progress(&progress, outcome);
+        observer.progress(&progress, Tuned::Subgraphs(outcome));
     }
 
     /// Deals with the subgraphs of one variant.
-    fn variant(&mut self, variant: usize, observer: &mut dyn Observer<SgatOutcome>) -> Result<()> {
+    fn variant(&mut self, variant: usize, observer: &mut dyn Observer) -> Result<()> {
         let (networks, soc, decider) = (self.networks, self.soc, self.decider);
         let interrupt = decider.interrupt;
         let problems = self.problems(variant)?;
@@ -201,7 +197,7 @@ impl<'a, 'n> Run<'a, 'n> {
                 }
                 let index = self.keep(variant, &mut own, &problems[turn], found);
                 turn += 1;
-                self.outcome.elapsed = self.started.elapsed();
+                self.outcome.tuning.elapsed = self.started.elapsed();
                 if self.outcome.subgraphs.len() >= self.next_save {
                     self.save_state();
                     self.next_save *= 2;
@@ -333,7 +329,7 @@ impl<'a, 'n> Run<'a, 'n> {
         let bank = directory_of(self.bank.file()).to_owned();
         let rescue = self.decider.settings.rescue.as_deref();
         let save = |place: &Path| self.bank.save_elsewhere(place);
-        self.outcome.unsaved = Some(Unsaved::rescued(&bank, &error, rescue, save));
+        self.outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, rescue, save));
         Ok(())
     }
 
@@ -359,7 +355,7 @@ impl<'a, 'n> Run<'a, 'n> {
             }
         }
         self.bank.save()?;
-        self.outcome.saved = self.records.len();
+        self.outcome.tuning.saved = self.records.len();
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measure};
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::{Observer, OpatOutcome, OpatSettings, Progress};
+use crate::tune::{Observer, OpatOutcome, OpatSettings, Progress, Tuned};
 use crate::workload::Workload;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -34,20 +34,18 @@ impl Backend for Timed {
     }
 }
 
-/// Keeps every call from within a search, and that after it; cancels at one of them.
+/// Keeps every call from within a search; cancels at one of them.
 #[derive(Default)]
 struct Within<'a> {
     calls: Vec<Progress>,
-    finished: Vec<Progress>,
     cancel_at: Option<(usize, &'a AtomicBool)>,
 }
 
 impl Observer for Within<'_> {
-    fn progress(&mut self, progress: &Progress, _: &OpatOutcome) {
-        self.finished.push(progress.clone());
-    }
-
-    fn searching(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress, _: Tuned<'_>) {
+        if progress.searching == 0 {
+            return;
+        }
         self.calls.push(progress.clone());
         if let Some((call, flag)) = self.cancel_at
             && self.calls.len() >= call
@@ -76,7 +74,7 @@ fn watched(
 fn each_measurement_of_a_search_is_told_where_no_pause_is_wanted() {
     let cancel = AtomicBool::new(false);
     let (within, outcome) = watched(None, Duration::ZERO, (None, &cancel));
-    assert!(outcome.finished);
+    assert!(outcome.tuning.finished);
     let product: Vec<_> = within.calls.iter().filter(|call| call.node == "product").collect();
     assert!(product.len() >= outcome.cases[0].trials, "{} of {}", product.len(), outcome.cases[0].trials);
     for (number, call) in (1..).zip(&product) {
@@ -88,7 +86,6 @@ fn each_measurement_of_a_search_is_told_where_no_pause_is_wanted() {
     let last = product.last().unwrap();
     assert!((last.baseline_us - outcome.cases[0].before_us).abs() < 1e-9);
     assert!((last.network_us - outcome.cases[0].after_us).abs() < 1e-9);
-    assert!(within.finished.iter().all(|call| call.searching == 0));
 }
 
 #[test]
@@ -97,7 +94,7 @@ fn pauses_are_kept_and_what_measures_fast_is_not_interrupted() {
     let hour = Duration::from_secs(3600);
     for (measuring, pause) in [(None, hour), (Some(Duration::from_micros(1)), Duration::ZERO)] {
         let (within, outcome) = watched(measuring, pause, (None, &cancel));
-        assert!(outcome.finished && within.calls.is_empty(), "{measuring:?} {pause:?}");
+        assert!(outcome.tuning.finished && within.calls.is_empty(), "{measuring:?} {pause:?}");
     }
 }
 
@@ -105,5 +102,5 @@ fn pauses_are_kept_and_what_measures_fast_is_not_interrupted() {
 fn a_cancel_from_within_a_search_ends_it() {
     let cancel = AtomicBool::new(false);
     let (within, outcome) = watched(None, Duration::ZERO, (Some(3), &cancel));
-    assert!(!outcome.finished && within.calls.len() >= 3);
+    assert!(!outcome.tuning.finished && within.calls.len() >= 3);
 }

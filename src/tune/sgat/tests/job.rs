@@ -7,7 +7,7 @@ use crate::lower::{Settings, lower};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::sgat::{Sgat, SgatJob, SgatOutcome, SgatSettings, State, sgat};
-use crate::tune::{BankStatus, Observer, Progress, Variant};
+use crate::tune::{BankStatus, Observer, Progress, Tuned, Variant};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -41,9 +41,9 @@ struct Watch<'a> {
     cancel_after: Option<(usize, &'a AtomicBool)>,
 }
 
-impl Observer<SgatOutcome> for Watch<'_> {
-    fn progress(&mut self, progress: &Progress, outcome: &SgatOutcome) {
-        assert!(progress.done <= progress.total && outcome.subgraphs.len() <= progress.done);
+impl Observer for Watch<'_> {
+    fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>) {
+        assert!(progress.done <= progress.total && tuned.subgraphs().unwrap().subgraphs.len() <= progress.done);
         assert!(progress.network_us <= progress.baseline_us);
         self.calls += 1;
         if let Some((calls, flag)) = self.cancel_after
@@ -58,7 +58,7 @@ fn tuned(variants: &[Variant], directory: &Path, settings: &SgatSettings, cancel
     let soc = soc();
     let left = begun(variants, directory, (&soc, settings), cancel_after)?;
     // As a tuning does that has written all it leaves.
-    if left.outcome.finished {
+    if left.outcome.tuning.finished {
         let state = State::reload(&directory.join("state"), &soc, settings).expect("what follows may end early too");
         state.clear()?;
     }
@@ -104,7 +104,7 @@ fn a_known_subgraph_is_taken_from_the_bank_and_searched_again_only_on_request() 
     let variants = [variant(1 << 16, 24)];
     let settings = SgatSettings { mixed: true, ..SgatSettings::default() };
     let first = tuned(&variants, directory.path(), &settings, None).unwrap().outcome;
-    assert!(first.finished && first.after_us() < first.before_us());
+    assert!(first.tuning.finished && first.after_us() < first.before_us());
     assert!(first.count(&BankStatus::Added) > 1, "{:?}", statuses(&first));
     let again = tuned(&variants, directory.path(), &settings, None).unwrap().outcome;
     for (once, twice) in first.subgraphs.iter().zip(&again.subgraphs) {
@@ -129,7 +129,7 @@ fn a_record_that_is_worse_than_the_default_is_searched_again_and_updated() {
     // Alike cuts are worse than mixed ones, or equal.
     let expired = SgatSettings { deadline: Some(Instant::now()), ..SgatSettings::default() };
     let none = tuned(&variants, directory.path(), &expired, None).unwrap().outcome;
-    assert!(none.finished && none.subgraphs.iter().all(|s| s.before == s.after));
+    assert!(none.tuning.finished && none.subgraphs.iter().all(|s| s.before == s.after));
     assert_eq!(none.count(&BankStatus::Added), 0, "nothing was searched");
     let best = tuned(&variants, directory.path(), &SgatSettings::default(), None).unwrap().outcome;
     let file = directory.path().join("ascend310p3_l2cache_aoe.json");
@@ -161,7 +161,7 @@ fn an_interrupted_tuning_goes_on_where_it_was() {
     let settings = SgatSettings { mixed: true, ..SgatSettings::default() };
     let expected = tuned(&variants, whole.path(), &settings, None).unwrap().outcome;
     let begun = tuned(&variants, parted.path(), &settings, Some(3)).unwrap().outcome;
-    assert!(!begun.finished && begun.subgraphs.len() == 2, "{}", begun.subgraphs.len());
+    assert!(!begun.tuning.finished && begun.subgraphs.len() == 2, "{}", begun.subgraphs.len());
     let state = parted.path().join("state/subgraphs.json");
     assert!(state.exists());
     let ended = tuned(&variants, parted.path(), &settings, None).unwrap().outcome;

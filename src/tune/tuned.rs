@@ -1,8 +1,8 @@
-//! What a report is about: the outcomes of the jobs of one tuning.
+//! What reports are about: the outcomes of the jobs of one tuning.
 
-use crate::tune::OpatOutcome;
-use crate::tune::gdat::GdatOutcome;
-use crate::tune::sgat::SgatOutcome;
+use super::gdat::GdatOutcome;
+use super::outcome::{OpatOutcome, Tuning};
+use super::sgat::SgatOutcome;
 use std::time::Duration;
 
 /// What was tuned so far: subgraphs, operators, or first the ones and then the others; or gradients.
@@ -58,9 +58,11 @@ impl<'a> Tuned<'a> {
         match self {
             Tuned::Gradients(gradients) => gradients.times_us(),
             Tuned::Subgraphs(subgraphs) => (subgraphs.before_us(), subgraphs.before_us() - saved(subgraphs)),
-            Tuned::Operators(Some(subgraphs), operators) if operators.backend.name == subgraphs.pricer.name => {
+            Tuned::Operators(Some(subgraphs), operators)
+                if operators.tuning.backend.name == subgraphs.tuning.backend.name =>
+            {
                 // Operators that were not dealt with yet are as subgraph tuning left them.
-                let left = if operators.finished { operators.before_us() } else { subgraphs.after_us() };
+                let left = if operators.tuning.finished { operators.before_us() } else { subgraphs.after_us() };
                 let before = left + subgraphs.before_us() - subgraphs.after_us();
                 (before, before - saved(subgraphs) - (operators.before_us() - after(operators)))
             }
@@ -68,42 +70,41 @@ impl<'a> Tuned<'a> {
         }
     }
 
-    /// Name of the network.
-    pub fn graph(self) -> &'a str {
+    /// What is known of the last job's tuning.
+    pub fn tuning(self) -> &'a Tuning {
         match self {
-            Tuned::Gradients(gradients) => &gradients.graph,
-            Tuned::Subgraphs(subgraphs) => &subgraphs.graph,
-            Tuned::Operators(_, operators) => &operators.graph,
+            Tuned::Gradients(gradients) => &gradients.tuning,
+            Tuned::Subgraphs(subgraphs) => &subgraphs.tuning,
+            Tuned::Operators(_, operators) => &operators.tuning,
         }
     }
 
-    /// Whether all was dealt with.
-    pub fn finished(self) -> bool {
-        match self {
-            Tuned::Gradients(gradients) => gradients.finished,
-            Tuned::Subgraphs(subgraphs) => subgraphs.finished,
-            Tuned::Operators(_, operators) => operators.finished,
-        }
+    /// The same behind the job that was done before it.
+    #[must_use]
+    pub fn behind(self, earlier: Option<&'a SgatOutcome>) -> Tuned<'a> {
+        if let Tuned::Operators(_, operators) = self { Tuned::Operators(earlier, operators) } else { self }
     }
 
     /// Whether it ended before anything was dealt with.
     pub fn is_empty(self) -> bool {
         match self {
-            Tuned::Gradients(gradients) => !gradients.finished && gradients.found.is_none(),
-            Tuned::Subgraphs(subgraphs) => !subgraphs.finished && subgraphs.subgraphs.is_empty(),
-            Tuned::Operators(None, operators) => !operators.finished && operators.cases.is_empty(),
             Tuned::Operators(Some(_), _) => false,
+            last => !last.tuning().finished && last.has_nothing(),
         }
     }
 
-    /// Time that the tuning took so far.
-    pub fn elapsed(self) -> Duration {
+    /// Whether the last job has dealt with nothing.
+    pub fn has_nothing(self) -> bool {
         match self {
-            Tuned::Gradients(gradients) => gradients.elapsed,
-            Tuned::Subgraphs(subgraphs) => subgraphs.elapsed,
-            Tuned::Operators(subgraphs, operators) => {
-                operators.elapsed + subgraphs.map_or(Duration::ZERO, |outcome| outcome.elapsed)
-            }
+            Tuned::Gradients(gradients) => gradients.found.is_none(),
+            Tuned::Subgraphs(subgraphs) => subgraphs.subgraphs.is_empty(),
+            Tuned::Operators(_, operators) => operators.cases.is_empty(),
         }
+    }
+
+    /// Time that all jobs took so far.
+    pub fn elapsed(self) -> Duration {
+        let earlier = if let Tuned::Operators(earlier, _) = self { earlier } else { None };
+        self.tuning().elapsed + earlier.map_or(Duration::ZERO, |outcome| outcome.tuning.elapsed)
     }
 }
