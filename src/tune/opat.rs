@@ -3,7 +3,9 @@
 use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct};
+use super::finding::Finding;
 use super::job::{Job, Units, run};
+use super::keeper::ToMeasure;
 use super::order::by_share;
 use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
 use super::settings::{Interrupt, OpatSettings};
@@ -41,6 +43,8 @@ pub struct OpatJob<'a> {
     pub base: Option<&'a OperatorBank>,
     /// Directory of a bank for what [`OpatJob::bank`] does not take, on a full disk for one.
     pub rescue: Option<PathBuf>,
+    /// Takes the records that a measurement is to decide about; without it there are none. Nothing is read from it.
+    pub to_measure: Option<ToMeasure<'a>>,
     /// The caller's settings.
     pub settings: &'a OpatSettings,
     /// Set from any thread to stop.
@@ -62,6 +66,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         seed: job.settings.seed,
         cases: Vec::new(),
         asked: Vec::new(),
+        to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
     };
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let most = job.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
@@ -315,8 +320,8 @@ fn tune_case(
             None => &mut *measure,
         };
         let measured_by = case.measured_by(tuner.backend);
-        trials::search(&mut outcome, &baseline.reference, &problem.near, &measured_by, measure, tuner)?;
-        judge(&mut outcome, in_bank);
+        let finding = trials::search(&mut outcome, &baseline, &problem.near, &measured_by, measure, tuner)?;
+        judge(&mut outcome, finding, in_bank);
     }
     if baseline.in_bank {
         let is_noisy = tuner.backend.describe_for(&case.workload).noisy;
@@ -341,7 +346,6 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
         default: default_origin(workload, soc),
         // Times that scatter are compared when they are measured by turns, and not before.
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
-        is_sure: false,
         unsure: None,
         reader: Writable::of(workload, soc).reader(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
@@ -355,17 +359,21 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
     }
 }
 
-/// Decides what becomes of what a search found: a record, a question that a measurement would answer, or nothing.
-fn judge(outcome: &mut CaseOutcome, in_bank: bool) {
-    if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
-        if outcome.is_sure {
-            outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
+/// Has the outcome say what becomes of what a search found: a record, a question that a measurement would answer, or nothing.
+fn judge(outcome: &mut CaseOutcome, finding: Option<Finding>, in_bank: bool) {
+    let is_visible = outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN);
+    if let Some(finding) = finding.filter(|_| is_visible) {
+        outcome.status = match finding {
+            Finding::Sure if in_bank => BankStatus::Updated,
+            Finding::Sure => BankStatus::Added,
+            Finding::ToMeasure | Finding::NotSure if in_bank => BankStatus::Reserved,
+            Finding::ToMeasure => BankStatus::ToMeasure,
+            Finding::NotSure => BankStatus::NotSure,
+        };
+        if finding == Finding::Sure {
             return;
         }
         outcome.unsure = Some(Timed { schedule: outcome.after.clone(), us: outcome.after_us });
-        if !in_bank {
-            outcome.status = BankStatus::NotSure;
-        }
     }
     outcome.after = outcome.before.clone();
     outcome.after_us = outcome.before_us;
