@@ -67,7 +67,10 @@ pub(super) trait Job {
     fn finish(&mut self, units: &Self::Units) -> Result<()>;
 
     /// Whether all was dealt with.
-    fn is_complete(&self) -> bool;
+    fn is_complete(&self) -> bool {
+        let progress = self.progress();
+        progress.done == progress.total
+    }
 
     /// How far it is, but for the node and the time.
     fn progress(&self) -> Progress;

@@ -145,22 +145,12 @@ impl<'a> Job for Operators<'_, 'a> {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.outcome.cases.len() == self.total
-    }
-
     /// What is known of the searches under way is in every call, or figures would go back.
     fn progress(&self) -> Progress {
         let outcome = &self.outcome;
-        let mut progress = Progress {
-            unit: "operators",
-            done: outcome.cases.len(),
-            total: self.total,
-            network_us: outcome.after_us(),
-            baseline_us: outcome.before_us(),
-            trials: outcome.cases.iter().map(|case| case.trials).sum(),
-            ..Progress::default()
-        };
+        let times_us = [outcome.before_us(), outcome.after_us()];
+        let mut progress = Progress::of("operators", [outcome.cases.len(), self.total], times_us);
+        progress.trials = outcome.cases.iter().map(|case| case.trials).sum();
         for (launches, searched) in self.under_way.values() {
             progress.baseline_us += searched.before_us * launches;
             progress.network_us += searched.best_us * launches;

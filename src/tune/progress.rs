@@ -28,6 +28,13 @@ pub struct Progress {
     pub remaining_s: Option<f64>,
 }
 
+impl Progress {
+    /// How far a job is, its times before and after, but for the node and the time that it takes.
+    pub(super) fn of(unit: &'static str, [done, total]: [usize; 2], [baseline_us, network_us]: [f64; 2]) -> Progress {
+        Progress { unit, done, total, network_us, baseline_us, ..Progress::default() }
+    }
+}
+
 /// Seconds for the rest of the work at the pace of what is done, whole and in part, at most until the deadline; `None`
 /// before anything is done.
 pub fn remaining_s(elapsed: Duration, done: f64, total: usize, deadline: Option<Instant>) -> Option<f64> {

@@ -85,7 +85,7 @@ pub struct GdatJob<'a> {
 /// Finds the best split of the gradients of a network, and records their times and sizes in the bank.
 ///
 /// After a cancel the outcome says `finished: false`: before the times are known the bank is as it was; after that it
-/// has them, and the splits are the best by then.
+/// has them, and the splits are the best by then. Where the backend was lost, the outcome says that as well.
 ///
 /// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
 /// that cannot run on the part at all, and with [`Error::Tuning`] where the time is up before every kernel was measured. Of
@@ -127,7 +127,7 @@ impl<'a> Job for Gradients<'a> {
     type Units = Kernels<'a>;
 
     fn prepare(&mut self) -> Result<Kernels<'a>> {
-        let (job, interrupt, is_simulated) = (self.job, self.interrupt, self.outcome.tuning.backend.is_simulated);
+        let job = self.job;
         let mut distinct = Vec::new();
         if let Source::Graph { graph, lowered, backend } = &job.source {
             self.outcome.tuning.unmapped = unmapped_of(graph, lowered, "");
@@ -137,13 +137,14 @@ impl<'a> Job for Gradients<'a> {
             distinct.extend(kernels.map(|workload| (workload, *backend)));
         }
         self.kernels = distinct.len();
-        Ok(Kernels { distinct, soc: job.soc, interrupt, is_simulated })
+        Ok(Kernels { distinct, soc: job.soc, interrupt: self.interrupt })
     }
 
-    fn keep(&mut self, units: &Kernels<'a>, unit: usize, done: Time) {
+    fn keep(&mut self, units: &Kernels<'a>, unit: usize, (us, unmeasured): (f64, Option<String>)) {
         let (workload, _) = units.distinct[unit];
-        self.times.insert(workload, (done.us, done.is_simulated));
-        self.outcome.unmeasured.extend(done.unmeasured.map(|reason| (workload.to_string(), reason)));
+        let is_simulated = unmeasured.is_some() || self.outcome.tuning.backend.is_simulated;
+        self.times.insert(workload, (us, is_simulated));
+        self.outcome.unmeasured.extend(unmeasured.map(|reason| (workload.to_string(), reason)));
     }
 
     /// Splits the gradients, once their times are known.
@@ -167,8 +168,8 @@ impl<'a> Job for Gradients<'a> {
             Some(Found { training, .. }) => ("gradients", training.gradients.len(), training.gradients.len()),
             None => ("operators", self.times.len(), self.kernels),
         };
-        let (baseline_us, network_us) = self.outcome.times_us();
-        Progress { unit, done, total, baseline_us, network_us, ..Progress::default() }
+        let (before_us, after_us) = self.outcome.times_us();
+        Progress::of(unit, [done, total], [before_us, after_us])
     }
 
     fn tuning(&mut self) -> &mut Tuning {
@@ -201,22 +202,12 @@ struct Kernels<'a> {
     distinct: Vec<(&'a Workload, &'a dyn Backend)>,
     soc: &'a Soc,
     interrupt: Interrupt<'a>,
-    /// Whether the simulator measures.
-    is_simulated: bool,
-}
-
-/// The time of a kernel.
-struct Time {
-    us: f64,
-    /// Whether the simulator says so.
-    is_simulated: bool,
-    /// Why the backend could not measure it.
-    unmeasured: Option<String>,
 }
 
 impl Units for Kernels<'_> {
     type Tool = ();
-    type Done = Time;
+    /// Microseconds; by the simulator, where there is a reason why the backend could not measure it.
+    type Done = (f64, Option<String>);
 
     fn count(&self) -> usize {
         self.distinct.len()
@@ -228,18 +219,18 @@ impl Units for Kernels<'_> {
         self.distinct[unit].0.op_type().to_owned()
     }
 
-    fn work(&self, (): &mut (), unit: usize, _: &mut dyn FnMut(Searched)) -> Result<Time> {
+    fn work(&self, (): &mut (), unit: usize, _: &mut dyn FnMut(Searched)) -> Result<(f64, Option<String>)> {
         if self.interrupt.reason() == Some(StopReason::TimeLimit) {
             let reason = format!("the time was up when {unit} of {} kernels were measured", self.count());
             return Err(Error::Tuning { reason });
         }
         let (workload, backend) = self.distinct[unit];
         let reason = match self.time(workload, backend)? {
-            Ok(us) => return Ok(Time { us, is_simulated: self.is_simulated, unmeasured: None }),
+            Ok(us) => return Ok((us, None)),
             Err(reason) => reason,
         };
         match self.time(workload, &Simulator::new(self.soc.clone()))? {
-            Ok(us) => Ok(Time { us, is_simulated: true, unmeasured: Some(reason) }),
+            Ok(us) => Ok((us, Some(reason))),
             Err(reason) => Err(Error::Workload { workload: workload.to_string(), reason }),
         }
     }

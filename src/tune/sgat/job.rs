@@ -97,7 +97,7 @@ impl<'r> Job for Subgraphs<'r> {
     fn keep(&mut self, units: &Problems<'r>, unit: usize, decision: Option<Box<Decision>>) {
         // What was decided without a search is not kept: a tuning that goes on from here searches.
         if !self.decider.interrupt.cancelled() {
-            self.take(units, &units.problems[unit], decision);
+            self.take(units, &units.all[unit], decision);
         }
     }
 
@@ -118,14 +118,8 @@ impl<'r> Job for Subgraphs<'r> {
         Ok(())
     }
 
-    fn is_complete(&self) -> bool {
-        self.done() == self.total
-    }
-
     fn progress(&self) -> Progress {
-        let [baseline_us, network_us] = self.times_us;
-        let (unit, done, total) = ("subgraphs", self.done(), self.total);
-        Progress { unit, done, total, baseline_us, network_us, ..Progress::default() }
+        Progress::of("subgraphs", [self.done(), self.total], self.times_us)
     }
 
     fn tuning(&mut self) -> &mut Tuning {
@@ -142,7 +136,7 @@ pub struct Problems<'r> {
     pub(super) networks: &'r [Network<'r>],
     pub(super) soc: &'r Soc,
     pub(super) decider: Decider<'r>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) all: Vec<Problem>,
 }
 
 /// A variant, and what solves its problems: a thread keeps that of the variant at hand.
@@ -163,7 +157,7 @@ impl<'r> Units for Problems<'r> {
     type Done = Option<Box<Decision>>;
 
     fn count(&self) -> usize {
-        self.problems.len()
+        self.all.len()
     }
 
     fn tool(&self) -> VariantSolver<'r> {
@@ -171,7 +165,7 @@ impl<'r> Units for Problems<'r> {
     }
 
     fn name(&self, unit: usize) -> String {
-        let problem = &self.problems[unit];
+        let problem = &self.all[unit];
         self.networks[problem.variant].name(problem.subgraphs[0].kernels.start).to_owned()
     }
 
@@ -181,7 +175,7 @@ impl<'r> Units for Problems<'r> {
         unit: usize,
         _: &mut dyn FnMut(Searched),
     ) -> Result<Option<Box<Decision>>> {
-        let problem = &self.problems[unit];
+        let problem = &self.all[unit];
         let decide = || Box::new(self.decider.decide(self.solver(solver, problem.variant), problem));
         Ok((!problem.has_equal).then(decide))
     }

@@ -144,7 +144,7 @@ impl<'r> Subgraphs<'r> {
                 problems.push(Problem { variant, subgraphs, default, feature, id, earlier, recorded, has_equal });
             }
         }
-        Ok(Problems { networks: self.networks, soc: self.soc, decider: self.decider, problems })
+        Ok(Problems { networks: self.networks, soc: self.soc, decider: self.decider, all: problems })
     }
 
     /// Keeps what was found for the next problem.
@@ -160,12 +160,11 @@ impl<'r> Subgraphs<'r> {
             let strategy = &self.records[index].strategy;
             Some((index, record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy)?))
         });
-        match after {
-            Some((index, after)) => self.share(problem, index, after),
-            None => {
-                let decision = self.decider.decide(solver, problem);
-                self.add(problem, decision);
-            }
+        if let Some((index, after)) = after {
+            self.share(problem, index, after);
+        } else {
+            let decision = self.decider.decide(solver, problem);
+            self.add(problem, decision);
         }
         self.own = own;
     }
