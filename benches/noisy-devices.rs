@@ -153,6 +153,7 @@ fn tuned(variant: &Variant, backend: &dyn Backend, candidates: usize, seed: u64)
     };
     let mut job = OpatJob {
         rescue: None,
+        to_measure: None,
         name: "bench",
         variants: std::slice::from_ref(variant),
         backend,

@@ -52,7 +52,7 @@ class TunedKernel:
     count: int
     before_us: float
     after_us: float
-    #: added, updated, reserved, unsatisfied, not_sure, not_tuned, not_modelled, not_tunable, not_measured or failed (docs/results.md).
+    #: added, updated, reserved, unsatisfied, not_sure, to_measure, not_tuned, not_modelled, not_tunable, not_measured or failed (docs/results.md).
     status: str
     #: What the kernel waits for most.
     bound: str

@@ -9,6 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 RESNET50 = ROOT / "examples" / "models" / "resnet50.onnx"
+#: A product that gains surely: CANN's default for it is public.
+SURE = ROOT / "tests" / "command_line" / "stand_ins" / "product.onnx"
 BERT = ROOT / "examples" / "models" / "bert_base.onnx"
 
 #: A small language model, with the field names of Hugging Face.

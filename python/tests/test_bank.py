@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50, ROOT
+from conftest import LLAMA, RESNET50, ROOT, SURE
 
 import libaoe
 
@@ -15,7 +15,7 @@ PRODUCT = {"op": "MatMulV3", "m": 512, "k": 1024, "n": 2816, "dtype": "bfloat16"
 @pytest.fixture
 def bank(tmp_path: Path) -> Path:
     """The bank of a tuned network."""
-    libaoe.tune(RESNET50, bank=tmp_path / "bank", soc="Ascend910B2", jobs=2, progress=False, max_tuning_count=60)
+    libaoe.tune(SURE, bank=tmp_path / "bank", soc="Ascend910B2", jobs=2, progress=False, max_tuning_count=60)
     return tmp_path / "bank"
 
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import LLAMA, RESNET50, ROOT
+from conftest import LLAMA, ROOT, SURE
 from test_fleet import SMALL
 
 import libaoe
@@ -23,7 +23,7 @@ PARTS = 2
 def shared(folder: Path) -> Path:
     folder.mkdir()
     shutil.copy(SMALL, folder / "small.onnx")
-    (folder / "models.txt").write_text(f"{RESNET50}\nsmall.onnx\n")
+    (folder / "models.txt").write_text(f"{SURE}\nsmall.onnx\n")
     return folder
 
 
@@ -35,7 +35,7 @@ def records(bank: Path) -> "set[str]":
 
 def run(command: "list[str]", folder: Path, **variables: str) -> str:
     path = f"{libaoe.prefix() / 'bin'}:{os.environ['PATH']}"
-    options = "--job_type=2 --max_tuning_count=10"
+    options = "--job_type=2 --max_tuning_count=20"
     environment = {**os.environ, "PATH": path, "SHARED": str(folder), "AOE_OPTIONS": options, **variables}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -86,7 +86,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     (folder / "llama").mkdir()
     (folder / "llama" / "config.json").write_text(json.dumps(LLAMA))
     (folder / "bank-of-parts").mkdir()
-    shutil.copy(RESNET50, folder)
+    shutil.copy(SURE, folder / "resnet50.onnx")
     # What follows is for a cluster; test_ray.py has it.
     page = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8").split("## Ray")[0]
     blocks = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)

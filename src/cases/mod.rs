@@ -173,17 +173,6 @@ impl Case {
         self.is_repository_row() && self.raw.stride_h == Some(0)
     }
 
-    /// What a quantised weight takes of the bytes that it would take in A's type; 1 for other products.
-    pub(crate) fn weight_share(&self) -> Result<f64> {
-        let operands = if self.op.starts_with("WeightQuant") { self.operands()? } else { None };
-        Ok(match operands.as_ref().map(|(inputs, _)| inputs.as_slice()) {
-            Some([a, b, ..]) if b.dtype.bits() > 0 && b.dtype.bits() < a.dtype.bits() => {
-                f64::from(b.dtype.bits()) / f64::from(a.dtype.bits())
-            }
-            _ => 1.0,
-        })
-    }
-
     /// The SoC that the case names.
     pub(crate) fn soc(&self) -> Option<&str> {
         self.soc.as_deref()

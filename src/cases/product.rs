@@ -39,8 +39,8 @@ pub(super) fn workload(op: &str, kernel: &Kernel, stated: [Option<bool>; 2]) -> 
     let [a, b] = matrices.as_slice() else { return Err(kernel.error("it needs two matrices")) };
     let c =
         kernel.outputs.iter().find(|o| o.shape.len() >= 2).ok_or_else(|| kernel.error("it has no matrix as result"))?;
-    // Kernels that scale a quantised weight name it so.
-    if a.dtype != b.dtype && !op.contains("Quant") {
+    // Kernels that scale a quantised weight name it so, but for those of groups.
+    if a.dtype != b.dtype && !op.contains("Quant") && !op.contains("GroupedMat") {
         return Err(kernel.error(format!("it multiplies {} by {}", a.dtype.name(), b.dtype.name())));
     }
     let stored = |o: &Operand| Stored::of(o).ok_or_else(|| kernel.error(format!("{:?} is no matrix", o.shape)));
@@ -64,6 +64,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, stated: [Option<bool>; 2]) -> 
             a_shared: batch > 1 && left.batch == 1 && !grouped,
             b_shared: batch > 1 && right.batch == 1,
             dtype: a.dtype,
+            b_dtype: Some(b.dtype).filter(|stored| (1..a.dtype.bits()).contains(&stored.bits())),
             out_dtype: c.dtype,
             trans_a,
             trans_b,

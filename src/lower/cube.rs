@@ -5,6 +5,7 @@ use crate::graph::infer::Call;
 use crate::graph::infer::attention::Geometry;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::einsum::{Equation, Label};
+use crate::graph::infer::groups::weight_place;
 use crate::graph::infer::language::{packs_words, stack_of};
 use crate::graph::infer::matmul::{self, Product};
 use crate::graph::infer::recurrent::Layer;
@@ -84,12 +85,16 @@ impl Scene<'_> {
     /// `batch_type` for it, and only `BatchMatMulV2ReshapeFusionPass` makes one matrix of some; that of `BatchMatMulV3`
     /// folds it in its own host tiling.
     pub(super) fn stacked(&self, p: &Product) -> Result<MatMul> {
+        let stored = self.stored(self.call.dtype(weight_place(&self.call)));
         let count = |dims: &[i64]| dims.iter().map(|&d| self.size(d)).collect::<Result<Vec<_>>>();
         let batch = self.product_of(&count(&p.batch)?)?;
         let (stack_a, stack_b) = (self.product_of(&count(&p.batch_a)?)?, self.product_of(&count(&p.batch_b)?)?);
         let (m, k, n) = (self.size(p.m)?, self.size(p.k)?, self.size(p.n)?);
-        let base =
-            |rows| self.matmul(rows, k, n).map(|matmul| MatMul { trans_a: p.trans_a, trans_b: p.trans_b, ..matmul });
+        let base = |rows| {
+            let matmul = self.matmul(rows, k, n)?;
+            let b_dtype = Some(stored).filter(|stored| (1..matmul.dtype.bits()).contains(&stored.bits()));
+            Ok::<_, Error>(MatMul { trans_a: p.trans_a, trans_b: p.trans_b, b_dtype, ..matmul })
+        };
         let keeps_batch = self.node().op_type.starts_with("BatchMatMul") && self.soc.arch != Arch::C310;
         if batch > 1 && stack_b == 1 && !p.trans_a && !keeps_batch {
             return base(self.product_of(&[batch, m])?);

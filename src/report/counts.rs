@@ -54,8 +54,8 @@ impl RepoSummary {
 
     /// Counts by status; what is not tuned or failed does not count.
     pub fn counting(count: impl Fn(BankStatus) -> usize) -> RepoSummary {
-        let (add, unsatisfied) =
-            (count(BankStatus::Added), count(BankStatus::Unsatisfied) + count(BankStatus::NotSure));
+        let unsatisfied = [BankStatus::Unsatisfied, BankStatus::NotSure, BankStatus::ToMeasure];
+        let (add, unsatisfied) = (count(BankStatus::Added), unsatisfied.into_iter().map(&count).sum::<usize>());
         let (update, reserved) = (count(BankStatus::Updated), count(BankStatus::Reserved));
         RepoSummary {
             add,

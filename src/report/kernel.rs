@@ -211,6 +211,7 @@ pub const fn status_name(status: &BankStatus) -> &'static str {
         BankStatus::Reserved => "reserved",
         BankStatus::Unsatisfied => "unsatisfied",
         BankStatus::NotSure => "not_sure",
+        BankStatus::ToMeasure => "to_measure",
         BankStatus::Unsaved => "unsaved",
         BankStatus::NotTuned => "not_tuned",
         BankStatus::NotTunable(_) => "not_tunable",

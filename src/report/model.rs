@@ -2,7 +2,7 @@
 //! the command line are made of what [`Report::read`] answers. `docs/results.md` describes each field.
 
 pub use super::counts::RepoSummary;
-pub use super::gains::{Failed, Gains, Gear, Left, Lever, Over, Reader, Sum};
+pub use super::gains::{Failed, Gains, Gear, Left, Lever, Over, Reader, Sum, WorthMeasuring};
 pub use super::gdat::{EqualSplit, Gradients, ScaleUs, SetSplit, SplitUs, Tensor, Unmeasured};
 pub use super::kernel::{Kernel, Node};
 pub use super::sgat::{Moved, Subgraphs};

@@ -43,7 +43,6 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         banked: None,
         default: crate::workload::DefaultOrigin::Estimated,
         doubt: Some(Interval { low: 0.9, high: 1.25 }),
-        is_sure: true,
         unsure: None,
         reader: RecordReader::RuntimeBank,
         status,
@@ -76,6 +75,7 @@ pub(super) fn tuning(finished: bool, elapsed: Duration) -> Tuning {
 pub(super) fn outcome(finished: bool) -> OpatOutcome {
     OpatOutcome {
         asked: Vec::new(),
+        to_measure: None,
         tuning: Tuning {
             unmapped: vec![SkippedKernel {
                 name: "x".into(),

@@ -1,7 +1,6 @@
 //! What a profiler saw, tuned: the engine of `aoe --profile`.
 
-use super::records::{self, Problem, Reach, Tuned};
-use crate::bank::OperatorBank;
+use super::records::{self, Banks, Problem, Reach, Tuned};
 use crate::cases::Parts;
 use crate::graph::DataType;
 use crate::kernels::{Profile, Seen};
@@ -37,6 +36,8 @@ pub struct Row {
     pub tuned: Option<Tuned>,
     /// Microseconds that the record gains over all launches, counted on measured time; 0 where none comes to run.
     pub gain_us: f64,
+    /// The same of a tiling that may not be better.
+    pub may_gain_us: f64,
 }
 
 /// What the simulator is off by, for one operator type.
@@ -65,6 +66,8 @@ pub struct Profiled {
     pub gain_us: f64,
     /// Bank files that were changed.
     pub files: Vec<PathBuf>,
+    /// Those of the bank to measure.
+    pub to_measure: Vec<PathBuf>,
     /// The simulator beside it, by operator type.
     pub calibration: BTreeMap<String, Calibration>,
     /// Kernels, those that take longest together first.
@@ -77,7 +80,7 @@ pub struct Profiled {
 pub fn profiled(
     profile: &Profile,
     soc: &Soc,
-    bank: &mut OperatorBank,
+    mut banks: Banks<'_>,
     settings: &Settings,
     cancel: &AtomicBool,
 ) -> Result<Profiled> {
@@ -89,9 +92,9 @@ pub fn profiled(
         problems.extend(problem);
         rows.push(row);
     }
-    bank.check_writable(problems.iter().filter(|p| p.reach(soc) == Reach::Bank).map(Problem::workload))?;
-    let mut tuned = records::tune(problems, soc, bank, settings, cancel)?;
-    let files = records::write(&mut tuned, soc, bank)?;
+    banks.bank.check_writable(problems.iter().filter(|p| p.reach(soc) == Reach::Bank).map(Problem::workload))?;
+    let mut tuned = records::tune(problems, soc, banks.bank, settings, cancel)?;
+    let [files, to_measure] = records::write(&mut tuned, soc, &mut banks)?;
     if records::stopped(cancel) {
         return Err(Error::Cancelled);
     }
@@ -99,8 +102,9 @@ pub fn profiled(
     for row in &mut rows {
         row.tuned = by_case.get(&row.case.to_string()).cloned();
         let reached = row.tuned.as_ref().filter(|tuned| tuned.reach == Reach::Bank);
-        row.gain_us =
-            reached.map_or(0.0, |tuned| row.measured_us * row.count as f64 * (1.0 - tuned.after_us / tuned.before_us));
+        let gain_us = |tuned: &Tuned, us: f64| row.measured_us * row.count as f64 * (1.0 - us / tuned.before_us);
+        row.gain_us = reached.map_or(0.0, |tuned| gain_us(tuned, tuned.after_us));
+        row.may_gain_us = reached.and_then(|tuned| Some(gain_us(tuned, tuned.unsure_us?))).unwrap_or_default();
     }
     Ok(Profiled {
         soc: soc.name.clone(),
@@ -109,6 +113,7 @@ pub fn profiled(
         without_operands_us: profile.without_operands_us,
         gain_us: rows.iter().map(|row| row.gain_us).sum(),
         files,
+        to_measure,
         calibration: calibration(&rows),
         kernels: rows,
     })
@@ -128,7 +133,10 @@ fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option
     let problem = is_product.then(|| Problem::of(&seen.op, "profile", &text, soc).ok()).flatten();
     let measured_us = seen.us / seen.count.max(1) as f64;
     let (op, count, share) = (seen.op.clone(), seen.count, seen.us / total_us);
-    (Row { op, case, count, share, measured_us, predicted_us, reason, tuned: None, gain_us: 0.0 }, problem)
+    (
+        Row { op, case, count, share, measured_us, predicted_us, reason, tuned: None, gain_us: 0.0, may_gain_us: 0.0 },
+        problem,
+    )
 }
 
 fn is_product(op: &str) -> bool {
@@ -173,7 +181,7 @@ fn median(numbers: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bank::BankPaths;
+    use crate::bank::{BankPaths, OperatorBank};
     use crate::search::Algorithm;
     use serde_json::json;
 
@@ -206,8 +214,9 @@ mod tests {
         let soc = Soc::find("Ascend910B2").unwrap();
         let paths = BankPaths { custom: folder.path().to_owned(), also_read: Vec::new() };
         let settings = Settings { max_trials: 200, seed: 0, algorithm: Algorithm::Auto, parallel: 1 };
-        let mut bank = OperatorBank::open(paths, &soc);
-        let report = profiled(&profile, &soc, &mut bank, &settings, &AtomicBool::new(false)).unwrap();
+        let [mut bank, mut to_measure] = [(); 2].map(|()| OperatorBank::open(paths.clone(), &soc));
+        let banks = Banks { bank: &mut bank, to_measure: &mut to_measure };
+        let report = profiled(&profile, &soc, banks, &settings, &AtomicBool::new(false)).unwrap();
         let [v3, v2, gate, wrong] = report.kernels.as_slice() else { panic!("{:?}", report.kernels) };
         let tuned = v3.tuned.as_ref().unwrap();
         assert!(tuned.reach == Reach::Bank && (v3.measured_us - 100.0).abs() < 1e-9);

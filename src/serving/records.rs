@@ -5,18 +5,20 @@ use super::expand::{Step, kernels};
 use super::kernel::{Class as Kind, Kernel};
 use super::model::Model;
 use super::price::cold_case;
+use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
 use crate::bank::{Form, Measured, OperatorBank};
-use crate::sim::interval::{Class, Interval};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::space::{default_origin, version};
 use crate::status::{Error, Result};
+use crate::tune::Finding;
 use crate::tune::evaluate::{Evaluation, Recorded, Settings, evaluate};
 use crate::workload::{Schedule, Workload};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A gain that shows in a report.
@@ -54,11 +56,14 @@ pub struct Tuned {
     /// Microseconds with the best tiling that is sure to be one; with the bank's or the default, where none is.
     pub after_us: f64,
     /// Microseconds of a tiling that seems better and may not be: a time of it and of the default on the device would
-    /// decide. No record is made of it.
+    /// decide. The bank gets no record of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsure_us: Option<f64>,
     /// Whether a record of it was written.
     pub recorded: bool,
+    /// Whether one of what may not be better was written into the bank to measure: only the estimate of CANN's default is
+    /// in doubt.
+    pub to_measure: bool,
     /// The tiling found.
     pub schedule: Schedule,
     /// The case that it was priced as.
@@ -66,9 +71,9 @@ pub struct Tuned {
     pub case: String,
     #[serde(skip)]
     workload: Workload,
-    /// Whether it is better than what the bank had.
+    /// What becomes of it, where it is better than what runs today.
     #[serde(skip)]
-    is_new: bool,
+    finding: Option<Finding>,
 }
 
 /// What to do about an operator whose host code asks no bank.
@@ -83,6 +88,14 @@ pub fn lever(op: &str) -> &'static str {
         "TransposeBatchMatMul" => "none by record; fused kernels of the serving stack (mla_preprocess)",
         _ => "none known",
     }
+}
+
+/// Where records go.
+pub struct Banks<'a> {
+    /// What surely gains; also read.
+    pub bank: &'a mut OperatorBank,
+    /// What a measurement is to decide about; only written.
+    pub to_measure: &'a mut OperatorBank,
 }
 
 /// A product before it is tuned.
@@ -193,20 +206,24 @@ impl Problem {
         let Evaluation { recorded_us, default_us, ours_us, ours } = answer.map_err(reason)?;
         let today_us = recorded_us.map_err(reason)?;
         let reach = reach(&self.op, &self.workload, soc);
-        let is_better = ours_us < today_us * (1.0 - LEAST_GAIN);
-        let doubt = Interval::of_gain(Class::of(&self.workload), soc);
-        let is_sure = ours_us / doubt.low < today_us;
+        let simulator = Simulator::new(soc.clone());
+        let of_tilings = simulator.doubt(&self.workload);
+        // What the bank has is a tiling that is known.
+        let over = if in_bank { of_tilings } else { simulator.doubt_over_default(&self.workload) };
+        let finding = Finding::of([today_us, ours_us], of_tilings, over, reach == Reach::Bank);
+        let finding = (ours_us < today_us * (1.0 - LEAST_GAIN)).then_some(finding);
         Ok(Tuned {
             lever: (reach == Reach::NoBank).then(|| lever(&self.op)),
             work: self.workload.to_string(),
             reach,
             before_us: if in_bank { default_us } else { today_us },
             banked_us: in_bank.then_some(today_us),
-            after_us: if is_better && is_sure { ours_us } else { today_us },
-            unsure_us: (is_better && !is_sure).then_some(ours_us),
+            after_us: if finding == Some(Finding::Sure) { ours_us } else { today_us },
+            unsure_us: finding.filter(|finding| *finding != Finding::Sure).map(|_| ours_us),
             recorded: false,
+            to_measure: false,
             schedule: ours,
-            is_new: is_better && is_sure,
+            finding,
             op: self.op,
             roles: self.roles,
             case: self.case,
@@ -220,6 +237,7 @@ impl Tuned {
     pub fn outcome(&self) -> &'static str {
         match self {
             Tuned { recorded: true, .. } => "recorded",
+            Tuned { to_measure: true, .. } => "to measure",
             Tuned { reach: Reach::NoBank, .. } => "no bank",
             Tuned { unsure_us: Some(_), .. } => "not sure",
             Tuned { banked_us: Some(_), .. } => "already in the bank",
@@ -232,24 +250,29 @@ impl Tuned {
     }
 }
 
-/// Writes records of what gained and what a bank is asked for; answers the files changed. After a cancel too: what was
-/// found is kept.
+/// Writes records of what gained and what a bank is asked for, those that a measurement is to decide about into a bank of
+/// their own; answers the files changed of both. After a cancel too: what was found is kept.
 ///
 /// Fails as [`OperatorBank::record`] and [`OperatorBank::save`] do.
-pub(super) fn write(tuned: &mut [Tuned], soc: &Soc, bank: &mut OperatorBank) -> Result<Vec<std::path::PathBuf>> {
-    for product in tuned.iter_mut().filter(|product| product.reach == Reach::Bank && product.is_new) {
+pub(super) fn write(tuned: &mut [Tuned], soc: &Soc, banks: &mut Banks<'_>) -> Result<[Vec<PathBuf>; 2]> {
+    for product in tuned.iter_mut().filter(|product| product.reach == Reach::Bank) {
+        let (bank, is_written) = match product.finding {
+            Some(Finding::Sure) => (&mut *banks.bank, &mut product.recorded),
+            Some(Finding::ToMeasure) => (&mut *banks.to_measure, &mut product.to_measure),
+            Some(Finding::NotSure) | None => continue,
+        };
         let workload = &product.workload;
         let measured = Measured {
             before_us: product.before_us,
-            after_us: product.after_us,
+            after_us: product.unsure_us.unwrap_or(product.after_us),
             backend: Simulator::NAME.to_owned(),
             space: version(workload),
             default: default_origin(workload, soc),
         };
         bank.record(workload, &product.schedule, &measured)?;
-        product.recorded = true;
+        *is_written = true;
     }
-    bank.save()
+    Ok([banks.bank.save()?, banks.to_measure.save()?])
 }
 
 /// Microseconds of the cases that records decide.

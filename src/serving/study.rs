@@ -8,7 +8,7 @@ use super::load::Load;
 use super::memory::Memory;
 use super::price::{Priced, Pricer};
 use super::ranges::{Choice, Sample, choose, sampled_tokens};
-use super::records::{self, Problem, Reach, Tuned};
+use super::records::{self, Banks, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model};
 use crate::bank::OperatorBank;
 use crate::shard::Shard;
@@ -62,6 +62,8 @@ pub struct Report {
     pub products: Vec<Tuned>,
     /// Bank files that were changed.
     pub files: Vec<PathBuf>,
+    /// Those of the bank to measure.
+    pub to_measure: Vec<PathBuf>,
     /// What could be done instead, for every batch and length.
     pub levers: Vec<Lever>,
     /// Numbers of tokens to tune for steps of any number.
@@ -100,11 +102,11 @@ pub struct Launch {
 }
 
 impl Study {
-    /// Does all of it. With a bank, records are written to it.
+    /// Does all of it. Where products are searched, records are written to the banks.
     ///
     /// Fails with [`Error::Option`] for what the model or the part cannot do, with [`Error::Cancelled`] where `cancel` was
     /// set (records found until then are written), as a kernel's price does, and as the bank does.
-    pub fn run(&self, soc: &Soc, bank: &mut OperatorBank, cancel: &AtomicBool) -> Result<Report> {
+    pub fn run(&self, soc: &Soc, mut banks: Banks<'_>, cancel: &AtomicBool) -> Result<Report> {
         let Study { model, deployment, load, .. } = self;
         deployment.check(model)?;
         load.check(deployment.step_tokens)?;
@@ -113,18 +115,18 @@ impl Study {
         let kernels = self.launches(&figures, &mut pricer)?;
         let steps: Vec<Step> = figures.steps.iter().map(|step| step.step).collect();
         let mut products = Vec::new();
-        let mut files = Vec::new();
+        let [mut files, mut to_measure] = [Vec::new(), Vec::new()];
         if let Some(settings) = &self.search {
             let problems = self.mine(records::problems(model, deployment, &steps, soc)?, soc)?;
             let reached = problems.iter().filter(|problem| problem.reach(soc) == Reach::Bank);
-            bank.check_writable(reached.map(Problem::workload))?;
-            products = records::tune(problems, soc, bank, settings, cancel)?;
-            files = records::write(&mut products, soc, bank)?;
+            banks.bank.check_writable(reached.map(Problem::workload))?;
+            products = records::tune(problems, soc, banks.bank, settings, cancel)?;
+            [files, to_measure] = records::write(&mut products, soc, &mut banks)?;
         }
         if records::stopped(cancel) {
             return Err(Error::Cancelled);
         }
-        let range = self.range(soc, bank, &mut pricer, cancel)?;
+        let range = self.range(soc, banks.bank, &mut pricer, cancel)?;
         let levers = levers(model, deployment, load, &mut pricer)?;
         let times = records::times(&products);
         let with_records = if times.is_empty() {
@@ -147,6 +149,7 @@ impl Study {
             with_records,
             products,
             files,
+            to_measure,
             levers,
             range,
             kernels,

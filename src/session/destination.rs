@@ -14,6 +14,10 @@ use std::path::{Path, PathBuf};
 /// where the bank lies elsewhere.
 pub const OWN: &str = "aoe_bank";
 
+/// Directory in the work path for records that a measurement is to decide about. CANN reads it only when it is told to, and
+/// no tuning does.
+pub const TO_MEASURE: &str = "aoe_bank_to_measure";
+
 /// What decides where records go, besides the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
@@ -49,6 +53,11 @@ impl Destination<'_> {
         let is_named = self.named.is_some() || environment.path("TUNE_BANK_PATH").is_some();
         let own = self.dry_run || self.is_simulated && !is_named && !self.install;
         own.then(|| environment.current_dir.join(self.work_path).join(OWN))
+    }
+
+    /// The root of the bank of what is to be measured.
+    pub fn root_to_measure(&self, environment: &Environment) -> PathBuf {
+        environment.current_dir.join(self.work_path).join(TO_MEASURE)
     }
 
     /// The bank: that of AOE, or the one in the work path, which is found by `below` and in front of it. One that nobody

@@ -6,6 +6,7 @@ use super::options::{OptionMap, OptionSpec, restrict};
 use super::simulation;
 use crate::bank::{BankPaths, OperatorBank};
 use crate::report::quoted;
+use crate::serving::Banks;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,10 @@ pub struct Bank {
     pub bank: OperatorBank,
     /// Its root in the results.
     pub root: Option<PathBuf>,
+    /// Takes what a measurement is to decide about.
+    to_measure: OperatorBank,
+    /// Its root.
+    to_measure_root: PathBuf,
     /// The directory of a run that leaves nothing.
     _dry_run: Option<TempDir>,
 }
@@ -51,24 +56,37 @@ pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> R
     let destination = Destination { work_path, named: None, install, dry_run, is_simulated: true };
     let paths = destination.paths(&environment, aoe, |root| BankPaths::operator_below(root, soc))?;
     let root = destination.root(&environment).filter(|_| !dry_run);
-    Ok(Bank { bank: OperatorBank::open(paths, soc), root, _dry_run: dry })
+    let to_measure_root = destination.root_to_measure(&environment);
+    let to_measure = OperatorBank::open(BankPaths::operator_below(&to_measure_root, soc), soc);
+    Ok(Bank { bank: OperatorBank::open(paths, soc), root, to_measure, to_measure_root, _dry_run: dry })
 }
 
 impl Bank {
+    /// The banks to write to.
+    pub fn banks(&mut self) -> Banks<'_> {
+        Banks { bank: &mut self.bank, to_measure: &mut self.to_measure }
+    }
+
     /// Takes the files out of what is told, where none stays.
-    pub fn keep_written(&self, files: &mut Vec<PathBuf>, dry_run: bool) {
+    pub fn keep_written(&self, files: [&mut Vec<PathBuf>; 2], dry_run: bool) {
         if dry_run {
-            files.clear();
+            files.into_iter().for_each(Vec::clear);
         }
     }
 
-    /// What has CANN read the records that were written, as a line; empty where it does by itself, or none were.
-    pub fn line(&self, files: &[PathBuf]) -> String {
+    /// What has CANN read the records that were written to the bank and to that of what is to be measured, a line each; none
+    /// where it does by itself, or none were.
+    pub fn lines(&self, [files, to_measure]: [&[PathBuf]; 2]) -> String {
+        let export = |root: &PathBuf| format!("export TUNE_BANK_PATH={}", quoted(&root.display().to_string()));
         let root = self.root.as_ref().filter(|_| !files.is_empty());
-        let line = |root: &PathBuf| {
-            let root = quoted(&root.display().to_string());
-            format!("CANN reads the records with: export TUNE_BANK_PATH={root}\n")
+        let known = root.map(|root| format!("CANN reads the records with: {}\n", export(root)));
+        let line = || {
+            let with = export(&self.to_measure_root);
+            format!(
+                "CANN reads those to measure with: {with}\n  `aoe compare` of a profile with them and one without decides; \
+                 `aoe bank merge` brings them over\n"
+            )
         };
-        root.map(line).unwrap_or_default()
+        known.into_iter().chain((!to_measure.is_empty()).then(line)).collect()
     }
 }

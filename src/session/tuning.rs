@@ -19,7 +19,7 @@ use crate::graph::Graph;
 use crate::report::{Context, Folder, Fusions, ProcessFiles};
 use crate::status::{Error, Result};
 use crate::tune::sgat::{SgatOutcome, State};
-use crate::tune::{OpatJob, Tuned, Unsaved, opat};
+use crate::tune::{OpatJob, ToMeasure, Tuned, Unsaved, opat};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -180,6 +180,10 @@ impl Session {
         if settings.has_output {
             base::remember(&settings.work_path, soc, &paths);
         }
+        let root = settings.operator_destination(&*backend).root_to_measure(&self.instance.environment);
+        let apart = OperatorBank::open(BankPaths::operator_below(&root, soc), soc).with_patience(self.patience());
+        let mut apart = apart.with_binary(settings.binary_bank);
+        let to_measure = ToMeasure { bank: &mut apart, root: settings.dry_run.is_none().then_some(root) };
         let mut job = OpatJob {
             name: variants.first().map_or("", |first| &first.graph.name),
             variants: &variants,
@@ -187,6 +191,7 @@ impl Session {
             bank: &mut bank,
             base: base.as_ref(),
             rescue: Some(rescue(&settings.work_path, &paths)),
+            to_measure: Some(to_measure),
             settings: &settings.opat,
             cancel: self.cancelled(),
         };

@@ -23,7 +23,6 @@ impl Job {
             unit: 1.0,
             by_default: false,
             plain: false,
-            weight_share: 1.0,
             record: Some(record),
         }
     }
@@ -49,20 +48,8 @@ impl Job {
         let places = case.places()?.or_else(|| (is_open && !case.is_exact()).then(|| constants(&workload)).flatten());
         let unit = if case.is_repository_row() { crate::sim::record::unit(soc) } else { 1.0 };
         let by_default = case.schedule.is_none() && !case.is_exact();
-        let (plain, weight_share) = (case.has_plain_operands(), case.weight_share()?);
-        Ok(Job {
-            id: case.id,
-            workload,
-            schedule,
-            missed,
-            cache,
-            places,
-            unit,
-            by_default,
-            plain,
-            weight_share,
-            record: None,
-        })
+        let plain = case.has_plain_operands();
+        Ok(Job { id: case.id, workload, schedule, missed, cache, places, unit, by_default, plain, record: None })
     }
 }
 

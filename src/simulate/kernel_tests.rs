@@ -321,6 +321,13 @@ fn a_quantised_weight_of_the_950_is_read_in_its_own_width() {
     };
     let of = |soc| product(soc, "WeightQuantBatchMatmulV2", "int8") / product(soc, "MatMulV3", "float16");
     assert!(of("Ascend950PR_9589") < 0.7 && of("Ascend910B2") > 0.9);
+    let grouped = |dtype: &str| {
+        let inputs = [tensor(&[16, 4096], "float16", "ND"), tensor(&[8, 4096, 4096], dtype, "ND")];
+        let mut case = case("GroupedMatmul", "Ascend950PR_9589", &inputs, &[tensor(&[16, 4096], "float16", "ND")]);
+        case["cache"] = json!("cold");
+        time(&case)
+    };
+    assert!(grouped("int4") < 0.7 * grouped("int8") && grouped("int8") < 0.7 * grouped("float16"));
 }
 
 #[test]

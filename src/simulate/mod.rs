@@ -47,8 +47,6 @@ pub struct Job {
     pub by_default: bool,
     /// Whether the operands are plain matrices that TBE's kernel turns into fractals.
     pub plain: bool,
-    /// What a quantised weight takes of the bytes that it would take in A's type.
-    pub weight_share: f64,
     /// The convolution's tiling from a repository, where the case has one.
     pub record: Option<ConvRecord>,
 }
@@ -234,7 +232,6 @@ impl Job {
     fn model(&self, soc: &Soc, constants: &Constants) -> Result<Model> {
         let model = Model::with_constants(&self.workload, soc, constants)?;
         let model = if self.by_default { model.with_kept_tiling() } else { model };
-        let model = if self.weight_share < 1.0 { model.with_narrow_weight(self.weight_share) } else { model };
         let model = if self.plain { model.with_plain_operands() } else { model };
         let model = match self.cache {
             Some(cache) => model.with_cache(cache),

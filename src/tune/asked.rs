@@ -37,6 +37,7 @@ fn word(case: &CaseOutcome) -> &'static str {
         BankStatus::Added | BankStatus::Updated => "tuned, in a bank that CANN reads",
         BankStatus::Reserved => "already in the bank",
         BankStatus::NotSure => "not sure to gain, so not recorded",
+        BankStatus::ToMeasure => "not sure to gain, so recorded apart, to be measured",
         BankStatus::Unsaved => "tuned, and the bank could not be written",
         BankStatus::NotTunable(_) => "measured with CANN's own tiling, which no record reaches",
         BankStatus::NotMeasured(_) | BankStatus::Failed(_) => "not measured",

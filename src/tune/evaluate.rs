@@ -1,6 +1,6 @@
 //! What recorded tilings are worth: each priced beside CANN's default and the best that the search finds.
 
-use super::baseline::Reference;
+use super::baseline::Baseline;
 use super::outcome::{BankStatus, CaseOutcome};
 use super::settings::{Interrupt, OpFilter, OpatSettings};
 use super::trials;
@@ -149,7 +149,6 @@ impl Problem<'_> {
             default: default_origin(self.workload, self.simulator.soc()),
             banked: None,
             doubt: None,
-            is_sure: false,
             unsure: None,
             reader: Writable::of(self.workload, self.simulator.soc()).reader(),
             status: BankStatus::NotTuned,
@@ -174,8 +173,8 @@ impl Problem<'_> {
         let interrupt = Interrupt { cancel, deadline: None };
         let mut measure = self.prepare()?;
         let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
-        let reference = Reference::Tiling(outcome.before.clone());
-        trials::search(&mut outcome, &reference, &[], Simulator::NAME, &mut *measure, &tuner)?;
+        let baseline = Baseline { us: default_us, ..Baseline::unknown(outcome.before.clone()) };
+        trials::search(&mut outcome, &baseline, &[], Simulator::NAME, &mut *measure, &tuner)?;
         let solved = Solved { default_us, ours_us: outcome.after_us, ours: outcome.after };
         Ok((!interrupt.cancelled()).then_some(solved))
     }

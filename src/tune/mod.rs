@@ -7,6 +7,7 @@ mod confirm;
 mod copy;
 mod earlier;
 pub mod evaluate;
+mod finding;
 pub mod gdat;
 mod keeper;
 mod opat;
@@ -26,6 +27,8 @@ mod workers;
 
 pub use cases::Variant;
 pub use copy::copy;
+pub use finding::Finding;
+pub use keeper::ToMeasure;
 pub use opat::{OpatJob, opat};
 pub use outcome::{
     BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, Unsaved,

@@ -3,7 +3,8 @@
 use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct};
-use super::keeper::{FIRST_SAVE, Keeper};
+use super::finding::Finding;
+use super::keeper::{FIRST_SAVE, Keeper, ToMeasure};
 use super::order::by_share;
 use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
 use super::settings::{Interrupt, OpatSettings};
@@ -46,6 +47,8 @@ pub struct OpatJob<'a> {
     pub base: Option<&'a OperatorBank>,
     /// Directory of a bank for what [`OpatJob::bank`] does not take, on a full disk for one.
     pub rescue: Option<PathBuf>,
+    /// Takes the records that a measurement is to decide about; without it there are none. Nothing is read from it.
+    pub to_measure: Option<ToMeasure<'a>>,
     /// The caller's settings.
     pub settings: &'a OpatSettings,
     /// Set from any thread to stop.
@@ -83,7 +86,8 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
     let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
     let rescue = job.rescue.as_deref();
-    let mut keeper = Keeper { bank: &mut *job.bank, rescue, recorded: 0, next_save: FIRST_SAVE };
+    let to_measure = job.to_measure.as_mut().map(|to_measure| &mut *to_measure.bank);
+    let mut keeper = Keeper { bank: &mut *job.bank, to_measure, rescue, recorded: 0, next_save: FIRST_SAVE };
     observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
     let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
     let pace = Pace::of(job.backend, job.settings.pause);
@@ -152,6 +156,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         seed: job.settings.seed,
         cases: Vec::new(),
         asked: Vec::new(),
+        to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
     }
 }
 
@@ -331,8 +336,8 @@ fn tune_case(
             None => &mut *measure,
         };
         let measured_by = case.measured_by(tuner.backend);
-        trials::search(&mut outcome, &baseline.reference, &problem.near, &measured_by, measure, tuner)?;
-        judge(&mut outcome, in_bank);
+        let finding = trials::search(&mut outcome, &baseline, &problem.near, &measured_by, measure, tuner)?;
+        judge(&mut outcome, finding, in_bank);
     }
     if baseline.in_bank {
         let is_noisy = tuner.backend.describe_for(&case.workload).noisy;
@@ -357,7 +362,6 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         default: default_origin(workload, soc),
         // Times that scatter are compared when they are measured by turns, and not before.
         doubt: (!backend.noisy).then(|| tuner.backend.doubt_over_default(workload)),
-        is_sure: false,
         unsure: None,
         reader: Writable::of(workload, soc).reader(),
         status: if problem.known.is_some() { BankStatus::Reserved } else { BankStatus::Unsatisfied },
@@ -371,17 +375,21 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
     }
 }
 
-/// Decides what becomes of what a search found: a record, a question that a measurement would answer, or nothing.
-fn judge(outcome: &mut CaseOutcome, in_bank: bool) {
-    if outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN) {
-        if outcome.is_sure {
-            outcome.status = if in_bank { BankStatus::Updated } else { BankStatus::Added };
+/// Has the outcome say what becomes of what a search found: a record, a question that a measurement would answer, or nothing.
+fn judge(outcome: &mut CaseOutcome, finding: Option<Finding>, in_bank: bool) {
+    let is_visible = outcome.after_us < outcome.before_us * (1.0 - MINIMUM_GAIN);
+    if let Some(finding) = finding.filter(|_| is_visible) {
+        outcome.status = match finding {
+            Finding::Sure if in_bank => BankStatus::Updated,
+            Finding::Sure => BankStatus::Added,
+            Finding::ToMeasure | Finding::NotSure if in_bank => BankStatus::Reserved,
+            Finding::ToMeasure => BankStatus::ToMeasure,
+            Finding::NotSure => BankStatus::NotSure,
+        };
+        if finding == Finding::Sure {
             return;
         }
         outcome.unsure = Some(Timed { schedule: outcome.after.clone(), us: outcome.after_us });
-        if !in_bank {
-            outcome.status = BankStatus::NotSure;
-        }
     }
     outcome.after = outcome.before.clone();
     outcome.after_us = outcome.before_us;

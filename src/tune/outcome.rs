@@ -82,6 +82,8 @@ pub struct OpatOutcome {
     pub cases: Vec<CaseOutcome>,
     /// What became of what was asked for by name.
     pub asked: Vec<Asked>,
+    /// What `TUNE_BANK_PATH` has to name for CANN to run what is to be measured; `None` where that does not stay.
+    pub to_measure: Option<PathBuf>,
 }
 
 /// A bank that could not be written.
@@ -177,9 +179,7 @@ pub struct CaseOutcome {
     /// What nine of ten true ratios of the times before and after lie between, as multiples of the one here; `None` where
     /// nobody knows. Nothing that did not change is in doubt.
     pub doubt: Option<Interval>,
-    /// Whether the doubt leaves a gain of this tuning.
-    pub is_sure: bool,
-    /// What seems better than what is, and is not sure to be: no record is made of it.
+    /// What seems better than what is, and is not sure to be: the bank gets no record of it.
     pub unsure: Option<Timed>,
     /// Who reads its record.
     pub reader: RecordReader,
@@ -234,6 +234,8 @@ pub enum BankStatus {
     Unsatisfied,
     /// Something seems better, and the doubt in the times does not exclude that it is not: no record is made.
     NotSure,
+    /// The same, and only the estimate of CANN's default is in doubt: its record lies in the bank to measure.
+    ToMeasure,
     /// Something better was found, and the bank could not be written.
     Unsaved,
     /// Not a tuning problem: the operator type is not tunable or the caller's filter leaves it out.

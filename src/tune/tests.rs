@@ -3,6 +3,7 @@
 mod earlier;
 mod near;
 mod recordable;
+mod to_measure;
 mod together;
 mod watched;
 
@@ -25,13 +26,18 @@ fn network() -> Variant {
 
 /// Matrix products one after the other, named and with this many columns, and a Relu.
 fn chain(products: &[(&str, i64)]) -> Variant {
+    chain_of("MatMulV3", products)
+}
+
+/// The same of products of this type.
+fn chain_of(op_type: &str, products: &[(&str, i64)]) -> Variant {
     let mut g = Graph::new("net");
     let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
     let mut x = g.add_input("x", tensor(&[512, 1024])).unwrap();
     let mut k = 1024;
     for &(name, n) in products {
         let w = g.add_const(format!("{name}.w"), tensor(&[k, n]), crate::graph::Constant::Opaque).unwrap();
-        x = Port::first(g.add(Node::new(name, "MatMulV3").with_inputs([x, w])).unwrap());
+        x = Port::first(g.add(Node::new(name, op_type).with_inputs([x, w])).unwrap());
         k = n;
     }
     let relu = g.add(Node::new("relu", "Relu").with_inputs([x])).unwrap();
@@ -123,7 +129,20 @@ fn tune(
     cancel: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<OpatOutcome> {
-    opat(&mut OpatJob { name: "net", variants, backend, bank, base: None, rescue: None, settings, cancel }, observer)
+    opat(
+        &mut OpatJob {
+            name: "net",
+            variants,
+            backend,
+            bank,
+            base: None,
+            rescue: None,
+            to_measure: None,
+            settings,
+            cancel,
+        },
+        observer,
+    )
 }
 
 #[test]
@@ -151,7 +170,7 @@ fn equal_workloads_are_tuned_once_and_nothing_gets_worse() {
 fn a_record_is_made_only_where_the_doubt_leaves_a_gain() {
     let dir = tempfile::tempdir().unwrap();
     let outcome = run(&Simulator::new(soc()), &mut bank_in(dir.path()), &settings()).unwrap();
-    let in_doubt: Vec<_> = outcome.cases.iter().filter(|case| case.status == BankStatus::NotSure).collect();
+    let in_doubt: Vec<_> = outcome.cases.iter().filter(|case| case.unsure.is_some()).collect();
     assert!(!in_doubt.is_empty(), "small gains are in doubt");
     for case in &outcome.cases {
         let doubt = Simulator::new(soc()).doubt(&case.workload);
@@ -161,11 +180,11 @@ fn a_record_is_made_only_where_the_doubt_leaves_a_gain() {
         assert_eq!(told.low < doubt.low, is_closed, "{case:?}");
         match &case.unsure {
             Some(found) => {
-                assert!(found.us < case.before_us && found.us / doubt.low >= case.before_us, "{case:?}");
+                assert!(found.us < case.before_us && found.us / told.low >= case.before_us, "{case:?}");
                 assert_eq!((&case.after, case.after_us), (&case.before, case.before_us));
                 assert!(bank_in(dir.path()).lookup(&case.workload).unwrap().is_none());
             }
-            None => assert!(case.status != BankStatus::Added || case.after_us / doubt.low < case.before_us),
+            None => assert!(case.status != BankStatus::Added || case.after_us / told.low < case.before_us),
         }
     }
 }
@@ -534,6 +553,7 @@ fn a_bank_that_cannot_be_written_ends_no_tuning_and_its_records_go_where_there_i
         bank: &mut bank,
         base: None,
         rescue: Some(room.clone()),
+        to_measure: None,
         settings: &settings,
         cancel: &cancel,
     };

@@ -1,8 +1,9 @@
 //! The search for one operator's best tiling.
 
-use super::baseline::Reference;
+use super::baseline::{Baseline, Reference};
 use super::confirm::confirm;
 use super::earlier::Earlier;
+use super::finding::Finding;
 use super::outcome::{CaseOutcome, Improvement, Timed};
 use super::recordable::Recordable;
 use super::tuner::{Tuner, measured_as, outcome_of};
@@ -18,19 +19,20 @@ use crate::workload::{Schedule, canonical_json};
 const SIMULATED: usize = 2000;
 
 /// Searches the space of the case's workload; leaves the best in `outcome.after`, where it is faster than the
-/// `reference`. The first to be tried are the tiling before, or the nearest that a
-/// record can say, and those `near`, legal ones. What earlier tunings
+/// baseline's reference, and answers what becomes of it; `None` where nothing is. The first to be tried are the tiling
+/// before, or the nearest that a record can say, and those `near`, legal ones. What earlier tunings
 /// measured, as [`super::cases::Case::measured_by`] says, is not measured again, but for the best of it; what this one measures is kept for the next.
 ///
 /// Fails where the backend can measure nothing more.
 pub(super) fn search(
     outcome: &mut CaseOutcome,
-    reference: &Reference,
+    baseline: &Baseline,
     near: &[Schedule],
     measured_by: &str,
     measure: &mut dyn Measure,
     tuner: &Tuner<'_>,
-) -> Result<()> {
+) -> Result<Option<Finding>> {
+    let reference = &baseline.reference;
     let guided = tuner.settings.algorithm != Algorithm::Random;
     let near = if guided { near } else { &[] };
     let first = [std::slice::from_ref(&outcome.before), near].concat();
@@ -70,28 +72,22 @@ pub(super) fn search(
         let best = best.filter(|(schedule, us, _)| {
             *us < outcome.after_us && (*schedule != outcome.before || matches!(reference, Reference::Untuned))
         });
-        let Some((schedule, us, is_old)) = best else { return Ok(()) };
+        let Some((schedule, us, is_old)) = best else { return Ok(None) };
         if description.noisy {
             // A lucky measurement is no gain. What is not confirmed any more when it is cancelled is kept as a trial.
-            if let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? {
-                (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
-                outcome.doubt = Some(Interval::of_difference(gain.after_us, gain.error_us));
-                outcome.is_sure = gain.is_sure;
-            }
-        } else {
-            // What goes into the bank has a time of today.
-            match earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)? {
-                Some(us) if us < outcome.after_us => {
-                    // A record is made where the tilings surely differ. Over an estimated default more is in doubt than
-                    // that, and is told.
-                    outcome.is_sure = us / tuner.backend.doubt(&workload).low < outcome.before_us;
-                    outcome.doubt = Some(tuner.backend.doubt_over_default(&workload));
-                    (outcome.after, outcome.after_us) = (schedule, us);
-                }
-                _ => {}
-            }
+            let Some(gain) = confirm(&schedule, reference, measure, outcome, tuner)? else { return Ok(None) };
+            (outcome.after, outcome.before_us, outcome.after_us) = (schedule, gain.before_us, gain.after_us);
+            outcome.doubt = Some(Interval::of_difference(gain.after_us, gain.error_us));
+            return Ok(Some(Finding::measured(gain.is_sure)));
         }
-        Ok(())
+        // What goes into the bank has a time of today.
+        let us = earlier.time_of_today(&schedule, us, is_old, outcome, measure, tuner)?;
+        let Some(us) = us.filter(|us| *us < outcome.after_us) else { return Ok(None) };
+        (outcome.after, outcome.after_us) = (schedule, us);
+        let of_tilings = tuner.backend.doubt(&workload);
+        // What the bank has is a tiling that is known.
+        let over = if baseline.in_bank { of_tilings } else { tuner.backend.doubt_over_default(&workload) };
+        Ok(Some(Finding::of([outcome.before_us, us], of_tilings, over, outcome.reader.is_cann())))
     });
     if *reference == Reference::Untuned && makes_no_difference(&made, outcome.before_us) {
         log::warn!(

@@ -26,8 +26,16 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("mkdir", &["28", "13"]), ("remove", &["13"]), ("lock", &["4", "37", "11"]), ("stat", &["5", "2"]), ("list", &["5"]),
 ];
 
-/// Two convolutions with a sum behind them.
-const CONVOLUTIONS: &str = r#"graph { name: "small"
+/// Two products that gain surely, and two convolutions, whose default is an estimate, with a sum behind them.
+const OPERATORS: &str = r#"graph { name: "small"
+  op { name: "a" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [16, 7168] } }
+       attr { key: "index" value { i: 3 } } }
+  op { name: "b" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [7168, 512] } }
+       attr { key: "index" value { i: 4 } } }
+  op { name: "product" type: "MatMulV3" input: "a:0" input: "b:0" output_desc { } }
+  op { name: "c" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [32, 7168] } }
+       attr { key: "index" value { i: 5 } } }
+  op { name: "other" type: "MatMulV3" input: "c:0" input: "b:0" output_desc { } }
   op { name: "x" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "NCHW" shape { dim: [1, 64, 56, 56] } } }
   op { name: "v" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "NCHW" shape { dim: [64, 64, 3, 3] } }
        attr { key: "index" value { i: 1 } } }
@@ -260,7 +268,7 @@ impl Tuning {
 
 fn operators() -> Option<Tuning> {
     let arguments = ["-j", "2", "-f", "1", "--backend=simulator", "--soc_version=Ascend910B2", "--max_tuning_count=60"];
-    Tuning::new(&[&arguments[..], &["--model=../net.txt"]].concat(), &[("net.txt", CONVOLUTIONS.into())])
+    Tuning::new(&[&arguments[..], &["--model=../net.txt"]].concat(), &[("net.txt", OPERATORS.into())])
 }
 
 fn subgraphs() -> Option<Tuning> {

@@ -94,6 +94,7 @@ fn before_operators_us(variants: &[Variant], soc: &Soc) -> f64 {
         bank: &mut OperatorBank::open(paths, soc),
         base: None,
         rescue: None,
+        to_measure: None,
         settings: &settings,
         cancel: &AtomicBool::new(false),
     };

@@ -320,8 +320,10 @@ fn storable(graph: &Graph) -> Option<Graph> {
         if !is_source && ends.iter().chain(&constants).any(|end| *end == node.op_type) {
             return None;
         }
-        // A file has CANN's operators: LayerNorm with its beta, which its kernel reads.
-        if node.op_type == "LayerNorm" && node.inputs.get(2).is_none_or(Option::is_none) {
+        // A file has CANN's operators: LayerNorm with its beta, which its kernel reads, and a pool's gradient of the version
+        // that has paddings as numbers.
+        let lacks_beta = node.op_type == "LayerNorm" && node.inputs.get(2).is_none_or(Option::is_none);
+        if lacks_beta || node.op_type == "MaxPoolGrad" && node.attrs.get("pads").is_some() {
             return None;
         }
         let fits = |dim: &i64| (-1..=i64::from(i32::MAX)).contains(dim);
@@ -376,9 +378,10 @@ fn assert_survives_a_file(graph: &Graph) {
     let again = read(bytes.clone(), Framework::Air);
     assert_eq!(kernels(&again), kernels(graph));
     assert_eq!(again.outputs(), graph.outputs());
-    assert_eq!(air::encode_model(&again).unwrap(), bytes);
+    // Thousands of bytes tell nobody what differs.
+    assert!(air::encode_model(&again).unwrap() == bytes, "{again:?}");
     let contained = read(om::encode_graph(graph).unwrap(), Framework::Om);
-    assert_eq!(air::encode_model(&contained).unwrap(), bytes);
+    assert!(air::encode_model(&contained).unwrap() == bytes, "{contained:?}");
 }
 
 proptest! {

@@ -202,6 +202,7 @@ pub fn canonical(info: &Map<String, Value>) -> Result<Workload, String> {
             k: f.extent("k")?,
             n: f.extent("n")?,
             dtype: f.dtype("dtype")?,
+            b_dtype: f.0.contains_key("b_dtype").then(|| f.dtype("b_dtype")).transpose()?,
             out_dtype: f.dtype("out_dtype")?,
             trans_a: f.flag("trans_a")?,
             trans_b: f.flag("trans_b")?,

@@ -22,7 +22,7 @@ pub fn split_key(layout: &Layout, key: &[u8]) -> Option<(Vec<u8>, [u64; 3])> {
 /// operands in ND or `FRACTAL_NZ`.
 pub fn has_key(w: &MatMul) -> bool {
     let folds = |t| folded_dtype(t).is_some();
-    w.batch == 1 && folds(w.dtype) && folds(w.out_dtype) && is_countable(w)
+    w.batch == 1 && w.b_dtype.is_none() && folds(w.dtype) && folds(w.out_dtype) && is_countable(w)
 }
 
 /// Whether the extents stay within the key's fields when they are rounded up.

@@ -264,11 +264,13 @@ fn published_ids_are_reproduced() {
 
 proptest! {
     #[test]
-    fn distinct_canonical_workloads_have_distinct_keys(m in 1u64..5, n in 1u64..5, bias: bool, batch in 2u64..4, other in 1u64..5) {
-        let a = MatMul { batch, bias, ..MatMul::new(m, 4, n) };
+    fn distinct_canonical_workloads_have_distinct_keys(m in 1u64..5, n in 1u64..5, bias: bool, batch in 2u64..4, other in 1u64..5, narrow: bool) {
+        let a = MatMul { batch, bias, b_dtype: narrow.then_some(DataType::Int4), ..MatMul::new(m, 4, n) };
         let b = MatMul { batch, bias, ..MatMul::new(other, 4, n) };
         let key = |w: &MatMul| Form::Canonical.key_of(&Workload::MatMul(w.clone())).unwrap();
         prop_assert_eq!(key(&a) == key(&b), a == b);
+        let json = crate::workload::canonical_json(&Workload::MatMul(a.clone()));
+        prop_assert_eq!(crate::bank::inspect::exact_workload(json.as_object().unwrap()), Ok(Workload::MatMul(a)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::labels::{labelled, some_of};
 use crate::table::middle_cut;
-use aoe::report::model::{Gains, Left, Over, Reader, Sum};
+use aoe::report::model::{Gains, Left, Over, Reader, Sum, WorthMeasuring};
 use aoe::report::{counted, time};
 
 /// Columns of the name of an operator.
@@ -35,27 +35,40 @@ pub fn lines(gains: &Gains<'_>, is_simulated: bool) -> Vec<String> {
             &format!("{} of it are over defaults that are estimated", saved(&gains.over_estimated)),
         ));
     }
-    let Sum { count, saved_us } = &gains.worth_measuring;
-    if *count > 0 {
-        let kinds = counted(*count as u64, "kind of kernel", "kinds of kernels");
-        let why = "may be none: the estimate is in doubt by more; tune it with --backend=ascend to know";
-        lines.push(labelled("To measure", &format!("{} of it, of {kinds}, {why}", time(*saved_us))));
-    }
     lines.extend(
         gains.with_your_bank_us.map(|us| labelled("Your bank", &format!("{} with what it had before", time(us)))),
     );
     lines.extend(
         sum(&gains.own_form).map(|told| labelled("Own form", &format!("{told} in records that CANN does not read"))),
     );
-    lines.extend(
-        sum(&gains.not_sure).map(|told| labelled("Not sure", &format!("{told} may be none: nothing is recorded"))),
-    );
+    lines
+        .extend(sum(&gains.not_sure).map(|told| labelled("Not sure", &format!("{told} may be none: not in the bank"))));
+    lines.extend(to_measure(&gains.worth_measuring));
     lines.extend(gains.reached.map(|[reached, wanted]| {
         labelled("Time limit", &format!("{reached} of {wanted} operators were reached, the largest share first"))
     }));
     lines.extend(left(gains));
     lines.extend(failed(gains));
     lines
+}
+
+/// What is not sure only because CANN's default is an estimate, and how to be sure.
+fn to_measure(found: &WorthMeasuring) -> Vec<String> {
+    let WorthMeasuring { count, decided_by, run_with, saved_us } = found;
+    let kinds = counted(*count as u64, "kind of kernel", "kinds of kernels");
+    let told = format!(
+        "records of {kinds} would save {} of it or nothing: CANN's default is an estimate there",
+        time(*saved_us)
+    );
+    match (count, run_with.is_empty()) {
+        (0, _) => Vec::new(),
+        (_, true) => vec![labelled("To measure", &told)],
+        (_, false) => vec![
+            labelled("To measure", &format!("{told}; CANN runs them with")),
+            labelled("", run_with),
+            labelled("", decided_by),
+        ],
+    }
 }
 
 /// What would reach what CANN does not take, the most first.

@@ -216,7 +216,9 @@ impl Summary {
             return vec![labelled("Bank", "nothing was written (dry_run)")];
         }
         let mut lines = vec![labelled("Bank", &bank.custom)];
-        if let Some(root) = &bank.root {
+        if !self.kernels.is_empty() && self.summary.add + self.summary.hit == 0 {
+            lines.push(labelled("", "has no record of this network"));
+        } else if let Some(root) = &bank.root {
             // CANN reads the bank that the variable names and no other.
             lines.push(labelled("", &format!("export TUNE_BANK_PATH={}", quoted(root))));
             lines.push(labelled(
@@ -233,7 +235,7 @@ impl Summary {
             let [before, after] = kernel.total_us();
             // Of one launch, as the result file has it.
             let gain = match kernel.status.as_ref() {
-                "not_sure" => "not sure".to_owned(),
+                "not_sure" | "to_measure" => "not sure".to_owned(),
                 _ => gain(kernel.before_us, kernel.after_us),
             };
             [label(kernel), kernel.op_type.to_string(), format!("{before:.2}"), format!("{after:.2}"), gain]

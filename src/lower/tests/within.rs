@@ -90,6 +90,29 @@ fn rows_that_a_kernel_quantises_are_multiplied_in_the_weights_type() {
 }
 
 #[test]
+fn a_weight_is_as_wide_as_it_lies_in_memory() {
+    let stored = |op_type: &str, x: DataType, weight: DataType, shapes: [&[i64]; 2]| {
+        let (m, _) = parts(op(op_type).typed(x, shapes[0]).typed(weight, shapes[1]));
+        (m.dtype, m.b_dtype)
+    };
+    let (int4, groups): (DataType, [&[i64]; 2]) = (DataType::Int4, [&[64, 512], &[8, 512, 128]]);
+    assert_eq!(stored("GroupedMatmul", HALF, int4, groups), (HALF, Some(int4)));
+    assert_eq!(stored("GroupedMatmul", HALF, HALF, groups), (HALF, None));
+    assert_eq!(stored("MatmulAllReduce", HALF, INT8, [&[64, 512], &[512, 128]]), (HALF, Some(INT8)));
+    assert_eq!(stored("WeightQuantBatchMatmulV2", HALF, int4, [&[64, 512], &[512, 128]]), (HALF, Some(int4)));
+    assert_eq!(stored("QuantBatchMatmulV4", INT8, int4, [&[64, 512], &[512, 128]]), (INT8, Some(int4)));
+    // Rows are quantised to the weight's type, and no weight is wider than what the cube multiplies.
+    assert_eq!(stored("QuantMatmulDequant", HALF, INT8, [&[64, 512], &[128, 512]]), (INT8, None));
+    let second = op("GroupedMatmulSwigluQuantV2").typed(INT8, &[64, 512]).typed(DataType::Float, &[64]);
+    let second = second.typed(DataType::Int64, &[8]).typed(int4, &[8, 512, 256]).outputs(2);
+    assert_eq!(parts(second).0.b_dtype, Some(int4));
+    let block = half("FFN", &[&[64, 512]]).typed(int4, &[512, 1024]).typed(int4, &[1024, 512]);
+    let (first, rest) = parts(block);
+    let [Workload::MatMul(second)] = &rest[..] else { panic!("{rest:?}") };
+    assert_eq!([first.b_dtype, second.b_dtype], [Some(int4); 2]);
+}
+
+#[test]
 fn a_feed_forward_block_is_its_two_products_and_what_bends_between() {
     let block = |activation: &str, wide: i64| {
         parts(half("FFN", &[&[2, 32, 512], &[512, wide], &[1024, 512]]).text("activation", activation))

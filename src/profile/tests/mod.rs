@@ -66,6 +66,7 @@ pub(super) fn operators(variants: &[Variant], soc: &Soc, directory: &Path) -> Op
     let paths = BankPaths { custom: directory.join("op"), also_read: Vec::new() };
     let mut job = OpatJob {
         rescue: None,
+        to_measure: None,
         name: "net",
         variants,
         backend: &Simulator::new(soc.clone()),

@@ -18,6 +18,8 @@ pub enum Fate {
     OwnForm,
     /// The doubt in the times does not exclude that it is no gain.
     NotSure,
+    /// The same, only because CANN's default is an estimate: its record lies in the bank to measure.
+    ToMeasure,
 }
 
 /// Something that was found for a distinct operator or subgraph.
@@ -93,13 +95,13 @@ pub fn all(tuned: Tuned<'_>) -> Option<Vec<Found<'_>>> {
 }
 
 fn operator(case: &CaseOutcome, gears: usize) -> Option<Found<'_>> {
-    let fate = match case.status {
-        _ if case.unsure.is_some() && !case.is_recorded() => Fate::NotSure,
-        _ if !case.is_recorded() => return None,
-        _ if case.reader.is_cann() => Fate::Taken,
-        _ => Fate::OwnForm,
+    let (fate, us) = match (&case.unsure, case.is_recorded()) {
+        (Some(found), false) if case.status == BankStatus::ToMeasure => (Fate::ToMeasure, found.us),
+        (Some(found), false) => (Fate::NotSure, found.us),
+        (None, false) => return None,
+        (_, true) if case.reader.is_cann() => (Fate::Taken, case.after_us),
+        (_, true) => (Fate::OwnForm, case.after_us),
     };
-    let us = if fate == Fate::NotSure { case.unsure.as_ref()?.us } else { case.after_us };
     let saved_us = case.interval_us().map(|[shortest, longest]| [case.before_us - longest, case.before_us - shortest]);
     Some(Found {
         name: case.nodes.first().map_or("", |node| &node.name),

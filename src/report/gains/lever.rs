@@ -1,7 +1,7 @@
 //! What would have CANN run what was found.
 
 use crate::backend::simulator::Simulator;
-use crate::tune::CaseOutcome;
+use crate::tune::{BankStatus, CaseOutcome};
 use crate::workload::{MatMulKernel, Workload};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -64,7 +64,11 @@ impl Lever {
 
 /// The measurement that would decide whether a gain is one.
 pub fn deciding(case: &CaseOutcome) -> String {
-    if case.backend == Simulator::NAME {
+    if case.status == BankStatus::ToMeasure {
+        "run the network with its record, which lies in the bank to measure, and without, or tune it on the device with \
+         --backend=ascend"
+            .into()
+    } else if case.backend == Simulator::NAME {
         "time CANN's default and this tiling by turns on the device: tune it there with --backend=ascend".into()
     } else {
         "more rounds of both by turns, on a device that nobody else uses".into()

@@ -18,12 +18,17 @@ pub use found::reader;
 pub use lever::{Lever, deciding};
 pub use over::Over;
 
-use super::Tuned;
+use super::{Tuned, quoted};
 use crate::tune::OpatOutcome;
 use found::{Fate, Found};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+/// What decides about records to measure.
+const DECIDED_BY: &str = "profile a run of the network with them and one without: `aoe compare` of the two decides, and \
+                          `aoe bank merge` brings them over";
 
 /// Things that are told one by one; of the others there are sums.
 const TOLD: usize = 20;
@@ -41,7 +46,7 @@ pub struct Gains<'a> {
     pub left: Vec<Left<'a>>,
     /// All of it.
     pub left_us: f64,
-    /// What the doubt in the times leaves open.
+    /// What the doubt in the times leaves open; the bank has no record of it.
     pub not_sure: Sum,
     /// The headline: what CANN will take over its own defaults.
     pub over_default: Over,
@@ -58,9 +63,25 @@ pub struct Gains<'a> {
     /// Time with the bank as it was before this tuning; absent where CANN had nothing in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with_your_bank_us: Option<f64>,
-    /// What CANN takes over estimated defaults and the doubt of the estimate could eat: a measurement would decide.
+    /// What of that is not sure only because CANN's default is an estimate: a measurement would decide.
     #[serde(default)]
-    pub worth_measuring: Sum,
+    pub worth_measuring: WorthMeasuring,
+}
+
+/// Tilings that surely beat the one that stands for CANN's default, which is an estimate, and not surely CANN's own. Their
+/// records lie in a bank of their own.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct WorthMeasuring {
+    /// How many distinct ones.
+    pub count: usize,
+    /// What to do to know; empty where there are none, or nothing was written.
+    #[serde(default)]
+    pub decided_by: String,
+    /// The line that has CANN run their records; empty as before.
+    #[serde(default)]
+    pub run_with: String,
+    /// Microseconds that they would save.
+    pub saved_us: f64,
 }
 
 /// Things together.
@@ -119,7 +140,7 @@ pub struct Left<'a> {
     pub op_type: Cow<'a, str>,
     /// Microseconds that all launches would save.
     pub saved_us: f64,
-    /// `own_form`, or `not_sure`.
+    /// `own_form`, `not_sure`, or `to_measure`.
     pub(in crate::report) why: Cow<'static, str>,
 }
 
@@ -149,27 +170,43 @@ impl<'a> Gains<'a> {
             gears: gears(tuned, &found),
             left_us: left.iter().map(|one| one.saved_us()).sum(),
             left: left.into_iter().take(TOLD).filter_map(told).collect(),
-            not_sure: sum(Fate::NotSure),
+            not_sure: sum(Fate::NotSure).and(&sum(Fate::ToMeasure)),
             over_default: Over::of(before_us, &run),
             over_estimated: Over::of(estimated.iter().map(|one| one.before_us()).sum(), &estimated),
             own_form: sum(Fate::OwnForm),
             reached: tuned.operators().and_then(OpatOutcome::reached),
             readers,
             with_your_bank_us: with_bank(before_us, &found),
-            worth_measuring: worth_measuring(&estimated),
+            worth_measuring: WorthMeasuring::of(sum(Fate::ToMeasure), tuned.operators()),
         })
     }
 }
 
-/// Of what lies over estimated defaults what may be no gain.
-fn worth_measuring(estimated: &[&Found<'_>]) -> Sum {
-    let may_be_none = |one: &&&Found<'_>| one.saved_interval_us().is_some_and(|[least, _]| least <= 0.0);
-    let unsure = estimated.iter().filter(may_be_none).filter(|one| one.saved_us() > 0.0);
-    unsure.fold(Sum::default(), |sum, one| Sum { count: sum.count + 1, saved_us: sum.saved_us + one.saved_us() })
+impl Sum {
+    fn and(self, other: &Sum) -> Sum {
+        Sum { count: self.count + other.count, saved_us: self.saved_us + other.saved_us }
+    }
+}
+
+impl WorthMeasuring {
+    fn of(Sum { count, saved_us }: Sum, outcome: Option<&OpatOutcome>) -> WorthMeasuring {
+        let root = outcome.and_then(|outcome| outcome.to_measure.as_ref()).filter(|_| count > 0);
+        let line = |root: &PathBuf| format!("export TUNE_BANK_PATH={}", quoted(&root.display().to_string()));
+        WorthMeasuring {
+            count,
+            decided_by: root.map_or("", |_| DECIDED_BY).to_owned(),
+            run_with: root.map(line).unwrap_or_default(),
+            saved_us,
+        }
+    }
 }
 
 fn told<'a>(one: &Found<'a>) -> Option<Left<'a>> {
-    let why = if one.fate == Fate::NotSure { "not_sure" } else { "own_form" };
+    let why = match one.fate {
+        Fate::NotSure => "not_sure",
+        Fate::ToMeasure => "to_measure",
+        Fate::Taken | Fate::Beside | Fate::OwnForm => "own_form",
+    };
     let (count, op, op_type) = (one.count, one.name, one.op_type);
     Some(Left {
         count,

@@ -3,9 +3,7 @@
 use super::*;
 use crate::bank::RecordReader;
 use crate::report::tests::outcome;
-use crate::sim::interval::Interval;
 use crate::tune::{BankStatus, OpatOutcome, Timed};
-use crate::workload::DefaultOrigin;
 use serde_json::{Value, json};
 
 fn gains(outcome: &OpatOutcome) -> Value {
@@ -46,15 +44,26 @@ fn the_interval_of_the_headline_spans_those_of_its_records() {
 }
 
 #[test]
-fn a_record_whose_gain_the_doubt_of_an_estimated_default_could_eat_is_told_as_worth_measuring() {
+fn what_only_the_estimate_of_the_default_leaves_in_doubt_counts_nowhere_and_has_the_line_that_runs_it() {
     let mut outcome = outcome(true);
-    assert_eq!(gains(&outcome)["worth_measuring"]["count"], 0);
-    outcome.cases[0].doubt = Some(Interval { low: 0.5, high: 1.25 });
+    let sure = gains(&outcome)["over_default"].clone();
+    let case = &mut outcome.cases[3];
+    case.status = BankStatus::ToMeasure;
+    case.unsure = Some(Timed { schedule: case.after.clone(), us: 1.0 });
     let told = gains(&outcome);
-    assert_eq!((&told["worth_measuring"]["count"], us(&told["worth_measuring"]["saved_us"])), (&json!(1), 70.0));
-    assert!(told["over_estimated"]["interval"][0].as_str().unwrap().starts_with('-'), "{told}");
-    outcome.cases[0].default = DefaultOrigin::Public;
-    assert_eq!(gains(&outcome)["worth_measuring"]["count"], 0, "what is public is no estimate");
+    let apart = &told["worth_measuring"];
+    assert_eq!((&apart["count"], us(&apart["saved_us"]), &apart["run_with"]), (&json!(1), 0.25, &json!("")));
+    assert_eq!(
+        (&told["not_sure"]["count"], us(&told["not_sure"]["saved_us"])),
+        (&json!(1), 0.25),
+        "it is of what is not sure"
+    );
+    assert_eq!((&told["left"][0]["why"], &told["over_default"]), (&json!("to_measure"), &sure));
+    outcome.to_measure = Some("/my work/apart".into());
+    let told = gains(&outcome);
+    assert_eq!(told["worth_measuring"]["run_with"], json!("export TUNE_BANK_PATH='/my work/apart'"));
+    let how = told["worth_measuring"]["decided_by"].as_str().unwrap();
+    assert!(how.contains("aoe compare") && how.contains("aoe bank merge"), "{how}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! How to run with what was found.
 
+use super::text::time;
+use crate::report::counted;
 use crate::report::model::Report;
 use crate::report::shell::quoted;
 use maud::{Markup, html};
@@ -31,6 +33,14 @@ pub fn bank(report: &Report<'_>) -> Markup {
                     code { "_conv2d.json" } "; those that end in " code { "_aoe_kb.json" }
                     " hold operators for which CANN has no such form, and only libaoe reads them."
                 }
+            }
+            @if let Some(apart) = report.gains.as_ref().map(|gains| &gains.worth_measuring).filter(|apart| !apart.run_with.is_empty()) {
+                p {
+                    "Records of " (counted(apart.count as u64, "kind of kernel", "kinds of kernels")) " would save " (time(apart.saved_us))
+                    " or nothing: CANN's default is an estimate there. They lie in a bank of their own, which nothing reads by itself:"
+                }
+                pre { code { (apart.run_with) } }
+                p { "has CANN run them. To know, " (apart.decided_by) "." }
             }
             @if let Some(path) = subgraphs {
                 p { "The fusion scopes and cuts of the subgraphs lie in " code { (path) } "; CANN finds them there, or where option " code { "ge.mdl_bank_path" } " says." }

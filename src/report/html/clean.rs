@@ -135,6 +135,8 @@ fn gains(gains: &mut Gains<'_>) {
         measure(&mut left.saved_us);
     }
     measures([&mut gains.left_us, &mut gains.not_sure.saved_us, &mut gains.own_form.saved_us]);
+    measure(&mut gains.worth_measuring.saved_us);
+    strings([&mut gains.worth_measuring.decided_by, &mut gains.worth_measuring.run_with], LINE);
     over(&mut gains.over_default);
     over(&mut gains.over_estimated);
     keys(&mut gains.readers);

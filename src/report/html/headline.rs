@@ -91,22 +91,14 @@ fn gain_facts(gains: &Gains<'_>) -> Vec<(String, String)> {
     facts.extend(gains.with_your_bank_us.map(|us| ("before, with your bank".to_owned(), time(us))));
     let estimated = gains.over_estimated.before_us - gains.over_estimated.after_us;
     facts.extend((estimated > 0.0).then(|| ("of it over estimated defaults".to_owned(), time(estimated))));
-    let doubtful = "of it in doubt with the estimate, worth measuring";
-    for (name, sum) in [
-        (doubtful, &gains.worth_measuring),
-        ("only libaoe reads", &gains.own_form),
-        ("not sure, not recorded", &gains.not_sure),
+    let (own_form, not_sure, to_measure) = (&gains.own_form, &gains.not_sure, &gains.worth_measuring);
+    for (name, count, saved_us) in [
+        ("only libaoe reads", own_form.count, own_form.saved_us),
+        ("not sure, not in the bank", not_sure.count, not_sure.saved_us),
+        ("of it to measure", to_measure.count, to_measure.saved_us),
     ] {
-        facts.extend((sum.count > 0).then(|| {
-            (
-                name.to_owned(),
-                format!(
-                    "{} of {}",
-                    time(sum.saved_us),
-                    counted(sum.count as u64, "kind of kernel", "kinds of kernels")
-                ),
-            )
-        }));
+        let kinds = || counted(count as u64, "kind of kernel", "kinds of kernels");
+        facts.extend((count > 0).then(|| (name.to_owned(), format!("{} of {}", time(saved_us), kinds()))));
     }
     facts
 }

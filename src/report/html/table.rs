@@ -182,6 +182,7 @@ fn status(kernel: &Kernel<'_>) -> String {
         "reserved" => "kept".to_owned(),
         "unsatisfied" => "default stays".to_owned(),
         "not_sure" => "not sure".to_owned(),
+        "to_measure" => "not sure, to measure".to_owned(),
         "not_tuned" => "not tuned".to_owned(),
         "not_measured" => "not measured".to_owned(),
         _ => shortened(&kernel.status, 20),
@@ -193,7 +194,7 @@ fn reader(kernel: &Kernel<'_>) -> &'static str {
     match kernel.read_by {
         Some(RecordReader::OwnForm) => "libaoe alone",
         Some(_) => "CANN",
-        None if kernel.unsure.is_some() || kernel.status == "not_sure" => "not sure",
+        None if kernel.unsure.is_some() => "not sure",
         None => "no record",
     }
 }

@@ -49,14 +49,19 @@ fn the_same_report_gives_the_same_page_with_every_section() {
 }
 
 #[test]
-fn a_gain_that_the_doubt_of_an_estimate_could_eat_is_said_beside_the_headline() {
+fn what_is_to_be_measured_is_said_with_the_line_that_runs_it() {
     let mut operators = outcome(true);
     let page = |outcome: &OpatOutcome| {
         page_of(&full_report(Tuned::Operators(None, outcome), &context(Path::new("/w"))).unwrap())
     };
-    assert!(!page(&operators).contains("worth measuring"));
-    operators.cases[0].doubt = Some(Interval { low: 0.5, high: 1.25 });
-    assert!(page(&operators).contains("worth measuring"));
+    assert!(!page(&operators).contains("to measure"));
+    let case = &mut operators.cases[3];
+    case.status = BankStatus::ToMeasure;
+    case.unsure = Some(Timed { schedule: case.after.clone(), us: 1.0 });
+    operators.to_measure = Some("/work/apart".into());
+    let page = page(&operators);
+    assert!(page.contains("of it to measure") && page.contains("export TUNE_BANK_PATH=/work/apart"), "{page}");
+    assert!(page.contains("Records of 1 kind of kernel would save"));
 }
 
 #[test]

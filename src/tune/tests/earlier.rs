@@ -178,6 +178,7 @@ fn a_new_bank_starts_from_another_one_and_comes_to_the_same() {
     let (backend_ref, settings) = (&backend, repeat());
     let mut job = OpatJob {
         rescue: None,
+        to_measure: None,
         name: "net",
         variants: &variants,
         backend: backend_ref,

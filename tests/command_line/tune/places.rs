@@ -1,6 +1,6 @@
 //! Where records go, and what is told of a gain the second time.
 
-use super::{Place, model};
+use super::{Place, SURE, model};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +25,8 @@ fn records(directory: &Path) -> Vec<PathBuf> {
 
 /// A tuning of a network that gains for sure, without a bank that is named.
 fn tune(place: &Place, bank: Option<&Path>, arguments: &[&str]) -> super::Answer {
-    let (quick, net) =
-        (["--job_type=2", "--backend=simulator", "--max_tuning_count=60", "--model"], model("resnet50.onnx"));
-    let mut command = place.command(&[&quick, &[net.as_str()][..], arguments].concat());
+    let quick = ["--job_type=2", "--backend=simulator", "--max_tuning_count=60", "--model", SURE];
+    let mut command = place.command(&[&quick, arguments].concat());
     command.env_remove("TUNE_BANK_PATH");
     if let Some(bank) = bank {
         command.env("TUNE_BANK_PATH", bank);
@@ -156,10 +155,10 @@ fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() 
 #[test]
 fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let place = Place::new();
-    for (count, output) in [("8", "--output=a/"), ("60", "--output=b/")] {
+    for (count, output) in [("1", "--output=a/"), ("60", "--output=b/")] {
         let count = format!("--max_tuning_count={count}");
         let always = ["--job_type=2", "--backend=simulator", "--profiling_mode=false", "-m"];
-        place.run(&[&always, &[&model("resnet50.onnx"), count.as_str(), output][..]].concat()).expect(0, &[]);
+        place.run(&[&always, &[SURE, count.as_str(), output][..]].concat()).expect(0, &[]);
     }
     let better = place.run(&["compare", "a", "b", "--fail-below=1"]).expect(0, &[]);
     assert!(better.stdout.contains("faster") && better.stdout.contains("0 slower"), "{better:#?}");
@@ -172,10 +171,51 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
 }
 
+/// Where records of convolutions go, whose default is an estimate.
+const APART: &str = "work/aoe_bank_to_measure";
+
+#[test]
+fn records_to_measure_lie_apart_and_are_found_and_counted_only_where_they_are_named_or_merged() {
+    let place = Place::new();
+    let net = model("resnet50.onnx");
+    let answer = place.tune_surely(&["-m", &net]).expect(0, &[]);
+    let result = place.results().remove(0);
+    let told = &result[1]["OPAT"];
+    assert_eq!(
+        (&told["repo_summary"]["repo_add_num"], &told["model_performance_improvement"]),
+        (&0.into(), &"0.00%".into())
+    );
+    let apart = &told["gains"]["worth_measuring"];
+    assert!(apart["count"].as_u64() > Some(0) && apart["saved_us"].as_f64() > Some(0.0), "{apart}");
+    let line = apart["run_with"].as_str().unwrap();
+    assert_eq!(line, format!("export TUNE_BANK_PATH='{}'", place.path(APART).display()));
+    assert!(answer.stdout.contains(line), "{answer:#?}");
+    assert!(records(&place.path("bank")).is_empty(), "CANN's bank gets none");
+    let found = |root: &Path| records(root).iter().map(|path| fs::read(root.join(path)).unwrap()).collect::<Vec<_>>();
+    let first = found(&place.path(APART));
+    assert!(!first.is_empty());
+    // Again, and installing: the same answer, and nothing where CANN looks.
+    fs::rename(place.path("work"), place.path("earlier")).unwrap();
+    place.tune_surely(&["-m", &net, "--install"]).expect(0, &[]);
+    assert_eq!(super::timeless(place.results().remove(0)), super::timeless(result.clone()));
+    assert_eq!(found(&place.path(APART)), first);
+    assert!(records(&place.path("bank")).is_empty() && records(&place.path("home")).is_empty());
+    // Once they are brought over, they are records like others.
+    let into = format!("--into={}", place.path("bank").display());
+    place.run(&["bank", "merge", APART, &into]).expect(0, &[]);
+    let merged = place.tune_surely(&["-m", &net]).expect(0, &[]);
+    let shown = apart["count"].as_u64().unwrap();
+    assert!(merged.stdout.contains(&format!("0 new records, {shown} already in the bank")), "{merged:#?}");
+    fs::remove_dir_all(place.path("work")).unwrap();
+    fs::create_dir(place.path("work")).unwrap();
+    place.tune_surely(&["-m", &net, "--dry-run"]).expect(0, &[]);
+    assert!(!place.path(APART).exists());
+}
+
 /// The last line of `aoe bank check --json`.
 fn checked(place: &Place, options: &[&str], status: i32) -> (Value, String) {
     let net = model("resnet50.onnx");
-    let arguments = [&["bank", "check", net.as_str(), "--bank=bank", "--json"][..], options].concat();
+    let arguments = [&["bank", "check", net.as_str(), "--bank", APART, "--json"][..], options].concat();
     let answer = place.run(&arguments).expect(status, &[]);
     let last = answer.stdout.lines().last().unwrap();
     (serde_json::from_str(last).unwrap(), answer.stdout)
@@ -185,11 +225,12 @@ fn checked(place: &Place, options: &[&str], status: i32) -> (Value, String) {
 fn a_check_finds_the_records_that_a_tuning_made_and_says_why_it_finds_no_others() {
     let place = Place::new();
     let part = "--soc_version=Ascend910B2";
+    fs::create_dir(place.path(APART)).unwrap();
     let (empty, said) = checked(&place, &[part], 1);
     assert_eq!(empty["hits"], 0);
     assert!(said.contains("there is no Ascend910B2_24_AiCore_conv2d.json"), "{said}");
     place.tune_surely(&["-m", &model("resnet50.onnx"), part]).expect(0, &[]);
-    let added = place.results()[0][1]["OPAT"]["repo_summary"]["repo_add_num"].as_u64().unwrap();
+    let added = place.results()[0][1]["OPAT"]["gains"]["worth_measuring"]["count"].as_u64().unwrap();
     let (tuned, said) = checked(&place, &[part], 1);
     let count = |of: &str| tuned[of].as_u64().unwrap();
     // One record serves all kernels that do the same, and they are more.

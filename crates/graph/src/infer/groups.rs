@@ -128,6 +128,12 @@ fn dealt(rows: i64, groups: i64) -> (i64, i64) {
     (busy, (rows.max(0) as u64).div_ceil(busy as u64) as i64)
 }
 
+/// The input that is the right operand of a product: 1, but for groups whose weights stand elsewhere.
+pub fn weight_place(call: &Call<'_>) -> usize {
+    let Kind::Within(Within { reading: Reading::Groups { .. }, .. }) = op::kind(&call.node.op_type) else { return 1 };
+    Groups::of(call).map_or(1, |groups| groups.weights[0])
+}
+
 /// Products of rows in groups as one stack of them.
 pub(super) fn product(call: &Call<'_>) -> Result<Option<Product>, Reason> {
     Groups::of(call).map_or(Ok(None), |groups| groups.product(call))

@@ -26,7 +26,7 @@ pub use counts::Counts;
 pub use place::Places;
 pub use work::{Roofs, Work};
 
-use crate::soc::{Arch, Correction, Soc};
+use crate::soc::{Correction, Soc};
 use crate::workload::{Schedule, Workload};
 use aoe_base::status::{Error, Result};
 
@@ -319,16 +319,6 @@ impl Model {
     pub fn with_kept_tiling(mut self) -> Model {
         if let Piece::Cube(p) = &mut self.first {
             p.take_turns(self.soc.ai_core_cnt);
-        }
-        self
-    }
-
-    /// The same product with a B that lies in memory with so small a share of the bytes that the cube multiplies: a
-    /// quantised weight, which the 950's vector cores widen on its way to L1. (The 910B's write it to L2 as wide as A.)
-    #[must_use]
-    pub fn with_narrow_weight(mut self, share: f64) -> Model {
-        if let (Piece::Cube(p), Arch::C310) = (&mut self.first, self.soc.arch) {
-            p.narrow_weight(share);
         }
         self
     }

@@ -26,14 +26,17 @@ pub fn canonical_json(workload: &Workload) -> Value {
 fn mat_mul(w: &MatMul) -> Value {
     #[rustfmt::skip]
     let MatMul {
-        batch, a_shared, b_shared, m, k, n, dtype, out_dtype, trans_a, trans_b, bias, a_format, b_format, hf32,
-        kernel,
+        batch, a_shared, b_shared, m, k, n, dtype, b_dtype, out_dtype, trans_a, trans_b, bias, a_format, b_format,
+        hf32, kernel,
     } = w;
     let mut fields = json!({
         "kind": "matmul", "batch": batch, "a_shared": a_shared, "b_shared": b_shared, "m": m, "k": k, "n": n,
         "dtype": dtype.name(), "out_dtype": out_dtype.name(), "trans_a": trans_a, "trans_b": trans_b,
         "bias": bias, "a_format": a_format.name(), "b_format": b_format.name(), "hf32": hf32,
     });
+    if let Some(stored) = b_dtype {
+        fields["b_dtype"] = stored.name().into();
+    }
     // Older records have no kernel: it was AscendC's.
     match kernel {
         MatMulKernel::AscendC => {}

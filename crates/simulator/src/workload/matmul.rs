@@ -19,8 +19,10 @@ pub struct MatMul {
     pub k: u64,
     /// Columns of B and C.
     pub n: u64,
-    /// Element type of A and B.
+    /// Element type of A and B, as the cube multiplies them.
     pub dtype: DataType,
+    /// Element type of B in memory where it is narrower: a weight that the kernel widens.
+    pub b_dtype: Option<DataType>,
     /// Element type of C.
     pub out_dtype: DataType,
     /// A is stored k x m.
@@ -71,6 +73,7 @@ impl MatMul {
             k,
             n,
             dtype: DataType::Float16,
+            b_dtype: None,
             out_dtype: DataType::Float16,
             trans_a: false,
             trans_b: false,
@@ -120,6 +123,9 @@ impl MatMul {
 impl std::fmt::Display for MatMul {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}x[{},{},{}] {}", self.op_type(), self.batch, self.m, self.k, self.n, self.dtype.name())?;
+        if let Some(stored) = self.b_dtype {
+            write!(f, " by {}", stored.name())?;
+        }
         let flags = [(self.trans_a, " ta"), (self.trans_b, " tb"), (self.bias, " bias"), (self.hf32, " hf32")];
         flags.iter().filter(|(on, _)| *on).try_for_each(|(_, text)| f.write_str(text))
     }

@@ -96,11 +96,11 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let interrupt = Interrupt::listen(console)?;
     let flag = Arc::clone(&cancel);
     interrupt.on_arrival(Some(Box::new(move || flag.store(true, Ordering::Release))));
-    let report = study.run(&soc, &mut place.bank, &cancel);
+    let report = study.run(&soc, place.banks(), &cancel);
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
     let mut report = report?;
-    place.keep_written(&mut report.files, dry_run);
+    place.keep_written([&mut report.files, &mut report.to_measure], dry_run);
     let json = json(&report)?;
     let words = text::of(&report);
     if let Some(folder) = &folder {
@@ -110,7 +110,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         console.line(&json);
     } else {
         console.text(&words);
-        console.text(&place.line(&report.files));
+        console.text(&place.lines([&report.files, &report.to_measure]));
     }
     interrupt.check()?;
     Ok(DONE)

@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use crate::table::{Align, middle_cut, table};
 use aoe::kernels::Profile;
 use aoe::output_file::check;
+use aoe::report::counted;
 use aoe::search::Algorithm;
 use aoe::serving::{Profiled, Row, profiled};
 use aoe::session::options::flag;
@@ -67,22 +68,23 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let interrupt = Interrupt::listen(console)?;
     let stop = Arc::clone(&cancel);
     interrupt.on_arrival(Some(Box::new(move || stop.store(true, Ordering::Release))));
-    let report = profiled(&profile, &soc, &mut place.bank, &search, &cancel);
+    let report = profiled(&profile, &soc, place.banks(), &search, &cancel);
     interrupt.on_arrival(None);
     place.bank.warnings().iter().for_each(|warning| console.notice("WARNING", warning));
     let mut report = report?;
-    place.keep_written(&mut report.files, dry_run);
+    place.keep_written([&mut report.files, &mut report.to_measure], dry_run);
     let words = text(&report);
     if let Some(folder) = &folder {
         write(folder, &json(&report)?, &words)?;
     }
     console.text(&words);
-    console.text(&place.line(&report.files));
+    console.text(&place.lines([&report.files, &report.to_measure]));
     interrupt.check()
 }
 
 fn text(report: &Profiled) -> String {
-    let Profiled { soc, profile, total_us, without_operands_us, gain_us, files, calibration, kernels } = report;
+    let Profiled { soc, profile, total_us, without_operands_us, gain_us, files, to_measure, calibration, kernels } =
+        report;
     let names: Vec<String> = profile.iter().map(|file| file.display().to_string()).collect();
     let percent = |us: f64| 100.0 * us / total_us.max(f64::MIN_POSITIVE);
     let mut lines = vec![
@@ -94,6 +96,13 @@ fn text(report: &Profiled) -> String {
         format!("Records gain {gain_us:.0} us of measured time, {:.2} %", percent(*gain_us)),
     ];
     lines.extend(files.iter().map(|file| format!("  {}", file.display())));
+    let apart: Vec<_> = kernels.iter().filter(|row| row.tuned.as_ref().is_some_and(|tuned| tuned.to_measure)).collect();
+    if !apart.is_empty() {
+        let us: f64 = apart.iter().map(|row| row.may_gain_us).sum();
+        let count = counted(apart.len() as u64, "record", "records");
+        lines.push(format!("{count} more would save {us:.0} us or nothing: CANN's default is an estimate"));
+        lines.extend(to_measure.iter().map(|file| format!("  {}", file.display())));
+    }
     lines.push(String::new());
     let rows: Vec<_> = kernels.iter().take(SHOWN).map(row).collect();
     let (left, right) = (Align::Left, Align::Right);

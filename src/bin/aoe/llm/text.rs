@@ -1,6 +1,7 @@
 //! The report on a served model in words.
 
 use crate::table::{Align, table};
+use aoe::report::counted;
 use aoe::serving::{AS_IS, Deployment, Figures, Lever, Reach, Report, Step, StepTime, Time, Tuned};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,6 +150,15 @@ fn products(report: &Report) -> Vec<String> {
         report.products.len()
     )];
     lines.extend(report.files.iter().map(|file| format!("  {}", file.display())));
+    let apart: Vec<&Tuned> = report.products.iter().filter(|p| p.to_measure).collect();
+    if !apart.is_empty() {
+        let us: f64 = apart.iter().filter_map(|p| Some(p.before_us - p.unsure_us?)).sum();
+        let count = counted(apart.len() as u64, "more record", "more records");
+        lines.push(format!(
+            "  {count} would save {us:.1} us, launched once each, or nothing: CANN's default is an estimate"
+        ));
+        lines.extend(report.to_measure.iter().map(|file| format!("  {}", file.display())));
+    }
     let mut sorted: Vec<&Tuned> = report.products.iter().collect();
     sorted.sort_by(|a, b| (b.before_us - b.after_us).total_cmp(&(a.before_us - a.after_us)));
     let row = |p: &&Tuned| {

@@ -149,6 +149,8 @@ fn shape_range(form: &mut Form, id: NodeId) -> Result<()> {
     let mut whole = form.node(id).clone();
     whole.name = format!("{}/whole", whole.name);
     whole.value = None;
+    whole.inputs.truncate(1);
+    whole.outputs.truncate(1);
     let rank = form.rank(id, 0).map_or(crate::graph::UNKNOWN_DIM, |rank| rank as i64);
     for output in &mut whole.outputs {
         output.shape = Shape::new([rank]);

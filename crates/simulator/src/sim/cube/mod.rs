@@ -133,7 +133,7 @@ impl Problem {
         if soc.arch == Arch::M200 && w.kernel == MatMulKernel::Tbe {
             problem.traits = Traits::of_m200(&mut problem.machine, constants);
         }
-        Ok(Problem {
+        let mut problem = Problem {
             b_shared: w.b_shared,
             plain_result,
             short_edges: w.kernel == MatMulKernel::AscendC,
@@ -143,7 +143,12 @@ impl Problem {
             matmul_v3,
             quant,
             ..problem
-        })
+        };
+        // The 950's vector cores widen a weight on its way to L1; those of other parts write it to L2 as wide as A.
+        if let (Some(stored), Arch::C310) = (w.b_dtype, soc.arch) {
+            problem.narrow_weight(f64::from(stored.bits()) / f64::from(w.dtype.bits()));
+        }
+        Ok(problem)
     }
 
     pub(super) fn conv(w: &Conv, soc: &Soc, constants: &Constants) -> Result<Problem, String> {
@@ -244,7 +249,7 @@ impl Problem {
     }
 
     /// Has B take this share of its bytes in memory.
-    pub(super) fn narrow_weight(&mut self, share: f64) {
+    fn narrow_weight(&mut self, share: f64) {
         let saved = self.operands[1] * (1.0 - share);
         self.operands[1] -= saved;
         (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
