@@ -222,6 +222,13 @@ impl<'a> Timed<'a> {
         })
     }
 
+    /// The type that CANN launches the first kernel of a kind by: that of its node.
+    pub fn op_type<'s>(&'s self, kind: &'s Kind<'_>) -> &'s str {
+        self.kernels
+            .get(kind.first)
+            .map_or(kind.workload.op_type(), |kernel| &self.forms[kernel.form].graph.node(kernel.kernel.node).op_type)
+    }
+
     /// Adds the kernels of all forms that `launch` knows.
     fn fill<'b>(&mut self, mut launch: impl FnMut(usize, &'a lower::Kernel) -> Option<Launch<'b>>) {
         for (number, form) in self.forms.clone().into_iter().enumerate() {

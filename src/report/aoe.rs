@@ -112,7 +112,10 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
     let (before_us, after_us) = (microseconds(case.before_us), microseconds(case.after_us));
     let op_type = match &case.workload {
         Workload::Fused(parts) if parts.len() > 1 => {
-            OpType::Several(parts.iter().map(|part| part.op_type().into()).collect())
+            // The cube work of a kernel is that of its node, and named as it.
+            let name =
+                |part: &'_ Workload| if part.is_cube() { case.op_type().to_owned() } else { part.op_type().to_owned() };
+            OpType::Several(parts.iter().map(|part| name(part).into()).collect())
         }
         _ => OpType::One(node.op_type.as_str().into()),
     };

@@ -105,7 +105,7 @@ fn operator(case: &CaseOutcome, gears: usize) -> Option<Found<'_>> {
     let saved_us = case.interval_us().map(|[shortest, longest]| [case.before_us - longest, case.before_us - shortest]);
     Some(Found {
         name: case.nodes.first().map_or("", |node| &node.name),
-        op_type: case.workload.op_type(),
+        op_type: case.op_type(),
         fate,
         reader: case.reader.name(),
         measured_by: &case.backend,
