@@ -12,6 +12,7 @@ use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Whether the bytes are a model: a dump as text, or protobuf with a graph that begins with an operator.
 pub fn is_model(data: &Bytes) -> bool {
@@ -27,6 +28,15 @@ pub fn is_model(data: &Bytes) -> bool {
         Ok(!op.op_type.is_empty() && !op.name.is_empty())
     };
     first().unwrap_or(false)
+}
+
+/// Attribute of a node while a file is read: a layout of its tensors that is no format's name.
+const UNKNOWN_LAYOUT: &str = "_aoe_unknown_layout";
+
+fn note_unknown_layout(node: &mut Node, layout: Option<String>) {
+    if let Some(layout) = layout {
+        node.attrs.set(UNKNOWN_LAYOUT, Attr::Str(layout));
+    }
 }
 
 /// Reads a model, in binary form or as text. `name` becomes the graph's name where the file gives none.
@@ -100,6 +110,7 @@ impl Reader<'_> {
             (placed.op.output_desc, placed.attrs) = (Vec::new(), Attrs::default());
         }
         self.complete_constants(&order)?;
+        self.tell_unknown_layouts();
         self.keep_subgraphs()?;
         self.add_outputs()?;
         self.graph.validate()?;
@@ -113,7 +124,7 @@ impl Reader<'_> {
         let place = || format!("node `{}` ({})", placed.name, op.op_type);
         let mut node = Node::new(&placed.name, &op.op_type);
         node.attrs = placed.attrs.clone();
-        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES, infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
+        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES, UNKNOWN_LAYOUT, infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
             node.attrs.remove(own);
         }
         node.mapped = !node.attrs.bool(UNMAPPED).unwrap_or(false);
@@ -124,7 +135,7 @@ impl Reader<'_> {
         conform::check_words(&node, &place)?;
         Self::read_outputs(op, &mut node, &place)?;
         let inputs = self.inputs(placed, &mut node, &place)?;
-        let inputs = inputs.into_iter().zip(Self::formats(op, &place)?);
+        let inputs = inputs.into_iter().zip(Self::formats(op, &mut node, &place)?);
         let inputs = inputs.map(|(port, format)| port.map(|port| (port, format))).collect();
         let inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
         node.inputs = inputs.iter().map(|input| input.map(|(port, _)| port)).collect();
@@ -158,6 +169,7 @@ impl Reader<'_> {
         for (index, bytes) in op.output_desc.iter().enumerate() {
             let read = tensor::read(bytes.clone(), &|| format!("{}, output {index}", place()))?;
             set.extend(read.is_set.then_some(index as i64));
+            note_unknown_layout(node, read.unknown_layout);
             node.outputs.push(read.desc.unwrap_or_else(TensorDesc::unknown));
         }
         // TensorFlow's parser leaves what the framework said in an attribute.
@@ -182,14 +194,18 @@ impl Reader<'_> {
     }
 
     /// The formats that an operator states of its inputs, for each entry of `input` that is no control edge.
-    fn formats(op: &proto::Op, place: &dyn Fn() -> String) -> Result<Vec<Format>> {
+    fn formats(op: &proto::Op, node: &mut Node, place: &dyn Fn() -> String) -> Result<Vec<Format>> {
         let data: Vec<&String> = op.input.iter().filter(|reference| !is_control(reference)).collect();
         // Optional inputs that are left out may have no description.
         let sparse = op.input_desc.len() < data.len();
         let mut described = op.input_desc.iter().enumerate().peekable();
-        let format = |reference: &&String| match described.next_if(|_| !sparse || !reference.is_empty()) {
-            Some((index, bytes)) => tensor::stated_format(bytes.clone(), &|| format!("{}, input {index}", place())),
-            None => Ok(Format::Nd),
+        let format = |reference: &&String| {
+            let Some((index, bytes)) = described.next_if(|_| !sparse || !reference.is_empty()) else {
+                return Ok(Format::Nd);
+            };
+            let (format, unknown) = tensor::stated_format(bytes.clone(), &|| format!("{}, input {index}", place()))?;
+            note_unknown_layout(node, unknown);
+            Ok(format)
         };
         data.iter().map(format).collect()
     }
@@ -248,6 +264,7 @@ impl Reader<'_> {
             let own = proto::TensorDef { desc: tensor::write(&stored.desc, tensor::Parts::default()), data };
             node.attrs.set(tensor::VALUE, Attr::Opaque(encode(&Value { t: Some(encode(&own)), ..Value::default() })));
         }
+        note_unknown_layout(node, stored.unknown_layout);
         node.outputs = vec![stored.desc];
         node.value = Some(stored.value);
         Ok(())
@@ -289,6 +306,26 @@ impl Reader<'_> {
             spelling::listed(&names)
         );
         Ok(())
+    }
+
+    /// Says which tensors count as ND because nothing tells their format.
+    fn tell_unknown_layouts(&mut self) {
+        let noted = self.graph.iter().filter(|(_, node)| node.attrs.get(UNKNOWN_LAYOUT).is_some());
+        let noted: Vec<NodeId> = noted.map(|(id, _)| id).collect();
+        let mut nodes = BTreeMap::<String, Vec<String>>::new();
+        for id in noted {
+            let node = self.graph.node_mut(id);
+            if let Some(Attr::Str(layout)) = node.attrs.remove(UNKNOWN_LAYOUT) {
+                nodes.entry(layout).or_default().push(node.name.clone());
+            }
+        }
+        for (layout, names) in nodes {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            log::warn!(
+                "layout `{layout}` is no format that is known, and no origin format stands beside it: it counts as ND at {}",
+                spelling::listed(&names)
+            );
+        }
     }
 
     /// The graphs that nodes choose among, and those that these call, go with the graph.

@@ -36,6 +36,8 @@ pub struct Described {
     pub is_set: bool,
     /// Which input or output of a call the tensor is.
     pub parent_index: Option<i64>,
+    /// A layout that is no format's name, beside which no other field tells the format: ND was taken.
+    pub unknown_layout: Option<String>,
 }
 
 /// Reads a descriptor.
@@ -44,6 +46,7 @@ pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     let attrs = attr::read_all(&tensor.attr, place)?;
     check_layout(&tensor.layout, place)?;
     let (layout, origin_format) = formats(&tensor, &attrs);
+    let unknown_layout = unknown_layout(&tensor, &attrs);
     let dims = tensor.shape.map(|shape| shape.dim).unwrap_or_default();
     let origin_shape = origin_shape(&attrs, &dims, place)?;
     let is_set = origin_shape.is_some();
@@ -53,7 +56,7 @@ pub fn read(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Described> {
     };
     let (shape, format) = framework_view(shape, layout, origin_shape, origin_format);
     let desc = TensorDesc { dtype: data_type(tensor.dtype, &attrs, place)?, shape, format };
-    Ok(Described { desc: Some(desc), is_set, parent_index: attrs.int(PARENT_INDEX) })
+    Ok(Described { desc: Some(desc), is_set, parent_index: attrs.int(PARENT_INDEX), unknown_layout })
 }
 
 /// Fails where a layout is no name at all: a cut or mixed-up text would count as ND without a word. A name that is not known
@@ -69,23 +72,40 @@ fn check_layout(layout: &str, place: &dyn Fn() -> String) -> Result<()> {
 /// The format in memory and the framework's. A framework's format that was not set is ND in the file: beside a format in
 /// memory that frameworks know, that one is meant.
 fn formats(tensor: &Tensor, attrs: &Attrs) -> (Format, Option<Format>) {
-    let number = |name: &str| attrs.int(name).and_then(|n| i32::try_from(n).ok()).and_then(Format::from_ge);
-    let layout = Format::from_name(&tensor.layout).or_else(|| number(FORMAT));
+    let layout = Format::from_name(&tensor.layout).or_else(|| numbered(attrs, FORMAT));
     let layout = layout.filter(|format| *format != Format::Reserved).unwrap_or(Format::Nd);
-    let origin = number(ORIGIN_FORMAT).or_else(|| attrs.str(ORIGIN_FORMAT_NAME).and_then(Format::from_name));
-    (layout, origin.filter(|origin| *origin != Format::Nd || !layout.is_framework()))
+    (layout, origin_format(attrs).filter(|origin| *origin != Format::Nd || !layout.is_framework()))
 }
 
-/// The framework's format that the descriptor of an operator's input states; ND where it states none.
-pub fn stated_format(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Format> {
+/// The format whose number an attribute is.
+fn numbered(attrs: &Attrs, name: &str) -> Option<Format> {
+    attrs.int(name).and_then(|n| i32::try_from(n).ok()).and_then(Format::from_ge)
+}
+
+fn origin_format(attrs: &Attrs) -> Option<Format> {
+    numbered(attrs, ORIGIN_FORMAT).or_else(|| attrs.str(ORIGIN_FORMAT_NAME).and_then(Format::from_name))
+}
+
+/// A layout that is no format's name where nothing else tells the format.
+fn unknown_layout(tensor: &Tensor, attrs: &Attrs) -> Option<String> {
+    let is_told = tensor.layout.is_empty()
+        || Format::from_name(&tensor.layout).or_else(|| numbered(attrs, FORMAT)).is_some()
+        || origin_format(attrs).is_some();
+    (!is_told).then(|| tensor.layout.clone())
+}
+
+/// The framework's format that the descriptor of an operator's input states, ND where it states none; and its layout where
+/// that is no format's name and nothing else tells the format.
+pub fn stated_format(bytes: Bytes, place: &dyn Fn() -> String) -> Result<(Format, Option<String>)> {
     let tensor: Tensor = decode(bytes, place)?;
     // Of the many that are ND no attribute is looked at.
     if tensor.layout.is_empty() || tensor.layout == Format::Nd.name() {
-        return Ok(Format::Nd);
+        return Ok((Format::Nd, None));
     }
     let attrs = attr::read_all(&tensor.attr, place)?;
     let (layout, origin) = formats(&tensor, &attrs);
-    Ok(origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd))
+    let stated = origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd);
+    Ok((stated, unknown_layout(&tensor, &attrs)))
 }
 
 fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<DataType> {
@@ -177,6 +197,8 @@ pub struct Stored {
     pub kept_apart: bool,
     /// The elements, where they came from the weights of an om file.
     pub data: Option<Bytes>,
+    /// As [`Described::unknown_layout`].
+    pub unknown_layout: Option<String>,
 }
 
 /// Reads the constant in an attribute's `TensorDef`, which describes itself. The description of the node's output, which
@@ -189,7 +211,8 @@ pub fn read_constant(
     place: &dyn Fn() -> String,
 ) -> Result<Stored> {
     let tensor: proto::TensorDef = decode(bytes, place)?;
-    let own = read(tensor.desc.clone(), place)?.desc.unwrap_or_else(TensorDesc::unknown);
+    let Described { desc: own, unknown_layout, .. } = read(tensor.desc.clone(), place)?;
+    let own = own.unwrap_or_else(TensorDesc::unknown);
     let outside = weights.filter(|_| tensor.data.is_empty());
     let data = match outside {
         Some(weights) => apart(tensor.desc, weights, place)?,
@@ -197,7 +220,7 @@ pub fn read_constant(
     };
     let desc = constant_desc(own, output, data.len());
     if data.is_empty() && desc.shape.elements() != Some(0) {
-        return Ok(Stored { desc, value: Constant::Opaque, kept_apart: false, data: None });
+        return Ok(Stored { desc, value: Constant::Opaque, kept_apart: false, data: None, unknown_layout });
     }
     if desc.shape.known().is_none() {
         return Err(Error::graph(place(), format!("a constant has shape {}", desc.shape)));
@@ -212,7 +235,7 @@ pub fn read_constant(
     }
     let few = desc.shape.elements().is_some_and(|n| n <= Constant::MAX_VALUES);
     let value = if few { Constant::from_bytes(desc.dtype, &data) } else { Constant::Opaque };
-    Ok(Stored { desc, kept_apart: value == Constant::Opaque, value, data: outside.map(|_| data) })
+    Ok(Stored { desc, kept_apart: value == Constant::Opaque, value, data: outside.map(|_| data), unknown_layout })
 }
 
 /// What a constant is, by its own description, that of the node's output, and the bytes that it has.

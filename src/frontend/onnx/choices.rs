@@ -130,7 +130,10 @@ fn why_open(graph: &Graph, condition: Option<Port>) -> String {
             DATA => {
                 return format!("its condition hangs on the values of input `{}`, which only a run tells", node.name);
             }
-            "Shape" | "ShapeN" | "Size" | "Rank" => sizes = node.input(0).or(sizes),
+            "Shape" | "ShapeN" | "Size" | "Rank" => {
+                let is_open = |port: &Port| graph.desc(*port).shape.known().is_none();
+                sizes = node.input(0).filter(is_open).or(sizes);
+            }
             _ if !node.mapped => {
                 return format!("its condition hangs on `{}` ({}), which is left out itself", node.name, node.op_type);
             }

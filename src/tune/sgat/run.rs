@@ -61,8 +61,9 @@ pub struct Subgraphs<'r> {
     pub(super) homes: Vec<Vec<(usize, usize)>>,
     /// What the bank had for each of the outcome's subgraphs.
     pub(super) banked: Vec<Option<bank::Strategy>>,
-    /// How each variant runs in the end.
+    /// How each variant runs with all that was found, and with what CANN reads of it.
     pub(super) after: Vec<Lowered>,
+    pub(super) taken: Vec<Lowered>,
     /// Decides on this thread about problems that wait for another one.
     own: VariantSolver<'r>,
     /// Subgraphs in the state so far.
@@ -97,6 +98,7 @@ impl<'r> Subgraphs<'r> {
             banked: Vec::new(),
             after: Vec::new(),
             own: None,
+            taken: Vec::new(),
             recorded: 0,
         }
     }
@@ -147,8 +149,8 @@ impl<'r> Subgraphs<'r> {
         Ok(Problems { networks: self.networks, soc: self.soc, decider: self.decider, all: problems })
     }
 
-    /// Keeps what was found for the next problem.
-    pub(super) fn take(&mut self, units: &Problems<'r>, problem: &Problem, decision: Option<Box<Decision>>) {
+    /// Keeps what was found for the next problem, or what came out for its equal.
+    pub(super) fn keep_one(&mut self, units: &Problems<'r>, problem: &Problem, decision: Option<Box<Decision>>) {
         if let Some(decision) = decision {
             return self.add(problem, *decision);
         }
@@ -197,6 +199,7 @@ impl<'r> Subgraphs<'r> {
         let banked_us = banked.as_ref().map(|banked| of_search(banked.us));
         after.us = of_search(after.us);
         before.us = whole;
+        let taken_us = if is_read_by_cann { after.us } else { before.us };
         self.count([before.us, after.us], problem);
         self.outcome.subgraphs.push(SubgraphOutcome {
             index,
@@ -208,6 +211,7 @@ impl<'r> Subgraphs<'r> {
             before,
             banked_us,
             after,
+            taken_us,
             is_read_by_cann,
             status,
         });
@@ -282,6 +286,6 @@ impl<'r> Subgraphs<'r> {
         let marks = self.networks.first().zip(self.cases.first());
         let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
         let before = self.before.into_iter().map(|before| before.lowered).collect();
-        Sgat { outcome: self.outcome, lowered: self.after, before, marks }
+        Sgat { outcome: self.outcome, lowered: self.after, taken: self.taken, before, marks }
     }
 }

@@ -282,3 +282,26 @@ fn a_graph_as_a_program_builds_it_is_tuned_by_what_its_tensors_say() {
     // Without its shape all that follows from it is named, and there is nothing to tune.
     place.tune(&["-m", "conv.air"]).expect(1, &["`xShape`", "input_shape"]);
 }
+
+#[test]
+fn a_layout_that_is_no_known_format_is_told_once_with_the_nodes_that_count_as_nd() {
+    let graph = |layout: &str, origin: &str| {
+        let desc = format!(
+            r#"{{ name: "y" dtype: DT_FLOAT16 shape {{ dim: 64 dim: 64 }} layout: "{layout}"
+               attr {{ key: "origin_format" value {{ s: "{origin}" }} }} }}"#
+        );
+        format!(
+            r#"name: "g" graph {{ name: "g" op {{ name: "x" type: "Data" output_desc {desc} }}
+               op {{ name: "r" type: "Relu" input: "x:0" input_desc {desc} output_desc {desc} }} }}"#
+        )
+    };
+    let said =
+        "layout `NHCWX` is no format that is known, and no origin format stands beside it: it counts as ND at x, r";
+    let place = Place::new();
+    // A newer CANN's format in memory has its origin beside it, and a name that is no format tells none.
+    for (layout, origin, is_told) in [("NHCWX", "?", true), ("NHCWX", "ND", false), ("NHWC", "?", false)] {
+        std::fs::write(place.path("g.txt"), graph(layout, origin)).unwrap();
+        let answer = place.tune(&["-m", "g.txt", "--log=warning"]).expect(0, &[]);
+        assert_eq!(answer.stderr.contains(said), is_told, "{layout} {origin}: {}", answer.stderr);
+    }
+}

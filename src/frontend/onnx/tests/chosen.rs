@@ -157,3 +157,31 @@ fn choices_within_choices_without_end_are_refused() {
     let message = deep(70).refusal();
     assert!(message.contains("nested more than"), "{message}");
 }
+
+#[test]
+fn a_choice_of_which_only_a_later_result_is_read_is_laid_out_too() {
+    let graph_of = |op_type: &str| {
+        branch(&[node("Neg", &["x"], &["a"], &[]), node(op_type, &["x"], &["b"], &[])], &[], &["a", "b"])
+    };
+    let graphs = [("then_branch", Value::Graph(graph_of("Exp"))), ("else_branch", Value::Graph(graph_of("Abs")))];
+    for first in ["unread", ""] {
+        let model = numbers(Model::new(17)).input("x", &[1.into(), 8.into()]);
+        let model = is_one("x", "zero", "c").iter().fold(model, Model::node);
+        let model = model.node(&node("If", &["c"], &[first, "y"], &graphs).named("if"));
+        let graph = load_with(&model.node(&node("Relu", &["y"], &["z"], &[])).output("z"), &ModelOptions::default());
+        assert!(graph.iter().any(|(_, n)| n.op_type == "Exp") && graph.find("if").is_none(), "{first:?} {graph:?}");
+    }
+}
+
+#[test]
+fn a_condition_that_is_not_followed_though_its_sizes_are_static_is_not_said_to_hang_on_them() {
+    let model = numbers(Model::new(17)).input("x", &[1.into(), 8.into()]);
+    let model = is_one("x", "zero", "c0").iter().fold(model, Model::node);
+    let parts = ["not", "c0"];
+    let model = model
+        .node(&node("Not", &["c0"], &["not"], &[]))
+        .node(&node("Concat", &parts, &["both"], &[("axis", Value::Int(0))]))
+        .node(&node("Split", &["both"], &["p", "c"], &[("axis", Value::Int(0))]));
+    let graph = load_with(&model.node(&squeezed("x", "c", "y")).output("y"), &ModelOptions::default());
+    assert_eq!(why(&graph, "if_y"), "its condition is computed, and its value is not followed");
+}
