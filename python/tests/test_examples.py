@@ -29,7 +29,8 @@ def test_the_notebook_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch, t
     for number, cell in enumerate(notebook["cells"]):
         if cell["cell_type"] == "code":
             run("".join(cell["source"]), f"cell {number}", names)
-    assert names["tuning"].after_us < names["tuning"].before_us
+    assert any(kernel.status == "to_measure" for kernel in names["tuning"].kernels)
+    assert len(names["bank"].records()) > 0
     assert names["found"].configuration == {"tile": 48, "unroll": 4}
 
 

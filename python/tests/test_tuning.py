@@ -25,7 +25,7 @@ def test_a_tuned_model_is_faster_and_its_records_are_in_the_bank_that_was_named(
     assert tuning.finished and tuning.soc == "Ascend910B2" and tuning.backend == "simulator"
     assert tuning.after_us < tuning.before_us
     assert tuning.improvement == pytest.approx((tuning.before_us - tuning.after_us) / tuning.after_us)
-    assert tuning.before_us == pytest.approx(sum(k.before_us * k.count for k in tuning.kernels), rel=1e-5)
+    assert tuning.before_us == pytest.approx(sum(k.before_us * k.count for k in tuning.kernels), rel=1e-5, abs=1e-3)
     assert tuning.bank == tmp_path / "bank" / "Ascend910B2" / "unified_bank"
     added = [kernel for kernel in tuning.kernels if kernel.status == "added"]
     assert added and all(kernel.after_us < kernel.before_us for kernel in added)

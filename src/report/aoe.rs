@@ -73,8 +73,10 @@ struct ModePerformance<'a> {
     update_mode: Cow<'static, str>,
 }
 
-pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
-    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
+/// The result of the operators of what was tuned.
+pub(super) fn opat<'a>(tuned: Tuned<'a>, outcome: &'a OpatOutcome) -> Opat<'a> {
+    let (before_us, after_us) = tuned.times_us();
+    let (before, after) = (milliseconds(before_us), milliseconds(after_us));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
     let failed: Vec<Cow<'_, str>> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str().into()).collect();
     let result = match (outcome.tuning.finished, failed.is_empty()) {
@@ -83,7 +85,7 @@ pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
         (true, false) => "tuning failed",
     };
     Opat {
-        gains: outcome.tuning.finished.then(|| Gains::of(Tuned::Operators(None, outcome))).flatten(),
+        gains: outcome.tuning.finished.then(|| Gains::of(tuned)).flatten(),
         model_baseline_performance_ms: before,
         model_performance_improvement: outcome.tuning.finished.then(|| improvement(before, after)),
         model_result_performance_ms: outcome.tuning.finished.then_some(after),
@@ -110,7 +112,10 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
     let (before_us, after_us) = (microseconds(case.before_us), microseconds(case.after_us));
     let op_type = match &case.workload {
         Workload::Fused(parts) if parts.len() > 1 => {
-            OpType::Several(parts.iter().map(|part| part.op_type().into()).collect())
+            // The cube work of a kernel is that of its node, and named as it.
+            let name =
+                |part: &'_ Workload| if part.is_cube() { case.op_type().to_owned() } else { part.op_type().to_owned() };
+            OpType::Several(parts.iter().map(|part| name(part).into()).collect())
         }
         _ => OpType::One(node.op_type.as_str().into()),
     };

@@ -162,7 +162,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
             .iter()
             .map(|n| Node { name: n.name.as_str().into(), op_type: n.op_type.as_str().into() })
             .collect(),
-        op_type: case.workload.op_type().into(),
+        op_type: case.op_type().into(),
         own_form: soc.filter(|_| is_recorded).and_then(|soc| Writable::of(&case.workload, soc).why_own()),
         predicted_after: predicted(&case.after),
         predicted_before: predicted(&case.before),

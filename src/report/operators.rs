@@ -37,7 +37,7 @@ pub fn op_tuning(outcome: &OpatOutcome, soc: Option<&Soc>) -> Result<Vec<(String
     let mut groups: BTreeMap<String, Vec<&CaseOutcome>> = BTreeMap::new();
     let is_problem = |case: &&CaseOutcome| case.status.is_tuned() || matches!(case.status, BankStatus::Failed(_));
     for case in outcome.cases.iter().filter(is_problem) {
-        groups.entry(file_name(case.workload.op_type(), dtype(case))).or_default().push(case);
+        groups.entry(file_name(case.op_type(), dtype(case))).or_default().push(case);
     }
     let text = |cases: &[&CaseOutcome]| {
         let sum = |us: fn(&CaseOutcome) -> f64| cases.iter().map(|case| us(case) * case.count() as f64).sum();
@@ -49,7 +49,7 @@ pub fn op_tuning(outcome: &OpatOutcome, soc: Option<&Soc>) -> Result<Vec<(String
             graph: &outcome.tuning.graph,
             improvement: gain(before_us, after_us),
             kernels: cases.iter().map(|case| kernel(case, soc)).collect(),
-            op_type: cases[0].workload.op_type(),
+            op_type: cases[0].op_type(),
         })
     };
     groups.into_iter().map(|(name, cases)| Ok((name, text(&cases)?))).collect()

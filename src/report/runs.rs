@@ -113,7 +113,7 @@ fn one(timed: &Timed<'_>, kind: &Kind<'_>) -> Launched {
         bound: bound(kind),
         count: kind.launches,
         name: Some(timed.name(kind)),
-        op_type: Some(kind.workload.op_type().to_owned()),
+        op_type: Some(timed.op_type(kind).to_owned()),
         task_type: kind.engine.task_type().into(),
         us: kind.total_us,
         work: kind.work.filter(|_| kind.engine.computes()),

@@ -13,7 +13,7 @@ use crate::bank::RecordReader;
 use crate::search::StopReason;
 use crate::sim::interval::Interval;
 use crate::tune::{BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, Tuned, TunedNode, Tuning};
-use crate::workload::{MatMul, Schedule, VectorSchedule, VectorTemplate, Workload};
+use crate::workload::{MatMul, Schedule, Vector, VectorSchedule, VectorTemplate, Workload};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -226,9 +226,27 @@ fn failed_operators_are_named_and_count_nowhere() {
 fn a_fused_operator_has_several_types() {
     let mut outcome = outcome(true);
     let part = outcome.cases[0].workload.clone();
-    outcome.cases[0].workload = Workload::Fused(vec![part.clone(), part]);
+    let relu = Workload::Vector(Vector { op_type: "Relu".into(), inputs: Vec::new(), outputs: Vec::new() });
+    outcome.cases[0].workload = Workload::Fused(vec![part, relu]);
     let (_, opat) = opat_section(&outcome);
-    assert_eq!(opat["repo_modified_operators"][0]["op_type"], json!(["MatMulV3", "MatMulV3"]));
+    assert_eq!(opat["repo_modified_operators"][0]["op_type"], json!(["MatMulV2", "Relu"]));
+}
+
+#[test]
+fn an_operator_bears_the_type_that_cann_launches_it_by() {
+    let mut outcome = outcome(true);
+    let case = &mut outcome.cases[0];
+    // A batch that folds into the rows is one product, and its node is none.
+    case.nodes.iter_mut().for_each(|node| node.op_type = "BatchMatMulV2".into());
+    case.reader = RecordReader::OwnForm;
+    assert_ne!(case.workload.op_type(), "BatchMatMulV2");
+    let full: Value =
+        serde_json::from_str(&full_report(Tuned::Operators(None, &outcome), &context(Path::new("."))).unwrap())
+            .unwrap();
+    assert_eq!(full["kernels"][0]["op_type"], "BatchMatMulV2");
+    assert_eq!(full["gains"]["left"][0]["op_type"], "BatchMatMulV2");
+    let files = operators::op_tuning(&outcome, None).unwrap();
+    assert!(files.iter().any(|(name, _)| name.starts_with("BatchMatMulV2_")), "{files:?}");
 }
 
 #[test]

@@ -285,6 +285,11 @@ impl CaseOutcome {
     /// Most candidates that are told one by one.
     pub const BEST: usize = 5;
 
+    /// The type that CANN launches its first node by: that of the node, where its workload may be named otherwise.
+    pub fn op_type(&self) -> &str {
+        self.nodes.first().map_or(self.workload.op_type(), |node| &node.op_type)
+    }
+
     /// Launches of the workload in one run of the network.
     pub fn count(&self) -> usize {
         self.nodes.iter().map(|node| node.launches as usize).sum()

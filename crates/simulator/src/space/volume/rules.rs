@@ -89,6 +89,8 @@ impl VolumeSpace {
                 .filter(|&&q| q as usize <= last as usize)
                 .fold(1u64, |n, &q| n.saturating_mul(value(q)))
         };
+        // A panel with a rest is known to be cut right where all of it stays in L1.
+        let known_cut = |panel: u64, tile: P, k: P| panel.is_multiple_of(value(tile).max(1)) || value(k) == d.all_k;
         let l0_c = |buffers: u64| value(P::ML0).saturating_mul(value(P::NL0)).saturating_mul(4 * buffers) <= part.l0_c;
         match p {
             P::BatchDim | P::DoDim | P::MDim | P::NDim => tasks(p) <= part.cores,
@@ -98,7 +100,9 @@ impl VolumeSpace {
                 value(p) <= single_n && value(p) * F * w.es * 2 <= part.l0_b && l0_c(1) && table && self.l1(v, p)
             }
             P::DbL0C => l0_c(value(p)),
-            P::KAl1 | P::MAl1 | P::DbA1 | P::NBl1 | P::DbB1 => self.l1(v, p),
+            P::MAl1 => known_cut(d.m_al1, P::ML0, P::KAl1) && self.l1(v, p),
+            P::NBl1 => known_cut(d.n_bl1, P::NL0, P::KBl1) && self.l1(v, p),
+            P::KAl1 | P::DbA1 | P::DbB1 => self.l1(v, p),
             P::KBl1 => {
                 let (a, b) = (value(P::KAl1), value(p));
                 a.max(b).is_multiple_of(a.min(b).max(1)) && self.l1(v, p)

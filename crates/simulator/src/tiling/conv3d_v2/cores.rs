@@ -2,9 +2,10 @@
 
 use super::{Problem, Rule, Rules, divisors};
 use crate::tiling::Platform;
+use std::cmp::Ordering;
 
 /// Elements that L2 gives in a cycle, `l2_rate` of `platform_config`, by which the cost model divides loads.
-const L2_RATE: f64 = 110.0;
+const L2_RATE: u64 = 110;
 /// Parts of the depth from which the first result stands.
 const MANY_DEPTHS: u64 = 6;
 
@@ -39,7 +40,7 @@ pub(super) fn deal(w: &Problem, p: &Platform, rules: &mut Rules) -> Deal {
         return first;
     }
     let (second, other) = search(w, p, |do_dim| !idles(w, do_dim));
-    if other > cost {
+    if other.cmp(&cost).is_gt() {
         return first;
     }
     rules.add(Rule::IdleDepthDropped);
@@ -52,7 +53,7 @@ fn idles(w: &Problem, do_dim: u64) -> bool {
     depth.div_ceil(depth.div_ceil(do_dim)) < do_dim
 }
 
-fn search(w: &Problem, p: &Platform, depth: impl Fn(u64) -> bool) -> (Deal, f64) {
+fn search(w: &Problem, p: &Platform, depth: impl Fn(u64) -> bool) -> (Deal, Cost) {
     let cores = p.cores.max(1);
     let of_cores: Vec<u64> = divisors(cores);
     let batch = if w.batch >= 2 * cores { of_cores } else { candidates(w.batch, cores) };
@@ -72,7 +73,7 @@ fn search(w: &Problem, p: &Platform, depth: impl Fn(u64) -> bool) -> (Deal, f64)
                         let deal = Deal { batch_dim, m_dim, n_dim, do_dim, group_dim, m, n };
                         let cost = cost(w, &deal);
                         let first = |d: &Deal| (d.batch_dim, d.group_dim, d.do_dim);
-                        if cost < best.1 || (cost <= best.1 && first(&deal) > first(&best.0)) {
+                        if cost.cmp(&best.1).then_with(|| first(&best.0).cmp(&first(&deal))).is_lt() {
                             best = (deal, cost);
                         }
                     }
@@ -83,17 +84,45 @@ fn search(w: &Problem, p: &Platform, depth: impl Fn(u64) -> bool) -> (Deal, f64)
     best
 }
 
-/// CANN's cost of a core's part: elements loaded and stored at the rate of L2, and cube steps.
-fn cost(w: &Problem, deal: &Deal) -> f64 {
-    let f = |n: u64| n as f64;
-    let [kd, kh, kw] = w.kernel.map(f);
-    let (b, d, m_dim) = (f(w.batch) / f(deal.batch_dim), f(w.output[0]) / f(deal.do_dim), f(deal.m_dim));
-    let (ci, co) = (f(w.ci16() * 16), f(w.co16() * 16) / f(deal.n_dim));
-    let image = b * d * f(w.input[1]) * f(w.input[2]) / m_dim * kd * ci;
-    let weights = co * kd * kh * kw * ci * b;
-    let pixels = f(w.pixels());
-    let result = b * co * d * pixels / m_dim;
-    let steps = b * (co / 16.0) * d * kd * (ci / 16.0) * kh * kw * f(w.pixels().div_ceil(16)) / m_dim;
-    let groups = f(w.groups) / f(deal.group_dim);
-    groups * ((image + weights + result) / L2_RATE + steps)
+/// A cost as the fraction that it is: deals that cost the same must not be told apart by the last bit of a sum.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    over: u128,
+    under: u128,
+}
+
+impl Cost {
+    fn cmp(&self, other: &Cost) -> Ordering {
+        self.over.saturating_mul(other.under).cmp(&other.over.saturating_mul(self.under))
+    }
+}
+
+/// CANN's cost of a core's part, times the rate of L2: elements loaded and stored at that rate, and cube steps. All parts are
+/// real quotients, which makes one fraction of them.
+fn cost(w: &Problem, deal: &Deal) -> Cost {
+    let product = |factors: &[u64]| factors.iter().fold(1_u128, |all, &factor| all.saturating_mul(factor.into()));
+    let [kd, kh, kw] = w.kernel;
+    let (depth, pixels, ci, co) = (w.output[0], w.pixels(), w.ci16() * 16, w.co16() * 16);
+    let image = product(&[depth, w.input[1], w.input[2], kd, ci, deal.n_dim]);
+    let weights = product(&[co, kd, kh, kw, ci, deal.do_dim, deal.m_dim]);
+    let result = product(&[co, depth, pixels]);
+    let steps = product(&[L2_RATE, w.co16(), depth, kd, w.ci16(), kh, kw, pixels.div_ceil(16)]);
+    let all = [image, weights, result, steps].into_iter().fold(0, u128::saturating_add);
+    Cost {
+        over: all.saturating_mul(product(&[w.groups, w.batch])),
+        under: product(&[deal.batch_dim, deal.group_dim, deal.do_dim, deal.m_dim, deal.n_dim]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_compared_as_fractions() {
+        let cost = |over, under| Cost { over, under };
+        assert_eq!(cost(1, 3).cmp(&cost(2, 6)), Ordering::Equal);
+        // These differ by less than a float can say.
+        assert_eq!(cost((1 << 60) + 1, 3).cmp(&cost(1 << 60, 3)), Ordering::Greater);
+    }
 }

@@ -125,11 +125,15 @@ fn l0(t: &Tiling, w: &Problem, part: &Platform) -> Result<(), Broken> {
 /// What L1 holds, and the flags that say so.
 fn l1(t: &Tiling, w: &Problem, part: &Platform) -> Result<(), Broken> {
     let all = w.k_units().saturating_mul(w.k_unit());
-    for (name, base, tile, panel, single) in
-        [("mAL1", "mL0", t.m_l0, t.m_al1, t.single_core_m), ("nBL1", "nL0", t.n_l0, t.n_bl1, t.single_core_co)]
-    {
-        rule((panel.is_multiple_of(tile) || panel == single) && panel <= single, || {
-            format!("{name} = {panel} is no multiple of {base} = {tile} within a core's {single}")
+    // How the kernel cuts a rest off a panel is known of those alone that stay whole: CANN's default has no others.
+    for (name, base, tile, panel, single, stays) in [
+        ("mAL1", "mL0", t.m_l0, t.m_al1, t.single_core_m, t.al1_full_load),
+        ("nBL1", "nL0", t.n_l0, t.n_bl1, t.single_core_co, t.bl1_full_load),
+    ] {
+        rule((panel.is_multiple_of(tile) || panel == single && stays == 1) && panel <= single, || {
+            format!(
+                "{name} = {panel} is no multiple of {base} = {tile} within a core's {single}, nor stays whole in L1"
+            )
         })?;
     }
     let stays = [

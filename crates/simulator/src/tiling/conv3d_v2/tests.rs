@@ -108,3 +108,23 @@ proptest! {
         prop_assert!(image + work.weight_bytes(t.n_bl1, t.k_bl1 / unit) * twice(4) <= p.l1, "{t:?}");
     }
 }
+
+#[test]
+fn only_a_panel_that_stays_whole_is_no_multiple_of_the_tile_that_is_cut_from_it() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut odd = [0; 2];
+    for _ in 0..1000 {
+        let size = [rng.u64(1..16), rng.u64(4..80), rng.u64(4..80)];
+        let work = problem(rng.u64(1..8), rng.u64(1..300), rng.u64(1..300), size);
+        let Some(Choice { tiling: t, .. }) = default(&work, &b2()) else { continue };
+        let image = (t.m_al1, t.m_l0, t.single_core_m, t.al1_full_load);
+        let weights = (t.n_bl1, t.n_l0, t.single_core_co, t.bl1_full_load);
+        for (odd, (panel, tile, single, stays)) in odd.iter_mut().zip([image, weights]) {
+            if panel % tile != 0 {
+                *odd += 1;
+                assert!(panel == single && stays == 1, "{t:?}");
+            }
+        }
+    }
+    assert!(odd[0] > 0 && odd[1] > 0, "CANN's default has such panels: {odd:?}");
+}
