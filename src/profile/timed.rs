@@ -17,9 +17,9 @@ use rustc_hash::FxHashMap;
 /// Which state of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// As it ran before the tuning.
+    /// As CANN runs it by default.
     Before,
-    /// As it runs now.
+    /// As CANN will run it.
     After,
 }
 
@@ -135,8 +135,8 @@ enum Time {
 }
 
 impl<'a> Timed<'a> {
-    /// The network with the times and tilings that operator tuning found. The forms are those that were tuned; kernels
-    /// that it did not come to are left out.
+    /// The network with CANN's default tilings and their times, or with those that CANN will take of what operator tuning
+    /// found. The forms are those that were tuned; kernels that it did not come to are left out.
     pub fn of_operators(forms: Vec<Form<'a>>, outcome: &OpatOutcome, moment: Moment, scene: Scene<'a>) -> Timed<'a> {
         let cases = by_node(outcome);
         let mut timed = Timed::new(forms, scene);
@@ -293,7 +293,7 @@ fn by_node(outcome: &OpatOutcome) -> FxHashMap<(usize, NodeId), &CaseOutcome> {
 fn of_case(case: &CaseOutcome, moment: Moment) -> Launch<'_> {
     let (schedule, us) = match moment {
         Moment::Before => (&case.before, case.before_us),
-        Moment::After => (&case.after, case.after_us),
+        Moment::After => case.taken(),
     };
     let time = if us > 0.0 { Time::Us(us) } else { Time::Unknown };
     Launch { schedule, time, is_simulated: case.backend == Simulator::NAME }

@@ -73,8 +73,10 @@ struct ModePerformance<'a> {
     update_mode: Cow<'static, str>,
 }
 
-pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
-    let (before, after) = (milliseconds(outcome.before_us()), milliseconds(outcome.taken_us()));
+/// The result of the operators of what was tuned.
+pub(super) fn opat<'a>(tuned: Tuned<'a>, outcome: &'a OpatOutcome) -> Opat<'a> {
+    let (before_us, after_us) = tuned.times_us();
+    let (before, after) = (milliseconds(before_us), milliseconds(after_us));
     let failed = outcome.cases.iter().filter(|c| matches!(c.status, BankStatus::Failed(_)));
     let failed: Vec<Cow<'_, str>> = failed.flat_map(|c| &c.nodes).map(|node| node.name.as_str().into()).collect();
     let result = match (outcome.tuning.finished, failed.is_empty()) {
@@ -83,7 +85,7 @@ pub(super) fn opat(outcome: &OpatOutcome) -> Opat<'_> {
         (true, false) => "tuning failed",
     };
     Opat {
-        gains: outcome.tuning.finished.then(|| Gains::of(Tuned::Operators(None, outcome))).flatten(),
+        gains: outcome.tuning.finished.then(|| Gains::of(tuned)).flatten(),
         model_baseline_performance_ms: before,
         model_performance_improvement: outcome.tuning.finished.then(|| improvement(before, after)),
         model_result_performance_ms: outcome.tuning.finished.then_some(after),

@@ -36,21 +36,27 @@ pub enum Section<'a> {
 
 /// CANN's result file of the last job as JSON, indented by four as its own writer does.
 pub fn result(tuned: Tuned<'_>) -> Result<String> {
-    to_text(&of(tuned.behind(None)))
+    to_text(&last(tuned))
 }
 
 /// The sections of the jobs, one after the other. A job that found nothing tunable has none of its own.
 pub fn of(tuned: Tuned<'_>) -> Vec<Section<'_>> {
     let earlier = if let Tuned::Operators(earlier, _) = tuned { earlier } else { None };
     let mut sections = earlier.map_or_else(Vec::new, |earlier| of(Tuned::Subgraphs(earlier)));
+    sections.extend(last(tuned));
+    sections
+}
+
+/// The sections of the last job. Its times are the network's, whatever was tuned before.
+fn last(tuned: Tuned<'_>) -> Vec<Section<'_>> {
     let tuning = tuned.tuning();
     let basic = basic(&tuning.graph, tuning.finished.then_some(tuning.elapsed));
-    sections.push(Section::Basic { basic });
+    let mut sections = vec![Section::Basic { basic }];
     match tuned {
         Tuned::Gradients(outcome) => sections.push(Section::Gdat { gdat: Box::new(gdat::gdat(outcome)) }),
         _ if tuning.finished && tuned.has_nothing() => {}
         Tuned::Subgraphs(outcome) => sections.push(Section::Sgat { sgat: sgat::sgat(outcome) }),
-        Tuned::Operators(_, outcome) => sections.push(Section::Opat { opat: aoe::opat(outcome) }),
+        Tuned::Operators(_, outcome) => sections.push(Section::Opat { opat: aoe::opat(tuned, outcome) }),
     }
     sections
 }

@@ -128,9 +128,10 @@ impl<'a> Live<'a> {
     pub fn finish(&mut self, tuned: Tuned<'_>, profiles: Option<Profiles<'_>>) -> Result<()> {
         let drawn = tuned.gradients().map_or(Ok(()), |outcome| self.write_timeline(outcome));
         let earlier = self.failure.take().map_or(Ok(()), Err);
-        let filed = self.file.finish(|| result(tuned));
         let subgraphs = self.subgraphs.take();
-        let published = self.publish(tuned.behind(subgraphs.as_ref()), profiles);
+        let tuned = tuned.behind(subgraphs.as_ref());
+        let filed = self.file.finish(|| result(tuned));
+        let published = self.publish(tuned, profiles);
         drawn.and(earlier).and(filed).and(published)
     }
 
@@ -222,10 +223,10 @@ impl<'a> Live<'a> {
 
 impl Observer for Live<'_> {
     fn progress(&mut self, progress: &Progress, tuned: Tuned<'_>) {
+        let tuned = tuned.behind(self.subgraphs.as_ref());
         // Nothing is finished within a search.
         let written = if progress.searching > 0 { Ok(false) } else { self.file.update(|| result(tuned)) };
-        let published =
-            written.and_then(|written| if written { self.tell(tuned.behind(self.subgraphs.as_ref())) } else { Ok(()) });
+        let published = written.and_then(|written| if written { self.tell(tuned) } else { Ok(()) });
         self.follow(published, progress);
     }
 }

@@ -295,7 +295,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("model", File, CommandLine, "Model file to tune.").short('m'),
     option("model_path", Path, CommandLine, "Models to tune one after the other: a directory, or a text file with a path a line."),
     option("weight", File, Tuning, "Weights of a Caffe model (.caffemodel): their shapes are checked against the net's.").short('w'),
-    option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators that they leave; the command line's default), 4 or gdat (gradients).").short('j'),
+    option("job_type", OneOf(JOB_TYPES), Tuning, "What to tune: 1 or sgat (subgraphs), 2 or opat (operators), 1,2 (subgraphs, then the operators of the network as CANN runs it; the command line's default), 4 or gdat (gradients).").short('j'),
     option("framework", OneOf(&["0", "1", "3", "5"]), Tuning, "Framework of the model: 0 Caffe, 1 AIR (MindSpore, torchair, GE), 3 TensorFlow, 5 ONNX. Default: told by suffix and content.").short('f'),
     option("input_format", OneOf(&["NCHW", "NHWC", "ND", "NCDHW", "NDHWC"]), Tuning, "Layout of the inputs: says which dimensions dynamic_image_size means, where that is open; else a warning says that it has no effect (ND is no layout, and needs none)."),
     option("input_shape", Shapes, Tuning, "Shapes of the inputs, whatever the model states: \"name:1,3,224,224;name2:1,128\"; -1 opens a dimension."),

@@ -12,7 +12,7 @@ use crate::tune::{OpatOutcome, Variant};
 /// subgraph tuning, none where it was not run; `operators` is what operator tuning found, where it was.
 ///
 /// Where a device measured the operators, only they have its times, and where operator tuning was ended early, only
-/// those that it came to are known: before is then what subgraph tuning left.
+/// those that it came to are known: before then has the strategies that CANN reads.
 ///
 /// Fails with [`crate::status::Error::Workload`] for a kernel that cannot run on the part at all.
 pub fn runs<'a>(

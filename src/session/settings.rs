@@ -30,7 +30,7 @@ pub enum JobType {
     Sgat,
     /// Operators: tilings.
     Opat,
-    /// Subgraphs, then the operators that they leave.
+    /// Subgraphs, then the operators of the network with the strategies that CANN reads.
     SgatOpat,
     /// Gradients: `AllReduce` segments.
     Gdat,

@@ -19,8 +19,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 impl Session {
-    /// Tunes the subgraphs of the variants, whose kernels are then the fused and cut ones; the first one's
-    /// graph says what became of each node. The reports hear how they ran before. The outcome may be unfinished,
+    /// Tunes the subgraphs of the variants, whose kernels are then those that CANN will run: a strategy that it does not
+    /// read changes none of them. The first one's graph says what was found for each node. The reports hear how they
+    /// ran before. The outcome may be unfinished,
     /// after a cancel; the state is to be removed when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
         &self,
@@ -53,7 +54,7 @@ impl Session {
             if let Some(first) = variants.first_mut() {
                 set_strategies(&mut first.graph, &first.lowered, &found.marks);
             }
-            for (variant, lowered) in variants.iter_mut().zip(found.lowered) {
+            for (variant, lowered) in variants.iter_mut().zip(found.taken) {
                 variant.lowered = lowered;
             }
             live.note_before(found.before);

@@ -12,7 +12,7 @@ pub enum Tuned<'a> {
     Gradients(&'a GdatOutcome),
     /// Subgraphs alone.
     Subgraphs(&'a SgatOutcome),
-    /// Operators; those of the network as subgraph tuning left it, where that ran before.
+    /// Operators; those of the network with the strategies that CANN reads, where subgraphs were tuned before.
     Operators(Option<&'a SgatOutcome>, &'a OpatOutcome),
 }
 
@@ -42,32 +42,41 @@ impl<'a> Tuned<'a> {
     /// Time of the network as CANN runs it by default, and with what it will take of all that was found; of gradients, of
     /// the step until they are exchanged.
     ///
-    /// Operator tuning begins with the kernels that subgraph tuning left: by default the network takes as long as these do
-    /// by default, and what subgraph tuning saved. A device's times and the simulator's have no sum: where a device
-    /// measured the operators, the times are theirs.
+    /// Operator tuning begins with the network as CANN runs it with the strategies that it reads: what both save adds up. A
+    /// device's times and the simulator's have no sum: where a device measured the operators, the times are theirs.
     pub fn times_us(self) -> (f64, f64) {
-        self.times(OpatOutcome::taken_us, SgatOutcome::taken_gain_us)
-    }
-
-    /// The same with all that was found, also in records that CANN does not read.
-    pub fn found_us(self) -> f64 {
-        self.times(OpatOutcome::after_us, |outcome| outcome.before_us() - outcome.after_us()).1
-    }
-
-    fn times(self, after: fn(&OpatOutcome) -> f64, saved: fn(&SgatOutcome) -> f64) -> (f64, f64) {
         match self {
             Tuned::Gradients(gradients) => gradients.times_us(),
-            Tuned::Subgraphs(subgraphs) => (subgraphs.before_us(), subgraphs.before_us() - saved(subgraphs)),
-            Tuned::Operators(Some(subgraphs), operators)
-                if operators.tuning.backend.name == subgraphs.tuning.backend.name =>
-            {
-                // Operators that were not dealt with yet are as subgraph tuning left them.
-                let left = if operators.tuning.finished { operators.before_us() } else { subgraphs.after_us() };
-                let before = left + subgraphs.before_us() - subgraphs.after_us();
-                (before, before - saved(subgraphs) - (operators.before_us() - after(operators)))
+            Tuned::Subgraphs(subgraphs) => {
+                let before_us = subgraphs.before_us();
+                (before_us, before_us - subgraphs.taken_gain_us())
             }
-            Tuned::Operators(_, operators) => (operators.before_us(), after(operators)),
+            Tuned::Operators(_, operators) => {
+                let Some(subgraphs) = self.alike_subgraphs() else {
+                    return (operators.before_us(), operators.taken_us());
+                };
+                let (before_us, after_us) = Tuned::Subgraphs(subgraphs).times_us();
+                (before_us, after_us - (operators.before_us() - operators.taken_us()))
+            }
         }
+    }
+
+    /// Time with all that was found, also in records that CANN does not read. The strategies and the tilings among these
+    /// are each found for the network as CANN runs it, and need not go together: of both those that save more.
+    pub fn found_us(self) -> f64 {
+        let (_, taken_us) = self.times_us();
+        let strategies = self.alike_subgraphs().map_or(0.0, |subgraphs| {
+            let (_, after_us) = Tuned::Subgraphs(subgraphs).times_us();
+            after_us - subgraphs.after_us()
+        });
+        let tilings = self.operators().map_or(0.0, |operators| operators.taken_us() - operators.after_us());
+        taken_us - strategies.max(tilings)
+    }
+
+    /// The subgraphs, where their times are of the same kind as those of the operators.
+    pub fn alike_subgraphs(self) -> Option<&'a SgatOutcome> {
+        let backend = self.operators().map(|operators| &operators.tuning.backend.name);
+        self.subgraphs().filter(|subgraphs| backend.is_none_or(|name| *name == subgraphs.tuning.backend.name))
     }
 
     /// What is known of the last job's tuning.

@@ -1,7 +1,9 @@
 //! Runs say what the reports say, and can be.
 
 use super::*;
+use crate::bank::RecordReader;
 use crate::profile::{Engine, Kernel};
+use crate::tune::BankStatus;
 use crate::workload::{Collective, CollectiveKind, MatMul, Operand, Vector};
 
 fn is_near(a: f64, b: f64) -> bool {
@@ -27,10 +29,27 @@ fn durations_sum_up_to_the_times_of_the_reports() {
         assert!(is_near(fused.total_us(), subgraphs.after_us()), "{} {}", fused.total_us(), subgraphs.after_us());
         let operators = operators(&variants, &soc, directory.path());
         let last = Timed::of_operators(forms(&variants), &operators, Moment::After, scene).run();
-        assert!(is_near(last.total_us(), operators.after_us()), "{} {}", last.total_us(), operators.after_us());
+        assert!(is_near(last.total_us(), operators.taken_us()), "{} {}", last.total_us(), operators.taken_us());
         let between = Timed::of_operators(forms(&variants), &operators, Moment::Before, scene).run();
         assert!(is_near(between.total_us(), operators.before_us()));
     }
+}
+
+#[test]
+fn the_run_after_has_the_tilings_that_cann_takes_and_no_others() {
+    let soc = soc("Ascend910B2");
+    let directory = tempfile::tempdir().unwrap();
+    let variants = [variant(512, &soc)];
+    let mut outcome = operators(&variants, &soc, directory.path());
+    let total = |outcome: &OpatOutcome| {
+        Timed::of_operators(forms(&variants), outcome, Moment::After, scene(&soc)).run().total_us()
+    };
+    let case = &mut outcome.cases[0];
+    (case.status, case.reader, case.after_us) = (BankStatus::Added, RecordReader::RuntimeBank, case.before_us / 2.0);
+    let saved = case.before_us / 2.0 * case.count() as f64;
+    let taken = total(&outcome);
+    outcome.cases[0].reader = RecordReader::OwnForm;
+    assert!(is_near(total(&outcome), taken + saved), "{} {taken} {saved}", total(&outcome));
 }
 
 #[test]

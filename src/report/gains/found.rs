@@ -12,6 +12,8 @@ use crate::workload::DefaultOrigin;
 pub enum Fate {
     /// CANN runs it.
     Taken,
+    /// It runs by default, faster or slower for what CANN runs beside it.
+    Beside,
     /// Only this library reads its record.
     OwnForm,
     /// The doubt in the times does not exclude that it is no gain.
@@ -46,6 +48,11 @@ pub struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// Whether CANN runs it so, of its own record or beside one.
+    pub fn is_run(&self) -> bool {
+        matches!(self.fate, Fate::Taken | Fate::Beside)
+    }
+
     /// Microseconds that it saves over CANN's default.
     pub fn saved_us(&self) -> f64 {
         (self.times_us[0] - self.times_us[1]) * self.count as f64
@@ -79,12 +86,9 @@ pub fn all(tuned: Tuned<'_>) -> Option<Vec<Found<'_>>> {
     if subgraphs.is_none() && operators.is_none() {
         return None;
     }
-    // A device's times and the simulator's have no sum: where a device measured the operators, the times are theirs.
-    let is_apart = operators.zip(subgraphs).is_some_and(|(o, s)| o.tuning.backend.name != s.tuning.backend.name);
-    let subgraphs = subgraphs.filter(|_| !is_apart);
     let gears = tuned.tuning().gears.len().max(1);
-    let of_subgraphs = subgraphs.into_iter().flat_map(|outcome| {
-        outcome.subgraphs.iter().filter_map(move |one| subgraph(one, &outcome.tuning.backend.name, gears))
+    let of_subgraphs = tuned.alike_subgraphs().into_iter().flat_map(|outcome| {
+        outcome.subgraphs.iter().flat_map(move |one| subgraph(one, &outcome.tuning.backend.name, gears))
     });
     let of_operators = operators.into_iter().flat_map(|outcome| &outcome.cases);
     Some(of_subgraphs.chain(of_operators.filter_map(|case| operator(case, gears))).collect())
@@ -116,24 +120,32 @@ fn operator(case: &CaseOutcome, gears: usize) -> Option<Found<'_>> {
     })
 }
 
-fn subgraph<'a>(one: &'a SubgraphOutcome, pricer: &'a str, gears: usize) -> Option<Found<'a>> {
+/// What was found for a subgraph, and what CANN's run of it gains or loses beside its neighbours.
+fn subgraph<'a>(one: &'a SubgraphOutcome, pricer: &'a str, gears: usize) -> impl Iterator<Item = Found<'a>> {
     let recorded = matches!(one.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved);
     let of = |variant: usize| one.places.iter().filter(|place| place.variant == variant).count();
-    recorded.then(|| Found {
+    let found = Found {
         name: one.name(),
         op_type: one.op_types.first().map_or("", String::as_str),
-        fate: if one.is_read_by_cann { Fate::Taken } else { Fate::OwnForm },
+        fate: Fate::OwnForm,
         reader: reader(one),
         measured_by: pricer,
         is_new: one.status != BankStatus::Reserved,
         is_estimated: true,
-        lever: (!one.is_read_by_cann).then(Lever::of_subgraph),
+        lever: None,
         count: one.count(),
         launches: (0..gears).map(of).collect(),
         times_us: [one.before.us, one.after.us],
-        banked_us: one.banked_us.filter(|_| one.is_read_by_cann),
+        banked_us: None,
         saved_us: None,
-    })
+    };
+    let taken = Found { times_us: [one.before.us, one.taken_us], ..found.clone() };
+    if one.is_read_by_cann {
+        return [Some(Found { fate: Fate::Taken, banked_us: one.banked_us, ..taken }), None].into_iter().flatten();
+    }
+    let own = recorded.then(|| Found { lever: Some(Lever::of_subgraph()), ..found });
+    let beside = (taken.saved_us() != 0.0).then_some(Found { fate: Fate::Beside, ..taken });
+    [own, beside].into_iter().flatten()
 }
 
 /// Launches of a case in one gear.

@@ -159,6 +159,7 @@ impl<'a> Gains<'a> {
             reader.measured_by.insert(one.measured_by.to_owned());
             reader.saved_us += one.saved_us();
         }
+        let run: Vec<&Found<'_>> = found.iter().filter(|one| one.is_run()).collect();
         let mut left: Vec<&Found<'_>> =
             found.iter().filter(|one| one.lever.is_some() && one.saved_us() > 0.0).collect();
         left.sort_by(|a, b| b.saved_us().total_cmp(&a.saved_us()));
@@ -170,7 +171,7 @@ impl<'a> Gains<'a> {
             left_us: left.iter().map(|one| one.saved_us()).sum(),
             left: left.into_iter().take(TOLD).filter_map(told).collect(),
             not_sure: sum(Fate::NotSure).and(&sum(Fate::ToMeasure)),
-            over_default: Over::of(before_us, &taken),
+            over_default: Over::of(before_us, &run),
             over_estimated: Over::of(estimated.iter().map(|one| one.before_us()).sum(), &estimated),
             own_form: sum(Fate::OwnForm),
             reached: tuned.operators().and_then(OpatOutcome::reached),
@@ -204,7 +205,7 @@ fn told<'a>(one: &Found<'a>) -> Option<Left<'a>> {
     let why = match one.fate {
         Fate::NotSure => "not_sure",
         Fate::ToMeasure => "to_measure",
-        Fate::Taken | Fate::OwnForm => "own_form",
+        Fate::Taken | Fate::Beside | Fate::OwnForm => "own_form",
     };
     let (count, op, op_type) = (one.count, one.name, one.op_type);
     Some(Left {
@@ -235,14 +236,14 @@ fn failed(tuned: Tuned<'_>) -> Vec<Failed<'_>> {
 
 /// Each gear with what CANN takes of its own kernels.
 fn gears<'a>(tuned: Tuned<'a>, found: &[Found<'_>]) -> Vec<Gear<'a>> {
-    let operators = tuned.operators();
+    let cases = || tuned.operators().into_iter().flat_map(|outcome| &outcome.cases);
     let gear = |(variant, name): (usize, &'a String)| {
-        let before: f64 = match operators {
-            Some(outcome) => outcome.cases.iter().map(|case| case.before_us * found::launches(case, variant)).sum(),
-            None => tuned.subgraphs().and_then(|outcome| outcome.gears_before_us.get(variant)).copied().unwrap_or(0.0),
+        // The operators run beside the strategies that CANN reads.
+        let before: f64 = match tuned.alike_subgraphs() {
+            Some(outcome) => outcome.gears_before_us.get(variant).copied().unwrap_or(0.0),
+            None => cases().map(|case| case.before_us * found::launches(case, variant)).sum(),
         };
-        let taken: Vec<Found<'_>> =
-            found.iter().filter(|one| one.fate == Fate::Taken).map(|one| one.of_gear(variant)).collect();
+        let taken: Vec<Found<'_>> = found.iter().filter(|one| one.is_run()).map(|one| one.of_gear(variant)).collect();
         Gear { name: name.into(), over: Over::of(before, &taken.iter().collect::<Vec<_>>()) }
     };
     tuned.tuning().gears.iter().enumerate().map(gear).collect()

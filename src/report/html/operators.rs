@@ -37,7 +37,7 @@ pub fn operators(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
                     p .note { "After is with all that was found, here and in the drawings below: also with what only libaoe reads, which does not count above." }
                 }
                 @if report.subgraphs.is_some() {
-                    p .note { "Before: the operators that subgraph tuning left. What it gained itself is in the network's times, not in these." }
+                    p .note { "Before: the operators of the network with the strategies of subgraphs that CANN reads. What these gain is in the network's times, not here." }
                 }
             } @else if report.subgraphs.is_some() {
                 p { "Only subgraphs were tuned: the time of each at all of its places in one run of the network, the slowest first." }

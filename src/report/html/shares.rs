@@ -54,7 +54,7 @@ fn note(report: &Report<'_>) -> Option<&'static str> {
     }
     let whole = report.finished && report.backend.name == Simulator::NAME;
     let both = report.subgraphs.is_some() && !report.kernels.is_empty();
-    (both && !whole).then_some("Before: the kernels that subgraph tuning left, with the tilings that they had.")
+    (both && !whole).then_some("Before: the kernels of the network with the strategies of subgraphs that CANN reads.")
 }
 
 fn by_type(runs: &Runs) -> Vec<Row> {

@@ -199,7 +199,7 @@ fn a_gain_is_the_same_in_every_file() {
 
 #[test]
 fn the_table_of_operators_says_that_it_begins_where_subgraph_tuning_ended() {
-    let note = "the operators that subgraph tuning left";
+    let note = "with the strategies of subgraphs that CANN reads";
     let subgraphs = sgat::subgraphs(true);
     let page_of = |subgraphs| {
         page_of(&full_report(Tuned::Operators(subgraphs, &outcome(true)), &context(Path::new("."))).unwrap())

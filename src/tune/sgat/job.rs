@@ -38,9 +38,11 @@ pub struct SgatJob<'a> {
 pub struct Sgat {
     /// For reports.
     pub outcome: SgatOutcome,
-    /// The kernels of each variant as they run now, for operator tuning. Where it was interrupted, what was
-    /// not dealt with runs by default.
+    /// The kernels of each variant with all that was found. Where it was interrupted, what was not dealt with runs by
+    /// default.
     pub lowered: Vec<Lowered>,
+    /// The same with the strategies alone that CANN reads: as CANN will run it, for operator tuning.
+    pub taken: Vec<Lowered>,
     /// The kernels of each variant as they ran before.
     pub before: Vec<Lowered>,
     /// What the strategies say of each kernel of the first variant, and its kernels as they were.

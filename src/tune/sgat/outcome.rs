@@ -35,6 +35,9 @@ pub struct SubgraphOutcome {
     pub banked_us: Option<f64>,
     /// How it runs now; as the bank has it, or equal to `before`, where nothing better was found.
     pub after: Plan,
+    /// Microseconds as CANN will run it: `after` where it reads the record, by default elsewhere. What it runs before it
+    /// changes what either finds in L2.
+    pub taken_us: f64,
     /// Whether CANN's graph compiler reads its record.
     pub is_read_by_cann: bool,
     /// What this means for the bank.
@@ -98,8 +101,7 @@ impl SgatOutcome {
 
     /// Microseconds that CANN takes of what was found.
     pub fn taken_gain_us(&self) -> f64 {
-        let read = self.subgraphs.iter().filter(|subgraph| subgraph.is_read_by_cann);
-        read.fold(0.0, |sum, s| sum + (s.before.us - s.after.us) * s.count() as f64)
+        self.subgraphs.iter().fold(0.0, |sum, s| sum + (s.before.us - s.taken_us) * s.count() as f64)
     }
 
     /// Number of distinct subgraphs with this status.

@@ -68,8 +68,9 @@ pub struct Run<'a, 'n> {
     pub(super) homes: Vec<Vec<(usize, usize)>>,
     /// What the bank had for each of the outcome's subgraphs.
     pub(super) banked: Vec<Option<bank::Strategy>>,
-    /// How each variant runs in the end.
+    /// How each variant runs with all that was found, and with what CANN reads of it.
     pub(super) after: Vec<Lowered>,
+    pub(super) taken: Vec<Lowered>,
     /// Subgraphs in the state so far, and how many must be done for the next time.
     recorded: usize,
     next_save: usize,
@@ -104,6 +105,7 @@ impl<'a, 'n> Run<'a, 'n> {
             homes: Vec::new(),
             banked: Vec::new(),
             after: Vec::new(),
+            taken: Vec::new(),
             recorded: 0,
             next_save: FIRST_SAVE,
         }
@@ -275,6 +277,7 @@ impl<'a, 'n> Run<'a, 'n> {
         let banked_us = banked.as_ref().map(|banked| of_search(banked.us));
         after.us = of_search(after.us);
         before.us = whole;
+        let taken_us = if is_read_by_cann { after.us } else { before.us };
         self.count([before.us, after.us], problem);
         self.outcome.subgraphs.push(SubgraphOutcome {
             index,
@@ -286,6 +289,7 @@ impl<'a, 'n> Run<'a, 'n> {
             before,
             banked_us,
             after,
+            taken_us,
             is_read_by_cann,
             status,
         });
@@ -364,6 +368,6 @@ impl<'a, 'n> Run<'a, 'n> {
         let marks = self.networks.first().zip(self.cases.first());
         let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
         let before = self.before.into_iter().map(|before| before.lowered).collect();
-        Sgat { outcome: self.outcome, lowered: self.after, before, marks }
+        Sgat { outcome: self.outcome, lowered: self.after, taken: self.taken, before, marks }
     }
 }

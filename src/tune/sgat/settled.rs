@@ -9,6 +9,7 @@ use super::run::Run;
 use super::{Case, Strategy};
 use crate::status::Result;
 use crate::tune::BankStatus;
+use rustc_hash::FxHashSet;
 
 /// Rounds after which nothing is kept that is not in CANN's own bank. What one subgraph changes in L2 for the others is
 /// little: a second round is hardly ever needed.
@@ -38,6 +39,22 @@ impl Run<'_, '_> {
         let banked = self.banked_times(&mut pricers, &after)?;
         self.tell_times(&mut pricers, &settled, &after, &banked);
         self.after = settled.into_iter().map(|(ordered, _)| ordered.lowered).collect();
+        self.take(&mut pricers)
+    }
+
+    /// Has the outcome tell how CANN will run the network: with the strategies that it reads, and by default elsewhere.
+    fn take(&mut self, pricers: &mut [Pricer<'_>]) -> Result<()> {
+        let read: FxHashSet<(usize, usize)> = (self.homes.iter().zip(&self.outcome.subgraphs))
+            .filter(|(_, subgraph)| subgraph.is_read_by_cann)
+            .flat_map(|(homes, _)| homes.iter().copied())
+            .collect();
+        let taken =
+            self.ordered(pricers, |home, case| if read.contains(&home) { &case.after } else { &case.before })?;
+        let times = self.times_us(|variant, class| taken[variant].1[class].us);
+        for (subgraph, us) in self.outcome.subgraphs.iter_mut().zip(times) {
+            subgraph.taken_us = us;
+        }
+        self.taken = taken.into_iter().map(|(ordered, _)| ordered.lowered).collect();
         Ok(())
     }
 

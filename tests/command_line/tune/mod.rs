@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 mod formats;
 mod gradients;
+mod one_headline;
 mod one_price;
 mod places;
 mod reload;

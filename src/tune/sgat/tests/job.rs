@@ -218,7 +218,7 @@ fn every_variant_runs_as_tuned_and_what_they_share_is_tuned_once() {
     for (variant, label) in variants.iter_mut().zip(["@batch=64", "@again", "@batch=65536"]) {
         variant.label = label.into();
     }
-    let Sgat { outcome, lowered, before, marks } =
+    let Sgat { outcome, lowered, before, marks, taken } =
         tuned(&variants, directory.path(), &SgatSettings::default(), None).unwrap();
     let alone = tuned(&variants[..1], tempfile::tempdir().unwrap().path(), &SgatSettings::default(), None).unwrap();
     let half: f64 = alone.outcome.after_us();
@@ -231,7 +231,8 @@ fn every_variant_runs_as_tuned_and_what_they_share_is_tuned_once() {
     };
     assert!((of(0) - half).abs() < 1e-6 * half && (of(1) - half).abs() < 1e-6 * half);
     assert!(outcome.subgraphs.iter().any(|s| s.places.iter().any(|p| p.first.ends_with("@again"))));
-    for (variant, lowered) in variants.iter().zip(&lowered).chain(variants.iter().zip(&before)) {
+    let runs = [&lowered, &before, &taken];
+    for (variant, lowered) in runs.into_iter().flat_map(|run| variants.iter().zip(run)) {
         let nodes: usize = lowered.kernels.iter().map(|k| 1 + k.fused.len()).sum();
         assert_eq!(nodes, variant.lowered.kernels.len(), "each node runs in one kernel");
     }

@@ -31,7 +31,10 @@ fn check(sketch: &Sketch, soc: &Soc, mixed: bool) -> Result<(), TestCaseError> {
     let lowered = lower(&graph, soc, &Settings::default()).unwrap();
     let default = fused(&graph, &lowered, soc, &Settings::default()).unwrap();
     let variants = [Variant { label: String::new(), graph, lowered }];
-    let Sgat { outcome, lowered, before, .. } = tuned_on(&variants, soc, mixed);
+    let Sgat { outcome, lowered, before, taken, .. } = tuned_on(&variants, soc, mixed);
+    // The bank was empty: CANN reads nothing of what was found.
+    prop_assert_eq!(format!("{:?}", before[0].kernels), format!("{:?}", taken[0].kernels));
+    prop_assert!(outcome.subgraphs.iter().all(|subgraph| is_near(subgraph.taken_us, subgraph.before.us)));
     prop_assert_eq!(format!("{:?}", before[0].kernels), format!("{:?}", default.kernels));
     let (told, network) = (outcome.before_us(), in_order_us(&default, soc));
     prop_assert!(is_near(told, network), "{} before, {}", told, network);
