@@ -76,7 +76,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
     sane(model_attention, experts)?;
     let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
     Ok(Model {
-        family: name.to_owned(),
+        family: shown(name),
         layers,
         hidden,
         vocabulary,

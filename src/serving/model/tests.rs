@@ -120,6 +120,12 @@ fn a_model_that_sees_pictures_keeps_its_language_model_apart() {
 }
 
 #[test]
+fn a_family_is_shown_without_what_terminals_obey() {
+    let model = read(&with(llama(2, 1024, 8, 8, 4096), &[("model_type", "new\u{1b}[2J\nkind".into())]));
+    assert!(!model.family.chars().any(char::is_control) && model.family.contains("kind"), "{:?}", model.family);
+}
+
+#[test]
 fn names_of_early_releases_count_too() {
     let glm = json!({"model_type": "chatglm", "num_layers": 40, "hidden_size": 4096, "ffn_hidden_size": 13696,
         "num_attention_heads": 32, "multi_query_group_num": 2, "kv_channels": 128, "padded_vocab_size": 151_552,
