@@ -59,6 +59,12 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
             known.join(", ")
         ));
     }
+    if let Some(published) = fields.below("quantization_config")? {
+        let method = published
+            .text("quant_method")?
+            .map_or_else(|| "a type of their own".to_owned(), |m| format!("`{}`", shown(m)));
+        notes.push(format!("the weights are published in {method}; they are priced as `quantization` has them"));
+    }
     let layers = fields.size(&["num_hidden_layers", "num_layers", "n_layer"], "the number of layers")?;
     if layers > MOST_LAYERS {
         return Err(format!("`num_hidden_layers`: {layers} layers are more than {MOST_LAYERS}"));

@@ -136,6 +136,13 @@ fn what_published_gemma3_configurations_leave_out_is_as_their_class_has_it() {
 }
 
 #[test]
+fn weights_that_are_published_quantised_are_a_note() {
+    let config = with(deepseek_v3(), &[("quantization_config", json!({"quant_method": "fp8"}))]);
+    assert!(read(&config).notes.iter().any(|note| note.contains("`fp8`")), "{:?}", read(&config).notes);
+    assert!(read(&deepseek_v3()).notes.is_empty());
+}
+
+#[test]
 fn a_field_that_is_null_is_told_from_one_that_is_not_there() {
     assert!(error(&with(qwen3_32b(), &[("hidden_size", Value::Null)])).contains("`hidden_size` is null"));
     assert!(error(&without(qwen3_32b(), "hidden_size")).contains("is missing"));
