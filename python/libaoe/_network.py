@@ -161,6 +161,9 @@ def _points(before: Mapping[str, Any], after: Mapping[str, Any]) -> "Answers[Ser
     for one, two in zip(before["prefill"], after["prefill"]):
         # With contexts of their own, those nearest to the prompt are of this point.
         lengths: Sequence[int] = [context for batch, context in decode if batch == one["batch"]]
+        if not lengths:
+            # No device holds a step of this batch.
+            continue
         context = min(lengths, key=lambda length: (abs(length - one["prompt"]), length))
         first, second = decode[one["batch"], context]
         points.append(

@@ -104,6 +104,14 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// The case that it is priced as; `None` for an exchange.
+    pub(super) fn priced_case(&self) -> Option<&Value> {
+        match &self.work {
+            Work::Case(launched) => Some(self.priced.as_ref().unwrap_or(launched)),
+            Work::Exchange(_) => None,
+        }
+    }
+
     /// The operator's type; of exchanges HCCL's.
     pub fn op_type(&self) -> &str {
         match &self.work {
@@ -121,6 +129,13 @@ impl Kernel {
 /// An operand of a kernel.
 pub(super) fn operand(shape: impl Into<Vec<u64>>, dtype: DataType) -> Value {
     json!({"shape": shape.into(), "dtype": dtype.name(), "format": "ND"})
+}
+
+/// Bytes of an operand.
+pub(super) fn operand_bytes(operand: &Value) -> u64 {
+    let shape = operand["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64);
+    let dtype = operand["dtype"].as_str().and_then(DataType::from_name).unwrap_or(DataType::Bfloat16);
+    bytes(shape.fold(1, u64::saturating_mul), dtype)
 }
 
 /// A matrix of weights in blocks: `k` x `n` stored as `[n / 32, k / 16, 16, 32]` for int8.

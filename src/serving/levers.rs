@@ -21,12 +21,12 @@ pub struct Lever {
     pub prompt: u64,
     /// Tokens that attention looks back over, for `tpot`.
     pub context: u64,
-    /// Time to the first token.
-    pub ttft: Time,
-    /// Time for each output token.
-    pub tpot: Time,
-    /// Output tokens a second of one device.
-    pub tokens_per_device_s: f64,
+    /// Time to the first token; `None` where a kernel needs more memory than a device has.
+    pub ttft: Option<Time>,
+    /// Time for each output token; `None` likewise.
+    pub tpot: Option<Time>,
+    /// Output tokens a second of one device; `None` likewise.
+    pub tokens_per_device_s: Option<f64>,
     /// Tokens of cache that fit; 0: not even the weights do. `None` where the part's memory is not known.
     pub cache_tokens: Option<u64>,
 }
@@ -43,10 +43,11 @@ struct Other {
 }
 
 impl Lever {
-    /// Whether its weights and the caches of its batch fit into the part's memory, as far as that is known.
+    /// Whether its weights, the caches of its batch and its kernels fit into the part's memory, as far as that is known.
     #[must_use]
     pub fn fits(&self) -> bool {
-        self.cache_tokens.is_none_or(|room| room >= self.batch.saturating_mul(self.context))
+        let priced = self.ttft.is_some() && self.tpot.is_some();
+        priced && self.cache_tokens.is_none_or(|room| room >= self.batch.saturating_mul(self.context))
     }
 }
 
@@ -62,21 +63,21 @@ pub fn levers(model: &Model, deployment: &Deployment, load: &Load, pricer: &mut 
         let load = Load { batches: asked.iter().map(|(_, batch)| *batch).collect(), ..load.clone() };
         let figures = Figures::of(model, &deployment, &load, pricer)?;
         let cache_tokens = Memory::of(model, &deployment, pricer.soc()).tokens;
-        let (prompts, contexts) = (load.prompts.len(), load.contexts.len());
-        // Figures are in the order of the load: every batch, and its lengths.
-        for (at, (asked_batch, batch)) in asked.into_iter().enumerate() {
-            for length in 0..prompts.max(contexts) {
-                let prefill = &figures.prefill[at * prompts + length.min(prompts - 1)];
-                let decode = &figures.decode[at * contexts + length.min(contexts - 1)];
+        let (prompts, contexts) = (&load.prompts, &load.contexts);
+        for (asked_batch, batch) in asked {
+            for length in 0..prompts.len().max(contexts.len()) {
+                let [prompt, context] = [prompts, contexts].map(|lengths| lengths[length.min(lengths.len() - 1)]);
+                let prefill = figures.prefill.iter().find(|point| (point.batch, point.prompt) == (batch, prompt));
+                let decode = figures.decode.iter().find(|point| (point.batch, point.context) == (batch, context));
                 rows.push(Lever {
                     name: name.clone(),
                     asked_batch,
                     batch,
-                    prompt: prefill.prompt,
-                    context: decode.context,
-                    ttft: prefill.ttft,
-                    tpot: decode.tpot,
-                    tokens_per_device_s: decode.tokens_per_s / deployment.devices() as f64,
+                    prompt,
+                    context,
+                    ttft: prefill.map(|point| point.ttft),
+                    tpot: decode.map(|point| point.tpot),
+                    tokens_per_device_s: decode.map(|point| point.tokens_per_s / deployment.devices() as f64),
                     cache_tokens,
                 });
             }

@@ -1,12 +1,10 @@
 //! Whether a deployment fits its devices.
 
 use super::expand::{Step, kernels};
-use super::kernel::{Class, Work, bytes};
+use super::kernel::{Class, Work, bytes, operand_bytes};
 use super::{Attention, Deployment, Model};
-use crate::graph::DataType;
 use crate::soc::Soc;
 use serde::Serialize;
-use serde_json::Value;
 
 /// Share of device memory that serving stacks use (vLLM's `gpu_memory_utilization`).
 const USED_SHARE: f64 = 0.9;
@@ -43,10 +41,4 @@ impl Memory {
         let tokens = (soc.memory_size > 0).then(|| room.saturating_sub(weights) / cache_of_token.max(1));
         Memory { weights, cache_of_token, tokens }
     }
-}
-
-fn operand_bytes(operand: &Value) -> u64 {
-    let shape = operand["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64);
-    let dtype = operand["dtype"].as_str().and_then(DataType::from_name).unwrap_or(DataType::Bfloat16);
-    bytes(shape.fold(1, u64::saturating_mul), dtype)
 }

@@ -30,7 +30,7 @@ mod study;
 
 pub use deployment::{Deployment, Quantization};
 pub use expand::{Step, kernels};
-pub use figures::{Decode, Figures, Prefill};
+pub use figures::{Decode, Figures, Prefill, Unfit};
 pub use kernel::{Class, Exchange, Kernel, Pattern, Work};
 pub use levers::{AS_IS, Lever};
 pub use links::Links;

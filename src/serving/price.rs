@@ -1,7 +1,7 @@
 //! What the kernels of a step take.
 
 use super::expand::Step;
-use super::kernel::{Class, Kernel, Work};
+use super::kernel::{Class, Kernel, Work, operand_bytes};
 use super::links::Links;
 use crate::cases::Parts;
 use crate::graph::DataType;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Microseconds between kernels of a step that is launched as one graph: the scheduler's hand-over.
+/// Microseconds between kernels that wait for no host: the scheduler's hand-over.
 const GRAPH_GAP_US: f64 = 1.0;
 /// Microseconds in which a host launches a kernel by itself. Serving stacks in Python take from 10 (the operator alone) to
 /// 150 (vllm-ascend issue 1605: 131 ms for some 900 launches).
@@ -132,6 +132,18 @@ impl Pricer {
         Ok(Priced { time: Time { us, interval_us: scaled }, ..priced })
     }
 
+    /// Why one of these kernels does not fit into the part's memory by itself; `None` where each does, or the memory is
+    /// not known.
+    pub(super) fn too_large(&self, kernels: &[Kernel]) -> Option<String> {
+        let memory = self.soc.memory_size;
+        let large = |kernel: &Kernel| {
+            let needed = total_bytes(kernel.priced_case()?);
+            (memory > 0 && needed > memory)
+                .then(|| format!("{} needs {needed} bytes, {} has {memory}", kernel.op_type(), self.soc.name))
+        };
+        kernels.iter().find_map(large)
+    }
+
     fn of_case(&mut self, case: String) -> Result<Priced> {
         if let Some(known) = self.known.get(&case) {
             return Ok(known.clone());
@@ -178,11 +190,13 @@ impl Pricer {
             }
         }
         let launches = sum.launches as f64;
-        // Prompts are never part of a graph; their kernels are long enough to hide most launches.
+        let handed_over = launches * GRAPH_GAP_US;
+        // Prompts are never part of a graph; their kernels are long enough to hide most launches. The device hands over
+        // from kernel to kernel either way.
         sum.launch_us = if graph && !step.prefill {
-            launches * GRAPH_GAP_US
+            handed_over
         } else {
-            (launches * HOST_LAUNCH_US - sum.time.us).max(0.0)
+            (launches * HOST_LAUNCH_US - sum.time.us).max(handed_over)
         };
         sum.time = sum.time.plus(Time::exact(sum.launch_us), 1.0);
         *sum.bounds.entry("launches".to_owned()).or_default() += sum.launch_us;
@@ -192,8 +206,7 @@ impl Pricer {
 
 /// The case of a kernel whose weights and caches lie in device memory, activations in L2 as far as they fit.
 pub(super) fn cold_case(kernel: &Kernel, l2_bytes: u64) -> Value {
-    let Work::Case(launched) = &kernel.work else { return Value::Null };
-    let mut case = kernel.priced.clone().unwrap_or_else(|| launched.clone());
+    let Some(mut case) = kernel.priced_case().cloned() else { return Value::Null };
     if kernel.cold_bytes > 0 {
         let warm = total_bytes(&case).saturating_sub(kernel.cold_bytes);
         case["missed_bytes"] = (kernel.cold_bytes + warm.saturating_sub(l2_bytes)).into();
@@ -209,9 +222,5 @@ fn total_bytes(case: &Value) -> u64 {
         return elements.saturating_mul(bits(&case["dtype"])) / 8;
     }
     let operands = ["inputs", "outputs"].into_iter().filter_map(|side| case[side].as_array()).flatten();
-    operands.fold(0u64, |sum, operand| {
-        let shape = operand["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64);
-        let elements = shape.fold(1u64, u64::saturating_mul);
-        sum.saturating_add(elements.saturating_mul(bits(&operand["dtype"])) / 8)
-    })
+    operands.map(operand_bytes).fold(0, u64::saturating_add)
 }

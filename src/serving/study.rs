@@ -11,6 +11,7 @@ use super::ranges::{Choice, Sample, choose, sampled_tokens};
 use super::records::{self, Banks, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model};
 use crate::bank::OperatorBank;
+use crate::report::counted;
 use crate::shard::Shard;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -272,6 +273,10 @@ impl Study {
                     "the largest batch needs a cache of {needed} tokens, and a device has room for {tokens}"
                 ));
             }
+        }
+        if let [first, ..] = figures.does_not_fit.as_slice() {
+            let points = counted(figures.does_not_fit.len() as u64, "point", "points");
+            notes.push(format!("{points} of the load do not fit a device: {}", first.reason));
         }
         if let Some(shard) = self.shard {
             notes.push(format!("only part {shard} of the products was tuned here"));

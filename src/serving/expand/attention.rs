@@ -4,10 +4,12 @@ use super::super::kernel::{Class, Kernel, Work, bytes, case, operand};
 use super::List;
 use super::linear::Scale;
 use crate::graph::DataType;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Rows and columns of the mask that stands for a causal one of any size.
 const MASK: u64 = 2048;
+/// Keys that a row in a window is given beyond those it sees: half a block of 128 on either edge, which is worked on whole.
+const WINDOW_EDGES: u64 = 128;
 /// Tokens of a block of the cache (vLLM-Ascend's only size).
 pub(super) const CACHE_BLOCK: u64 = 128;
 
@@ -83,10 +85,11 @@ impl List<'_> {
         let layers = self.model.layers;
         let windowed = self.model.window.filter(|window| window.tokens < self.step.context);
         let near = windowed.map_or(0, |window| window.layers);
-        self.attend_over(heads, self.step.context, layers - near);
+        self.attend_over(heads, self.step.context, None, layers - near);
         if let Some(window) = windowed {
             // The first token of a step looks back over the window, the last one over as much.
-            self.attend_over(heads, (window.tokens + self.step.tokens_each - 1).min(self.step.context), near);
+            let context = (window.tokens + self.step.tokens_each - 1).min(self.step.context);
+            self.attend_over(heads, context, Some(window.tokens), near);
         }
         if self.step.prefill {
             let rows = || self.activations([self.tokens, heads.heads, heads.value]);
@@ -95,7 +98,37 @@ impl List<'_> {
         }
     }
 
-    fn attend_over(&mut self, heads: Heads, context: u64, count: u64) {
+    /// Adds attention over so many tokens, of which a row sees no more than those of its window.
+    fn attend_over(&mut self, heads: Heads, context: u64, window: Option<u64>, count: u64) {
+        let mut work = self.attention_case(heads, context, self.step.prefill);
+        // What rows of a prompt see in a window is priced as that many keys without a mask.
+        let priced = window.filter(|_| self.step.prefill).map(|window| {
+            work["attrs"]["pre_tokens"] = window.into();
+            let keys = (self.seen_in(window) + WINDOW_EDGES).min(context);
+            self.attention_case(heads, keys, false)
+        });
+        let cache = self.step.sequences * heads.kv_heads * context;
+        let cold_bytes = if self.step.prefill {
+            0
+        } else {
+            let value = heads_of(heads.width, heads.value);
+            bytes(cache * heads.width, self.deployment.dtype) + self.value_bytes(cache, value)
+        };
+        let (class, work) = (Class::Attention, Work::Case(work));
+        self.push(Kernel { class, role: "attention", work, priced, cold_bytes, count });
+    }
+
+    /// Keys that a row of a prompt's step sees in a window, in the mean.
+    fn seen_in(&self, window: u64) -> u64 {
+        let (rows, context) = (self.step.tokens_each, self.step.context);
+        // The first rows see one key more each, until the window is full.
+        let first = context - rows + 1;
+        let growing = window.saturating_sub(first).min(rows);
+        let seen = growing * (2 * first + growing).saturating_sub(1) / 2 + (rows - growing) * window;
+        seen.div_ceil(rows)
+    }
+
+    fn attention_case(&self, heads: Heads, context: u64, causal: bool) -> Value {
         let Heads { heads, kv_heads, width, value } = heads;
         let (batch, rows) = (self.step.sequences, self.step.tokens_each);
         let keys = self.activations([batch, kv_heads, context, width]);
@@ -112,16 +145,9 @@ impl List<'_> {
         };
         work["attrs"] = json!({
             "phase": phase, "batch": batch, "seq_len": context, "heads": heads, "kv_heads": kv_heads, "head_dim": width,
-            "causal": self.step.prefill, "layout": layout,
+            "causal": causal, "layout": layout,
         });
-        let cache = batch * kv_heads * context;
-        let cold_bytes = if self.step.prefill {
-            0
-        } else {
-            bytes(cache * width, self.deployment.dtype) + self.value_bytes(cache, heads_of(width, value))
-        };
-        let (class, work) = (Class::Attention, Work::Case(work));
-        self.push(Kernel { class, role: "attention", work, priced: None, cold_bytes, count });
+        work
     }
 
     /// Bytes of the values in the cache; those of a latent vector are a part of its keys.

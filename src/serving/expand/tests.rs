@@ -1,7 +1,9 @@
 //! Kernel lists beside what served models are known to launch.
 
 use super::super::deployment::Quantization;
+use super::super::figures::Figures;
 use super::super::kernel::{Class, Kernel, Pattern, Work};
+use super::super::load::Load;
 use super::super::model::tests::{deepseek_v3, qwen3_32b};
 use super::super::price::Pricer;
 use super::{Deployment, Model, Step, kernels};
@@ -131,16 +133,56 @@ fn quantised_weights_are_smaller_by_as_much_as_their_types() {
     assert!((0.25..0.27).contains(&(cold(Quantization::W4a16) / plain)), "four bits and a scale for 128 of them");
 }
 
+fn mixtral() -> Value {
+    json!({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
+        "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "num_local_experts": 8,
+        "num_experts_per_tok": 2})
+}
+
+fn pricer() -> Pricer {
+    Pricer::new(&Soc::find("Ascend910B2").unwrap())
+}
+
+#[test]
+fn a_prompt_in_a_window_costs_what_its_rows_see() {
+    let gemma = json!({"model_type": "gemma3_text", "hidden_size": 3840, "intermediate_size": 15360,
+        "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256,
+        "vocab_size": 262_208, "sliding_window": 1024});
+    let (mut pricer, step) = (pricer(), Step::prefill(1, 8192, 8192));
+    let list = kernels(&model(&gemma), &on(1), step);
+    let mut us = |count: u64| {
+        let attention = list.iter().find(|kernel| kernel.class == Class::Attention && kernel.count == count);
+        pricer.kernel(attention.unwrap_or_else(|| panic!("no attention of {count} layers"))).unwrap().time.us
+    };
+    // A row sees 960 keys in the mean, without the window 4096; blocks on the edges are worked on whole.
+    let (near, far) = (us(40), us(8));
+    assert!((0.15..0.45).contains(&(near / far)), "{near} {far}");
+}
+
+#[test]
+fn kernels_launched_one_by_one_follow_no_sooner_than_in_a_graph() {
+    let step = Step::decode(32, 2048);
+    let list = kernels(&model(&qwen3_32b()), &on(1), step);
+    let [graph, eager] = [true, false].map(|graph| pricer().step(step, &list, graph).unwrap().time.us);
+    assert!(eager >= graph, "{eager} {graph}");
+}
+
+#[test]
+fn a_point_that_no_device_holds_keeps_no_other_from_its_price() {
+    let load = Load { batches: vec![1, 512], prompts: vec![512], contexts: vec![2048, 1 << 18] };
+    let figures = Figures::of(&model(&qwen3_32b()), &on(1), &load, &mut pricer()).unwrap();
+    let priced: Vec<_> = figures.decode.iter().map(|point| (point.batch, point.context)).collect();
+    assert_eq!(priced, [(1, 2048), (1, 1 << 18), (512, 2048)]);
+    assert_eq!(figures.prefill.len(), 2);
+}
+
 #[test]
 fn every_kernel_of_every_family_can_be_priced() {
     let gemma = json!({"model_type": "gemma2", "hidden_size": 3584, "intermediate_size": 14336, "num_hidden_layers": 42,
         "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 256, "vocab_size": 256_000,
         "hidden_activation": "gelu_pytorch_tanh", "sliding_window": 4096});
-    let mixtral = json!({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
-        "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000,
-        "num_local_experts": 8, "num_experts_per_tok": 2});
-    let mut pricer = Pricer::new(&Soc::find("Ascend910B2").unwrap());
-    for config in [qwen3_32b(), deepseek_v3(), gemma, mixtral] {
+    let mut pricer = pricer();
+    for config in [qwen3_32b(), deepseek_v3(), gemma, mixtral()] {
         let model = model(&config);
         for quantization in [Quantization::None, Quantization::W8a8, Quantization::W4a16] {
             for expert_parallel in [1, 8] {

@@ -1,5 +1,21 @@
 //! What the families of models do beyond what their sizes say; from their published configurations and papers.
 
+/// Sizes that a family's class in Transformers gives where a configuration has none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Defaults {
+    /// Entries of the vocabulary.
+    pub vocabulary: u64,
+    /// Query heads.
+    pub heads: u64,
+    /// Heads of keys and values.
+    pub kv_heads: u64,
+    /// Elements of a head.
+    pub width: u64,
+}
+
+/// Gemma 3's class; published configurations of its smaller and larger models leave out what equals these.
+const GEMMA3: Defaults = Defaults { vocabulary: 262_208, heads: 8, kv_heads: 4, width: 256 };
+
 /// A kind of model by its `model_type`.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts about a model")]
@@ -18,6 +34,8 @@ pub(super) struct Family {
     pub window_every: u64,
     /// Experts are chosen within groups, with a bias.
     pub grouped: bool,
+    /// What sizes are where the configuration does not say; `None`: it has to.
+    pub defaults: Option<Defaults>,
 }
 
 const PLAIN: Family = Family {
@@ -28,6 +46,7 @@ const PLAIN: Family = Family {
     tied: false,
     window_every: 0,
     grouped: false,
+    defaults: None,
 };
 
 const fn plain(name: &'static str) -> Family {
@@ -52,8 +71,15 @@ const FAMILIES: &[Family] = &[
     Family { qkv_bias: true, grouped: true, ..plain("glm4_moe") },
     Family { tied: true, ..plain("gemma") },
     Family { tied: true, post_norms: true, window_every: 2, ..plain("gemma2") },
-    Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, ..plain("gemma3") },
-    Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, ..plain("gemma3_text") },
+    Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, defaults: Some(GEMMA3), ..plain("gemma3") },
+    Family {
+        tied: true,
+        post_norms: true,
+        qk_norm: true,
+        window_every: 6,
+        defaults: Some(GEMMA3),
+        ..plain("gemma3_text")
+    },
 ];
 
 /// The family of this name; `None` for one that is not known.

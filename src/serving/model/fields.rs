@@ -39,7 +39,18 @@ impl Fields<'_> {
         self.optional_size(names)?.ok_or_else(|| self.missing(names, what))
     }
 
+    /// A size that has to be there where there is none by default.
+    pub fn size_or(&self, names: &[&'static str], what: &str, default: Option<u64>) -> Result<u64, String> {
+        match default {
+            Some(default) => Ok(self.optional_size(names)?.unwrap_or(default)),
+            None => self.size(names, what),
+        }
+    }
+
     pub fn missing(&self, names: &[&'static str], what: &str) -> String {
+        if let Some(name) = names.iter().find(|name| self.0.contains_key(**name)) {
+            return format!("`{name}` is null: {what}");
+        }
         let keys = || self.0.keys().map(String::as_str);
         let near = names.iter().find_map(|name| spelling::nearest(name, keys()));
         let near = near.map(|name| format!("; it has `{}`", shown(name))).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! From `config.json` to a model.
 
-use super::families::{self, Family};
+use super::families::{self, Defaults, Family};
 use super::fields::Fields;
 use super::{Attention, Experts, Model, Window};
 use crate::cases::shown;
@@ -64,7 +64,11 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         return Err(format!("`num_hidden_layers`: {layers} layers are more than {MOST_LAYERS}"));
     }
     let hidden = fields.size(&["hidden_size", "n_embd"], "the width of the residual stream")?;
-    let vocabulary = fields.size(&["padded_vocab_size", "vocab_size"], "the number of entries of the vocabulary")?;
+    let vocabulary = fields.size_or(
+        &["padded_vocab_size", "vocab_size"],
+        "the number of entries of the vocabulary",
+        family.defaults.map(|default| default.vocabulary),
+    )?;
     let experts = experts(fields, family, layers)?;
     let intermediate = match (fields.optional_size(&["intermediate_size", "ffn_hidden_size"])?, experts) {
         (Some(width), _) => width,
@@ -72,11 +76,11 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         _ => return Err(fields.missing(&["intermediate_size"], "the width of the feed-forward layers")),
     };
     let bias = ["attention_bias", "add_qkv_bias", "qkv_bias"];
-    let model_attention = attention(fields, hidden)?;
+    let model_attention = attention(fields, family.defaults, hidden)?;
     sane(model_attention, experts)?;
     let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
     Ok(Model {
-        family: name.to_owned(),
+        family: shown(name),
         layers,
         hidden,
         vocabulary,
@@ -149,8 +153,12 @@ fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
     }
 }
 
-fn attention(fields: &Fields<'_>, hidden: u64) -> Result<Attention, String> {
-    let heads = fields.size(&["num_attention_heads", "n_head"], "the number of query heads")?;
+fn attention(fields: &Fields<'_>, defaults: Option<Defaults>, hidden: u64) -> Result<Attention, String> {
+    let heads = fields.size_or(
+        &["num_attention_heads", "n_head"],
+        "the number of query heads",
+        defaults.map(|default| default.heads),
+    )?;
     if fields.has("kv_lora_rank") {
         let size = |name: &'static str, what: &str| fields.size(&[name], what);
         return Ok(Attention::Latent {
@@ -162,14 +170,16 @@ fn attention(fields: &Fields<'_>, hidden: u64) -> Result<Attention, String> {
             value: size("v_head_dim", "the elements of a value head")?,
         });
     }
-    let kv_heads =
-        fields.optional_size(&["num_key_value_heads", "multi_query_group_num", "num_kv_heads"])?.unwrap_or(heads);
+    let kv_heads = fields
+        .optional_size(&["num_key_value_heads", "multi_query_group_num", "num_kv_heads"])?
+        .unwrap_or(defaults.map_or(heads, |default| default.kv_heads));
     if !heads.is_multiple_of(kv_heads) {
         return Err(format!(
             "`num_attention_heads`: {heads} query heads cannot share {kv_heads} heads of keys (`num_key_value_heads`) evenly"
         ));
     }
-    let width = match fields.optional_size(&["head_dim", "kv_channels"])? {
+    let told_width = fields.optional_size(&["head_dim", "kv_channels"])?;
+    let width = match told_width.or(defaults.map(|default| default.width)) {
         Some(width) => width,
         None if hidden.is_multiple_of(heads) => hidden / heads,
         None => {

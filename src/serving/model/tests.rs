@@ -120,6 +120,34 @@ fn a_model_that_sees_pictures_keeps_its_language_model_apart() {
 }
 
 #[test]
+fn what_published_gemma3_configurations_leave_out_is_as_their_class_has_it() {
+    let language = |hidden: u64, layers: u64, more: Value| {
+        let mut fields = json!({"model_type": "gemma3_text", "hidden_size": hidden, "intermediate_size": 4 * hidden,
+            "num_hidden_layers": layers, "sliding_window": 1024});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        read(&json!({"model_type": "gemma3", "text_config": fields}))
+    };
+    let small = language(2560, 34, json!({}));
+    assert_eq!((small.vocabulary, small.attention), (262_208, grouped(8, 4, 256)));
+    let large = language(5376, 62, json!({"num_attention_heads": 32, "num_key_value_heads": 16, "head_dim": 128}));
+    assert_eq!((large.vocabulary, large.attention), (262_208, grouped(32, 16, 128)));
+    // Other families have no such defaults.
+    assert!(error(&without(qwen3_32b(), "vocab_size")).contains("vocab_size"));
+}
+
+#[test]
+fn a_field_that_is_null_is_told_from_one_that_is_not_there() {
+    assert!(error(&with(qwen3_32b(), &[("hidden_size", Value::Null)])).contains("`hidden_size` is null"));
+    assert!(error(&without(qwen3_32b(), "hidden_size")).contains("is missing"));
+}
+
+#[test]
+fn a_family_is_shown_without_what_terminals_obey() {
+    let model = read(&with(llama(2, 1024, 8, 8, 4096), &[("model_type", "new\u{1b}[2J\nkind".into())]));
+    assert!(!model.family.chars().any(char::is_control) && model.family.contains("kind"), "{:?}", model.family);
+}
+
+#[test]
 fn names_of_early_releases_count_too() {
     let glm = json!({"model_type": "chatglm", "num_layers": 40, "hidden_size": 4096, "ffn_hidden_size": 13696,
         "num_attention_heads": 32, "multi_query_group_num": 2, "kv_channels": 128, "padded_vocab_size": 151_552,

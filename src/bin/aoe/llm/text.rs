@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Products shown; JSON has all.
 const MOST_PRODUCTS: usize = 24;
 
+/// Stands where a time would.
+const NO_ROOM: &str = "does not fit";
+
 const L: Align = Align::Left;
 const R: Align = Align::Right;
 
@@ -51,6 +54,19 @@ fn ms(time: Time) -> String {
     }
 }
 
+/// A lever's time; words where its kernels need more memory than a device has.
+fn ms_or_not(time: Option<Time>) -> String {
+    time.map_or_else(|| NO_ROOM.to_owned(), ms)
+}
+
+/// A row for each point of a kind that no device can hold.
+fn no_room(report: &Report, prefill: bool) -> impl Iterator<Item = [String; 6]> {
+    report.figures.does_not_fit.iter().filter(move |point| point.prefill == prefill).map(|point| {
+        let [batch, length] = [point.batch, point.length].map(|number| number.to_string());
+        [batch, length, NO_ROOM.to_owned(), String::new(), String::new(), String::new()]
+    })
+}
+
 /// What a step waits for most.
 fn bound(step: Option<&StepTime>) -> String {
     let most = step.and_then(|step| {
@@ -73,6 +89,7 @@ fn figures(report: &Report) -> Vec<String> {
             let tuned = after(&|figures| figures.prefill.get(at).map(|p| p.ttft));
             [p.batch.to_string(), p.prompt.to_string(), ms(p.ttft), ms(p.last), tuned, bound(waits)]
         })
+        .chain(no_room(report, true))
         .collect();
     lines.extend(table(
         [("batch", R), ("prompt", R), ("TTFT", R), ("the last", R), ("with records", R), ("waits for", L)],
@@ -89,6 +106,7 @@ fn figures(report: &Report) -> Vec<String> {
             let rate = format!("{:.0}", d.tokens_per_s);
             [d.batch.to_string(), d.context.to_string(), ms(d.tpot), rate, tuned, bound(waits)]
         })
+        .chain(no_room(report, false))
         .collect();
     lines.extend(table(
         [("batch", R), ("context", R), ("TPOT", R), ("tokens/s", R), ("with records", R), ("waits for", L)],
@@ -242,21 +260,31 @@ fn lever_row(lever: &Lever) -> [String; 6] {
         Some(tokens) => tokens.to_string(),
         None => String::new(),
     };
-    let [batch, rate] = [lever.batch.to_string(), format!("{:.0}", lever.tokens_per_device_s)];
-    [lever.name.clone(), batch, ms(lever.ttft), ms(lever.tpot), rate, fits]
+    [lever.name.clone(), lever.batch.to_string(), ms_or_not(lever.ttft), ms_or_not(lever.tpot), rate(lever), fits]
+}
+
+/// Tokens a second of a device; nothing where there is no time.
+fn rate(lever: &Lever) -> String {
+    lever.tokens_per_device_s.map_or_else(String::new, |rate| format!("{rate:.0}"))
 }
 
 /// What a batch has today, the lever with the shortest step and the one with most tokens a second of a device.
 fn best_row(levers: &[&Lever], batch: u64) -> Option<[String; 7]> {
     let of_batch = |lever: &&&Lever| lever.asked_batch == batch && lever.batch == batch;
     let today = levers.iter().filter(of_batch).find(|lever| lever.name == AS_IS)?;
-    let fit = || levers.iter().filter(of_batch).filter(|lever| lever.fits() || lever.name == AS_IS);
-    let fast = fit().min_by(|a, b| a.tpot.us.total_cmp(&b.tpot.us))?;
+    let fit = || levers.iter().filter(of_batch).filter(|lever| lever.fits());
+    let us = |lever: &Lever| lever.tpot.map_or(f64::INFINITY, |tpot| tpot.us);
+    let most_tokens = |lever: &Lever| lever.tokens_per_device_s.unwrap_or_default();
+    let fast = fit().min_by(|a, b| us(a).total_cmp(&us(b)));
     // The first of equals, which is what is asked for.
-    let most = fit().min_by(|a, b| b.tokens_per_device_s.total_cmp(&a.tokens_per_device_s))?;
-    let rate = |lever: &Lever| format!("{:.0}", lever.tokens_per_device_s);
-    let name = |lever: &Lever| format!("{}{}", lever.name, if lever.fits() { "" } else { " (does not fit)" });
-    Some([batch.to_string(), ms(today.tpot), name(fast), ms(fast.tpot), rate(today), name(most), rate(most)])
+    let most = fit().min_by(|a, b| most_tokens(b).total_cmp(&most_tokens(a)));
+    let [mut with, mut least] = ["none that fits".to_owned(), String::new()];
+    let [mut at_most, mut tokens] = [with.clone(), String::new()];
+    if let (Some(fast), Some(most)) = (fast, most) {
+        [with, least] = [fast.name.clone(), ms_or_not(fast.tpot)];
+        [at_most, tokens] = [most.name.clone(), rate(most)];
+    }
+    Some([batch.to_string(), ms_or_not(today.tpot), with, least, rate(today), at_most, tokens])
 }
 
 fn notes(report: &Report) -> Vec<String> {
