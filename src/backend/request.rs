@@ -48,7 +48,8 @@ impl FromStr for Choice {
 pub(super) fn not_a_backend(name: &str) -> String {
     let mut names: Vec<_> = ["auto", "simulator", "ascend"].map(str::to_owned).into();
     names.extend(plugin::registered_names());
-    format!("`{name}` is none of {}, and no path of a plug-in library", names.join(", "))
+    let meant = crate::spelling::meant(name, names.iter().map(String::as_str));
+    format!("`{name}` is none of {}, and no path of a plug-in library{meant}", names.join(", "))
 }
 
 /// What is asked of [`open`](super::open); the default asks for nothing in particular.

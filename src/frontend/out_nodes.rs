@@ -84,8 +84,7 @@ fn find(graph: &Graph, wanted: &OutNode) -> Result<Port> {
         }
         (None, ..) => {
             let names = graph.iter().map(|(_, node)| node.name.as_str()).chain(graph.tensors());
-            let hint =
-                spelling::nearest(name, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let hint = spelling::meant(name, names);
             Err(refused(format!("the model has no node or tensor `{name}`{hint}")))
         }
     }

@@ -48,8 +48,7 @@ pub fn check(options: &Options, forms: &[Form<'_>]) -> Result<()> {
         let reason = if form.graph.find(node).is_some() {
             format!("`{key}`: node `{node}` runs no kernel")
         } else {
-            let near = spelling::nearest(node, form.graph.iter().map(|(_, node)| node.name.as_str()));
-            let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let hint = spelling::meant(node, form.graph.iter().map(|(_, node)| node.name.as_str()));
             format!("`{key}`: the network has no node `{node}`{hint}")
         };
         return Err(Error::option("profiling_options", reason));

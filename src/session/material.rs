@@ -90,6 +90,29 @@ impl Session {
     }
 }
 
+/// Attributes whose names are warned about one by one.
+const NAMED: usize = 10;
+
+/// Warns of attributes that are nearly called as one of their operator which is absent: inference and GE take the default of
+/// that one.
+fn warn_of_misnamed(graph: &Graph) {
+    let mut misnamed = graph.iter().flat_map(|(_, node)| {
+        frontend::check::misnamed(node).into_iter().map(move |(name, meant)| (node, name, meant))
+    });
+    for (node, name, meant) in misnamed.by_ref().take(NAMED) {
+        log::warn!(
+            "node `{}` ({}) has an attribute `{name}`, which is none of its interface; did you mean `{meant}`? The default of \
+             `{meant}` counts",
+            node.name,
+            node.op_type
+        );
+    }
+    let more = misnamed.count();
+    if more > 0 {
+        log::warn!("{more} more attributes are misnamed; `aoe model check` lists them");
+    }
+}
+
 /// What the kernels of the variants do.
 pub fn workloads(variants: &[Variant]) -> impl Iterator<Item = &Workload> {
     variants.iter().flat_map(|variant| &variant.lowered.kernels).map(|kernel| &kernel.workload)
@@ -105,6 +128,7 @@ impl Material {
             [] => vec![None],
             gears => gears.iter().map(Some).collect(),
         };
+        warn_of_misnamed(graph);
         let mut material = Material { variants: Vec::with_capacity(gears.len()), ..Material::default() };
         for gear in &gears {
             let label = gear.filter(|_| gears.len() > 1).map(Gear::to_string).unwrap_or_default();

@@ -112,9 +112,8 @@ impl OptionSpec {
         }
         match self.kind {
             OneOf(words) if !words.contains(&value) => {
-                let near = spelling::nearest(value, words.iter().copied());
-                let near = near.map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
-                bad(format!("`{value}` is not one of {}{near}", words.join(", ")))
+                let meant = spelling::meant(value, words.iter().copied());
+                bad(format!("`{value}` is not one of {}{meant}", words.join(", ")))
             }
             Integer(low, high) => match value.parse::<u64>() {
                 Ok(v) if (low..=high).contains(&v) => Ok(()),

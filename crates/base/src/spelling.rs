@@ -19,6 +19,20 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
     distances.min().filter(|&(distance, name)| distance <= CLOSE && distance < name.len()).map(|(_, name)| name)
 }
 
+/// Letters from which on a part of a name tells the name.
+const TELLING: usize = 3;
+
+/// What a message about a word that is none of `names` ends in: a question after the nearest, or the shortest that holds the
+/// word (`warn` for `warning`); nothing where none is near.
+pub fn meant<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let part = word.to_lowercase();
+    let holds = |name: &&&str| part.chars().count() >= TELLING && name.to_lowercase().contains(&part);
+    let holding = || names.iter().filter(holds).min_by_key(|name| name.len()).copied();
+    let near = nearest(word, names.iter().copied()).or_else(holding);
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 /// Some names for a message, and how many there are beyond.
 pub fn listed(names: &[&str]) -> String {
     let shown = names[..names.len().min(LISTED)].join(", ");
@@ -108,6 +122,15 @@ mod tests {
         assert_eq!(nearest(&"x".repeat(20_000_000), std::iter::repeat_n("block_size_x", 100)), None);
         // Nothing is left of a name that is all mistakes.
         assert_eq!(nearest("x", ["a", "b"]), None);
+    }
+
+    #[test]
+    fn a_part_of_a_name_means_the_shortest_that_holds_it_and_two_letters_mean_nothing() {
+        let names = ["force_fp16", "cube_fp16in_fp32out", "warning"];
+        assert_eq!(meant("fp16", names), "; did you mean `force_fp16`?");
+        assert_eq!(meant("warn", names), "; did you mean `warning`?");
+        assert_eq!(meant("warnimg", names), "; did you mean `warning`?");
+        assert_eq!([meant("fp", names), meant("null", names), meant("", names)].concat(), "");
     }
 
     #[test]

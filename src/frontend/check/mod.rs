@@ -4,6 +4,8 @@
 //! to do; `operator` holds the rules for one node.
 
 mod operator;
+
+pub use operator::misnamed;
 #[cfg(test)]
 mod tests;
 
@@ -148,7 +150,7 @@ pub fn judge(graph: &Graph) -> Judgement {
 fn judge_shapes(mut graph: Graph, findings: &mut Vec<Finding>) {
     for index in 0..graph.len() {
         let node = graph.node_mut(NodeId(index as u32));
-        for (name, _) in operator::misnamed(node) {
+        for (name, _) in misnamed(node) {
             node.attrs.remove(&name);
         }
     }

@@ -136,6 +136,42 @@ fn what_does_nothing_for_a_job_is_said_and_files_that_are_named_must_exist() {
 }
 
 #[test]
+fn a_value_or_command_that_is_mistyped_is_answered_with_the_nearest() {
+    let place = Place::new();
+    let net = model("resnet50.onnx");
+    for (option, meant) in [
+        ("--backend=simulater", "`simulator`"),
+        ("--log=warn", "`warning`"),
+        ("--precision_mode=fp16", "`force_fp16`"),
+        ("--soc_version=Ascnd310P", "near it are Ascend310, Ascend310P1"),
+        ("--soc_set=cube_freq=3", "`cube_freq_mhz`"),
+    ] {
+        place.run(&["-m", &net, "--dry-run", option]).expect(2, &[meant]);
+    }
+    place.run(&["bnk", "show", "x"]).expect(2, &["`bnk`", "did you mean `aoe bank`?"]);
+    place.run(&["compar", "a", "b"]).expect(2, &["did you mean `aoe compare`?"]);
+    place.run(&["one.onnx", "two.onnx"]).expect(2, &["one model at a time"]);
+}
+
+#[test]
+fn an_attribute_that_is_nearly_called_as_one_of_its_operator_is_warned_of() {
+    let place = Place::new();
+    let described = |name: &str| {
+        format!(r#"output_desc {{ name: "{name}" dtype: DT_FLOAT16 shape {{ dim: 64 dim: 64 }} layout: "ND" }}"#)
+    };
+    let axes = r#"attr { key: "axess" value { list { i: 0 val_type: VT_LIST_INT } } }"#;
+    let (x, y) = (described("x"), described("y"));
+    let text = format!(
+        r#"name: "g" graph {{ name: "g" op {{ name: "x" type: "Data" {x} }}
+           op {{ name: "soft" type: "SoftmaxV2" input: "x:0" {axes} {y} }} }}"#
+    );
+    fs::write(place.path("graph.txt"), text).unwrap();
+    place
+        .tune(&["-m", "graph.txt", "--dry-run", "--log=warning"])
+        .expect(1, &["`soft` (SoftmaxV2)", "`axess`", "did you mean `axes`?"]);
+}
+
+#[test]
 fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() {
     let place = Place::new();
     let arguments = ["--job_type=2", "--backend=simulator", "--tuning_time_limit=6", "--tuning_parallel_num=1"];

@@ -19,8 +19,9 @@ impl Soc {
         let option = || format!("soc_set {field}={value}");
         let mut fields = self.fields();
         let Some(slot) = fields.get_mut(field) else {
-            let known = fields.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(Error::option(option(), format!("no such field; fields are {known}")));
+            let known: Vec<&str> = fields.keys().map(String::as_str).collect();
+            let meant = aoe_base::spelling::meant(field, known.iter().copied());
+            return Err(Error::option(option(), format!("no such field; fields are {}{meant}", known.join(", "))));
         };
         *slot = match slot {
             Value::String(_) => Value::String(value.to_owned()),

@@ -165,7 +165,10 @@ fn unknown(name: &str) -> Error {
     let name: String = name.chars().take(60).collect();
     let plain = |s: &str| s.to_ascii_lowercase().trim_start_matches("ascend").replace(['-', '_', ' '], "");
     let given = plain(&name);
-    let mut names: Vec<_> = Soc::names().into_iter().map(|n| (edit_distance(&given, &plain(&n)), n)).collect();
+    // By what tells parts apart or, where "Ascend" itself is mistyped, by all.
+    let whole = name.to_ascii_lowercase();
+    let distance = |n: &str| edit_distance(&given, &plain(n)).min(edit_distance(&whole, &n.to_ascii_lowercase()));
+    let mut names: Vec<_> = Soc::names().into_iter().map(|n| (distance(&n), n)).collect();
     names.sort();
     let near = names.iter().filter(|(distance, _)| *distance <= 2 && 2 * distance < given.len()).take(8);
     let near: Vec<_> = near.map(|(_, name)| name.as_str()).collect();

@@ -15,6 +15,10 @@ pub(super) fn translate(error: &error::Error, arguments: &[String], whole: &Comm
     let reason = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Ok(error.to_string()),
         ErrorKind::ArgumentConflict if is_second_model(context(ContextKind::InvalidSubcommand), arguments, whole) => {
+            // The first of them may be a command that is mistyped.
+            if let Some(first) = arguments.get(1).filter(|first| is_mistyped_command(first, whole)) {
+                return Err(Error::CommandLine { reason: unknown(first, arguments, whole) });
+            }
             "one model at a time; several are given with --model_path, as a directory or a list of files".to_owned()
         }
         ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
@@ -45,13 +49,18 @@ fn is_second_model(word: &str, arguments: &[String], whole: &Command) -> bool {
     !word.is_empty() && !is_command(word) && arguments.iter().any(|argument| argument == word)
 }
 
+/// Whether a word is no file, and nearly a command.
+fn is_mistyped_command(word: &str, whole: &Command) -> bool {
+    let names = whole.get_subcommands().map(Command::get_name);
+    !std::path::Path::new(word).exists() && spelling::nearest(word, names).is_some()
+}
+
 /// What to say about a word that is neither an option nor a sub-command.
 pub(super) fn unknown(word: &str, arguments: &[String], whole: &Command) -> String {
     if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name, whole)) {
         let verbs: Vec<_> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
         if !word.starts_with('-') && !arguments.get(2).is_some_and(|verb| verbs.contains(verb)) {
-            let hint = spelling::nearest(word, verbs.iter().map(String::as_str));
-            let hint = hint.map(|verb| format!("; did you mean `{verb}`?")).unwrap_or_default();
+            let hint = spelling::meant(word, verbs.iter().map(String::as_str));
             return format!("`aoe {}` has no command `{word}`{hint} It has: {}", command.get_name(), verbs.join(", "));
         }
     }
