@@ -156,6 +156,7 @@ fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
         seed: job.settings.seed,
         cases: Vec::new(),
         asked: Vec::new(),
+        base: job.base.map(|base| base.paths().custom.clone()),
         to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
     }
 }
@@ -368,6 +369,7 @@ fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tun
         backend: backend.name,
         trials: 0,
         known_trials: 0,
+        base_trials: 0,
         failed_trials: 0,
         improvements: Vec::new(),
         best: Vec::new(),
