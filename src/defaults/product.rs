@@ -126,7 +126,7 @@ pub(super) fn quant(case: &Case, soc: &Soc) -> Result<Tiling> {
         public: choice.public && knowledge.is_some(),
         knowledge: knowledge.or(stands_in.map(|estimate| estimate.knowledge)).unwrap_or_default(),
         nd2nz: None,
-        rules: choice.rules.map(|name| (name, quant_batch_matmul_v3::describe(name))).to_vec(),
+        rules: choice.rules.into_iter().flatten().map(|name| (name, quant_batch_matmul_v3::describe(name))).collect(),
         note: product.as_multiplied.then_some(AS_MULTIPLIED),
     })
 }

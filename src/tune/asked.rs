@@ -11,9 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) const NOT_HERE: &str = "is not in this network";
 
 /// What became of each name and type of the filter; nothing where it names none.
-pub(super) fn outcomes(filter: &OpFilter, cases: &[Case], done: &[CaseOutcome], variants: &[Variant]) -> Vec<Asked> {
+pub(super) fn outcomes<'a>(
+    filter: &OpFilter,
+    case_at: impl Fn(usize) -> &'a Case,
+    done: &[CaseOutcome],
+    variants: &[Variant],
+) -> Vec<Asked> {
     let outcome = |(at, what): (usize, &str)| {
-        let of: Vec<&CaseOutcome> = done.iter().filter(|case| cases[case.index].asked.contains(&at)).collect();
+        let of: Vec<&CaseOutcome> = done.iter().filter(|case| case_at(case.index).asked.contains(&at)).collect();
         let outcome = if of.is_empty() { absent(what, variants) } else { counted(&of) };
         Asked { what: what.to_owned(), outcome }
     };

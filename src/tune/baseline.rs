@@ -67,7 +67,7 @@ pub(super) fn baseline(
             why = reason;
             Ok(None)
         }
-        Measurement::Ended { reason } => Err(ended(reason, tuner)),
+        Measurement::Ended { reason } => Err(ended(reason, tuner.backend, tuner.interrupt)),
     };
     let recorded = match known {
         Some(schedule) => time(measure.measure(schedule))?.map(|us| (schedule, us)),

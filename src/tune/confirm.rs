@@ -62,7 +62,7 @@ pub(super) fn confirm(
         };
         match measurement {
             Measurement::Time { us } => Ok(Some(us)),
-            Measurement::Ended { reason } => match ended(reason, tuner) {
+            Measurement::Ended { reason } => match ended(reason, tuner.backend, tuner.interrupt) {
                 Error::Cancelled => Ok(None),
                 error => Err(error),
             },

@@ -105,7 +105,7 @@ impl Earlier {
         outcome.trials += 1;
         match measure.measure(schedule) {
             Measurement::Time { us } if us.is_finite() => Ok(Some(us)),
-            Measurement::Ended { reason } => Err(ended(reason, tuner)),
+            Measurement::Ended { reason } => Err(ended(reason, tuner.backend, tuner.interrupt)),
             _ => Ok(None),
         }
     }

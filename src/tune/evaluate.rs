@@ -173,7 +173,7 @@ impl Problem<'_> {
         };
         let interrupt = Interrupt { cancel, deadline: None };
         let mut measure = self.prepare()?;
-        let tuner = Tuner { backend: self.simulator, settings: &settings, trials: &[], interrupt };
+        let tuner = Tuner { backend: self.simulator, settings: &settings, trials: Vec::new(), interrupt };
         let baseline = Baseline { us: default_us, ..Baseline::unknown(outcome.before.clone()) };
         trials::search(&mut outcome, &baseline, &[], Simulator::NAME, &mut *measure, &tuner)?;
         let solved = Solved { default_us, ours_us: outcome.after_us, ours: outcome.after };

@@ -1,14 +1,11 @@
 //! What a tuning found, on its way into the bank.
 
-use super::outcome::{BankStatus, CaseOutcome, OpatOutcome, Unsaved};
+use super::opat::{OpatJob, Operators};
+use super::outcome::{BankStatus, CaseOutcome, Unsaved};
 use crate::bank::{Measured, OperatorBank};
 use crate::space;
 use crate::status::Result;
 use std::path::{Path, PathBuf};
-
-/// Operators after which the bank is written for the first time; then after twice as many, and so on.
-/// Fixed numbers, not times, so that the bank's bytes do not depend on how fast the machine is.
-pub const FIRST_SAVE: usize = 8;
 
 /// A bank of its own for records that a measurement is to decide about.
 pub struct ToMeasure<'a> {
@@ -22,78 +19,64 @@ pub struct ToMeasure<'a> {
 ///
 /// A bank that cannot be written, on a full disk for one, ends no tuning: it is tried again, and at the end the records go
 /// where there is room.
-pub struct Keeper<'a> {
-    pub bank: &'a mut OperatorBank,
-    /// Takes what a measurement is to decide about.
-    pub to_measure: Option<&'a mut OperatorBank>,
-    /// Directory of a bank for records that the bank does not take.
-    pub rescue: Option<&'a Path>,
-    /// Cases recorded: the first so many.
-    pub recorded: usize,
-    pub next_save: usize,
-}
-
-impl Keeper<'_> {
-    /// Saves when enough cases from the first on are done. Fails for a record that is none; what the disk says is for
-    /// later.
-    pub fn follow(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
-        let done = outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count();
-        while done >= self.next_save {
-            self.record(outcome, self.next_save)?;
-            match self.bank.save() {
-                Ok(_) => outcome.tuning.saved = self.recorded,
-                Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
-            }
-            if let Err(error) = self.to_measure.as_mut().map_or(Ok(Vec::new()), |bank| bank.save()) {
-                log::warn!("the bank to measure is tried again when more is found: {error}");
-            }
-            self.next_save *= 2;
+impl Operators<'_, '_> {
+    /// Saves the first so many cases. Fails for a record that is none; what the disk says is for later.
+    pub(super) fn save_first(&mut self, first: usize) -> Result<()> {
+        self.record(first)?;
+        match self.job.bank.save() {
+            Ok(_) => self.outcome.tuning.saved = self.recorded,
+            Err(error) => log::warn!("the bank is tried again when more is found: {error}"),
+        }
+        if let Some(Err(error)) = self.save_to_measure() {
+            log::warn!("the bank to measure is tried again when more is found: {error}");
         }
         Ok(())
     }
 
     /// Saves the rest; what the bank does not take goes to the rescue's place, and the outcome says so.
-    pub fn finish(&mut self, outcome: &mut OpatOutcome) -> Result<()> {
-        self.record(outcome, usize::MAX)?;
-        self.finish_to_measure(outcome);
-        let Err(error) = self.bank.save() else {
-            outcome.tuning.saved = usize::MAX;
+    pub(super) fn save_rest(&mut self) -> Result<()> {
+        self.record(usize::MAX)?;
+        self.finish_to_measure();
+        let (bank, tuning) = (&mut *self.job.bank, &mut self.outcome.tuning);
+        let Err(error) = bank.save() else {
+            tuning.saved = usize::MAX;
             return Ok(());
         };
-        for case in outcome.cases.iter_mut().filter(|case| case.index >= outcome.tuning.saved && case.status.is_new()) {
-            case.status = BankStatus::Unsaved;
-        }
-        let bank = self.bank.paths().custom.clone();
-        let save = |place: &Path| self.bank.save_elsewhere(place.to_owned()).map(|_| ());
-        outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, self.rescue, save));
+        let lost = self.outcome.cases.iter_mut().filter(|case| case.index >= tuning.saved && case.status.is_new());
+        lost.for_each(|case| case.status = BankStatus::Unsaved);
+        let custom = bank.paths().custom.clone();
+        let save = |place: &Path| bank.save_elsewhere(place.to_owned()).map(|_| ());
+        tuning.unsaved = Some(Unsaved::rescued(&custom, &error, self.job.rescue.as_deref(), save));
         Ok(())
     }
 
-    /// Saves what is to be measured. Where that fails, or there is no place for it, nothing is: no record says what was found.
-    fn finish_to_measure(&mut self, outcome: &mut OpatOutcome) {
-        let saved = match &mut self.to_measure {
-            None => false,
-            Some(bank) => match bank.save() {
-                Ok(_) => true,
-                Err(error) => {
-                    log::warn!("no record of what is to be measured was written: {error}");
-                    false
-                }
-            },
-        };
-        for case in outcome.cases.iter_mut().filter(|case| !saved && case.status == BankStatus::ToMeasure) {
+    /// Saves what is to be measured, where there is a place for it.
+    fn save_to_measure(&mut self) -> Option<Result<()>> {
+        self.job.to_measure.as_mut().map(|to_measure| to_measure.bank.save().map(drop))
+    }
+
+    /// The same at the end. Where that fails, or there is no place for it, nothing is to be measured: no record says what was
+    /// found.
+    fn finish_to_measure(&mut self) {
+        match self.save_to_measure() {
+            Some(Ok(())) => return,
+            Some(Err(error)) => log::warn!("no record of what is to be measured was written: {error}"),
+            None => {}
+        }
+        for case in self.outcome.cases.iter_mut().filter(|case| case.status == BankStatus::ToMeasure) {
             case.status = BankStatus::NotSure;
         }
     }
 
     /// Records the cases whose index is below `end` and was not recorded before.
-    fn record(&mut self, outcome: &OpatOutcome, end: usize) -> Result<()> {
-        for case in outcome.cases.iter().filter(|case| (self.recorded..end).contains(&case.index)) {
-            match (&case.status, &case.unsure, &mut self.to_measure) {
+    fn record(&mut self, end: usize) -> Result<()> {
+        let OpatJob { bank, to_measure, .. } = &mut *self.job;
+        for case in self.outcome.cases.iter().filter(|case| (self.recorded..end).contains(&case.index)) {
+            match (&case.status, &case.unsure, &mut *to_measure) {
                 (status, ..) if status.is_new() => {
-                    self.bank.record(&case.workload, &case.after, &measured(case, case.after_us))?;
+                    bank.record(&case.workload, &case.after, &measured(case, case.after_us))?;
                 }
-                (BankStatus::ToMeasure, Some(found), Some(bank)) => {
+                (BankStatus::ToMeasure, Some(found), Some(ToMeasure { bank, .. })) => {
                     bank.record(&case.workload, &found.schedule, &measured(case, found.us))?;
                 }
                 _ => {}

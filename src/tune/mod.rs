@@ -9,6 +9,7 @@ mod earlier;
 pub mod evaluate;
 mod finding;
 pub mod gdat;
+mod job;
 mod keeper;
 mod opat;
 mod order;
@@ -34,9 +35,11 @@ pub use outcome::{
     BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, Unsaved,
 };
 pub use progress::Progress;
-use progress::remaining_s;
 pub use settings::{Interrupt, OpFilter, OpatSettings};
 pub use tuned::Tuned;
+
+/// What was found counts as better only when the gain shows in a report with two decimals.
+const MINIMUM_GAIN: f64 = 1e-4;
 
 /// Told about the progress of a tuning, always from the thread that started it.
 pub trait Observer {

@@ -4,15 +4,15 @@ use super::asked::{self, NOT_HERE};
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, Variant, distinct};
 use super::finding::Finding;
-use super::keeper::{FIRST_SAVE, Keeper, ToMeasure};
+use super::job::{Job, Units, run};
+use super::keeper::ToMeasure;
 use super::order::by_share;
 use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
 use super::settings::{Interrupt, OpatSettings};
 use super::trials;
 use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
-use super::workers::Workers;
-use super::{Observer, Progress, Tuned, remaining_s};
+use super::{MINIMUM_GAIN, Observer, Progress, Tuned};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Measure, Measurement};
 use crate::bank::{OperatorBank, Writable};
@@ -23,10 +23,6 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
-
-/// A candidate counts as better only when the gain shows in a report with two decimals.
-const MINIMUM_GAIN: f64 = 1e-4;
 
 /// Tilings of near workloads in the bank that are tried after the default's: a few, for each costs a
 /// measurement.
@@ -65,76 +61,122 @@ pub struct OpatJob<'a> {
 /// the bank's error when it cannot be read, and with the backend's when it cannot prepare a
 /// workload.
 pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOutcome> {
-    let started = Instant::now();
-    let cases = distinct(job.variants, &job.settings.filter);
-    if !cases.iter().any(|c| c.tune) {
-        // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
-        let asked = asked::outcomes(&job.settings.filter, &cases, &[], job.variants);
-        let is_there = |asked: &Asked| !asked.outcome.starts_with(NOT_HERE);
-        if !asked.iter().any(is_there) {
-            let mut outcome = empty_outcome(job);
-            (outcome.tuning.elapsed, outcome.tuning.finished) = (started.elapsed(), true);
-            let ahead = Ahead { cases: 0, searches: 0, deadline: None };
-            observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
-            return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
-        }
-    }
-    let problems = cases.iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
-    let searches = problems.iter().filter(|problem| problem.searches).count();
-    let ahead = Ahead { cases: cases.len(), searches, deadline: job.settings.deadline };
-    let mut outcome = empty_outcome(job);
+    let outcome = OpatOutcome {
+        tuning: Tuning::new(job.name, job.backend.describe(), job.backend.soc(), job.variants),
+        seed: job.settings.seed,
+        cases: Vec::new(),
+        asked: Vec::new(),
+        base: job.base.map(|base| base.paths().custom.clone()),
+        to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
+    };
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
-    let trials: Vec<_> = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
-    let rescue = job.rescue.as_deref();
-    let to_measure = job.to_measure.as_mut().map(|to_measure| &mut *to_measure.bank);
-    let mut keeper = Keeper { bank: &mut *job.bank, to_measure, rescue, recorded: 0, next_save: FIRST_SAVE };
-    observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
-    let tuner = Tuner { backend: job.backend, settings: job.settings, trials: &trials, interrupt };
-    let pace = Pace::of(job.backend, job.settings.pause);
-    let mut under_way = BTreeMap::new();
-    let ran = run(&problems, &tuner, pace.as_ref(), &mut |index, step| {
-        let case = problems[index].case;
-        let done = match step {
-            Step::Searched(now) => {
-                under_way.insert(index, now);
-                outcome.tuning.elapsed = started.elapsed();
-                let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
-                let told = with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems));
-                observer.progress(&told, Tuned::Operators(None, &outcome));
-                return Ok(());
+    let most = job.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
+    let threads = job.settings.parallel.min(most);
+    let mut operators = Operators { job, outcome, recorded: 0, total: 0, searches: 0, under_way: BTreeMap::new() };
+    run(&mut operators, threads, interrupt, observer)?;
+    Ok(operators.outcome)
+}
+
+/// The job of tuning operators.
+pub(super) struct Operators<'j, 'a> {
+    pub job: &'j mut OpatJob<'a>,
+    pub outcome: OpatOutcome,
+    /// Cases recorded: the first so many.
+    pub recorded: usize,
+    /// Distinct operators.
+    total: usize,
+    /// Those of them whose tiling is searched: the others take no time beside them.
+    searches: usize,
+    /// By unit, what is known of the searches under way, and how often each operator is launched.
+    under_way: BTreeMap<usize, (f64, Searched)>,
+}
+
+impl<'a> Job for Operators<'_, 'a> {
+    type Units = Searches<'a>;
+
+    fn prepare(&mut self) -> Result<Searches<'a>> {
+        let job = &*self.job;
+        let cases = distinct(job.variants, &job.settings.filter);
+        if !cases.iter().any(|case| case.tune) {
+            // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
+            let asked = asked::outcomes(&job.settings.filter, |at| &cases[at], &[], job.variants);
+            if asked.iter().all(|asked| asked.outcome.starts_with(NOT_HERE)) {
+                return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
             }
-            Step::Done(done) => (*done)?,
+        }
+        let problems = cases.into_iter().map(|case| Problem::new(case, job)).collect::<Result<Vec<_>>>()?;
+        let order = match job.settings.deadline {
+            Some(_) => by_share(problems.iter().map(|p| (&p.case, &p.default, p.searches)), job.backend),
+            None => (0..problems.len()).collect(),
         };
-        under_way.remove(&index);
-        let at = outcome.cases.partition_point(|c| c.index < done.index);
-        outcome.cases.insert(at, done);
-        outcome.tuning.elapsed = started.elapsed();
-        keeper.follow(&mut outcome)?;
-        let (told, most) = (progress(&outcome, &ahead, Some(case)), job.settings.max_trials);
-        // What is known of the others is in every call, or figures would go back.
-        let told = if under_way.is_empty() {
-            told
-        } else {
-            with_searches(told, &outcome, &ahead, (&under_way, most), (index, &problems))
-        };
-        observer.progress(&told, Tuned::Operators(None, &outcome));
-        Ok(())
-    });
-    // Who asks to stop while it runs is told so, also when the last operator was done already; later it
-    // is too late.
-    let cancelled = interrupt.cancelled();
-    // Whatever ended it, what was found is kept.
-    let kept = keeper.finish(&mut outcome);
-    match ran {
-        Err(Error::BackendLost { reason, .. }) => outcome.tuning.lost = Some(reason),
-        ran => ran?,
+        let trials = std::iter::once(&*job.bank).chain(job.base).map(OperatorBank::trials).collect();
+        let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
+        let tuner = Tuner { backend: job.backend, settings: job.settings, trials, interrupt };
+        let pace = Pace::of(job.backend, job.settings.pause);
+        self.total = problems.len();
+        self.searches = problems.iter().filter(|problem| problem.searches).count();
+        Ok(Searches { problems, order, tuner, pace })
     }
-    kept?;
-    outcome.tuning.elapsed = started.elapsed();
-    outcome.asked = asked::outcomes(&job.settings.filter, &cases, &outcome.cases, job.variants);
-    outcome.tuning.finished = !cancelled && outcome.cases.len() == cases.len();
-    observer.progress(&progress(&outcome, &ahead, None), Tuned::Operators(None, &outcome));
-    Ok(outcome)
+
+    fn searching(&mut self, units: &Searches<'a>, unit: usize, now: Searched) {
+        let nodes = &units.problem(unit).case.nodes;
+        let launches = nodes.iter().map(|node| f64::from(node.launches)).sum();
+        self.under_way.insert(unit, (launches, now));
+    }
+
+    fn keep(&mut self, _: &Searches<'a>, unit: usize, done: CaseOutcome) {
+        self.under_way.remove(&unit);
+        let at = self.outcome.cases.partition_point(|case| case.index < done.index);
+        self.outcome.cases.insert(at, done);
+    }
+
+    fn settled(&self) -> usize {
+        self.outcome.cases.iter().enumerate().take_while(|(at, case)| *at == case.index).count()
+    }
+
+    fn save(&mut self, first: usize) -> Result<()> {
+        self.save_first(first)
+    }
+
+    fn finish(&mut self, units: &Searches<'a>) -> Result<()> {
+        self.under_way.clear();
+        self.save_rest()?;
+        let case = |at: usize| &units.problems[at].case;
+        self.outcome.asked = asked::outcomes(&self.job.settings.filter, case, &self.outcome.cases, self.job.variants);
+        Ok(())
+    }
+
+    /// What is known of the searches under way is in every call, or figures would go back.
+    fn progress(&self) -> Progress {
+        let outcome = &self.outcome;
+        let times_us = [outcome.before_us(), outcome.after_us()];
+        let mut progress = Progress::of("operators", [outcome.cases.len(), self.total], times_us);
+        progress.trials = outcome.cases.iter().map(|case| case.trials).sum();
+        for (launches, searched) in self.under_way.values() {
+            progress.baseline_us += searched.before_us * launches;
+            progress.network_us += searched.best_us * launches;
+            progress.trials += searched.measured;
+        }
+        progress
+    }
+
+    /// An operator that could not be measured is done without a search.
+    fn pace(&self, _: &Progress) -> (f64, usize) {
+        let most = self.job.settings.max_trials.max(1) as f64;
+        // Confirming what was found takes more than the search was allowed.
+        let part = |(_, searched): &(f64, Searched)| (searched.measured as f64 / most).min(1.0);
+        let searched = self.outcome.cases.iter().filter(|case| case.stop.is_some()).count() as f64;
+        let parts = searched + self.under_way.values().map(part).sum::<f64>();
+        (parts.min(self.searches as f64), self.searches)
+    }
+
+    fn tuning(&mut self) -> &mut Tuning {
+        &mut self.outcome.tuning
+    }
+
+    fn tuned(&self) -> Tuned<'_> {
+        Tuned::Operators(None, &self.outcome)
+    }
 }
 
 fn nothing_to_tune(job: &OpatJob<'_>, asked: &[Asked]) -> String {
@@ -150,76 +192,46 @@ fn nothing_to_tune(job: &OpatJob<'_>, asked: &[Asked]) -> String {
     }
 }
 
-fn empty_outcome(job: &OpatJob<'_>) -> OpatOutcome {
-    OpatOutcome {
-        tuning: Tuning::new(job.name, job.backend.describe(), job.backend.soc(), job.variants),
-        seed: job.settings.seed,
-        cases: Vec::new(),
-        asked: Vec::new(),
-        base: job.base.map(|base| base.paths().custom.clone()),
-        to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
+/// The distinct operators, each a unit of work.
+pub(super) struct Searches<'a> {
+    /// In the order of the network.
+    problems: Vec<Problem>,
+    /// Their places in the order in which they have their turn.
+    order: Vec<usize>,
+    tuner: Tuner<'a>,
+    /// Where measuring takes long.
+    pace: Option<Pace>,
+}
+
+impl Searches<'_> {
+    fn problem(&self, unit: usize) -> &Problem {
+        &self.problems[self.order[unit]]
     }
 }
 
-/// What a tuning has to do.
-struct Ahead {
-    cases: usize,
-    /// Those of them whose tiling is searched: the others take no time beside them.
-    searches: usize,
-    deadline: Option<Instant>,
-}
+impl Units for Searches<'_> {
+    type Tool = ();
+    type Done = CaseOutcome;
 
-fn progress(outcome: &OpatOutcome, ahead: &Ahead, last: Option<&Case>) -> Progress {
-    let searched = outcome.cases.iter().filter(|case| case.stop.is_some()).count();
-    let left = ahead.cases - outcome.cases.len().min(ahead.cases);
-    Progress {
-        unit: "operators",
-        done: outcome.cases.len(),
-        total: ahead.cases,
-        node: last.map(|c| c.nodes[0].name.clone()).unwrap_or_default(),
-        network_us: outcome.after_us(),
-        baseline_us: outcome.before_us(),
-        elapsed_s: outcome.tuning.elapsed.as_secs_f64(),
-        trials: outcome.cases.iter().map(|case| case.trials).sum(),
-        searching: 0,
-        // An operator that could not be measured is done without a search.
-        remaining_s: if left == 0 {
-            Some(0.0)
-        } else {
-            remaining_s(outcome.tuning.elapsed, searched as f64, ahead.searches, ahead.deadline)
-        },
+    fn count(&self) -> usize {
+        self.problems.len()
+    }
+
+    fn tool(&self) {}
+
+    fn name(&self, unit: usize) -> String {
+        self.problem(unit).case.nodes[0].name.clone()
+    }
+
+    fn work(&self, (): &mut (), unit: usize, tell: &mut dyn FnMut(Searched)) -> Result<CaseOutcome> {
+        let watch = self.pace.as_ref().map(|pace| (pace, tell));
+        tune_case(self.order[unit], self.problem(unit), &self.tuner, watch)
     }
 }
 
-/// A call from within the search at `at`: what is known of the searches under way, of so many measurements at most, is
-/// added to what is finished.
-fn with_searches(
-    finished: Progress,
-    outcome: &OpatOutcome,
-    ahead: &Ahead,
-    (searches, most): (&BTreeMap<usize, Searched>, usize),
-    (at, problems): (usize, &[Problem<'_>]),
-) -> Progress {
-    let mut told = finished;
-    let mut parts = outcome.cases.iter().filter(|case| case.stop.is_some()).count() as f64;
-    for (&index, searched) in searches {
-        let launches: f64 = problems[index].case.nodes.iter().map(|node| f64::from(node.launches)).sum();
-        told.baseline_us += searched.before_us * launches;
-        told.network_us += searched.best_us * launches;
-        told.trials += searched.measured;
-        // Confirming what was found takes more than the search was allowed.
-        parts += (searched.measured as f64 / most.max(1) as f64).min(1.0);
-    }
-    told.searching = searches.get(&at).map_or(0, |searched| searched.measured);
-    told.remaining_s =
-        remaining_s(outcome.tuning.elapsed, parts.min(ahead.searches as f64), ahead.searches, ahead.deadline);
-    told
-}
-
-/// A case with what the bank and CANN's default policy say of it, looked up before any thread starts:
-/// what this tuning records must not change what a later case finds.
-struct Problem<'a> {
-    case: &'a Case,
+/// A case with what the bank and CANN's default policy say of it.
+struct Problem {
+    case: Case,
     known: Option<Schedule>,
     default: Schedule,
     /// Whether a better tiling is looked for.
@@ -229,8 +241,8 @@ struct Problem<'a> {
     near: Vec<Schedule>,
 }
 
-impl<'a> Problem<'a> {
-    fn new(case: &'a Case, job: &OpatJob<'_>) -> Result<Problem<'a>> {
+impl Problem {
+    fn new(case: Case, job: &OpatJob<'_>) -> Result<Problem> {
         let soc = job.backend.soc();
         // Where CANN does not look a record decides nothing; the search begins with it, and writes what it finds where
         // CANN does.
@@ -248,46 +260,8 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// What a thread hands over.
-enum Step {
-    /// How far the search of its case is.
-    Searched(Searched),
-    /// Its case.
-    Done(Box<Result<CaseOutcome>>),
-}
-
 /// Is told how far a search is, on the thread that searches.
 type Tell<'a> = dyn FnMut(Searched) + 'a;
-
-/// Called on the tuning thread for every finished case, and while it is searched.
-type OnStep<'a> = dyn FnMut(usize, Step) -> Result<()> + 'a;
-
-/// Works through the problems with a few threads. The first error, from a case or from `on_step`, ends
-/// it early.
-fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, pace: Option<&Pace>, on_step: &mut OnStep<'_>) -> Result<()> {
-    let stopped = || tuner.interrupt.cancelled();
-    let most = tuner.backend.parallel().map_or(usize::MAX, NonZeroUsize::get);
-    let order = match tuner.settings.deadline {
-        Some(_) => by_share(problems.iter().map(|p| (p.case, &p.default, p.searches)), tuner.backend),
-        None => (0..problems.len()).collect(),
-    };
-    let workers = Workers { name: "aoe-tune", threads: tuner.settings.parallel.min(most), stopped: &stopped };
-    let job = |(): &mut (), turn: usize, hand_over: &mut dyn FnMut(Step)| {
-        let index = order[turn];
-        let mut tell = |searched| hand_over(Step::Searched(searched));
-        let watch = pace.map(|pace| (pace, &mut tell as &mut Tell<'_>));
-        Step::Done(Box::new(tune_case(index, &problems[index], tuner, watch)))
-    };
-    workers.work(
-        problems.len(),
-        || (),
-        job,
-        |turn, step| match step {
-            Step::Done(done) if matches!(*done, Err(Error::Cancelled)) => Ok(()),
-            step => on_step(order[turn], step),
-        },
-    )
-}
 
 /// Tunes one case. Fails only where the whole tuning must: a backend that cannot even prepare the
 /// workload, or can measure nothing more; with [`Error::Cancelled`] where that is the caller's wish.
@@ -295,11 +269,11 @@ fn run(problems: &[Problem<'_>], tuner: &Tuner<'_>, pace: Option<&Pace>, on_step
 /// What is given with a pace is told how far the search is.
 fn tune_case(
     index: usize,
-    problem: &Problem<'_>,
+    problem: &Problem,
     tuner: &Tuner<'_>,
     watch: Option<(&Pace, &mut Tell<'_>)>,
 ) -> Result<CaseOutcome> {
-    let case = problem.case;
+    let case = &problem.case;
     let mut measure = if case.is_within() {
         tuner.backend.prepare_within(&case.workload, &case.standings)?
     } else {
@@ -348,7 +322,7 @@ fn tune_case(
 }
 
 /// A case as it is before its search: what runs today, before and after.
-fn untuned(index: usize, problem: &Problem<'_>, baseline: &Baseline, tuner: &Tuner<'_>) -> CaseOutcome {
+fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'_>) -> CaseOutcome {
     let workload = &problem.case.workload;
     let (backend, soc) = (tuner.backend.describe_for(workload), tuner.backend.soc());
     CaseOutcome {

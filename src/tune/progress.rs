@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// How far a tuning is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     /// What is counted: `operators`, or `subgraphs` while these are tuned.
     pub unit: &'static str,
@@ -26,6 +26,13 @@ pub struct Progress {
     pub trials: usize,
     /// Seconds that this job will go on at its pace so far; `None` until there is a pace.
     pub remaining_s: Option<f64>,
+}
+
+impl Progress {
+    /// How far a job is, its times before and after, but for the node and the time that it takes.
+    pub(super) fn of(unit: &'static str, [done, total]: [usize; 2], [baseline_us, network_us]: [f64; 2]) -> Progress {
+        Progress { unit, done, total, network_us, baseline_us, ..Progress::default() }
+    }
 }
 
 /// Seconds for the rest of the work at the pace of what is done, whole and in part, at most until the deadline; `None`

@@ -12,16 +12,16 @@ pub(super) struct Tuner<'a> {
     pub backend: &'a dyn Backend,
     pub settings: &'a OpatSettings,
     /// Where trials are kept: those of the bank, which is also written, then those of the base.
-    pub trials: &'a [TrialStore],
+    pub trials: Vec<TrialStore>,
     pub interrupt: Interrupt<'a>,
 }
 
 /// The error for a backend that can measure nothing more: its own reason, or that the caller wished it.
-pub(super) fn ended(reason: String, tuner: &Tuner<'_>) -> Error {
-    if tuner.interrupt.cancelled() {
+pub(super) fn ended(reason: String, backend: &dyn Backend, interrupt: Interrupt<'_>) -> Error {
+    if interrupt.cancelled() {
         return Error::Cancelled;
     }
-    Error::BackendLost { backend: tuner.backend.describe().name, reason }
+    Error::BackendLost { backend: backend.describe().name, reason }
 }
 
 /// Measures a configuration. The domain promised that it is legal; a space that errs must not end the
@@ -39,7 +39,7 @@ pub(super) fn measured_as(
 pub(super) fn outcome_of(measurement: Option<Measurement>, tuner: &Tuner<'_>) -> Result<Outcome> {
     match measurement {
         Some(Measurement::Time { us }) if us.is_finite() => Ok(Outcome::Cost(us)),
-        Some(Measurement::Ended { reason }) => Err(ended(reason, tuner)),
+        Some(Measurement::Ended { reason }) => Err(ended(reason, tuner.backend, tuner.interrupt)),
         Some(Measurement::Failed { reason }) => {
             log::debug!("a candidate failed: {reason}");
             Ok(Outcome::Failed)

@@ -1,7 +1,7 @@
 //! What the form of a file says beyond the graph that is read of it: whether operators describe and name their inputs, as
 //! GE looks them up.
 
-use super::names::{INPUT_KEYS, INPUT_VALUES};
+use super::names::{INPUT_KEYS, INPUT_VALUES, is_name};
 use super::proto::{self, Tensor, decode};
 use super::{INPUTS, NET_OUTPUT, UNMAPPED, attr, is_frame, layout::is_control};
 use crate::graph::op::prototype::{Count, Prototype, prototype};
@@ -94,13 +94,4 @@ fn names_fault(
     let is_one = |name: &&String| known.inputs.iter().any(|slot| is_name(name, slot.name, slot.count));
     let other = keys.iter().find(|name| !is_one(name));
     Ok(other.map(|name| (format!("names an input `{name}` ({INPUT_KEYS}), which it does not have"), wanted())))
-}
-
-/// Whether a name is that of a slot, or one of those that a slot for many stands for.
-fn is_name(name: &str, slot: &str, count: Count) -> bool {
-    match name.strip_prefix(slot) {
-        Some("") => count != Count::Dynamic,
-        Some(number) => count == Count::Dynamic && number.bytes().all(|b| b.is_ascii_digit()),
-        None => false,
-    }
 }

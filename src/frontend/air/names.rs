@@ -42,6 +42,36 @@ pub fn place_inputs<T: Clone>(op_type: &str, attrs: &mut Attrs, inputs: Vec<Opti
     placed
 }
 
+/// Notes the names that the descriptions of inputs state, where no attribute does and they are other names of the interface
+/// than so many inputs have by themselves: operators over lists have no others. The name of a list stands for its first.
+pub fn note_inputs(op_type: &str, attrs: &mut Attrs, mut stated: Vec<String>) {
+    let Some(known) = prototype(op_type).filter(|_| attrs.get(INPUT_KEYS).is_none() && !stated.is_empty()) else {
+        return;
+    };
+    let lists: Vec<&str> = known.inputs.iter().filter(|s| s.count == Count::Dynamic).map(|s| s.name).collect();
+    for name in stated.iter_mut().filter(|name| lists.contains(&name.as_str())) {
+        name.push('0');
+    }
+    let is_known = |name: &String| known.inputs.iter().any(|slot| is_name(name, slot.name, slot.count));
+    let mut distinct: Vec<&String> = stated.iter().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let are_names = distinct.len() == stated.len() && stated.iter().all(is_known);
+    if are_names && known.input_names(stated.len()).as_ref() != Some(&stated) {
+        attrs.set(INPUT_VALUES, Attr::Ints((0..stated.len() as i64).collect()));
+        attrs.set(INPUT_KEYS, Attr::Strs(stated));
+    }
+}
+
+/// Whether a name is that of a slot, or one of those that a slot for many stands for.
+pub fn is_name(name: &str, slot: &str, count: Count) -> bool {
+    match name.strip_prefix(slot) {
+        Some("") => count != Count::Dynamic,
+        Some(number) => count == Count::Dynamic && number.bytes().all(|b| b.is_ascii_digit()),
+        None => false,
+    }
+}
+
 /// The place in the prototype of each of `count` inputs.
 fn slots(op_type: &str, attrs: &Attrs, count: usize) -> Option<Vec<usize>> {
     let (Some(Attr::Strs(keys)), Some(values)) = (attrs.get(INPUT_KEYS), attrs.ints(INPUT_VALUES)) else {

@@ -193,21 +193,27 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The formats that an operator states of its inputs, for each entry of `input` that is no control edge.
+    /// The formats that an operator states of its inputs, and the names where it has them there alone; for each entry of `input` that is no control edge.
     fn formats(op: &proto::Op, node: &mut Node, place: &dyn Fn() -> String) -> Result<Vec<Format>> {
         let data: Vec<&String> = op.input.iter().filter(|reference| !is_control(reference)).collect();
         // Optional inputs that are left out may have no description.
         let sparse = op.input_desc.len() < data.len();
         let mut described = op.input_desc.iter().enumerate().peekable();
+        let mut stated_names = Vec::new();
         let format = |reference: &&String| {
             let Some((index, bytes)) = described.next_if(|_| !sparse || !reference.is_empty()) else {
                 return Ok(Format::Nd);
             };
-            let (format, unknown) = tensor::stated_format(bytes.clone(), &|| format!("{}, input {index}", place()))?;
-            note_unknown_layout(node, unknown);
-            Ok(format)
+            let stated = tensor::stated(bytes.clone(), &|| format!("{}, input {index}", place()))?;
+            note_unknown_layout(node, stated.unknown_layout);
+            stated_names.push(stated.name);
+            Ok(stated.format)
         };
-        data.iter().map(format).collect()
+        let formats = data.iter().map(format).collect::<Result<Vec<_>>>()?;
+        if stated_names.len() == data.len() {
+            names::note_inputs(&op.op_type, &mut node.attrs, stated_names);
+        }
+        Ok(formats)
     }
 
     /// Data inputs; control edges become an attribute.

@@ -94,18 +94,29 @@ fn unknown_layout(tensor: &Tensor, attrs: &Attrs) -> Option<String> {
     (!is_told).then(|| tensor.layout.clone())
 }
 
-/// The framework's format that the descriptor of an operator's input states, ND where it states none; and its layout where
-/// that is no format's name and nothing else tells the format.
-pub fn stated_format(bytes: Bytes, place: &dyn Fn() -> String) -> Result<(Format, Option<String>)> {
+/// What the descriptor of an operator's input states.
+#[derive(Debug)]
+pub struct Stated {
+    /// The framework's format; ND where it states none.
+    pub format: Format,
+    /// The input's name in the operator's interface; empty where it states none.
+    pub name: String,
+    /// As [`Described::unknown_layout`].
+    pub unknown_layout: Option<String>,
+}
+
+/// Reads the descriptor of an operator's input.
+pub fn stated(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Stated> {
     let tensor: Tensor = decode(bytes, place)?;
     // Of the many that are ND no attribute is looked at.
     if tensor.layout.is_empty() || tensor.layout == Format::Nd.name() {
-        return Ok((Format::Nd, None));
+        return Ok(Stated { format: Format::Nd, name: tensor.name, unknown_layout: None });
     }
     let attrs = attr::read_all(&tensor.attr, place)?;
     let (layout, origin) = formats(&tensor, &attrs);
-    let stated = origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd);
-    Ok((stated, unknown_layout(&tensor, &attrs)))
+    let format = origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd);
+    let unknown_layout = unknown_layout(&tensor, &attrs);
+    Ok(Stated { format, name: tensor.name, unknown_layout })
 }
 
 fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<DataType> {

@@ -20,10 +20,12 @@ use crate::soc::Soc;
 use crate::space::default_policy;
 use crate::status::{Error, Result};
 use crate::tune::cases::unmapped_of;
-use crate::tune::progress::remaining_s;
+use crate::tune::job::{Job, Units, run};
+use crate::tune::tuner::ended;
+use crate::tune::watched::Searched;
 use crate::tune::{BankStatus, Interrupt, Observer, Progress, Tuned, Tuning, Unsaved};
 use crate::workload::Workload;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -83,19 +85,18 @@ pub struct GdatJob<'a> {
 /// Finds the best split of the gradients of a network, and records their times and sizes in the bank.
 ///
 /// After a cancel the outcome says `finished: false`: before the times are known the bank is as it was; after that it
-/// has them, and the splits are the best by then.
+/// has them, and the splits are the best by then. Where the backend was lost, the outcome says that as well.
 ///
 /// Fails with [`Error::NothingToTune`] and [`Error::Graph`] as [`Backward`] does, with [`Error::Workload`] for a kernel
 /// that cannot run on the part at all, and with [`Error::Tuning`] where the time is up before every kernel was measured. Of
 /// a bank that cannot be written, on a full disk for one, the outcome tells.
 pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer) -> Result<GdatOutcome> {
-    let started = Instant::now();
     let settings = job.settings;
     let backend = match &job.source {
         Source::Graph { backend, .. } => backend.describe(),
         Source::Recording(_, description) => description.clone(),
     };
-    let mut outcome = GdatOutcome {
+    let outcome = GdatOutcome {
         tuning: Tuning::new(job.name, backend, job.soc, &[]),
         cluster: settings.cluster.clone(),
         contention: settings.cluster.contention_on(job.soc),
@@ -103,114 +104,153 @@ pub fn gdat(job: &GdatJob<'_>, observer: &mut dyn Observer) -> Result<GdatOutcom
         found: None,
         unmeasured: Vec::new(),
     };
-    let training = match &job.source {
-        Source::Recording(training, _) => Some((training.clone(), Vec::new())),
-        Source::Graph { graph, lowered, backend } => {
-            outcome.tuning.unmapped = unmapped_of(graph, lowered, "");
-            measured(job, &Backward::of(graph, lowered)?, *backend, &mut outcome, started, observer)?
+    let interrupt = Interrupt { cancel: job.cancel, deadline: settings.deadline };
+    let mut gradients = Gradients { job, interrupt, outcome, backward: None, times: FxHashMap::default(), kernels: 0 };
+    run(&mut gradients, 1, interrupt, observer)?;
+    Ok(gradients.outcome)
+}
+
+/// The job of tuning gradients: the kernels of a training graph are its units of work, of a recording there are none.
+struct Gradients<'a> {
+    job: &'a GdatJob<'a>,
+    interrupt: Interrupt<'a>,
+    outcome: GdatOutcome,
+    /// The passes of a training graph.
+    backward: Option<Backward<'a>>,
+    /// The times of its kernels, and whether the simulator says so.
+    times: FxHashMap<&'a Workload, (f64, bool)>,
+    /// How many there are to measure.
+    kernels: usize,
+}
+
+impl<'a> Job for Gradients<'a> {
+    type Units = Kernels<'a>;
+
+    fn prepare(&mut self) -> Result<Kernels<'a>> {
+        let job = self.job;
+        let mut distinct = Vec::new();
+        if let Source::Graph { graph, lowered, backend } = &job.source {
+            self.outcome.tuning.unmapped = unmapped_of(graph, lowered, "");
+            let backward = self.backward.insert(Backward::of(graph, lowered)?);
+            let mut seen = FxHashSet::default();
+            let kernels = backward.workloads().filter(|workload| seen.insert(*workload));
+            distinct.extend(kernels.map(|workload| (workload, *backend)));
         }
-    };
-    if let Some((training, kernels)) = training {
-        let (status, unsaved) = record(job, &training);
-        outcome.tuning.unsaved = unsaved;
-        let found = Found { kernels, ..found(job, training, outcome.contention, status) };
+        self.kernels = distinct.len();
+        Ok(Kernels { distinct, soc: job.soc, interrupt: self.interrupt })
+    }
+
+    fn keep(&mut self, units: &Kernels<'a>, unit: usize, (us, unmeasured): (f64, Option<String>)) {
+        let (workload, _) = units.distinct[unit];
+        let is_simulated = unmeasured.is_some() || self.outcome.tuning.backend.is_simulated;
+        self.times.insert(workload, (us, is_simulated));
+        self.outcome.unmeasured.extend(unmeasured.map(|reason| (workload.to_string(), reason)));
+    }
+
+    /// Splits the gradients, once their times are known.
+    fn finish(&mut self, _: &Kernels<'a>) -> Result<()> {
+        let Some((training, kernels)) = self.training()? else { return Ok(()) };
+        let (status, unsaved) = record(self.job, &training);
+        self.outcome.tuning.unsaved = unsaved;
+        let found = Found { kernels, ..found(self.job, training, self.outcome.contention, status) };
         warn(&found);
-        outcome.found = Some(found);
-        outcome.tuning.finished = !Interrupt { cancel: job.cancel, deadline: None }.cancelled();
+        self.outcome.found = Some(found);
+        Ok(())
     }
-    outcome.tuning.elapsed = started.elapsed();
-    let total = outcome.found.as_ref().map_or(0, |found| found.training.gradients.len());
-    observer.progress(&progress("gradients", [total, total], "", &outcome), Tuned::Gradients(&outcome));
-    Ok(outcome)
-}
 
-fn progress(unit: &'static str, [done, total]: [usize; 2], node: &str, outcome: &GdatOutcome) -> Progress {
-    let (baseline_us, network_us) = outcome.times_us();
-    let elapsed_s = outcome.tuning.elapsed.as_secs_f64();
-    let remaining_s = remaining_s(outcome.tuning.elapsed, done as f64, total, None);
-    let node = node.to_owned();
-    Progress { unit, done, total, node, searching: 0, network_us, baseline_us, elapsed_s, trials: 0, remaining_s }
-}
-
-/// The gradients of a graph, and the times of its kernels, each distinct one measured once; `None` after a cancel.
-fn measured(
-    job: &GdatJob<'_>,
-    backward: &Backward<'_>,
-    backend: &dyn Backend,
-    outcome: &mut GdatOutcome,
-    started: Instant,
-    observer: &mut dyn Observer,
-) -> Result<Option<(Training, Vec<KernelTime>)>> {
-    let mut distinct: Vec<&Workload> = Vec::new();
-    let mut times: FxHashMap<&Workload, (f64, bool)> = FxHashMap::default();
-    let is_simulated = outcome.tuning.backend.is_simulated;
-    for workload in backward.workloads() {
-        times.entry(workload).or_insert_with(|| {
-            distinct.push(workload);
-            (0.0, is_simulated)
-        });
+    fn is_complete(&self) -> bool {
+        // The search for splits ends early, too.
+        self.outcome.found.is_some() && !self.interrupt.cancelled()
     }
-    let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
-    let total = distinct.len();
-    observer.progress(&progress("operators", [0, total], "", outcome), Tuned::Gradients(outcome));
-    for (done, workload) in (1..).zip(distinct) {
-        match interrupt.reason() {
-            None => {}
-            Some(StopReason::TimeLimit) => {
-                let reason = format!("the time was up when {} of {total} kernels were measured", done - 1);
-                return Err(Error::Tuning { reason });
-            }
-            Some(_) => return Ok(None),
-        }
-        let measured = match time(workload, backend)? {
-            Timed::Measured(us) => (us, is_simulated),
-            Timed::Ended if interrupt.cancelled() => return Ok(None),
-            Timed::Ended => return Err(Error::Tuning { reason: "the backend can measure nothing more".into() }),
-            Timed::Failed(reason) => {
-                outcome.unmeasured.push((workload.to_string(), reason));
-                match time(workload, &Simulator::new(job.soc.clone()))? {
-                    Timed::Measured(us) => (us, true),
-                    Timed::Failed(reason) => {
-                        return Err(Error::Workload { workload: workload.to_string(), reason });
-                    }
-                    Timed::Ended => return Ok(None),
-                }
-            }
+
+    fn progress(&self) -> Progress {
+        let (unit, done, total) = match &self.outcome.found {
+            Some(Found { training, .. }) => ("gradients", training.gradients.len(), training.gradients.len()),
+            None => ("operators", self.times.len(), self.kernels),
         };
-        times.insert(workload, measured);
-        outcome.tuning.elapsed = started.elapsed();
-        observer
-            .progress(&progress("operators", [done, total], workload.op_type(), outcome), Tuned::Gradients(outcome));
+        let (before_us, after_us) = self.outcome.times_us();
+        Progress::of(unit, [done, total], [before_us, after_us])
     }
-    if interrupt.cancelled() {
-        return Ok(None);
+
+    fn tuning(&mut self) -> &mut Tuning {
+        &mut self.outcome.tuning
     }
-    let kernels = backward.times(|workload| times.get(workload).copied().unwrap_or((0.0, is_simulated)));
-    Ok(Some((backward.training(&kernels)?, kernels)))
+
+    fn tuned(&self) -> Tuned<'_> {
+        Tuned::Gradients(&self.outcome)
+    }
 }
 
-/// How measuring one kernel ended.
-enum Timed {
-    Measured(f64),
-    Failed(String),
-    /// Nothing more can be measured.
-    Ended,
+impl Gradients<'_> {
+    /// The gradients, and the times of the graph's kernels; `None` where not all were measured.
+    fn training(&self) -> Result<Option<(Training, Vec<KernelTime>)>> {
+        match (&self.job.source, &self.backward) {
+            (Source::Recording(training, _), _) => Ok(Some((training.clone(), Vec::new()))),
+            (_, Some(backward)) if self.times.len() == self.kernels && !self.interrupt.cancelled() => {
+                let untimed = (0.0, self.outcome.tuning.backend.is_simulated);
+                let kernels = backward.times(|workload| self.times.get(workload).copied().unwrap_or(untimed));
+                Ok(Some((backward.training(&kernels)?, kernels)))
+            }
+            _ => Ok(None),
+        }
+    }
 }
 
-/// The time of a kernel as CANN runs it: by its own choice where the backend can leave it that, else with its default
-/// tiling.
-fn time(workload: &Workload, backend: &dyn Backend) -> Result<Timed> {
-    let mut measure = backend.prepare(workload)?;
-    if let Some(reason) = measure.unmeasurable() {
-        return Ok(Timed::Failed(reason.to_owned()));
+/// The distinct kernels of a training graph.
+struct Kernels<'a> {
+    /// With who measures them.
+    distinct: Vec<(&'a Workload, &'a dyn Backend)>,
+    soc: &'a Soc,
+    interrupt: Interrupt<'a>,
+}
+
+impl Units for Kernels<'_> {
+    type Tool = ();
+    /// Microseconds; by the simulator, where there is a reason why the backend could not measure it.
+    type Done = (f64, Option<String>);
+
+    fn count(&self) -> usize {
+        self.distinct.len()
     }
-    let default = default_policy(workload, backend.soc())?;
-    let measurement = measure.untuned().unwrap_or_else(|| measure.measure(&default));
-    Ok(match measurement {
-        Measurement::Time { us } => Timed::Measured(us),
-        Measurement::Failed { reason } => Timed::Failed(reason),
-        Measurement::Ended { .. } => Timed::Ended,
-    })
+
+    fn tool(&self) {}
+
+    fn name(&self, unit: usize) -> String {
+        self.distinct[unit].0.op_type().to_owned()
+    }
+
+    fn work(&self, (): &mut (), unit: usize, _: &mut dyn FnMut(Searched)) -> Result<(f64, Option<String>)> {
+        if self.interrupt.reason() == Some(StopReason::TimeLimit) {
+            let reason = format!("the time was up when {unit} of {} kernels were measured", self.count());
+            return Err(Error::Tuning { reason });
+        }
+        let (workload, backend) = self.distinct[unit];
+        let reason = match self.time(workload, backend)? {
+            Ok(us) => return Ok((us, None)),
+            Err(reason) => reason,
+        };
+        match self.time(workload, &Simulator::new(self.soc.clone()))? {
+            Ok(us) => Ok((us, Some(reason))),
+            Err(reason) => Err(Error::Workload { workload: workload.to_string(), reason }),
+        }
+    }
+}
+
+impl Kernels<'_> {
+    /// The time of a kernel as CANN runs it: by its own choice where the backend can leave it that, else with its default
+    /// tiling; the reason where it cannot be measured.
+    fn time(&self, workload: &Workload, backend: &dyn Backend) -> Result<Result<f64, String>> {
+        let mut measure = backend.prepare(workload)?;
+        if let Some(reason) = measure.unmeasurable() {
+            return Ok(Err(reason.to_owned()));
+        }
+        let default = default_policy(workload, backend.soc())?;
+        match measure.untuned().unwrap_or_else(|| measure.measure(&default)) {
+            Measurement::Time { us } => Ok(Ok(us)),
+            Measurement::Failed { reason } => Ok(Err(reason)),
+            Measurement::Ended { reason } => Err(ended(reason, backend, self.interrupt)),
+        }
+    }
 }
 
 /// Writes the gradients into the bank. What a bank holds of the network already stays, as CANN's tuner leaves it,

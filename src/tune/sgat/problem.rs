@@ -9,14 +9,13 @@ use super::steps::Subgraph;
 use super::strategy::best;
 use super::{Case, SgatSettings, Strategy};
 use crate::bank::subgraph::{self as bank, Feature, Kind};
-use crate::tune::{BankStatus, Interrupt};
-
-/// A strategy counts as better only when the gain shows in a report with two decimals.
-pub const MINIMUM_GAIN: f64 = 1e-4;
+use crate::tune::{BankStatus, Interrupt, MINIMUM_GAIN};
 
 /// Subgraphs that are alike, with what was known of them before the tuning began.
 #[derive(Debug)]
 pub struct Problem {
+    /// The form of the graph that it is of.
+    pub variant: usize,
     /// The subgraphs, in graph order; never empty.
     pub subgraphs: Vec<Subgraph>,
     /// How CANN runs them by default.
@@ -29,28 +28,8 @@ pub struct Problem {
     pub earlier: Option<(bank::Strategy, BankStatus)>,
     /// What the bank says of them, and whose record that is.
     pub recorded: Option<(bank::Strategy, Kind)>,
-    /// Place of another problem that is the same to the bank.
-    pub equal: Option<Equal>,
-}
-
-/// Where a problem that is the same to the bank was met before.
-#[derive(Debug)]
-pub enum Equal {
-    /// In another form of the graph, with what came out for it.
-    Solved(usize, bank::Strategy),
-    /// In this form of the graph: what comes out for it is not known yet.
-    Unsolved,
-}
-
-/// What came out for a problem.
-#[derive(Debug)]
-pub enum Found {
-    /// It runs as its equal does, which is the outcome's subgraph of this place.
-    Shared(usize, Strategy),
-    /// A decision of its own.
-    Own(Box<Decision>),
-    /// It has to wait for its equal.
-    Waits,
+    /// Whether another problem before it is the same to the bank: what comes out for that is not known yet.
+    pub has_equal: bool,
 }
 
 /// The strategies before and after, and what the latter means for the bank.
@@ -82,20 +61,6 @@ pub struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    /// What comes out for a problem.
-    pub fn find(&self, solver: &mut Solver<'_>, problem: &Problem) -> Found {
-        match &problem.equal {
-            Some(Equal::Unsolved) => return Found::Waits,
-            Some(Equal::Solved(index, strategy)) => {
-                if let Some(after) = record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy) {
-                    return Found::Shared(*index, after);
-                }
-            }
-            None => {}
-        }
-        Found::Own(Box::new(self.decide(solver, problem)))
-    }
-
     /// A decision that looks at no equal problem.
     pub fn decide(&self, solver: &mut Solver<'_>, problem: &Problem) -> Decision {
         let known = Known::of(solver, problem);

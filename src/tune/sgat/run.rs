@@ -1,12 +1,12 @@
-//! A subgraph tuning under way: problems go out to threads, what comes back is kept in the order of the graph.
+//! Subgraphs under way: what is known of each before threads decide, and what is kept of what they decide.
 
 use super::apply::Price;
 use super::fused::{defaults, untuned};
-use super::groups::Solver;
+use super::job::{Problems, VariantSolver};
 use super::network::Network;
 use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
 use super::price::Pricer;
-use super::problem::{Decider, Decision, Equal, Found, Problem};
+use super::problem::{Decider, Decision, Problem};
 use super::record;
 use super::state::State;
 use super::steps::Subgraph;
@@ -19,16 +19,10 @@ use crate::lower::Lowered;
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::workers::Workers;
-use crate::tune::{BankStatus, Interrupt, Observer, Progress, Tuned, Tuning, Unsaved, Variant, remaining_s};
+use crate::tune::{BankStatus, Interrupt, Tuning, Unsaved, Variant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Map;
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
-
-/// Subgraphs after which bank and state are written for the first time; then after twice as many, and so on.
-const FIRST_SAVE: usize = 8;
 
 /// How a variant runs by default.
 pub struct Before {
@@ -40,19 +34,18 @@ pub struct Before {
     pub lowered: Lowered,
 }
 
-/// A tuning under way.
-pub struct Run<'a, 'n> {
-    pub(super) networks: &'n [Network<'n>],
-    variants: &'a [Variant],
-    pub(super) soc: &'a Soc,
-    bank: &'a mut SubgraphBank,
-    state: &'a mut State,
-    pub(super) decider: Decider<'a>,
-    started: Instant,
+/// The job of tuning subgraphs.
+pub struct Subgraphs<'r> {
+    pub(super) networks: &'r [Network<'r>],
+    variants: &'r [Variant],
+    pub(super) soc: &'r Soc,
+    bank: &'r mut SubgraphBank,
+    state: &'r mut State,
+    pub(super) decider: Decider<'r>,
     /// Subgraphs of each variant, alike ones together.
     pub(super) alike: Vec<Vec<Vec<Subgraph>>>,
     /// Of all variants.
-    total: usize,
+    pub(super) total: usize,
     /// How each variant runs by default.
     pub(super) before: Vec<Before>,
     /// Those dealt with, of each variant, in the order of `alike`.
@@ -60,7 +53,7 @@ pub struct Run<'a, 'n> {
     /// What was found so far.
     pub outcome: SgatOutcome,
     /// Times of the network before and after, as far as it was dealt with.
-    times_us: [f64; 2],
+    pub(super) times_us: [f64; 2],
     /// Records of the outcome's subgraphs, and which is whose.
     pub(super) records: Vec<Record>,
     places: FxHashMap<u64, usize>,
@@ -71,29 +64,28 @@ pub struct Run<'a, 'n> {
     /// How each variant runs with all that was found, and with what CANN reads of it.
     pub(super) after: Vec<Lowered>,
     pub(super) taken: Vec<Lowered>,
-    /// Subgraphs in the state so far, and how many must be done for the next time.
+    /// Decides on this thread about problems that wait for another one.
+    own: VariantSolver<'r>,
+    /// Subgraphs in the state so far.
     recorded: usize,
-    next_save: usize,
 }
 
-impl<'a, 'n> Run<'a, 'n> {
+impl<'r> Subgraphs<'r> {
     /// A tuning that has not begun.
-    pub fn new(job: &'a mut SgatJob<'_>, networks: &'n [Network<'n>]) -> Run<'a, 'n> {
+    pub fn new(job: &'r mut SgatJob<'_>, networks: &'r [Network<'r>], interrupt: Interrupt<'r>) -> Subgraphs<'r> {
         let alike: Vec<_> = networks.iter().map(|network| alike(network, job.soc)).collect();
         let outcome = SgatOutcome {
             tuning: Tuning::new(job.name, Simulator::new(job.soc.clone()).describe(), job.soc, job.variants),
             subgraphs: Vec::new(),
             gears_before_us: Vec::new(),
         };
-        let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
-        Run {
+        Subgraphs {
             networks,
             variants: job.variants,
             soc: job.soc,
             bank: job.bank,
             state: job.state,
             decider: Decider { name: job.name, settings: job.settings, interrupt },
-            started: Instant::now(),
             total: alike.iter().map(Vec::len).sum(),
             alike,
             before: Vec::with_capacity(networks.len()),
@@ -105,9 +97,9 @@ impl<'a, 'n> Run<'a, 'n> {
             homes: Vec::new(),
             banked: Vec::new(),
             after: Vec::new(),
+            own: None,
             taken: Vec::new(),
             recorded: 0,
-            next_save: FIRST_SAVE,
         }
     }
 
@@ -125,19 +117,6 @@ impl<'a, 'n> Run<'a, 'n> {
         Ok(())
     }
 
-    /// Deals with every subgraph, or as many as there is time for, and keeps what was found.
-    pub fn all(&mut self, observer: &mut dyn Observer) -> Result<()> {
-        let ran = (0..self.networks.len()).try_for_each(|variant| self.variant(variant, observer));
-        let cancelled = self.decider.interrupt.cancelled();
-        // Whatever ended it, what was found is kept.
-        let kept = self.finish();
-        ran?;
-        kept?;
-        self.outcome.tuning.elapsed = self.started.elapsed();
-        self.outcome.tuning.finished = !cancelled && self.done() == self.total;
-        Ok(())
-    }
-
     /// Fails where the state that it goes on from is none of these networks'.
     pub fn check_state(&self) -> Result<()> {
         if !self.state.is_reloaded() {
@@ -149,122 +128,65 @@ impl<'a, 'n> Run<'a, 'n> {
         self.state.check_network(&self.outcome.tuning.graph, &problems.collect::<Result<_>>()?)
     }
 
-    fn done(&self) -> usize {
+    /// Kinds of subgraphs dealt with.
+    pub(super) fn done(&self) -> usize {
         self.cases.iter().map(Vec::len).sum()
     }
 
-    /// Tells how far it is; `last` is the place of the subgraph that was finished last.
-    pub fn tell(&self, observer: &mut dyn Observer, last: Option<usize>) {
-        let outcome = &self.outcome;
-        let [baseline_us, network_us] = self.times_us;
-        let progress = Progress {
-            unit: "subgraphs",
-            done: self.done(),
-            total: self.total,
-            node: last.map(|index| outcome.subgraphs[index].name().to_owned()).unwrap_or_default(),
-            network_us,
-            baseline_us,
-            elapsed_s: outcome.tuning.elapsed.as_secs_f64(),
-            trials: 0,
-            searching: 0,
-            remaining_s: remaining_s(
-                outcome.tuning.elapsed,
-                self.done() as f64,
-                self.total,
-                self.decider.settings.deadline,
-            ),
-        };
-        observer.progress(&progress, Tuned::Subgraphs(outcome));
-    }
-
-    /// Deals with the subgraphs of one variant.
-    fn variant(&mut self, variant: usize, observer: &mut dyn Observer) -> Result<()> {
-        let (networks, soc, decider) = (self.networks, self.soc, self.decider);
-        let interrupt = decider.interrupt;
-        let problems = self.problems(variant)?;
-        let solver = || Solver::new(Pricer::new(&networks[variant], soc));
-        // For those that wait for another one.
-        let mut own = solver();
-        // What came before its turn.
-        let mut early: BTreeMap<usize, Found> = BTreeMap::new();
-        let mut turn = 0;
-        let stopped = || interrupt.cancelled();
-        let workers = Workers { name: "aoe-subgraphs", threads: decider.settings.parallel, stopped: &stopped };
-        let find = |solver: &mut Solver<'_>, index: usize, _: &mut dyn FnMut(_)| decider.find(solver, &problems[index]);
-        workers.work(problems.len(), solver, find, |index, found| {
-            early.insert(index, found);
-            while let Some(found) = early.remove(&turn) {
-                if interrupt.cancelled() {
-                    return Ok(());
-                }
-                let index = self.keep(variant, &mut own, &problems[turn], found);
-                turn += 1;
-                self.outcome.tuning.elapsed = self.started.elapsed();
-                if self.outcome.subgraphs.len() >= self.next_save {
-                    self.save_state();
-                    self.next_save *= 2;
-                }
-                self.tell(observer, Some(index));
+    /// The problems of all variants, with what is known of them.
+    pub(super) fn problems(&self) -> Result<Problems<'r>> {
+        let (mut problems, mut seen) = (Vec::with_capacity(self.total), FxHashSet::default());
+        for (variant, (network, alike)) in self.networks.iter().zip(&self.alike).enumerate() {
+            for (subgraphs, default) in alike.iter().zip(&self.before[variant].strategies) {
+                let feature = record::feature(network, &subgraphs[0]);
+                let id = feature.graph_id()?;
+                let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
+                let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
+                let (subgraphs, default, has_equal) = (subgraphs.clone(), default.clone(), !seen.insert(id));
+                problems.push(Problem { variant, subgraphs, default, feature, id, earlier, recorded, has_equal });
             }
-            Ok(())
-        })
-    }
-
-    /// The problems of a variant, with what is known of them.
-    fn problems(&mut self, variant: usize) -> Result<Vec<Problem>> {
-        let network = &self.networks[variant];
-        let mut seen = FxHashSet::default();
-        let mut problems = Vec::with_capacity(self.alike[variant].len());
-        for (subgraphs, default) in self.alike[variant].iter().zip(&self.before[variant].strategies) {
-            let feature = record::feature(network, &subgraphs[0]);
-            let id = feature.graph_id()?;
-            let same = self.places.get(&id).copied().filter(|&index| self.records[index].feature == feature);
-            let solved = same.map(|index| Equal::Solved(index, self.records[index].strategy.clone()));
-            let ahead = (!seen.insert(id)).then_some(Equal::Unsolved);
-            let earlier = self.state.finished(&feature)?.map(|(strategy, status)| (strategy.clone(), status));
-            let recorded = self.bank.lookup(&feature)?.map(|(strategy, kind)| (strategy.clone(), kind));
-            let (subgraphs, default) = (subgraphs.clone(), default.clone());
-            problems.push(Problem { subgraphs, default, feature, id, earlier, recorded, equal: solved.or(ahead) });
         }
-        Ok(problems)
+        Ok(Problems { networks: self.networks, soc: self.soc, decider: self.decider, all: problems })
     }
 
-    /// Keeps what was found for a problem; answers which of the outcome's subgraphs it is.
-    fn keep(&mut self, variant: usize, own: &mut Solver<'_>, problem: &Problem, found: Found) -> usize {
-        let decision = match found {
-            Found::Own(decision) => *decision,
-            Found::Shared(index, after) => return self.share(variant, problem, index, after),
-            Found::Waits => {
-                let same = self.places.get(&problem.id).copied();
-                let same = same.filter(|&index| self.records[index].feature == problem.feature);
-                let after = same.and_then(|index| {
-                    let strategy = &self.records[index].strategy;
-                    Some((index, record::from_bank(own.pricer(), &problem.subgraphs[0], strategy)?))
-                });
-                match after {
-                    Some((index, after)) => return self.share(variant, problem, index, after),
-                    None => self.decider.decide(own, problem),
-                }
-            }
-        };
-        self.add(variant, problem, decision)
+    /// Keeps what was found for the next problem, or what came out for its equal.
+    pub(super) fn keep_one(&mut self, units: &Problems<'r>, problem: &Problem, decision: Option<Box<Decision>>) {
+        if let Some(decision) = decision {
+            return self.add(problem, *decision);
+        }
+        let mut own = self.own.take();
+        let solver = units.solver(&mut own, problem.variant);
+        let same = self.places.get(&problem.id).copied();
+        let same = same.filter(|&index| self.records[index].feature == problem.feature);
+        let after = same.and_then(|index| {
+            let strategy = &self.records[index].strategy;
+            Some((index, record::from_bank(solver.pricer(), &problem.subgraphs[0], strategy)?))
+        });
+        if let Some((index, after)) = after {
+            self.share(problem, index, after);
+        } else {
+            let decision = self.decider.decide(solver, problem);
+            self.add(problem, decision);
+        }
+        self.own = own;
     }
 
     /// A problem that runs as another one does, which is the outcome's subgraph of this place.
-    fn share(&mut self, variant: usize, problem: &Problem, index: usize, after: Strategy) -> usize {
+    fn share(&mut self, problem: &Problem, index: usize, after: Strategy) {
+        let variant = problem.variant;
         let subgraph = &self.outcome.subgraphs[index];
         let us = [subgraph.before.us, subgraph.after.us];
         self.count(us, problem);
-        let places = self.places_of(variant, problem);
+        let places = self.places_of(problem);
         self.outcome.subgraphs[index].places.extend(places);
         self.homes[index].push((variant, self.cases[variant].len()));
         let before = problem.default.clone();
         self.cases[variant].push(Case { subgraphs: problem.subgraphs.clone(), before, after });
-        index
     }
 
     /// A problem with a decision of its own.
-    fn add(&mut self, variant: usize, problem: &Problem, decision: Decision) -> usize {
+    fn add(&mut self, problem: &Problem, decision: Decision) {
+        let variant = problem.variant;
         let network = &self.networks[variant];
         let Decision { case, status, strategy, plans: [mut before, mut after], banked, is_read_by_cann } = decision;
         let (feature, other) = (problem.feature.clone(), Map::new());
@@ -281,7 +203,7 @@ impl<'a, 'n> Run<'a, 'n> {
         self.count([before.us, after.us], problem);
         self.outcome.subgraphs.push(SubgraphOutcome {
             index,
-            places: self.places_of(variant, problem),
+            places: self.places_of(problem),
             op_types: kernels.clone().map(|at| network.op_type(at).to_owned()).collect(),
             names: kernels.clone().map(|at| network.name(at).to_owned()).collect(),
             edges: network.edges(&kernels),
@@ -299,7 +221,6 @@ impl<'a, 'n> Run<'a, 'n> {
         let to_bank = |banked| record::to_bank(network, self.soc.arch, self.decider.name, &banked);
         self.banked.push(banked.map(to_bank));
         self.cases[variant].push(case);
-        index
     }
 
     fn count(&mut self, us: [f64; 2], problem: &Problem) {
@@ -308,7 +229,8 @@ impl<'a, 'n> Run<'a, 'n> {
         }
     }
 
-    fn places_of(&self, variant: usize, problem: &Problem) -> Vec<Place> {
+    fn places_of(&self, problem: &Problem) -> Vec<Place> {
+        let variant = problem.variant;
         let (network, label) = (&self.networks[variant], &self.variants[variant].label);
         let place = |s: &Subgraph| Place {
             variant,
@@ -320,11 +242,9 @@ impl<'a, 'n> Run<'a, 'n> {
 
     /// Keeps what is better in the network; what the bank does not take goes to the rescue's place, and the outcome says
     /// so.
-    fn finish(&mut self) -> Result<()> {
-        self.save_state();
-        self.settle()?;
+    pub(super) fn save_bank(&mut self) {
         self.times_us = [self.outcome.before_us(), self.outcome.after_us()];
-        let Err(error) = self.save() else { return Ok(()) };
+        let Err(error) = self.save() else { return };
         for subgraph in &mut self.outcome.subgraphs {
             if subgraph.status.is_new() {
                 subgraph.status = BankStatus::Unsaved;
@@ -334,17 +254,15 @@ impl<'a, 'n> Run<'a, 'n> {
         let rescue = self.decider.settings.rescue.as_deref();
         let save = |place: &Path| self.bank.save_elsewhere(place);
         self.outcome.tuning.unsaved = Some(Unsaved::rescued(&bank, &error, rescue, save));
-        Ok(())
     }
 
-    /// Writes what was found since the last time for a tuning that goes on from here: what becomes of it in the network is
-    /// known when all is found.
-    fn save_state(&mut self) {
-        let new = self.records.iter().zip(&self.outcome.subgraphs).skip(self.recorded);
+    /// Writes what was found since the last time, of the first so many subgraphs, for a tuning that goes on from here.
+    pub(super) fn save_state(&mut self, first: usize) {
+        let new = self.records.iter().zip(&self.outcome.subgraphs).take(first).skip(self.recorded);
         for (record, subgraph) in new.filter(|(_, subgraph)| subgraph.status.is_tuned()) {
             self.state.finish(record.clone(), &subgraph.status);
         }
-        self.recorded = self.records.len();
+        self.recorded = first.min(self.records.len());
         // The state matters to a tuning that is interrupted alone: without it that begins anew, with what the bank has.
         if let Err(error) = self.state.save() {
             log::warn!("an interrupted tuning would not go on from here: {error}");

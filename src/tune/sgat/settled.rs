@@ -3,12 +3,12 @@
 
 use super::apply::{Ordered, Price};
 use super::price::Pricer;
-use super::problem::{MINIMUM_GAIN, plan};
+use super::problem::plan;
 use super::record;
-use super::run::Run;
+use super::run::Subgraphs;
 use super::{Case, Strategy};
 use crate::status::Result;
-use crate::tune::BankStatus;
+use crate::tune::{BankStatus, MINIMUM_GAIN};
 use rustc_hash::FxHashSet;
 
 /// Rounds after which nothing is kept that is not in CANN's own bank. What one subgraph changes in L2 for the others is
@@ -18,7 +18,7 @@ const MOST_ROUNDS: usize = 4;
 /// A network with a strategy for each of its subgraphs, by variant: its kernels, and what all of each kind of subgraph take.
 type Settled = Vec<(Ordered, Vec<Price>)>;
 
-impl Run<'_, '_> {
+impl Subgraphs<'_> {
     /// Prices all that was found where it stands, steps back from what is not better there, and has the outcome and the
     /// records tell so. What was not dealt with runs by default.
     pub(super) fn settle(&mut self) -> Result<()> {

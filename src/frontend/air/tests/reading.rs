@@ -210,3 +210,38 @@ fn a_model_is_told_from_other_protobuf() {
     let onnx = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models/resnet50.onnx");
     assert!(!is_model(&std::fs::read(onnx).unwrap().into()));
 }
+
+#[test]
+fn names_that_inputs_have_in_their_descriptions_alone_count_and_are_written() {
+    let named = |name: &str, dims: &[i64]| {
+        let tensor: proto::Tensor = proto::decode(described(dims), String::new).unwrap();
+        encode(&proto::Tensor { name: name.to_owned(), ..tensor })
+    };
+    let grouped = |names: &[&str]| {
+        let dims: [&[i64]; 3] = [&[30, 64], &[64, 32], &[64, 32]];
+        let inputs: Vec<String> = (0..names.len()).map(|at| format!("d{at}:0")).collect();
+        let mut ops: Vec<_> = (0..names.len())
+            .map(|at| with(op(&format!("d{at}"), "Data", &[], dims[at]), "index", &Attr::Int(at as i64)))
+            .collect();
+        let input_desc = names.iter().zip(dims).map(|(name, dims)| named(name, dims)).collect();
+        let output_desc = vec![encode(&proto::Tensor::default())];
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let product = proto::Op { input_desc, output_desc, ..op("g", "GroupedMatmul", &inputs, &[]) };
+        ops.push(with(product, "group_type", &Attr::Int(0)));
+        ops.push(net_output(&["g:0"]));
+        let mut graph = root(&ops).unwrap();
+        crate::graph::infer::infer(&mut graph).unwrap();
+        let shape = node(&graph, "g").outputs[0].shape.to_string();
+        let written = read(super::super::encode_model(&graph).unwrap().into(), "test").unwrap();
+        let keys = node(&written, "g").attrs.get("_input_name_key").cloned();
+        (shape, keys)
+    };
+    let keys = |names: &[&str]| Some(Attr::Strs(names.iter().map(|name| (*name).to_owned()).collect()));
+    // One x, and a weight for each group.
+    let names = ["x0", "weight0", "weight1"];
+    assert_eq!(grouped(&names), ("[30,32]".to_owned(), keys(&names)));
+    // As torchair writes a list of one; names of another operator tell nothing.
+    assert_eq!(grouped(&["x"]).1, keys(&["x0"]));
+    assert_eq!(grouped(&["x0", "weight0", "other"]).1, None);
+    assert_eq!(grouped(&["x0", "weight0", "x0"]).1, None);
+}

@@ -42,6 +42,7 @@ pub(super) fn b_copy_out(q: &Problem, d: &mut Draft) -> bool {
     t.nd2nz_b = false;
     let as_fractals = q.fp32 && k.is_multiple_of(32 / es) && n <= 192 && !t.nd2nz_a && !q.ta;
     t.rule(if as_fractals { Rule::CopyOutNz } else { Rule::CopyOut });
+    t.rule(Rule::L2AsAtFirst);
     t.digits = if as_fractals { 2020 } else { 1020 };
     *d = t;
     true

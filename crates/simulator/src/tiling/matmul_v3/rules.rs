@@ -32,6 +32,7 @@ rules! {
     LastRound "On 24 cores rows of the block are lowered until the last round is full.",
     CopyOut "Narrow unaligned N and very many rows: B stays in L1 and vector cores compact the result.",
     CopyOutNz "The result leaves L0C as fractals and vector cores write the rows.",
+    L2AsAtFirst "The counts and blocks of L2 tiles are those that every tiling begins with, all 1: the public rules of this template do not name them.",
     FullA "Few rows of float32 and long K: all of A stays in L1.",
     SplitKWithA "Few rows, long K and wide N of 16 bits: each core keeps a piece of A in L1 and adds up over K.",
     FullB "Many rows and little of B: all of B stays in L1.",

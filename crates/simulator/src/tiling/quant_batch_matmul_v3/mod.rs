@@ -33,8 +33,8 @@ pub struct Choice {
     pub cached: Option<Tiling>,
     /// Whether all rules that decided are public. Otherwise the fields are the nearest that is known.
     pub public: bool,
-    /// The rules that decided: who tiles, then what chose the block.
-    pub rules: [&'static str; 2],
+    /// The rules that decided: who tiles, then what chose the block, then what grouped the tasks where they are grouped.
+    pub rules: [Option<&'static str>; 3],
 }
 
 /// The rule of a tiling whose fields are not known.
@@ -56,16 +56,24 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
                 basic: Some(found.tiling),
                 cached: None,
                 public: known && found.exact,
-                rules: [why, found.rule],
+                rules: [Some(why), Some(found.rule), found.grouped],
             }
         }
-        Which::Special310P => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
+        Which::Special310P => {
+            Choice { which, basic: None, cached: None, public: false, rules: [Some(why), Some(UNKNOWN), None] }
+        }
         Which::Cached => match cached::tile(p, part) {
             Some((tiling, exact)) => {
                 let rule = if exact { "qbmm.cached.basic-block" } else { "qbmm.cached.basic-block-of-linear" };
-                Choice { which, basic: None, cached: Some(tiling), public: known && exact, rules: [why, rule] }
+                Choice {
+                    which,
+                    basic: None,
+                    cached: Some(tiling),
+                    public: known && exact,
+                    rules: [Some(why), Some(rule), None],
+                }
             }
-            None => Choice { which, basic: None, cached: None, public: false, rules: [why, UNKNOWN] },
+            None => Choice { which, basic: None, cached: None, public: false, rules: [Some(why), Some(UNKNOWN), None] },
         },
     })
 }

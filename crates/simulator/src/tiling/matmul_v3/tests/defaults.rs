@@ -71,7 +71,9 @@ fn unaligned_narrow_results_are_copied_out_by_vector_cores() {
     assert!(!c.nd2nz_b, "B stays in L1 as it is");
     assert_ne!(on("Ascend910B2", &MatMul { m: 12_287, ..w.clone() }).template, 1020);
     assert_ne!(on("Ascend910B2", &MatMul { n: 64, ..w }).template, 1020, "64 divides a line of 128");
-    assert_eq!(on("Ascend910B2", &fp32(12_288, 64, 100)).template, 2020);
+    let as_fractals = on("Ascend910B2", &fp32(12_288, 64, 100));
+    assert_eq!(as_fractals.template, 2020);
+    assert!(as_fractals.rules.has(Rule::L2AsAtFirst), "the page names no L2 tiles here");
 }
 
 #[test]

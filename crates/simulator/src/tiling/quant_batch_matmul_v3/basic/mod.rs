@@ -32,6 +32,8 @@ const L0: u64 = 64 << 10;
 pub(super) struct Basic {
     pub tiling: matmul_v3::Tiling,
     pub rule: &'static str,
+    /// The rule by which tasks are grouped for L2, where they are.
+    pub grouped: Option<&'static str>,
     pub exact: bool,
 }
 
@@ -73,7 +75,8 @@ pub(super) fn tile(p: &Problem, part: &Platform, decode: bool) -> Basic {
         l2_iterate_order: 0,
         tiling_enable: 0,
     };
-    Basic { tiling, rule: found.rule, exact: found.exact && steps.exact && l2.exact }
+    let grouped = (!l2.exact).then_some("qbmm.l2.walk");
+    Basic { tiling, rule: found.rule, grouped, exact: found.exact && steps.exact && l2.exact }
 }
 
 /// The block of few rows: all of them, by even columns.

@@ -114,3 +114,11 @@ proptest! {
         prop_assert_eq!(default(&p, &part(cores.into())).is_none(), [m, k, n].contains(&0));
     }
 }
+
+#[test]
+fn an_answer_that_rests_on_how_the_walk_of_l2_is_read_says_so_and_is_an_estimate() {
+    let of = |size| default(&int8(size, size, size), &part(24)).unwrap();
+    let says = |size| of(size).rules.contains(&Some("qbmm.l2.walk"));
+    assert!(!says(2048), "12 MB stay in L2");
+    assert!(says(16384) && !of(16384).public);
+}
