@@ -632,7 +632,8 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
 /*
  * Tunes the session's graph and returns when that is done. What is found goes into the knowledge bank
  * and into a result file, aoe_result_opat_<time>_pid<pid>.json, in the working directory (options
- * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs.
+ * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs. Records whose gain only the
+ * estimate of a closed default leaves in doubt go to aoe_bank_to_measure there, which nothing reads by itself.
  *
  * session: the session.
  * options, option_count: options for this tuning; those that have a value win over those of AoeInitialize.

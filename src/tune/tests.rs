@@ -1,6 +1,7 @@
 //! Properties of the loop, on the simulator and on backends that misbehave.
 
 mod earlier;
+mod job;
 mod near;
 mod recordable;
 mod to_measure;

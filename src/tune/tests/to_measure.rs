@@ -16,6 +16,10 @@ impl Backend for Doubtful {
         self.0.soc()
     }
 
+    fn measuring_time(&self) -> Option<std::time::Duration> {
+        self.0.measuring_time()
+    }
+
     fn doubt_over_default(&self, workload: &Workload) -> Interval {
         match default_origin(workload, self.soc()) {
             DefaultOrigin::Public => Interval::EXACT,
