@@ -21,6 +21,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// What ends the name of the directory with the trials of a bank file.
+pub const TRIALS: &str = ".trials";
 /// Trials that are kept of one workload on one backend.
 pub const MOST_TRIALS: usize = 4096;
 
@@ -123,7 +125,7 @@ impl TrialStore {
 
     /// Where the trials of an operator file are kept.
     fn place(&self, file: &str) -> PathBuf {
-        self.directory.join(OWN_DIRECTORY).join(format!("{file}.trials"))
+        self.directory.join(OWN_DIRECTORY).join(format!("{file}{TRIALS}"))
     }
 
     fn head(&self, workload: &Workload, backend: &str) -> Head {

@@ -6,7 +6,7 @@ use super::figures::{improvement, microseconds};
 use super::gains::Gains;
 use super::gdat::{self, Gradients};
 use super::kernel::kernels;
-use super::model::{Backend, Bank, Files, LAYOUT, OfOrigin, Profiles, Report, SocPart, Unmapped, Unsized};
+use super::model::{Backend, Bank, Base, Files, LAYOUT, OfOrigin, Profiles, Report, SocPart, Unmapped, Unsized};
 use super::sections;
 use super::sgat::{self, Subgraphs};
 use super::{Context, OmWriter, Tuned};
@@ -39,6 +39,14 @@ impl Unsized<'_> {
             source: source.into(),
             source_type: source_type.into(),
         }
+    }
+}
+
+impl Base<'_> {
+    fn of(outcome: &OpatOutcome) -> Option<Base<'_>> {
+        let known = || outcome.cases.iter().map(|case| case.base_trials).filter(|trials| *trials > 0);
+        let bank = outcome.base.as_ref()?.to_string_lossy();
+        Some(Base { bank, operators: known().count(), trials: known().sum() })
     }
 }
 
@@ -82,6 +90,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             is_default: context.bank.is_default(),
             root: context.bank_root.as_ref().map(|root| root.to_string_lossy()),
         },
+        base: operators.and_then(Base::of),
         before_us,
         defaults: operators.map(OfOrigin::of).unwrap_or_default(),
         dynamic: context.left_out.iter().map(Unsized::of).collect(),

@@ -35,6 +35,9 @@ pub struct Report<'a> {
     pub backend: Backend<'a>,
     /// Where records are kept.
     pub bank: Bank<'a>,
+    /// What came of the earlier tuning that this one started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Base<'a>>,
     /// Time of the network with CANN's defaults.
     pub before_us: f64,
     /// Times and gains apart by how sure the default is.
@@ -123,6 +126,17 @@ pub struct Backend<'a> {
     pub(super) noisy: bool,
     /// Why it was chosen.
     pub note: Cow<'a, str>,
+}
+
+/// The earlier tuning that one started from (`base_result`).
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Base<'a> {
+    /// Its bank.
+    pub bank: Cow<'a, str>,
+    /// Distinct operators of which it has measurements that the bank of this tuning has not.
+    pub operators: usize,
+    /// These measurements.
+    pub trials: usize,
 }
 
 /// Where records are kept.

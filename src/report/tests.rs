@@ -49,6 +49,7 @@ fn case(index: usize, names: &[&str], before_us: f64, after_us: f64, status: Ban
         backend: "simulator".into(),
         trials: 10,
         known_trials: 0,
+        base_trials: 0,
         failed_trials: 1,
         improvements: vec![Improvement { trial: 0, us: before_us }, Improvement { trial: 7, us: after_us }],
         best: vec![Timed { schedule: schedule(2), us: after_us }, Timed { schedule: schedule(4), us: after_us * 1.5 }],
@@ -75,6 +76,7 @@ pub(super) fn tuning(finished: bool, elapsed: Duration) -> Tuning {
 pub(super) fn outcome(finished: bool) -> OpatOutcome {
     OpatOutcome {
         asked: Vec::new(),
+        base: None,
         to_measure: None,
         tuning: Tuning {
             unmapped: vec![SkippedKernel {

@@ -116,7 +116,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let [root, output] = ["root", "output"].map(|name| directory.path().join(name));
         let custom = root.join("Ascend910B2/unified_bank");
-        std::fs::create_dir_all(custom.join(".aoe")).unwrap();
+        std::fs::create_dir_all(custom.join(".aoe/Ascend910B2_24_AiCore_MatMulV3_runtime_kb.json.trials")).unwrap();
+        // As a subgraph bank in the same root leaves it.
+        std::fs::create_dir_all(root.join(".aoe")).unwrap();
         std::fs::create_dir(&output).unwrap();
         let expected = BankPaths { custom: custom.clone(), also_read: Vec::new() };
         remember(&output, &soc(), &expected);

@@ -17,6 +17,8 @@ pub(super) struct Earlier {
     pub kept: KnownTrials,
     /// Those that exist in the present space.
     pub known: Vec<(Vec<u32>, Outcome)>,
+    /// How many of these only the base has.
+    of_base: usize,
     /// Whether they are of the very search that is to come.
     pub resumes: bool,
     /// The best of them, once it was measured again.
@@ -29,19 +31,21 @@ impl Earlier {
         let settings = tuner.settings;
         let search = format!("space {}, {:?}, seed {}", space::version(workload), settings.algorithm, settings.seed)
             .to_lowercase();
-        let mut stores = tuner.trials.iter().filter_map(|store| store.read(workload, backend));
-        let mut kept = stores.next().unwrap_or_default();
+        let stores = tuner.trials.iter().enumerate();
+        let mut stores = stores.filter_map(|(place, store)| Some((place, store.read(workload, backend)?)));
+        let (first, mut kept) = stores.next().unwrap_or_default();
         let mut seen: FxHashSet<Vec<u32>> = FxHashSet::default();
-        let more: Vec<_> = stores.flat_map(|base| base.trials).collect();
+        let more: Vec<_> = stores.flat_map(|(_, base)| base.trials).collect();
         let from = kept.trials.len();
         kept.trials.extend(more);
         let mut known = Vec::new();
-        let mut at = 0;
+        let (mut at, mut of_base) = (0, 0);
         kept.trials.retain(|trial| {
             let configuration = space.configuration(&trial.schedule);
             at += 1;
             let is_new = configuration.as_ref().is_none_or(|c| seen.insert(c.clone()));
             if let Some(configuration) = configuration.filter(|_| is_new) {
+                of_base += usize::from(first > 0 || at > from);
                 known.push((configuration, trial.us.map_or(Outcome::Failed, Outcome::Cost)));
             }
             // The base may have what the bank has.
@@ -49,7 +53,7 @@ impl Earlier {
         });
         let resumes = kept.search == search;
         kept.search = search;
-        Earlier { kept, known, resumes, confirmed: None }
+        Earlier { kept, known, of_base, resumes, confirmed: None }
     }
 
     /// Measures the best earlier trial again. Where a backend that does not scatter now gives another time, it is
@@ -75,12 +79,13 @@ impl Earlier {
         if !noisy && now != *told {
             log::info!("{}: measured otherwise than before; earlier trials do not count", outcome.workload);
             (self.kept.trials, self.kept.dropped, self.known) = (Vec::new(), 0, Vec::new());
+            self.of_base = 0;
             self.resumes = false;
         } else {
             *told = now;
             self.confirmed = schedule;
         }
-        outcome.known_trials = self.known.len();
+        (outcome.known_trials, outcome.base_trials) = (self.known.len(), self.of_base);
         Ok(())
     }
 

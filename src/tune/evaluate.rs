@@ -155,6 +155,7 @@ impl Problem<'_> {
             backend: self.simulator.describe().name,
             trials: 0,
             known_trials: 0,
+            base_trials: 0,
             failed_trials: 0,
             improvements: Vec::new(),
             best: Vec::new(),

@@ -66,6 +66,7 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
         seed: job.settings.seed,
         cases: Vec::new(),
         asked: Vec::new(),
+        base: job.base.map(|base| base.paths().custom.clone()),
         to_measure: job.to_measure.as_ref().and_then(|to_measure| to_measure.root.clone()),
     };
     let interrupt = Interrupt { cancel: job.cancel, deadline: job.settings.deadline };
@@ -342,6 +343,7 @@ fn untuned(index: usize, problem: &Problem, baseline: &Baseline, tuner: &Tuner<'
         backend: backend.name,
         trials: 0,
         known_trials: 0,
+        base_trials: 0,
         failed_trials: 0,
         improvements: Vec::new(),
         best: Vec::new(),

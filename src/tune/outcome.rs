@@ -82,6 +82,8 @@ pub struct OpatOutcome {
     pub cases: Vec<CaseOutcome>,
     /// What became of what was asked for by name.
     pub asked: Vec<Asked>,
+    /// The bank of the earlier tuning that this one started from (`base_result`).
+    pub base: Option<PathBuf>,
     /// What `TUNE_BANK_PATH` has to name for CANN to run what is to be measured; `None` where that does not stay.
     pub to_measure: Option<PathBuf>,
 }
@@ -191,6 +193,8 @@ pub struct CaseOutcome {
     pub trials: usize,
     /// Candidates that earlier tunings had measured.
     pub known_trials: usize,
+    /// Those of them that only the bank of `base_result` has.
+    pub base_trials: usize,
     /// Candidates whose measurement failed.
     pub failed_trials: usize,
     /// The best time known to the search each time that it got better, beginning with the time before.

@@ -12,6 +12,7 @@ pub use toolkit::Toolkit;
 use super::names;
 use super::storage::not_opened;
 use super::transaction::OWN_DIRECTORY;
+use super::trials::TRIALS;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use rustix::fs::Access;
@@ -219,25 +220,26 @@ impl BankEnvironment {
 }
 
 impl BankPaths {
-    /// The bank of a SoC that a directory is or holds: the directory itself, or `unified_bank`,
-    /// `<soc>/unified_bank` or `aoe_data/<soc>/unified_bank` in it. `None` where there are neither bank files nor files of ours.
+    /// The bank of operators of a SoC that a directory holds or is: `unified_bank`, `<soc>/unified_bank` or
+    /// `aoe_data/<soc>/unified_bank` in it, else the directory itself. `None` where there are neither bank files nor trials.
     pub fn found_in(directory: &Path, soc: &Soc) -> Option<BankPaths> {
         let of_soc = Path::new(&names::soc_name(soc)).join("unified_bank");
         let inside = ["unified_bank".into(), of_soc.clone(), Path::new("aoe_data").join(of_soc)];
-        let places = std::iter::once(directory.to_owned()).chain(inside.map(|place: PathBuf| directory.join(place)));
+        let inside = inside.map(|place: PathBuf| directory.join(place));
+        let places = inside.into_iter().chain([directory.to_owned()]);
         let custom = places.into_iter().find(|place| is_bank(place))?;
         Some(BankPaths { custom, also_read: Vec::new() })
     }
 }
 
-/// Whether a directory holds banks.
+/// Whether a directory holds banks of operators, or trials of theirs. Other banks leave files of ours beside them, too.
 fn is_bank(directory: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(directory) else { return false };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        let text = name.to_string_lossy();
-        name == OWN_DIRECTORY || text.ends_with("_kb.json") || text.contains("_AiCore_") && text.ends_with(".json")
-    })
+    let has = |directory: &Path, is_one: fn(&str) -> bool| {
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| is_one(&entry.file_name().to_string_lossy()))
+    };
+    has(directory, |name| name.ends_with("_kb.json") || name.contains("_AiCore_") && name.ends_with(".json"))
+        || has(&directory.join(OWN_DIRECTORY), |name| name.ends_with(TRIALS))
 }
 
 fn set(path: Option<&Path>) -> Option<&Path> {

@@ -4,7 +4,7 @@ use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use crate::{gains, gradients};
 use aoe::backend::simulator::Simulator;
-use aoe::report::model::{Files, Kernel, Profiles, RepoSummary, Report, Subgraphs, Unmapped, Unsized};
+use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Subgraphs, Unmapped, Unsized};
 use aoe::report::{counted, gain, improvement, quoted, time};
 use aoe::status::Result;
 use std::collections::BTreeSet;
@@ -88,6 +88,7 @@ impl Summary {
         lines.extend(self.gradients.iter().flat_map(gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
+            lines.extend(self.base.iter().map(base));
             lines.extend(self.unsaved());
             lines.push(String::new());
             lines.extend(self.operators());
@@ -265,6 +266,24 @@ impl Summary {
         let listed = before.iter().enumerate().filter(|(place, index)| *place < SLOWEST || after.contains(index));
         listed.map(|(_, &index)| &self.kernels[index]).collect()
     }
+}
+
+/// What came of the earlier tuning that this one started from.
+fn base(base: &Base<'_>) -> String {
+    let told = match base.trials {
+        0 => format!(
+            "{}: nothing of it was used; it has no measurement of these operators, on this part and backend, that the bank \
+             does not have",
+            base.bank
+        ),
+        trials => format!(
+            "{}: {} of {} were used",
+            base.bank,
+            counted(trials as u64, "earlier measurement", "earlier measurements"),
+            counted(base.operators as u64, "operator", "operators")
+        ),
+    };
+    labelled("Base", &told)
 }
 
 /// A node by its name and its type in the framework.

@@ -205,7 +205,8 @@ fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
     std::fs::rename(place.path("bank"), place.path("old")).unwrap();
     for (index, base) in ["old", "old/Ascend910B2/unified_bank"].into_iter().enumerate() {
         std::fs::create_dir(place.path("bank")).unwrap();
-        place.tune_surely(&["-m", model, "--base_result", base]).expect(0, &[]);
+        let answer = place.tune_surely(&["-m", model, "--base_result", base]).expect(0, &[]);
+        assert!(answer.stdout.contains(" earlier measurements of "), "{answer:#?}");
         // What the old bank added the new one adds, and nothing was measured that would be kept.
         assert_eq!(place.results().len(), index + 1);
         let summary = |directory: &str| {
@@ -232,6 +233,29 @@ fn a_tuning_starts_from_the_output_or_the_bank_of_an_earlier_one() {
     place.tune_surely(&["-m", model, "--base_result=first"]).expect(0, &[]);
     assert_eq!(kept("bank"), first);
     place.tune_surely(&["-m", model, "--base_result=home"]).expect(2, &["base_result", "home"]);
+}
+
+#[test]
+fn a_tuning_starts_from_the_output_of_both_jobs_and_says_what_it_took_of_it() {
+    let place = Place::new();
+    let model = model("resnet50.onnx");
+    let both = ["-m", &model, "--backend=simulator", "--max_tuning_count=4", "--profiling_mode=false"];
+    let mut first = place.command(&[&both[..], &["--output=first"]].concat());
+    // The bank lies in the folder, records of subgraphs beside it.
+    first.env_remove("TUNE_BANK_PATH");
+    Answer::of(first.output().unwrap()).expect(0, &[]);
+    assert!(place.path("first/aoe_bank").is_dir());
+    for base in ["first", "first/aoe_bank"] {
+        let answer = place.tune(&["-m", &model, "--base_result", base, "--output=again"]).expect(0, &[]);
+        let told = answer.stdout.lines().find(|line| line.starts_with("Base ")).unwrap_or_default();
+        assert!(told.contains("unified_bank: ") && told.contains(" earlier measurements of "), "{answer:#?}");
+        std::fs::remove_dir_all(place.path("bank")).unwrap();
+        std::fs::create_dir(place.path("bank")).unwrap();
+    }
+    let part = "--soc_version=Ascend310P3";
+    place.tune(&["-m", &model, "--output=other", part]).expect(0, &[]);
+    let other = place.tune(&["-m", &model, "--base_result=other", part]).expect(0, &[]);
+    assert!(other.stdout.contains("nothing of it was used"), "the bank has it all: {other:#?}");
 }
 
 #[test]
