@@ -90,8 +90,9 @@ fn both_profiles_lie_beside_the_result_and_say_the_same() {
         let result = only(place.0.path(), "aoe_result_");
         let result: Value = serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap();
         let baseline = &result[1][kind]["model_baseline_performance(ms)"];
-        let found_us = &result[1][kind]["gains"]["found_us"];
-        for (moment, told) in [("before", baseline.as_f64().unwrap()), ("after", found_us.as_f64().unwrap() / 1e3)] {
+        // Afterwards the network runs with what CANN reads, and with nothing else that was found.
+        let after_us = &result[1][kind]["gains"]["over_default"]["after_us"];
+        for (moment, told) in [("before", baseline.as_f64().unwrap()), ("after", after_us.as_f64().unwrap() / 1e3)] {
             let directory = place.path("profiling").join(format!("{moment}_tuning"));
             let profile = only(&directory, "PROF_000001_");
             assert!(said(&output).contains(profile.to_str().unwrap()), "{}", said(&output));
@@ -104,22 +105,24 @@ fn both_profiles_lie_beside_the_result_and_say_the_same() {
 }
 
 #[test]
-fn before_subgraph_tuning_more_is_launched_than_after() {
+fn what_cann_does_not_read_is_in_no_profile() {
     let place = Place::new();
     let output = place.tune(&["--soc_version=Ascend310P3", "--output=results/"]);
     assert!(output.status.success(), "{}", said(&output));
     let of = |moment: &str| only(&place.path("results/profiling").join(moment), "PROF_");
     let (before, after) = (of("before_tuning"), of("after_tuning"));
     let report: Value = serde_json::from_slice(&std::fs::read(place.path("results/report.json")).unwrap()).unwrap();
-    for (profile, field) in [(&before, "before_us"), (&after, "found_us")] {
-        let (told, tasks) = (report[field].as_f64().unwrap(), table(profile, "task_time").len() as f64);
+    let taken = &report["gains"]["over_default"];
+    for (profile, field) in [(&before, "before_us"), (&after, "after_us")] {
+        let (told, tasks) = (taken[field].as_f64().unwrap(), table(profile, "task_time").len() as f64);
         assert!((told - milliseconds(profile) * 1e3).abs() < tasks * 1e-3, "{field}: {told}");
     }
-    assert!(milliseconds(&before) > milliseconds(&after));
+    // Subgraphs are found here, whose strategies lie in our own form: the network is launched as before.
+    assert!(report["found_us"].as_f64() < report["before_us"].as_f64());
+    let launched = |profile: &Path| table(profile, "task_time").len();
+    assert_eq!(launched(&before), launched(&after));
     let fused = table(&after, "fusion_op");
     assert!(fused.iter().any(|row| row["Original Ops"].contains(';')));
-    let types = |profile: &Path| table(profile, "op_statistic").len();
-    assert!(types(&before) >= types(&after));
 }
 
 /// A number in a table, whatever its writer put behind it.

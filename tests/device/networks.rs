@@ -57,7 +57,7 @@ fn of_a_network_the_device_measures_the_products_and_the_rest_counts_with_its_de
             assert_eq!(kernel["failure"].is_string(), !measured, "and the report says why");
         }
         assert_eq!(dealt_with(&machine)["MatMulV3"].len(), 1, "the pooler: of rank 3 all are TBE's");
-        assert!(dealt_with(&machine)["MatMulV2"].len() > 1);
+        assert!(dealt_with(&machine)["BatchMatMulV2"].len() > 1);
         let report = machine.report();
         let sum = kernels.iter().map(|k| k["before_us"].as_f64().unwrap() * k["count"].as_f64().unwrap()).sum::<f64>();
         assert!((report["before_us"].as_f64().unwrap() - sum).abs() < 1e-3, "to the nanosecond");

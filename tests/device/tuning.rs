@@ -168,7 +168,7 @@ fn what_tbe_compiles_is_measured_with_the_records_of_its_bank() {
     machine.operators(&[format!(r#"{{"op":"BatchMatMulV2","input_desc":[{a},{b}],"output_desc":[{c}]}}"#)]);
     machine.tune(&QUICK).expect(0, &[ADDED]);
     let kernel = &machine.kernels()[0];
-    assert_eq!((&kernel["op_type"], &kernel["backend"]), (&json!("MatMulV2"), &json!("ascend")), "{kernel}");
+    assert_eq!((&kernel["op_type"], &kernel["backend"]), (&json!("BatchMatMulV2"), &json!("ascend")), "{kernel}");
     assert_eq!(kernel["failed_trials"], 0, "{kernel}");
     assert!(kernel["after_us"].as_f64().unwrap() < kernel["before_us"].as_f64().unwrap(), "{kernel}");
     assert!(!machine.records_of("matmul").is_empty());
