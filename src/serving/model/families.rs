@@ -32,7 +32,7 @@ pub(super) struct Family {
     pub tied: bool,
     /// Of so many layers all but the last look back over a window only; 0: none does, 1: all do where a window is given.
     pub window_every: u64,
-    /// Experts are chosen within groups, with a bias.
+    /// Experts are chosen with a bias, whether or not `n_group` says that there are groups of them.
     pub grouped: bool,
     /// What sizes are where the configuration does not say; `None`: it has to.
     pub defaults: Option<Defaults>,

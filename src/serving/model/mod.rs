@@ -96,7 +96,7 @@ pub struct Experts {
     pub shared: u64,
     /// Layers with experts.
     pub layers: u64,
-    /// Experts are chosen within groups, with a bias that balances them.
+    /// Experts are chosen within groups or with a bias that balances them: by `MoeGatingTopK`.
     pub grouped: bool,
 }
 

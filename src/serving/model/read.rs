@@ -229,7 +229,7 @@ fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Ex
         width,
         shared,
         layers: sparse as u64,
-        grouped: family.grouped,
+        grouped: family.grouped || fields.optional_count(&["n_group"])?.is_some_and(|groups| groups > 1),
     }))
 }
 

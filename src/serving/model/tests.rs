@@ -93,6 +93,12 @@ fn experts_are_counted_layer_by_layer() {
         Attention::Latent { heads: 128, q_rank: 1536, kv_rank: 512, nope: 128, rope: 64, value: 128 }
     );
     assert_eq!(deepseek.cached_elements(), 576);
+    // DeepSeek-V2 chooses among groups of experts, without a bias; its small one among all.
+    let chosen_in_groups = |groups: u64| {
+        let config = with(deepseek_v3(), &[("model_type", "deepseek_v2".into()), ("n_group", groups.into())]);
+        read(&config).experts.unwrap().grouped
+    };
+    assert!(chosen_in_groups(8) && !chosen_in_groups(1));
     // The queries of DeepSeek-V2-Lite have no latent vector.
     let lite = read(&with(deepseek_v3(), &[("model_type", "deepseek_v2".into()), ("q_lora_rank", Value::Null)]));
     assert!(matches!(lite.attention, Attention::Latent { q_rank: 0, .. }) && !lite.experts.unwrap().grouped);
