@@ -234,12 +234,13 @@ impl BankPaths {
 
 /// Whether a directory holds banks of operators, or trials of theirs. Other banks leave files of ours beside them, too.
 fn is_bank(directory: &Path) -> bool {
-    let has = |directory: &Path, is_one: fn(&str) -> bool| {
+    let has = |directory: &Path, is_one: &dyn Fn(&str) -> bool| {
         let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
         entries.into_iter().any(|entry| is_one(&entry.file_name().to_string_lossy()))
     };
-    has(directory, |name| name.ends_with("_kb.json") || name.contains("_AiCore_") && name.ends_with(".json"))
-        || has(&directory.join(OWN_DIRECTORY), |name| name.ends_with(TRIALS))
+    let is_json = |name: &str| Path::new(name).extension().is_some_and(|extension| extension == "json");
+    has(directory, &|name| name.ends_with("_kb.json") || name.contains("_AiCore_") && is_json(name))
+        || has(&directory.join(OWN_DIRECTORY), &|name| name.ends_with(TRIALS))
 }
 
 fn set(path: Option<&Path>) -> Option<&Path> {

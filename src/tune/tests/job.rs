@@ -47,7 +47,8 @@ struct Played<const IN_ORDER: bool> {
 impl<const IN_ORDER: bool> Played<IN_ORDER> {
     fn new(count: usize, lost: Option<usize>) -> Self {
         let tuning = Tuning::new("net", Simulator::new(soc()).describe(), &soc(), &[]);
-        let outcome = OpatOutcome { tuning, seed: 0, cases: Vec::new(), asked: Vec::new(), to_measure: None };
+        let outcome =
+            OpatOutcome { tuning, seed: 0, cases: Vec::new(), asked: Vec::new(), base: None, to_measure: None };
         Played { units: (count, lost), outcome, kept: Vec::new(), saved: Vec::new(), is_finished: false }
     }
 }
