@@ -190,7 +190,7 @@ TEST(cancel_without_a_tuning_changes_nothing) {
 }
 
 static void *fail_elsewhere(void *payload) {
-    CHECK_STATUS(AOE_ERROR_NON_OPTIMIZE_GRAPH, AoeTuningGraph(*(AoeSessionId *)payload, NULL, 0));
+    CHECK_STATUS(AOE_ERROR_NO_GRAPH, AoeTuningGraph(*(AoeSessionId *)payload, NULL, 0));
     return NULL;
 }
 
@@ -208,7 +208,7 @@ TEST(a_session_keeps_its_error_for_other_threads) {
     CHECK(AoeGetLastError()[0] == '\0');
     size = sizeof text;
     CHECK_OK(AoeGetSessionError(session, text, &size));
-    CHECK(strstr(text, "nothing to tune") != NULL && size == strlen(text) + 1);
+    CHECK(strstr(text, "no tuning graph") != NULL && size == strlen(text) + 1);
     CHECK_OK(AoeDestroySession(session));
     CHECK_OK(AoeFinalize());
 }

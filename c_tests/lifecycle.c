@@ -90,7 +90,7 @@ TEST(tune_without_a_graph) {
     AoeSessionId session = 0;
     CHECK_OK(AoeInitialize(QUICK));
     CHECK_OK(AoeCreateSession(&session));
-    CHECK_STATUS(AOE_ERROR_NON_OPTIMIZE_GRAPH, AoeTuningGraph(session, NULL, 0));
+    CHECK_ERROR(AOE_ERROR_NO_GRAPH, "AoeSetTuningGraph", AoeTuningGraph(session, NULL, 0));
     CHECK_OK(AoeDestroySession(session));
     CHECK_OK(AoeFinalize());
 }

@@ -100,7 +100,7 @@ enum {
     AOE_ERROR_INVALID_SESSION = 5,           /* the session or search is unknown, stale or foreign */
     AOE_ERROR_BUSY = 6,                      /* another call is using the same object */
     AOE_ERROR_INVALID_GRAPH = 7,             /* the graph is malformed */
-    AOE_ERROR_NON_OPTIMIZE_GRAPH = 8,        /* no graph, or nothing in it to tune; clients accept it like success */
+    AOE_ERROR_NON_OPTIMIZE_GRAPH = 8,        /* nothing in the graph to tune; clients accept it like success */
     AOE_ERROR_DYNAMIC_GRAPH = 9,             /* a shape in the graph is not known */
     AOE_ERROR_DYNAMIC_SHAPE_RANGE = 10,      /* a dynamic shape range cannot be tuned */
     AOE_ERROR_INVALID_OPTION_ATTR = 11,      /* an option is unknown or its value malformed */
@@ -117,7 +117,8 @@ enum {
     AOE_ERROR_ILLEGAL_SCHEDULE = 1008,       /* the schedule is illegal for the workload on this SoC */
     AOE_ERROR_BANK = 1009,                   /* a knowledge bank is damaged or locked */
     AOE_ERROR_NOT_FOUND = 1010,              /* what was asked for by name does not exist */
-    AOE_ERROR_BACKEND_LOST = 1011            /* the backend can measure no more; what was found so far is saved */
+    AOE_ERROR_BACKEND_LOST = 1011,           /* the backend can measure no more; what was found so far is saved */
+    AOE_ERROR_NO_GRAPH = 1012                /* no graph was set to be tuned */
 };
 
 /*
@@ -637,8 +638,9 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
  *
  * session: the session.
  * options, option_count: options for this tuning; those that have a value win over those of AoeInitialize.
- * Returns: AOE_SUCCESS; AOE_ERROR_NON_OPTIMIZE_GRAPH when no graph was set or nothing in it can be
- *   tuned, or measured by the backend that was asked for, which a warning and the result file tell, too; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown;
+ * Returns: AOE_SUCCESS; AOE_ERROR_NO_GRAPH when no graph was set; AOE_ERROR_NON_OPTIMIZE_GRAPH when nothing in
+ *   it can be tuned, or measured by the backend that was asked for, which a warning and the result file tell,
+ *   too; AOE_ERROR_DYNAMIC_GRAPH when the shape of an input stays unknown;
  *   AOE_ERROR_INVALID_GRAPH, also when operators of unknown types leave nothing to be tuned;
  *   AOE_ERROR_CANCELLED; AOE_ERROR_INVALID_OPTION_ATTR; AOE_ERROR_BACKEND; AOE_ERROR_BACKEND_LOST;
  *   AOE_ERROR_BANK; AOE_ERROR_IO; AOE_ERROR_UNSUPPORTED; AOE_ERROR_TUNING_ERROR when no operator could be

@@ -212,7 +212,8 @@ int32_t tuning_graph(uint64_t session, const cann::Options *options) {
         append(all, call);
         const auto view = drop_in::view(all);
         const AoeStatus tuned = aoe.TuningGraph(session, view.data(), view.size());
-        if (tuned != AOE_ERROR_NON_OPTIMIZE_GRAPH) return require(tuned);
+        // CANN has one status for nothing to tune and for no graph.
+        if (tuned != AOE_ERROR_NON_OPTIMIZE_GRAPH && tuned != AOE_ERROR_NO_GRAPH) return require(tuned);
         message(AOE_LOG_INFO, "AoeTuningGraph: %s", aoe.GetLastError());
         nothing_to_tune = is_older_client(session) ? AOE_ERROR_NON_OPTIMIZABLE_OBJECT : AOE_ERROR_NON_OPTIMIZE_GRAPH;
     });

@@ -31,7 +31,7 @@ class Error(Exception):
 
 
 class InvalidParam(Error, ValueError):
-    """An argument is invalid (2)."""
+    """An argument is invalid (2), or no graph was set (1012)."""
 
 
 class InvalidGraph(Error, ValueError):
@@ -107,6 +107,7 @@ _CLASSES: Dict[int, Type[Error]] = {
     1009: BankError,
     1010: NotFound,
     1011: BackendError,
+    1012: InvalidParam,
 }
 
 

@@ -32,9 +32,7 @@ pub struct Material {
 impl Session {
     /// The graph that was given, cut off where the options say so.
     pub(super) fn stated_graph(&self, settings: &Settings) -> Result<Arc<Graph>> {
-        let mut graph = self.given().graph.clone().ok_or_else(|| Error::NothingToTune {
-            reason: "no tuning graph was set; call AoeSetTuningGraph first".into(),
-        })?;
+        let mut graph = self.given().graph.clone().ok_or(Error::NoGraph)?;
         self.describe_inputs(&mut graph);
         if !settings.model.out_nodes.is_empty() {
             frontend::cut(Arc::make_mut(&mut graph), &settings.model.out_nodes)?;

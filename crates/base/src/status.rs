@@ -103,6 +103,8 @@ status_table! {
     NotFound = 1010, "AOE_ERROR_NOT_FOUND";
     /// The backend can measure no more; what was found so far is saved.
     BackendLost = 1011, "AOE_ERROR_BACKEND_LOST";
+    /// No graph was set to be tuned.
+    NoGraph = 1012, "AOE_ERROR_NO_GRAPH";
 }
 
 /// Shorthand for results of this crate.
@@ -230,6 +232,9 @@ pub enum Error {
         /// Every path tried and every symbol missing.
         reason: String,
     },
+    /// A session that was never given a graph is to tune one.
+    #[error("no tuning graph was set; call AoeSetTuningGraph first")]
+    NoGraph,
     /// A backend that measured can measure no more: its device is gone, its plug-in gave up.
     #[error("backend `{backend}` can measure no more: {reason}; what was found so far is saved")]
     BackendLost {
@@ -373,6 +378,7 @@ impl Error {
             Error::Graph { .. } | Error::Workload { .. } => Status::InvalidGraph,
             Error::Dynamic { .. } => Status::DynamicGraph,
             Error::NothingToTune { .. } => Status::NonOptimizeGraph,
+            Error::NoGraph => Status::NoGraph,
             Error::Option { .. }
             | Error::CommandLine { .. }
             | Error::Config { .. }
