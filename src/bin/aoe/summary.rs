@@ -16,6 +16,10 @@ const SLOWEST: usize = 8;
 /// Columns of an operator's name; longer names lose their middle.
 const NAME_COLUMNS: usize = 44;
 
+/// What hides records from a compiler that has met the network before.
+const FRESH_CACHE: &str =
+    "a kernel that was compiled before keeps its tiling: compile with op_compiler_cache_mode=force once";
+
 /// The session's report, of which the text is made.
 #[derive(Debug)]
 pub struct Summary(Report<'static>);
@@ -210,7 +214,7 @@ impl Summary {
         (!unsaved.is_empty()).then(|| labelled("Not in bank", &told))
     }
 
-    /// Where the bank lies, and what has CANN read it.
+    /// Where the bank lies, what has CANN read it, and what would hide it.
     pub fn bank_lines(&self) -> Vec<String> {
         let bank = &self.bank;
         if bank.dry_run {
@@ -226,6 +230,7 @@ impl Summary {
                 "",
                 "has CANN read it, and no other bank of a user's; --install puts records where it looks by itself",
             ));
+            lines.push(labelled("", FRESH_CACHE));
         }
         lines
     }

@@ -26,7 +26,7 @@ pub fn bank(report: &Report<'_>) -> Markup {
                         " looks there when it runs for " (soc) " with"
                     }
                     pre { code { "export TUNE_BANK_PATH=" (quoted(root)) } }
-                    p { "set: compile the model again (" code { "atc" } ", TensorFlow, PyTorch or MindSpore), and it takes the tilings from the bank." }
+                    p { "set: compile the model again (" code { "atc" } ", TensorFlow, PyTorch or MindSpore), and it takes the tilings from the bank. A kernel that was compiled before keeps its old tiling: compile with " code { "op_compiler_cache_mode=force" } ", or delete " code { "kernel_cache" } " first." }
                 }
                 p {
                     "CANN reads the files that end in " code { "_runtime_kb.json" } ", and TBE those that are named after its operators, as "

@@ -42,6 +42,7 @@ fn simulated_records_go_to_the_work_path_and_the_line_that_has_cann_read_them_is
     assert!(!records(&own).is_empty(), "{answer:#?}");
     assert!(records(&place.path("home")).is_empty(), "CANN's live bank stays as it is");
     let line = answer.stdout.lines().find_map(|line| line.trim().strip_prefix("export TUNE_BANK_PATH=")).unwrap();
+    assert!(answer.stdout.contains("op_compiler_cache_mode=force"), "what hides the records: {answer:#?}");
     assert_eq!(line, format!("'{}'", own.display()), "as a shell takes it, with the space in its path");
     let page = fs::read_to_string(place.path("out/report.html")).unwrap();
     assert!(page.contains("export TUNE_BANK_PATH="), "the page says it too");
