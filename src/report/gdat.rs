@@ -131,7 +131,7 @@ struct ScaleMs {
 
 pub(super) fn gdat(outcome: &GdatOutcome) -> Gdat<'_> {
     let found = outcome.found.as_ref();
-    let (before, after) = (found.map(|f| &f.before.plan), found.map(|f| &f.after.plan));
+    let (before, after) = (found.map(|f| &f.before.plan), found.map(|f| &f.taken().plan));
     let (before_ms, after_ms) = (before.map(|p| milliseconds(p.end_us)), after.map(|p| milliseconds(p.end_us)));
     Gdat {
         gradient_num: found.map(|f| f.training.gradients.len()),

@@ -27,7 +27,7 @@ struct Event {
     args: Value,
 }
 
-/// The timeline of the step before tuning (NPU 0) and after (NPU 1).
+/// The timeline of the step before tuning (NPU 0) and with the best split (NPU 1).
 pub fn gdat_timeline(found: &Found, contention: Contention) -> Result<String> {
     let mut events = Vec::new();
     for (device, what, case) in [(0, "before", &found.before), (1, "after", &found.after)] {

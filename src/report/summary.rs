@@ -126,7 +126,7 @@ impl<'a> From<&'a SubgraphOutcome> for Item<'a> {
 /// The exchanges, which one split fuses.
 impl<'a> From<&'a Found> for Item<'a> {
     fn from(found: &'a Found) -> Item<'a> {
-        let [before_us, after_us] = [&found.before, &found.after].map(|case| case.plan.end_us);
+        let [before_us, after_us] = [&found.before, found.taken()].map(|case| case.plan.end_us);
         let gradients = &found.training.gradients;
         Item {
             name: gradients.first().map_or("", |gradient| &gradient.all_reduce),

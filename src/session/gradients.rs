@@ -227,11 +227,11 @@ fn known_kernels(graph: &Graph, soc: &Soc, settings: &lower::Settings) -> Result
     Ok((lowered, left_out))
 }
 
-/// The step with hccl's default split and with the best; `None` of a tuning that was cancelled.
+/// The step with hccl's default split and as CANN runs it with the bank; `None` of a tuning that was cancelled.
 fn steps(form: Form<'_>, outcome: &GdatOutcome) -> Option<[StepRun; 2]> {
     let found = outcome.found.as_ref()?;
     let step = |case| StepRun::new(form.graph, form.lowered, found, outcome.contention, case);
-    Some([step(&found.before)?, step(&found.after)?])
+    Some([step(&found.before)?, step(found.taken())?])
 }
 
 /// How these run.
@@ -247,7 +247,7 @@ fn timed<'a>(
         Timed::of_gradients(form, step, ranks, scene)
     };
     let found = outcome.found.as_ref().ok_or_else(|| Error::NotFound { what: "the splits of a step".into() })?;
-    Ok([timed(&steps[0], &found.before)?, timed(&steps[1], &found.after)?])
+    Ok([timed(&steps[0], &found.before)?, timed(&steps[1], found.taken())?])
 }
 
 #[cfg(test)]

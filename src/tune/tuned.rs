@@ -64,6 +64,9 @@ impl<'a> Tuned<'a> {
     /// Time with all that was found, also in records that CANN does not read. The strategies and the tilings among these
     /// are each found for the network as CANN runs it, and need not go together: of both those that save more.
     pub fn found_us(self) -> f64 {
+        if let Tuned::Gradients(gradients) = self {
+            return gradients.best_us();
+        }
         let (_, taken_us) = self.times_us();
         let strategies = self.alike_subgraphs().map_or(0.0, |subgraphs| {
             let (_, after_us) = Tuned::Subgraphs(subgraphs).times_us();

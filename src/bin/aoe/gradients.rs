@@ -32,8 +32,9 @@ pub fn lines(gradients: &Gradients<'_>) -> Vec<String> {
     let (devices_per_node, nodes) = (gradients.cluster.devices_per_node, gradients.cluster.nodes);
     let on = format!("{} devices ({nodes} x {devices_per_node})", devices_per_node * nodes);
     let mut lines = vec![labelled("Gradients", &format!("{}, {megabytes:.1} MB, on {on}", gradients.tensors.len()))];
-    if let (Some(before), Some(after)) = (&gradients.split_before, &gradients.split_after) {
-        let [before, after] = [before, after].map(|split| ms(split.trailing_us));
+    if let Some(before) = &gradients.split_before {
+        let taken = gradients.split_from_bank.as_ref().unwrap_or(before);
+        let [before, after] = [before, taken].map(|split| ms(split.trailing_us));
         lines.insert(
             0,
             labelled("Trailing", &format!("{before} ms before, {after} ms after the last backward operator")),
@@ -48,6 +49,10 @@ pub fn lines(gradients: &Gradients<'_>) -> Vec<String> {
         lines.push(String::new());
         lines.extend(splits(gradients));
         lines.push(String::new());
+        lines.push(labelled(
+            "Best split",
+            "CANN takes it from no bank: give it to hccl's interface, or train the tuned model",
+        ));
         lines.extend(lists(after));
         if gradients.is_optimum == Some(false) {
             lines.push(labelled("", "the best that was found; with so many sets not every split was looked at"));
@@ -60,6 +65,9 @@ pub fn lines(gradients: &Gradients<'_>) -> Vec<String> {
         let told = match status.as_ref() {
             "reserved" if gradients.is_of_others => {
                 "the bank keeps other gradients of this number and type (REPEAT_TUNE=True replaces them)"
+            }
+            "unsatisfied" => {
+                "not recorded: of these times and sizes CANN's rule makes a step that ends later than by hccl's default"
             }
             "reserved" => "times and sizes stay as the bank has them (REPEAT_TUNE=True replaces them)",
             _ => "times and sizes recorded",

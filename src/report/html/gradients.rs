@@ -34,7 +34,7 @@ fn found(gradients: &Gradients<'_>, before: &SplitUs<'_>, after: &SplitUs<'_>) -
     let trailing = [before.trailing_us, after.trailing_us];
     html! {
         p {
-            "The exchange goes on for " (time(trailing[0])) " → " strong { (time(trailing[1])) }
+            "With the best split the exchange goes on for " (time(trailing[0])) " → " strong { (time(trailing[1])) }
             " after the last backward operator: " (before.segments.len()) " → " (after.segments.len()) " segments of "
             (gradients.tensors.len()) " gradients."
         }
@@ -219,8 +219,9 @@ fn scaling(rows: &[ScaleUs]) -> Markup {
     }
 }
 
-/// Times behind the backward pass before and after, where they are known.
+/// Times behind the backward pass before and, as CANN runs it with the bank, after, where they are known.
 pub fn trailing(report: &Report<'_>) -> Option<[f64; 2]> {
     let gradients = report.gradients.as_ref()?;
-    Some([gradients.split_before.as_ref()?.trailing_us, gradients.split_after.as_ref()?.trailing_us])
+    let before = gradients.split_before.as_ref()?;
+    Some([before, gradients.split_from_bank.as_ref().unwrap_or(before)].map(|split| split.trailing_us))
 }

@@ -97,8 +97,9 @@ fn the_result_has_each_split_with_its_segments_and_times() {
     });
     assert_eq!(after["segments"][0], first);
     assert_eq!((&section["gradient_num"], &section["modelhash"]), (&json!(4), &json!("42")));
-    assert_eq!(section["trailing_time_after_tune(ms)"], json!(0.013));
-    assert_eq!(section["model_performance_improvement"], json!("15.00%"), "46 us are 15 % more than 40");
+    // What CANN makes of the bank, and not the best: that takes a call of the user's.
+    assert_eq!(section["trailing_time_after_tune(ms)"], json!(0.015));
+    assert_eq!(section["model_performance_improvement"], json!("9.52%"), "46 us are 9.5 % more than 42");
     assert_eq!((&section["scaling"][1]["devices"], &section["scaling"][1]["segments"]), (&json!(4096), &json!(2)));
     assert_eq!(section["repo_summary"]["repo_add_num"], json!(1));
     for absent in ["is_optimum", "sets"] {

@@ -11,7 +11,7 @@ use super::split::Step;
 use super::{Contention, Exchange};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measurement};
-use crate::bank::gradient::GradientBank;
+use crate::bank::gradient::{self, GradientBank};
 use crate::graph::Graph;
 use crate::lower::Lowered;
 use crate::output_file::directory_of;
@@ -150,9 +150,8 @@ impl<'a> Job for Gradients<'a> {
     /// Splits the gradients, once their times are known.
     fn finish(&mut self, _: &Kernels<'a>) -> Result<()> {
         let Some((training, kernels)) = self.training()? else { return Ok(()) };
-        let (status, unsaved) = record(self.job, &training);
-        self.outcome.tuning.unsaved = unsaved;
-        let found = Found { kernels, ..found(self.job, training, self.outcome.contention, status) };
+        let mut found = Found { kernels, ..found(self.job, training, self.outcome.contention) };
+        self.outcome.tuning.unsaved = record(self.job, &mut found, self.outcome.contention);
         warn(&found);
         self.outcome.found = Some(found);
         Ok(())
@@ -253,20 +252,48 @@ impl Kernels<'_> {
     }
 }
 
-/// Writes the gradients into the bank. What a bank holds of the network already stays, as CANN's tuner leaves it,
-/// unless it is to be replaced. What the bank does not take goes to the rescue's place.
-fn record(job: &GdatJob<'_>, training: &Training) -> (BankStatus, Option<Unsaved>) {
+/// Writes the gradients into the bank, where what CANN makes of them is no slower than its default, and has what was found
+/// say what CANN makes of the bank then. What a bank holds of the network already stays, as CANN's tuner leaves it, unless
+/// it is to be replaced. What the bank does not take goes to the rescue's place.
+fn record(job: &GdatJob<'_>, found: &mut Found, contention: Contention) -> Option<Unsaved> {
+    let training = &found.training;
     let (entry, known) = (training.entry(), job.bank.get(training.hash));
-    let status = match known {
-        Some(known) if *known == entry || !job.settings.repeat_tune => return (BankStatus::Reserved, None),
+    let is_worse = found.bank_is_worse();
+    let mut unsaved = None;
+    found.status = match known {
+        Some(known) if *known == entry || !job.settings.repeat_tune || is_worse => BankStatus::Reserved,
         Some(_) => BankStatus::Updated,
+        None if is_worse => BankStatus::Unsatisfied,
         None => BankStatus::Added,
     };
-    let fills = matches!(job.source, Source::Recording(..));
-    let Err(error) = job.bank.record(training.hash, &entry, fills) else { return (status, None) };
-    let save = |place: &Path| job.bank.elsewhere(place).record(training.hash, &entry, false);
-    let unsaved = Unsaved::rescued(directory_of(job.bank.file()), &error, job.settings.rescue.as_deref(), save);
-    (BankStatus::Unsaved, Some(unsaved))
+    if found.status.is_new() {
+        let fills = matches!(job.source, Source::Recording(..));
+        if let Err(error) = job.bank.record(training.hash, &entry, fills) {
+            let save = |place: &Path| job.bank.elsewhere(place).record(training.hash, &entry, false);
+            let (bank, rescue) = (directory_of(job.bank.file()), job.settings.rescue.as_deref());
+            unsaved = Some(Unsaved::rescued(bank, &error, rescue, save));
+            found.status = BankStatus::Unsaved;
+        }
+    }
+    let kept = if matches!(found.status, BankStatus::Added | BankStatus::Updated) { Some(&entry) } else { known };
+    found.is_of_others = kept.is_some_and(|kept| kept.size != entry.size);
+    found.from_bank = by_bank(job, training, contention, kept);
+    unsaved
+}
+
+/// What CANN's graph compiler makes of an entry of the bank, and of none; `None` with several sets.
+fn by_bank(
+    job: &GdatJob<'_>,
+    training: &Training,
+    contention: Contention,
+    entry: Option<&gradient::Gradients>,
+) -> Option<Case> {
+    let (step, cluster) = (training.step(), &job.settings.cluster);
+    let [part] = step.parts().try_into().ok()?;
+    let ends = entry.and_then(|entry| from_bank(entry, cluster));
+    let ends = ends.filter(|ends| ends.last() == Some(&step.bytes.len())).unwrap_or_else(|| hccl_default(&part));
+    let ways = Ways { step: &step, exchanges: cluster.exchanges(), contention, known: &[], is_over: &|| false };
+    Some(ways.run(&vec![ends]))
 }
 
 /// Says where the bank does not do what a tuning is for.
@@ -276,6 +303,12 @@ fn warn(found: &Found) {
             "the bank keeps other gradients under this network's hash {}, by which CANN cuts this network as well: it tells \
              networks apart by the number and types of their gradients alone. REPEAT_TUNE=True replaces them",
             found.training.hash
+        );
+    }
+    if found.status == BankStatus::Unsatisfied {
+        log::warn!(
+            "the gradients are not recorded: from a bank CANN's rule makes a step that ends later than by hccl's default. Give \
+             hccl the best split by set_split_strategy_by_idx, or train the tuned model"
         );
     }
     if let Some(bank) = found.from_bank.as_ref().filter(|_| found.bank_is_worse()) {
@@ -288,7 +321,8 @@ fn warn(found: &Found) {
     }
 }
 
-fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: BankStatus) -> Found {
+/// The splits, as if the bank had the gradients.
+fn found(job: &GdatJob<'_>, training: Training, contention: Contention) -> Found {
     let (step, cluster) = (training.step(), &job.settings.cluster);
     let parts = step.parts();
     let most = job.settings.most_segments.max(1);
@@ -318,22 +352,15 @@ fn found(job: &GdatJob<'_>, training: Training, contention: Contention, status: 
         let nodes = cluster.nodes;
         Scale { devices: cluster.devices(), nodes, before: ways.run(&default), after: ways.best(most).0 }
     };
-    let own = training.entry();
-    let entry = job.bank.get(training.hash).filter(|_| status == BankStatus::Reserved).unwrap_or(&own);
-    let is_of_others = entry.size != own.size;
-    let from_bank = (parts.len() == 1).then(|| {
-        let ends = from_bank(entry, cluster).filter(|ends| ends.last() == Some(&step.bytes.len()));
-        ends.map_or_else(|| here.run(&default), |ends| here.run(&vec![ends]))
-    });
     let (after, is_optimum) = here.best(most);
     Found {
         kernels: Vec::new(),
-        status,
-        is_of_others,
+        status: BankStatus::NotTuned,
+        is_of_others: false,
         before: here.run(&default),
         after,
         is_optimum,
-        from_bank,
+        from_bank: by_bank(job, &training, contention, Some(&training.entry())),
         equal: equal.iter().map(|(by_size, ends)| Equal { by_size: *by_size, case: here.run(ends) }).collect(),
         scaling: SCALING.into_iter().map(scale).collect(),
         sets: training.sets(),

@@ -43,8 +43,8 @@ pub struct Found {
     pub after: Case,
     /// Whether no split ends before the best one; with very many sets not all ways can be followed.
     pub is_optimum: bool,
-    /// What CANN's graph compiler makes of the bank as it is now; hccl's default where it makes nothing of it. `None`
-    /// with several sets: what it makes of one entry for all of them is not known.
+    /// What CANN's graph compiler makes of the bank as it is now; hccl's default where it has no entry or makes nothing of
+    /// it. `None` with several sets: what it makes of one entry for all of them is not known.
     pub from_bank: Option<Case>,
     /// Equal segments: by number and by bytes, for each number of segments of a set.
     pub equal: Vec<Equal>,
@@ -97,6 +97,11 @@ pub struct Scale {
 }
 
 impl Found {
+    /// How CANN runs the step with the bank as it is now; by hccl's default where that is not known.
+    pub fn taken(&self) -> &Case {
+        self.from_bank.as_ref().unwrap_or(&self.before)
+    }
+
     /// Whether the step ends later by what CANN makes of the bank than by hccl's default, which it takes without one.
     pub fn bank_is_worse(&self) -> bool {
         self.from_bank.as_ref().is_some_and(|case| case.plan.end_us > self.before.plan.end_us)
@@ -104,8 +109,13 @@ impl Found {
 }
 
 impl GdatOutcome {
-    /// Time of the step before tuning and after in microseconds; 0 until it is known.
+    /// Time of the step by hccl's default, and as CANN runs it with the bank, in microseconds; 0 until it is known.
     pub fn times_us(&self) -> (f64, f64) {
-        self.found.as_ref().map_or((0.0, 0.0), |found| (found.before.plan.end_us, found.after.plan.end_us))
+        self.found.as_ref().map_or((0.0, 0.0), |found| (found.before.plan.end_us, found.taken().plan.end_us))
+    }
+
+    /// Time of the step with the best split, which CANN runs where it is told to.
+    pub fn best_us(&self) -> f64 {
+        self.found.as_ref().map_or(0.0, |found| found.after.plan.end_us)
     }
 }
