@@ -32,6 +32,8 @@ def show(name, configurations, answer):
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: prune.py LIBAOE.SO [SOC]")
     lib = ctypes.CDLL(sys.argv[1])
     lib.AoeGetLastError.restype = ctypes.c_char_p
     soc = sys.argv[2] if len(sys.argv) > 2 else "Ascend910B2"
