@@ -113,7 +113,19 @@ TEST(a_progress_function_cancels_by_its_answer) {
 TEST(nothing_to_tune_is_an_answer_not_an_error) {
     const aoe::Library library = aoe::Library::initialize(quick);
     aoe::Session session = aoe::Session::create();
+    session.set_graph(aoe::Graph::create("empty"));
     CHECK(!session.tune());
+}
+
+TEST(a_graph_that_was_never_set_is_an_error) {
+    const aoe::Library library = aoe::Library::initialize(quick);
+    aoe::Session session = aoe::Session::create();
+    try {
+        session.tune();
+        CHECK(!"tuned without a graph");
+    } catch (const aoe::Error &error) {
+        CHECK(error.status() == AOE_ERROR_NO_GRAPH);
+    }
 }
 
 TEST(objects_release_what_they_own_when_moved_and_dropped) {

@@ -237,9 +237,10 @@ fn an_opened_row_tells_what_the_report_has_of_it() {
     let folder = tuned(&place, &["--job_type", "1,2", "--framework", "5"]);
     let report: Value = serde_json::from_slice(&std::fs::read(folder.join("report.json")).unwrap()).unwrap();
     let kernels = report["kernels"].as_array().unwrap();
-    let added =
-        kernels.iter().find(|kernel| kernel["status"] == "added" && kernel["held_after"]["buffers"]["L1"].is_object());
-    let kernel = added.expect("a record was added");
+    // CANN's default of a convolution is an estimate: what beats it is to be measured.
+    let mut found = kernels.iter().filter(|kernel| kernel["status"] == "to_measure");
+    let kernel =
+        found.find(|kernel| kernel["held_after"]["buffers"]["L1"].is_object()).expect("a faster tiling was found");
     let mut browser = Browser::start();
     for (width, scheme) in [(1400, "light"), (390, "dark")] {
         browser.screen(width, 900, scheme);
@@ -256,7 +257,7 @@ fn an_opened_row_tells_what_the_report_has_of_it() {
             "What all cores move",
             "Best candidates",
             "the best",
-            "Why it is faster",
+            "Why it seems faster",
         ] {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
