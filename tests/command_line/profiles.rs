@@ -295,7 +295,7 @@ fn msprof_analyze_finds_what_of_the_exchange_computing_hides() {
     let output = place.tune_gradients(&["--output=results/"]);
     assert!(output.status.success(), "{}", said(&output));
     let report: Value = serde_json::from_slice(&std::fs::read(place.path("results/report.json")).unwrap()).unwrap();
-    for (moment, field) in [("before_tuning", "split_before"), ("after_tuning", "split_after")] {
+    for (moment, field) in [("before_tuning", "split_before"), ("after_tuning", "split_from_bank")] {
         let (profiles, into) = (place.path("results/profiling").join(moment), place.path(moment));
         msprof_analyze(
             &place,
