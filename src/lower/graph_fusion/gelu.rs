@@ -4,6 +4,7 @@ use super::rewrite::Fusion;
 use crate::graph::{Attrs, NodeId, Port};
 
 /// The divisor that CANN's pass compares with, to five digits.
+#[expect(clippy::approx_constant, reason = "to as many digits as CANN has it")]
 const ROOT: f64 = 1.41421;
 
 /// What `1 + erf(..)` or `1 + tanh(..)` is made of: its argument, and the nodes in the order in which they work.

@@ -114,15 +114,16 @@ fn behind_product(product: &MatMul, op_type: &str, arch: Arch, ops: &[&str]) -> 
 /// recogniser on a 310P has all 24 residual sums of its biased products under the one and 12 GELU under the other.
 fn behind_batched(ops: &[&str]) -> Option<Pass> {
     match ops {
-        ["FusedMulAdd" | "Add" | "Div" | "RealDiv" | "Muls" | "Relu" | "ReluGrad", rest @ ..]
-            if matches!(rest, [] | ["Add" | "Relu" | "FusedMulAdd"]) =>
-        {
+        [first] | [first, "Add" | "Relu" | "FusedMulAdd"] if SUMS.contains(first) => {
             Some(Pass::TbeBatchMatmulElementWiseFusionPass)
         }
         [one] if ACTIVATIONS.contains(one) => Some(Pass::TbeFullyconnectionElemwiseDequantFusionPass),
         _ => None,
     }
 }
+
+/// What may follow a batched product by its own pass. A scale is a `Muls` by then.
+const SUMS: &[&str] = &["FusedMulAdd", "Add", "Div", "RealDiv", "Muls", "Relu", "ReluGrad"];
 
 /// What may follow a batched product by the pass of `FullyConnection`, whose page leaves out `Add` and `Relu` there, and behind
 /// plain products `Mul` and `AddN`.
