@@ -1,13 +1,13 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
-use super::asked::{self, NOT_HERE};
+use super::asked;
 use super::baseline::{Baseline, baseline};
 use super::cases::{Case, distinct};
 use super::finding::Finding;
 use super::job::{Job, Units, run};
 use super::operators::{OpatJob, Operators};
 use super::order::by_share;
-use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
+use super::outcome::{Answer, Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
 use super::settings::Interrupt;
 use super::trials;
 use super::tuner::Tuner;
@@ -61,7 +61,7 @@ impl<'a> Job for Operators<'_, 'a> {
         if !cases.iter().any(|case| case.tune) {
             // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
             let asked = asked::outcomes(&job.settings.filter, |at| &cases[at], &[], job.variants);
-            if asked.iter().all(|asked| asked.outcome.starts_with(NOT_HERE)) {
+            if asked.iter().all(|asked| matches!(asked.outcome, Answer::NotHere(_))) {
                 return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
             }
         }
