@@ -5,6 +5,7 @@ use super::rewrite::Fusion;
 use super::transpose::TURNED;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::{Axis, movement};
+use crate::graph::op::ConvPass;
 use crate::graph::{Attr, Attrs, DataType, NodeId, Port, Shape, TensorDesc};
 
 /// Types that cut a tensor into parts.
@@ -33,7 +34,7 @@ impl Fusion<'_> {
     pub(super) fn convolution_of_all(&mut self, id: NodeId) -> Option<bool> {
         let node = self.graph.node(id);
         let (image, filter) = (node.input(0)?, node.input(1)?);
-        let read = self.ask(node, Convolution::of).ok()??;
+        let read = self.ask(node, |call| Convolution::of(call, ConvPass::Forward)).ok()??;
         let covers = |axis: &Axis| axis.input == axis.kernel && axis.pads == [0, 0] && axis.dilation == 1;
         let channels_last = self.ask(node, |call| call.channels_last(self.graph.desc(image).format, 4));
         // The filter of the operator that it becomes has its axes in the order of the image's.
