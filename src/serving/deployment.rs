@@ -57,6 +57,8 @@ pub struct Deployment {
     pub nz_weights: bool,
     /// Steps are launched as one graph.
     pub graph: bool,
+    /// The serving stack's fused kernels are used: sum and norm, gate, norms of heads and rotation.
+    pub fused: bool,
     /// Long prefills keep the residual stream cut over the devices between blocks.
     pub sequence_parallel: bool,
     /// Tokens of one prefill step at most; longer prompts and larger batches take several.
@@ -77,6 +79,7 @@ impl Default for Deployment {
             dtype: DataType::Bfloat16,
             nz_weights: true,
             graph: true,
+            fused: true,
             sequence_parallel: true,
             step_tokens: 8192,
         }
