@@ -11,11 +11,14 @@ use super::ranges::{Choice, Sample, choose, sampled_tokens};
 use super::records::{self, Banks, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model};
 use crate::bank::OperatorBank;
+use crate::cases::check_types;
+use crate::graph::DataType;
 use crate::report::counted;
 use crate::shard::Shard;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
+use crate::workload::{MatMul, Workload};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -111,8 +114,7 @@ impl Study {
     /// set (records found until then are written), as a kernel's price does, and as the bank does.
     pub fn run(&self, soc: &Soc, mut banks: Banks<'_>, cancel: &AtomicBool) -> Result<Report> {
         let Study { model, deployment, load, .. } = self;
-        deployment.check(model)?;
-        load.check(deployment.step_tokens)?;
+        self.check(soc)?;
         let mut pricer = Pricer::new(soc);
         let figures = Figures::of(model, deployment, load, &mut pricer)?;
         let kernels = self.launches(&figures, &mut pricer)?;
@@ -161,6 +163,19 @@ impl Study {
         })
     }
 
+    /// Refuses what the model's sizes, the load or the part do not allow.
+    fn check(&self, soc: &Soc) -> Result<()> {
+        self.deployment.check(&self.model)?;
+        self.load.check(self.deployment.step_tokens)?;
+        let dtype = self.deployment.dtype;
+        let product = |dtype: DataType| Workload::MatMul(MatMul { dtype, out_dtype: dtype, ..MatMul::new(16, 16, 16) });
+        if dtype != DataType::Float16 && check_types(&product(dtype), soc).is_err() {
+            let reason = format!("the cube unit of {} does not multiply {}; take fp16", soc.name, dtype.name());
+            return Err(Error::option("dtype", reason));
+        }
+        Ok(())
+    }
+
     /// The products that this machine's part has. Those that share a record are in one part, which then records the best of
     /// them as one machine would; each product is searched equally long.
     fn mine(&self, problems: Vec<Problem>, soc: &Soc) -> Result<Vec<Problem>> {
@@ -178,8 +193,7 @@ impl Study {
 
     /// Each distinct kernel as a case of the simulator, as it is priced. Fails as [`Study::run`] does before it tunes.
     pub fn cases(&self, soc: &Soc) -> Result<Vec<Value>> {
-        self.deployment.check(&self.model)?;
-        self.load.check(self.deployment.step_tokens)?;
+        self.check(soc)?;
         let figures = Figures::of(&self.model, &self.deployment, &self.load, &mut Pricer::new(soc))?;
         let mut cases = Vec::new();
         for step in &figures.steps {

@@ -102,6 +102,24 @@ fn a_lever_has_a_row_for_every_batch_and_length_and_costs_what_its_deployment_do
 }
 
 #[test]
+fn numbers_of_tokens_are_chosen_for_so_many_records_and_the_loss_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = aoe(folder.path(), &with(&["--records=4", "--json"]));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    for range in ["range", "range_if_true"].map(|name| &report[name]).into_iter().filter(|range| !range.is_null()) {
+        let us = |field: &str| range[field].as_f64().unwrap();
+        assert!(range["tokens"].as_array().unwrap().len() <= 4, "{range}");
+        assert!(us("every_us") <= us("chosen_us") && us("chosen_us") <= us("default_us"), "{range}");
+        assert!((us("loss") - (us("chosen_us") / us("every_us") - 1.0)).abs() < 1e-9, "{range}");
+    }
+    assert!(report["range"].is_object());
+    let gain = |range: &Value| range["default_us"].as_f64().unwrap() - range["chosen_us"].as_f64().unwrap();
+    if report["range_if_true"].is_object() {
+        assert!(gain(&report["range_if_true"]) >= gain(&report["range"]), "what is not sure adds to what is");
+    }
+}
+
+#[test]
 fn the_number_of_threads_changes_no_byte() {
     let run = |threads: &'static str| {
         let folder = tempfile::tempdir().unwrap();
@@ -134,6 +152,7 @@ fn mistakes_are_named_and_leave_nothing() {
         (with(&["--batch=0"]), 2, "batch"),
         (with(&["--context=x"]), 2, "context"),
         (with(&["--step_tokens=1"]), 2, "step_tokens"),
+        (vec!["llm", "config.json", "--soc_version=Ascend310P3"], 2, "take fp16"),
         (vec!["llm", "config.json", "--soc_version=Ascend910B9"], 2, "Ascend910B9"),
         (vec!["llm", "nowhere.json"], 1, "nowhere.json"),
         (vec!["llm"], 2, "CONFIG"),

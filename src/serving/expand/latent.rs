@@ -31,7 +31,8 @@ impl List<'_> {
         let rotated = || self.activations([tokens, heads, rope]);
         let angles = || self.activations([tokens, 1, rope]);
         let rotate = case("InterleaveRope", vec![rotated(), angles(), angles()], vec![rotated()]);
-        self.launch(Class::Rotary, "rotary", rotate, layers);
+        let alike = case("RotaryMul", vec![rotated(), angles(), angles()], vec![rotated()]);
+        self.launch_as(Class::Rotary, "rotary", (rotate, alike), 0, layers);
         if self.step.prefill {
             self.unfolded(heads, kv_rank, [nope, rope, value]);
         } else {
