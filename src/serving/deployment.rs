@@ -43,6 +43,7 @@ impl Quantization {
 
 /// How a model is served.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a serving stack")]
 pub struct Deployment {
     /// Devices over which heads and feed-forward layers are cut.
     pub tensor_parallel: u64,
