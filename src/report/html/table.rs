@@ -180,6 +180,7 @@ fn filters(rows: &[Row<'_>]) -> Markup {
 fn status(kernel: &Kernel<'_>) -> String {
     match &*kernel.status {
         "reserved" => "kept".to_owned(),
+        _ if kernel.is_missed() => "not reached".to_owned(),
         "unsatisfied" => "default stays".to_owned(),
         "not_sure" => "not sure".to_owned(),
         "to_measure" => "not sure, to measure".to_owned(),
