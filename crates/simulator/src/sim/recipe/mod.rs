@@ -31,8 +31,6 @@ pub(super) struct Recipe {
     pub setup_us: [f64; 2],
     /// Computed in fp32 whatever the operands are.
     pub wide: bool,
-    /// The same, on parts with separate vector cores alone.
-    pub wide_later: bool,
     /// Copies what was produced just before.
     pub copies: bool,
     /// Each row of the last axis stays on one core, which sorts or ranks it.
@@ -52,7 +50,6 @@ const fn of(simple: f64, divide: f64, root: f64) -> Recipe {
         row_simple: 0.0,
         setup_us: [0.0, 0.0],
         wide: false,
-        wide_later: false,
         copies: false,
         by_row: false,
         known: true,
@@ -110,8 +107,8 @@ classes! {
     RMS_NORM = structured(wide(7.5, 0.0, 0.0));
     /// The same behind a sum of two operands that is kept, in fp32.
     ADD_RMS_NORM = structured(wide(16.0, 0.0, 0.0));
-    /// Mean, variance and scale of a row, in fp32 as far as the part is not of the first generation.
-    LAYER_NORM = Recipe { wide_later: true, ..structured(of(18.0, 0.0, 0.0)) };
+    /// Mean, variance and scale of a row.
+    LAYER_NORM = structured(of(18.0, 0.0, 0.0));
     /// Gradients of row normalisation, in fp32.
     NORM_GRADIENT = structured(wide(28.0, 0.0, 0.0));
     /// A quotient.

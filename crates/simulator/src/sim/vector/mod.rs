@@ -4,7 +4,7 @@ mod prices;
 mod shape;
 
 use super::constants::Constants;
-use super::machine::{Held, Machine, is_first, norm};
+use super::machine::{Held, Machine, norm};
 use super::recipe::{self, Recipe, recipe};
 use super::{Cache, Counts, Pipes, Times, Work};
 use crate::soc::{Arch, Soc};
@@ -190,8 +190,7 @@ impl Problem {
         } else {
             rounded.filter(|o| 2 * o.elements() > elements as u64).count() as f64
         };
-        let later = !is_first(soc.arch);
-        let wide = r.wide || r.wide_later && later || casts > 0.0;
+        let wide = r.wide || casts > 0.0;
         let lane = if wide { 4.0 } else { f64::from(bits.clamp(16, 32)) / 8.0 };
         let repeats = elements * lane / soc.vec_bytes_per_cycle;
         let long_integers = bits == 64 && largest.is_some_and(|o| !o.dtype.is_float());
