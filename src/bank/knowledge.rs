@@ -65,11 +65,12 @@ impl Knowledge {
             (Knowledge::Conv3d(tiling), Workload::Conv(w)) if soc.arch == Arch::C220 => {
                 conv3d_v2::legality::check(tiling, w, &platform).err().map(|broken| broken.to_string())
             }
-            // What stops TBE's compilation of a product is not known; that no kernel has more buffers than its core is.
-            (Knowledge::Unified(Operator::MatMul, _), Workload::MatMul(_)) => {
+            (Knowledge::Unified(operator, _), _) => {
                 let schedule = self.schedule(workload)?;
                 let overflows = held(workload, &schedule, soc).into_iter().find(|held| held.bytes > held.size);
-                overflows.map(|Held { buffer, bytes, size }| format!("{buffer} needs {bytes} bytes of {size}"))
+                let overflows =
+                    overflows.map(|Held { buffer, bytes, size }| format!("{buffer} needs {bytes} bytes of {size}"));
+                overflows.or_else(|| too_many_blocks(*operator, &schedule, soc))
             }
             // What is known of the others, `check_accepted` judges.
             _ => None,
@@ -124,6 +125,16 @@ impl Knowledge {
             other => Err(Error::Internal { place: "bank".into(), message: format!("a schedule became {other:?}") }),
         }
     }
+}
+
+/// The rule that more blocks than cores break. What stops TBE's compilation of a product is not known, but its cores
+/// wait for each other where they share K, and none that was ever measured has more. Of convolutions
+/// [`Knowledge::check_accepted`] judges it.
+fn too_many_blocks(operator: Operator, schedule: &Schedule, soc: &Soc) -> Option<String> {
+    let Schedule::Cube(cube) = schedule else { return None };
+    let (blocks, cores) = (cube.used_cores, soc.ai_core_cnt);
+    let asks = operator == Operator::MatMul && u64::from(blocks) > u64::from(cores);
+    asks.then(|| format!("block_dim asks for {blocks} cores, the part has {cores}"))
 }
 
 /// An object as Python writes it.

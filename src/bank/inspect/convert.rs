@@ -3,6 +3,8 @@
 use super::items::Item;
 use super::record::{COST_FIELD, PART_FIELD};
 use crate::bank::form::Form;
+use crate::bank::key::Key;
+use crate::bank::knowledge::Knowledge;
 use crate::bank::side::{Side, Stamp, soc_digest};
 use crate::bank::{Measured, json, unified};
 use crate::soc::Soc;
@@ -78,7 +80,13 @@ pub fn convert(item: &Item, target: Target, soc: &Soc) -> Result<Converted, Stri
             if form == Form::Canonical {
                 return Err(format!("CANN's operator makes no bank query for it: {workload}"));
             }
-            let content = record(form, item, &workload, &schedule, soc, &mut lost)?;
+            let content = match item.as_it_stands(form, &workload, soc)? {
+                Some(line) => {
+                    lost = item.beside();
+                    line.content(form, item, &workload, soc)?
+                }
+                None => record(form, item, &workload, &schedule, soc, &mut lost)?,
+            };
             if item.times.is_none() && item.cost_us.is_some() {
                 lost.push(format!(
                     "{COST_FIELD}: this form has no time, and CANN's own is not known for the side file"
@@ -112,7 +120,44 @@ pub fn convert(item: &Item, target: Target, soc: &Soc) -> Result<Converted, Stri
     Ok(Converted { op, content, lost })
 }
 
-/// A line of JSON records.
+/// What a line of JSON records says.
+struct Line {
+    key: Key,
+    info: Value,
+    /// As the form understands it.
+    knowledge: Knowledge,
+    /// The fields of it.
+    fields: Map<String, Value>,
+}
+
+impl Line {
+    /// The line with what the side file keeps of it.
+    fn content(self, form: Form, item: &Item, workload: &Workload, soc: &Soc) -> Result<Content, String> {
+        let side = item.times.as_ref().map(|times| {
+            let soc_fields = if times.soc_fields == 0 { soc_digest(soc) } else { times.soc_fields };
+            let stamp = Stamp { soc: times.soc.clone(), soc_fields, date: times.date.clone() };
+            let measured = Measured {
+                before_us: times.before_us,
+                after_us: times.after_us,
+                backend: times.backend.clone(),
+                space: times.space,
+                default: times.default,
+            };
+            let mut side = Side::default();
+            side.insert(stamp.measurement(&self.key, &self.knowledge, &measured));
+            side.render()
+        });
+        let mut fields = Map::new();
+        fields.insert("id".into(), self.key.id().into());
+        fields.insert("info_dict".into(), self.info);
+        fields.insert("knowledge".into(), self.fields.into());
+        fields.insert("op".into(), form.op_type(workload).into());
+        fields.insert("version".into(), 0.into());
+        Ok(Content::Record { form, fields, side: side.transpose().map_err(|e| e.to_string())? })
+    }
+}
+
+/// A line of JSON records, made of the work and its schedule.
 fn record(
     form: Form,
     item: &Item,
@@ -129,27 +174,8 @@ fn record(
     if let Ok(back) = super::work::workload(form, form.op_type(workload), info.as_object().unwrap_or(&Map::new())) {
         note_differences("workload", workload_fields(workload), workload_fields(&back), lost);
     }
-    let side = item.times.as_ref().map(|times| {
-        let soc_fields = if times.soc_fields == 0 { soc_digest(soc) } else { times.soc_fields };
-        let stamp = Stamp { soc: times.soc.clone(), soc_fields, date: times.date.clone() };
-        let measured = Measured {
-            before_us: times.before_us,
-            after_us: times.after_us,
-            backend: times.backend.clone(),
-            space: times.space,
-            default: times.default,
-        };
-        let mut side = Side::default();
-        side.insert(stamp.measurement(&key, &knowledge, &measured));
-        side.render()
-    });
-    let mut fields = Map::new();
-    fields.insert("id".into(), key.id().into());
-    fields.insert("info_dict".into(), info);
-    fields.insert("knowledge".into(), knowledge.to_fields().map_err(text)?.into());
-    fields.insert("op".into(), form.op_type(workload).into());
-    fields.insert("version".into(), 0.into());
-    Ok(Content::Record { form, fields, side: side.transpose().map_err(text)? })
+    let fields = knowledge.to_fields().map_err(text)?;
+    Line { key, info, knowledge, fields }.content(form, item, workload, soc)
 }
 
 /// The operator in the unified bank's terms.
@@ -200,6 +226,32 @@ fn note_differences(prefix: &str, ours: Value, theirs: Value, lost: &mut Vec<Str
 }
 
 impl Item {
+    /// The record of a CANN bank as it stands, where it goes into a bank of the same form: a schedule does not hold
+    /// all that a tiling of CANN's says, and made of one, a record that CANN ships can come out as another. Fails with
+    /// the rule for one that would not run on the part.
+    fn as_it_stands(&self, form: Form, workload: &Workload, soc: &Soc) -> Result<Option<Line>, String> {
+        let (Form::Runtime(_), Some(own), Some(knowledge)) = (form, self.form, &self.knowledge) else {
+            return Ok(None);
+        };
+        let fields = |name: &str| self.fields.get(name).and_then(Value::as_object);
+        let (Some(info), Some(fields)) = (fields("info_dict"), fields("knowledge")) else { return Ok(None) };
+        if own != form {
+            return Ok(None);
+        }
+        knowledge.check_accepted(workload, soc).map_err(|e| e.to_string())?;
+        knowledge.check_computes(workload, soc).map_err(|e| e.to_string())?;
+        let info = Value::Object(info.clone());
+        let key = form.key(&info).map_err(|why| why.to_string())?;
+        Ok(Some(Line { key, info, knowledge: knowledge.clone(), fields: fields.clone() }))
+    }
+
+    /// What stands beside the five fields of a record and is not one of ours.
+    fn beside(&self) -> Vec<String> {
+        let known = ["stored_id", "info_dict", "knowledge", PART_FIELD, COST_FIELD];
+        let others = self.fields.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+        others.map(|(name, value)| format!("{name}: {}", json::cut(&value.to_string()))).collect()
+    }
+
     /// The fields of the record that its workload and schedule do not explain: what another form cannot be
     /// told of it.
     fn unexplained(&self, workload: &Workload, schedule: &Schedule) -> Vec<String> {
@@ -218,9 +270,7 @@ impl Item {
                 }
             }
         }
-        let known = ["stored_id", "info_dict", "knowledge", PART_FIELD, COST_FIELD];
-        let others = self.fields.iter().filter(|(name, _)| !known.contains(&name.as_str()));
-        lost.extend(others.map(|(name, value)| format!("{name}: {}", json::cut(&value.to_string()))));
+        lost.extend(self.beside());
         lost
     }
 

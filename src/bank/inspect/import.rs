@@ -121,6 +121,16 @@ fn converted(item: &Item, target: Option<Target>, socs: &mut Socs) -> Result<Con
     }
 }
 
+/// Fails with the rule that keeps a record from running on its part: no bank takes one in, be it one of ours.
+fn runs(item: &Item, socs: &mut Socs) -> Result<(), String> {
+    if item.workload.is_err() || item.schedule.is_err() {
+        // Why is told where it is converted.
+        return Ok(());
+    }
+    let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
+    item.legal_schedule(soc).map(drop).map_err(|rule| format!("on {} it would not run: {rule}", soc.name))
+}
+
 fn note(file: &Path, item: &Item, outcome: Result<Vec<String>, String>, left: &mut Vec<Left>) {
     let (left_out, lost) = match outcome {
         Ok(lost) if lost.is_empty() => return,
@@ -179,7 +189,7 @@ pub fn import(
             continue;
         }
         bad += items(&mut source, &mut |item| {
-            let outcome = converted(&item, target, socs).and_then(|converted| {
+            let outcome = runs(&item, socs).and_then(|()| converted(&item, target, socs)).and_then(|converted| {
                 let soc = socs.of(item.part.as_ref()).map_err(str::to_owned)?;
                 if matches!(converted.content, Content::Element { .. }) {
                     return stage_unified(converted, soc, &mut unified_files);
@@ -335,10 +345,11 @@ fn import_unified(sources: &[PathBuf], into: &Path, socs: &mut Socs, rehearse: b
     let (mut left, mut bad, mut elements) = (Vec::new(), 0, Vec::new());
     for path in sources {
         bad += items(&mut Source::open(path)?, &mut |item| {
-            let outcome = converted(&item, Some(Target::Unified), socs).map(|converted| {
-                elements.push(converted.content);
-                converted.lost
-            });
+            let outcome =
+                runs(&item, socs).and_then(|()| converted(&item, Some(Target::Unified), socs)).map(|converted| {
+                    elements.push(converted.content);
+                    converted.lost
+                });
             note(path, &item, outcome, &mut left);
             Ok(true)
         })?;

@@ -44,7 +44,7 @@ pub struct Item {
     /// The record, field by field.
     pub fields: Map<String, Value>,
     /// The tiling in CANN's terms, for what CANN asks of it.
-    knowledge: Option<Knowledge>,
+    pub(super) knowledge: Option<Knowledge>,
     is_network: bool,
     /// Whose terms the record is in, for one of an operator bank.
     pub(super) form: Option<Form>,
@@ -88,8 +88,8 @@ impl Item {
         self.workload.as_ref().is_ok_and(|workload| matches!(Form::of(workload, soc), Form::Unified(_)))
     }
 
-    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this, or, for a product,
-    /// with which no kernel would compute; `None` for one that it takes, and for what is not of that bank.
+    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this, or with which no
+    /// kernel would compute; `None` for one that it takes, and for what is not of that bank.
     pub fn stumbles(&self, soc: &Soc) -> Option<Stumble> {
         let (Some(Knowledge::Unified(operator, _)), Ok(workload)) = (&self.knowledge, &self.workload) else {
             return None;
@@ -100,8 +100,9 @@ impl Item {
         }
         // What has no schedule, for a zero or for L0 matrices that contradict each other, has no kernel either.
         let unreadable = self.schedule.as_ref().err().cloned();
-        let rule = unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule));
-        rule.map(Stumble::Compiles)
+        let stops = unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule));
+        let fails = || self.knowledge.as_ref()?.check_computes(workload, soc).err().map(rule).map(Stumble::Computes);
+        stops.map(Stumble::Compiles).or_else(fails)
     }
 
     /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.

@@ -142,7 +142,7 @@ fn wrong_arguments_of_conversions_are_named() {
 #[test]
 fn records_of_several_parts_go_into_a_file_of_one() {
     let place = Place::new();
-    let other = changed(&[("soc_cores", json!("Ascend310P3_8"))]);
+    let other = changed(&[("soc_cores", json!("Ascend310P3_8")), ("knowledge/usedCoreNum", json!(8))]);
     let own = changed(&[("soc_cores", json!("Ascend910B2_24"))]);
     place.file("mixed.jsonl", lines(&[other, own]));
     let answer = place.run(&["import", "mixed.jsonl", "--into=bank"]).says(2, &["Ascend310P3, Ascend910B2"]);
@@ -175,4 +175,44 @@ fn no_file_but_a_bank_of_its_form_is_taken_for_the_bank_to_import_into() {
         place.run(&["import", "source.json", "--into=into.json", "--soc_version=Ascend910B1"]).says(0, &["1 added"]);
         assert_eq!(std::fs::read(place.path("into.json")).unwrap(), forms::unified(1.5));
     }
+}
+
+#[test]
+fn what_would_not_compute_goes_into_no_bank_not_even_ours() {
+    let place = Place::new();
+    let broken = [
+        changed(&[("knowledge/singleCoreM", json!(256))]),
+        changed(&[("knowledge/l2MTileCnt", json!(0))]),
+        changed(&[("knowledge/tilingEnable", json!(22))]),
+        changed(&[("knowledge/usedCoreNum", json!(25))]),
+    ];
+    for (number, record) in broken.into_iter().enumerate() {
+        place.file(NAME, lines(&[record]));
+        let into = format!("bank{number}");
+        std::fs::create_dir(place.path(&into)).unwrap();
+        let said = ["left out: on Ascend910B2 it would not run: ", "0 records offered, 1 left out"];
+        place.run(&["import", NAME, "--into", &into]).says(1, &said);
+        let written = std::fs::read_dir(place.path(&into)).unwrap().map(|entry| entry.unwrap().path());
+        assert_eq!(written.filter(|path| path.is_file()).count(), 0);
+        place.run(&["import", NAME, "--into", &format!("{into}/{NAME}")]).says(1, &said);
+        assert!(!place.path(&into).join(NAME).exists());
+    }
+}
+
+#[test]
+fn a_record_of_cann_goes_into_a_bank_of_its_form_as_it_stands() {
+    let place = Place::new();
+    // As CANN ships some: a block of 120 rows for products of 113 to 128 of them. Its schedule has tasks of 128.
+    let blocks = [("singleCoreM", 120), ("baseM", 120)].map(|(name, value)| (format!("knowledge/{name}"), value));
+    let mut changes = vec![("info_dict/m_align_flag", json!(false))];
+    changes.extend(blocks.iter().map(|(name, value)| (name.as_str(), json!(value))));
+    let shipped = changed(&changes);
+    place.file(NAME, lines(std::slice::from_ref(&shipped)));
+    std::fs::create_dir(place.path("bank")).unwrap();
+    let answer = place.run(&["import", NAME, "--into=bank"]).says(0, &["1 added", "0 not carried over in full"]);
+    assert!(!answer.stderr.contains("not carried over:"), "{answer:#?}");
+    let written = &read(&place.path("bank").join(NAME))[0];
+    assert_eq!((&written["info_dict"], &written["knowledge"]), (&shipped["info_dict"], &shipped["knowledge"]));
+    let exported = place.run(&["export", NAME, "--to=runtime"]).says(0, &["1 records written"]).json();
+    assert_eq!(&exported[0], written);
 }

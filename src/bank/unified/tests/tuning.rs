@@ -248,7 +248,9 @@ fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
     use crate::bank::repair::repair;
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("Ascend910B2_24_AiCore_matmul.json");
-    for (field, place, value, buffer) in [("AL0_matrix", 1, 64, "L0A"), ("AL1_shape", 0, 1 << 20, "L1")] {
+    let broken =
+        [("AL0_matrix", 1, 64, "L0A"), ("AL1_shape", 0, 1 << 20, "L1"), ("block_dim", 1, 25, "cores, the part has 24")];
+    for (field, place, value, buffer) in broken {
         let mut knowledge = tiling_of_product();
         let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
         list[place] = Value::from(value);
@@ -273,6 +275,35 @@ fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
         );
         assert_eq!(repair(&path, true, false).unwrap().taken.len(), 1);
     }
+}
+
+/// No measured convolution has more in L1 than its core holds, so one that has is no record to keep.
+#[test]
+fn convolutions_that_overflow_l1_would_not_compute_and_go_nowhere() {
+    use crate::bank::inspect::{Socs, Source, Status, verify};
+    use crate::bank::repair::repair;
+    let w = Workload::Conv(image(ConvKind::Forward));
+    let mut knowledge = super::super::knowledge(&writable(&w), &w, None).unwrap();
+    let mut panel = knowledge.get("AL1_shape").and_then(Value::as_list).unwrap().to_vec();
+    assert!(!panel.is_empty(), "the tiling holds a panel of the image");
+    panel[1] = Value::from(1 << 12);
+    knowledge.set("AL1_shape", Value::List(panel));
+    let mut bank = Bank::default();
+    bank.put(&super::super::info_dict(&w).unwrap(), &knowledge, 1.0).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join(FILE);
+    std::fs::write(&path, bank.render()).unwrap();
+    let mut found = Vec::new();
+    verify(&mut Source::open(&path).unwrap(), &mut Socs::new(None), &mut |judgement| {
+        found.extend(judgement.remarks);
+        Ok(())
+    })
+    .unwrap();
+    assert!(matches!(&found[..], [r] if r.status == Status::WouldNotCompute && r.reason.contains("L1")), "{found:?}");
+    let into = tempfile::tempdir().unwrap();
+    let merged = crate::bank::merge(std::slice::from_ref(&path), into.path(), &[]).unwrap();
+    assert_eq!((merged.added, merged.broken), (0, 1), "{merged:?}");
+    assert_eq!(repair(&path, true, false).unwrap().taken.len(), 1);
 }
 
 /// What CANN could not read does not go without a word when a record is taken out.
