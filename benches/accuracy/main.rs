@@ -5,6 +5,7 @@
 //! cannot be priced are counted and named. Writes predictions and scatter plots.
 
 mod data;
+mod newcomers;
 mod order;
 mod plot;
 mod score;
@@ -72,7 +73,9 @@ fn run(folder: &Path, out: &Path, assumed: &Assumed) -> Result<(), String> {
     println!("== the table of docs/simulator.md: mean absolute errors");
     table::print(&all);
     order::of_pairs(&all);
-    order::of_tuned(folder, assumed)
+    order::of_tuned(folder, assumed)?;
+    newcomers::print(&all);
+    Ok(())
 }
 
 /// Prints what is to be said of one set; answers its rows with their predictions.

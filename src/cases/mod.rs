@@ -8,6 +8,7 @@ mod cache;
 mod conv;
 mod exact;
 mod fields;
+mod indexed;
 mod kernel;
 mod limits;
 mod operands;

@@ -4,7 +4,7 @@
 //! where the case does not give it.
 
 use super::kernel::{Kernel, Stated};
-use super::{attention, conv, product, transpose};
+use super::{attention, conv, indexed, product, transpose};
 use crate::graph::Format;
 use crate::graph::op::{self, Kind};
 use crate::soc::Soc;
@@ -79,13 +79,16 @@ fn epilogue(op: &str, kernel: &Kernel) -> Workload {
 /// Vector work or movement.
 fn vector(op: &str, kernel: &Kernel, stated: &Stated) -> Workload {
     let op_type = op.to_owned();
-    let (mut inputs, outputs) = (kernel.inputs.clone(), kernel.outputs.clone());
+    let (mut inputs, mut outputs) = (kernel.inputs.clone(), kernel.outputs.clone());
     if op == "AtomicAddrClean" {
         let cleared = cleared(&inputs, stated.block_dim);
         return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs: cleared });
     }
     if ["ZerosLike", "OnesLike", "Fill", "Range"].contains(&op) {
         return Workload::Move(Move { op_type, run_bytes: 0, inputs: Vec::new(), outputs });
+    }
+    if op.contains("Cache") || op.contains("cache") {
+        indexed::leave_in_place(&mut inputs, &mut outputs);
     }
     if op == "Assign" && inputs.len() == 2 {
         // The first operand is only written.
@@ -129,13 +132,8 @@ fn stated_rows(op: &str, kernel: &Kernel, axes: Option<&[i64]>) -> Option<(u64, 
 /// Movement of data, with the bytes that stay together where that is less than a row of blocks.
 fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> Option<Move> {
     let is = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
-    if is(&["MoeFinalizeRouting", "MoeTokenUnpermute", "MoeTokenPermute", "MoeReRouting"]) {
-        return Some(routed(op, inputs, outputs));
-    }
-    let by_index =
-        is(&["Gather", "Embedding", "UnsortedSegment", "Scatter", "IndexSelect", "SegmentSum"]) || op == "Index";
-    if by_index {
-        return Some(indexed(op, inputs, outputs));
+    if let Some(rows) = indexed::movement(op, inputs, outputs) {
+        return Some(rows);
     }
     let kinds = [
         "TransData",
@@ -148,6 +146,11 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
         "Tile",
         "Pad",
         "AsStrided",
+        "Pack",
+        "Stack",
+        "ParallelConcat",
+        "Unpack",
+        "Unstack",
     ];
     if !is(&kinds) {
         return None;
@@ -164,10 +167,13 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     let run_bytes = plain.max_by_key(|(o, _)| o.bytes()).map_or(0, scaled);
     // A part of a tensor is taken: only that is read.
     let partial = op.contains("Slice") || op == "AsStrided";
+    let joins = op.starts_with("Pack") || op.starts_with("Stack");
     let runs = match (inputs.first(), outputs.first()) {
         (Some(x), Some(y)) if partial => strided_runs(if y.elements() < x.elements() { (x, y) } else { (y, x) }),
         (Some(_), Some(y)) if op.starts_with("Concat") => inputs.iter().map(|part| strided_runs((y, part))).sum(),
         (Some(x), Some(_)) if op.starts_with("Split") => outputs.iter().map(|part| strided_runs((x, part))).sum(),
+        (Some(_), Some(y)) if joins => inputs.iter().map(|part| stacked_runs(y, part)).sum(),
+        (Some(x), Some(_)) if op.starts_with("Un") => outputs.iter().map(|part| stacked_runs(x, part)).sum(),
         _ => 0,
     };
     let moved =
@@ -236,6 +242,17 @@ fn strided_runs((whole, part): (&Operand, &Operand)) -> u64 {
     }
 }
 
+/// Contiguous pieces of a `part` that is a whole's slice along an axis of its own; 0 where all of it is one.
+fn stacked_runs(whole: &Operand, part: &Operand) -> u64 {
+    if whole.shape.len() != part.shape.len() + 1 {
+        return 0;
+    }
+    match whole.shape.iter().zip(&part.shape).position(|(w, p)| w != p).unwrap_or(part.shape.len()) {
+        0 => 0,
+        axis => part.shape[..axis].iter().fold(1, |n: u64, &d| n.saturating_mul(d)),
+    }
+}
+
 /// Whether a layout has the axes in the order of the shape, nothing in blocks.
 fn is_plain(format: Format) -> bool {
     matches!(format, Format::Nd | Format::Nchw | Format::Nhwc | Format::Ncdhw | Format::Ncl)
@@ -253,34 +270,6 @@ fn odd_row(o: &Operand, turns_pixels: bool) -> Option<u64> {
     }
 }
 
-/// Rows taken or added by index: only those are read, each on its own.
-fn indexed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
-    let scatter =
-        !(op.starts_with("Gather") || op.starts_with("Embedding") && !op.contains("Grad") || op.starts_with("Index"));
-    let indices = inputs.iter().filter(|o| !o.dtype.is_float()).max_by_key(|o| o.elements());
-    let moved = if scatter { inputs.first() } else { outputs.first() };
-    let (Some(moved), Some(indices)) = (moved, indices) else {
-        return Move { op_type: op.to_owned(), run_bytes: 0, inputs: inputs.to_vec(), outputs: outputs.to_vec() };
-    };
-    let row = moved.bytes() / indices.elements().max(1);
-    // Rows that are taken again come from L2 or UB.
-    let table = inputs.first().filter(|table| !scatter && table.bytes() <= moved.bytes()).unwrap_or(moved);
-    Move {
-        op_type: op.to_owned(),
-        run_bytes: row.max(1),
-        inputs: vec![table.clone(), indices.clone()],
-        outputs: vec![moved.clone()],
-    }
-}
-
-/// Rows of tokens that change places between tokens and experts; rows of one expert lie together on the way there.
-fn routed(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
-    let row =
-        inputs.first().map_or(0, |x| x.bytes() / (x.elements() / x.shape.last().copied().unwrap_or(1).max(1)).max(1));
-    let run_bytes = if op.starts_with("MoeReRouting") { 0 } else { row };
-    Move { op_type: op.to_owned(), run_bytes, inputs: inputs.to_vec(), outputs: outputs.to_vec() }
-}
-
 /// Taps of the window whose places a mask says: a plane of bits for each.
 fn mask_window(kernel: &Kernel) -> Option<u64> {
     let mut masks = kernel.inputs.iter().chain(&kernel.outputs).filter(|o| o.dtype.bits() == 8 && !o.dtype.is_float());
@@ -289,23 +278,34 @@ fn mask_window(kernel: &Kernel) -> Option<u64> {
 
 /// Rows, elements and lanes of work along an axis; `None` for elementwise work.
 fn rows(op: &str, kernel: &Kernel, stated: &Stated) -> Option<(u64, u64, u64)> {
-    let along_last = [
-        "Softmax",
-        "LogSoftmax",
-        "LayerNorm",
-        "RmsNorm",
-        "ConfusionSoftmax",
-        "AddRmsNorm",
-        "AddLayerNorm",
-        "DynamicQuant",
+    let along_last = ["Softmax", "LogSoftmax", "ConfusionSoftmax", "DynamicQuant"];
+    // A norm may stand behind what it is fused with: `InplaceAddRmsNorm`, `DeepNorm`, `QuantizeAddLayerNorm`.
+    let norms = ["LayerNorm", "RmsNorm", "DeepNorm"];
+    let along_any = [
+        "Reduce",
+        "BiasAddGrad",
+        "SquareSum",
+        "LpNorm",
+        "BNTraining",
+        "MaxPool",
+        "AvgPool",
+        "Adaptive",
+        "Global",
+        "ArgMax",
+        "TopK",
+        "Sort",
     ];
-    let along_any =
-        ["Reduce", "BiasAddGrad", "SquareSum", "LpNorm", "BNTraining", "MaxPool", "AvgPool", "ArgMax", "TopK", "Sort"];
     let starts = |names: &[&str]| names.iter().any(|n| op.starts_with(n));
     let x = kernel.inputs.iter().max_by_key(|o| o.elements())?;
     let total = x.elements();
+    let last = x.shape.last().copied().unwrap_or(1).max(1);
+    // A row is sorted whole, however many of its values are kept.
+    if starts(&["TopK", "Sort"]) && is_plain(x.format) {
+        return Some((total / last, last, 1));
+    }
     let is_softmax = op.contains("Softmax") && !op.contains("CrossEntropy") && !op.starts_with("MoeGating");
-    if (starts(&along_last) || is_softmax) && !op.contains("BetaGamma") {
+    let is_norm = norms.iter().any(|n| op.contains(n));
+    if (starts(&along_last) || is_softmax || is_norm) && !op.contains("BetaGamma") {
         let (axis, lanes) = match (x.format, x.shape.as_slice()) {
             // [columns / 16][rows / 16][16][16]: sixteen rows side by side.
             (Format::FractalNz, [.., blocks, _, _, width]) => (blocks * width, BLOCK),
@@ -326,11 +326,16 @@ fn rows(op: &str, kernel: &Kernel, stated: &Stated) -> Option<(u64, u64, u64)> {
         return Some(((result / BLOCK).max(1), window, BLOCK));
     }
     // Planes of images are added up one by one.
+    if op.starts_with("Global")
+        && let &[batch, channels, h, w] = x.shape.as_slice()
+        && x.format != Format::Nhwc
+    {
+        return Some((batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1));
+    }
     if let ("BiasAddGrad", Format::Nd | Format::Nchw, &[batch, channels, h, w]) = (op, x.format, x.shape.as_slice()) {
         return Some((batch.saturating_mul(channels).max(1), h.saturating_mul(w).max(1), 1));
     }
     let kept = kernel.outputs.iter().map(Operand::elements).max().unwrap_or(1).min(total).max(1);
-    let last = x.shape.last().copied().unwrap_or(1);
     let keeps_last = kernel.outputs.iter().any(|o| o.shape.last() == Some(&last) && o.elements() > 1);
     let axis = (total / kept).max(1);
     Some(if x.format == Format::Nd && !keeps_last && kept > 1 { (kept, axis, 1) } else { (1, axis, kept.max(BLOCK)) })

@@ -4,6 +4,7 @@ use super::explain::{Lanes, Layout, Predicted};
 use super::gains::deciding;
 use super::status::Status;
 use crate::bank::{RecordReader, Writable};
+use crate::search::StopReason;
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
 use crate::tune::{CaseOutcome, Timed};
@@ -91,6 +92,13 @@ impl Kernel<'_> {
     /// Name of its first node.
     pub fn name(&self) -> &str {
         self.nodes.first().map_or("", |node| &node.name)
+    }
+
+    /// Whether the time limit came before its search: nobody knows whether CANN's default is as good as any.
+    pub fn is_missed(&self) -> bool {
+        self.stop.as_deref() == Some(StopReason::TimeLimit.name())
+            && self.trials == 0
+            && self.status == Status::Unsatisfied
     }
 
     /// Microseconds of all launches before and after.

@@ -43,6 +43,7 @@ impl Quantization {
 
 /// How a model is served.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a serving stack")]
 pub struct Deployment {
     /// Devices over which heads and feed-forward layers are cut.
     pub tensor_parallel: u64,
@@ -57,6 +58,8 @@ pub struct Deployment {
     pub nz_weights: bool,
     /// Steps are launched as one graph.
     pub graph: bool,
+    /// The serving stack's fused kernels are used: sum and norm, gate, norms of heads and rotation.
+    pub fused: bool,
     /// Long prefills keep the residual stream cut over the devices between blocks.
     pub sequence_parallel: bool,
     /// Tokens of one prefill step at most; longer prompts and larger batches take several.
@@ -77,6 +80,7 @@ impl Default for Deployment {
             dtype: DataType::Bfloat16,
             nz_weights: true,
             graph: true,
+            fused: true,
             sequence_parallel: true,
             step_tokens: 8192,
         }

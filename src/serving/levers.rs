@@ -57,7 +57,7 @@ impl Lever {
 /// Fails as [`Pricer::kernel`] does.
 pub fn levers(model: &Model, deployment: &Deployment, load: &Load, pricer: &mut Pricer) -> Result<Vec<Lever>> {
     let mut rows = Vec::new();
-    for other in others(model, deployment) {
+    for other in others(model, deployment, load) {
         let Other { name, deployment, batch: with } = other;
         let asked: Vec<(u64, u64)> = load.batches.iter().filter_map(|&asked| Some((asked, with(asked)?))).collect();
         let load = Load { batches: asked.iter().map(|(_, batch)| *batch).collect(), ..load.clone() };
@@ -88,7 +88,7 @@ pub fn levers(model: &Model, deployment: &Deployment, load: &Load, pricer: &mut 
 
 /// The deployments beside one that a user would think of; the one itself first. Degrees that the model's sizes do not
 /// allow are no levers.
-fn others(model: &Model, deployment: &Deployment) -> Vec<Other> {
+fn others(model: &Model, deployment: &Deployment, load: &Load) -> Vec<Other> {
     let same: fn(u64) -> Option<u64> = Some;
     let mut others = vec![Other { name: AS_IS.to_owned(), deployment: deployment.clone(), batch: same }];
     let mut add = |name: String, change: &dyn Fn(&mut Deployment), batch: fn(u64) -> Option<u64>| {
@@ -108,10 +108,24 @@ fn others(model: &Model, deployment: &Deployment) -> Vec<Other> {
     for quantization in quantizations.into_iter().filter(|other| *other != deployment.quantization) {
         add(format!("quantization={}", quantization.name()), &|other| other.quantization = quantization, same);
     }
+    // Degree and types together: a smaller type may make a smaller degree enough.
+    for devices in [1, 2, 4, 8, 16].into_iter().filter(|n| *n != deployment.tensor_parallel) {
+        for quantization in quantizations.into_iter().filter(|other| *other != deployment.quantization) {
+            add(
+                format!("tensor_parallel={devices} quantization={}", quantization.name()),
+                &|other| (other.tensor_parallel, other.quantization) = (devices, quantization),
+                same,
+            );
+        }
+    }
     let not = |on: bool| if on { "without" } else { "with" };
-    let Deployment { nz_weights, graph, sequence_parallel, tensor_parallel, .. } = *deployment;
+    let Deployment { nz_weights, graph, fused, sequence_parallel, tensor_parallel, step_tokens, .. } = *deployment;
     add(format!("{} weights in FRACTAL_NZ", not(nz_weights)), &|other| other.nz_weights = !nz_weights, same);
     add(format!("{} graph mode", not(graph)), &|other| other.graph = !graph, same);
+    add(format!("{} fused kernels", not(fused)), &|other| other.fused = !fused, same);
+    for tokens in [step_tokens / 2, step_tokens * 2].into_iter().filter(|tokens| load.check(*tokens).is_ok()) {
+        add(format!("step_tokens={tokens}"), &|other| other.step_tokens = tokens, same);
+    }
     if tensor_parallel > 1 {
         let name = format!("{} tokens of long prompts cut over the devices", not(sequence_parallel));
         add(name, &|other| other.sequence_parallel = !sequence_parallel, same);

@@ -3,7 +3,8 @@
 use super::records::{self, Banks, Problem, Reach, Tuned};
 use crate::cases::Parts;
 use crate::graph::DataType;
-use crate::kernels::{Profile, Seen};
+use crate::kernels::{Profile, Seen, calibrate_kernels};
+use crate::sim::calibration::Calibration as OfPart;
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -29,6 +30,8 @@ pub struct Row {
     pub measured_us: f64,
     /// As predicted; `None` where the simulator cannot price it, for `reason`.
     pub predicted_us: Option<f64>,
+    /// The same as the calibration that the profile gives has it; `None` where it gives none.
+    pub calibrated_us: Option<f64>,
     /// Why it could not be priced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -68,6 +71,13 @@ pub struct Profiled {
     pub files: Vec<PathBuf>,
     /// Those of the bank to measure.
     pub to_measure: Vec<PathBuf>,
+    /// What the profile teaches of the part, as `aoe calibrate` learns it.
+    #[serde(skip)]
+    pub learned: Option<OfPart>,
+    /// Its mean absolute error on what was held out, before and after.
+    pub learned_error: Option<[f64; 2]>,
+    /// Why it teaches nothing.
+    pub not_learned: Option<String>,
     /// The simulator beside it, by operator type.
     pub calibration: BTreeMap<String, Calibration>,
     /// Kernels, those that take longest together first.
@@ -84,11 +94,14 @@ pub fn profiled(
     settings: &Settings,
     cancel: &AtomicBool,
 ) -> Result<Profiled> {
+    let (learned, not_learned) = learn(profile, soc);
     let mut parts = Parts::only(soc.clone());
+    let mut calibrated = learned.as_ref().map(|learned| corrected(learned, soc)).transpose()?;
     let mut problems = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
     for seen in &profile.kernels {
-        let (row, problem) = row(seen, profile.total_us, soc, &mut parts);
+        let (mut row, problem) = row(seen, profile.total_us, soc, &mut parts);
+        row.calibrated_us = calibrated.as_mut().and_then(|parts| priced(&row.case.to_string(), parts).ok());
         problems.extend(problem);
         rows.push(row);
     }
@@ -114,29 +127,67 @@ pub fn profiled(
         gain_us: rows.iter().map(|row| row.gain_us).sum(),
         files,
         to_measure,
+        learned_error: learned.as_ref().map(|learned| [learned.error_before, learned.error_after]),
+        learned,
+        not_learned,
         calibration: calibration(&rows),
         kernels: rows,
     })
+}
+
+/// What a profile teaches of the part, or why it teaches nothing.
+fn learn(profile: &Profile, soc: &Soc) -> (Option<OfPart>, Option<String>) {
+    if soc.corrections.is_some() {
+        return (None, Some("a calibration is given, and corrects the predictions here".to_owned()));
+    }
+    if profile.devices.len() > 1 {
+        return (None, Some(format!("it has kernels of {} devices", profile.devices.len())));
+    }
+    match calibrate_kernels(&profile.kernels, soc) {
+        Ok(learned) => (Some(OfPart { profiles: profile.files.clone(), ..learned }), None),
+        Err(reason) => (None, Some(reason)),
+    }
+}
+
+/// The part as a calibration corrects it.
+fn corrected(learned: &OfPart, soc: &Soc) -> Result<Parts> {
+    let corrections = learned.corrections(PathBuf::from("the profile"), soc)?;
+    Ok(Parts::only(Soc { corrections: Some(corrections), ..soc.clone() }))
+}
+
+/// Microseconds of a case, or why it has none.
+fn priced(case: &str, parts: &mut Parts) -> Result<f64, String> {
+    let answer = simulate::price(case, parts).map_err(|e| e.to_string())?;
+    let answer = serde_json::from_str::<Value>(&answer).map_err(|e| e.to_string())?;
+    answer["time_us"].as_f64().ok_or_else(|| format!("no time in {answer}"))
 }
 
 /// A kernel with its price, and the product to tune where it is one.
 fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option<Problem>) {
     let case = with_cold_weights(&seen.case);
     let text = case.to_string();
-    let answer = simulate::price(&text, parts).map_err(|e| e.to_string());
-    let priced = answer.and_then(|answer| serde_json::from_str::<Value>(&answer).map_err(|e| e.to_string()));
-    let (predicted_us, reason) = match priced {
-        Ok(answer) => (answer["time_us"].as_f64(), None),
+    let (predicted_us, reason) = match priced(&text, parts) {
+        Ok(us) => (Some(us), None),
         Err(reason) => (None, Some(reason)),
     };
     let is_product = is_product(&seen.op) && predicted_us.is_some();
     let problem = is_product.then(|| Problem::of(&seen.op, "profile", &text, soc).ok()).flatten();
     let measured_us = seen.us / seen.count.max(1) as f64;
     let (op, count, share) = (seen.op.clone(), seen.count, seen.us / total_us);
-    (
-        Row { op, case, count, share, measured_us, predicted_us, reason, tuned: None, gain_us: 0.0, may_gain_us: 0.0 },
-        problem,
-    )
+    let row = Row {
+        op,
+        case,
+        count,
+        share,
+        measured_us,
+        predicted_us,
+        calibrated_us: None,
+        reason,
+        tuned: None,
+        gain_us: 0.0,
+        may_gain_us: 0.0,
+    };
+    (row, problem)
 }
 
 fn is_product(op: &str) -> bool {

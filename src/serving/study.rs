@@ -11,11 +11,14 @@ use super::ranges::{Choice, Sample, choose, sampled_tokens};
 use super::records::{self, Banks, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model};
 use crate::bank::OperatorBank;
+use crate::cases::check_types;
+use crate::graph::DataType;
 use crate::report::counted;
 use crate::shard::Shard;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
+use crate::workload::{MatMul, Workload};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +72,8 @@ pub struct Report {
     pub levers: Vec<Lever>,
     /// Numbers of tokens to tune for steps of any number.
     pub range: Option<Choice>,
+    /// The same were all gains true that are not sure; `None` where all are.
+    pub range_if_true: Option<Choice>,
     /// The kernels of every step.
     pub kernels: Vec<Launches>,
     /// What is to be known about these figures.
@@ -109,8 +114,7 @@ impl Study {
     /// set (records found until then are written), as a kernel's price does, and as the bank does.
     pub fn run(&self, soc: &Soc, mut banks: Banks<'_>, cancel: &AtomicBool) -> Result<Report> {
         let Study { model, deployment, load, .. } = self;
-        deployment.check(model)?;
-        load.check(deployment.step_tokens)?;
+        self.check(soc)?;
         let mut pricer = Pricer::new(soc);
         let figures = Figures::of(model, deployment, load, &mut pricer)?;
         let kernels = self.launches(&figures, &mut pricer)?;
@@ -127,7 +131,7 @@ impl Study {
         if records::stopped(cancel) {
             return Err(Error::Cancelled);
         }
-        let range = self.range(soc, banks.bank, &mut pricer, cancel)?;
+        let [range, range_if_true] = self.range(soc, banks.bank, &mut pricer, cancel)?;
         let levers = levers(model, deployment, load, &mut pricer)?;
         let times = records::times(&products);
         let with_records = if times.is_empty() {
@@ -153,9 +157,23 @@ impl Study {
             to_measure,
             levers,
             range,
+            range_if_true,
             kernels,
             notes,
         })
+    }
+
+    /// Refuses what the model's sizes, the load or the part do not allow.
+    fn check(&self, soc: &Soc) -> Result<()> {
+        self.deployment.check(&self.model)?;
+        self.load.check(self.deployment.step_tokens)?;
+        let dtype = self.deployment.dtype;
+        let product = |dtype: DataType| Workload::MatMul(MatMul { dtype, out_dtype: dtype, ..MatMul::new(16, 16, 16) });
+        if dtype != DataType::Float16 && check_types(&product(dtype), soc).is_err() {
+            let reason = format!("the cube unit of {} does not multiply {}; take fp16", soc.name, dtype.name());
+            return Err(Error::option("dtype", reason));
+        }
+        Ok(())
     }
 
     /// The products that this machine's part has. Those that share a record are in one part, which then records the best of
@@ -175,8 +193,7 @@ impl Study {
 
     /// Each distinct kernel as a case of the simulator, as it is priced. Fails as [`Study::run`] does before it tunes.
     pub fn cases(&self, soc: &Soc) -> Result<Vec<Value>> {
-        self.deployment.check(&self.model)?;
-        self.load.check(self.deployment.step_tokens)?;
+        self.check(soc)?;
         let figures = Figures::of(&self.model, &self.deployment, &self.load, &mut Pricer::new(soc))?;
         let mut cases = Vec::new();
         for step in &figures.steps {
@@ -216,15 +233,16 @@ impl Study {
         figures.steps.iter().map(|step| of_step(step.step, pricer)).collect()
     }
 
-    /// The choice of numbers of tokens for steps that read prompts, whose records a bank serves.
+    /// The choice of numbers of tokens for steps that read prompts, whose records a bank serves: by gains that are sure, and
+    /// by all that are found where some are not.
     fn range(
         &self,
         soc: &Soc,
         bank: &OperatorBank,
         pricer: &mut Pricer,
         cancel: &AtomicBool,
-    ) -> Result<Option<Choice>> {
-        let (Some(settings), true) = (&self.search, self.records > 0) else { return Ok(None) };
+    ) -> Result<[Option<Choice>; 2]> {
+        let (Some(settings), true) = (&self.search, self.records > 0) else { return Ok([None, None]) };
         let tokens = sampled_tokens(self.deployment.step_tokens, SAMPLES);
         let steps: Vec<Step> = tokens.iter().map(|&tokens| Step::prefill(1, tokens, tokens)).collect();
         let problems = records::problems(&self.model, &self.deployment, &steps, soc)?;
@@ -234,28 +252,47 @@ impl Study {
             return Err(Error::Cancelled);
         }
         let by_case: BTreeMap<&str, &Tuned> = tuned.iter().map(|tuned| (tuned.case.as_str(), tuned)).collect();
-        let mut samples = Vec::new();
+        let [mut sure, mut all] = [Vec::new(), Vec::new()];
         let mut most_records = 1;
         let mut last = 0;
         for (step, &tokens) in steps.iter().zip(&tokens) {
-            let mut sample = Sample { tokens, weight: (tokens - last) as f64, default_us: 0.0, tuned_us: 0.0 };
+            let weight = (tokens - last) as f64;
             last = tokens;
-            let mut records = 0;
-            for kernel in
-                kernels(&self.model, &self.deployment, *step).iter().filter(|kernel| records::is_product(kernel))
-            {
-                let case = super::price::cold_case(kernel, soc.l2_size).to_string();
-                let default_us = pricer.kernel(kernel)?.time.us;
-                let tuned = by_case.get(case.as_str());
-                records += usize::from(tuned.is_some());
-                sample.default_us += default_us * kernel.count as f64;
-                sample.tuned_us +=
-                    tuned.map_or(default_us, |tuned| tuned.after_us.min(default_us)) * kernel.count as f64;
-            }
+            let (records, [default_us, tuned_us, found_us]) = self.products_us(*step, &by_case, soc, pricer)?;
             most_records = most_records.max(records);
-            samples.push(sample);
+            sure.push(Sample { tokens, weight, default_us, tuned_us });
+            all.push(Sample { tokens, weight, default_us, tuned_us: found_us });
         }
-        Ok(Some(choose(&samples, self.records / most_records)))
+        let chosen = |samples: &[Sample]| choose(samples, self.records / most_records);
+        let is_open = tuned.iter().any(|tuned| tuned.unsure_us.is_some());
+        Ok([Some(chosen(&sure)), is_open.then(|| chosen(&all))])
+    }
+
+    /// Records that a step's products can have, and microseconds of these products: by default, with the tilings that are
+    /// sure to be better, and with all that were found.
+    fn products_us(
+        &self,
+        step: Step,
+        tuned: &BTreeMap<&str, &Tuned>,
+        soc: &Soc,
+        pricer: &mut Pricer,
+    ) -> Result<(usize, [f64; 3])> {
+        let mut records = 0;
+        let mut sums = [0.0; 3];
+        for kernel in kernels(&self.model, &self.deployment, step).iter().filter(|kernel| records::is_product(kernel)) {
+            let case = super::price::cold_case(kernel, soc.l2_size).to_string();
+            let default_us = pricer.kernel(kernel)?.time.us;
+            let start_us = super::price::start_us(kernel);
+            let tuned = tuned.get(case.as_str());
+            records += usize::from(tuned.is_some());
+            let at_most = |us: f64| (us + start_us).min(default_us);
+            let sure = tuned.map_or(default_us, |tuned| at_most(tuned.after_us));
+            let found = tuned.map_or(default_us, |tuned| at_most(tuned.unsure_us.unwrap_or(tuned.after_us)));
+            for (sum, us) in sums.iter_mut().zip([default_us, sure, found]) {
+                *sum += us * kernel.count as f64;
+            }
+        }
+        Ok((records, sums))
     }
 
     fn notes(&self, figures: &Figures, memory: Memory) -> Vec<String> {

@@ -31,7 +31,7 @@ impl Profiling {
         let Some(Wanted { options, is_asked }) = settings.profiling.clone() else { return Ok(None) };
         if !options.of_devices.is_empty() {
             let keys = options.of_devices.join(", ");
-            log::info!("profiling_options: {keys}: only a device has what they ask for; no file tells of it");
+            log::warn!("profiling_options: {keys}: only a device has what they ask for; no file tells of it");
         }
         profile::check_points(&options, forms)?;
         let root = options.output.clone().unwrap_or_else(|| settings.work_path.join("profiling"));

@@ -93,8 +93,30 @@ fn a_lever_has_a_row_for_every_batch_and_length_and_costs_what_its_deployment_do
         assert_eq!(row["tpot"], find("decode", "context")["tpot"]);
     }
     assert_eq!(rows(&here, "tensor_parallel=2"), rows(&there, "as it is"));
+    let both = report(&["--json", "--tensor_parallel=4", "--quantization=w8a8"]);
+    assert_eq!(rows(&here, "tensor_parallel=4 quantization=w8a8"), rows(&both, "as it is"));
+    assert_eq!(rows(&here, "without fused kernels"), rows(&report(&["--json", "--fused=false"]), "as it is"));
+    assert_eq!(rows(&here, "step_tokens=4096"), rows(&report(&["--json", "--step_tokens=4096"]), "as it is"));
     let halved: Vec<Value> = rows(&here, "half the batch").iter().map(|row| row["batch"].clone()).collect();
     assert_eq!(halved, [8, 8, 8], "of a batch of one there is no half");
+}
+
+#[test]
+fn numbers_of_tokens_are_chosen_for_so_many_records_and_the_loss_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = aoe(folder.path(), &with(&["--records=4", "--json"]));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    for range in ["range", "range_if_true"].map(|name| &report[name]).into_iter().filter(|range| !range.is_null()) {
+        let us = |field: &str| range[field].as_f64().unwrap();
+        assert!(range["tokens"].as_array().unwrap().len() <= 4, "{range}");
+        assert!(us("every_us") <= us("chosen_us") && us("chosen_us") <= us("default_us"), "{range}");
+        assert!((us("loss") - (us("chosen_us") / us("every_us") - 1.0)).abs() < 1e-9, "{range}");
+    }
+    assert!(report["range"].is_object());
+    let gain = |range: &Value| range["default_us"].as_f64().unwrap() - range["chosen_us"].as_f64().unwrap();
+    if report["range_if_true"].is_object() {
+        assert!(gain(&report["range_if_true"]) >= gain(&report["range"]), "what is not sure adds to what is");
+    }
 }
 
 #[test]
@@ -130,6 +152,7 @@ fn mistakes_are_named_and_leave_nothing() {
         (with(&["--batch=0"]), 2, "batch"),
         (with(&["--context=x"]), 2, "context"),
         (with(&["--step_tokens=1"]), 2, "step_tokens"),
+        (vec!["llm", "config.json", "--soc_version=Ascend310P3"], 2, "take fp16"),
         (vec!["llm", "config.json", "--soc_version=Ascend910B9"], 2, "Ascend910B9"),
         (vec!["llm", "nowhere.json"], 1, "nowhere.json"),
         (vec!["llm"], 2, "CONFIG"),
@@ -162,6 +185,41 @@ fn a_profile_is_tuned_and_stands_beside_the_prediction() {
     let kernels = report["kernels"].as_array().unwrap();
     assert_eq!((&kernels[0]["op"], &kernels[1]["op"]), (&"MatMulV3".into(), &"SwiGlu".into()));
     assert!(report["calibration"]["SwiGlu"]["factor"].as_f64().unwrap() > 0.0);
+    // Two launches teach nothing, and that is said.
+    assert!(words(&output).contains("calibrates nothing"), "{}", words(&output));
+    assert!(report["not_learned"].is_string() && !folder.path().join("out/calibration.json").exists());
+}
+
+#[test]
+fn a_profile_calibrates_the_simulator_as_aoe_calibrate_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows = "Name,Type,Duration(us),Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats\n".to_owned();
+    // Every kernel far slower than predicted, and each launched four times alike.
+    for rows_of in (1..=12).map(|i| 512 * i) {
+        for _ in 0..4 {
+            rows += &format!(
+                "b,SwiGlu,{},\"{rows_of},3200\",DT_BF16,ND,\"{rows_of},1600\",DT_BF16,ND\n",
+                f64::from(rows_of) / 20.0
+            );
+        }
+    }
+    std::fs::write(folder.path().join("kernel_details.csv"), rows).unwrap();
+    let part = "--soc_version=Ascend910B2";
+    let output = aoe(folder.path(), &["--profile=kernel_details.csv", part, "--output=out/"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(words(&output).contains("calibrates the simulator"), "{}", words(&output));
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let report: Value = serde_json::from_str(&text("out/report.json")).unwrap();
+    for kernel in report["kernels"].as_array().unwrap() {
+        let us = |field: &str| kernel[field].as_f64().unwrap();
+        let off = |predicted: f64| (predicted / us("measured_us") - 1.0).abs();
+        assert!(off(us("calibrated_us")) < off(us("predicted_us")), "{kernel}");
+    }
+    let learned = aoe(folder.path(), &["calibrate", "kernel_details.csv", part, "--output=own.json"]);
+    assert_eq!(learned.status.code(), Some(0), "{}", said(&learned));
+    assert_eq!(text("out/calibration.json"), text("own.json"));
+    let with_it = ["--profile=kernel_details.csv", part, "--calibration=out/calibration.json"];
+    assert!(words(&aoe(folder.path(), &with_it)).contains("a calibration is given"));
 }
 
 #[test]

@@ -318,3 +318,13 @@ fn msprof_analyze_finds_what_of_the_exchange_computing_hides() {
         }
     }
 }
+
+#[test]
+fn keys_that_bring_nothing_are_named_once() {
+    let place = Place::new();
+    let options = r#"{"aicpu":"on","msproftx":"on","l2":"on"}"#;
+    let output = place.tune(&["--job_type=1,2", "--profiling_mode=true", "--profiling_options", options]);
+    assert!(output.status.success(), "{}", said(&output));
+    let told = said(&output);
+    assert_eq!(told.matches("profiling_options: aicpu, msproftx: only a device").count(), 1, "{told}");
+}

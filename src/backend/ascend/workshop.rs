@@ -101,11 +101,17 @@ mod tests {
 
     #[test]
     fn what_measured_in_a_dead_ones_folder_ends_with_it() {
+        use std::io::Read;
         use std::os::unix::process::{CommandExt, ExitStatusExt};
+        use std::process::Stdio;
         let temporary = tempfile::tempdir().unwrap();
+        // A process shows its environment from its first own step on, not from the moment it is made. It ends with the test.
         let helper = |bank: &Path| {
-            let mut command = std::process::Command::new("/bin/sleep");
-            command.arg("3600").env("TUNE_BANK_PATH", bank).process_group(0).spawn().unwrap()
+            let mut command = std::process::Command::new("/bin/sh");
+            let command = command.args(["-c", "echo; read line"]).env("TUNE_BANK_PATH", bank).process_group(0);
+            let mut helper = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            helper.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            helper
         };
         let living = Workshop::open(temporary.path()).unwrap();
         let dead = temporary.path().join(format!("{PREFIX}dead"));
@@ -115,7 +121,10 @@ mod tests {
         let mut left = helper(&dead.join("candidate-1").join(BANK));
         drop(Workshop::open(temporary.path()).unwrap());
         assert!(!dead.exists());
+        // `wait` closes its input first, which would end it, too: by itself it would never end.
+        let input = left.stdin.take();
         assert_eq!(left.wait().unwrap().signal(), Some(9));
+        drop(input);
         assert!(others.try_wait().unwrap().is_none(), "its tuning lives");
         others.kill().unwrap();
         others.wait().unwrap();

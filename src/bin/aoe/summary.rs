@@ -3,6 +3,7 @@
 use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use crate::{gains, gradients};
+use aoe::bank::RecordReader;
 use aoe::graph::infer::Cause;
 use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Status, Subgraphs, Unmapped, Unsized};
 use aoe::report::{counted, gain, improvement, quoted, time};
@@ -223,6 +224,9 @@ impl Summary {
         let mut lines = vec![labelled("Bank", &bank.custom)];
         if !self.kernels.is_empty() && self.summary.add + self.summary.hit == 0 {
             lines.push(labelled("", "has no record of this network"));
+        } else if self.gains.as_ref().is_some_and(|gains| gains.readers.is_empty()) {
+            // The line for CANN would promise what it cannot keep.
+            lines.push(labelled("", "has no record of this network that CANN reads"));
         } else if let Some(root) = &bank.root {
             // CANN reads the bank that the variable names and no other.
             lines.push(labelled("", &format!("export TUNE_BANK_PATH={}", quoted(root))));
@@ -230,6 +234,9 @@ impl Summary {
                 "",
                 "has CANN read it, and no other bank of a user's; --install puts records where it looks by itself",
             ));
+            lines.push(labelled("", FRESH_CACHE));
+        } else if self.gains.is_some() {
+            // Where CANN looks by itself, a kernel of yesterday hides them as well.
             lines.push(labelled("", FRESH_CACHE));
         }
         lines
@@ -242,6 +249,11 @@ impl Summary {
             // Of one launch, as the result file has it.
             let gain = match kernel.status {
                 Status::NotSure | Status::ToMeasure => "not sure".to_owned(),
+                _ if kernel.is_missed() => "not reached".to_owned(),
+                // CANN runs its default all the same.
+                _ if kernel.after_us < kernel.before_us && !kernel.read_by.is_some_and(RecordReader::is_cann) => {
+                    format!("own form {}", gain(kernel.before_us, kernel.after_us))
+                }
                 _ => gain(kernel.before_us, kernel.after_us),
             };
             [label(kernel), kernel.op_type.to_string(), format!("{before:.2}"), format!("{after:.2}"), gain]

@@ -13,13 +13,17 @@ pub fn bank(report: &Report<'_>) -> Markup {
     // What the variable names has the SoC's directory in it, and that the bank.
     let root = report.bank.root.as_deref();
     let root = root.or_else(|| operators.strip_suffix(&format!("/{soc}/unified_bank")));
+    // The line for CANN would promise what it cannot keep.
+    let is_read = report.gains.as_ref().is_none_or(|gains| !gains.readers.is_empty());
     let subgraphs = report.subgraphs.as_ref().and_then(|subgraphs| subgraphs.bank.as_ref());
     html! {
         section #bank {
             h2 { "How to use the bank" }
             @if !report.kernels.is_empty() {
                 p { "The tilings of the operators lie in " code { (operators) } "." }
-                @if let Some(root) = root {
+                @if !is_read {
+                    p { "It has no record of this network that CANN reads." }
+                } @else if let Some(root) = root {
                     p {
                         "CANN's compiler"
                         @if report.bank.is_default { " looks there by itself; one up to CANN 8.3" }

@@ -69,6 +69,8 @@ pub fn headline(report: &Report<'_>) -> Markup {
 /// Where the gain lies, beside the headline.
 fn gain_facts(gains: &Gains<'_>) -> Vec<(String, String)> {
     let mut facts = Vec::new();
+    let limit = gains.reached.map(|[reached, wanted]| format!("{reached} of {wanted} operators were reached"));
+    facts.extend(limit.map(|told| ("time limit".to_owned(), told)));
     let interval = match &gains.over_default.interval {
         Some([least, most]) => format!("{least} to {most}"),
         None => "not known".to_owned(),

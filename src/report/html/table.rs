@@ -128,7 +128,7 @@ impl<'a> Rows<'a> {
                     td { (gain(kernel.before_us, kernel.after_us)) }
                     td { (percent(us[1], self.whole_us)) }
                     td style={ "--b:" (format!("{:.1}", share(us[0]))) ";--a:" (format!("{:.1}", share(us[1]))) } {}
-                    td { (shortened(&kernel.op_type, 24)) } td { (kernel.status.words()) } td { (reader(kernel)) }
+                    td { (shortened(&kernel.op_type, 24)) } td { (outcome(kernel)) } td { (reader(kernel)) }
                 }
                 tr { td colspan=(COLUMNS) { (tilings(kernel)) } }
             }
@@ -169,11 +169,16 @@ fn filters(rows: &[Row<'_>]) -> Markup {
         div #filters role="search" hidden {
             label { "Name " input #find type="search" autocomplete="off" spellcheck="false"; }
             (select("of-type", "Type", all(|kernel| shortened(&kernel.op_type, 24))))
-            (select("of-status", "Status", all(|kernel| kernel.status.words().to_owned())))
+            (select("of-status", "Status", all(|kernel| outcome(kernel).to_owned())))
             (select("of-reader", "Read by", all(|kernel| reader(kernel).to_owned())))
             output #found for="find of-type of-status of-reader" {}
         }
     }
+}
+
+/// What became of it, in words. What the time limit left out is not said to be best as it is.
+fn outcome(kernel: &Kernel<'_>) -> &'static str {
+    if kernel.is_missed() { "not reached" } else { kernel.status.words() }
 }
 
 /// Who takes what was found.

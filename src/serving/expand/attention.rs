@@ -45,13 +45,13 @@ impl List<'_> {
         let (tokens, layers) = (self.tokens, self.model.layers);
         let of = |heads: u64| self.activations([tokens, heads, width]);
         let angles = || self.activations([tokens, 1, width]);
-        let rotate =
-            case("ApplyRotaryPosEmb", vec![of(heads), of(kv_heads), angles(), angles()], vec![of(heads), of(kv_heads)]);
         if !self.model.qk_norm {
-            self.launch(Class::Rotary, "rotary", rotate, layers);
+            self.rotate([heads, kv_heads], width, layers);
             return;
         }
-        let fused = if self.deployment.graph { layers - 1 } else { 0 };
+        // The one kernel rotates whole heads.
+        let is_one = self.deployment.graph && self.deployment.fused && self.model.rotated == width;
+        let fused = if is_one { layers - 1 } else { 0 };
         let norm = |heads: u64| {
             let statistic = operand([tokens, heads, 1], DataType::Float);
             case("RmsNorm", vec![of(heads), self.activations([width])], vec![of(heads), statistic])
@@ -65,8 +65,31 @@ impl List<'_> {
         for norm in norms {
             self.launch(Class::Norm, "head norm", norm, layers - fused);
         }
-        self.launch(Class::Rotary, "rotary", rotate, layers - fused);
+        self.rotate([heads, kv_heads], width, layers - fused);
         self.launch_as(Class::Rotary, "head norm and rotary", (fused_work, alike), 0, fused);
+    }
+
+    /// Rotates queries and keys. Of heads that are rotated in part, that part is cut out before and put back behind.
+    fn rotate(&mut self, heads: [u64; 2], width: u64, count: u64) {
+        let (tokens, rotated) = (self.tokens, self.model.rotated);
+        let of = |heads: u64, width: u64| self.activations([tokens, heads, width]);
+        let parts = heads.map(|heads| (of(heads, rotated), of(heads, width - rotated), of(heads, width)));
+        let angles = || self.activations([tokens, 1, rotated]);
+        let [q, k] = [0, 1].map(|at| parts[at].0.clone());
+        let rotate = case("ApplyRotaryPosEmb", vec![q.clone(), k.clone(), angles(), angles()], vec![q, k]);
+        if rotated == width {
+            self.launch(Class::Rotary, "rotary", rotate, count);
+            return;
+        }
+        for (part, _, whole) in &parts {
+            let cut = case("Slice", vec![whole.clone()], vec![part.clone()]);
+            self.launch(Class::Rotary, "rotary", cut, count);
+        }
+        self.launch(Class::Rotary, "rotary", rotate, count);
+        for (part, rest, whole) in parts {
+            let joined = case("ConcatD", vec![part, rest], vec![whole]);
+            self.launch(Class::Rotary, "rotary", joined, count);
+        }
     }
 
     /// Writes so many elements of each new token to the cache.

@@ -15,6 +15,10 @@ impl List<'_> {
         let work = Work::Case(work);
         self.push(Kernel { class: Class::Movement, role: "embedding", work, priced: None, cold_bytes, count: 1 });
         self.sum_up("embedding", 1);
+        if self.model.family.starts_with("gemma") {
+            let x = || self.activations([self.stream_rows(), hidden]);
+            self.launch(Class::Movement, "embedding", case("Muls", vec![x()], vec![x()]), 1);
+        }
     }
 
     /// The last token of each sequence, its logits, and one token of them by chance.
@@ -29,6 +33,13 @@ impl List<'_> {
         // The head's weights stay as they are: embeddings may share them.
         self.plain_product("head", [sequences, hidden, columns], (false, false), 1);
         self.exchange("head", Pattern::AllGather, sequences * columns * self.tp(), 1);
+        if self.model.logits_cap {
+            let logits = self.activations([sequences, vocabulary]);
+            for op in ["Muls", "Tanh", "Muls"] {
+                let work = case(op, vec![logits.clone()], vec![logits.clone()]);
+                self.launch(Class::Sampling, "cap of logits", work, 1);
+            }
+        }
         let all = || operand([sequences, vocabulary], DataType::Float);
         let one = |dtype: DataType| operand([sequences, 1], dtype);
         let cast = case("Cast", vec![self.activations([sequences, vocabulary])], vec![all()]);

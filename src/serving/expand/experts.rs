@@ -35,6 +35,9 @@ impl List<'_> {
         }
         if experts.shared > 0 {
             self.gated(["shared gate and up", "shared down"], experts.shared / self.tp(), layers);
+            if self.model.shared_gate {
+                self.shared_gate(layers);
+            }
             if spread {
                 self.sum_up("shared experts", layers);
             }
@@ -48,6 +51,23 @@ impl List<'_> {
         } else if !self.cut {
             self.exchange("experts", Pattern::AllGather, self.tokens * hidden, layers);
         }
+        if experts.shared > 0 {
+            let rows = if spread { self.stream_rows() } else { self.tokens };
+            let x = || self.activations([rows, hidden]);
+            let sum = case("Add", vec![x(), x()], vec![x()]);
+            self.launch(Class::Routing, "shared and routed", sum, layers);
+        }
+    }
+
+    /// What every token passes beside its experts, scaled by a number of its own.
+    fn shared_gate(&mut self, layers: u64) {
+        let (tokens, hidden) = (self.tokens, self.model.hidden);
+        self.plain_product("shared gate", [tokens, hidden, 1], (false, false), layers);
+        let [x, share] = [hidden, 1].map(|columns| self.activations([tokens, columns]));
+        let sigmoid = case("Sigmoid", vec![share.clone()], vec![share.clone()]);
+        let scaled = case("Mul", vec![x.clone(), share], vec![x]);
+        self.launch(Class::Activation, "shared gate", sigmoid, layers);
+        self.launch(Class::Activation, "shared gate", scaled, layers);
     }
 
     fn share(&self, experts: &Experts) -> Share {
@@ -175,15 +195,15 @@ impl List<'_> {
             case("GroupedMatmul", vec![operand([share.rows, k], x), matrices], vec![operand([share.rows, n], result)]);
         launched["attrs"] = json!({"group_list": ends, "split_item": 3});
         let cold_bytes = bytes(share.busy * k * n, w);
-        let alike = alike(share, [k, n], x, result);
+        let alike = alike(share, [k, n], [x, w, result]);
         let (work, priced) = (Work::Case(launched), Some(alike));
         self.push(Kernel { class: Class::Grouped, role, work, priced, cold_bytes, count });
     }
 }
 
 /// A batch of products, one for each busy expert with its share of the rows.
-fn alike(share: &Share, [k, n]: [u64; 2], dtype: DataType, result: DataType) -> Value {
+fn alike(share: &Share, [k, n]: [u64; 2], [x, w, result]: [DataType; 3]) -> Value {
     let rows = share.rows.div_ceil(share.busy);
-    let inputs = vec![operand([share.busy, rows, k], dtype), operand([share.busy, k, n], dtype)];
+    let inputs = vec![operand([share.busy, rows, k], x), operand([share.busy, k, n], w)];
     case("GroupedMatmul", inputs, vec![operand([share.busy, rows, n], result)])
 }

@@ -31,6 +31,13 @@ impl List<'_> {
             self.launch(Class::Activation, "gate", product, count);
             return;
         }
+        if !self.deployment.fused {
+            let silu = case("Swish", vec![half()], vec![half()]);
+            let product = case("Mul", vec![half(), half()], vec![half()]);
+            self.launch(Class::Activation, "gate", silu, count);
+            self.launch(Class::Activation, "gate", product, count);
+            return;
+        }
         let gate = case("SwiGlu", vec![self.activations([rows, 2 * width])], vec![half()]);
         self.launch(Class::Activation, "gate", gate, count);
     }

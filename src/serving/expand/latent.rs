@@ -31,7 +31,8 @@ impl List<'_> {
         let rotated = || self.activations([tokens, heads, rope]);
         let angles = || self.activations([tokens, 1, rope]);
         let rotate = case("InterleaveRope", vec![rotated(), angles(), angles()], vec![rotated()]);
-        self.launch(Class::Rotary, "rotary", rotate, layers);
+        let alike = case("RotaryMul", vec![rotated(), angles(), angles()], vec![rotated()]);
+        self.launch_as(Class::Rotary, "rotary", (rotate, alike), 0, layers);
         if self.step.prefill {
             self.unfolded(heads, kv_rank, [nope, rope, value]);
         } else {
@@ -55,13 +56,25 @@ impl List<'_> {
         self.launch_as(Class::Movement, "cache", (work, alike), 0, layers);
     }
 
-    /// Keys and values of every head from the latent vectors, and attention over those.
+    /// Keys and values of every head from the latent vectors, and attention over those. Earlier steps left only the latent
+    /// vectors of their tokens: they are read from the cache and unfolded again.
     fn unfolded(&mut self, heads: u64, kv_rank: u64, [nope, rope, value]: [u64; 3]) {
-        let (tokens, layers) = (self.tokens, self.model.layers);
-        self.linear("kv up", [tokens, kv_rank, heads * (nope + value)], (Scale::Static, false), layers);
-        let part = |width: u64| self.activations([tokens, heads, width]);
-        let joined = case("ConcatD", vec![part(nope), part(rope)], vec![part(nope + rope)]);
-        self.launch(Class::Movement, "keys", joined, layers);
+        let layers = self.model.layers;
+        let earlier = self.step.sequences * (self.step.context - self.step.tokens_each);
+        if earlier > 0 {
+            let latent = || self.activations([earlier, kv_rank + rope]);
+            let slots = operand([earlier], DataType::Int32);
+            let work = case("GatherPaKvCache", vec![latent(), slots], vec![latent()]);
+            let alike = case("TensorMove", vec![latent()], vec![latent()]);
+            let cold_bytes = bytes(earlier * (kv_rank + rope), self.deployment.dtype);
+            self.launch_as(Class::Movement, "cached", (work, alike), cold_bytes, layers);
+        }
+        for tokens in [self.tokens, earlier].into_iter().filter(|tokens| *tokens > 0) {
+            self.linear("kv up", [tokens, kv_rank, heads * (nope + value)], (Scale::Static, false), layers);
+            let part = |width: u64| self.activations([tokens, heads, width]);
+            let joined = case("ConcatD", vec![part(nope), part(rope)], vec![part(nope + rope)]);
+            self.launch(Class::Movement, "keys", joined, layers);
+        }
         self.attend(Heads { heads, kv_heads: heads, width: nope + rope, value });
     }
 

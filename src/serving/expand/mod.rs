@@ -159,8 +159,8 @@ impl List<'_> {
         let gemma = self.model.family.starts_with("gemma");
         let plain = if gemma { "GemmaRmsNorm" } else { "RmsNorm" };
         let first = case(plain, vec![x(), weight.clone()], vec![x(), statistic.clone()]);
-        let adding = if gemma {
-            // There is no kernel that adds and then scales by one more than the weight.
+        let adding = if gemma || !self.deployment.fused {
+            // There is no kernel that adds and then scales by one more than the weight, as Gemma's norm does.
             None
         } else {
             Some(case("AddRmsNormBias", vec![x(), x(), weight], vec![x(), statistic, x()]))

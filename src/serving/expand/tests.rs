@@ -110,6 +110,84 @@ fn few_tokens_wake_few_experts() {
 }
 
 #[test]
+fn earlier_tokens_of_a_latent_prompt_are_unfolded_again() {
+    let up = |step: Step| -> Vec<u64> {
+        let list = kernels(&model(&deepseek_v3()), &on(8), step);
+        let products = products(&list).into_iter().filter(|(_, [_, k, _], _)| *k == 512);
+        products.map(|(_, [m, ..], _)| m).collect()
+    };
+    assert_eq!(up(Step::prefill(1, 4096, 4096)), [4096]);
+    assert_eq!(up(Step::prefill(1, 4096, 12_288)), [4096, 8192]);
+}
+
+#[test]
+fn heads_rotated_in_part_are_cut_and_joined_and_never_fused() {
+    let glm = json!({"model_type": "glm4_moe", "hidden_size": 4096, "intermediate_size": 10944, "num_hidden_layers": 46,
+        "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151_552,
+        "n_routed_experts": 128, "n_shared_experts": 1, "num_experts_per_tok": 8, "moe_intermediate_size": 1408,
+        "first_k_dense_replace": 1, "use_qk_norm": true});
+    let list = kernels(&model(&glm), &on(8), Step::decode(16, 1024));
+    assert!(has(&list, "ApplyRotaryPosEmb", json!([16, 12, 64]), 46));
+    assert!(has(&list, "Slice", json!([16, 12, 128]), 46) && has(&list, "ConcatD", json!([16, 1, 64]), 46));
+    assert_eq!(count(&list, "split_qkv_rmsnorm_rope_kernel"), 0);
+}
+
+#[test]
+fn shared_experts_have_their_gate_and_are_added_to_the_routed_ones() {
+    let qwen = json!({"model_type": "qwen2_moe", "hidden_size": 2048, "intermediate_size": 5632,
+        "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16, "vocab_size": 151_936,
+        "num_experts": 60, "num_experts_per_tok": 4, "moe_intermediate_size": 1408,
+        "shared_expert_intermediate_size": 5632});
+    let list = kernels(&model(&qwen), &on(1), Step::decode(16, 1024));
+    assert!(products(&list).contains(&("MatMulV2".to_owned(), [16, 2048, 1], 24)));
+    assert!(has(&list, "Sigmoid", json!([16, 1]), 24) && has(&list, "Add", json!([16, 2048]), 24));
+    let deepseek = kernels(&model(&deepseek_v3()), &on(8), Step::decode(16, 1024));
+    assert!(has(&deepseek, "Add", json!([16, 7168]), 58) && count(&deepseek, "Sigmoid") == 0);
+}
+
+#[test]
+fn without_fused_kernels_the_same_is_launched_in_more_pieces() {
+    let step = Step::decode(16, 1024);
+    let [fused, apart] = [true, false].map(|fused| {
+        let deployment = Deployment { fused, ..on(16) };
+        kernels(&model(&qwen3_32b()), &deployment, step)
+    });
+    assert_eq!(
+        (count(&apart, "AddRmsNormBias"), count(&apart, "SwiGlu"), count(&apart, "ApplyRotaryPosEmb")),
+        (0, 0, 64)
+    );
+    assert_eq!((count(&apart, "Swish"), count(&apart, "Mul"), count(&apart, "Add")), (64, 64, 128));
+    let [fast, slow] = [fused, apart].map(|list| pricer().step(step, &list, true).unwrap().time.us);
+    assert!(fast < slow, "{fast} {slow}");
+}
+
+/// How far the decode products of a list are from a line through those of a served network: a start and a rate.
+fn from_line(config: &Value, deployment: &Deployment, (start_us, bytes_per_us): (f64, f64)) -> Vec<f64> {
+    let mut pricer = Pricer::new(&Soc::find("Ascend910_9382").unwrap());
+    let list = kernels(&model(config), deployment, Step::decode(16, 2565));
+    let weights = |kernel: &&Kernel| {
+        let known = ["MatMulV2", "QuantBatchMatmulV3"].contains(&kernel.op_type());
+        known && kernel.count > 1 && kernel.cold_bytes > 4_000_000
+    };
+    let mut off = |kernel: &Kernel| {
+        let line_us = start_us + kernel.cold_bytes as f64 / bytes_per_us;
+        pricer.kernel(kernel).unwrap().time.us / line_us - 1.0
+    };
+    list.iter().filter(weights).map(|kernel| off(kernel)).collect()
+}
+
+#[test]
+fn decode_products_take_as_long_as_published_of_served_networks() {
+    // Served on dies of an Atlas A3: 4.0 us and 1.17 TB/s in bfloat16, 12.7 us and 1.55 TB/s in int8.
+    let plain = from_line(&qwen3_32b(), &on(16), (4.0, 1.17e6));
+    assert_eq!(plain.len(), 4);
+    assert!(plain.iter().all(|off| off.abs() < 0.08), "{plain:?}");
+    let spread = Deployment { expert_parallel: 32, quantization: Quantization::W8a8, ..on(4) };
+    let int8 = from_line(&deepseek_v3(), &spread, (12.7, 1.55e6));
+    assert!(int8.len() >= 5 && int8.iter().all(|off| off.abs() < 0.2), "{int8:?}");
+}
+
+#[test]
 fn weights_of_all_layers_are_read_once_in_a_step_and_as_many_as_the_model_has() {
     for (config, devices, billions) in [(qwen3_32b(), 1, 32.0), (qwen3_32b(), 4, 8.0)] {
         let list = kernels(&model(&config), &on(devices), Step::decode(1, 128));

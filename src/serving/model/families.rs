@@ -34,6 +34,14 @@ pub(super) struct Family {
     pub window_every: u64,
     /// Experts are chosen with a bias, whether or not `n_group` says that there are groups of them.
     pub grouped: bool,
+    /// All its models have experts: a configuration that names none is not whole.
+    pub experts: bool,
+    /// All its models have latent attention.
+    pub latent: bool,
+    /// The shared expert's result is scaled by a gate of each token.
+    pub shared_gate: bool,
+    /// The part of each head that is rotated, where `partial_rotary_factor` does not say.
+    pub rotated_share: f64,
     /// What sizes are where the configuration does not say; `None`: it has to.
     pub defaults: Option<Defaults>,
 }
@@ -46,6 +54,10 @@ const PLAIN: Family = Family {
     tied: false,
     window_every: 0,
     grouped: false,
+    experts: false,
+    latent: false,
+    shared_gate: false,
+    rotated_share: 1.0,
     defaults: None,
 };
 
@@ -57,18 +69,18 @@ const fn plain(name: &'static str) -> Family {
 const FAMILIES: &[Family] = &[
     plain("llama"),
     Family { window_every: 1, ..plain("mistral") },
-    Family { window_every: 1, ..plain("mixtral") },
+    Family { window_every: 1, experts: true, ..plain("mixtral") },
     Family { qkv_bias: true, ..plain("qwen2") },
-    Family { qkv_bias: true, ..plain("qwen2_moe") },
+    Family { qkv_bias: true, experts: true, shared_gate: true, ..plain("qwen2_moe") },
     Family { qk_norm: true, ..plain("qwen3") },
-    Family { qk_norm: true, ..plain("qwen3_moe") },
-    plain("deepseek_v2"),
-    Family { grouped: true, ..plain("deepseek_v3") },
-    Family { grouped: true, ..plain("kimi_k2") },
-    Family { qkv_bias: true, ..plain("chatglm") },
-    Family { qkv_bias: true, ..plain("glm") },
-    Family { qkv_bias: true, post_norms: true, ..plain("glm4") },
-    Family { qkv_bias: true, grouped: true, ..plain("glm4_moe") },
+    Family { qk_norm: true, experts: true, ..plain("qwen3_moe") },
+    Family { latent: true, ..plain("deepseek_v2") },
+    Family { grouped: true, latent: true, experts: true, ..plain("deepseek_v3") },
+    Family { grouped: true, latent: true, experts: true, ..plain("kimi_k2") },
+    Family { qkv_bias: true, rotated_share: 0.5, ..plain("chatglm") },
+    Family { qkv_bias: true, rotated_share: 0.5, ..plain("glm") },
+    Family { qkv_bias: true, post_norms: true, rotated_share: 0.5, ..plain("glm4") },
+    Family { qkv_bias: true, grouped: true, experts: true, rotated_share: 0.5, ..plain("glm4_moe") },
     Family { tied: true, ..plain("gemma") },
     Family { tied: true, post_norms: true, window_every: 2, ..plain("gemma2") },
     Family { tied: true, post_norms: true, qk_norm: true, window_every: 6, defaults: Some(GEMMA3), ..plain("gemma3") },

@@ -57,6 +57,15 @@ impl Fields<'_> {
         format!("`{}` is missing: {what}{near}", names.join("` or `"))
     }
 
+    /// A part of a whole, above 0 and up to 1, that may be missing.
+    pub fn share(&self, name: &'static str) -> Result<Option<f64>, String> {
+        let Some((_, value)) = self.find(&[name]) else { return Ok(None) };
+        match value.as_f64() {
+            Some(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
+            _ => Err(format!("`{name}`: {} is no number above 0 and up to 1", shown(&value.to_string()))),
+        }
+    }
+
     /// A flag that may be missing.
     pub fn flag(&self, name: &'static str) -> Result<Option<bool>, String> {
         match self.find(&[name]) {

@@ -32,6 +32,12 @@ pub struct Model {
     pub qk_norm: bool,
     /// The gate of feed-forward layers is a `Gelu`, else `SiLU`.
     pub gelu: bool,
+    /// What every token passes beside its experts is scaled by a gate of its own.
+    pub shared_gate: bool,
+    /// Elements of a head that are rotated by position.
+    pub rotated: u64,
+    /// Logits are capped softly before a token is drawn.
+    pub logits_cap: bool,
     /// Outputs of attention and feed-forward are normalised once more before they are added.
     pub post_norms: bool,
     /// The head's weights are those of the embedding.

@@ -50,8 +50,8 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
     let known = families::find(name);
     let family = known.unwrap_or(families::unknown());
     let mut notes = Vec::new();
+    refuse_foreign(name, fields)?;
     if known.is_none() {
-        refuse_foreign(name, fields)?;
         let known: Vec<_> = families::names().collect();
         notes.push(format!(
             "`{}` is none of the known kinds ({}): it is built as its fields say, without norms of heads and without bias unless they say so",
@@ -82,8 +82,11 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         _ => return Err(fields.missing(&["intermediate_size"], "the width of the feed-forward layers")),
     };
     let bias = ["attention_bias", "add_qkv_bias", "qkv_bias"];
-    let model_attention = attention(fields, family.defaults, hidden)?;
+    let model_attention = attention(fields, family, hidden)?;
     sane(model_attention, experts)?;
+    if fields.has("attn_logit_softcapping") {
+        notes.push("the cap of attention's scores (`attn_logit_softcapping`) is not priced".to_owned());
+    }
     let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
     Ok(Model {
         family: shown(name),
@@ -96,6 +99,9 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         qkv_bias: told_bias.unwrap_or(family.qkv_bias),
         qk_norm: fields.flag("use_qk_norm")?.unwrap_or(family.qk_norm),
         gelu: is_gelu(fields)?,
+        shared_gate: family.shared_gate,
+        rotated: rotated(fields, family, model_attention)?,
+        logits_cap: fields.has("final_logit_softcapping"),
         post_norms: family.post_norms,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(family.tied),
         positions: fields.optional_count(&["max_position_embeddings", "seq_length"])?.unwrap_or(0),
@@ -130,12 +136,19 @@ fn sane(attention: Attention, experts: Option<Experts>) -> Result<(), String> {
     }
 }
 
+/// Whether the gate is a `Gelu`; it is a `SiLU` where the configuration does not say.
 fn is_gelu(fields: &Fields<'_>) -> Result<bool, String> {
-    let name = match fields.text("hidden_activation")? {
-        None => fields.text("hidden_act")?,
-        told => told,
-    };
-    Ok(name.is_some_and(|name| name.contains("gelu")))
+    let told = ["hidden_activation", "hidden_act"]
+        .into_iter()
+        .find_map(|field| fields.text(field).map(|name| Some((field, name?))).transpose());
+    match told.transpose()? {
+        None => Ok(false),
+        Some((_, "silu" | "swish" | "swiglu")) => Ok(false),
+        Some((_, name)) if name.contains("gelu") || name == "geglu" => Ok(true),
+        Some((field, name)) => {
+            Err(format!("`{field}`: gates of `{}` are not built; `silu` and those of `gelu` are", shown(name)))
+        }
+    }
 }
 
 /// Fields of models that are built in ways which are not known here.
@@ -147,6 +160,7 @@ const FOREIGN: &[(&str, &str)] = &[
     ("index_topk", "sparse attention"),
     ("num_decoder_layers", "an encoder and a decoder"),
     ("is_encoder_decoder", "an encoder and a decoder"),
+    ("type_vocab_size", "an encoder without a decoder"),
 ];
 
 fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
@@ -159,13 +173,14 @@ fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
     }
 }
 
-fn attention(fields: &Fields<'_>, defaults: Option<Defaults>, hidden: u64) -> Result<Attention, String> {
+fn attention(fields: &Fields<'_>, family: Family, hidden: u64) -> Result<Attention, String> {
+    let defaults: Option<Defaults> = family.defaults;
     let heads = fields.size_or(
         &["num_attention_heads", "n_head"],
         "the number of query heads",
         defaults.map(|default| default.heads),
     )?;
-    if fields.has("kv_lora_rank") {
+    if family.latent || fields.has("kv_lora_rank") {
         let size = |name: &'static str, what: &str| fields.size(&[name], what);
         return Ok(Attention::Latent {
             heads,
@@ -197,9 +212,30 @@ fn attention(fields: &Fields<'_>, defaults: Option<Defaults>, hidden: u64) -> Re
     Ok(Attention::Grouped { heads, kv_heads, width })
 }
 
+/// Elements of a head that are rotated.
+fn rotated(fields: &Fields<'_>, family: Family, attention: Attention) -> Result<u64, String> {
+    let width = match attention {
+        Attention::Latent { rope, .. } => return Ok(rope),
+        Attention::Grouped { width, .. } => width,
+    };
+    // Later configurations keep it among the other facts about positions.
+    let below = fields.below("rope_parameters")?;
+    let told = match fields.share("partial_rotary_factor")? {
+        None => below.map(|below| below.share("partial_rotary_factor")).transpose()?.flatten(),
+        told => told,
+    };
+    Ok((width as f64 * told.unwrap_or(family.rotated_share)).round() as u64)
+}
+
+/// What the number of experts is called.
+const EXPERTS: [&str; 3] = ["n_routed_experts", "num_local_experts", "num_experts"];
+
 /// The experts; `None` for a model that has none.
 fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Experts>, String> {
-    let routed = fields.optional_count(&["n_routed_experts", "num_local_experts", "num_experts"])?.unwrap_or(0);
+    let routed = fields.optional_count(&EXPERTS)?.unwrap_or(0);
+    if family.experts {
+        fields.size(&EXPERTS, "the number of experts, which every model of this kind has")?;
+    }
     if routed == 0 {
         return Ok(None);
     }
@@ -222,6 +258,16 @@ fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Ex
         fields.entries("mlp_only_layers")?.unwrap_or_default().iter().filter_map(Value::as_u64).collect();
     let is_dense = |layer: u64| dense.contains(&layer);
     // Layer numbers count from 0, every so-manieth from the first full step on has experts.
+    let groups = fields.optional_size(&["n_group"])?;
+    if let Some(groups) = groups.filter(|groups| !routed.is_multiple_of(*groups)) {
+        return Err(format!("`n_group`: {routed} experts are not in {groups} groups of one size"));
+    }
+    let chosen = fields.optional_size(&["topk_group"])?;
+    if let (Some(groups), Some(chosen)) = (groups, chosen)
+        && chosen > groups
+    {
+        return Err(format!("`topk_group`: a token cannot choose {chosen} of {groups} groups of experts"));
+    }
     let sparse = (first_dense..layers).filter(|layer| (layer + 1).is_multiple_of(every) && !is_dense(*layer)).count();
     Ok((sparse > 0).then_some(Experts {
         routed,
@@ -229,7 +275,7 @@ fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Ex
         width,
         shared,
         layers: sparse as u64,
-        grouped: family.grouped || fields.optional_count(&["n_group"])?.is_some_and(|groups| groups > 1),
+        grouped: family.grouped || groups.is_some_and(|groups| groups > 1),
     }))
 }
 

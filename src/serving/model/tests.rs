@@ -195,7 +195,17 @@ fn every_missing_field_is_named() {
                 "num_attention_heads",
             ][..],
         ),
-        (deepseek_v3(), &["qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "num_experts_per_tok"]),
+        (
+            deepseek_v3(),
+            &[
+                "kv_lora_rank",
+                "n_routed_experts",
+                "qk_nope_head_dim",
+                "qk_rope_head_dim",
+                "v_head_dim",
+                "num_experts_per_tok",
+            ],
+        ),
     ] {
         for field in fields {
             let error = error(&without(config.clone(), field));
@@ -232,6 +242,43 @@ fn sizes_that_cannot_be_or_contradict_each_other_are_named() {
     assert!(error(&odd).contains("head_dim") && error(&odd).contains("5121"));
     assert!(error(&with(deepseek_v3(), &[("num_experts_per_tok", 300.into())])).contains("300 of 256"));
     assert!(error(&with(deepseek_v3(), &[("first_k_dense_replace", 62.into())])).contains("first_k_dense_replace"));
+}
+
+#[test]
+fn what_a_kind_cannot_be_without_is_asked_for() {
+    for kind in ["mixtral", "qwen2_moe", "qwen3_moe", "glm4_moe"] {
+        let dense = with(llama(4, 1024, 8, 4, 2048), &[("model_type", kind.into())]);
+        assert!(error(&dense).contains("n_routed_experts") && error(&dense).contains("missing"), "{}", error(&dense));
+        let none = with(dense, &[("num_experts", 0.into())]);
+        assert!(error(&none).contains("`num_experts`: 0"), "{}", error(&none));
+    }
+    // A newer model under an older kind's name.
+    assert!(error(&with(deepseek_v3(), &[("index_topk", 2048.into())])).contains("index_topk"));
+    let encoder = with(llama(12, 768, 12, 12, 3072), &[("model_type", "bert".into()), ("type_vocab_size", 2.into())]);
+    assert!(error(&encoder).contains("type_vocab_size") && error(&encoder).contains("encoder"));
+}
+
+#[test]
+fn gates_and_groups_that_are_not_built_are_named() {
+    assert!(error(&with(qwen3_32b(), &[("hidden_act", "relu2".into())])).contains("relu2"));
+    assert!(read(&with(qwen3_32b(), &[("hidden_act", "gelu_new".into())])).gelu);
+    assert!(error(&with(deepseek_v3(), &[("n_group", 7.into())])).contains("256 experts are not in 7 groups"));
+    let chosen = with(deepseek_v3(), &[("n_group", 8.into()), ("topk_group", 9.into())]);
+    assert!(error(&chosen).contains("`topk_group`") && error(&chosen).contains("9 of 8"));
+}
+
+#[test]
+fn heads_are_rotated_as_far_as_the_configuration_or_its_kind_says() {
+    let of = |kind: &str, fields: &[(&str, Value)]| {
+        read(&with(with(llama(4, 1024, 8, 4, 2048), &[("model_type", kind.into())]), fields)).rotated
+    };
+    assert_eq!((of("llama", &[]), of("glm4", &[])), (128, 64));
+    assert_eq!(of("llama", &[("partial_rotary_factor", json!(0.25))]), 32);
+    assert_eq!(of("glm", &[("rope_parameters", json!({"partial_rotary_factor": 1.0}))]), 128);
+    assert_eq!(read(&deepseek_v3()).rotated, 64);
+    for wrong in [json!(0), json!(1.5), json!("half")] {
+        assert!(error(&with(qwen3_32b(), &[("partial_rotary_factor", wrong)])).contains("partial_rotary_factor"));
+    }
 }
 
 #[test]

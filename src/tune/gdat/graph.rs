@@ -59,7 +59,7 @@ impl<'a> Backward<'a> {
         }
         if exchanges.is_empty() {
             let found = if others == 0 {
-                format!("no {ALL_REDUCE}")
+                format!("no {ALL_REDUCE}: gradients are tuned of a training graph; for any other, take job_type 1 or 2")
             } else {
                 format!("{others} {ALL_REDUCE}, none with attributes {FUSION} = {BY_SPLIT} and reduction = sum")
             };

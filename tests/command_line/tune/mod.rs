@@ -380,7 +380,7 @@ fn what_cannot_be_tuned_is_named_and_nothing_is_called_finished() {
             2,
             &["EG0003", "reload", "aoe_workspace"],
         ),
-        (&["--model", &resnet, "-j", "gdat"], 1, &["nothing to tune", "no HcomAllReduce"]),
+        (&["--model", &resnet, "-j", "gdat"], 1, &["nothing to tune", "no HcomAllReduce", "job_type 1 or 2"]),
         (&["--singleop=op.json", "-j", "2"], 1, &["EG0011", "op.json"]),
         (&["--model", &resnet, "-j", "2", "--backend=ascend"], 1, &["EG0012", "ascend"]),
         (&["--model", &resnet, "-j", "2", "--config=none.json"], 1, &["EG0011", "none.json"]),

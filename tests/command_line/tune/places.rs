@@ -66,6 +66,7 @@ fn simulated_records_go_to_the_work_path_and_the_line_that_has_cann_read_them_is
 fn install_puts_simulated_records_where_cann_looks_by_itself() {
     let place = Place::new();
     let answer = tune(&place, None, &["--install"]).expect(0, &[]);
+    assert!(answer.stdout.contains("op_compiler_cache_mode=force"), "what hides the records: {answer:#?}");
     assert!(!records(&place.path("home/Ascend")).is_empty(), "{answer:#?}");
     assert!(!place.path("work/aoe_bank").exists() && !answer.stdout.contains("export"), "{answer:#?}");
 }
@@ -186,7 +187,11 @@ fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() 
     let [reached, wanted] = [0, 1].map(|at| report["gains"]["reached"][at].as_u64().unwrap());
     assert!(reached >= 1 && reached < wanted && wanted == searched.len() as u64, "{reached} of {wanted}");
     assert!(of(searched[0], "trials") > 0.0, "the largest is among them: {:#?}", searched[0]);
-    assert!(answer.stdout.contains(&format!("{reached} of {wanted} operators were reached")), "{answer:#?}");
+    let told = format!("{reached} of {wanted} operators were reached");
+    assert!(answer.stdout.contains(&told), "{answer:#?}");
+    // What nobody looked at is not said to be best as it is.
+    let page = fs::read_to_string(place.path("out/report.html")).unwrap();
+    assert!(page.contains(&told) && page.contains(">not reached<"), "the page says it too");
 }
 
 #[test]
@@ -279,4 +284,15 @@ fn a_check_finds_the_records_that_a_tuning_made_and_says_why_it_finds_no_others(
     assert_eq!(other["hits"], 0);
     let table = place.run(&["bank", "check", &model("resnet50.onnx"), part]).expect(1, &[]);
     assert!(table.stdout.contains(" find a record, ") && table.stdout.contains("miss"), "{table:#?}");
+}
+
+#[test]
+fn records_that_no_cann_reads_are_not_offered_to_it() {
+    let place = Place::new();
+    fs::write(place.path("conv.air"), include_bytes!("graph_run_conv.air")).unwrap();
+    let mut command = place.command(&["--model=conv.air", "--job_type=1", "--backend=simulator", "--output=out/"]);
+    command.env_remove("TUNE_BANK_PATH");
+    let answer = super::Answer::of(command.output().unwrap()).expect(0, &[]);
+    assert!(answer.stdout.contains("has no record of this network that CANN reads"), "{answer:#?}");
+    assert!(!answer.stdout.contains("export TUNE_BANK_PATH="), "{answer:#?}");
 }

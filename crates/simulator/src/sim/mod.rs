@@ -24,6 +24,7 @@ mod work;
 pub use constants::Constants;
 pub use counts::Counts;
 pub use place::Places;
+pub use vector::setups_us;
 pub use work::{Roofs, Work};
 
 use crate::soc::{Correction, Soc};

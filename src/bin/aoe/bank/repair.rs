@@ -139,7 +139,11 @@ fn text(path: &str, repaired: &Repaired, dry: bool, json: bool) -> Result<String
     }
     let verb = if dry { "would be taken out" } else { "taken out" };
     let copy = copy.map(|copy| format!("; as it was: {copy}")).unwrap_or_default();
-    let hint = if left.is_empty() { "" } else { " (--all takes them out too)" };
-    let _ = writeln!(text, "{path}: {} records {verb}, {} left{hint}{copy}", taken.len(), left.len());
+    // "0 left" would read as if the bank were empty now.
+    let rest = match left.len() {
+        0 => "no other would fail".to_owned(),
+        left => format!("{left} that would fail left (--all takes them out too)"),
+    };
+    let _ = writeln!(text, "{path}: {} records {verb}, {rest}{copy}", taken.len());
     Ok(text)
 }

@@ -73,7 +73,8 @@ pub(super) fn unknown(word: &str, arguments: &[String], whole: &Command) -> Stri
     }
     let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
     let names: Vec<_> = shown.map(|command| command.get_name().to_owned()).collect();
-    let hint = spelling::nearest(word, names.iter().map(String::as_str));
+    // `tune` goes without saying, and so is not shown; it may be written.
+    let hint = spelling::nearest(word, names.iter().map(String::as_str).chain(["tune"]));
     let hint = hint.map(|name| format!("; did you mean `aoe {name}`?")).unwrap_or_default();
     format!("`{word}` is neither a file nor a command (there is: {}){hint}", names.join(", "))
 }

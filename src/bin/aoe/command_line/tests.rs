@@ -139,6 +139,7 @@ fn mistakes_name_the_word_and_the_likely_option() {
         (&["--job-tpye=2"][..], ["--job-tpye", "--job_type"]),
         (&["--zzzzzz"], ["--zzzzzz", "no option"]),
         (&["resnet"], ["`resnet` is neither a file", "search"]),
+        (&["tun"], ["`tun` is neither", "did you mean `aoe tune`?"]),
         (&["bnak"], ["`bnak` is neither", "did you mean `aoe bank`?"]),
         (&["a.onnx", "b.onnx"], ["one model at a time", "--model_path"]),
         (&["a.onnx", "--model=b.onnx"], ["`a.onnx`", "--model exclude"]),

@@ -67,12 +67,17 @@ enum Change {
     Faster,
     New,
     Gone,
+    /// The tuning of A alone changed it; the network of B may have it all the same.
+    OnlyA,
+    OnlyB,
     Same,
 }
 
 impl Change {
-    fn of(a: Option<f64>, b: Option<f64>) -> Change {
+    fn of(a: Option<f64>, b: Option<f64>, only_changes: bool) -> Change {
         match (a, b) {
+            (None, _) if only_changes => Change::OnlyB,
+            (_, None) if only_changes => Change::OnlyA,
             (None, _) => Change::New,
             (_, None) => Change::Gone,
             (Some(a), Some(b)) if b > a * (1.0 + SAME) => Change::Slower,
@@ -87,6 +92,8 @@ impl Change {
             Change::Faster => "faster",
             Change::New => "new",
             Change::Gone => "gone",
+            Change::OnlyA => "changed by A only",
+            Change::OnlyB => "changed by B only",
             Change::Same => "same",
         }
     }
@@ -113,7 +120,7 @@ impl Comparison {
         let names = a.times_us.keys().chain(b.times_us.keys().filter(|name| !a.times_us.contains_key(*name)));
         let row = |name: &String| {
             let [a_us, b_us] = [a, b].map(|side| side.times_us.get(name).copied());
-            Row { a_us, b_us, change: Change::of(a_us, b_us), name: name.clone() }
+            Row { a_us, b_us, change: Change::of(a_us, b_us, a.only_changes), name: name.clone() }
         };
         let mut rows: Vec<Row> = names.map(row).collect();
         let shared = |side: fn(&Row) -> Option<f64>| -> f64 {
@@ -135,7 +142,9 @@ impl Comparison {
     fn lines(&self) -> Vec<String> {
         let Comparison { a_us, b_us, rows, .. } = self;
         let count = |change: Change| rows.iter().filter(|row| row.change == change).count();
-        let counts = [Change::Faster, Change::Slower, Change::New, Change::Gone, Change::Same];
+        let always = [Change::Faster, Change::Slower, Change::New, Change::Gone, Change::Same];
+        let partly = [Change::OnlyA, Change::OnlyB].into_iter().filter(|&change| count(change) > 0);
+        let counts: Vec<Change> = always.into_iter().chain(partly).collect();
         let counts: Vec<String> = counts.iter().map(|&change| format!("{} {}", count(change), change.word())).collect();
         let told = format!("{} from A to B, {} to {}", improvement(*a_us, *b_us), time(*a_us), time(*b_us));
         let mut lines = vec![labelled("Gain", &told), labelled("", &counts.join(", "))];
@@ -186,7 +195,15 @@ mod tests {
     use super::*;
 
     fn side(kind: &'static str, total_us: Option<f64>, times: &[(&str, f64)]) -> Side {
-        Side { kind, total_us, times_us: times.iter().map(|&(name, us)| (name.to_owned(), us)).collect() }
+        let times_us = times.iter().map(|&(name, us)| (name.to_owned(), us)).collect();
+        Side { kind, total_us, times_us, only_changes: kind == "a result file" }
+    }
+
+    #[test]
+    fn what_a_result_file_does_not_list_is_not_gone_from_the_network() {
+        let (a, b) = (side("a result file", Some(9.0), &[("x", 4.0)]), side("a result file", Some(9.0), &[("y", 2.0)]));
+        let told = Comparison::of(&a, &b).unwrap().lines().join("\n");
+        assert!(told.contains("0 new, 0 gone, 0 same, 1 changed by A only, 1 changed by B only"), "{told}");
     }
 
     #[test]

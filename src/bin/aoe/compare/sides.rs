@@ -21,6 +21,8 @@ pub struct Side {
     pub total_us: Option<f64>,
     /// Microseconds by what they are of.
     pub times_us: BTreeMap<String, f64>,
+    /// Whether only what the tuning changed is listed: what is missing may well be in the network.
+    pub only_changes: bool,
 }
 
 impl Side {
@@ -60,7 +62,7 @@ fn of_report(report: &Report<'_>) -> Side {
         let [before_us, after_us] = kernel.total_us();
         *times_us.entry(kernel.workload.clone()).or_default() += if is_taken { after_us } else { before_us };
     }
-    Side { kind: "a report", total_us: Some(report.after_us), times_us }
+    Side { kind: "a report", total_us: Some(report.after_us), times_us, only_changes: false }
 }
 
 /// A result file of AOE's: the network, and the operators whose records changed.
@@ -69,14 +71,14 @@ fn of_result(result: &ResultFile, path: &Path) -> Result<Side> {
         return Err(Error::file("read", path, "is of a tuning that did not end: it has no time after"));
     }
     let times_us = result.operators_us.iter().cloned().collect();
-    Ok(Side { kind: "a result file", total_us: result.after_us, times_us })
+    Ok(Side { kind: "a result file", total_us: result.after_us, times_us, only_changes: true })
 }
 
 fn profile(path: &Path) -> Result<Side> {
     let measured = Measured::read(path)?;
     let times_us: BTreeMap<String, f64> =
         measured.types.into_iter().map(|(name, counted)| (name, counted.us)).collect();
-    Ok(Side { kind: "a profile", total_us: Some(times_us.values().sum()), times_us })
+    Ok(Side { kind: "a profile", total_us: Some(times_us.values().sum()), times_us, only_changes: false })
 }
 
 /// Banks: every record with the time that it was measured to take.
@@ -93,5 +95,5 @@ fn bank(banks: &[std::path::PathBuf]) -> Result<Side> {
             Ok(true)
         })?;
     }
-    Ok(Side { kind: "a bank", total_us: None, times_us })
+    Ok(Side { kind: "a bank", total_us: None, times_us, only_changes: false })
 }

@@ -124,8 +124,8 @@ fn unknown(word: &str, whole: &Command) -> Error {
     let topics = TOPICS.iter().map(|topic| topic.name).chain([ALL_OPTIONS]);
     let names = commands(whole).map(Command::get_name).chain(topics);
     let near = spelling::nearest(word, names).or_else(|| options::nearest(word));
-    let hint = near.map(|name| format!("; did you mean `aoe help {name}`?")).unwrap_or_default();
-    Error::CommandLine { reason: format!("there is no topic, command or option `{word}`{hint} `aoe help` lists them") }
+    let hint = near.map(|name| format!(", did you mean `aoe help {name}`?")).unwrap_or_default();
+    Error::CommandLine { reason: format!("there is no topic, command or option `{word}`{hint}; `aoe help` lists them") }
 }
 
 /// The commands that are shown.
@@ -167,7 +167,7 @@ mod tests {
             [("bnak", "aoe help bank"), ("record", "aoe help records"), ("job_tpye", "aoe help job_type")]
         {
             let error = explained(&[word]).unwrap_err().to_string();
-            assert!(error.contains(near), "{error}");
+            assert!(error.contains(&format!("did you mean `{near}`?; `aoe help` lists them")), "{error}");
         }
         assert!(explained(&["bank", "mrge"]).unwrap_err().to_string().contains("merge"));
     }

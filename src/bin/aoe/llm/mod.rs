@@ -64,6 +64,7 @@ fn arguments() -> Command {
         .arg(number("step_tokens", "8192", "Tokens of a prefill step at most (max_num_batched_tokens)"))
         .arg(switch("nz_weights", "true", "Weights lie in FRACTAL_NZ"))
         .arg(switch("graph", "true", "Output is made in graph mode"))
+        .arg(switch("fused", "true", "Sum and norm, gate, and norms of heads and rotation are fused kernels"))
         .arg(switch("sequence_parallel", "true", "Long prompts are cut over the devices between blocks"))
         .arg(number("trials", "200", "Tilings tried for each product; 0: products are not tuned"))
         .arg(number("records", "0", "Choose the numbers of tokens whose tuning serves steps of any number best, for so many records"))
@@ -104,7 +105,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let json = json(&report)?;
     let words = text::of(&report);
     if let Some(folder) = &folder {
-        write(folder, &json, &words)?;
+        write(folder, &[(REPORT_JSON, &json), (REPORT_TEXT, &words)])?;
     }
     if matches.get_flag("json") {
         console.line(&json);
@@ -120,14 +121,18 @@ fn json(report: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(report).map_err(|e| Error::Internal { place: "llm".into(), message: e.to_string() })
 }
 
+const REPORT_JSON: &str = "report.json";
+const REPORT_TEXT: &str = "report.txt";
+
 fn targets(folder: &Path) -> [PathBuf; 2] {
-    [folder.join("report.json"), folder.join("report.txt")]
+    [REPORT_JSON, REPORT_TEXT].map(|name| folder.join(name))
 }
 
-fn write(folder: &Path, json: &str, words: &str) -> Result<()> {
+/// Writes files of these names and texts, all of them or none.
+fn write(folder: &Path, files: &[(&str, &str)]) -> Result<()> {
     let mut publication = Publication::new();
-    for (path, text) in targets(folder).iter().zip([json, words]) {
-        publication.file(path, text.as_bytes())?;
+    for (name, text) in files {
+        publication.file(&folder.join(name), text.as_bytes())?;
     }
     publication.lock(folder, &Patience::default())?;
     publication.commit()
@@ -145,6 +150,7 @@ fn study(matches: &ArgMatches, model: Model) -> Result<Study> {
         dtype: if word("dtype") == "fp16" { DataType::Float16 } else { DataType::Bfloat16 },
         nz_weights: switch("nz_weights"),
         graph: switch("graph"),
+        fused: switch("fused"),
         sequence_parallel: switch("sequence_parallel"),
         step_tokens: number("step_tokens"),
     };

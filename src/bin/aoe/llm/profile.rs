@@ -1,11 +1,11 @@
 //! `aoe --profile`: the products of a profile, tuned; measured times beside predicted ones.
 
-use super::{json, targets, write};
+use super::{REPORT_JSON, REPORT_TEXT, json, targets, write};
 use crate::console::Console;
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
 use crate::table::{Align, middle_cut, table};
-use aoe::kernels::Profile;
+use aoe::kernels::{Profile, percent};
 use aoe::output_file::check;
 use aoe::report::counted;
 use aoe::search::Algorithm;
@@ -36,6 +36,8 @@ const COUNTING: [&str; 13] = [
 ];
 /// Tilings tried for each product where nothing is said.
 const TRIALS: usize = 200;
+/// What the profile teaches of the part, beside the report.
+const CALIBRATION: &str = "calibration.json";
 /// Kernels shown; JSON has all.
 const SHOWN: usize = 30;
 
@@ -61,7 +63,8 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let is_set = |name: &str| settings.get(name).is_some_and(|value| flag(value).unwrap_or(true));
     let (install, dry_run) = (is_set("install"), is_set("dry_run"));
     let folder = settings.get("output").filter(|_| !dry_run).map(PathBuf::from);
-    folder.iter().flat_map(|folder| targets(folder)).try_for_each(|path| check(&path))?;
+    let beside = folder.iter().map(|folder| folder.join(CALIBRATION));
+    folder.iter().flat_map(|folder| targets(folder)).chain(beside).try_for_each(|path| check(&path))?;
     let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()))?;
     let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
     let cancel = Arc::new(AtomicBool::new(false));
@@ -75,7 +78,14 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     place.keep_written([&mut report.files, &mut report.to_measure], dry_run);
     let words = text(&report);
     if let Some(folder) = &folder {
-        write(folder, &json(&report)?, &words)?;
+        let calibration = report.learned.as_ref().map(serde_json::to_string_pretty).transpose();
+        let calibration = calibration
+            .map_err(|e| Error::Internal { place: "profile".into(), message: e.to_string() })?
+            .map(|text| text + "\n");
+        let json = json(&report)?;
+        let mut files = vec![(REPORT_JSON, json.as_str()), (REPORT_TEXT, words.as_str())];
+        files.extend(calibration.as_deref().map(|text| (CALIBRATION, text)));
+        write(folder, &files)?;
     }
     console.text(&words);
     console.text(&place.lines([&report.files, &report.to_measure]));
@@ -83,8 +93,9 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
 }
 
 fn text(report: &Profiled) -> String {
-    let Profiled { soc, profile, total_us, without_operands_us, gain_us, files, to_measure, calibration, kernels } =
-        report;
+    let Profiled {
+        soc, profile, total_us, without_operands_us, gain_us, files, to_measure, calibration, kernels, ..
+    } = report;
     let names: Vec<String> = profile.iter().map(|file| file.display().to_string()).collect();
     let percent = |us: f64| 100.0 * us / total_us.max(f64::MIN_POSITIVE);
     let mut lines = vec![
@@ -103,6 +114,7 @@ fn text(report: &Profiled) -> String {
         lines.push(format!("{count} more would save {us:.0} us or nothing: CANN's default is an estimate"));
         lines.extend(to_measure.iter().map(|file| format!("  {}", file.display())));
     }
+    lines.push(learned(report));
     lines.push(String::new());
     let rows: Vec<_> = kernels.iter().take(SHOWN).map(row).collect();
     let (left, right) = (Align::Left, Align::Right);
@@ -113,6 +125,7 @@ fn text(report: &Profiled) -> String {
         ("share", right),
         ("measured us", right),
         ("predicted us", right),
+        ("calibrated us", right),
         ("tuned us", right),
         ("", left),
     ];
@@ -132,7 +145,21 @@ fn text(report: &Profiled) -> String {
     lines.join("\n") + "\n"
 }
 
-fn row(row: &Row) -> [String; 8] {
+/// What the profile teaches of the part.
+fn learned(report: &Profiled) -> String {
+    match (report.learned_error, &report.not_learned) {
+        (Some([before, after]), _) => format!(
+            "The profile calibrates the simulator: error {} before, {} after, on what was held out ({CALIBRATION} of --output=DIR)",
+            percent(before),
+            percent(after)
+        ),
+        (None, reason) => {
+            format!("The profile calibrates nothing: {}", reason.as_deref().unwrap_or("it has no kernels"))
+        }
+    }
+}
+
+fn row(row: &Row) -> [String; 9] {
     let us = |us: f64| format!("{us:.1}");
     let shapes: Vec<String> = row.case["inputs"]
         .as_array()
@@ -152,6 +179,7 @@ fn row(row: &Row) -> [String; 8] {
         format!("{:.1} %", 100.0 * row.share),
         us(row.measured_us),
         row.predicted_us.map(us).unwrap_or_default(),
+        row.calibrated_us.map(us).unwrap_or_default(),
         row.tuned.as_ref().map(|tuned| us(tuned.after_us)).unwrap_or_default(),
         verdict,
     ]

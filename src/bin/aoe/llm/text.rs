@@ -2,7 +2,7 @@
 
 use crate::table::{Align, table};
 use aoe::report::counted;
-use aoe::serving::{AS_IS, Deployment, Figures, Lever, Reach, Report, Step, StepTime, Time, Tuned};
+use aoe::serving::{AS_IS, Choice, Deployment, Figures, Lever, Reach, Report, Step, StepTime, Time, Tuned};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Products shown; JSON has all.
@@ -199,18 +199,29 @@ fn products(report: &Report) -> Vec<String> {
 
 fn range(report: &Report) -> Vec<String> {
     let Some(choice) = &report.range else { return Vec::new() };
+    let most = report.deployment.step_tokens;
+    let mut lines =
+        vec![format!("Prefill steps of any number of tokens up to {most}: tune {}", listed(choice)), loss(choice)];
+    if let Some(choice) = &report.range_if_true {
+        lines.push(format!("  were all gains true that are not sure: tune {}", listed(choice)));
+        lines.push(loss(choice));
+    }
+    lines
+}
+
+fn listed(choice: &Choice) -> String {
     let tokens: Vec<String> = choice.tokens.iter().map(u64::to_string).collect();
-    let which = if tokens.is_empty() { "none gains anything".to_owned() } else { tokens.join(", ") };
-    vec![
-        format!("Prefill steps of any number of tokens up to {}: tune {which}", report.deployment.step_tokens),
-        format!(
-            "  products of a step, mean: {:.0} us by default, {:.0} with these (padded up to them where that is faster), {:.0} with every number tuned: a loss of {:.1} %",
-            choice.default_us,
-            choice.chosen_us,
-            choice.every_us,
-            100.0 * choice.loss
-        ),
-    ]
+    if tokens.is_empty() { "none, as none gains surely".to_owned() } else { tokens.join(", ") }
+}
+
+fn loss(choice: &Choice) -> String {
+    format!(
+        "  products of a step, mean: {:.0} us by default, {:.0} with these (padded up to them where that is faster), {:.0} with every number tuned: a loss of {:.1} %",
+        choice.default_us,
+        choice.chosen_us,
+        choice.every_us,
+        100.0 * choice.loss
+    )
 }
 
 /// The rows of the middle batch and length, and for every batch at that length the best that keeps the batch.

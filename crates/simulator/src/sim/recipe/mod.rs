@@ -59,6 +59,16 @@ const fn of(simple: f64, divide: f64, root: f64) -> Recipe {
     }
 }
 
+/// Microseconds before the first tile of kernels that do more than go through their operands once in a plain loop (norms,
+/// losses, optimisers, quantisers, parts taken or put together), where nobody measured the operator itself: about the
+/// median of those classes that were measured (of all but one it is 4 to 6 on the 910B, whichever is left out). What such a
+/// type loses by it is at the end of what `make accuracy` prints.
+const STRUCTURED_US: [f64; 2] = [4.0, 1.0];
+
+const fn structured(recipe: Recipe) -> Recipe {
+    Recipe { setup_us: STRUCTURED_US, ..recipe }
+}
+
 const fn wide(simple: f64, divide: f64, root: f64) -> Recipe {
     Recipe { wide: true, ..of(simple, divide, root) }
 }
@@ -91,23 +101,23 @@ classes! {
     /// Six: bits of a mask made or applied, windows searched.
     MASK = of(6.0, 0.0, 0.0);
     /// The largest of a window and a bit for each tap that says where it was; for each tap.
-    POOL_ARG = of(13.0, 0.0, 0.0);
+    POOL_ARG = structured(of(13.0, 0.0, 0.0));
     /// The gradient spread to where the bits say; for each tap.
-    POOL_ARG_GRADIENT = of(28.0, 0.0, 0.0);
+    POOL_ARG_GRADIENT = structured(of(28.0, 0.0, 0.0));
     /// Batch normalisation and its sums, in fp32.
-    BATCH_NORM = wide(3.0, 0.0, 0.0);
+    BATCH_NORM = structured(wide(3.0, 0.0, 0.0));
     /// The gradient of batch normalisation's sums, in fp32.
-    BATCH_NORM_REDUCE_GRADIENT = wide(5.0, 0.0, 0.0);
+    BATCH_NORM_REDUCE_GRADIENT = structured(wide(5.0, 0.0, 0.0));
     /// The gradient of batch normalisation's scale and shift, in fp32.
-    BATCH_NORM_UPDATE_GRADIENT = wide(9.0, 0.0, 0.0);
+    BATCH_NORM_UPDATE_GRADIENT = structured(wide(9.0, 0.0, 0.0));
     /// Division by the root mean square of a row, in fp32; rotation of pairs takes as much.
-    RMS_NORM = wide(7.5, 0.0, 0.0);
+    RMS_NORM = structured(wide(7.5, 0.0, 0.0));
     /// The same behind a sum of two operands that is kept, in fp32.
-    ADD_RMS_NORM = wide(16.0, 0.0, 0.0);
+    ADD_RMS_NORM = structured(wide(16.0, 0.0, 0.0));
     /// Mean, variance and scale of a row.
-    LAYER_NORM = wide_later(18.0, 0.0, 0.0);
+    LAYER_NORM = structured(wide_later(18.0, 0.0, 0.0));
     /// Gradients of row normalisation, in fp32.
-    NORM_GRADIENT = wide(28.0, 0.0, 0.0);
+    NORM_GRADIENT = structured(wide(28.0, 0.0, 0.0));
     /// A quotient.
     DIVIDE = wide_later(0.0, 1.0, 0.0);
     /// A square root, an exponential, a logarithm.
@@ -122,25 +132,31 @@ classes! {
     /// results are spread over the row again.
     SOFTMAX = Recipe { row: 400.0, row_simple: 8.0, wide_later: false, ..EXPONENTIAL };
     /// Softmax, logarithm and the loss's gradient, in fp32.
-    CROSS_ENTROPY = wide(10.0, 1.0, 2.0);
+    CROSS_ENTROPY = structured(wide(10.0, 1.0, 2.0));
     /// An exponential and a quotient, and two instructions of one operand.
     SIGMOID = wide_later(1.0, 1.0, 1.0);
     /// The same with a product, or a difference, of two operands.
     SWISH = wide_later(2.0, 1.0, 1.0);
     /// `x exp(0.851 (x - |x|)) / (1 + exp(-1.702 |x|))`: two exponentials, a quotient, a product, five instructions of one operand.
     FAST_GELU = wide_later(3.5, 1.0, 2.0);
+    /// An exponential and a logarithm with what is selected around them.
+    POWER = wide_later(5.0, 0.0, 2.0);
+    /// A quotient with what is multiplied, rounded or added beside it.
+    DIVIDED = wide_later(3.0, 1.0, 0.0);
+    /// Four neighbours of a point that lies between them, weighted, each with an address of its own: one a cycle.
+    SAMPLE = Recipe { scalar: 4.0, ..structured(of(16.0, 0.0, 0.0)) };
     /// A sigmoid of one half times the other, in fp32, for each element of both.
     GATED = Recipe { setup_us: [7.0, 0.0], ..wide(2.0, 0.5, 0.5) };
     /// Its gradient, in fp32.
-    GATED_GRADIENT = wide(6.0, 1.0, 1.0);
+    GATED_GRADIENT = structured(wide(6.0, 1.0, 1.0));
     /// A polynomial, an exponential and a quotient.
     GELU = wide_later(13.0, 1.0, 1.0);
     /// Its gradient.
     GELU_GRADIENT = wide_later(22.0, 2.0, 2.0);
     /// Two moments, their root and quotient.
-    ADAM = of(10.0, 1.0, 1.0);
+    ADAM = structured(of(10.0, 1.0, 1.0));
     /// The same with bias corrections and a trust ratio.
-    LAMB = of(12.0, 3.0, 2.0);
+    LAMB = structured(of(12.0, 3.0, 2.0));
     /// Sine, tangent and their inverses: reduced angles and long polynomials.
     SERIES = wide_later(36.0, 0.0, 0.0);
     /// Sorting networks, blocks of 32 and merges: four cycles for each element of a row.
@@ -148,13 +164,14 @@ classes! {
     /// The largest value and where it lies: compared, and both selected.
     ARG_EXTREME = Recipe { row: 900.0, setup_us: [3.0, 1.0], ..wide(7.5, 0.0, 0.0) };
     /// The largest magnitude of a row, its scale, and values divided, rounded and narrowed.
-    QUANTISE = Recipe { row: 60.0, setup_us: [2.0, 0.0], ..wide(8.0, 0.0, 0.0) };
-    /// Euclid's algorithm, one element after the other.
-    EUCLID = Recipe { scalar: 5.0, ..of(1.0, 0.0, 0.0) };
+    QUANTISE = Recipe { row: 60.0, ..structured(wide(8.0, 0.0, 0.0)) };
+    /// Euclid's algorithm, one element after the other. Its time is that of the numbers: from under 2 to 1400 cycles for
+    /// elements of one type and kernels of one size, so that this is what they take at least.
+    EUCLID = Recipe { scalar: 1.5, ..of(1.0, 0.0, 0.0) };
     /// Overlaps of boxes: those of a row against one after the other.
-    OVERLAP = Recipe { scalar: 10.0, ..of(12.0, 1.0, 0.0) };
+    OVERLAP = Recipe { scalar: 10.0, ..structured(of(12.0, 1.0, 0.0)) };
     /// Logarithms of probabilities; the first generation sums up series for them.
-    LOG_LOSS = Recipe { series: 460.0, ..wide(10.0, 1.0, 2.0) };
+    LOG_LOSS = Recipe { series: 460.0, ..structured(wide(10.0, 1.0, 2.0)) };
     /// Rows of tokens moved between tokens and experts.
     ROUTE = Recipe { setup_us: [4.0, 2.0], ..COPY };
     /// Axes that change places.
@@ -170,6 +187,19 @@ classes! {
 /// Copies what was made just before, or writes what L2 takes in.
 const COPIES: Recipe = Recipe { copies: true, ..COPY };
 
+/// Microseconds that a kernel of this type takes before its first tile beyond any other, and what one would of which only
+/// is known that it does more than go through its operands once; on the 910B and on the 950.
+pub(super) fn setups(op_type: &str) -> [[f64; 2]; 2] {
+    [recipe(op_type).setup_us, STRUCTURED_US]
+}
+
+/// What a movement does besides: a kernel that takes or puts together parts has more before its first tile than a copy.
+pub(super) fn movement(op_type: &str) -> Recipe {
+    let found = recipe(op_type);
+    let plain = found.copies || found.setup_us != [0.0, 0.0];
+    Recipe { copies: found.copies, setup_us: if plain { found.setup_us } else { STRUCTURED_US }, ..COPY }
+}
+
 /// The recipe of an operator. One that no pattern knows counts as one simple instruction.
 pub(super) fn recipe(op_type: &str) -> Recipe {
     KNOWN.get(op_type).copied().unwrap_or_else(|| by_words(op_type))
@@ -182,7 +212,7 @@ static KNOWN: LazyLock<FxHashMap<&'static str, Recipe>> =
 /// The recipe of the first pattern whose words a name has.
 fn by_words(op_type: &str) -> Recipe {
     let found = table::TABLE.iter().find(|(pattern, _)| has_words(op_type, pattern)).map(|(_, recipe)| *recipe);
-    found.unwrap_or(Recipe { known: false, ..ONE })
+    found.unwrap_or(Recipe { known: false, ..structured(ONE) })
 }
 
 /// Whether a name holds these words: `Sin` is one of `SinGrad` and none of `Single`.

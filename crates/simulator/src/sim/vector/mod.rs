@@ -5,7 +5,7 @@ mod shape;
 
 use super::constants::Constants;
 use super::machine::{Held, Machine, norm};
-use super::recipe::{COPY, Recipe, recipe};
+use super::recipe::{self, Recipe, recipe};
 use super::{Cache, Counts, Pipes, Times, Work};
 use crate::soc::{Arch, Soc};
 use crate::workload::{Move, Operand, Reduce, Vector, VectorSchedule, VectorTemplate, Workload};
@@ -73,9 +73,23 @@ pub(super) fn is_known(workload: &Workload) -> bool {
     }
 }
 
+/// Microseconds of its own before the first tile of a kernel that finds its code in device memory, and what a type of which
+/// only is known that it is no plain loop would have; `None` for parts of the first generation.
+pub fn setups_us(op_type: &str, soc: &Soc) -> Option<[f64; 2]> {
+    let generation = Prices::of(soc, &Constants::FITTED).setup_generation()?;
+    Some(recipe::setups(op_type).map(|us| us[generation]))
+}
+
 /// Whether a movement takes or adds rows by index.
 pub(super) fn is_indexed(op_type: &str) -> bool {
-    ["Gather", "Scatter", "Segment", "Embedding", "Index", "FinalizeRouting"].iter().any(|n| op_type.contains(n))
+    let words = ["Gather", "Scatter", "Segment", "Embedding", "Index", "FinalizeRouting", "InitRouting"];
+    let others = ["TokenPermute", "TokenUnpermute", "InplaceUpdate"];
+    words.iter().chain(&others).any(|n| op_type.contains(n))
+}
+
+/// Whether every element has an index of its own: rows lie in UB, and the elements are taken there.
+fn takes_elements(op_type: &str) -> bool {
+    op_type.contains("Elements") || op_type == "GatherD"
 }
 
 impl Problem {
@@ -138,11 +152,17 @@ impl Problem {
     }
 
     pub(super) fn movement(w: &Move, soc: &Soc, c: &Constants) -> Result<Problem, String> {
-        let found = recipe(&w.op_type);
-        let recipe = Recipe { copies: found.copies, setup_us: found.setup_us, ..COPY };
-        let problem = Problem::new(&w.inputs, &w.outputs, recipe, soc, c)?;
+        let problem = Problem::new(&w.inputs, &w.outputs, recipe::movement(&w.op_type), soc, c)?;
+        // A table of which only a part is taken was last read a step ago.
+        let table = w.op_type.starts_with("Gather") && w.inputs.first() == w.outputs.first();
+        let held = if table { Held::AllBut(problem.read) } else { problem.held };
+        let problem = Problem { held, ..problem };
         let prices = Prices::of(soc, c);
         let runs = if w.run_bytes == 0 { 0.0 } else { problem.largest / w.run_bytes as f64 };
+        if takes_elements(&w.op_type) && !problem.machine.first {
+            let elements = w.inputs.get(1).map_or(0.0, |indices| indices.elements() as f64);
+            return Ok(Problem { addresses: elements * TAKEN_CYCLES, ..problem });
+        }
         if is_indexed(&w.op_type) {
             // Indices of 64 bits may outweigh what they take.
             let runs = w.inputs.get(1).map_or(runs, |indices| runs.min(indices.elements() as f64));
@@ -349,10 +369,12 @@ fn by_plane(w: &Vector, c: &Constants) -> f64 {
     rows * (each + c.odd_plane_row_cycles_c100 + masked)
 }
 
+/// Cycles of an element that is taken by its own index out of a row in UB: its index, its address, the load, the store.
+const TAKEN_CYCLES: f64 = 4.0;
 /// Elements of fp32 that one vector instruction takes.
 const INSTRUCTION_LANES: f64 = 64.0;
 /// Divisions for each element of both halves of a gated row: what tells these operators from others.
-const GATED_DIVIDE: f64 = super::recipe::GATED.divide;
+const GATED_DIVIDE: f64 = recipe::GATED.divide;
 /// Elements of a row that one core ranks at least.
 const RANKED_LANES: u64 = 1024;
 /// Bytes of UB that each element of a row takes which is normalised: both operands and two rows in fp32.
@@ -395,5 +417,5 @@ fn steps(w: &Reduce, machine: &Machine) -> f64 {
 
 /// Whether an operator looks for the place of a value.
 fn ranks(recipe: &Recipe) -> bool {
-    recipe.row >= super::recipe::ARG_EXTREME.row
+    recipe.row >= recipe::ARG_EXTREME.row
 }

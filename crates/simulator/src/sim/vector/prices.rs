@@ -114,6 +114,11 @@ impl Prices {
         self.long_row.unwrap_or_else(|| self.row_share * r.row.min(r.row.min(12.0) + self.row_block * bytes / BLOCK))
     }
 
+    /// Which of the two generations' setup counts.
+    pub(super) const fn setup_generation(&self) -> Option<usize> {
+        self.setup
+    }
+
     /// Microseconds before the first tile of a kernel whose code is not in L2.
     pub(super) fn setup(&self, r: &Recipe) -> f64 {
         self.setup.map_or(0.0, |generation| r.setup_us[generation])
