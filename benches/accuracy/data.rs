@@ -189,8 +189,9 @@ fn text(path: &Path) -> Result<String, String> {
 fn row(line: &str, set: &str, assumed: &Assumed, unknown: &mut BTreeMap<String, usize>) -> Result<Option<Row>, String> {
     let case: Value = aoe::cases::json(line).map_err(|e| format!("{set}: {e}"))?;
     let measured = &case["measured"];
-    let core_us = || measured["aicore_us"].as_f64()?.max(measured["aivector_us"].as_f64()?).into();
-    let Some(measured_us) = case["measured_us"].as_f64().or_else(core_us) else { return Ok(None) };
+    // What a profiler calls a task's duration: with the start of its cores, of which their own time knows nothing.
+    let duration_us = measured["duration_us"].as_f64();
+    let Some(measured_us) = case["measured_us"].as_f64().or(duration_us) else { return Ok(None) };
     if let Some(name) = case["soc"].as_str()
         && matches!(Soc::find(name), Err(Error::UnknownSoc { .. }))
     {

@@ -89,7 +89,7 @@ const GROUPS: [Group; 11] = [
         sees: |r| r.class == Class::Attention && r.job.as_ref().is_ok_and(|job| job.cache == Some(Cache::Cold)),
     },
     Group { name: "operators of the 310", origin: Origin::fit_310, sees: |r| r.set == "kernels_310" },
-    Group { name: "20-core trace", origin: Origin::fit_trace, sees: |r| r.set == "trace_20core_1650mhz" },
+    Group { name: "training steps", origin: Origin::fit_trace, sees: |r| r.set.starts_with("trace_") },
     Group {
         name: "cold kernels",
         origin: Origin::fit_cold,

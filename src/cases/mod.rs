@@ -13,6 +13,7 @@ mod limits;
 mod operands;
 mod parts;
 mod places;
+mod plain;
 mod product;
 mod record;
 mod sense;
@@ -145,6 +146,15 @@ pub(crate) fn wrong(reason: impl Into<String>) -> Error {
 
 impl Case {
     pub(crate) fn parse(line: &str) -> Result<Case> {
+        let case = plain::read(line).map_or_else(|| Case::value_by_value(line), Ok)?;
+        if case.op.is_empty() || case.op.len() > MAX_NAME || case.op.contains(char::is_control) {
+            return Err(wrong(format!("`op`: `{}` is no operator type", shown(&case.op))));
+        }
+        Ok(case)
+    }
+
+    /// A case of any form, with a word on what is wrong and on what is not used.
+    fn value_by_value(line: &str) -> Result<Case> {
         let value = json(line).map_err(|e| wrong(format!("not a case in JSON: {e}")))?;
         let Value::Object(fields) = &value else { return Err(wrong("a case is a JSON object")) };
         let unused = fields::unused(fields).map_err(wrong)?.into_iter().map(str::to_owned).collect();
@@ -152,9 +162,6 @@ impl Case {
             Some(_) => wrong(format!("`{}`: {}", shown(&e.path().to_string()), e.inner())),
             None => wrong(e.inner().to_string()),
         })?;
-        if case.op.is_empty() || case.op.len() > MAX_NAME || case.op.contains(char::is_control) {
-            return Err(wrong(format!("`op`: `{}` is no operator type", shown(&case.op))));
-        }
         Ok(Case { unused, ..case })
     }
 

@@ -1,6 +1,6 @@
 //! Convolutions by their operands and attributes.
 
-use super::{Rule, Tiling, check, estimate};
+use super::{Knowledge, Rule, Tiling, check, estimate};
 use crate::cases::{Case, wrong};
 use crate::graph::Format;
 use crate::soc::Soc;
@@ -214,6 +214,7 @@ pub(super) fn conv3d(case: &Case, soc: &Soc) -> Result<Tiling> {
     let (op, template) = (conv3d_v2::OP_TYPE.to_owned(), "base".to_owned());
     let is_padded = w.pads.iter().any(|&pad| pad > 0);
     let note = (is_padded && case.integers(&["pads", "padding"])?.is_none()).then_some(PADS_FROM_SIZES);
+    let knowledge = Knowledge::Fields(knowledge);
     Ok(Tiling { op, template, knowledge, nd2nz: None, public: choice.public, rules, note })
 }
 

@@ -1,6 +1,6 @@
 //! What is closed: the schedule that the search begins with stands in.
 
-use super::{Tiling, check};
+use super::{Knowledge, Tiling, check};
 use crate::cases::Case;
 use crate::soc::Soc;
 use crate::space::default_policy;
@@ -31,7 +31,7 @@ pub(super) fn of(workload: &Workload, soc: &Soc) -> Result<Tiling> {
     Ok(Tiling {
         op: workload.op_type().to_owned(),
         template: "estimate".to_owned(),
-        knowledge,
+        knowledge: Knowledge::Fields(knowledge),
         nd2nz: None,
         public: false,
         rules: vec![CLOSED],

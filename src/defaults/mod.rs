@@ -6,6 +6,7 @@
 
 mod conv;
 mod estimate;
+mod knowledge;
 mod product;
 #[cfg(test)]
 mod tests;
@@ -18,8 +19,9 @@ use crate::soc::Soc;
 use crate::spelling::nearest;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
+use knowledge::Knowledge;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::io::{BufRead, Write};
 
 /// A rule: its name, and what it says.
@@ -33,7 +35,7 @@ struct Tiling {
     /// Which of its kernels.
     template: String,
     /// The numbers by CANN's names.
-    knowledge: Map<String, Value>,
+    knowledge: Knowledge,
     /// Whether vector cores rewrite A and B first; of products only.
     nd2nz: Option<[bool; 2]>,
     /// Whether all rules that decided are public.
@@ -48,7 +50,7 @@ struct Answer<'a> {
     id: &'a Value,
     op: &'a str,
     template: &'a str,
-    knowledge: &'a Map<String, Value>,
+    knowledge: &'a Knowledge,
     #[serde(skip_serializing_if = "Option::is_none")]
     nd2nz: Option<[u8; 2]>,
     default: &'static str,

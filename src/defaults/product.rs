@@ -1,6 +1,6 @@
 //! Products: `MatMulV3`, `BatchMatMulV3`, `QuantBatchMatmulV3`, and those that TBE compiles.
 
-use super::{Rule, Tiling, check, estimate};
+use super::{Knowledge, Rule, Tiling, check, estimate};
 use crate::cases::{Case, Product, wrong};
 use crate::graph::DataType;
 use crate::soc::Soc;
@@ -37,7 +37,7 @@ fn single(w: &MatMul, soc: &Soc) -> Tiling {
     Tiling {
         op: matmul_v3::OP_TYPE.to_owned(),
         template: template(choice.template).to_owned(),
-        knowledge: choice.tiling.to_knowledge(),
+        knowledge: Knowledge::Product(choice.tiling),
         nd2nz: Some([choice.nd2nz_a, choice.nd2nz_b]),
         public: choice.public,
         rules: product_rules(choice.rules).collect(),
@@ -89,7 +89,7 @@ fn batch(product: &Product, soc: &Soc) -> Tiling {
     Tiling {
         op: batch_matmul_v3::OP_TYPE.to_owned(),
         template: choice.template.name().to_owned(),
-        knowledge,
+        knowledge: Knowledge::Fields(knowledge),
         nd2nz: Some([choice.nd2nz_a, choice.nd2nz_b]),
         public: choice.public,
         rules: product_rules(choice.product_rules).chain(own).collect(),
@@ -115,8 +115,8 @@ pub(super) fn quant(case: &Case, soc: &Soc) -> Result<Tiling> {
         Which::Cached => "cached",
     };
     let knowledge = match (choice.basic, choice.cached) {
-        (Some(tiling), _) => Some(tiling.to_knowledge()),
-        (None, Some(tiling)) => Some(tiling.to_knowledge()),
+        (Some(tiling), _) => Some(Knowledge::Fields(tiling.to_knowledge())),
+        (None, Some(tiling)) => Some(Knowledge::Fields(tiling.to_knowledge())),
         (None, None) => None,
     };
     let stands_in = if knowledge.is_none() { Some(estimate::of(&Workload::MatMul(w.clone()), soc)?) } else { None };

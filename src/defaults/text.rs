@@ -16,8 +16,7 @@ pub(super) fn explanation(id: &Value, tiling: &Tiling, note: Option<&str>) -> St
     };
     let kind = if tiling.public { "CANN's default" } else { "an estimate of CANN's default" };
     let mut text = format!("{name}{} {}, {kind}\n", tiling.op, tiling.template);
-    let fields = tiling.knowledge.iter().map(|(field, value)| format!("{field} {value}")).collect::<Vec<_>>();
-    wrapped(&mut text, "  ", "  ", &fields.join(", "));
+    wrapped(&mut text, "  ", "  ", &tiling.knowledge.texts().join(", "));
     if let Some([a, b]) = tiling.nd2nz {
         let said = match (a, b) {
             (false, false) => "neither operand is rewritten in fractals first",

@@ -1,6 +1,6 @@
 //! Vector operators by their operands.
 
-use super::{Tiling, conv, estimate};
+use super::{Knowledge, Tiling, conv, estimate};
 use crate::cases::{Case, wrong};
 use crate::graph::Format;
 use crate::graph::op::{Kind, prototype};
@@ -60,7 +60,7 @@ fn tiling_of(case: &Case, choice: &Choice) -> Tiling {
     Tiling {
         op: case.op.clone(),
         template: choice.template.to_owned(),
-        knowledge: fields.collect(),
+        knowledge: Knowledge::Fields(fields.collect()),
         nd2nz: None,
         public: choice.is_exact(),
         rules: choice.rules.iter().map(|rule| (rule.name(), rule.describe())).collect(),

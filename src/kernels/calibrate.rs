@@ -1,6 +1,7 @@
 //! A calibration from real profiles: the engine of `aoe calibrate`.
 
 use super::known;
+use super::problem::{CONTRADICTION, Problem};
 use super::seen::{Profile, Seen};
 use crate::sim::calibration::{Calibration, FEWEST, Group, Learned, Point, VERSION, fit, group_of, held_out};
 use crate::simulate;
@@ -11,24 +12,8 @@ use crate::workload::canonical_json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Means of one problem in several profiles that are farther apart than this factor contradict each other.
-const CONTRADICTION: f64 = 1.5;
 /// Problems from which on a calibration is not called thin.
 const ENOUGH: usize = 20;
-
-/// One distinct problem of the profiles.
-#[derive(Debug, Clone)]
-pub(super) struct Problem {
-    group: Group,
-    /// Its workload as text.
-    pub workload: String,
-    pub model_us: f64,
-    pub launches: u64,
-    /// Mean microseconds of a launch, one for each profile that has it.
-    pub measured_us: Vec<f64>,
-    /// The same of two halves of the launches of the first profile that has more than one.
-    pub halves: Option<[f64; 2]>,
-}
 
 /// What profiles hold, made ready.
 #[derive(Debug, Default)]
@@ -203,20 +188,6 @@ fn learn(problems: &[&Problem]) -> Learned {
         ));
     }
     learned
-}
-
-impl Problem {
-    /// Of several profiles the geometric mean.
-    pub(super) fn point(&self) -> Point {
-        let logs: f64 = self.measured_us.iter().map(|us| us.ln()).sum();
-        Point { model_us: self.model_us, measured_us: (logs / self.measured_us.len() as f64).exp() }
-    }
-
-    pub(super) fn contradicts(&self) -> bool {
-        let high = self.measured_us.iter().copied().fold(0.0, f64::max);
-        let low = self.measured_us.iter().copied().fold(f64::INFINITY, f64::min);
-        high > low * CONTRADICTION
-    }
 }
 
 /// A share as text.

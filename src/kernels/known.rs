@@ -1,7 +1,7 @@
 //! What profiles teach of the very kernels that they hold: launches of one kernel agree better with each other than with
 //! any model.
 
-use super::calibrate::Problem;
+use super::problem::Problem;
 use crate::sim::calibration::{self, Correction, Known, LEAST_GAIN};
 use std::collections::BTreeMap;
 

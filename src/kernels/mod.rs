@@ -11,6 +11,7 @@ mod calibrate_tests;
 mod known;
 mod listing;
 mod measured;
+mod problem;
 mod seen;
 mod table;
 #[cfg(test)]

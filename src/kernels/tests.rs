@@ -46,6 +46,34 @@ fn a_residual_network_is_fused_as_cann_lists_it() {
     assert!((sum - listing.total_us).abs() < 1e-6 * sum);
 }
 
+/// What is launched for BERT-base and 128 tokens, and what is fused, part by part.
+#[test]
+fn an_encoder_is_fused_as_each_part_does() {
+    let model = MODEL.replace("resnet50", "bert_base");
+    let kernels = |soc: &str| {
+        let listing = listing_of(&model, soc);
+        let count = |op: &str| listing.groups.iter().filter(|g| g.look.op_type == op).map(|g| g.count).sum::<u64>();
+        let sums = count("Add") + count("AddLayerNorm");
+        (listing.count, [count("BatchMatMulV2"), count("Gelu"), sums, count("TransData")], listing.ub_fusion)
+    };
+    // Seventeen kernels in each of twelve layers; sums and norms are one kernel, masks are added to what is scaled.
+    let fused = [("AutomaticUbFusion", 14)];
+    assert_eq!(kernels("Ascend910B2"), (213, [96, 12, 26, 0], fused.into()));
+    // The 910_93 has no pass for sums and norms.
+    assert_eq!(kernels("Ascend910_9391").0, 213 + 24);
+    // Eleven in each layer: heads are taken apart by the product, which scales, adds and bends too.
+    let fused = [
+        ("ATbeMatMulElemwiseFusionPass", 1),
+        ("AutomaticUbFusion", 2),
+        ("BatchMatmulConfusiontransposeUbFusion", 48),
+        ("TbeBatchMatmulElementWiseFusionPass", 36),
+        ("TbeFullyconnectionElemwiseDequantFusionPass", 12),
+    ];
+    for soc in ["Ascend310P3", "Ascend910A"] {
+        assert_eq!(kernels(soc), (146, [96, 0, 1, 5], fused.into()), "{soc}");
+    }
+}
+
 #[test]
 fn a_profile_of_several_runs_counts_as_one() {
     let folder = tempfile::tempdir().unwrap();

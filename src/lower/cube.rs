@@ -85,7 +85,11 @@ impl Scene<'_> {
     /// `batch_type` for it, and only `BatchMatMulV2ReshapeFusionPass` makes one matrix of some; that of `BatchMatMulV3`
     /// folds it in its own host tiling.
     pub(super) fn stacked(&self, p: &Product) -> Result<MatMul> {
-        let stored = self.stored(self.call.dtype(weight_place(&self.call)));
+        let weight = match self.kind {
+            Kind::Within(within) => weight_place(&self.call, within.reading),
+            _ => 1,
+        };
+        let stored = self.stored(self.call.dtype(weight));
         let count = |dims: &[i64]| dims.iter().map(|&d| self.size(d)).collect::<Result<Vec<_>>>();
         let batch = self.product_of(&count(&p.batch)?)?;
         let (stack_a, stack_b) = (self.product_of(&count(&p.batch_a)?)?, self.product_of(&count(&p.batch_b)?)?);
@@ -236,7 +240,7 @@ impl Scene<'_> {
 
     /// A convolution in the view of its forward pass.
     pub(super) fn convolution(&self, pass: ConvPass) -> Result<Option<Workload>> {
-        let read = Convolution::of(&self.call).map_err(|r| self.error(r))?;
+        let read = Convolution::of(&self.call, pass).map_err(|r| self.error(r))?;
         let read = read.ok_or_else(|| self.error("an operand has no known rank, or the filter's size is not known"))?;
         let kind = match pass {
             ConvPass::Forward => ConvKind::Forward,

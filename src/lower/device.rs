@@ -61,21 +61,19 @@ pub(super) fn input_format(graph: &Graph, node: &Node, port: Port, works: Device
     let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
     let convolves = class == OpClass::Conv || node.op_type == "FullyConnection";
     let is_filter = convolves && works != DeviceLayout::Plain && graph.node(port.node).value.is_some();
-    let is_whole = || node.outputs.iter().take(1).all(|whole| whole.shape.elements() == desc.shape.elements());
     match desc.shape.rank() {
         Some(4) if is_filter => Format::FractalZ,
         Some(5) if is_filter => Format::FractalZ3d,
-        // An operand that is stretched stays plain.
-        _ if class != OpClass::Elementwise || is_whole() => works.format(desc),
+        _ if takes_blocks(graph, node, port, works) => works.format(desc),
         _ => desc.format,
     }
 }
 
-/// Whether a node that works in blocks reads this tensor in blocks: parameters and what is stretched may stay plain.
+/// Whether a node that works in blocks reads this tensor in blocks: parameters, and rows that are stretched, stay plain.
 pub(super) fn takes_blocks(graph: &Graph, node: &Node, port: Port, works: DeviceLayout) -> bool {
     let (desc, class) = (graph.desc(port), op::kind(&node.op_type).class());
-    let is_whole = || node.outputs.iter().take(1).all(|whole| whole.shape.elements() == desc.shape.elements());
-    works.holds(desc) && (class != OpClass::Elementwise || is_whole())
+    let in_blocks = || node.outputs.first().is_none_or(|whole| works.reads_in_blocks(desc, whole));
+    works.holds(desc) && (class != OpClass::Elementwise || in_blocks())
 }
 
 /// Layouts that a kernel has whatever is around it.
@@ -123,7 +121,9 @@ impl Spread<'_> {
         while let Some(at) = open.pop_front() {
             let here = self.layouts[at as usize].unwrap_or(Layouts::PLAIN);
             for read in &self.reads[at as usize] {
-                if let Source::Kernel(from) = read.source {
+                if let Source::Kernel(from) = read.source
+                    && self.takes_blocks(at, read, here.works)
+                {
                     let layout = here.works.viewed(self.sizes(read.port), self.sizes(read.origin));
                     open.extend(self.take(from, layout));
                 }
@@ -152,6 +152,10 @@ impl Spread<'_> {
             }
         }
         users
+    }
+
+    fn takes_blocks(&self, at: u32, read: &Read, works: DeviceLayout) -> bool {
+        takes_blocks(self.graph, self.graph.node(self.lowered.kernels[at as usize].node), read.port, works)
     }
 
     fn sizes(&self, port: Port) -> &[i64] {

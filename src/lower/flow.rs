@@ -76,10 +76,8 @@ pub fn flows(graph: &Graph, lowered: &Lowered, soc: &Soc, settings: &Settings) -
                 // Weights are converted when the network is compiled.
                 Source::Constant => continue,
             };
-            let wanted = match made {
-                DeviceLayout::Plain if !takes_blocks(graph, graph.node(kernel.node), read.port, here.works) => made,
-                _ => here.works,
-            };
+            let in_blocks = takes_blocks(graph, graph.node(kernel.node), read.port, here.works);
+            let wanted = if in_blocks { here.works } else { DeviceLayout::Plain };
             read.converted = made.viewed(sizes(read.origin), sizes(read.port)) != Some(wanted);
         }
     }

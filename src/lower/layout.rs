@@ -220,9 +220,22 @@ impl DeviceLayout {
         }
         let Some(missing) = whole.len().checked_sub(dims.len()) else { return false };
         let size = |axis: usize| axis.checked_sub(missing).map_or(1, |axis| dims[axis]);
-        let is_row = self == DeviceLayout::Fractals && dims.last() == whole.last() && size(whole.len() - 2) == 1;
         let is_whole = |axis: usize| size(axis) == whole[axis];
+        let is_row = self == DeviceLayout::Fractals && dims.last() == whole.last() && size(whole.len() - 2) == 1;
         is_row && whole.last().is_some_and(|n| n % block == 0) || self.blocked(whole.len()).into_iter().all(is_whole)
+    }
+
+    /// Whether an elementwise operator that works in this layout reads an operand in it: all of it, or what is repeated along
+    /// axes that are not cut into blocks. Numbers, parameters and rows are read as the network has them.
+    pub(super) fn reads_in_blocks(self, desc: &TensorDesc, whole: &TensorDesc) -> bool {
+        let (Some(dims), Some(whole)) = (desc.shape.known(), whole.shape.known()) else { return false };
+        let Some(missing) = whole.len().checked_sub(dims.len()) else { return false };
+        let size = |axis: usize| axis.checked_sub(missing).map_or(1, |axis| dims[axis]);
+        let same_rank = missing == 0 || self == DeviceLayout::Fractals;
+        dims == whole
+            || same_rank
+                && self.holds(desc)
+                && self.blocked(whole.len()).into_iter().all(|axis| size(axis) == whole[axis])
     }
 
     /// Whether a reduction takes in no padding.

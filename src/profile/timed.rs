@@ -2,7 +2,6 @@
 //! them. Kernels that are alike are priced once.
 
 use super::run::{Engine, Ranks};
-use crate::backend::simulator::Simulator;
 use crate::graph::{Graph, NodeId};
 use crate::lower::{self, Lowered, Precision};
 use crate::sim::{self, Counts, Prediction, Work};
@@ -296,5 +295,5 @@ fn of_case(case: &CaseOutcome, moment: Moment) -> Launch<'_> {
         Moment::After => case.taken(),
     };
     let time = if us > 0.0 { Time::Us(us) } else { Time::Unknown };
-    Launch { schedule, time, is_simulated: case.backend == Simulator::NAME }
+    Launch { schedule, time, is_simulated: case.is_simulated() }
 }

@@ -10,6 +10,7 @@ use crate::tune::{BankStatus, CaseOutcome, OpatOutcome};
 use crate::workload::{DefaultOrigin, Workload};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// What became of the operators.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +38,8 @@ pub struct Opat<'a> {
 struct ModifiedOperator<'a> {
     op_name: Cow<'a, str>,
     op_type: OpType<'a>,
-    tune_performance: TunePerformance<'a>,
+    /// By mode of tuning; ours is the tiling, CANN's `Schedule`.
+    tune_performance: BTreeMap<Cow<'static, str>, ModePerformance<'a>>,
 }
 
 /// One type, or the types of the pieces of a fused operator.
@@ -48,18 +50,14 @@ enum OpType<'a> {
     Several(Vec<Cow<'a, str>>),
 }
 
-/// By mode of tuning; ours is the tiling, CANN's `Schedule`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct TunePerformance<'a> {
-    schedule: ModePerformance<'a>,
-}
-
+/// What one mode found. CANN writes the times, the improvement and the mode of update; the rest is ours.
 #[derive(Debug, Serialize, Deserialize)]
 struct ModePerformance<'a> {
     /// Whether the default before it is by CANN's public rules.
-    default: DefaultOrigin,
-    measured_by: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<DefaultOrigin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured_by: Option<Cow<'a, str>>,
     #[serde(rename = "performance_after_interval(us)", skip_serializing_if = "Option::is_none")]
     interval_us: Option<[f64; 2]>,
     #[serde(rename = "performance_after_tune(us)")]
@@ -69,8 +67,22 @@ struct ModePerformance<'a> {
     performance_improvement: String,
     #[serde(rename = "performance_with_your_bank(us)", skip_serializing_if = "Option::is_none")]
     with_bank_us: Option<f64>,
-    read_by: RecordReader,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_by: Option<RecordReader>,
     update_mode: Cow<'static, str>,
+}
+
+impl Opat<'_> {
+    /// Microseconds of the network after a tuning that ended.
+    pub(super) fn after_us(&self) -> Option<f64> {
+        self.model_result_performance_ms.map(|ms| ms * 1e3)
+    }
+
+    /// Microseconds after of each operator whose record changed, by its name.
+    pub(super) fn operators_us(&self) -> impl Iterator<Item = (&str, f64)> {
+        let operators = self.repo_modified_operators.iter();
+        operators.filter_map(|of| Some((&*of.op_name, of.tune_performance.values().next()?.after_us)))
+    }
 }
 
 /// The result of the operators of what was tuned.
@@ -121,19 +133,19 @@ fn modified(case: &CaseOutcome) -> Option<ModifiedOperator<'_>> {
     };
     let performance_improvement = gain(before_us, after_us);
     let schedule = ModePerformance {
-        default: case.default,
-        measured_by: case.backend.as_str().into(),
+        default: Some(case.default),
+        measured_by: Some(case.backend.as_str().into()),
         interval_us: case.interval_us().map(|ends| ends.map(microseconds)),
         after_us,
         before_us,
         performance_improvement,
         with_bank_us: case.banked.as_ref().map(|banked| microseconds(banked.us)),
-        read_by: case.reader,
+        read_by: Some(case.reader),
         update_mode: update_mode.into(),
     };
     Some(ModifiedOperator {
         op_name: node.name.as_str().into(),
         op_type,
-        tune_performance: TunePerformance { schedule },
+        tune_performance: BTreeMap::from([("Schedule".into(), schedule)]),
     })
 }

@@ -35,7 +35,7 @@ impl Unsized<'_> {
         Unsized {
             name: name.into(),
             origin_type: origin_type.into(),
-            reason: cause.name().into(),
+            reason: Some(*cause),
             source: source.into(),
             source_type: source_type.into(),
         }
@@ -74,7 +74,7 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
         asked: operators
             .into_iter()
             .flat_map(|outcome| &outcome.asked)
-            .map(|asked| (asked.what.as_str().into(), asked.outcome.as_str().into()))
+            .map(|asked| (asked.what.as_str().into(), asked.outcome.to_string().into()))
             .collect(),
         aoe_result: sections::of(tuned),
         backend: Backend {

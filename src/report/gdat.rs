@@ -3,7 +3,7 @@
 use super::Context;
 use super::counts::RepoSummary;
 use super::figures::{improvement, milliseconds};
-use super::kernel::status_name;
+use super::status::Status;
 use crate::sim::collective::Algorithm;
 use crate::tune::gdat::{Case, Cluster, Contention, Equal, Found, GdatOutcome, Plan, Scale, Segment, Set};
 use serde::{Deserialize, Serialize};
@@ -129,6 +129,13 @@ struct ScaleMs {
     trailing_before_ms: f64,
 }
 
+impl Gdat<'_> {
+    /// Microseconds of the network after a tuning that ended.
+    pub(super) fn after_us(&self) -> Option<f64> {
+        self.result_ms.map(|ms| ms * 1e3)
+    }
+}
+
 pub(super) fn gdat(outcome: &GdatOutcome) -> Gdat<'_> {
     let found = outcome.found.as_ref();
     let (before, after) = (found.map(|f| &f.before.plan), found.map(|f| &f.taken().plan));
@@ -230,7 +237,7 @@ pub struct Gradients<'a> {
     pub split_from_bank: Option<SplitUs<'a>>,
     /// What became of the network's entry in the bank.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Cow<'static, str>>,
+    pub status: Option<Status>,
     /// The gradients.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tensors: Vec<Tensor<'a>>,
@@ -345,7 +352,7 @@ impl<'a> Gradients<'a> {
             split_after: found.map(|f| split_us(f, &f.after)),
             split_before: found.map(|f| split_us(f, &f.before)),
             split_from_bank: found.and_then(|f| Some(split_us(f, f.from_bank.as_ref()?))),
-            status: found.map(|f| status_name(&f.status).into()),
+            status: found.map(|f| Status::from(&f.status)),
             tensors: found.into_iter().flat_map(tensors).collect(),
             timeline: context.timeline.as_ref().map(|path| path.to_string_lossy()),
             unmeasured: outcome.unmeasured.iter().map(unmeasured).collect(),

@@ -2,10 +2,11 @@
 
 use super::explain::{Lanes, Layout, Predicted};
 use super::gains::deciding;
+use super::status::Status;
 use crate::bank::{RecordReader, Writable};
 use crate::sim::{Bound, Model, Work};
 use crate::soc::Soc;
-use crate::tune::{BankStatus, CaseOutcome, Timed};
+use crate::tune::{CaseOutcome, Timed};
 use crate::workload::{DefaultOrigin, Schedule};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -67,8 +68,8 @@ pub struct Kernel<'a> {
     /// Who reads its record, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_by: Option<RecordReader>,
-    /// What became of it, for example `added`.
-    pub status: Cow<'static, str>,
+    /// What became of it.
+    pub status: Status,
     pub(super) stop: Option<Cow<'static, str>>,
     /// The timeline of the tiling after, or of the one that is not sure, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +168,7 @@ pub fn kernel<'a>(case: &'a CaseOutcome, soc: Option<&Soc>) -> Kernel<'a> {
         predicted_after: predicted(&case.after),
         predicted_before: predicted(&case.before),
         read_by: is_recorded.then_some(case.reader),
-        status: status_name(&case.status).into(),
+        status: Status::from(&case.status),
         stop: case.stop.map(|stop| stop.name().into()),
         timeline: None,
         trials: case.trials,
@@ -201,22 +202,4 @@ pub fn kernels<'a>(cases: &'a [CaseOutcome], soc: Option<&Soc>) -> Vec<Kernel<'a
         kernels[at].timeline = model.and_then(|model| Lanes::of(&model, winner));
     }
     kernels
-}
-
-/// How reports name a status.
-pub const fn status_name(status: &BankStatus) -> &'static str {
-    match status {
-        BankStatus::Added => "added",
-        BankStatus::Updated => "updated",
-        BankStatus::Reserved => "reserved",
-        BankStatus::Unsatisfied => "unsatisfied",
-        BankStatus::NotSure => "not_sure",
-        BankStatus::ToMeasure => "to_measure",
-        BankStatus::Unsaved => "unsaved",
-        BankStatus::NotTuned => "not_tuned",
-        BankStatus::NotTunable(_) => "not_tunable",
-        BankStatus::NotModelled => "not_modelled",
-        BankStatus::NotMeasured(_) => "not_measured",
-        BankStatus::Failed(_) => "failed",
-    }
 }

@@ -25,6 +25,7 @@ mod runs;
 mod sections;
 mod sgat;
 mod shell;
+mod status;
 mod summary;
 #[cfg(test)]
 mod tests;

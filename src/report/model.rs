@@ -5,11 +5,15 @@ pub use super::counts::RepoSummary;
 pub use super::gains::{Failed, Gains, Gear, Left, Lever, Over, Reader, Sum, WorthMeasuring};
 pub use super::gdat::{EqualSplit, Gradients, ScaleUs, SetSplit, SplitUs, Tensor, Unmeasured};
 pub use super::kernel::{Kernel, Node};
+pub use super::sections::ResultFile;
 pub use super::sgat::{Moved, Subgraphs};
+pub use super::status::Status;
 
 use super::earlier::Earlier;
 use super::runs::Runs;
 use super::sections::Section;
+use crate::backend::simulator::Simulator;
+use crate::graph::infer::Cause;
 use crate::lower::Priced;
 use crate::sim::Roofs;
 use crate::soc::Soc;
@@ -128,6 +132,13 @@ pub struct Backend<'a> {
     pub note: Cow<'a, str>,
 }
 
+impl Backend<'_> {
+    /// Whether its times are predictions: no other backend may have the simulator's name.
+    pub fn is_simulated(&self) -> bool {
+        self.name == Simulator::NAME
+    }
+}
+
 /// The earlier tuning that one started from (`base_result`).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Base<'a> {
@@ -226,9 +237,8 @@ pub struct Unsized<'a> {
     pub name: Cow<'a, str>,
     /// Its type in the framework.
     pub origin_type: Cow<'a, str>,
-    /// `unknown operator`, `undescribed input` or `only a run tells`.
-    #[serde(default)]
-    pub reason: Cow<'static, str>,
+    /// Why.
+    pub reason: Option<Cause>,
     /// The node from which it has no sizes.
     #[serde(default)]
     pub source: Cow<'a, str>,

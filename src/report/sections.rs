@@ -2,8 +2,9 @@
 
 use super::counts::{Basic, basic, to_text};
 use super::{Tuned, aoe, gdat, sgat};
-use crate::status::Result;
+use crate::status::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// The array of CANN's offline result: one object for each section.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +33,35 @@ pub enum Section<'a> {
         #[serde(rename = "SGAT")]
         sgat: sgat::Sgat<'a>,
     },
+}
+
+/// A result file that is read back, CANN's own or ours.
+#[derive(Debug)]
+pub struct ResultFile {
+    /// Microseconds of the network after; `None` where the tuning did not end.
+    pub after_us: Option<f64>,
+    /// Microseconds after of each operator whose record changed, by its name.
+    pub operators_us: Vec<(String, f64)>,
+}
+
+impl ResultFile {
+    /// What it says of its first job; `path` names it in errors.
+    ///
+    /// Fails with [`Error::File`] for what is no result of a tuning.
+    pub fn read(text: &[u8], path: &Path) -> Result<ResultFile> {
+        let sections: Vec<Section<'_>> = serde_json::from_slice(text)
+            .map_err(|error| Error::file("read", path, format!("not a result of a tuning: {error}")))?;
+        let of = |section: &Section<'_>| match section {
+            Section::Basic { .. } => None,
+            Section::Opat { opat } => {
+                let operators_us = opat.operators_us().map(|(name, us)| (name.to_owned(), us)).collect();
+                Some(ResultFile { after_us: opat.after_us(), operators_us })
+            }
+            Section::Sgat { sgat } => Some(ResultFile { after_us: sgat.after_us(), operators_us: Vec::new() }),
+            Section::Gdat { gdat } => Some(ResultFile { after_us: gdat.after_us(), operators_us: Vec::new() }),
+        };
+        sections.iter().find_map(of).ok_or_else(|| Error::file("read", path, "holds no result of a tuning"))
+    }
 }
 
 /// CANN's result file of the last job as JSON, indented by four as its own writer does.

@@ -5,7 +5,7 @@ use super::counts::RepoSummary;
 use super::figures::{milliseconds, truncated_improvement};
 use super::gains::Gains;
 use super::gains::reader;
-use super::kernel::status_name;
+use super::status::Status;
 use crate::tune::BankStatus;
 use crate::tune::sgat::{Plan, SgatOutcome, SubgraphOutcome, Traffic};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,13 @@ struct ModifiedSubgraph<'a> {
     /// Ours: who reads the record.
     read_by: Cow<'static, str>,
     repo_key: Cow<'a, str>,
+}
+
+impl Sgat<'_> {
+    /// Microseconds of the network after a tuning that ended.
+    pub(super) fn after_us(&self) -> Option<f64> {
+        self.result_ms.map(|ms| ms * 1e3)
+    }
 }
 
 pub(super) fn sgat(outcome: &SgatOutcome) -> Sgat<'_> {
@@ -128,7 +135,7 @@ pub struct Subgraph<'a> {
     #[serde(default)]
     pub(super) read_by: Cow<'static, str>,
     pub(super) repo_key: Cow<'a, str>,
-    pub(super) status: Cow<'static, str>,
+    pub(super) status: Status,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -206,7 +213,7 @@ fn subgraph(subgraph: &SubgraphOutcome) -> Subgraph<'_> {
         places: subgraph.places.iter().map(|place| place.first.as_str().into()).collect(),
         read_by: reader(subgraph).into(),
         repo_key: subgraph.repo_key.as_str().into(),
-        status: status_name(&subgraph.status).into(),
+        status: Status::from(&subgraph.status),
     }
 }
 

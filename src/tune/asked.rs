@@ -1,14 +1,11 @@
 //! What became of what the caller asked for by name: each has an outcome.
 
 use super::cases::{Case, Variant};
-use super::outcome::{Asked, BankStatus, CaseOutcome};
+use super::outcome::{Answer, Asked, BankStatus, CaseOutcome};
 use super::settings::OpFilter;
 use crate::lower::STATED_TYPE;
 use crate::spelling;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// How the outcome of what the network has not begins.
-pub(super) const NOT_HERE: &str = "is not in this network";
 
 /// What became of each name and type of the filter; nothing where it names none.
 pub(super) fn outcomes<'a>(
@@ -26,13 +23,12 @@ pub(super) fn outcomes<'a>(
 }
 
 /// Operators by what became of them.
-fn counted(cases: &[&CaseOutcome]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn counted(cases: &[&CaseOutcome]) -> Answer {
+    let mut counts = BTreeMap::new();
     for case in cases {
         *counts.entry(word(case)).or_default() += 1;
     }
-    let parts: Vec<String> = counts.into_iter().map(|(word, count)| format!("{count} {word}")).collect();
-    parts.join(", ")
+    Answer::Operators(counts)
 }
 
 fn word(case: &CaseOutcome) -> &'static str {
@@ -56,7 +52,7 @@ fn word(case: &CaseOutcome) -> &'static str {
 }
 
 /// Why nothing of it was tuned.
-fn absent(what: &str, variants: &[Variant]) -> String {
+fn absent(what: &str, variants: &[Variant]) -> Answer {
     let nodes = || variants.iter().flat_map(|variant| variant.graph.iter());
     let is_it = |node: &crate::graph::Node| {
         let stated = node.attrs.str(STATED_TYPE).unwrap_or(&node.op_type);
@@ -64,13 +60,11 @@ fn absent(what: &str, variants: &[Variant]) -> String {
     };
     let found: Vec<_> = nodes().map(|(_, node)| node).filter(|node| is_it(node)).collect();
     if found.iter().any(|node| !node.mapped) {
-        return "no Ascend operator is known for it, so there is no tiling to choose".into();
+        return Answer::Unmapped;
     }
     if !found.is_empty() {
-        return "runs no kernel of its own here (a view, a constant, or part of another kernel), so there is nothing to choose"
-            .into();
+        return Answer::NoKernel;
     }
     let known: BTreeSet<&str> = nodes().flat_map(|(_, node)| [node.name.as_str(), node.op_type.as_str()]).collect();
-    let nearest = spelling::nearest(what, known);
-    nearest.map_or_else(|| NOT_HERE.to_owned(), |near| format!("{NOT_HERE}; did you mean `{near}`?"))
+    Answer::NotHere(spelling::nearest(what, known).map(str::to_owned))
 }

@@ -1,7 +1,7 @@
 //! What a tuning knows of its operators, copied into a bank that goes with its results.
 
 use super::cases::distinct;
-use super::opat::OpatJob;
+use super::operators::OpatJob;
 use crate::bank::OperatorBank;
 use crate::status::Result;
 

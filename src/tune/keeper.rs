@@ -1,19 +1,11 @@
 //! What a tuning found, on its way into the bank.
 
-use super::opat::{OpatJob, Operators};
+use super::operators::{OpatJob, Operators, ToMeasure};
 use super::outcome::{BankStatus, CaseOutcome, Unsaved};
-use crate::bank::{Measured, OperatorBank};
+use crate::bank::Measured;
 use crate::space;
 use crate::status::Result;
-use std::path::{Path, PathBuf};
-
-/// A bank of its own for records that a measurement is to decide about.
-pub struct ToMeasure<'a> {
-    /// The bank.
-    pub bank: &'a mut OperatorBank,
-    /// What `TUNE_BANK_PATH` has to name for CANN to read it; `None` where it does not stay.
-    pub root: Option<PathBuf>,
-}
+use std::path::Path;
 
 /// Writes what was found to the bank, from the first operator on and in that order.
 ///

@@ -12,6 +12,7 @@ pub mod gdat;
 mod job;
 mod keeper;
 mod opat;
+mod operators;
 mod order;
 pub mod outcome;
 mod progress;
@@ -29,8 +30,8 @@ mod workers;
 pub use cases::Variant;
 pub use copy::copy;
 pub use finding::Finding;
-pub use keeper::ToMeasure;
-pub use opat::{OpatJob, opat};
+pub use opat::opat;
+pub use operators::{OpatJob, ToMeasure};
 pub use outcome::{
     BankStatus, CaseOutcome, Improvement, OpatOutcome, SkippedKernel, Timed, TunedNode, Tuning, Unsaved,
 };

@@ -1,14 +1,14 @@
 //! Operator tuning: for every distinct workload of a graph, the best tiling the search can find.
 
-use super::asked::{self, NOT_HERE};
+use super::asked;
 use super::baseline::{Baseline, baseline};
-use super::cases::{Case, Variant, distinct};
+use super::cases::{Case, distinct};
 use super::finding::Finding;
 use super::job::{Job, Units, run};
-use super::keeper::ToMeasure;
+use super::operators::{OpatJob, Operators};
 use super::order::by_share;
-use super::outcome::{Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
-use super::settings::{Interrupt, OpatSettings};
+use super::outcome::{Answer, Asked, BankStatus, CaseOutcome, OpatOutcome, Timed, Tuning};
+use super::settings::Interrupt;
 use super::trials;
 use super::tuner::Tuner;
 use super::watched::{Pace, Searched, Watched};
@@ -21,35 +21,10 @@ use crate::status::{Error, Result};
 use crate::workload::Schedule;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 /// Tilings of near workloads in the bank that are tried after the default's: a few, for each costs a
 /// measurement.
 const NEIGHBOURS: usize = 3;
-
-/// Everything operator tuning needs.
-pub struct OpatJob<'a> {
-    /// Name of the network.
-    pub name: &'a str,
-    /// The graph in every form to tune; times are summed over them.
-    pub variants: &'a [Variant],
-    /// Who measures.
-    pub backend: &'a dyn Backend,
-    /// The bank read from and written to.
-    pub bank: &'a mut OperatorBank,
-    /// The bank of an earlier tuning to start from (`base_result`); its records are tried early, its trials
-    /// count as known.
-    pub base: Option<&'a OperatorBank>,
-    /// Directory of a bank for what [`OpatJob::bank`] does not take, on a full disk for one.
-    pub rescue: Option<PathBuf>,
-    /// Takes the records that a measurement is to decide about; without it there are none. Nothing is read from it.
-    pub to_measure: Option<ToMeasure<'a>>,
-    /// The caller's settings.
-    pub settings: &'a OpatSettings,
-    /// Set from any thread to stop.
-    pub cancel: &'a AtomicBool,
-}
 
 /// Tunes every selected operator of a graph and records what is better in the bank.
 ///
@@ -77,20 +52,6 @@ pub fn opat(job: &mut OpatJob<'_>, observer: &mut dyn Observer) -> Result<OpatOu
     Ok(operators.outcome)
 }
 
-/// The job of tuning operators.
-pub(super) struct Operators<'j, 'a> {
-    pub job: &'j mut OpatJob<'a>,
-    pub outcome: OpatOutcome,
-    /// Cases recorded: the first so many.
-    pub recorded: usize,
-    /// Distinct operators.
-    total: usize,
-    /// Those of them whose tiling is searched: the others take no time beside them.
-    searches: usize,
-    /// By unit, what is known of the searches under way, and how often each operator is launched.
-    under_way: BTreeMap<usize, (f64, Searched)>,
-}
-
 impl<'a> Job for Operators<'_, 'a> {
     type Units = Searches<'a>;
 
@@ -100,7 +61,7 @@ impl<'a> Job for Operators<'_, 'a> {
         if !cases.iter().any(|case| case.tune) {
             // What is asked for by name has an outcome of its own, also where it is that there is nothing to choose.
             let asked = asked::outcomes(&job.settings.filter, |at| &cases[at], &[], job.variants);
-            if asked.iter().all(|asked| asked.outcome.starts_with(NOT_HERE)) {
+            if asked.iter().all(|asked| matches!(asked.outcome, Answer::NotHere(_))) {
                 return Err(Error::NothingToTune { reason: nothing_to_tune(job, &asked) });
             }
         }

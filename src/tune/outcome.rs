@@ -2,6 +2,7 @@
 
 use super::cases::{Variant, gears, unmapped};
 use crate::backend::Description;
+use crate::backend::simulator::Simulator;
 use crate::bank::RecordReader;
 use crate::graph::NodeId;
 use crate::lower::Priced;
@@ -10,6 +11,8 @@ use crate::sim::interval::Interval;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::{DefaultOrigin, Schedule, Workload};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -299,6 +302,11 @@ impl CaseOutcome {
         self.nodes.iter().map(|node| node.launches as usize).sum()
     }
 
+    /// Whether its times are predictions: no other backend may have the simulator's name.
+    pub fn is_simulated(&self) -> bool {
+        self.backend == Simulator::NAME
+    }
+
     /// Whether the bank has a record of it after this tuning.
     pub fn is_recorded(&self) -> bool {
         matches!(self.status, BankStatus::Added | BankStatus::Updated | BankStatus::Reserved)
@@ -412,6 +420,37 @@ impl OpatOutcome {
 pub struct Asked {
     /// The name of a node, or a type.
     pub what: String,
-    /// What became of it, in words.
-    pub outcome: String,
+    /// What became of it.
+    pub outcome: Answer,
+}
+
+/// What became of what was asked for by name; in words it goes on after the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// So many distinct operators ended so.
+    Operators(BTreeMap<&'static str, usize>),
+    /// No Ascend operator is known for it.
+    Unmapped,
+    /// It runs no kernel of its own.
+    NoKernel,
+    /// The network has nothing of this name or type; the nearest that it has.
+    NotHere(Option<String>),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Operators(counts) => {
+                let parts: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+                f.write_str(&parts.join(", "))
+            }
+            Answer::Unmapped => f.write_str("no Ascend operator is known for it, so there is no tiling to choose"),
+            Answer::NoKernel => f.write_str(
+                "runs no kernel of its own here (a view, a constant, or part of another kernel), so there is nothing to \
+                 choose",
+            ),
+            Answer::NotHere(None) => f.write_str("is not in this network"),
+            Answer::NotHere(Some(near)) => write!(f, "is not in this network; did you mean `{near}`?"),
+        }
+    }
 }

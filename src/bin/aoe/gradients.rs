@@ -2,7 +2,7 @@
 
 use crate::labels::labelled;
 use crate::table::{Align, table};
-use aoe::report::model::{Gradients, ScaleUs, SetSplit, SplitUs};
+use aoe::report::model::{Gradients, ScaleUs, SetSplit, SplitUs, Status};
 
 /// The lists for hccl's interface, which takes one for each group. Two types in one group have no list of their own
 /// there: the tuned model has.
@@ -61,15 +61,15 @@ pub fn lines(gradients: &Gradients<'_>) -> Vec<String> {
         lines.extend(scales(gradients));
         lines.push(String::new());
     }
-    if let Some(status) = &gradients.status {
-        let told = match status.as_ref() {
-            "reserved" if gradients.is_of_others => {
+    if let Some(status) = gradients.status {
+        let told = match status {
+            Status::Reserved if gradients.is_of_others => {
                 "the bank keeps other gradients of this number and type (REPEAT_TUNE=True replaces them)"
             }
-            "unsatisfied" => {
+            Status::Unsatisfied => {
                 "not recorded: of these times and sizes CANN's rule makes a step that ends later than by hccl's default"
             }
-            "reserved" => "times and sizes stay as the bank has them (REPEAT_TUNE=True replaces them)",
+            Status::Reserved => "times and sizes stay as the bank has them (REPEAT_TUNE=True replaces them)",
             _ => "times and sizes recorded",
         };
         lines.push(labelled("", told));

@@ -3,8 +3,8 @@
 use crate::labels::{labelled, some_of};
 use crate::table::{Align, middle_cut, table};
 use crate::{gains, gradients};
-use aoe::backend::simulator::Simulator;
-use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Subgraphs, Unmapped, Unsized};
+use aoe::graph::infer::Cause;
+use aoe::report::model::{Base, Files, Kernel, Profiles, RepoSummary, Report, Status, Subgraphs, Unmapped, Unsized};
 use aoe::report::{counted, gain, improvement, quoted, time};
 use aoe::status::Result;
 use std::collections::BTreeSet;
@@ -85,7 +85,7 @@ impl Summary {
             labelled("Measured by", self.backend.note.trim_start_matches("backend ")),
             labelled("Network", &self.network()),
         ];
-        let is_simulated = self.backend.name == Simulator::NAME;
+        let is_simulated = self.backend.is_simulated();
         lines
             .extend(self.gains.iter().filter(|_| !self.is_empty()).flat_map(|found| gains::lines(found, is_simulated)));
         lines.extend(self.subgraphs.iter().filter(|found| found.summary.total > 0).flat_map(subgraphs));
@@ -150,20 +150,20 @@ impl Summary {
 
     /// What is neither tuned nor counted, by reason.
     fn left_out(&self) -> Vec<String> {
-        let line = |label: &str, reason: &str, why: &dyn Fn(&str) -> String| {
-            let of: Vec<&Unsized<'_>> = self.dynamic.iter().filter(|node| node.reason == reason).collect();
+        let line = |label: &str, reason: Cause, why: &dyn Fn(&str) -> String| {
+            let of: Vec<&Unsized<'_>> = self.dynamic.iter().filter(|node| node.reason == Some(reason)).collect();
             let mut sources: Vec<_> = of.iter().map(|n| format!("{} ({})", n.source, n.source_type)).collect();
             sources.dedup();
             let nodes = of.iter().map(|node| (&*node.name, &*node.origin_type));
             skipped(label, nodes, &(why(&some_of(&sources)) + ", neither tuned nor counted"))
         };
-        let unknown = line("Left out", "unknown operator", &|sources| {
+        let unknown = line("Left out", Cause::UnknownOperator, &|sources| {
             format!("their sizes follow from operators whose results are not known, {sources}")
         });
-        let undescribed = line("Left out", "undescribed input", &|sources| {
+        let undescribed = line("Left out", Cause::Undescribed, &|sources| {
             format!("their sizes follow from {sources}, which has no shape: give it with input_shape")
         });
-        let run = line("Dynamic", "only a run tells", &|_| "only a run tells their sizes".to_owned());
+        let run = line("Dynamic", Cause::Run, &|_| "only a run tells their sizes".to_owned());
         [unknown, undescribed, run].into_iter().flatten().collect()
     }
 
@@ -202,7 +202,7 @@ impl Summary {
 
     /// What was found and the bank did not take.
     fn unsaved(&self) -> Option<String> {
-        let unsaved: Vec<&Kernel<'_>> = self.kernels.iter().filter(|kernel| kernel.status == "unsaved").collect();
+        let unsaved: Vec<&Kernel<'_>> = self.kernels.iter().filter(|kernel| kernel.status == Status::Unsaved).collect();
         let names: Vec<_> = unsaved.iter().map(|kernel| kernel.name().to_owned()).collect();
         let saved: f64 = unsaved.iter().map(|kernel| kernel.total_us()).map(|[before, after]| before - after).sum();
         let told = format!(
@@ -240,8 +240,8 @@ impl Summary {
         let row = |kernel: &Kernel<'_>| {
             let [before, after] = kernel.total_us();
             // Of one launch, as the result file has it.
-            let gain = match kernel.status.as_ref() {
-                "not_sure" | "to_measure" => "not sure".to_owned(),
+            let gain = match kernel.status {
+                Status::NotSure | Status::ToMeasure => "not sure".to_owned(),
                 _ => gain(kernel.before_us, kernel.after_us),
             };
             [label(kernel), kernel.op_type.to_string(), format!("{before:.2}"), format!("{after:.2}"), gain]

@@ -4,7 +4,7 @@ use super::rewrite::Fusion;
 use crate::graph::{NodeId, Port};
 
 /// Products of two matrices.
-const PLAIN: &[&str] = &["MatMul", "MatMulV2", "MatMulV3"];
+pub(super) const PLAIN: &[&str] = &["MatMul", "MatMulV2", "MatMulV3"];
 /// Products of any rank.
 pub(super) const PRODUCTS: &[&str] =
     &["MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"];

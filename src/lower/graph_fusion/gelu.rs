@@ -3,6 +3,10 @@
 use super::rewrite::Fusion;
 use crate::graph::{Attrs, NodeId, Port};
 
+/// The divisor that CANN's pass compares with, to five digits.
+#[expect(clippy::approx_constant, reason = "to as many digits as CANN has it")]
+const ROOT: f64 = 1.41421;
+
 /// What `1 + erf(..)` or `1 + tanh(..)` is made of: its argument, and the nodes in the order in which they work.
 type Term = (Port, Vec<NodeId>);
 
@@ -16,7 +20,7 @@ impl Fusion<'_> {
             let scaled = this.graph.node(erf).input(0)?;
             let division = this.made(scaled, &["RealDiv", "Div"])?;
             let [x, divisor] = this.pair(division)?;
-            let is_root = (this.scalar(divisor)? - std::f64::consts::SQRT_2).abs() <= 1e-4;
+            let is_root = (this.scalar(divisor)? - ROOT).abs() <= 1e-5;
             is_root.then_some((x, vec![division, erf, sum]))
         })
     }

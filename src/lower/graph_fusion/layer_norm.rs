@@ -8,6 +8,14 @@ const MEANS: &[&str] = &["ReduceMean", "ReduceMeanD"];
 const SUMS: &[&str] = &["Add", "AddV2"];
 const NORM: &str = "LayerNorm";
 
+/// What a norm's sum adds up.
+struct Summands {
+    pair: [Port; 2],
+    bias: Option<Port>,
+    /// The sum within the sum.
+    inner: Option<NodeId>,
+}
+
 impl Fusion<'_> {
     /// (x - mean) / sqrt(mean((x - mean)^2) + eps), and behind it a factor and a summand of one axis.
     pub(super) fn layer_norm_of_onnx(&mut self, id: NodeId) -> Option<bool> {
@@ -152,21 +160,20 @@ impl Fusion<'_> {
         let &[Some(sum), Some(gamma), Some(beta)] = self.graph.node(id).inputs.as_slice() else { return None };
         let add = self.maker(sum, SUMS)?;
         let [a, b] = self.pair(add)?;
-        let dims = self.dims(sum)?;
+        let dims = self.dims(sum)?.to_vec();
         let begin = self.ask(self.graph.node(id), |call| norm::begin_axis(call, dims.len().max(1)));
         let rows = begin.is_ok_and(|begin| begin + 1 == dims.len());
-        let narrow = |port: Port| {
-            matches!(self.precision.stored(self.graph.desc(port).dtype), DataType::Float16 | DataType::Bfloat16)
-        };
-        let alike = self.dims(a) == Some(dims) && self.dims(b) == Some(dims) && narrow(a) && narrow(b);
         let constant = self.is_constant(Some(gamma)) && self.is_constant(Some(beta));
-        if !rows || !alike || !constant || !self.only_first_output_read(id) {
-            return Some(false);
-        }
+        let summands = self.summands(a, b, &dims).filter(|_| rows && constant && self.only_first_output_read(id));
+        let Some(Summands { pair: [a, b], bias, inner }) = summands else { return Some(false) };
         let (statistics, whole) = (self.statistics(sum), self.graph.desc(sum).clone());
         let is_read = self.read(sum) > 1;
-        self.set_inputs(id, vec![Some(a), Some(b), Some(gamma), Some(beta)]);
+        let inputs = [a, b, gamma, beta].into_iter().chain(bias);
+        self.set_inputs(id, inputs.map(Some).collect());
         self.take_out(add, id);
+        if let Some(inner) = inner {
+            self.take_out(inner, id);
+        }
         self.replace(add, Port { node: id, output: 3 });
         self.rename(id, "AddLayerNorm");
         let nobody = TensorDesc { shape: Shape::unknown_rank(), ..whole.clone() };
@@ -175,6 +182,31 @@ impl Fusion<'_> {
         node.attrs.set("additional_output", Attr::Bool(is_read));
         node.outputs = vec![result, statistics.clone(), statistics, if is_read { whole } else { nobody }];
         Some(true)
+    }
+
+    /// What two summands in 16 bits, of which one may be a sum itself, add up: two tensors of the whole's shape, and
+    /// perhaps a bias of its last axis.
+    fn summands(&mut self, a: Port, b: Port, dims: &[i64]) -> Option<Summands> {
+        let narrow = |this: &Self, port: Port| {
+            matches!(this.precision.stored(this.graph.desc(port).dtype), DataType::Float16 | DataType::Bfloat16)
+        };
+        let whole = |this: &Self, port: Port| this.dims(port) == Some(dims) && narrow(this, port);
+        let bias = |this: &Self, port: Port| {
+            this.dims(port).is_some_and(|of| of.len() == 1 && dims.last() == of.last() && dims.len() > 1)
+                && narrow(this, port)
+        };
+        for [one, other] in [[a, b], [b, a]] {
+            let Some(inner) = self.made(one, SUMS) else { continue };
+            let [c, d] = self.pair(inner)?;
+            for [x, y] in [[c, d], [d, c]] {
+                // (x + y) + bias, (x + bias) + other
+                let (second, last) = if bias(self, other) { (y, other) } else { (other, y) };
+                if whole(self, x) && whole(self, second) && bias(self, last) {
+                    return Some(Summands { pair: [x, second], bias: Some(last), inner: Some(inner) });
+                }
+            }
+        }
+        (whole(self, a) && whole(self, b)).then_some(Summands { pair: [a, b], bias: None, inner: None })
     }
 
     /// Mean or deviation of each row.

@@ -31,6 +31,7 @@ mod names;
 mod pad;
 mod passes;
 mod rewrite;
+mod rms_norm;
 mod special;
 #[cfg(test)]
 mod tests;

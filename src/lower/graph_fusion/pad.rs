@@ -3,6 +3,7 @@
 use super::rewrite::Fusion;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::movement;
+use crate::graph::op::ConvPass;
 use crate::graph::{Attr, NodeId, Port};
 
 /// Widest padding that they have.
@@ -32,7 +33,7 @@ impl Fusion<'_> {
     fn joint_pads(&self, convolution: NodeId, pad: NodeId) -> Option<Vec<i64>> {
         let by = self.zero_padding(pad)?;
         let node = self.graph.node(convolution);
-        let read = self.ask(node, Convolution::of).ok().flatten()?;
+        let read = self.ask(node, |call| Convolution::of(call, ConvPass::Forward)).ok().flatten()?;
         let axes = by.iter().enumerate();
         let first = read.layout.first();
         let space = first..first + read.layout.spatial;

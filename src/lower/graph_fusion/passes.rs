@@ -1,7 +1,7 @@
 //! The passes, in the order in which CANN runs them.
 
 use super::Part::{self, A3, P310B, P310P, P910, P910B, P950};
-use super::bias::PRODUCTS;
+use super::bias::{PLAIN, PRODUCTS};
 use super::confusion::TRANSPOSES;
 use super::rewrite::Fusion;
 use crate::graph::NodeId;
@@ -55,7 +55,7 @@ pub(super) static PASSES: &[Pass] = &[
     pass("TileConstToAttrFusion", &[P310P, P310B, P910B, A3], &["Tile"], |f, id| f.input_to_attribute(id, "multiples")),
     pass("GroupNormFusionPass", &[P910, P310P, P910B, A3], SUMS, |f, id| f.group_norm(id)),
     pass("GeluONNXFusionPass", ALL, &["Mul"], |f, id| f.gelu_of_erf(id)),
-    pass("GeluFusionPass", &[P910, P310P, P910B, A3], &["Mul"], |f, id| f.gelu_of_tanh(id)),
+    pass("GeluFusionPass", BEFORE_950, &["Mul"], |f, id| f.gelu_of_tanh(id)),
     pass("LayerNormONNXFusionPass", ALL, &["RealDiv", "Div", "Mul", "Add", "AddV2"], |f, id| f.layer_norm_of_onnx(id)),
     pass("LayerNormFusionPass", &[P910B], SUMS, |f, id| f.layer_norm_of_rsqrt(id)),
     pass("ZSplitFusionPass", BEFORE_950, &["Split"], |f, id| f.split_to_attributes(id)),
@@ -68,16 +68,22 @@ pub(super) static PASSES: &[Pass] = &[
     pass("AddLayerNormFusionPass", &[P910B, P950], &["LayerNorm", "LayerNormV3", "LayerNormV4"], |f, id| {
         f.sum_before_norm(id)
     }),
-    pass("RealDiv2MulsFusionPass", &[P910, P310P, P910B], &["RealDiv", "Div"], |f, id| f.division_by_scalar(id)),
+    pass("AddRmsNormFusionGraphPass", &[P910B, A3, P950], &["RmsNorm"], |f, id| f.sum_before_rms_norm(id)),
+    pass("InplaceAddRmsNormFusionPass", &[P310P, P910B, A3, P950], &["AddRmsNorm"], |f, id| f.rms_norm_in_place(id)),
+    pass("RealDiv2MulsFusionPass", &[P910, P310P, P310B, P910B], &["RealDiv", "Div"], |f, id| f.division_by_scalar(id)),
     // On the 910B a later pass of CANN (ZZConfusionTransposeNd) turns what these make back into transposes.
     pass("ReshapeTransposeFusionPass", &[P910, P310P], TRANSPOSES, |f, id| f.view_before_transpose(id)),
     pass("TransposeReshapeFusionPass", &[P910, P310P], &["Reshape"], |f, id| f.view_behind_transpose(id)),
     pass("BatchMatMulV2ReshapeFusionPass", &[P910, P310B, P910B, A3], &["BatchMatMulV2"], |f, id| {
         f.stack_of_few_rows(id)
     }),
-    pass("BatchMatMul2TransposeBatchMatMul", &[P910B, A3], TRANSPOSES, |f, id| f.product_between_transposes(id)),
-    pass("BatchMatMul2Mul", &[P910B, A3], &["BatchMatMul", "BatchMatMulV2"], |f, id| f.product_of_one_term(id)),
-    pass("GeGluV2", &[P910B, A3, P310P], &["Mul"], |f, id| f.gated_gelu(id)),
+    pass("BatchMatMul2TransposeBatchMatMulFusionPass", &[P910B, A3], TRANSPOSES, |f, id| {
+        f.product_between_transposes(id)
+    }),
+    pass("BatchMatMul2MulFusionPass", &[P910B, A3], PRODUCTS, |f, id| f.product_of_one_term(id)),
+    // On the 950 this one leaves batched products alone.
+    pass("BatchMatMul2MulFusionPass", &[P950], PLAIN, |f, id| f.product_of_one_term(id)),
+    pass("GeGluV2FusionPass", &[P910B, A3, P310P], &["Mul"], |f, id| f.gated_gelu(id)),
     pass("ZZMatMulToMatmulV3FusionPass", &[P910B], &["MatMulV2"], |f, id| f.third_version(id)),
     pass("MatMulToMatmulV3FusionPass", &[P950], &["MatMul", "MatMulV2"], |f, id| f.third_version(id)),
     pass("BatchMatMulToBatchMatmulV3FusionPass", &[P950], &["BatchMatMul", "BatchMatMulV2"], |f, id| {

@@ -2,9 +2,11 @@
 
 use super::confusion::TRANSPOSES;
 use super::rewrite::Fusion;
+use super::transpose::TURNED;
 use crate::graph::infer::conv::Convolution;
 use crate::graph::infer::{Axis, movement};
-use crate::graph::{Attr, Attrs, DataType, NodeId, Port};
+use crate::graph::op::ConvPass;
+use crate::graph::{Attr, Attrs, DataType, NodeId, Port, Shape, TensorDesc};
 
 /// Types that cut a tensor into parts.
 const SPLITS: &[&str] = &["Split", "SplitD", "SplitV", "SplitVD"];
@@ -32,7 +34,7 @@ impl Fusion<'_> {
     pub(super) fn convolution_of_all(&mut self, id: NodeId) -> Option<bool> {
         let node = self.graph.node(id);
         let (image, filter) = (node.input(0)?, node.input(1)?);
-        let read = self.ask(node, Convolution::of).ok()??;
+        let read = self.ask(node, |call| Convolution::of(call, ConvPass::Forward)).ok()??;
         let covers = |axis: &Axis| axis.input == axis.kernel && axis.pads == [0, 0] && axis.dilation == 1;
         let channels_last = self.ask(node, |call| call.channels_last(self.graph.desc(image).format, 4));
         // The filter of the operator that it becomes has its axes in the order of the image's.
@@ -99,17 +101,29 @@ impl Fusion<'_> {
         order.is_ok_and(|order| order.as_deref() == Some(&[1, 0, 2]))
     }
 
-    /// Products whose inner axis has one element -> `Mul`, which repeats a column and a row.
+    /// Products whose inner axis has one element -> `Mul`, which repeats a column and a row; of an operand that the product
+    /// reads turned over it reads a view.
     pub(super) fn product_of_one_term(&mut self, id: NodeId) -> Option<bool> {
         let [a, b] = self.pair(id)?;
-        let turned = ["adj_x1", "adj_x2", "transpose_x1", "transpose_x2"];
-        let is_turned = turned.iter().any(|name| self.graph.node(id).attrs.bool(name) == Some(true));
-        let ([.., _, 1], [.., 1, _]) = (self.dims(a)?, self.dims(b)?) else { return Some(false) };
+        let sizes = [a, b].map(|port| self.dims(port).map(<[i64]>::to_vec));
+        let [Some(column), Some(row)] = sizes else { return Some(false) };
+        let turned =
+            [0, 1].map(|operand| TURNED[operand].iter().any(|name| self.graph.node(id).attrs.bool(name) == Some(true)));
+        let ([.., p, q], [.., r, s]) = (column.as_slice(), row.as_slice()) else { return Some(false) };
+        let inner = [if turned[0] { *p } else { *q }, if turned[1] { *s } else { *r }];
         let [left, right] = [a, b].map(|port| self.graph.desc(port).dtype);
-        if is_turned || left != right || !left.is_float() {
+        if inner != [1, 1] || left != right || !left.is_float() {
             return Some(false);
         }
-        self.become_one(id, "Mul", Attrs::default(), vec![Some(a), Some(b)], &[]);
+        let name = self.graph.node(id).name.clone();
+        let mut inputs = [a, b];
+        for (operand, mut dims) in [column, row].into_iter().enumerate().filter(|(operand, _)| turned[*operand]) {
+            let last = dims.len() - 1;
+            dims.swap(last - 1, last);
+            let seen = TensorDesc::new(left, Shape::new(dims));
+            inputs[operand] = self.view(format!("{name}/turned_{operand}"), inputs[operand], seen)?;
+        }
+        self.become_one(id, "Mul", Attrs::default(), inputs.map(Some).to_vec(), &[]);
         Some(true)
     }
 

@@ -5,7 +5,7 @@ use crate::graph::infer::movement;
 use crate::graph::{Attr, NodeId};
 
 /// What frameworks call the attribute that turns each operand over.
-const TURNED: [[&str; 4]; 2] =
+pub(super) const TURNED: [[&str; 4]; 2] =
     [["transpose_x1", "adj_x1", "transpose_a", "trans_a"], ["transpose_x2", "adj_x2", "transpose_b", "trans_b"]];
 
 impl Fusion<'_> {

@@ -1,6 +1,7 @@
 //! Which fusion passes run: CANN's `fusion_switch_file` and optimisation levels.
 
 mod known;
+mod others;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -53,7 +54,8 @@ impl Switches {
             }
             return Ok(None);
         }
-        let pass = find(name).filter(|pass| stage.is_none_or(|stage| stage == pass.stage));
+        // Of passes that change nothing here CANN's own pages do not agree on the section that they belong to.
+        let pass = find(name).filter(|pass| !pass.modelled || stage.is_none_or(|stage| stage == pass.stage));
         let Some(pass) = pass else { return Err(unknown(name, stage)) };
         self.named.insert(pass.name, on);
         Ok(Some(pass))
@@ -67,12 +69,8 @@ pub struct UbOff(u64);
 impl UbOff {
     /// Those that the switches close, of the passes that can be.
     pub fn of(switches: &Switches) -> UbOff {
-        let places = PASSES.iter().filter(|pass| pass.stage == Stage::Ub).enumerate();
-        UbOff(
-            places
-                .filter(|(_, pass)| pass.on && !switches.is_on(pass.name))
-                .fold(0, |off, (place, _)| off | 1 << place),
-        )
+        let places = ub_passes().enumerate().filter(|(_, pass)| !switches.is_on(pass.name));
+        UbOff(places.fold(0, |off, (place, _)| off | 1 << place))
     }
 
     /// Whether a UB pass runs; one that is not known does.
@@ -82,9 +80,14 @@ impl UbOff {
             return true;
         }
         let Some(pass) = find(pass) else { return true };
-        let place = PASSES.iter().filter(|pass| pass.stage == Stage::Ub).position(|other| other.name == pass.name);
+        let place = ub_passes().position(|other| other.name == pass.name);
         place.is_none_or(|place| self.0 >> place & 1 == 0)
     }
+}
+
+/// The passes on kernels that change something here: a bit of [`UbOff`] each.
+fn ub_passes() -> impl Iterator<Item = &'static Known> {
+    PASSES.iter().filter(|pass| pass.stage == Stage::Ub && pass.modelled)
 }
 
 /// A pass's name without the word that says that it is one.
@@ -93,20 +96,27 @@ fn stem(name: &str) -> &str {
     name.strip_suffix("UbFusion").or_else(|| name.strip_suffix("Fusion")).unwrap_or(name)
 }
 
-/// The pass of this name.
+/// The pass of this name. CANN's pages and logs write some now with one capital, now with another.
 pub fn find(name: &str) -> Option<&'static Known> {
-    PASSES.iter().find(|pass| pass.name == name).or_else(|| PASSES.iter().find(|pass| stem(pass.name) == stem(name)))
+    let alike = |pass: &&Known| stem(pass.name).eq_ignore_ascii_case(stem(name));
+    PASSES.iter().find(|pass| pass.name == name).or_else(|| PASSES.iter().find(alike))
 }
 
 fn unknown(name: &str, stage: Option<Stage>) -> String {
-    let names: Vec<&str> =
-        PASSES.iter().filter(|pass| stage.is_none_or(|stage| stage == pass.stage)).map(|pass| pass.name).collect();
+    let named = |pass: &&Known| stage.is_none_or(|stage| stage == pass.stage);
+    let (ours, others): (Vec<&Known>, Vec<&Known>) = PASSES.iter().filter(named).partition(|pass| pass.modelled);
     let kind = match stage {
         Some(Stage::Graph) => "graph fusion pass",
         Some(Stage::Ub) => "UB fusion pass",
         None => "fusion pass",
     };
-    let hint = spelling::nearest(name, names.iter().copied());
+    let hint = spelling::nearest(name, PASSES.iter().filter(named).map(|pass| pass.name));
     let hint = hint.map_or_else(|| ".".to_owned(), |near| format!("; did you mean `{near}`?"));
-    format!("there is no {kind} `{}`{hint} It may be one of {}", spelling::shortened(name), names.join(", "))
+    let names = |passes: &[&Known]| passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", ");
+    format!(
+        "there is no {kind} `{}`{hint} It may be one of {}; or one of CANN's that change nothing here: {}",
+        spelling::shortened(name),
+        names(&ours),
+        names(&others)
+    )
 }

@@ -63,7 +63,8 @@ impl Switches {
     fn read_lines(&mut self, text: &str) -> Result<Vec<(&'static Known, bool)>, (usize, String)> {
         let mut named = Named::default();
         for (line, number) in text.lines().zip(1..) {
-            let line = line.trim();
+            // CANN's pages explain such lines behind two slashes.
+            let line = line.split("//").next().unwrap_or_default().trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }

@@ -123,6 +123,27 @@ fn rows_that_fill_no_fractals_are_plain_wherever_they_are_turned_or_summed_along
 }
 
 #[test]
+fn a_mask_that_kernels_make_stays_a_plain_row_beside_fractals() {
+    for soc in PARTS {
+        let mut net = Net::new(&[1, 128, 768]);
+        let x = net.end;
+        let query = net.heads(128, 768, 12, &[0, 2, 1, 3]);
+        net.end = x;
+        let key = net.heads(128, 768, 12, &[0, 2, 3, 1]);
+        let given = TensorDesc::new(DataType::Int64, Shape::new([1, 1, 1, 128]));
+        net.end = net.graph.add_input("mask", given).unwrap();
+        net.then("Cast", &[], &[("dst_type", Attr::Type(DataType::Float16))]);
+        let mask = net.then("Relu", &[], &[]);
+        net.end = query;
+        net.then("BatchMatMulV2", &[key], &[]);
+        net.then("Add", &[mask], &[]);
+        let made = compiled(net.done(&[]), soc);
+        // The input into fractals, the result out of them.
+        assert_eq!(count(&made, "TransData"), 2, "{soc}");
+    }
+}
+
+#[test]
 fn a_transpose_in_fractals_moves_them_whole() {
     for soc in PARTS {
         let (graph, lowered) = compiled(attention(128, 768, 12), soc);
@@ -141,6 +162,10 @@ enum Step {
     Relu,
     Softmax,
     Sum,
+    /// A sum with what kernels make: one row, or a matrix for all of a stack.
+    Stretched {
+        rows: bool,
+    },
     Norm,
     Heads(i64),
     Rows,
@@ -154,6 +179,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         Just(Step::Relu),
         Just(Step::Softmax),
         Just(Step::Sum),
+        any::<bool>().prop_map(|rows| Step::Stretched { rows }),
         Just(Step::Norm),
         prop::sample::select(vec![1i64, 2, 4]).prop_map(Step::Heads),
         Just(Step::Rows),
@@ -178,6 +204,17 @@ fn network(rows: i64, steps: &[Step], leaving: u32) -> Graph {
             Step::Relu => drop(net.then("Relu", &[], &[])),
             Step::Softmax => drop(net.then("SoftmaxV2", &[], &[("axes", Attr::Ints(vec![-1]))])),
             Step::Sum if earlier_dims == dims => drop(net.then("Add", &[earlier], &[])),
+            Step::Stretched { rows } => {
+                let sizes = [if *rows { dims[rank - 2] } else { 1 }, columns];
+                let given = TensorDesc::new(DataType::Float16, Shape::new(sizes));
+                let name = format!("given{}", net.graph.len());
+                let here = net.end;
+                net.end = net.graph.add_input(name, given).unwrap();
+                net.then("Relu", &[], &[]);
+                let made = net.then("Cast", &[], &[("dst_type", Attr::Type(DataType::Float16))]);
+                net.end = here;
+                net.then("Add", &[made], &[]);
+            }
             Step::Norm => {
                 let [gamma, beta] = [0; 2].map(|_| net.weight(&[columns]));
                 net.then("LayerNorm", &[gamma, beta], &[("begin_norm_axis", Attr::Int(-1))]);
@@ -232,6 +269,16 @@ proptest! {
         graph.validate().unwrap();
         let flows = flows(&graph, &lowered, &soc, &settings);
         prop_assert!(flows.reads.iter().flatten().all(|read| !read.converted));
+        for ((reads, layouts), kernel) in flows.reads.iter().zip(&flows.layouts).zip(&lowered.kernels) {
+            let node = graph.node(kernel.node);
+            for read in reads.iter().filter(|read| read.port == read.origin) {
+                if let Source::Kernel(from) = read.source {
+                    let made = flows.layouts[from as usize].written(graph.desc(read.port), DataType::Float16);
+                    let taken = layouts.read(&graph, node, read.port, DataType::Float16);
+                    prop_assert_eq!(made, taken, "{} reads what lies otherwise", node.name);
+                }
+            }
+        }
         for &(made_by, origin) in &flows.outputs {
             if let Source::Kernel(at) = made_by {
                 let lies = flows.layouts[at as usize].of(graph.desc(origin));

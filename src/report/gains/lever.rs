@@ -1,6 +1,5 @@
 //! What would have CANN run what was found.
 
-use crate::backend::simulator::Simulator;
 use crate::tune::{BankStatus, CaseOutcome};
 use crate::workload::{MatMulKernel, Workload};
 use serde::{Deserialize, Serialize};
@@ -68,7 +67,7 @@ pub fn deciding(case: &CaseOutcome) -> String {
         "run the network with its record, which lies in the bank to measure, and without, or tune it on the device with \
          --backend=ascend"
             .into()
-    } else if case.backend == Simulator::NAME {
+    } else if case.is_simulated() {
         "time CANN's default and this tiling by turns on the device: tune it there with --backend=ascend".into()
     } else {
         "more rounds of both by turns, on a device that nobody else uses".into()

@@ -111,7 +111,6 @@ fn surroundings(report: &mut Report<'static>) {
 fn nodes(report: &mut Report<'static>) {
     for node in &mut report.dynamic {
         texts([&mut node.name, &mut node.origin_type, &mut node.source, &mut node.source_type], NAME);
-        text(&mut node.reason, NAME);
     }
     for node in &mut report.unmapped {
         texts([&mut node.name, &mut node.origin_type], NAME);
@@ -153,7 +152,6 @@ fn kernel(kernel: &mut Kernel<'_>) {
     measures(kernel.candidates.iter_mut().map(|candidate| &mut candidate.us));
     texts(kernel.nodes.iter_mut().map(|node| &mut node.name), NODE);
     text(&mut kernel.op_type, NAME);
-    text(&mut kernel.status, NAME);
     texts(&mut kernel.stop, NAME);
     string(&mut kernel.workload, LINE);
     kernel.held_after.iter_mut().chain(&mut kernel.held_before).for_each(layout);
@@ -203,7 +201,6 @@ fn subgraph(subgraph: &mut Subgraph<'_>) {
     measures([&mut subgraph.after.us, &mut subgraph.before.us]);
     strings(subgraph.op_types.to_mut(), NAME);
     texts(&mut subgraph.places, NAME);
-    text(&mut subgraph.status, NAME);
 }
 
 fn gradients(gradients: &mut Gradients<'_>) {

@@ -3,7 +3,6 @@
 use super::bars::pair;
 use super::gradients::trailing;
 use super::text::{percent, time};
-use crate::backend::simulator::Simulator;
 use crate::report::counted;
 use crate::report::counts::RepoSummary;
 use crate::report::gains::{Gains, Over};
@@ -157,7 +156,7 @@ pub fn title(report: &Report<'_>) -> String {
 
 /// Whose times these are, said where nobody can miss it.
 fn judge(report: &Report<'_>) -> Markup {
-    let is_simulated = report.backend.name == Simulator::NAME;
+    let is_simulated = report.backend.is_simulated();
     html! {
         @if is_simulated {
             p .badge.simulated { strong { "Predicted, not measured." } " All times are the built-in simulator's; no device ran these kernels." }

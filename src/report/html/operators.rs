@@ -5,6 +5,7 @@ use super::labels::apart;
 use super::scopes::label;
 use super::table::Rows;
 use super::text::shortened;
+use crate::graph::infer::Cause;
 use crate::report::figures::{microseconds, time, truncated_improvement};
 use crate::report::gains::Left;
 use crate::report::model::{Report, Unmapped, Unsized};
@@ -112,12 +113,13 @@ fn lever(left: &Left<'_>) -> Markup {
 /// A node that is left out, and why.
 fn left_out(node: &Unsized<'_>) -> String {
     let named = format!("{} ({})", shortened(&node.name, NAME), node.origin_type);
-    match &*node.reason {
-        "unknown operator" => {
+    match node.reason {
+        Some(Cause::UnknownOperator) => {
             format!("{named}, behind {} of the unknown type {}", shortened(&node.source, NAME), node.source_type)
         }
-        "undescribed input" => format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME)),
-        reason => format!("{named}, {reason}"),
+        Some(Cause::Undescribed) => format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME)),
+        Some(Cause::Run) => format!("{named}, {}", Cause::Run.name()),
+        None => named,
     }
 }
 
@@ -128,7 +130,7 @@ fn subgraphs(report: &Report<'_>) -> Vec<Row> {
 }
 
 fn subgraph(subgraph: &Subgraph<'_>, name: String) -> Row {
-    let title = format!("{}\n{}", label(subgraph, 96), subgraph.status);
+    let title = format!("{}\n{}", label(subgraph, 96), subgraph.status.name());
     // Of one place, as the result file has it.
     let gain = truncated_improvement(microseconds(subgraph.before.us), microseconds(subgraph.after.us));
     let label = if subgraph.count > 1 { format!("{name} ×{}", subgraph.count) } else { name };

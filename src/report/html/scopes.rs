@@ -7,6 +7,7 @@ use crate::graph::op::{self, Kind};
 use crate::report::figures::{microseconds, truncated_improvement};
 use crate::report::model::Report;
 use crate::report::sgat::{Subgraph, Subgraphs};
+use crate::report::status::Status;
 use maud::{Markup, html};
 
 /// Subgraphs drawn.
@@ -68,7 +69,7 @@ fn figure(subgraph: &Subgraph<'_>) -> Markup {
         figure .scope {
             figcaption {
                 strong { (label(subgraph, 60)) } " " (subgraph.op_types.len()) " kernels in " (after.traffic.launches) " launches, "
-                (before.traffic.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(microseconds(before.us), microseconds(after.us))) ", " (fate(&subgraph.status)) ")"
+                (before.traffic.launches) " before; " (time(before.us)) " → " (time(after.us)) " (" (truncated_improvement(microseconds(before.us), microseconds(after.us))) ", " (fate(subgraph.status)) ")"
             }
             div .scroll { (drawing.render(subgraph, &launches)) }
             @if drawing.left_out > 0 { p .note { "and " (drawing.left_out) " more launches" } }
@@ -83,15 +84,15 @@ pub fn label(subgraph: &Subgraph<'_>, most: usize) -> String {
 }
 
 /// What became of a subgraph's record.
-fn fate(status: &str) -> &str {
+const fn fate(status: Status) -> &'static str {
     match status {
-        "added" => "added to the bank",
-        "updated" => "updated in the bank",
-        "reserved" => "kept from the bank",
-        "unsaved" => "better, but not in the bank",
-        "unsatisfied" => "CANN's default stays",
-        "not_tuned" => "no tuning problem",
-        other => other,
+        Status::Added => "added to the bank",
+        Status::Updated => "updated in the bank",
+        Status::Reserved => "kept from the bank",
+        Status::Unsaved => "better, but not in the bank",
+        Status::Unsatisfied => "CANN's default stays",
+        Status::NotTuned => "no tuning problem",
+        other => other.name(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::bars::{Row, table, top};
 use super::text::{percent, shortened, time};
-use crate::backend::simulator::Simulator;
 use crate::profile::Engine;
 use crate::report::figures::gain;
 use crate::report::model::Report;
@@ -52,7 +51,7 @@ fn note(report: &Report<'_>) -> Option<&'static str> {
     if report.gradients.is_some() {
         return Some("Exchanges run beside the backward pass: together, all this takes longer than the step.");
     }
-    let whole = report.finished && report.backend.name == Simulator::NAME;
+    let whole = report.finished && report.backend.is_simulated();
     let both = report.subgraphs.is_some() && !report.kernels.is_empty();
     (both && !whole).then_some("Before: the kernels of the network with the strategies of subgraphs that CANN reads.")
 }

@@ -128,7 +128,7 @@ impl<'a> Rows<'a> {
                     td { (gain(kernel.before_us, kernel.after_us)) }
                     td { (percent(us[1], self.whole_us)) }
                     td style={ "--b:" (format!("{:.1}", share(us[0]))) ";--a:" (format!("{:.1}", share(us[1]))) } {}
-                    td { (shortened(&kernel.op_type, 24)) } td { (status(kernel)) } td { (reader(kernel)) }
+                    td { (shortened(&kernel.op_type, 24)) } td { (kernel.status.words()) } td { (reader(kernel)) }
                 }
                 tr { td colspan=(COLUMNS) { (tilings(kernel)) } }
             }
@@ -169,23 +169,10 @@ fn filters(rows: &[Row<'_>]) -> Markup {
         div #filters role="search" hidden {
             label { "Name " input #find type="search" autocomplete="off" spellcheck="false"; }
             (select("of-type", "Type", all(|kernel| shortened(&kernel.op_type, 24))))
-            (select("of-status", "Status", all(status)))
+            (select("of-status", "Status", all(|kernel| kernel.status.words().to_owned())))
             (select("of-reader", "Read by", all(|kernel| reader(kernel).to_owned())))
             output #found for="find of-type of-status of-reader" {}
         }
-    }
-}
-
-/// What became of it, in words.
-fn status(kernel: &Kernel<'_>) -> String {
-    match &*kernel.status {
-        "reserved" => "kept".to_owned(),
-        "unsatisfied" => "default stays".to_owned(),
-        "not_sure" => "not sure".to_owned(),
-        "to_measure" => "not sure, to measure".to_owned(),
-        "not_tuned" => "not tuned".to_owned(),
-        "not_measured" => "not measured".to_owned(),
-        _ => shortened(&kernel.status, 20),
     }
 }
 

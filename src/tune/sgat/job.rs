@@ -1,58 +1,12 @@
 //! The closed loop of subgraph tuning: what the bank knows, else the best strategy that there is.
 
-use super::groups::Solver;
 use super::network::{Network, Role};
-use super::outcome::SgatOutcome;
-use super::price::Pricer;
-use super::problem::{Decider, Decision, Problem};
-use super::record::Mark;
-use super::run::Subgraphs;
-use super::settings::SgatSettings;
-use super::state::State;
-use crate::bank::subgraph::SubgraphBank;
-use crate::lower::{self, Lowered};
-use crate::soc::Soc;
+use super::problem::Decision;
+use super::run::{Sgat, SgatJob, Subgraphs};
+use super::units::Problems;
 use crate::status::{Error, Result};
-use crate::tune::job::{Job, Units, run};
-use crate::tune::watched::Searched;
-use crate::tune::{Interrupt, Observer, Progress, Tuned, Tuning, Variant};
-use std::sync::atomic::AtomicBool;
-
-/// Everything subgraph tuning needs.
-pub struct SgatJob<'a> {
-    /// Name of the network.
-    pub name: &'a str,
-    /// The graph in every form to tune; times are summed over them.
-    pub variants: &'a [Variant],
-    /// How the variants were lowered.
-    pub lowering: &'a lower::Settings,
-    /// The SoC tuned for.
-    pub soc: &'a Soc,
-    /// The bank read from and written to.
-    pub bank: &'a mut SubgraphBank,
-    /// What an interrupted tuning had found, and where this one keeps the same.
-    pub state: &'a mut State,
-    /// The caller's settings.
-    pub settings: &'a SgatSettings,
-    /// Set from any thread to stop.
-    pub cancel: &'a AtomicBool,
-}
-
-/// What subgraph tuning leaves behind.
-#[derive(Debug)]
-pub struct Sgat {
-    /// For reports.
-    pub outcome: SgatOutcome,
-    /// The kernels of each variant with all that was found. Where it was interrupted, what was not dealt with runs by
-    /// default.
-    pub lowered: Vec<Lowered>,
-    /// The same with the strategies alone that CANN reads: as CANN will run it, for operator tuning.
-    pub taken: Vec<Lowered>,
-    /// The kernels of each variant as they ran before.
-    pub before: Vec<Lowered>,
-    /// What the strategies say of each kernel of the first variant, and its kernels as they were.
-    pub marks: Vec<Mark>,
-}
+use crate::tune::job::{Job, run};
+use crate::tune::{Interrupt, Observer, Progress, Tuned, Tuning};
 
 /// Tunes every subgraph of a graph and records what is better in the bank.
 ///
@@ -130,55 +84,5 @@ impl<'r> Job for Subgraphs<'r> {
 
     fn tuned(&self) -> Tuned<'_> {
         Tuned::Subgraphs(&self.outcome)
-    }
-}
-
-/// The distinct subgraphs of all variants, each a unit of work: one variant's after the other's.
-pub struct Problems<'r> {
-    pub(super) networks: &'r [Network<'r>],
-    pub(super) soc: &'r Soc,
-    pub(super) decider: Decider<'r>,
-    pub(super) all: Vec<Problem>,
-}
-
-/// A variant, and what solves its problems: a thread keeps that of the variant at hand.
-pub type VariantSolver<'r> = Option<(usize, Solver<'r>)>;
-
-impl<'r> Problems<'r> {
-    /// The solver of a variant.
-    pub(super) fn solver<'t>(&self, solver: &'t mut VariantSolver<'r>, variant: usize) -> &'t mut Solver<'r> {
-        let at_hand = solver.take().filter(|(of, _)| *of == variant);
-        let new = || (variant, Solver::new(Pricer::new(&self.networks[variant], self.soc)));
-        &mut solver.insert(at_hand.unwrap_or_else(new)).1
-    }
-}
-
-impl<'r> Units for Problems<'r> {
-    type Tool = VariantSolver<'r>;
-    /// Nothing for a problem that has an equal: it waits for what came out for that.
-    type Done = Option<Box<Decision>>;
-
-    fn count(&self) -> usize {
-        self.all.len()
-    }
-
-    fn tool(&self) -> VariantSolver<'r> {
-        None
-    }
-
-    fn name(&self, unit: usize) -> String {
-        let problem = &self.all[unit];
-        self.networks[problem.variant].name(problem.subgraphs[0].kernels.start).to_owned()
-    }
-
-    fn work(
-        &self,
-        solver: &mut VariantSolver<'r>,
-        unit: usize,
-        _: &mut dyn FnMut(Searched),
-    ) -> Result<Option<Box<Decision>>> {
-        let problem = &self.all[unit];
-        let decide = || Box::new(self.decider.decide(self.solver(solver, problem.variant), problem));
-        Ok((!problem.has_equal).then(decide))
     }
 }

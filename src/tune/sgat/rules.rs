@@ -24,7 +24,7 @@ pub enum Pass {
     TbeConvDoubleInFusionPass,
     /// An activation behind a depthwise convolution.
     TbeDepthwiseConvElemwiseFusionPass,
-    /// One or two elementwise kernels behind a `FullyConnection`.
+    /// One or two elementwise kernels behind a `FullyConnection`, an activation behind a batched product.
     TbeFullyconnectionElemwiseDequantFusionPass,
     /// Elementwise kernels behind a product.
     ATbeMatMulElemwiseFusionPass,
@@ -105,14 +105,43 @@ fn behind_product(product: &MatMul, op_type: &str, arch: Arch, ops: &[&str]) -> 
         (_, ["ConfusionTransposeD"]) if is_batched => Some(Pass::BatchMatmulConfusiontransposeUbFusion),
         (_, ["ConfusionTransposeD"]) => Some(Pass::MatmulConfusiontransposeUbFusion),
         (_, ops) if ops.contains(&"ConfusionTransposeD") => None,
-        (_, [first, rest @ ..]) if is_batched => {
-            let is_first = matches!(*first, "FusedMulAdd" | "Add" | "Div" | "RealDiv" | "Muls" | "Relu" | "ReluGrad");
-            let is_second = matches!(rest, [] | ["Add" | "Relu" | "FusedMulAdd"]);
-            (is_first && is_second && !product.bias).then_some(Pass::TbeBatchMatmulElementWiseFusionPass)
-        }
+        (_, ops) if is_batched => behind_batched(ops),
         _ => Some(Pass::ATbeMatMulElemwiseFusionPass),
     }
 }
+
+/// What the two passes of TBE's batched products let follow, with a bias or without: a public `fusion_result.json` of a text
+/// recogniser on a 310P has all 24 residual sums of its biased products under the one and 12 GELU under the other.
+fn behind_batched(ops: &[&str]) -> Option<Pass> {
+    match ops {
+        [first] | [first, "Add" | "Relu" | "FusedMulAdd"] if SUMS.contains(first) => {
+            Some(Pass::TbeBatchMatmulElementWiseFusionPass)
+        }
+        [one] if ACTIVATIONS.contains(one) => Some(Pass::TbeFullyconnectionElemwiseDequantFusionPass),
+        _ => None,
+    }
+}
+
+/// What may follow a batched product by its own pass. A scale is a `Muls` by then.
+const SUMS: &[&str] = &["FusedMulAdd", "Add", "Div", "RealDiv", "Muls", "Relu", "ReluGrad"];
+
+/// What may follow a batched product by the pass of `FullyConnection`, whose page leaves out `Add` and `Relu` there, and behind
+/// plain products `Mul` and `AddN`.
+const ACTIVATIONS: &[&str] = &[
+    "Elu",
+    "LeakyRelu",
+    "Gelu",
+    "Softsign",
+    "Relu6",
+    "Softplus",
+    "Sigmoid",
+    "Tanh",
+    "Selu",
+    "FastGelu",
+    "FastGeluV2",
+    "PRelu",
+    "Power",
+];
 
 /// Whether fixpipe does all of this on the way out: a conversion, then an activation, at most one of each.
 fn passes_fixpipe(ops: &[&str]) -> bool {

@@ -1,21 +1,22 @@
 //! Subgraphs under way: what is known of each before threads decide, and what is kept of what they decide.
 
+use super::apply;
 use super::apply::Price;
 use super::fused::{defaults, untuned};
-use super::job::{Problems, VariantSolver};
 use super::network::Network;
 use super::outcome::{Place, SgatOutcome, SubgraphOutcome};
 use super::price::Pricer;
 use super::problem::{Decider, Decision, Problem};
-use super::record;
+use super::record::{self, Mark};
+use super::settings::SgatSettings;
 use super::state::State;
 use super::steps::Subgraph;
-use super::strategy::alike;
-use super::{Case, Sgat, SgatJob, Strategy, apply};
+use super::strategy::{Case, Strategy, alike};
+use super::units::{Problems, VariantSolver};
 use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
 use crate::bank::subgraph::{self as bank, Record, SubgraphBank};
-use crate::lower::Lowered;
+use crate::lower::{self, Lowered};
 use crate::output_file::directory_of;
 use crate::soc::Soc;
 use crate::status::Result;
@@ -23,6 +24,43 @@ use crate::tune::{BankStatus, Interrupt, Tuning, Unsaved, Variant};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Map;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Everything subgraph tuning needs.
+pub struct SgatJob<'a> {
+    /// Name of the network.
+    pub name: &'a str,
+    /// The graph in every form to tune; times are summed over them.
+    pub variants: &'a [Variant],
+    /// How the variants were lowered.
+    pub lowering: &'a lower::Settings,
+    /// The SoC tuned for.
+    pub soc: &'a Soc,
+    /// The bank read from and written to.
+    pub bank: &'a mut SubgraphBank,
+    /// What an interrupted tuning had found, and where this one keeps the same.
+    pub state: &'a mut State,
+    /// The caller's settings.
+    pub settings: &'a SgatSettings,
+    /// Set from any thread to stop.
+    pub cancel: &'a AtomicBool,
+}
+
+/// What subgraph tuning leaves behind.
+#[derive(Debug)]
+pub struct Sgat {
+    /// For reports.
+    pub outcome: SgatOutcome,
+    /// The kernels of each variant with all that was found. Where it was interrupted, what was not dealt with runs by
+    /// default.
+    pub lowered: Vec<Lowered>,
+    /// The same with the strategies alone that CANN reads: as CANN will run it, for operator tuning.
+    pub taken: Vec<Lowered>,
+    /// The kernels of each variant as they ran before.
+    pub before: Vec<Lowered>,
+    /// What the strategies say of each kernel of the first variant, and its kernels as they were.
+    pub marks: Vec<Mark>,
+}
 
 /// How a variant runs by default.
 pub struct Before {

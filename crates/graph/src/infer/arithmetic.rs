@@ -74,6 +74,16 @@ fn binary_ops(name: &str) -> Option<(IntOp, FloatOp)> {
     })
 }
 
+/// What an operator on bits does to integers; truth values are written so too (`Xor` of ONNX).
+fn bitwise(name: &str) -> Option<IntOp> {
+    Some(match name {
+        "BitwiseAnd" => |a, b| Some(a & b),
+        "BitwiseOr" => |a, b| Some(a | b),
+        "BitwiseXor" => |a, b| Some(a ^ b),
+        _ => return None,
+    })
+}
+
 /// Remainder with the sign of the divisor.
 fn floor_mod(a: i64, b: i64) -> Option<i64> {
     let r = a.checked_rem(b)?;
@@ -82,14 +92,17 @@ fn floor_mod(a: i64, b: i64) -> Option<i64> {
 
 /// A function of two numbers for each pair of elements, after broadcasting.
 pub(super) fn binary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Value> {
-    let (int_op, float_op) = binary_ops(name)?;
+    let (int_op, float_op) = match bitwise(name) {
+        Some(on_bits) => (on_bits, None),
+        None => binary_ops(name).map(|(int_op, float_op)| (int_op, Some(float_op)))?,
+    };
     let dims = small(out)?;
     let a = broadcast_value(call.value(0)?.as_ref(), dims)?;
     let b = broadcast_value(call.value(1)?.as_ref(), dims)?;
     let elements = if let (Elements::Ints(a), Elements::Ints(b)) = (&a.elements, &b.elements) {
         Elements::Ints(a.iter().zip(b).map(|(a, b)| a.zip(*b).and_then(|(a, b)| int_op(a, b))).collect())
     } else {
-        let (a, b) = (a.partial_floats(), b.partial_floats());
+        let (float_op, a, b) = (float_op?, a.partial_floats(), b.partial_floats());
         Elements::Floats(a.iter().zip(&b).map(|(a, b)| a.zip(*b).map(|(a, b)| float_op(a, b))).collect())
     };
     Value::new(dims.to_vec(), as_type(elements, out.dtype))

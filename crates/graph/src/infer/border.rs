@@ -5,6 +5,7 @@ use crate::{DATA, Graph, Node, NodeId, Port, op};
 use aoe_base::spelling::listed;
 use aoe_base::status::{Error, Result};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 /// A graph up to where its sizes are known.
 #[derive(Debug)]
@@ -32,13 +33,16 @@ pub struct LeftOut {
 }
 
 /// Why sizes are not known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Cause {
     /// An operator of an unknown type makes them, and nobody states them.
+    #[serde(rename = "unknown operator")]
     UnknownOperator,
     /// A tensor that comes from outside is not described.
+    #[serde(rename = "undescribed input")]
     Undescribed,
     /// Only a run tells them: they follow from values.
+    #[serde(rename = "only a run tells")]
     Run,
 }
 

@@ -3,7 +3,7 @@
 use super::dim::{self, Reason, UNKNOWN};
 use super::window::{self, Axis, Layout, Padding};
 use super::{Call, Inference, Inferred, Params};
-use crate::op::{self, ConvPass, Kind};
+use crate::op::work::ConvPass;
 use crate::{DataType, Format, Shape, TensorDesc};
 
 /// Sizes of a convolution in the view of its forward pass; -1 where one is not known.
@@ -94,17 +94,9 @@ fn operands(call: &Call<'_>, pass: ConvPass) -> Operands {
     }
 }
 
-fn pass(call: &Call<'_>) -> ConvPass {
-    match op::kind(&call.node.op_type) {
-        Kind::Conv(pass) => pass,
-        _ => ConvPass::Forward,
-    }
-}
-
 impl Convolution {
-    /// Reads the node; `None` while the rank of an operand is not known.
-    pub fn of(call: &Call<'_>) -> Result<Option<Convolution>, Reason> {
-        let pass = pass(call);
+    /// Reads a node that is this kernel; `None` while the rank of an operand is not known.
+    pub fn of(call: &Call<'_>, pass: ConvPass) -> Result<Option<Convolution>, Reason> {
         let at = operands(call, pass);
         let image = call.need(at.image)?;
         let Some(dims) = image.shape.dims() else { return Ok(None) };
@@ -142,7 +134,7 @@ impl Convolution {
         let groups = groups(call, &filter, channels)?;
         match pass {
             ConvPass::Forward | ConvPass::BackpropFilter => forward_view(call, layout, dims, &filter, groups),
-            ConvPass::Transposed | ConvPass::BackpropInput => transposed_view(call, layout, dims, &filter, groups),
+            ConvPass::Transposed | ConvPass::BackpropInput => transposed_view(call, at, layout, dims, &filter, groups),
         }
         .map(Some)
     }
@@ -202,6 +194,7 @@ fn forward_view(
 
 fn transposed_view(
     call: &Call<'_>,
+    at: &Operands,
     layout: Layout,
     dims: &[i64],
     filter: &Filter,
@@ -211,7 +204,7 @@ fn transposed_view(
     let cout = dim::unify(dims[layout.channel()], filter.outer)
         .map_err(|_| format!("the image has {} channels, the filter takes {}", dims[layout.channel()], filter.outer))?;
     let extra = layout.per_axis(call, &["output_padding"], 0)?;
-    let wanted = wanted_space(call, layout)?;
+    let wanted = wanted_space(call, at, layout)?;
     let axes = windows(call, layout, filter, layout.space(dims))?.enumerate().map(|(i, axis)| {
         let spread = axis.spread(padding, extra[i], wanted.as_ref().map(|w| w[i]))?;
         Ok(Axis { input: spread.output, output: spread.input, ..spread })
@@ -221,8 +214,7 @@ fn transposed_view(
 }
 
 /// The spatial sizes that `input_size` (input 0 or attribute) or `output_shape` ask for.
-fn wanted_space(call: &Call<'_>, layout: Layout) -> Result<Option<Vec<i64>>, Reason> {
-    let at = operands(call, pass(call));
+fn wanted_space(call: &Call<'_>, at: &Operands, layout: Layout) -> Result<Option<Vec<i64>>, Reason> {
     let size_input = (at.image.min(at.filter.unwrap_or(at.image)) > 0).then_some(0);
     let Params::Known(list) = call.params(size_input, &["input_size", "output_shape"]) else { return Ok(None) };
     // All zeros ask for nothing.
@@ -249,7 +241,7 @@ fn image(layout: Layout, dtype: DataType, batch: i64, channels: i64, space: impl
 /// `Conv2D`, `Conv3D`, `DepthwiseConv2D` (x, filter, bias): also on three axes.
 pub(crate) fn forward(call: &Call<'_>) -> Inference {
     let dtype = call.type_attr("dtype").unwrap_or(result_type(call.dtype(0)));
-    let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
+    let Some(conv) = Convolution::of(call, ConvPass::Forward)? else { return Inferred::unknown(dtype) };
     check_bias(call, 2, conv.cout)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cout, conv.axes.iter().map(|a| a.output));
     let inferred = window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes);
@@ -268,7 +260,7 @@ fn check_bias(call: &Call<'_>, input: usize, cout: i64) -> Result<(), Reason> {
 pub(crate) fn transposed(call: &Call<'_>) -> Inference {
     let at = operands(call, ConvPass::Transposed);
     let dtype = result_type(call.dtype(at.image));
-    let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
+    let Some(conv) = Convolution::of(call, ConvPass::Transposed)? else { return Inferred::unknown(dtype) };
     check_bias(call, at.image + 2, conv.cin)?;
     let y = image(conv.layout, dtype, conv.batch, conv.cin, conv.axes.iter().map(|a| a.input));
     let inferred = window::note_pads(Inferred { outputs: vec![y], attrs: Vec::new() }, conv.padding, &conv.axes);
@@ -279,7 +271,7 @@ pub(crate) fn transposed(call: &Call<'_>) -> Inference {
 pub(crate) fn backprop_input(call: &Call<'_>) -> Inference {
     let dy = operands(call, ConvPass::BackpropInput).image;
     let dtype = call.dtype(dy);
-    let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
+    let Some(conv) = Convolution::of(call, ConvPass::BackpropInput)? else { return Inferred::unknown(dtype) };
     let dx = image(conv.layout, dtype, conv.batch, conv.cin, conv.axes.iter().map(|a| a.input));
     let inferred = window::note_pads(Inferred { outputs: vec![dx], attrs: Vec::new() }, conv.padding, &conv.axes);
     Ok(window::note_layout(inferred, call, dy, conv.layout))
@@ -300,7 +292,7 @@ fn filter_size_input(call: &Call<'_>) -> Option<usize> {
 /// `DeformableConv2D` (x, filter, offsets, bias).
 pub(crate) fn deformable(call: &Call<'_>) -> Inference {
     let dtype = call.dtype(0);
-    let Some(conv) = Convolution::of(call)? else { return Inferred::unknown(dtype) };
+    let Some(conv) = Convolution::of(call, ConvPass::Forward)? else { return Inferred::unknown(dtype) };
     Inferred::all(vec![image(conv.layout, dtype, conv.batch, conv.cout, conv.axes.iter().map(|a| a.output))])
 }
 

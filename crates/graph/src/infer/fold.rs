@@ -9,7 +9,7 @@ use super::dim;
 use super::value::{
     Elements, MAX_ELEMENTS, Value, Values, as_type, broadcast_value, followable, positions, small, strides,
 };
-use super::{arithmetic, movement, reduce, shape, slice};
+use super::{arithmetic, movement, pick, reduce, shape, slice};
 use crate::TensorDesc;
 
 /// Values of the outputs of a node, where they can be told; by output index.
@@ -49,6 +49,7 @@ fn single(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         "Tile" | "TileD" => tile(call, out),
         "Transpose" | "TransposeD" => transpose(call, out),
         "Select" | "SelectV2" => select(call, out),
+        "NonZero" | "Where" => pick::places(call, out),
         "ReduceProd" | "ReduceProdD" | "ReduceSum" | "ReduceSumD" | "ReduceMax" | "ReduceMaxD" | "ReduceMin"
         | "ReduceMinD" => reduction(call, out),
         "Neg" | "Abs" | "Sign" | "Floor" | "Ceil" | "Round" | "Rint" | "Sqrt" | "Reciprocal" | "Square"

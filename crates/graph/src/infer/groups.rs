@@ -5,7 +5,7 @@ use super::dim::{self, Reason, UNKNOWN};
 use super::language::{computed_type, named_inputs, packs_words};
 use super::matmul::Product;
 use super::{Call, Inference, Inferred};
-use crate::op::{self, Kind, Reading, Within};
+use crate::op::work::Reading;
 use crate::{DataType, Shape, TensorDesc};
 
 /// Axes of an x before its last, which stay; `None` while they are not known.
@@ -43,16 +43,13 @@ struct Groups {
 }
 
 impl Groups {
-    /// `None` where nothing tells them, or where groups are not of rows.
-    fn of(call: &Call<'_>) -> Option<Groups> {
+    /// `None` where nothing tells them, or where groups are not of rows. Where no attribute says how the matrices lie, they
+    /// do as the kernel has them.
+    fn of(call: &Call<'_>, transposed: bool) -> Option<Groups> {
         if call.flag(&["transpose_x"], false) {
             return None;
         }
-        let default = match op::kind(&call.node.op_type) {
-            Kind::Within(Within { reading: Reading::Groups { transposed }, .. }) => transposed,
-            _ => false,
-        };
-        let transposed = call.flag(&["transpose_weight", "transpose_w"], default);
+        let transposed = call.flag(&["transpose_weight", "transpose_w"], transposed);
         let (xs, weights) = Groups::inputs(call)?;
         Some(Groups { xs, weights, transposed })
     }
@@ -129,20 +126,20 @@ fn dealt(rows: i64, groups: i64) -> (i64, i64) {
 }
 
 /// The input that is the right operand of a product: 1, but for groups whose weights stand elsewhere.
-pub fn weight_place(call: &Call<'_>) -> usize {
-    let Kind::Within(Within { reading: Reading::Groups { .. }, .. }) = op::kind(&call.node.op_type) else { return 1 };
-    Groups::of(call).map_or(1, |groups| groups.weights[0])
+pub fn weight_place(call: &Call<'_>, reading: Reading) -> usize {
+    let Reading::Groups { transposed } = reading else { return 1 };
+    Groups::of(call, transposed).map_or(1, |groups| groups.weights[0])
 }
 
 /// Products of rows in groups as one stack of them.
-pub(super) fn product(call: &Call<'_>) -> Result<Option<Product>, Reason> {
-    Groups::of(call).map_or(Ok(None), |groups| groups.product(call))
+pub(super) fn product(call: &Call<'_>, transposed: bool) -> Result<Option<Product>, Reason> {
+    Groups::of(call, transposed).map_or(Ok(None), |groups| groups.product(call))
 }
 
 /// `GroupedMatmul` (x..., weight..., ...): one product for each group of rows, or for each pair. Which inputs are weights
 /// is told by names; where a file has none, by one x of two axes before one weight of three.
 pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
-    let Some(groups) = Groups::of(call) else {
+    let Some(groups) = Groups::of(call, false) else {
         return Inferred::all(vec![TensorDesc::unknown(); call.results()]);
     };
     let dtype = computed_type(call);
@@ -155,7 +152,7 @@ pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
 /// weights behind the scales and groups, as its second version: half the columns, and a scale for each row.
 pub(crate) fn grouped_gated_quant(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    let output = match Groups::of(call) {
+    let output = match Groups::of(call, false) {
         Some(groups) => groups.output(call, groups.xs[0], groups.weights[0])?,
         None => Shape::unknown_rank(),
     };
@@ -176,14 +173,14 @@ pub(crate) fn grouped_gated_quant(call: &Call<'_>) -> Inference {
 /// transposed, unless an attribute says not.
 pub(crate) fn grouped_dequant(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
-    let shape = Groups::of(call).map_or(Ok(Shape::unknown_rank()), |groups| groups.output(call, 0, 1))?;
+    let shape = Groups::of(call, true).map_or(Ok(Shape::unknown_rank()), |groups| groups.output(call, 0, 1))?;
     Inferred::shape(x.dtype, shape)
 }
 
 /// `GroupedMatmulFinalizeRouting` (x, w, ...): the rows of a batch, each the sum of those of its experts.
 pub(crate) fn grouped_finalize(call: &Call<'_>) -> Inference {
     let rows = call.int(&["output_bs"]).filter(|&rows| rows > 0).unwrap_or(UNKNOWN);
-    let columns = Groups::of(call).map_or(Ok(UNKNOWN), |groups| groups.columns(call, 1))?;
+    let columns = Groups::of(call, false).map_or(Ok(UNKNOWN), |groups| groups.columns(call, 1))?;
     Inferred::dims(call.type_attr("dtype").unwrap_or(DataType::Float), [rows, columns])
 }
 

@@ -1,6 +1,7 @@
 //! Rules of operators that pick elements by position: gathers, scatters, top-k.
 
 use super::dim::{self, Reason, UNKNOWN};
+use super::value::{Elements, Value, small, strides};
 use super::{Call, Inference, Inferred, Params};
 use crate::{DataType, Shape, TensorDesc};
 
@@ -114,11 +115,35 @@ pub(crate) fn sort(call: &Call<'_>) -> Inference {
     Inferred::all(vec![x.clone(), TensorDesc { dtype: DataType::Int32, ..x.clone() }])
 }
 
-/// `NonZero` [rank, count], `Where` [count, rank]: the count depends on values.
+/// `NonZero` [rank, count], `Where` [count, rank]: the count depends on values, which exporters often leave constant.
 pub(crate) fn non_zero(call: &Call<'_>) -> Inference {
     let rank = call.need(0)?.shape.rank().map_or(UNKNOWN, |r| r as i64);
-    // ONNX's NonZero lists one row per axis, TensorFlow's Where one row per element.
-    let by_element = call.node.op_type == "Where" || call.flag(&["transpose"], false);
-    let sizes = if by_element { [UNKNOWN, rank] } else { [rank, UNKNOWN] };
+    let count = call.value(0).and_then(|x| found(&x)).map_or(UNKNOWN, |found| found.len() as i64);
+    let sizes = if lists_by_element(call) { [count, rank] } else { [rank, count] };
     Inferred::dims(call.type_attr("dtype").unwrap_or(DataType::Int64), sizes)
+}
+
+/// The places that `NonZero` and `Where` find in a value that is known.
+pub(super) fn places(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
+    let x = call.value(0)?;
+    let pace = strides(&x.dims)?;
+    let along = |at: i64, axis: usize| Some(at / pace[axis] % x.dims[axis].max(1));
+    let (found, axes) = (found(&x)?, 0..x.dims.len());
+    let elements = if lists_by_element(call) {
+        found.iter().flat_map(|&at| axes.clone().map(move |axis| along(at, axis))).collect()
+    } else {
+        axes.flat_map(|axis| found.iter().map(move |&at| along(at, axis))).collect()
+    };
+    Value::new(small(out)?.to_vec(), Elements::Ints(elements))
+}
+
+/// Positions of the elements that are not zero; `None` where one is not known.
+fn found(x: &Value) -> Option<Vec<i64>> {
+    let floats: Vec<f64> = x.partial_floats().into_iter().collect::<Option<_>>()?;
+    Some((0i64..).zip(floats).filter(|(_, element)| *element != 0.0).map(|(at, _)| at).collect())
+}
+
+/// ONNX's `NonZero` lists one row per axis, TensorFlow's `Where` one row per element.
+fn lists_by_element(call: &Call<'_>) -> bool {
+    call.node.op_type == "Where" || call.flag(&["transpose"], false)
 }

@@ -16,7 +16,7 @@ pub fn product_within(call: &Call<'_>, reading: Reading) -> Result<Option<Produc
         Reading::Gathered => exchange::gathered(call),
         Reading::Exchanged => exchange::exchanged(call),
         Reading::Stack => exchange::gathered_stack(call),
-        Reading::Groups { .. } => groups::product(call),
+        Reading::Groups { transposed } => groups::product(call, transposed),
         Reading::FeedForward => Ok(groups::feed_forward_products(call)?.map(|[first, _]| first)),
     }
 }

@@ -169,8 +169,10 @@ constants! {
     start_us_c220 = 0.4329, fit_cube [0.1, 5.0];
     /// Microseconds by which each further core starts later on the 910B.
     core_start_us_c220 = 0.03068, fit_cube [0.0, 0.3];
-    /// Microseconds that a vector kernel of the 910B takes longer to start in a network, as its cores count them.
-    vector_start_us_c220 = 0.3, fit_trace [0.0, 3.0];
+    /// Microseconds that a vector kernel of the 910B takes longer to start in a network.
+    vector_start_us_c220 = 0.7193, fit_trace [0.0, 3.0];
+    /// Microseconds more for each operand that it reads there: the first tile waits for one after the other.
+    operand_us_c220 = 0.2073, fit_trace [0.0, 1.0];
     /// The same of a kernel that runs alone.
     vector_alone_us_c220 = 0.5848, fit_cold [0.0, 3.0];
     /// The same two of the first generation.
@@ -196,7 +198,7 @@ constants! {
     /// Cycles of each contiguous run of a transfer to or from UB, first generation.
     run_cycles_c100 = 6.588, fit_910_vector [0.0, 200.0];
     /// The same on the 910B and later.
-    run_cycles_c220 = 35.8, fit_trace [0.0, 200.0];
+    run_cycles_c220 = 40.28, fit_trace [0.0, 200.0];
     /// Cycles of each row that is read or written by index, first generation: its address passes the scalar
     /// unit.
     index_cycles_c100 = 83.65, fit_910_vector [0.0, 400.0];
@@ -214,7 +216,7 @@ constants! {
     /// longest ago keeps more than half.
     reach = 0.5, fit_910_vector [0.5, 1.0];
     /// The same on the 910B and later: kernels of 157 to 210 MB take less than half of them from device memory on a part with 192.
-    reach_c220 = 0.8, fit_trace [0.5, 1.0];
+    reach_c220 = 0.9, fit_trace [0.5, 1.0];
     /// Share of L2's bandwidth that vector kernels reach on all cores.
     l2_efficiency = 0.5202, fit_910_vector [0.3, 1.0];
     /// The same of kernels that have L2 to themselves, on the 910B and later: `Mul` and `Relu` on operands that lie

@@ -157,13 +157,15 @@ impl Machine {
     /// Bytes of a vector kernel's that L2 does not hold.
     pub fn vector_missed(&self, read: f64, written: f64, held: Held) -> f64 {
         let distinct = read + written;
-        match held {
+        let missed = match held {
             Held::Nothing => distinct * self.constants.cold_share,
-            Held::Recent => (distinct - self.reach * self.l2_bytes).max(0.0),
+            Held::Recent if self.first => (distinct - self.reach * self.l2_bytes).max(0.0),
+            Held::Recent => self.constants.thrash_factor * (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
             Held::AllBut(missed) => missed.min(distinct),
             Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),
-        }
+        };
+        missed.min(distinct)
     }
 
     /// Microseconds that a vector kernel's traffic keeps the shared paths of `cores` vector cores: all of

@@ -57,6 +57,40 @@ fn more_bytes_take_longer_on_vector_cores() {
     assert!(price(1 << 24) > 1.8 * price(1 << 23));
 }
 
+/// Microseconds of an operator on so many operands of these elements, in a network on a 910B1.
+fn vector_us(op_type: &str, inputs: usize, elements: u64, dtype: DataType) -> f64 {
+    let soc = Soc::find("Ascend910B1").unwrap();
+    let operand = Operand::new([elements], dtype);
+    let work = Vector { op_type: op_type.into(), inputs: vec![operand.clone(); inputs], outputs: vec![operand] };
+    let schedule =
+        VectorSchedule { cores: 48, ub_tile_bytes: 16384, double_buffer: true, template: VectorTemplate::Flat };
+    Model::new(&Workload::Vector(work), &soc).unwrap().predict(&Schedule::Vector(schedule)).unwrap().time_us
+}
+
+#[test]
+fn a_small_kernel_in_a_network_waits_for_each_operand() {
+    let us = |inputs| vector_us("AddN", inputs, 1024, DataType::Float);
+    let waits = [us(2) - us(1), us(3) - us(2), us(4) - us(3)];
+    assert!(waits.iter().all(|wait| (0.1..0.4).contains(wait)), "{waits:?}");
+}
+
+#[test]
+fn of_three_operands_that_exceed_l2_together_hardly_any_is_left_in_it() {
+    // 302 MB in a training step on this part, with 192 MB of L2, took 220 and 237 us: the rate of device memory.
+    let [half, whole] = [1 << 24, 48 << 20].map(|elements| vector_us("Add", 2, elements, DataType::Float16));
+    assert!(whole > 1.5 * 3.0 * half, "{half} {whole}");
+}
+
+#[test]
+fn what_fp16_is_too_coarse_for_passes_fp32_from_the_910b_on() {
+    let ratio = |op_type: &str| {
+        let us = |dtype| vector_us(op_type, 1, 1 << 22, dtype);
+        us(DataType::Float16) / us(DataType::Float)
+    };
+    assert!(ratio("FastGelu") > 0.95, "{}", ratio("FastGelu"));
+    assert!(ratio("Relu") < 0.75, "{}", ratio("Relu"));
+}
+
 #[test]
 fn sizes_that_cannot_be_are_errors() {
     let soc = Soc::find("Ascend910B2").unwrap();

@@ -45,6 +45,11 @@ macro_rules! tiling {
                 Tiling { $($field),* }
             }
 
+            /// The values, in the order of [`Tiling::NAMES`].
+            pub const fn values(&self) -> [u32; Self::NAMES.len()] {
+                [$(self.$field),*]
+            }
+
             /// The tiling as `knowledge`.
             pub fn to_knowledge(self) -> serde_json::Map<String, serde_json::Value> {
                 [$(($name.to_owned(), serde_json::Value::from(self.$field)),)*].into_iter().collect()

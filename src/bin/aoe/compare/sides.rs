@@ -3,7 +3,7 @@
 use aoe::bank::RecordReader;
 use aoe::bank::inspect::{Source, files, items};
 use aoe::kernels::Measured;
-use aoe::report::model::Report;
+use aoe::report::model::{Report, ResultFile};
 use aoe::status::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ impl Side {
             Ok(value) if value.get("layout").is_some() => {
                 Ok(of_report(&Report::read(&String::from_utf8_lossy(&text), path)?))
             }
-            Ok(Value::Array(sections)) => of_result(&sections, path),
+            Ok(Value::Array(_)) => of_result(&ResultFile::read(&text, path)?, path),
             _ => bank(&[path.to_owned()]),
         }
     }
@@ -64,23 +64,12 @@ fn of_report(report: &Report<'_>) -> Side {
 }
 
 /// A result file of AOE's: the network, and the operators whose records changed.
-fn of_result(sections: &[Value], path: &Path) -> Result<Side> {
-    let of = |name: &str| sections.iter().find_map(|section| section.get(name));
-    let job = ["OPAT", "SGAT", "GDAT"].into_iter().find_map(of);
-    let job = job.ok_or_else(|| Error::file("read", path, "holds no result of a tuning"))?;
-    let total_us = job["model_result_performance(ms)"].as_f64().map(|ms| ms * 1e3);
-    let mut times_us = BTreeMap::new();
-    for operator in job["repo_modified_operators"].as_array().into_iter().flatten() {
-        let mut modes = operator["tune_performance"].as_object().into_iter().flatten();
-        let us = modes.find_map(|(_, mode)| mode["performance_after_tune(us)"].as_f64());
-        if let (Some(name), Some(us)) = (operator["op_name"].as_str(), us) {
-            times_us.insert(name.to_owned(), us);
-        }
-    }
-    if total_us.is_none() {
+fn of_result(result: &ResultFile, path: &Path) -> Result<Side> {
+    if result.after_us.is_none() {
         return Err(Error::file("read", path, "is of a tuning that did not end: it has no time after"));
     }
-    Ok(Side { kind: "a result file", total_us, times_us })
+    let times_us = result.operators_us.iter().cloned().collect();
+    Ok(Side { kind: "a result file", total_us: result.after_us, times_us })
 }
 
 fn profile(path: &Path) -> Result<Side> {

@@ -418,3 +418,24 @@ fn what_is_found_in_values_is_what_only_a_run_tells_though_the_operator_is_not_k
         assert!(left_out.iter().any(|node| node.name == "z" && node.cause == Cause::Run), "{op_type}: {left_out:?}");
     }
 }
+
+#[test]
+fn what_is_known_of_what_is_found_is_not_left_to_a_run() {
+    use crate::graph::infer::infer;
+    let found = |model: Model, output: &str| {
+        let mut graph = model.output(output).read().unwrap();
+        infer(&mut graph).unwrap();
+        let read = graph.desc(graph.outputs()[0]);
+        format!("{} {}", read.dtype.name(), read.shape)
+    };
+    let x = || Model::new(13).input("x", &[4.into(), 6.into()]);
+    // Every element has a place among the different ones, but nobody knows how many these are.
+    let unique = node("Unique", &["x"], &["y", "", "places", "counts"], &[]);
+    assert_eq!(found(x().node(&unique), "places"), "int64 [24]");
+    assert_eq!(found(x().node(&unique), "counts"), "int64 [?]");
+    let rows = node("Unique", &["x"], &["y", "", "places"], &[("axis", Value::Int(0))]);
+    assert_eq!(found(x().node(&rows), "places"), "int64 [?]");
+    let sizes = node("Shape", &["x"], &["sizes"], &[]);
+    assert_eq!(found(x().node(&sizes).node(&node("NonZero", &["sizes"], &["y"], &[])), "y"), "int64 [1,2]");
+    assert_eq!(found(x().node(&node("NonZero", &["x"], &["y"], &[])), "y"), "int64 [2,?]");
+}

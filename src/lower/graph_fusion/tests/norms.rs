@@ -2,8 +2,8 @@
 
 use super::products::{inputs, node};
 use super::{Line, text, types};
-use crate::graph::{Attr, Graph, Port};
-use crate::lower::{Precision, Settings, Switches, graph_fusion};
+use crate::graph::{Attr, Graph, Node, Port, TensorDesc};
+use crate::lower::{Precision, Settings, Switches, graph_fusion, lower};
 use crate::soc::Soc;
 
 const KEEP: (&str, Attr) = ("keep_dims", Attr::Bool(true));
@@ -115,6 +115,76 @@ fn a_sum_and_its_layer_norm_are_one_kernel_that_hands_out_the_sum() {
         assert_eq!(node(&fused, "out").input(1), Some(Port { node: norm, output: 3 }));
         let alone = sum_and_norm(&[1, 8, 64], -1, false).fused_on(part, &Switches::default());
         assert_eq!(node(&alone, "n").outputs[3].shape.known(), None, "nobody reads the sum");
+    }
+}
+
+#[test]
+fn a_bias_beside_the_summands_is_the_norms() {
+    let summed = |bias_first: bool, columns: i64| {
+        let mut line = Line::new(&[1, 8, 64]);
+        line.then("in", "Relu", &[], &[]);
+        let other = line.weight("other", &[1, 8, 64]);
+        let bias = line.weight("bias", &[columns]);
+        let [first, second] = if bias_first { [bias, other] } else { [other, bias] };
+        line.then("inner", "Add", &[first], &[]).then("sum", "Add", &[second], &[]);
+        let [gamma, beta] = ["gamma", "beta"].map(|name| line.weight(name, &[64]));
+        line.then("n", "LayerNorm", &[gamma, beta], &[("begin_norm_axis", Attr::Int(-1))]);
+        line
+    };
+    for bias_first in [true, false] {
+        let fused = summed(bias_first, 64).fused_on("Ascend910B2", &Switches::default());
+        assert_eq!(types(&fused), ["Relu", "AddLayerNorm"], "{bias_first}");
+        assert_eq!(inputs(&fused, "n"), ["in", "other", "gamma", "beta", "bias"], "{bias_first}");
+        let mut seen = summed(bias_first, 64);
+        seen.graph.add_output(Port::first(seen.graph.find("inner").unwrap()));
+        let fused = seen.fused_on("Ascend910B2", &Switches::default());
+        let left =
+            if bias_first { vec!["Relu", "Add", "AddLayerNorm"] } else { vec!["Relu", "Add", "Add", "LayerNorm"] };
+        assert_eq!(types(&fused), left, "others read the inner sum");
+    }
+    let fused = summed(true, 1).fused_on("Ascend910B2", &Switches::default());
+    assert_eq!(types(&fused), ["Relu", "Add", "AddLayerNorm"], "one number is no bias");
+}
+
+/// A sum of two tensors and its RMS norm; the summand's sizes, and whether others read the sum and the deviation.
+fn sum_and_rms_norm(dims: &[i64], [sum_read, deviation_read]: [bool; 2]) -> Line {
+    let mut line = Line::new(&[1, 8, 64]);
+    line.then("in", "Relu", &[], &[]);
+    let other = line.weight("other", dims);
+    let sum = line.then("sum", "Add", &[other], &[]).end;
+    let gamma = line.weight("gamma", &[64]);
+    let mut norm = Node::new("n", "RmsNorm").with_inputs([sum, gamma]);
+    norm.outputs = vec![TensorDesc::unknown(); 2];
+    let norm = line.graph.add(norm).unwrap();
+    line.end = Port::first(norm);
+    if sum_read {
+        line.then("out", "Add", &[sum], &[]);
+    }
+    if deviation_read {
+        line.graph.add_output(Port { node: norm, output: 1 });
+    }
+    line
+}
+
+#[test]
+fn a_sum_and_its_rms_norm_are_one_kernel_in_place_where_nobody_reads_the_deviation() {
+    for part in ["Ascend910B2", "Ascend910_9391", "Ascend950PR_9589"] {
+        let fused = sum_and_rms_norm(&[1, 8, 64], [true, false]).fused_on(part, &Switches::default());
+        assert_eq!(types(&fused), ["Relu", "InplaceAddRmsNorm", "Add"], "{part}");
+        assert_eq!(inputs(&fused, "n"), ["in", "other", "gamma"]);
+        let norm = fused.find("n").unwrap();
+        assert_eq!(node(&fused, "out").input(1), Some(Port { node: norm, output: 2 }));
+        let read = sum_and_rms_norm(&[1, 8, 64], [false, true]).fused_on(part, &Switches::default());
+        assert_eq!(types(&read), ["Relu", "AddRmsNorm"], "{part}");
+        assert_eq!(node(&read, "n").outputs[2].shape.known(), None, "nobody reads the sum");
+        let other = sum_and_rms_norm(&[8, 64], [true, false]).fused_on(part, &Switches::default());
+        assert_eq!(types(&other), ["Relu", "Add", "RmsNorm", "Add"], "{part}: other sizes");
+        let soc = Soc::find(part).unwrap();
+        lower(&fused, &soc, &Settings::default()).unwrap();
+    }
+    for part in ["Ascend310P3", "Ascend910A"] {
+        let fused = sum_and_rms_norm(&[1, 8, 64], [true, false]).fused_on(part, &Switches::default());
+        assert_eq!(types(&fused), ["Relu", "Add", "RmsNorm", "Add"], "{part}");
     }
 }
 

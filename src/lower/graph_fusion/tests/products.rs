@@ -156,7 +156,8 @@ fn gelu_by_erf_is_one_operator_wherever_the_half_is() {
 #[test]
 fn what_only_looks_like_gelu_by_erf_stays() {
     for behind in [true, false] {
-        for (root, half) in [(1.5, 0.5), (ROOT_OF_TWO, 0.6)] {
+        // CANN's pass compares with 1.41421 to five digits.
+        for (root, half) in [(1.5, 0.5), (1.4143, 0.5), (1.41418, 0.5), (ROOT_OF_TWO, 0.6)] {
             let mut line = gelu_of_erf(root, half, behind);
             line.then("r", "Relu", &[], &[]);
             assert_eq!(types(&line.fused()).len(), 7, "{root} {half}");
@@ -187,14 +188,12 @@ fn gelu_of_tanh(exponent: f64, behind: bool) -> Line {
 #[test]
 fn gelu_by_tanh_is_one_operator_where_the_part_has_the_pass() {
     for behind in [true, false] {
-        for part in ["Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend910_9391"] {
+        for part in ["Ascend910A", "Ascend310P3", "Ascend310B1", "Ascend910B2", "Ascend910_9391"] {
             let fused = gelu_of_tanh(3.0, behind).fused_on(part, &Switches::default());
             assert_eq!(types(&fused), ["Relu", "Gelu"], "{part}");
         }
-        for part in ["Ascend950PR_9589", "Ascend310B1"] {
-            let fused = gelu_of_tanh(3.0, behind).fused_on(part, &Switches::default());
-            assert_eq!(types(&fused).len(), 9, "{part}");
-        }
+        let fused = gelu_of_tanh(3.0, behind).fused_on("Ascend950PR_9589", &Switches::default());
+        assert_eq!(types(&fused).len(), 9);
         assert_eq!(types(&gelu_of_tanh(2.0, behind).fused()).len(), 9);
     }
 }
@@ -208,6 +207,7 @@ fn a_division_by_a_scalar_is_a_product_with_its_reciprocal() {
     };
     let fused = divided(8.0, "Ascend910B2");
     assert_eq!(types(&fused), ["Muls"]);
+    assert_eq!(types(&divided(8.0, "Ascend310B1")), ["Muls"]);
     assert_eq!(node(&fused, "d").attrs.float("value"), Some(0.125));
     for (value, part) in [(1e-7, "Ascend910B2"), (-8.0, "Ascend910B2"), (8.0, "Ascend950PR_9589")] {
         assert_eq!(types(&divided(value, part)), ["RealDiv"], "{value} on {part}");

@@ -1,5 +1,6 @@
 //! Special cases that have operators of their own.
 
+use super::products::node;
 use super::{Line, text, types};
 use crate::graph::{Attr, Node, Port};
 use crate::lower::{Settings, Switches, lower};
@@ -41,6 +42,33 @@ fn a_product_of_one_term_is_a_multiplication_where_cann_has_the_pass() {
     assert_eq!(on(&product(1, &[]), "Ascend910B2"), ["Mul"]);
     assert_eq!(on(&product(1, &[]), "Ascend310P3"), ["BatchMatMulV2"]);
     assert_eq!(on(&product(2, &[]), "Ascend910B2"), ["BatchMatMulV2"]);
+    assert_eq!(on(&product(1, &[]), "Ascend950PR_9589"), ["BatchMatMulV3"], "batched ones stay");
+}
+
+#[test]
+fn a_product_of_one_term_and_two_matrices_is_a_multiplication_turned_over_or_not() {
+    let product = |turned: [bool; 2], rows: [i64; 2], columns: [i64; 2]| {
+        let mut line = Line::new(&rows);
+        let row = line.weight("row", &columns);
+        let [a, b] = turned.map(Attr::Bool);
+        line.then("m", "MatMulV2", &[row], &[("transpose_x1", a), ("transpose_x2", b)]);
+        line
+    };
+    for part in ["Ascend910B2", "Ascend910_9391", "Ascend950PR_9589"] {
+        for (turned, rows, columns) in [
+            ([false, false], [32, 1], [1, 64]),
+            ([true, false], [1, 32], [1, 64]),
+            ([false, true], [32, 1], [64, 1]),
+            ([true, true], [1, 32], [64, 1]),
+        ] {
+            let fused = product(turned, rows, columns).fused_on(part, &Switches::default());
+            assert_eq!(types(&fused), ["Mul"], "{part} {turned:?}");
+            let read: Vec<_> =
+                node(&fused, "m").inputs.iter().map(|port| fused.desc(port.unwrap()).shape.known()).collect();
+            assert_eq!(read, [Some(&[32, 1][..]), Some(&[1, 64][..])], "{part} {turned:?}");
+        }
+        assert_ne!(types(&product([true, false], [32, 1], [32, 64]).fused_on(part, &Switches::default())), ["Mul"]);
+    }
 }
 
 #[test]

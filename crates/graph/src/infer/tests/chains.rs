@@ -113,6 +113,9 @@ fn arithmetic_on_sizes_follows_integer_rules() {
         ("Pow", 7, 2, 49),
         ("Equal", 7, 7, 1),
         ("Less", 7, 7, 0),
+        ("BitwiseXor", 1, 1, 0),
+        ("BitwiseAnd", 6, 3, 2),
+        ("BitwiseOr", 6, 3, 7),
     ] {
         let operands = [net.int(left), net.int(right)];
         let result = net.op(op_type, &operands);
@@ -126,6 +129,32 @@ fn arithmetic_on_sizes_follows_integer_rules() {
     infer(&mut net.graph).unwrap();
     assert_eq!(net.value(undefined), Some(&Constant::Opaque), "constant, but not to be computed here");
     assert_eq!(net.value(too_large), Some(&Constant::Opaque));
+}
+
+#[test]
+fn what_a_constant_holds_is_found_without_a_run() {
+    let (mut net, x) = Net::new(&[5, 3]);
+    let (list, sizes) = (net.ints(&[4, 0, 0, 0, 9, 2]), net.ints(&[2, 3]));
+    let matrix = net.op("Reshape", &[list, sizes]);
+    let (by_axis, by_element) = (net.op("NonZero", &[matrix]), net.op("Where", &[matrix]));
+    let turned = net.op_with("NonZero", &[matrix], &[("transpose", Attr::Bool(true))]);
+    let zeros = net.ints(&[0, 0]);
+    let nothing = net.op("NonZero", &[zeros]);
+    let (of_a_run, of_a_size) = (net.op("NonZero", &[x]), net.op("Shape", &[x]));
+    let sizes = net.op("NonZero", &[of_a_size]);
+    infer(&mut net.graph).unwrap();
+    for (port, shape, expected) in [
+        (by_axis, "[2,3]", vec![0, 1, 1, 0, 1, 2]),
+        (by_element, "[3,2]", vec![0, 0, 1, 1, 1, 2]),
+        (turned, "[3,2]", vec![0, 0, 1, 1, 1, 2]),
+        (nothing, "[1,0]", vec![]),
+        (sizes, "[1,2]", vec![0, 1]),
+    ] {
+        let name = net.graph.node(port.node).name.clone();
+        assert_eq!(net.shape(port), shape, "{name}");
+        assert_eq!(net.value(port), Some(&Constant::Ints(expected)), "{name}");
+    }
+    assert_eq!((net.shape(of_a_run).as_str(), net.value(of_a_run)), ("[2,?]", None));
 }
 
 #[test]

@@ -31,7 +31,7 @@ const fn cell(class: Class, part: Part, bound: Bound, even: Option<bool>, low: f
 #[rustfmt::skip]
 pub const CELLS: &[Cell] = &[
     all(Class::Product, Part::TwoCores, 0.63, 1.83),
-    all(Class::Product, Part::Split, 0.79, 1.35),
+    all(Class::Product, Part::Split, 0.87, 1.46),
     all(Class::TbeProduct, Part::TwoCores, 0.72, 1.76),
     all(Class::TbeProduct, Part::M200, 0.47, 4.33),
     all(Class::TbeProduct, Part::Split, 0.72, 2.74),
@@ -42,7 +42,7 @@ pub const CELLS: &[Cell] = &[
     all(Class::FusedCube, Part::ManyCores, 0.67, 1.87),
     all(Class::Elementwise, Part::TwoCores, 0.66, 1.71),
     all(Class::Elementwise, Part::ManyCores, 0.73, 1.39),
-    all(Class::Elementwise, Part::Split, 0.70, 2.34),
+    all(Class::Elementwise, Part::Split, 0.66, 1.70),
     all(Class::Rows, Part::TwoCores, 0.81, 1.96),
     all(Class::Rows, Part::ManyCores, 0.72, 2.99),
     all(Class::Movement, Part::TwoCores, 0.84, 1.65),

@@ -1,4 +1,4 @@
-//! The rates of [`super::Table::FITTED`], as `examples/calibrate --records` prints them.
+//! The rates that predictions use, as `examples/calibrate --records` prints them.
 
 use super::rates::{Rates, Shared, Table};
 
@@ -6,8 +6,13 @@ const fn of([start, core, gm, memory, out, even, odd, plain, spread]: [f64; 9]) 
     Rates { start, core, gm, memory, out, even, odd, plain, spread }
 }
 
+impl Table {
+    /// The rates that predictions use.
+    pub const FITTED: Table = TABLE;
+}
+
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+const TABLE: Table = Table {
     shared: Shared {
         load_cycles: 11.3, transfer_cycles: 36.3, tile_cycles: 38.2, sum_rate: 236.0, bias_rate: 130.0,
         spread_cycles: 108.0, overlap: 1.96, single_buffer: 0.116, fused_share: 0.171, added_share: 2.0,

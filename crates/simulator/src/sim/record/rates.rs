@@ -4,7 +4,6 @@
 //! that the split lets it see. What does not depend on the kernel is a constant of its own; the table holds what a kernel
 //! reaches of each pipe.
 
-use super::fitted;
 use crate::soc::{Arch, Soc};
 use crate::workload::{ConvKind, ConvRecord};
 
@@ -125,11 +124,6 @@ pub struct Table {
     pub shared: Shared,
     /// By kind of part and kernel.
     pub parts: [[Rates; KERNELS.len()]; PARTS.len()],
-}
-
-impl Table {
-    /// The rates that predictions use.
-    pub const FITTED: Table = fitted::TABLE;
 }
 
 /// The places of a record's kind of part and kernel in a [`Table`], and what its unit of time is in microseconds; `None` for

@@ -25,6 +25,8 @@ pub(super) struct Problem {
     written: f64,
     /// Bytes of the largest operand: what tiles are cut from.
     largest: f64,
+    /// Operands that are read.
+    operands: f64,
     /// Instructions for all elements, whatever cycles each takes.
     operations: f64,
     /// Vector cycles in all, were one core to do it.
@@ -170,7 +172,10 @@ impl Problem {
         } else {
             rounded.filter(|o| 2 * o.elements() > elements as u64).count() as f64
         };
-        let wide = r.wide || casts > 0.0;
+        let converts = r.wide_later && soc.arch == Arch::C220;
+        let halves = |operands: &[Operand]| operands.iter().filter(|o| o.dtype == DataType::Float16).count() as f64;
+        let casts = if converts { casts + halves(inputs) + halves(outputs) } else { casts };
+        let wide = r.wide || converts || casts > 0.0;
         let lane = if wide { 4.0 } else { f64::from(bits.clamp(16, 32)) / 8.0 };
         let repeats = elements * lane / soc.vec_bytes_per_cycle;
         let long_integers = bits == 64 && largest.is_some_and(|o| !o.dtype.is_float());
@@ -183,6 +188,7 @@ impl Problem {
             read,
             written,
             largest: inputs.iter().chain(outputs).map(|o| o.bytes() as f64).fold(0.0, f64::max),
+            operands: inputs.len() as f64,
             operations: elements * (r.simple + r.divide + r.root),
             cycles: cycles + elements * prices.scalar(&r, bits),
             rows: 0.0,
@@ -269,7 +275,7 @@ impl Problem {
         let begin = match self.held {
             _ if self.machine.first => 0.0,
             Held::Cold | Held::Warm => c.vector_alone_us_c220,
-            _ => c.vector_start_us_c220,
+            _ => c.vector_start_us_c220 + self.operands * c.operand_us_c220,
         };
         let start = self.machine.start_us(cores) + own + begin;
         // A pipe that waits for memory is busy.

@@ -3,7 +3,7 @@
 //! its own cost model. All sizes are fractals of 16 x 16 elements.
 
 use super::draft::{Draft, L2Grid};
-use super::increment_cost::{Cost, LATENCY, cost};
+use super::increment_cost::{Candidate, Cost, Fractals, L1, LATENCY, cost};
 use super::math::{cd, dn, max, min, product, up};
 use super::problem::Problem;
 use super::rules::Rule;
@@ -11,37 +11,15 @@ use super::rules::Rule;
 /// The largest depth of an operand in L1 that is not all of K.
 const MOST_DEPTH: u64 = 32;
 
-/// Fractals in L1.
-pub(super) const L1: u64 = 1024;
-
-/// A tiling that the search tries.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::tiling) struct Candidate {
-    /// A core's share of the rows, and of the columns.
-    pub rows: u64,
-    pub columns: u64,
-    pub m_l1: u64,
-    pub n_l1: u64,
-    pub k_a: u64,
-    pub k_b: u64,
-    pub m0: u64,
-    pub n0: u64,
-    pub k0: u64,
-    rule: Option<Rule>,
-}
-
 /// When CANN would come to a candidate: the kind, and the cores that its loops deal, outer and inner.
 type Place = (u8, u64, u64);
 
-/// The product in fractals.
+/// The search under way.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Search {
-    pub m: u64,
-    pub k: u64,
-    pub n: u64,
-    pub u: u64,
-    /// An extent is no multiple of 16.
-    pub unaligned: bool,
+struct Search {
+    product: Fractals,
+    /// Cores.
+    u: u64,
     /// Divisors of K up to 64: bit 0 is 1.
     divisors: u64,
     /// Cycles of the best so far.
@@ -81,7 +59,8 @@ pub(in crate::tiling) fn search([m, k, n]: [u64; 3], u: u64, unaligned: bool) ->
     if [m, k, n, u].contains(&0) {
         return None;
     }
-    let mut search = Search { m, k, n, u, unaligned, divisors: divisors(k), least: u64::MAX, best: None };
+    let mut search =
+        Search { product: Fractals { m, k, n, unaligned }, u, divisors: divisors(k), least: u64::MAX, best: None };
     // CANN asks in the order of their places, and of equals keeps the first. This order finds good ones early, and much
     // less is left to be looked at.
     search.neither();
@@ -149,7 +128,7 @@ fn kept(size: u64, dim: u64) -> Option<u64> {
 impl Search {
     /// Candidates with all of A's rows and K in L1.
     fn a_full(&mut self) {
-        let Search { m, k, n, u, .. } = *self;
+        let Search { product: Fractals { m, k, n, .. }, u, .. } = *self;
         if product([k, cd(m, u)]).saturating_add(1) > L1 {
             return;
         }
@@ -187,7 +166,7 @@ impl Search {
 
     /// Candidates with all of B's columns and K in L1.
     fn b_full(&mut self) {
-        let Search { m, k, n, u, .. } = *self;
+        let Search { product: Fractals { m, k, n, .. }, u, .. } = *self;
         if product([k, cd(n, u)]).saturating_add(1) > L1 {
             return;
         }
@@ -227,7 +206,7 @@ impl Search {
 
     /// Candidates with neither operand whole in L1.
     fn neither(&mut self) {
-        let Search { m, k, n, u, unaligned, .. } = *self;
+        let Search { product: Fractals { m, k, n, unaligned }, u, .. } = *self;
         let deep = if unaligned && 8 < k && k < 16 { 16 } else { k };
         let depths = l1_depths(deep, unaligned);
         // From many cores to few: what few would do is too much to be looked at, once many have shown how it is done.
@@ -281,19 +260,19 @@ impl Search {
     /// than 512 bytes in 8 cycles.
     fn takes_too_long(&self, rows: u64, columns: u64) -> bool {
         let least = max(product([rows, columns]), product([8, rows.saturating_add(columns)]));
-        product([self.k, least]) > self.least
+        product([self.product.k, least]) > self.least
     }
 
     /// The same where neither operand is whole, nor all of its K: each step through K loads a side of at most 8 fractals of
     /// either, and waits for both.
     fn streams_too_long(&self, rows: u64, columns: u64) -> bool {
-        if self.k <= MOST_DEPTH {
+        if self.product.k <= MOST_DEPTH {
             return false;
         }
         let (m_steps, n_steps) = (cd(rows, 8), cd(columns, 8));
         let loads = product([rows, n_steps]).saturating_add(product([columns, m_steps]));
-        let waits = product([2 * LATENCY, m_steps, n_steps, self.k / MOST_DEPTH]);
-        product([8, self.k, loads]).saturating_add(waits) > self.least
+        let waits = product([2 * LATENCY, m_steps, n_steps, self.product.k / MOST_DEPTH]);
+        product([8, self.product.k, loads]).saturating_add(waits) > self.least
     }
 
     /// Keeps the candidate if it is possible and better than the best so far, or as good and before it.
@@ -301,7 +280,7 @@ impl Search {
         if c.m0 * c.k0 > 64 || c.n0 * c.k0 > 64 || c.m0 * c.n0 > 128 {
             return;
         }
-        if let Some(cost) = cost(self, &c, self.least)
+        if let Some(cost) = cost(&self.product, &c, self.least)
             && self.best.as_ref().is_none_or(|(_, best, at)| (cost.order(), place) < (best.order(), *at))
         {
             self.least = cost.cycles();

@@ -1,8 +1,38 @@
 //! The cost model of the basic-block search: cycles of the slowest core.
 
-use super::increment::{Candidate, L1, Search};
 use super::math::{cd, max, min, product};
+use super::rules::Rule;
 use std::cmp::Ordering;
+
+/// Fractals in L1.
+pub(super) const L1: u64 = 1024;
+
+/// A tiling that the search tries.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tiling) struct Candidate {
+    /// A core's share of the rows, and of the columns.
+    pub rows: u64,
+    pub columns: u64,
+    pub m_l1: u64,
+    pub n_l1: u64,
+    pub k_a: u64,
+    pub k_b: u64,
+    pub m0: u64,
+    pub n0: u64,
+    pub k0: u64,
+    /// What CANN calls the way to it.
+    pub rule: Option<Rule>,
+}
+
+/// A product in fractals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fractals {
+    pub m: u64,
+    pub k: u64,
+    pub n: u64,
+    /// An extent is no multiple of 16.
+    pub unaligned: bool,
+}
 
 /// What a candidate costs, and what follows from it.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +102,7 @@ fn load(mut blocks: u64, mut run: u64, inner: u64) -> u64 {
 }
 
 /// What the candidate costs; nothing where it wastes too much, does not fit L1, or takes more than `most` cycles.
-pub(super) fn cost(s: &Search, c: &Candidate, most: u64) -> Option<Cost> {
+pub(super) fn cost(s: &Fractals, c: &Candidate, most: u64) -> Option<Cost> {
     let strips = (cd(c.rows, c.m_l1), cd(c.columns, c.n_l1));
     let (rows, columns) = (min(strips.0 * c.m_l1, s.m), min(strips.1 * c.n_l1, s.n));
     let (m_dim, n_dim) = (cd(s.m, rows), cd(s.n, columns));

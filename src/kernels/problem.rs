@@ -1,0 +1,34 @@
+//! A kernel with what it was predicted to take, and what it took.
+
+use crate::sim::calibration::{Group, Point};
+
+/// Means of one problem in several profiles that are farther apart than this factor contradict each other.
+pub(super) const CONTRADICTION: f64 = 1.5;
+
+/// One distinct problem of the profiles.
+#[derive(Debug, Clone)]
+pub(super) struct Problem {
+    pub group: Group,
+    /// Its workload as text.
+    pub workload: String,
+    pub model_us: f64,
+    pub launches: u64,
+    /// Mean microseconds of a launch, one for each profile that has it.
+    pub measured_us: Vec<f64>,
+    /// The same of two halves of the launches of the first profile that has more than one.
+    pub halves: Option<[f64; 2]>,
+}
+
+impl Problem {
+    /// Of several profiles the geometric mean.
+    pub(super) fn point(&self) -> Point {
+        let logs: f64 = self.measured_us.iter().map(|us| us.ln()).sum();
+        Point { model_us: self.model_us, measured_us: (logs / self.measured_us.len() as f64).exp() }
+    }
+
+    pub(super) fn contradicts(&self) -> bool {
+        let high = self.measured_us.iter().copied().fold(0.0, f64::max);
+        let low = self.measured_us.iter().copied().fold(f64::INFINITY, f64::min);
+        high > low * CONTRADICTION
+    }
+}
