@@ -15,9 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Microseconds between kernels that wait for no host: the scheduler's hand-over.
 const GRAPH_GAP_US: f64 = 1.0;
-/// Microseconds that a kernel takes longer in a running network than the simulator has it: others ran before it, and its
-/// code is not in the cores' caches. Products, norms and gates of the decode step of a served Qwen3-32B on an Atlas A3
-/// take 1.6 to 2.9 longer.
+/// Microseconds that a product takes longer in a running network than the simulator has it: others ran before it, and its
+/// code is not in the cores' caches. Published decode products of a served Qwen3-32B on an Atlas A3 lie on a line that
+/// starts at 4.0. Of vector kernels the simulator has the start itself.
 const NETWORK_START_US: f64 = 1.8;
 /// The same of `QuantBatchMatmulV3`, whose vector cores wait for cube cores and these for them: published decode products
 /// of int8 weights of a served DeepSeek-V3 on an Atlas A3 lie on a line that starts at 12.7, bfloat16 ones on one from 4.0.
@@ -217,7 +217,11 @@ impl Pricer {
 
 /// What a kernel takes beyond its time alone, whatever its tiling.
 pub(super) fn start_us(kernel: &Kernel) -> f64 {
-    if kernel.op_type() == "QuantBatchMatmulV3" { MIXED_START_US } else { NETWORK_START_US }
+    match kernel.class {
+        Class::Product | Class::Grouped if kernel.op_type() == "QuantBatchMatmulV3" => MIXED_START_US,
+        Class::Product | Class::Grouped => NETWORK_START_US,
+        _ => 0.0,
+    }
 }
 
 /// The case of a kernel whose weights and caches lie in device memory, activations in L2 as far as they fit.
