@@ -140,17 +140,19 @@ mod tests {
     fn what_is_written_in_place_leaves_the_rest_of_the_tensor_alone() {
         let (cache, update) = (half(&[8, 65536, 128]), half(&[8, 1, 128]));
         let operands = [cache.clone(), index(&[8]), update.clone()];
-        let moved = movement("ScatterUpdate", &operands, &[cache.clone()]).unwrap();
+        let moved = movement("ScatterUpdate", &operands, std::slice::from_ref(&cache)).unwrap();
         assert_eq!(bytes(&moved.outputs), update.bytes());
         assert!(bytes(&moved.inputs) < 2 * update.bytes());
-        let copied = movement("TensorScatterUpdate", &operands, &[cache.clone()]).unwrap();
+        let copied = movement("TensorScatterUpdate", &operands, std::slice::from_ref(&cache)).unwrap();
         assert!(bytes(&copied.outputs) > cache.bytes() && bytes(&copied.inputs) > cache.bytes());
     }
 
     #[test]
     fn a_new_tensor_of_few_rows_is_written_whole() {
         let (update, result) = (half(&[16, 64]), half(&[4096, 64]));
-        let moved = movement("ScatterNd", &[index(&[16, 1]), update.clone(), index(&[2])], &[result.clone()]).unwrap();
+        let moved =
+            movement("ScatterNd", &[index(&[16, 1]), update.clone(), index(&[2])], std::slice::from_ref(&result))
+                .unwrap();
         assert_eq!(bytes(&moved.outputs), result.bytes() + update.bytes());
     }
 

@@ -1,6 +1,7 @@
 //! `aoe llm` and `aoe --profile` as their users meet them: reports, records, exit statuses.
 
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -197,10 +198,8 @@ fn a_profile_calibrates_the_simulator_as_aoe_calibrate_does() {
     // Every kernel far slower than predicted, and each launched four times alike.
     for rows_of in (1..=12).map(|i| 512 * i) {
         for _ in 0..4 {
-            rows += &format!(
-                "b,SwiGlu,{},\"{rows_of},3200\",DT_BF16,ND,\"{rows_of},1600\",DT_BF16,ND\n",
-                f64::from(rows_of) / 20.0
-            );
+            let us = f64::from(rows_of) / 20.0;
+            writeln!(rows, "b,SwiGlu,{us},\"{rows_of},3200\",DT_BF16,ND,\"{rows_of},1600\",DT_BF16,ND").unwrap();
         }
     }
     std::fs::write(folder.path().join("kernel_details.csv"), rows).unwrap();

@@ -169,11 +169,11 @@ fn from_line(config: &Value, deployment: &Deployment, (start_us, bytes_per_us): 
         let known = ["MatMulV2", "QuantBatchMatmulV3"].contains(&kernel.op_type());
         known && kernel.count > 1 && kernel.cold_bytes > 4_000_000
     };
-    let mut off = |kernel: &Kernel| {
+    let off = |kernel: &Kernel| {
         let line_us = start_us + kernel.cold_bytes as f64 / bytes_per_us;
         pricer.kernel(kernel).unwrap().time.us / line_us - 1.0
     };
-    list.iter().filter(weights).map(|kernel| off(kernel)).collect()
+    list.iter().filter(weights).map(off).collect()
 }
 
 #[test]
