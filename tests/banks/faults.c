@@ -5,7 +5,8 @@
    end FAULT_COUNT, a file, gets how many calls of each class there were.
 
    System calls are caught by a filter of the kernel (seccomp), which raises SIGSYS, so that it does not matter through which
-   library a program makes them; standard input, output and error are left alone. FAULT_SIZE (0) is the smallest allocation that counts. */
+   library a program makes them; standard input, output and error are left alone. FAULT_SIZE (0) is the smallest allocation that counts.
+   A program that was started with FAULT_CLASS=open chooses its faults itself, with `faults_set`. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +161,30 @@ __attribute__((destructor)) static void tell(void) {
     int file = open(place, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     for (int i = 0; i < CLASSES; i++) dprintf(file, "%s %ld\n", names[i], counts[i]);
     close(file);
+}
+
+/* From now on the call with this number does that, counted from here; 0: none. */
+void faults_set(const char *class, const char *does, long number);
+void faults_set(const char *class, const char *does, long number) {
+    armed = 0;
+    of_class = CLASSES;
+    for (int i = 0; i < CLASSES; i++) {
+        counts[i] = 0;
+        if (strcmp(class, names[i]) == 0) of_class = i;
+    }
+    at = number;
+    is_short = strcmp(does, "short") == 0;
+    error = atoi(does);
+    armed = 1;
+}
+
+/* How many calls of this class there were since then. */
+long faults_counted(const char *class);
+long faults_counted(const char *class) {
+    for (int i = 0; i < CLASSES; i++) {
+        if (strcmp(class, names[i]) == 0) return counts[i];
+    }
+    return -1;
 }
 
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);

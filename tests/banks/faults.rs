@@ -14,7 +14,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const PLACES: &str = "LIBAOE_TEST_FAULTS";
+pub const PLACES: &str = "LIBAOE_TEST_FAULTS";
 /// A tuning takes far less; one that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(120);
 
@@ -27,7 +27,7 @@ const FAULTS: &[(&str, &[&str])] = &[
 ];
 
 /// Two products that gain surely, and two convolutions, whose default is an estimate, with a sum behind them.
-const OPERATORS: &str = r#"graph { name: "small"
+pub const OPERATORS: &str = r#"graph { name: "small"
   op { name: "a" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [16, 7168] } }
        attr { key: "index" value { i: 3 } } }
   op { name: "b" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [7168, 512] } }
@@ -52,7 +52,7 @@ const OPERATORS: &str = r#"graph { name: "small"
 }"#;
 
 /// Elementwise work and a mean, of which CANN makes more kernels than it takes.
-const MEAN: &str = r#"graph { name: "small"
+pub const MEAN: &str = r#"graph { name: "small"
   op { name: "x" type: "Data" output_desc { dtype: DT_FLOAT16 layout: "ND" shape { dim: [64, 1024] } } }
   op { name: "gate" type: "Sigmoid" input: "x:0" output_desc { } }
   op { name: "gated" type: "Mul" input: "gate:0" input: "x:0" output_desc { } }

@@ -3,5 +3,6 @@
 #[path = "../ascend/cc.rs"]
 mod cc;
 mod faults;
+mod leaks;
 mod processes;
 mod publication;
