@@ -263,7 +263,7 @@ fn msprof_analyze_advises_on_our_operators() {
     msprof_analyze(&place, &[&arguments[..], &["-l", "en"]].concat());
     let page = std::fs::read_to_string(only(&report, "mstt_advisor_")).unwrap();
     // Which of our operators leave cores idle it finds by the block counts, our core counts and our types.
-    for word in ["Block Dim", "24 ai core", "48 ai vector core", "Conv2D", "Relu"] {
+    for word in ["Block Dim", "24 ai core", "48 ai vector core", "Conv2D", "TransData"] {
         assert!(page.contains(word), "{word} is missing in {page}");
     }
     let sheet = only(&report.join("log"), "mstt_advisor_");
