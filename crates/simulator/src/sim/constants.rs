@@ -173,9 +173,9 @@ constants! {
     vector_start_us_c220 = 0.7193, fit_trace [0.0, 3.0];
     /// Microseconds more for each operand that it reads there: the first tile waits for one after the other.
     operand_us_c220 = 0.2073, fit_trace [0.0, 1.0];
-    /// The same of a kernel that runs alone.
+    /// Microseconds that a vector kernel that runs alone takes longer to start.
     vector_alone_us_c220 = 0.5848, fit_cold [0.0, 3.0];
-    /// The same two of the first generation.
+    /// Microseconds of a kernel of the first generation that computes nothing.
     start_us_c100 = 1.0, fit_910_vector [0.1, 5.0];
     /// Microseconds by which each further core starts later on the first generation.
     core_start_us_c100 = 0.1073, fit_910_vector [0.0, 0.3];

@@ -162,7 +162,7 @@ impl Machine {
             Held::Recent if self.first => (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::Recent => self.constants.thrash_factor * (distinct - self.reach * self.l2_bytes).max(0.0),
             Held::JustMade | Held::Warm => (distinct - self.l2_bytes).max(0.0),
-            Held::AllBut(missed) => missed.min(distinct),
+            Held::AllBut(missed) => missed,
             Held::Cold => read + (written - self.constants.write_share * self.l2_bytes).max(0.0),
         };
         missed.min(distinct)
