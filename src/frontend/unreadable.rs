@@ -49,7 +49,7 @@ pub fn not_utf8(data: &[u8]) -> Option<String> {
     let at = std::str::from_utf8(data).err().filter(|_| is_text(head))?.valid_up_to();
     let before = &data[..at];
     let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let line = before.split(|&byte| byte == b'\n').count();
     let column = before[start..].iter().filter(|&&byte| byte & 0xc0 != 0x80).count() + 1;
     let byte = data.get(at).copied().unwrap_or_default();
     Some(format!(

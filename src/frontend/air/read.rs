@@ -63,6 +63,7 @@ pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Re
         let (wanted, text) = ("a graph of GE's", Some("a graph that CANN dumps"));
         Error::graph(place(), unreadable::reason(&data, wanted, text, error))
     })?;
+    drop(data);
     let mut graphs = model.graph.into_iter();
     let Some(root) = graphs.next() else {
         return Err(Error::graph(place(), "is not an AIR model: there is no graph in it"));

@@ -302,8 +302,8 @@ fn inputs_and_the_end_of_a_written_network_are_described_and_named() {
 /// A dump in which an operator describes what it reads.
 fn described(shape: &str, attrs: &str) -> String {
     let tensor = |sizes: &[i64]| {
-        let dims: String = sizes.iter().map(|size| format!("dim: {size} ")).collect();
-        format!("shape {{ {dims}}} dtype: DT_FLOAT16 layout: 'ND' name: 'x'")
+        let dims = sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        format!("shape {{ dim: [{dims}] }} dtype: DT_FLOAT16 layout: 'ND' name: 'x'")
     };
     let made = tensor(&[4, 8]);
     format!(

@@ -108,12 +108,11 @@ impl Builder {
 
     /// Takes a tensor of the graph around the one that is read.
     pub fn outer(&mut self, tensor: &str, desc: TensorDesc, value: Option<Constant>) -> Result<()> {
-        let port = match value {
-            Some(value) => self.constant(tensor, desc, value)?,
-            None => {
-                let name = self.claim(tensor);
-                self.graph.add_input(name, desc)?
-            }
+        let port = if let Some(value) = value {
+            self.constant(tensor, desc, value)?
+        } else {
+            let name = self.claim(tensor);
+            self.graph.add_input(name, desc)?
         };
         self.tensors.insert(tensor.to_owned(), port);
         Ok(())

@@ -168,7 +168,7 @@ impl Scene<'_> {
         let graphs = graphs(&self.held.node);
         let of = |wanted: &str| {
             let graph = graphs.iter().find(|(name, _)| name == wanted)?.1.clone();
-            let read = self.read(graph, self.around()?)?;
+            let read = self.read(graph, &self.around()?)?;
             Some(read.outputs().iter().map(|port| read.desc(*port).clone()).collect::<Vec<_>>())
         };
         let (then, other) = (of("then_branch")?, of("else_branch")?);
@@ -201,10 +201,10 @@ impl Scene<'_> {
             desc: TensorDesc::new(DataType::Bool, Shape::scalar()),
             value: goes_on,
         });
-        let begun = (0..handed).map(|at| self.state(names.next()?, 2 + at)).collect::<Option<Vec<_>>>()?;
+        let begun = (0..handed).map(|at| self.state(&names.next()?, 2 + at)).collect::<Option<Vec<_>>>()?;
         let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
         outer.extend(begun);
-        let read = self.read(body, outer)?;
+        let read = self.read(body, &outer)?;
         let (again, made) = read.outputs().split_first()?;
         // As many rounds as are asked for, unless the graph may end them.
         let asked = self.node.input(0).and_then(|port| match &self.around.node(port.node).value {
@@ -239,19 +239,19 @@ impl Scene<'_> {
         let (axes_in, axes_out) = (axes("scan_input_axes"), axes("scan_output_axes"));
         let mut names = own_inputs(&body).into_iter();
         let mut outer = self.around()?;
-        let begun = (0..handed).map(|at| self.state(names.next()?, at)).collect::<Option<Vec<_>>>()?;
+        let begun = (0..handed).map(|at| self.state(&names.next()?, at)).collect::<Option<Vec<_>>>()?;
         let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
         outer.extend(begun);
         let mut rounds = UNKNOWN_DIM;
         for at in 0..scanned {
-            let mut part = self.state(names.next()?, handed + at)?;
+            let mut part = self.state(&names.next()?, handed + at)?;
             let mut dims = part.desc.shape.dims()?.to_vec();
             let axis = axis_of(axes_in.get(at).copied().unwrap_or(0), dims.len())?;
             rounds = dims.remove(axis);
             part.desc.shape = Shape::new(dims);
             outer.push(part);
         }
-        let read = self.read(body, outer)?;
+        let read = self.read(body, &outer)?;
         let (mut outputs, collected) = handed_on(&read, read.outputs(), &before)?;
         for (at, port) in collected.iter().enumerate() {
             let desc = read.desc(*port);
@@ -263,12 +263,12 @@ impl Scene<'_> {
     }
 
     /// What a loop hands on: its value is another in each round.
-    fn state(&self, name: String, input: usize) -> Option<Outer> {
-        Some(Outer { value: None, ..self.outer(&name, input)? })
+    fn state(&self, name: &str, input: usize) -> Option<Outer> {
+        Some(Outer { value: None, ..self.outer(name, input)? })
     }
 
     /// A graph read by itself, its shapes inferred.
-    fn read(&self, graph: Bytes, outer: Vec<Outer>) -> Option<Graph> {
+    fn read(&self, graph: Bytes, outer: &[Outer]) -> Option<Graph> {
         let inputs = ModelOptions::default();
         let surroundings = self.surroundings.within(self.held.opset, &self.held.given, &inputs);
         if surroundings.depth > MAX_DEPTH {
@@ -279,10 +279,10 @@ impl Scene<'_> {
         if !self.surroundings.spend(parts.node.len() + 1) {
             return None;
         }
-        let file = alone(graph, count, &outer);
+        let file = alone(graph, count, outer);
         let begin = || {
             let mut builder = Builder::new("graph", surroundings.base);
-            for Outer { name, desc, value } in &outer {
+            for Outer { name, desc, value } in outer {
                 builder.outer(name, desc.clone(), value.clone())?;
             }
             Ok(builder)

@@ -56,6 +56,7 @@ pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions)
     let model = prost::Message::decode(data.clone());
     let model: proto::Model =
         model.map_err(|error| Error::graph(not_onnx(), unreadable::reason(&data, "an ONNX model", None, error)))?;
+    drop(data);
     if model.graph.is_empty() {
         return Err(Error::graph(not_onnx(), "is not an ONNX model: there is no graph in it"));
     }

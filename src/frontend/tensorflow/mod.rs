@@ -58,6 +58,7 @@ pub fn read(data: Bytes, name: &str) -> Result<Graph> {
         None => decode(data.clone())
             .map_err(|error| fail(&unreadable::reason(&data, "a GraphDef", Some("a GraphDef"), error)))?,
     };
+    drop(data);
     let mut nodes = Vec::with_capacity(file.node.len());
     for (index, bytes) in file.node.into_iter().enumerate() {
         let node: proto::Node = decode(bytes).map_err(|reason| fail(&format!("node {index}: {reason}")))?;
