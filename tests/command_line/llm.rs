@@ -42,9 +42,20 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let text = std::fs::read_to_string(folder.path().join("out/report.txt")).unwrap();
     assert_eq!(words(&output), text);
-    for part in
-        ["Time to the first token", "Time for each output token", "Products:", "tensor_parallel=2", "quantization=w8a8"]
-    {
+    for part in [
+        "Weights: 0.75 B parameters, 1.5 GB in bfloat16",
+        "Time to the first token",
+        "Time for each output token",
+        "Products:",
+        "tensor_parallel=2",
+        "quantization=w8a8",
+        "without weights in FRACTAL_NZ",
+        "twice the batch",
+        "without graph mode",
+        "without fused kernels",
+        "block size of the cache:",
+        "`tuning_config` of GroupedMatmul:",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let report: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out/report.json")).unwrap()).unwrap();

@@ -2,10 +2,14 @@
 
 mod families;
 mod fields;
+mod parameters;
+#[cfg(test)]
+mod published;
 mod read;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use parameters::Parameters;
 use serde::Serialize;
 
 /// A decoder-only language model.
