@@ -217,7 +217,7 @@ impl Problem {
         let finding = (ours_us < today_us * (1.0 - LEAST_GAIN)).then_some(finding);
         Ok(Tuned {
             lever: (reach == Reach::NoBank).then(|| lever(&self.op, soc.arch)),
-            work: self.workload.to_string(),
+            work: without_type(&self.workload),
             reach,
             before_us: if in_bank { default_us } else { today_us },
             banked_us: in_bank.then_some(today_us),
@@ -233,6 +233,12 @@ impl Problem {
             workload: self.workload,
         })
     }
+}
+
+/// A workload without the type that its kind goes by, beside which stands that of the launched operator.
+fn without_type(workload: &Workload) -> String {
+    let text = workload.to_string();
+    text.strip_prefix(workload.op_type()).map_or(text.as_str(), str::trim_start).to_owned()
 }
 
 impl Tuned {

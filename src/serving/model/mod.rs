@@ -2,6 +2,7 @@
 
 mod families;
 mod fields;
+mod layers;
 mod parameters;
 #[cfg(test)]
 mod published;
