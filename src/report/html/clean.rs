@@ -93,7 +93,7 @@ fn surroundings(report: &mut Report<'static>) {
     if let Some(profiles) = &mut report.profiles {
         texts([&mut profiles.after, &mut profiles.before], LINE);
     }
-    if let Some(files) = &mut report.tuned_model {
+    for files in report.tuned_model.iter_mut().chain(&mut report.tuned_gears) {
         texts([&mut files.air, &mut files.om], LINE);
         string(&mut files.content, LINE);
     }
@@ -111,6 +111,7 @@ fn surroundings(report: &mut Report<'static>) {
 fn nodes(report: &mut Report<'static>) {
     for node in &mut report.dynamic {
         texts([&mut node.name, &mut node.origin_type, &mut node.source, &mut node.source_type], NAME);
+        texts(&mut node.why, LINE);
     }
     for node in &mut report.unmapped {
         texts([&mut node.name, &mut node.origin_type], NAME);
