@@ -58,3 +58,16 @@ pub fn without_comments(text: &str) -> String {
     }
     bare
 }
+
+#[cfg(test)]
+mod tests {
+    use super::UniqueKeys;
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named_at_any_depth() {
+        for text in [r#"{"a":1,"a":2}"#, r#"{"b":[{"a":1,"a":2}]}"#] {
+            let error = serde_json::from_str::<UniqueKeys>(text).unwrap_err().to_string();
+            assert!(error.contains("`a` is given twice"), "{error}");
+        }
+    }
+}
