@@ -23,7 +23,9 @@ fn dense(kind: &str, [layers, hidden, inner, heads, kv_heads, entries]: [u64; 6]
     let mut config = json!({"model_type": kind, "num_hidden_layers": layers, "hidden_size": hidden,
         "intermediate_size": inner, "num_attention_heads": heads, "num_key_value_heads": kv_heads, "vocab_size": entries,
         "dtype": "bfloat16", "architectures": ["ForCausalLM"], "rms_norm_eps": 1e-6});
-    config.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    if let (Value::Object(fields), Value::Object(more)) = (&mut config, more) {
+        fields.extend(more);
+    }
     config
 }
 
