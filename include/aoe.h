@@ -633,7 +633,9 @@ AoeStatus AoeSetTuningGraphInput(AoeSessionId session, const AoeTensor *inputs, 
 /*
  * Tunes the session's graph and returns when that is done. What is found goes into the knowledge bank
  * and into a result file, aoe_result_opat_<time>_pid<pid>.json, in the working directory (options
- * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs. Records whose gain only the
+ * `work_path`; environment ASCEND_WORK_PATH), both kept up to date while tuning runs. With `result_file=none` nothing is
+ * left but where something is named: records in the bank of `ge.op_bank_path`, `ge.mdl_bank_path` or TUNE_BANK_PATH, the
+ * tuned model at `output`; a host then has its results from AoeGetReport and AoeGetTunedGraph. Records whose gain only the
  * estimate of a closed default leaves in doubt go to aoe_bank_to_measure there, which nothing reads by itself.
  *
  * session: the session.

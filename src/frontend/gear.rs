@@ -39,6 +39,13 @@ impl Gear {
     }
 }
 
+impl Gear {
+    /// What is added to the names of files that hold this gear: `_batch_4`, `_image_224_224`, `_dims_1_128`.
+    pub fn file_suffix(&self) -> String {
+        self.to_string().replace(['@', '=', ','], "_")
+    }
+}
+
 /// What is added to the names of nodes that are tuned for this gear: `@batch=4`, `@image=224,224`, `@dims=1,128`.
 impl fmt::Display for Gear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -106,6 +106,17 @@ impl Publication {
         self.stage(target)
     }
 
+    /// Has what was prepared for a place appear under the name of the file that its maker wrote instead, in the same hidden
+    /// folder. Answers the new place.
+    pub fn renamed(&mut self, target: &Path, written: PathBuf) -> PathBuf {
+        let place = target.with_file_name(written.file_name().unwrap_or_default());
+        if let Some(piece) = self.pieces.iter_mut().find(|piece| piece.target == target) {
+            piece.target.clone_from(&place);
+            piece.staged = written;
+        }
+        place
+    }
+
     /// Takes a place for a folder, which the caller fills with [`Publication::write`] at the path answered.
     ///
     /// Fails with [`Error::Directory`].

@@ -9,7 +9,7 @@ use super::kernel::kernels;
 use super::model::{Backend, Bank, Base, Files, LAYOUT, OfOrigin, Profiles, Report, SocPart, Unmapped, Unsized};
 use super::sections;
 use super::sgat::{self, Subgraphs};
-use super::{Context, OmWriter, Tuned};
+use super::{Context, Tuned};
 use crate::graph::infer::LeftOut;
 use crate::sim::Roofs;
 use crate::status::Result;
@@ -121,15 +121,8 @@ pub fn full_report(tuned: Tuned<'_>, context: &Context) -> Result<String> {
             .or(subgraphs.map(sgat::summary))
             .or(tuned.gradients().map(gdat::summary))
             .unwrap_or_default(),
-        tuned_model: context.tuned_model.as_ref().map(|files| Files {
-            air: files.air.to_string_lossy(),
-            content: files.content(tuned),
-            om: files.om.to_string_lossy(),
-            om_by: match &files.om_by {
-                OmWriter::Libaoe(_) => "libaoe".into(),
-                OmWriter::Ge(library) => library.to_string_lossy(),
-            },
-        }),
+        tuned_gears: context.tuned_models.iter().skip(1).map(|model| Files::of(model, tuned)).collect(),
+        tuned_model: context.tuned_models.first().map(|model| Files::of(model, tuned)),
         tuning_time_s: tuned.elapsed().as_secs_f64(),
         unmapped: unmapped.iter().map(Unmapped::of).collect(),
         version: env!("CARGO_PKG_VERSION").into(),

@@ -74,10 +74,8 @@ pub struct Context {
     pub timeline: Option<PathBuf>,
     /// CANN's summary of the gradients, once it is written.
     pub gradient_summary: Option<PathBuf>,
-    /// The first of several gears, which is the one that a tuned model holds.
-    pub gear: Option<String>,
-    /// The files of the tuned model, once they are written.
-    pub tuned_model: Option<TunedModel>,
+    /// The files of the tuned model, once they are written; of several gears those of each, in their order.
+    pub tuned_models: Vec<TunedModel>,
     /// Where the profiles before and after lie, once they are written.
     pub profiles: Option<[PathBuf; 2]>,
     /// What one run of the network launches before and after, once that is known.
@@ -123,7 +121,7 @@ impl TunedModel {
             Tuned::Gradients(_) => "GE IR with segments of the gradients as attributes",
             _ => "GE IR with scopes and tilings as attributes",
         };
-        let gear = self.gear.as_ref().map(|gear| format!("; of the gears the first only, {gear}")).unwrap_or_default();
+        let gear = self.gear.as_ref().map(|gear| format!("; for {gear}")).unwrap_or_default();
         let content = match &self.om_by {
             OmWriter::Libaoe(None) => format!("{air}; no compiled kernels"),
             OmWriter::Libaoe(Some(reason)) => format!("{air}; no compiled kernels: GE was not used, {reason}"),
@@ -147,8 +145,7 @@ impl Context {
             left_out: Vec::new(),
             timeline: None,
             gradient_summary: None,
-            gear: None,
-            tuned_model: None,
+            tuned_models: Vec::new(),
             profiles: None,
             runs: None,
             fusions: None,

@@ -12,6 +12,7 @@ pub use super::status::Status;
 use super::earlier::Earlier;
 use super::runs::Runs;
 use super::sections::Section;
+use super::{OmWriter, Tuned, TunedModel};
 use crate::backend::simulator::Simulator;
 use crate::graph::infer::Cause;
 use crate::lower::Priced;
@@ -70,7 +71,8 @@ pub struct Report<'a> {
     /// The distinct operators, in the order of the graph.
     pub kernels: Vec<Kernel<'a>>,
     pub(super) layout: u32,
-    pub(super) options: Cow<'a, BTreeMap<String, String>>,
+    /// The options of the tuning, by name.
+    pub options: Cow<'a, BTreeMap<String, String>>,
     /// The profiles, where they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profiles: Option<Profiles<'a>>,
@@ -87,7 +89,10 @@ pub struct Report<'a> {
     pub subgraphs: Option<Subgraphs<'a>>,
     /// Counts of operators, or of subgraphs where only these were tuned.
     pub summary: RepoSummary,
-    /// The tuned model, once it is written.
+    /// The tuned model for each further gear, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tuned_gears: Vec<Files<'a>>,
+    /// The tuned model, once it is written; of several gears the first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned_model: Option<Files<'a>>,
     /// Duration in seconds.
@@ -197,6 +202,20 @@ pub enum SocPart<'a> {
     Name(Cow<'a, str>),
     /// Its description, changed fields included.
     Description(Box<Cow<'a, Soc>>),
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn of(model: &'a TunedModel, tuned: Tuned<'_>) -> Files<'a> {
+        Files {
+            air: model.air.to_string_lossy(),
+            content: model.content(tuned),
+            om: model.om.to_string_lossy(),
+            om_by: match &model.om_by {
+                OmWriter::Libaoe(_) => "libaoe".into(),
+                OmWriter::Ge(library) => library.to_string_lossy(),
+            },
+        }
+    }
 }
 
 impl SocPart<'_> {

@@ -29,6 +29,8 @@ pub struct Destination<'a> {
     pub install: bool,
     /// Whether nothing is to stay; the work path is then one that goes.
     pub dry_run: bool,
+    /// Whether records go nowhere but into a bank that somebody named or has CANN's installed.
+    pub only_named: bool,
     /// Whether the simulator measured.
     pub is_simulated: bool,
 }
@@ -37,8 +39,8 @@ impl Settings {
     /// Where what this backend measures goes; `named` is the bank that an option names.
     pub(super) fn destination<'a>(&'a self, backend: &Description, named: Option<&'a Path>) -> Destination<'a> {
         let is_simulated = backend.is_simulated;
-        let dry_run = self.dry_run.is_some();
-        Destination { work_path: &self.work_path, named, install: self.install, dry_run, is_simulated }
+        let (dry_run, only_named) = (self.leaves.nothing(), !self.leaves.results());
+        Destination { work_path: &self.work_path, named, install: self.install, dry_run, only_named, is_simulated }
     }
 
     /// The same for operators.
@@ -51,7 +53,8 @@ impl Destination<'_> {
     /// The root of the bank in the work path, where records go there.
     pub fn root(&self, environment: &Environment) -> Option<PathBuf> {
         let is_named = self.named.is_some() || environment.path("TUNE_BANK_PATH").is_some();
-        let own = self.dry_run || self.is_simulated && !is_named && !self.install;
+        let goes_there = self.install || !self.is_simulated && !self.only_named;
+        let own = self.dry_run || !is_named && !goes_there;
         own.then(|| environment.current_dir.join(self.work_path).join(OWN))
     }
 
@@ -86,7 +89,14 @@ mod tests {
     use super::*;
 
     fn destination(is_simulated: bool) -> Destination<'static> {
-        Destination { work_path: Path::new("out"), named: None, install: false, dry_run: false, is_simulated }
+        Destination {
+            work_path: Path::new("out"),
+            named: None,
+            install: false,
+            dry_run: false,
+            only_named: false,
+            is_simulated,
+        }
     }
 
     #[test]
@@ -99,6 +109,15 @@ mod tests {
         assert_eq!(Destination { install: true, ..simulated }.root(&home), None);
         assert_eq!(Destination { named: Some(Path::new("/other")), ..simulated }.root(&home), None);
         assert_eq!(destination(false).root(&home), None, "a device's measurements go where AOE puts them");
+    }
+
+    #[test]
+    fn without_result_files_a_device_s_measurements_go_into_a_named_bank_or_nowhere() {
+        let home = Environment::from_variables(&[("HOME", "/home/me")], "/w");
+        let device = Destination { only_named: true, work_path: Path::new("/gone"), ..destination(false) };
+        assert_eq!(device.root(&home), Some("/gone/aoe_bank".into()));
+        assert_eq!(Destination { named: Some(Path::new("/bank")), ..device }.root(&home), None);
+        assert_eq!(Destination { install: true, ..device }.root(&home), None);
     }
 
     #[test]

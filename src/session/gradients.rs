@@ -117,7 +117,7 @@ impl Session {
         let job = self.job(settings, &graph.name, source, backend.soc(), &bank);
         let mut live = Live::new(self, context, "gdat", self.result_files(settings), progress)?;
         let outcome = split(&job, &mut live)?;
-        let mut tuned = TunedGraph::new(graph.clone(), backend.soc()).with(&[]);
+        let mut tuned = TunedGraph::new(graph.clone(), backend.soc()).bare();
         let mut summarized = Ok(());
         if let Some(found) = &outcome.found {
             set_segments(&mut tuned, found);
@@ -131,7 +131,7 @@ impl Session {
         };
         let ended = outcome.tuning.ended();
         let told = profiles.and_then(|profiles| summarized.map(|()| profiles));
-        self.conclude((tuned, told), ended, settings, &mut live, Tuned::Gradients(&outcome))
+        self.conclude((vec![tuned], told), ended, settings, &mut live, Tuned::Gradients(&outcome))
     }
 
     fn tune_recording(
@@ -202,7 +202,7 @@ impl Session {
             options,
             folder,
             bank_root: destination.root(environment),
-            dry_run: settings.dry_run.is_some(),
+            dry_run: settings.leaves_no_records(&paths),
             ..Context::new(&settings.work_path, note, &paths)
         };
         Ok((context, bank))

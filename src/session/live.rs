@@ -76,17 +76,18 @@ impl<'a> Live<'a> {
         Ok(self.workspace.insert(claimed))
     }
 
-    /// Writes the tuned model, of which the reports then tell.
-    pub fn write_model(&mut self, graph: &Graph, settings: &Settings, environment: &Environment) -> Result<()> {
-        let files = match &settings.output {
-            Some(_) => tuned_model::files(settings, &graph.name, ""),
-            None => tuned_model::files(settings, &graph.name, self.workspace(settings, &graph.name)?.timestamp()),
+    /// Writes the tuned model, for each gear by itself; the reports then tell of it.
+    pub fn write_models(&mut self, graphs: &[Graph], settings: &Settings, environment: &Environment) -> Result<()> {
+        let Some(first) = graphs.first() else { return Ok(()) };
+        let timestamp = match &settings.output {
+            Some(_) => String::new(),
+            None => self.workspace(settings, &first.name)?.timestamp().to_owned(),
         };
+        let files = tuned_model::files(settings, &first.name, &timestamp);
         let soc = self.context.soc.as_ref().map(|soc| soc.name.as_str());
         let compilation = Compilation::of(settings, environment, soc);
-        let gear = self.context.gear.clone();
-        let model = tuned_model::write(graph, files, &compilation, gear, &self.session.patience())?;
-        self.context.tuned_model = Some(model);
+        let written = tuned_model::write(graphs, files, &compilation, &self.session.patience())?;
+        self.context.tuned_models = written;
         Ok(())
     }
 

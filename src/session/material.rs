@@ -21,8 +21,8 @@ use std::sync::Arc;
 pub struct Material {
     /// The graph with every input bound and then fused, as far as its sizes are known: once for every gear.
     pub variants: Vec<Variant>,
-    /// The first of them as it was before it was fused.
-    pub stated: Graph,
+    /// Each of them as it was before it was fused.
+    pub stated: Vec<Graph>,
     /// What graph fusion did to it.
     pub fused: Vec<Fused>,
     /// Nodes that are left out because nothing tells their sizes.
@@ -163,11 +163,11 @@ impl Material {
         if leaves_nothing && !left_out.is_empty() {
             infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
         }
+        tuned_graph::set_formats(&mut fused, &lowered, soc, settings.lowering());
         if self.variants.is_empty() {
-            tuned_graph::set_formats(&mut fused, &lowered, soc, settings.lowering());
-            self.stated = graph;
             self.fused = passes;
         }
+        self.stated.push(graph);
         let named = |node: LeftOut| LeftOut { name: format!("{}{label}", node.name), ..node };
         self.left_out.extend(left_out.into_iter().map(named));
         self.variants.push(Variant { label, graph: fused, lowered });

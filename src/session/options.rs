@@ -358,7 +358,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option("profiling_mode", Flag, Tuning, "Write profiles of the network before and after tuning, as CANN's profiler lays them out.").ours(),
     option("profiling_options", Kind::Profiling, Tuning, "What profiles hold, as JSON: {\"output\":\"DIR\",\"task_trace\":\"on\",\"training_trace\":\"on\",\"aic_metrics\":\"PipeUtilization\",..}.").ours(),
     option("tuned_model", OneOf(&["on", "off"]), Tuning, "Write the tuned model (off: only where output says where to).").default("on").ours(),
-    option("result_file", OneOf(&["tuning", "process"]), Tuning, "A result file for each tuning, or one for all tunings of the process.").default("tuning").ours(),
+    option("result_file", OneOf(&["tuning", "process", "none"]), Tuning, "A result file for each tuning, or one for all tunings of the process; none leaves no file but in places that options or TUNE_BANK_PATH name.").default("tuning").ours(),
     option("backend", Text, Tuning, "Who measures: auto, simulator, ascend, the name of a registered backend, or the path of a plug-in library.").default("auto").ours(),
     option("measure_program", File, Tuning, "The program aoe that measures candidates on a device (default: this program, else the one beside the library).").ours(),
     option("measuring_timeout", Integer(1, 86_400), Tuning, "Seconds that one candidate may take to get ready on a device, and then to be measured.").default("300").ours(),

@@ -10,6 +10,7 @@ use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
 use super::profiles_wanted::{self, Wanted};
 use crate::backend::{Choice, Measuring};
+use crate::bank::BankPaths;
 use crate::frontend::{Gear, ModelOptions};
 use crate::lower::{self, Precision, Switches, UbOff};
 use crate::search::Algorithm;
@@ -129,8 +130,8 @@ pub struct Settings {
     pub profiling: Option<Wanted>,
     /// Whether what the simulator found goes where CANN looks by itself.
     pub install: bool,
-    /// The directory of a tuning that leaves nothing, which goes with it.
-    pub dry_run: Option<Arc<TempDir>>,
+    /// What is left on the disk.
+    pub leaves: Leaves,
     /// Whether `output` names the directory for result files, which may be a later tuning's `base_result`.
     pub has_output: bool,
 }
@@ -190,12 +191,15 @@ impl Settings {
             log::warn!("{text}");
         }
         let (work_path, output) = places(&layers, &ini, environment);
-        let dry_run = layers.flag("dry_run").then(dry_run).transpose()?;
-        let (work_path, output) = match &dry_run {
-            Some(directory) => (directory.path().to_owned(), None),
-            None => (work_path, output),
+        let leaves = Leaves::of(&layers, output.is_some())?;
+        let (work_path, output) = match &leaves {
+            Leaves::All => (work_path, output),
+            Leaves::Named(scratch) => (scratch.path().to_owned(), output),
+            Leaves::Nothing(scratch) => (scratch.path().to_owned(), None),
         };
-        let has_output = layers.is_set("output") && output.is_none() && dry_run.is_none();
+        let leaves_all = matches!(leaves, Leaves::All);
+        let has_output = layers.is_set("output") && output.is_none() && leaves_all;
+        let rescue = leaves_all.then(|| rescue_root(&work_path));
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
         let job = job_type(&layers, environment)?;
         let soc_set = layers.get("soc_set").unwrap_or_default().split(';').filter_map(|a| a.split_once('='));
@@ -214,14 +218,14 @@ impl Settings {
                 repeat_tune: environment.flag("REPEAT_TUNE")?.unwrap_or(false),
                 parallel: opat.parallel,
                 deadline: opat.deadline,
-                rescue: Some(rescue_root(&work_path)),
+                rescue: rescue.clone(),
             },
             gdat: GdatSettings {
                 cluster: path("cluster").map_or_else(|| Ok(Cluster::default()), |path| Cluster::read(&path))?,
                 most_segments: layers.number("max_segments").map_or(MOST_SEGMENTS, |n| n as usize),
                 repeat_tune: opat.repeat_tune,
                 deadline: opat.deadline,
-                rescue: Some(rescue_root(&work_path)),
+                rescue,
             },
             recorded: recorded(&layers, job, &path)?,
             opat,
@@ -232,8 +236,12 @@ impl Settings {
             }),
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
-            one_result_file: layers.get("result_file") == Some("process") && dry_run.is_none(),
-            tuned_model: (layers.get("tuned_model") != Some("off") || layers.is_set("output")) && dry_run.is_none(),
+            one_result_file: layers.get("result_file") == Some("process") && leaves_all,
+            tuned_model: match leaves {
+                Leaves::All => layers.get("tuned_model") != Some("off") || layers.is_set("output"),
+                Leaves::Named(_) => output.is_some(),
+                Leaves::Nothing(_) => false,
+            },
             binary_bank: layers.flag("binary_bank"),
             // The form was checked when the option was given.
             devices: layers.get("device").and_then(|list| options::devices(list).ok()).unwrap_or_default(),
@@ -249,14 +257,19 @@ impl Settings {
             },
             op_bank_path: path("ge.op_bank_path"),
             base_result: path("base_result"),
-            profiling: profiling(&layers, environment, has_output)?.filter(|_| dry_run.is_none()),
+            profiling: profiling(&layers, environment, has_output, &leaves)?,
             install: layers.flag("install"),
-            dry_run,
+            leaves,
             has_output,
             output,
             log: layers.get("log").map(str::to_owned),
             given: merged,
         })
+    }
+
+    /// Whether records of this bank go with the directory of the tuning.
+    pub fn leaves_no_records(&self, bank: &BankPaths) -> bool {
+        !self.leaves.results() && bank.custom.starts_with(&self.work_path)
     }
 
     /// How the graphs of a tuning are lowered.
@@ -270,10 +283,47 @@ impl Settings {
     }
 }
 
-/// A directory for what a dry run would leave.
-fn dry_run() -> Result<Arc<TempDir>> {
-    let temporary = std::env::temp_dir();
-    tempfile::tempdir().map(Arc::new).map_err(|error| Error::directory("create one in", &temporary, error))
+/// What a tuning leaves on the disk. Everything else goes with a directory of its own.
+#[derive(Debug, Clone)]
+pub enum Leaves {
+    /// Results, records, the tuned model.
+    All,
+    /// What lies in places that somebody named: records in a bank, the tuned model, profiles (`result_file=none`).
+    Named(Arc<TempDir>),
+    /// Nothing (`dry_run`).
+    Nothing(Arc<TempDir>),
+}
+
+impl Leaves {
+    /// As options say; `names_model` is whether they name the files of the tuned model.
+    fn of(layers: &Layers<'_>, names_model: bool) -> Result<Leaves> {
+        let scratch = || {
+            let temporary = std::env::temp_dir();
+            tempfile::tempdir().map(Arc::new).map_err(|error| Error::directory("create one in", &temporary, error))
+        };
+        if layers.flag("dry_run") {
+            return scratch().map(Leaves::Nothing);
+        }
+        if layers.get("result_file") != Some("none") {
+            return Ok(Leaves::All);
+        }
+        if layers.is_set("output") && !names_model {
+            let reason = "none leaves no result files, and `output` names a directory for them: leave out one of the two, \
+                          or name the file of the tuned model";
+            return Err(Error::option("result_file", reason));
+        }
+        scratch().map(Leaves::Named)
+    }
+
+    /// Whether nothing at all is left.
+    pub fn nothing(&self) -> bool {
+        matches!(self, Leaves::Nothing(_))
+    }
+
+    /// Whether there are result files.
+    pub fn results(&self) -> bool {
+        matches!(self, Leaves::All)
+    }
 }
 
 /// Which fusion passes run: those of the optimisation level, on top of it what the switch file says.
@@ -284,14 +334,28 @@ fn switches(layers: &Layers<'_>, path: &dyn Fn(&str) -> Option<PathBuf>) -> Resu
 }
 
 /// The profiles that are wanted.
-fn profiling(layers: &Layers<'_>, environment: &Environment, has_output: bool) -> Result<Option<Wanted>> {
+fn profiling(
+    layers: &Layers<'_>,
+    environment: &Environment,
+    has_output: bool,
+    leaves: &Leaves,
+) -> Result<Option<Wanted>> {
     let is_given = layers.layers.iter().any(|layer| layer.contains_key("profiling_mode"));
     let mode = is_given.then(|| layers.flag("profiling_mode"));
     let mut wanted = profiles_wanted::wanted(mode, layers.get("profiling_options"), environment, has_output)?;
     if let Some(output) = wanted.as_mut().and_then(|wanted| wanted.options.output.as_mut()) {
         *output = environment.current_dir.join(&*output);
     }
-    Ok(wanted)
+    let is_left = |wanted: &Wanted| match leaves {
+        Leaves::All => true,
+        Leaves::Named(_) => wanted.options.output.is_some(),
+        Leaves::Nothing(_) => false,
+    };
+    if matches!(leaves, Leaves::Named(_)) && wanted.as_ref().is_some_and(|wanted| wanted.is_asked && !is_left(wanted)) {
+        let reason = "with result_file=none, profiles need a place: name it in `output` of profiling_options";
+        return Err(Error::option("profiling_mode", reason));
+    }
+    Ok(wanted.filter(is_left))
 }
 
 /// Whether a value of option `output` names a directory, for the tuned model and the reports, rather than

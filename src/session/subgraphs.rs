@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 impl Session {
     /// Tunes the subgraphs of the variants, whose kernels are then those that CANN will run: a strategy that it does not
-    /// read changes none of them. The first one's graph says what was found for each node. The reports hear how they
+    /// read changes none of them. Their graphs say what was found for each node. The reports hear how they
     /// ran before. The outcome may be unfinished,
     /// after a cancel; the state is to be removed when all that the tuning leaves is written.
     pub(super) fn tune_subgraphs(
@@ -51,10 +51,8 @@ impl Session {
         };
         let found = sgat(&mut job, live)?;
         if found.outcome.tuning.finished {
-            if let Some(first) = variants.first_mut() {
-                set_strategies(&mut first.graph, &first.lowered, &found.marks);
-            }
-            for (variant, lowered) in variants.iter_mut().zip(found.taken) {
+            for ((variant, marks), lowered) in variants.iter_mut().zip(&found.marks).zip(found.taken) {
+                set_strategies(&mut variant.graph, &variant.lowered, marks);
                 variant.lowered = lowered;
             }
             live.note_before(found.before);

@@ -16,6 +16,11 @@ use crate::tune::{OpatOutcome, Variant};
 /// A graph that was given, on its way to the tuned one.
 pub struct TunedGraph(Graph);
 
+/// The tuned graphs: what was found for each of the variants stands at the nodes that were given.
+pub fn tuned_graphs(stated: Vec<TunedGraph>, variants: &[Variant]) -> Vec<Graph> {
+    stated.into_iter().zip(variants).map(|(graph, variant)| graph.with(&variant.graph)).collect()
+}
+
 impl TunedGraph {
     /// The graph that is tuned for this SoC. What an earlier tuning found is left behind.
     pub fn new(mut stated: Graph, soc: &Soc) -> TunedGraph {
@@ -24,10 +29,15 @@ impl TunedGraph {
         TunedGraph(stated)
     }
 
-    /// The tuned graph: what was found for the first of the variants stands at the nodes that were given.
-    pub fn with(self, variants: &[Variant]) -> Graph {
+    /// The tuned graph of which nothing is known but its SoC.
+    pub fn bare(self) -> Graph {
+        self.0
+    }
+
+    /// The tuned graph: what was found for its fused form stands at the nodes that were given.
+    fn with(self, fused: &Graph) -> Graph {
         let TunedGraph(mut graph) = self;
-        for (_, node) in variants.iter().take(1).flat_map(|first| first.graph.iter()) {
+        for (_, node) in fused.iter() {
             let Some(id) = graph.find(&node.name) else { continue };
             for name in [TILING, FUSION_SCOPE, CUT, L2_FUSION, UB_PASS] {
                 if let Some(found) = node.attrs.get(name) {
@@ -71,12 +81,13 @@ fn keep_formats(graph: &mut Graph, id: NodeId, fused: &Node) {
     }
 }
 
-/// Says of each tuned node of the first variant's graph which tiling it has.
-pub fn set_tilings(graph: &mut Graph, outcome: &OpatOutcome) {
+/// Says of each tuned node which tiling it has.
+pub fn set_tilings(variants: &mut [Variant], outcome: &OpatOutcome) {
     for case in outcome.cases.iter().filter(|case| case.status.is_tuned()) {
         let Ok(tiling) = serde_json::to_string(&case.after) else { continue };
-        for node in case.nodes.iter().filter(|node| node.variant == 0) {
-            graph.node_mut(node.id).attrs.set(TILING, Attr::Str(tiling.clone()));
+        for node in &case.nodes {
+            let Some(variant) = variants.get_mut(node.variant) else { continue };
+            variant.graph.node_mut(node.id).attrs.set(TILING, Attr::Str(tiling.clone()));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
 use crate::frontend::check::without_weights;
-use crate::frontend::file_content;
+use crate::frontend::{Gear, file_content};
 use crate::graph::Graph;
 use crate::output_file::{Patience, Publication, check, check_directory, directory_of, sweep};
 use crate::report::{OmWriter, TunedModel};
@@ -18,9 +18,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Files {
     /// GE's IR.
-    pub air: PathBuf,
+    air: PathBuf,
     /// What is loaded to run it.
-    pub om: PathBuf,
+    om: PathBuf,
+    /// Which of several gears they hold.
+    gear: Option<String>,
 }
 
 /// The compiler that may be installed, and how it is to compile.
@@ -66,20 +68,35 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
 const MODELS: &str = "tunespace/result";
 /// Longest part of a network's name in a file name, in bytes; names of files end at 255.
 const MAX_NAME: usize = 128;
+/// Longest part of a gear's values in a file name, in bytes.
+const MAX_GEAR: usize = 64;
 
-/// The files of a tuned model: those that option `output` names, else CANN's in the workspace.
-/// `timestamp` is the result file's.
-pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Files {
+/// The files of a tuned model: those that option `output` names, else CANN's in the workspace. Each of several gears has
+/// its own, under its name. `timestamp` is the result file's.
+pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Vec<Files> {
     let stem = settings.output.clone().unwrap_or_else(|| {
         let result = workspace(settings, graph, timestamp).join(MODELS);
         result.join(format!("{}_{timestamp}_tune", file_name(graph)))
     });
-    let with = |suffix: &str| {
+    let with = |gear: &str, suffix: &str| {
         let mut path = stem.clone().into_os_string();
+        path.push(gear);
         path.push(suffix);
         PathBuf::from(path)
     };
-    Files { air: with(".air"), om: with(".om") }
+    let of = |name: &str, gear: Option<String>| Files { air: with(name, ".air"), om: with(name, ".om"), gear };
+    match settings.gears.as_slice() {
+        [] | [_] => vec![of("", None)],
+        gears => {
+            let named = |(at, gear): (usize, &Gear)| {
+                let suffix = gear.file_suffix();
+                // The values of many dimensions are too long for the name of a file.
+                let suffix = if suffix.len() > MAX_GEAR { format!("_gear_{}", at + 1) } else { suffix };
+                of(&suffix, Some(gear.to_string().trim_start_matches('@').to_owned()))
+            };
+            gears.iter().enumerate().map(named).collect()
+        }
+    }
 }
 
 /// Whether the tuned model can be written, asked before the tuning that is to end in it.
@@ -87,8 +104,8 @@ pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Files {
 /// Fails with [`Error::File`] or [`Error::Directory`].
 pub fn check_writable(settings: &Settings) -> Result<()> {
     if settings.output.is_some() {
-        let Files { air, om } = files(settings, "", "");
-        return [air, om].iter().try_for_each(|path| check(path));
+        let files = files(settings, "", "");
+        return files.iter().flat_map(|Files { air, om, .. }| [air, om]).try_for_each(|path| check(path));
     }
     let (jobs, _) = jobs(settings, "");
     let is_written = settings.tuned_model && settings.recorded.is_none();
@@ -190,23 +207,43 @@ pub fn jobs(settings: &Settings, graph: &str) -> (PathBuf, String) {
     (settings.work_path.join("aoe_workspace"), format!("{}_", file_name(graph)))
 }
 
-/// Writes a tuned graph in both forms, which appear together: as IR, and compiled by GE. Where there is no GE, or it
-/// cannot compile the graph, the om is a container of the same IR, and the answer says why. `gear` says which of several
-/// the graph is.
+/// Writes tuned graphs, one for each gear, in both forms, which appear together: as IR, and compiled by GE. Where there is
+/// no GE, or it cannot compile a graph, the om is a container of the same IR, and the answer says why.
 ///
 /// Fails with [`Error::Directory`] or [`Error::File`], and with [`Error::Graph`] for a graph that is too
 /// large for them.
 pub fn write(
-    graph: &Graph,
-    files: Files,
+    graphs: &[Graph],
+    files: Vec<Files>,
     compilation: &Compilation,
-    gear: Option<String>,
     patience: &Patience,
-) -> Result<TunedModel> {
-    let Files { air, om } = files;
+) -> Result<Vec<TunedModel>> {
     let mut publication = Publication::new();
-    let unfinished = write_file(&mut publication, graph, &air)?;
-    let mut om_by = compiled(&unfinished, &publication.place(&om)?, compilation);
+    let prepared = graphs.iter().zip(files).map(|(graph, files)| prepare(&mut publication, graph, files, compilation));
+    let models: Vec<TunedModel> = prepared.collect::<Result<_>>()?;
+    if let Some(first) = models.first() {
+        // Of two tunings that end here at once all files are one's.
+        publication.lock(directory_of(&first.air), patience)?;
+    }
+    publication.commit()?;
+    Ok(models)
+}
+
+/// Prepares both forms of a graph.
+fn prepare(
+    publication: &mut Publication,
+    graph: &Graph,
+    Files { air, mut om, gear }: Files,
+    compilation: &Compilation,
+) -> Result<TunedModel> {
+    let unfinished = write_file(publication, graph, &air)?;
+    let mut om_by = match compiled(&unfinished, &publication.place(&om)?, compilation) {
+        Ok((library, written)) => {
+            om = publication.renamed(&om, written);
+            OmWriter::Ge(library)
+        }
+        Err(reason) => OmWriter::Libaoe(reason),
+    };
     if let OmWriter::Libaoe(reason) = &mut om_by {
         if let Some(reason) = reason {
             log::warn!("{} holds no compiled kernels: {reason}", om.display());
@@ -215,11 +252,8 @@ pub fn write(
         if let Some(missing) = without_weights(graph) {
             *reason = Some(reason.take().map_or(missing.clone(), |reason| format!("{reason}; {missing}")));
         }
-        write_file(&mut publication, graph, &om)?;
+        write_file(publication, graph, &om)?;
     }
-    // Of two tunings that end here at once both files are one's.
-    publication.lock(directory_of(&air), patience)?;
-    publication.commit()?;
     Ok(TunedModel { air, om, om_by, gear })
 }
 
@@ -229,14 +263,19 @@ fn write_file(publication: &mut Publication, graph: &Graph, target: &Path) -> Re
     publication.file_with(target, |file| content.write_to(file))
 }
 
-/// Lets GE write the .om, if it can.
-fn compiled(air: &Path, om: &Path, compilation: &Compilation) -> OmWriter {
+/// Lets GE write the .om, if it can: the library of GE, and the file that it wrote; else why it did not, where one is
+/// installed.
+fn compiled(
+    air: &Path,
+    om: &Path,
+    compilation: &Compilation,
+) -> std::result::Result<(PathBuf, PathBuf), Option<String>> {
     match ascend::compiler(&compilation.environment) {
-        Search::Absent => OmWriter::Libaoe(None),
-        Search::Unusable(reason) => OmWriter::Libaoe(Some(reason)),
+        Search::Absent => Err(None),
+        Search::Unusable(reason) => Err(Some(reason)),
         Search::Found(compiler) => match compiler.compile(air, om, &compilation.options) {
-            Ok(()) => OmWriter::Ge(compiler.path().to_owned()),
-            Err(reason) => OmWriter::Libaoe(Some(format!("{}: {reason}", compiler.path().display()))),
+            Ok(written) => Ok((compiler.path().to_owned(), written)),
+            Err(reason) => Err(Some(format!("{}: {reason}", compiler.path().display()))),
         },
     }
 }

@@ -9,7 +9,7 @@ use super::runs::{forms, runs, scene};
 use super::settings::{JobType, Settings, rescue_root};
 use super::state::{Found, ProgressFn, Session};
 use super::subgraphs::{fuse_by_default, ub_fusion};
-use super::tuned_graph::{self, TunedGraph};
+use super::tuned_graph::{self, TunedGraph, tuned_graphs};
 use super::tuned_model;
 use super::work::Work;
 use super::{base, idle};
@@ -50,12 +50,12 @@ impl Session {
             logging::set_level(Some(level));
         }
         idle::warn(&settings);
-        let is_dry = settings.dry_run.is_some();
+        let leaves_results = settings.leaves.results();
         let ended = match settings.job {
             JobType::Gdat => self.tune_gradients(&settings, progress),
             JobType::Sgat | JobType::Opat | JobType::SgatOpat => self.tune_kernels(settings, progress),
         };
-        if is_dry {
+        if !leaves_results {
             // It goes with the directory of the run.
             self.found().result_file = None;
         }
@@ -139,19 +139,17 @@ impl Session {
             self.subgraph_paths(&settings, &*backend)?
         };
         tuned_model::check_writable(&settings)?;
-        let gear = settings.gears.first().filter(|_| settings.gears.len() > 1);
         let context = Context {
             soc: Some(soc.clone()),
             options: settings.given.clone(),
             folder: settings.has_output.then(|| Folder::at(&settings.work_path)).transpose()?,
             left_out,
             bank_root: settings.operator_destination(&*backend).root(&self.instance.environment),
-            dry_run: settings.dry_run.is_some(),
+            dry_run: settings.leaves_no_records(&bank),
             fusions: Some(Fusions { graph: fused, ub: ub_fusion(&variants) }),
-            gear: gear.map(|gear| gear.to_string().trim_start_matches('@').to_owned()),
             ..Context::new(&settings.work_path, note, &bank)
         };
-        let tuned = TunedGraph::new(stated, soc);
+        let tuned = stated.into_iter().map(|graph| TunedGraph::new(graph, soc)).collect();
         Ok((Work { settings, backend, variants, tuned, profiling, bank }, context))
     }
 
@@ -166,7 +164,8 @@ impl Session {
             Ok(None)
         };
         let ended = outcome.tuning.ended();
-        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, Tuned::Subgraphs(outcome))
+        let tuned = tuned_graphs(tuned, &variants);
+        self.conclude((tuned, profiles), ended, &settings, live, Tuned::Subgraphs(outcome))
     }
 
     /// Tunes the operators of the variants.
@@ -183,14 +182,14 @@ impl Session {
         let root = settings.operator_destination(&*backend).root_to_measure(&self.instance.environment);
         let apart = OperatorBank::open(BankPaths::operator_below(&root, soc), soc).with_patience(self.patience());
         let mut apart = apart.with_binary(settings.binary_bank);
-        let to_measure = ToMeasure { bank: &mut apart, root: settings.dry_run.is_none().then_some(root) };
+        let to_measure = ToMeasure { bank: &mut apart, root: settings.leaves.results().then_some(root) };
         let mut job = OpatJob {
             name: variants.first().map_or("", |first| &first.graph.name),
             variants: &variants,
             backend: &*backend,
             bank: &mut bank,
             base: base.as_ref(),
-            rescue: Some(rescue(&settings.work_path, &paths)),
+            rescue: settings.leaves.results().then(|| rescue(&settings.work_path, &paths)),
             to_measure: Some(to_measure),
             settings: &settings.opat,
             cancel: self.cancelled(),
@@ -201,9 +200,7 @@ impl Session {
         {
             log::warn!("{} has no copy of its records: {error}", settings.work_path.display());
         }
-        if let Some(first) = variants.first_mut() {
-            tuned_graph::set_tilings(&mut first.graph, &outcome);
-        }
+        tuned_graph::set_tilings(&mut variants, &outcome);
         let ended = match outcome.ended() {
             Err(error @ Error::NothingToTune { .. }) => {
                 // To most clients this status is success: it must not be all that their users get.
@@ -215,7 +212,8 @@ impl Session {
         let earlier = live.earlier();
         let runs = runs(&variants, &earlier, Some(&outcome), scene(&variants, soc, &settings));
         let profiles = live.tell_runs(runs, profiling.filter(|_| ended.is_ok()));
-        self.conclude((tuned.with(&variants), profiles), ended, &settings, live, Tuned::Operators(None, &outcome))
+        let tuned = tuned_graphs(tuned, &variants);
+        self.conclude((tuned, profiles), ended, &settings, live, Tuned::Operators(None, &outcome))
     }
 
     /// The files that all tunings of the process share, where results go there.
@@ -223,19 +221,19 @@ impl Session {
         settings.one_result_file.then_some(&self.instance.results)
     }
 
-    /// Leaves the tuned graph behind, and its files where the tuning came to a good end: one that was cancelled or
+    /// Leaves the tuned graph behind, of several gears the first, and the files of all where the tuning came to a good end: one that was cancelled or
     /// failed leaves the bank and the report; a model would look tuned. What cannot be written holds back nothing else,
     /// and is told of before how the tuning ended.
     pub(super) fn conclude(
         &self,
-        (tuned, profiles): (Graph, Result<Option<Profiles<'_>>>),
+        (tuned, profiles): (Vec<Graph>, Result<Option<Profiles<'_>>>),
         ended: Result<()>,
         settings: &Settings,
         live: &mut Live<'_>,
         outcome: Tuned<'_>,
     ) -> Result<()> {
         let written = if ended.is_ok() && settings.tuned_model {
-            live.write_model(&tuned, settings, &self.instance.environment)
+            live.write_models(&tuned, settings, &self.instance.environment)
         } else {
             Ok(())
         };
@@ -244,7 +242,7 @@ impl Session {
             Err(error) => (None, Err(error)),
         };
         let published = live.finish(outcome, profiles);
-        self.found().graph = Some(tuned);
+        self.found().graph = tuned.into_iter().next();
         the_one_to_tell(ended, published.and(written).and(known))
     }
 

@@ -12,8 +12,8 @@ pub struct Work {
     pub settings: Settings,
     pub backend: Box<dyn Backend>,
     pub variants: Vec<Variant>,
-    /// The graph that was given, to which what is found will go back.
-    pub tuned: TunedGraph,
+    /// The graph that was given, to which what is found will go back, once for each variant.
+    pub tuned: Vec<TunedGraph>,
     pub profiling: Option<Profiling>,
     /// The operator bank, or the subgraph bank where subgraphs alone are tuned.
     pub bank: BankPaths,

@@ -5,6 +5,7 @@
  *   -DFAIL_<step>=<code> so that a step returns a code: INITIALIZE, LOAD, BUILD, SAVE,
  *   -DHOSTED             as if the host ran GE,
  *   -DFORGETS            so that saving succeeds without a file,
+ *   -DHOST='"_linux_x86_64"' to name the file of a model as one with code of the host is named,
  *   -DHANGS              so that building makes the file `building` and never returns.
  */
 #include <stdbool.h>
@@ -14,6 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef HOST
+#define HOST ""
+#endif
 #ifndef FAIL_INITIALIZE
 #define FAIL_INITIALIZE 0
 #endif
@@ -122,7 +126,7 @@ uint32_t GeApiWrapper_OfflineCompile_BuildModel(void *graph, char **keys, char *
 uint32_t GeApiWrapper_OfflineCompile_SaveModel(const char *stem, const void *model)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s.om", stem);
+    snprintf(path, sizeof path, "%s" HOST ".om", stem);
     if (FAIL_SAVE != 0) {
         return FAIL_SAVE;
     }

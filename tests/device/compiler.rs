@@ -63,7 +63,7 @@ impl Install {
         self.root.path().join("out.v2.om")
     }
 
-    fn compile(&self) -> Result<(), String> {
+    fn compile(&self) -> Result<PathBuf, String> {
         let option = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let options = CompileOptions {
             initialize: vec![option("ge.socVersion", "Ascend910B2")],
@@ -203,6 +203,20 @@ fn with_a_ge_that_fails_the_om_is_the_container_and_the_user_is_told_why() {
     }
     let om = std::fs::read(install.root.path().join("net.om")).unwrap();
     assert!(om.starts_with(b"IMOD"), "it is a container");
+}
+
+#[test]
+fn a_model_with_code_of_the_host_keeps_the_name_that_ge_gives_it() {
+    let Some(install) = Install::with(&["-DHOST=\"_linux_aarch64\""]) else { return };
+    // What lies beside it and is called alike is not what GE wrote.
+    std::fs::write(install.root.path().join("net_linux.om"), "another").unwrap();
+    let output = tune(&install, &["--job_type=2"]);
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(told.contains("net_linux_aarch64.om\n") && told.contains("compiled by GE"), "{told}");
+    let om = std::fs::read_to_string(install.root.path().join("net_linux_aarch64.om")).unwrap();
+    assert!(om.starts_with("air="), "{om}");
+    assert!(!install.root.path().join("net.om").exists());
 }
 
 #[test]

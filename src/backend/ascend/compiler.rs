@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 pub use super::ge::COMPILING;
 
+/// How the operating system in the name of a model with code of the host begins (`host_env_os`).
+const SYSTEMS: [&str; 1] = ["linux_"];
+
 /// GE with its C interface, ready to compile.
 pub struct Compiler {
     ge: Ge,
@@ -75,9 +78,10 @@ impl Compiler {
         &self.path
     }
 
-    /// Compiles an .air file to an .om file; where that fails, which function of GE's did, with its code and GE's
-    /// message.
-    pub fn compile(&self, air: &Path, om: &Path, options: &CompileOptions) -> Result<(), String> {
+    /// Compiles an .air file to an .om file; answers the file that GE wrote, whose name ends in `_<os>_<arch>.om` where
+    /// the model has code of the host. Where that fails: which function of GE's did, with its
+    /// code and GE's message.
+    pub fn compile(&self, air: &Path, om: &Path, options: &CompileOptions) -> Result<PathBuf, String> {
         let c_path = |path: &Path| c_text(path.as_os_str().as_bytes());
         let pairs = |list: &[(String, String)]| {
             let pair = |(key, value): &(String, String)| Ok((c_text(key.as_bytes())?, c_text(value.as_bytes())?));
@@ -90,8 +94,23 @@ impl Compiler {
             build: &pairs(&options.build)?,
         };
         self.ge.compile(&order).map_err(|failure| failure.to_string())?;
-        if om.is_file() { Ok(()) } else { Err(format!("it reports success, but there is no `{}`", om.display())) }
+        if om.is_file() {
+            return Ok(om.to_owned());
+        }
+        of_a_host(om).ok_or_else(|| format!("it reports success, but there is no `{}`", om.display()))
     }
+}
+
+/// The file `<stem>_<os>_<arch>.om` that GE writes in place of `<stem>.om` where the model has code of the host.
+fn of_a_host(om: &Path) -> Option<PathBuf> {
+    let stem = om.file_stem()?.to_str()?;
+    let entries = std::fs::read_dir(om.parent()?).ok()?;
+    let is_its = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let host = name.strip_prefix(stem).and_then(|rest| rest.strip_suffix(".om")?.strip_prefix('_'));
+        host.is_some_and(|host| SYSTEMS.iter().any(|system| host.starts_with(system))) && path.is_file()
+    };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).find(is_its)
 }
 
 fn c_text(bytes: &[u8]) -> Result<CString, String> {

@@ -33,6 +33,10 @@ impl Deref for Summary {
     }
 }
 
+fn model(Files { air, om, content, .. }: &Files<'_>) -> [String; 2] {
+    [labelled("Model", &format!("{air} ({content})")), labelled("", om)]
+}
+
 fn subgraphs(found: &Subgraphs<'_>) -> Vec<String> {
     let told = format!(
         "{}; {} before, {} with all that was found, by the simulator; {} launches before, {} after",
@@ -103,10 +107,7 @@ impl Summary {
         lines.extend(self.unknown());
         lines.extend(self.left_out());
         lines.extend(self.bank_lines());
-        if let Some(Files { air, om, content, .. }) = &self.tuned_model {
-            lines.push(labelled("Model", &format!("{air} ({content})")));
-            lines.push(labelled("", om));
-        }
+        lines.extend(self.tuned_model.iter().chain(&self.tuned_gears).flat_map(model));
         if let Some(Profiles { before, after }) = &self.profiles {
             lines.push(labelled("Profiles", before));
             lines.push(labelled("", after));
@@ -219,7 +220,12 @@ impl Summary {
     pub fn bank_lines(&self) -> Vec<String> {
         let bank = &self.bank;
         if bank.dry_run {
-            return vec![labelled("Bank", "nothing was written (dry_run)")];
+            let why = if self.options.contains_key("dry_run") {
+                "nothing was written (dry_run)"
+            } else {
+                "no record was written: result_file=none, and neither ge.op_bank_path nor TUNE_BANK_PATH names a bank"
+            };
+            return vec![labelled("Bank", why)];
         }
         let mut lines = vec![labelled("Bank", &bank.custom)];
         if !self.kernels.is_empty() && self.summary.add + self.summary.hit == 0 {

@@ -93,7 +93,7 @@ fn surroundings(report: &mut Report<'static>) {
     if let Some(profiles) = &mut report.profiles {
         texts([&mut profiles.after, &mut profiles.before], LINE);
     }
-    if let Some(files) = &mut report.tuned_model {
+    for files in report.tuned_model.iter_mut().chain(&mut report.tuned_gears) {
         texts([&mut files.air, &mut files.om], LINE);
         string(&mut files.content, LINE);
     }

@@ -20,7 +20,7 @@ pub fn measured(report: &Report<'_>) -> Markup {
                     (row("SoC", &soc(&report.soc)))
                     @if let Some(seed) = report.seed { (row("seed", &html! { (seed) })) }
                     @for (option, value) in report.options.iter() { (row("option", &html! { code { "--" (option) "=" (value) } })) }
-                    @if let Some(model) = &report.tuned_model {
+                    @for model in report.tuned_model.iter().chain(&report.tuned_gears) {
                         (row("tuned model", &html! { code { (model.air) } br; code { (model.om) } br; (model.content) }))
                     }
                     @if let Some(profiles) = &report.profiles {

@@ -16,14 +16,20 @@ fn again(text: &str) -> Value {
 
 /// A context that fills every part of a report.
 fn whole_context() -> Context {
-    let model = TunedModel { air: "net.air".into(), om: "net.om".into(), om_by: OmWriter::Libaoe(None), gear: None };
+    let model = TunedModel {
+        air: "net.air".into(),
+        om: "net.om".into(),
+        om_by: OmWriter::Libaoe(None),
+        gear: Some("batch=1".into()),
+    };
+    let second = TunedModel { gear: Some("batch=4".into()), ..model.clone() };
     Context {
         bank_root: Some("/work".into()),
         dry_run: true,
         subgraph_bank: Some("/bank/subgraphs.json".into()),
         timeline: Some("timeline.json".into()),
         gradient_summary: Some("summary.csv".into()),
-        tuned_model: Some(model),
+        tuned_models: vec![model, second],
         profiles: Some(["before".into(), "after".into()]),
         runs: Some(runs::of_sizes([4096, 8192].into_iter())),
         options: [("job_type".to_owned(), "1,2".to_owned())].into(),

@@ -59,7 +59,7 @@ pub struct Sgat {
     /// The kernels of each variant as they ran before.
     pub before: Vec<Lowered>,
     /// What the strategies say of each kernel of the first variant, and its kernels as they were.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<Vec<Mark>>,
 }
 
 /// How a variant runs by default.
@@ -321,8 +321,8 @@ impl<'r> Subgraphs<'r> {
 
     /// What it leaves behind.
     pub fn into_result(self) -> Sgat {
-        let marks = self.networks.first().zip(self.cases.first());
-        let marks = marks.map_or_else(Vec::new, |(network, cases)| apply::marks(network, self.soc, cases));
+        let of = |(network, cases): (&Network<'_>, &Vec<Case>)| apply::marks(network, self.soc, cases);
+        let marks = self.networks.iter().zip(&self.cases).map(of).collect();
         let before = self.before.into_iter().map(|before| before.lowered).collect();
         Sgat { outcome: self.outcome, lowered: self.after, taken: self.taken, before, marks }
     }

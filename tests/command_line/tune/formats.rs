@@ -151,22 +151,39 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
             layer {{ name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param {{ num_output: 32 kernel_size: 3 }} }}"
         )
     };
-    for (dims, option, labels) in [
-        ("-1, 8, 16, 16", "--dynamic_batch_size=1,4", ["@batch=1", "@batch=4"]),
-        ("1, 8, -1, -1", "--dynamic_image_size=16,24;32,32", ["@image=16,24", "@image=32,32"]),
-        ("-1, 8, -1, 16", "--dynamic_dims=1,16;2,32", ["@dims=1,16", "@dims=2,32"]),
+    let sizes = |place: &Place, file: &str, option: &str| -> Value {
+        let told = place.run(&["kernels", file, option, "--json"]).expect(0, &[]).stdout;
+        serde_json::from_str::<Value>(&told).unwrap()["kernels"]["groups"].take()
+    };
+    for (dims, option, labels, shapes) in [
+        ("-1, 8, 16, 16", "--dynamic_batch_size=1,4", ["@batch=1", "@batch=4"], ["1,8,16,16", "4,8,16,16"]),
+        (
+            "1, 8, -1, -1",
+            "--dynamic_image_size=16,24;32,32",
+            ["@image=16,24", "@image=32,32"],
+            ["1,8,16,24", "1,8,32,32"],
+        ),
+        ("-1, 8, -1, 16", "--dynamic_dims=1,16;2,32", ["@dims=1,16", "@dims=2,32"], ["1,8,16,16", "2,8,32,16"]),
     ] {
         let place = Place::new();
         std::fs::write(place.path("net.prototxt"), net(dims)).unwrap();
-        let answer = place.tune(&["-m", "net.prototxt", option]).expect(0, &[]);
-        let held = format!("of the gears the first only, {}", labels[0].trim_start_matches('@'));
-        assert!(answer.stdout.contains(&held), "{held}: {answer:#?}");
+        let answer = place.tune(&["-m", "net.prototxt", option, "--output=tuned.om"]).expect(0, &[]);
+        for (label, shape) in labels.into_iter().zip(shapes) {
+            let held = format!("; for {}", label.trim_start_matches('@'));
+            assert!(answer.stdout.contains(&held), "{held}: {answer:#?}");
+            // Each gear has files of its own, which hold the network with its sizes.
+            let air = format!("tuned{}.air", label.replace(['@', '=', ','], "_"));
+            assert!(place.path(&air).with_extension("om").is_file(), "{air}: {answer:#?}");
+            let expected = sizes(&place, "net.prototxt", &format!("--input_shape=x:{shape}"));
+            assert_eq!(sizes(&place, &air, "--soc_version=Ascend910B2"), expected, "{air}");
+        }
+        assert!(!place.path("tuned.air").exists());
         let found = place.results().remove(0).to_string();
         assert!(labels.iter().all(|label| found.contains(&format!("c{label}"))), "{option}: {found}");
         // A single one binds the dimensions when the model is read, and once more when it is tuned.
         let single = option.split_once(';').map_or_else(|| option.split_once(',').unwrap().0, |(first, _)| first);
         let answer = place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
-        assert!(!answer.stdout.contains("of the gears"), "{answer:#?}");
+        assert!(!answer.stdout.contains("; for "), "{answer:#?}");
     }
     let place = Place::new();
     std::fs::write(place.path("net.prototxt"), net("1, 8, 16, 16")).unwrap();

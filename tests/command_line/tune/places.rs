@@ -84,6 +84,29 @@ fn a_dry_run_tells_the_gain_and_leaves_nothing() {
 }
 
 #[test]
+fn a_tuning_without_result_files_leaves_what_was_named_and_nothing_else() {
+    let place = Place::new();
+    let none = "--result_file=none";
+    let answer = tune(&place, None, &[none]).expect(0, &[]);
+    assert!(answer.stdout.contains("Gain ") && answer.stdout.contains("no record was written"), "{answer:#?}");
+    assert_eq!(files(place.dir.path()), Vec::<PathBuf>::new(), "{answer:#?}");
+    let answer = tune(&place, None, &[none, "--output=net.om"]).expect(0, &[]);
+    let left: Vec<_> =
+        files(place.dir.path()).into_iter().filter_map(|path| path.file_name()?.to_str().map(str::to_owned)).collect();
+    assert!(left.len() == 2 && left.iter().all(|name| name.starts_with("net.")), "{left:?} {answer:#?}");
+    let place = Place::new();
+    let bank = place.path("bank");
+    let answer = tune(&place, Some(&bank), &[none]).expect(0, &[]);
+    assert!(!records(&bank).is_empty(), "{answer:#?}");
+    assert!(files(place.dir.path()).iter().all(|path| place.path("").join(path).starts_with(&bank)), "{answer:#?}");
+    for (option, told) in
+        [("--output=out/", "`output` names a directory"), ("--profiling_mode=on", "profiling_options")]
+    {
+        tune(&place, None, &[none, option]).expect(2, &["EG0003", told]);
+    }
+}
+
+#[test]
 fn a_language_model_s_records_go_to_the_work_path_as_well() {
     let place = Place::new();
     let text = r#"{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864,
@@ -209,7 +232,8 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let json = place.run(&["compare", "a/report.json", "b/report.json", "--json"]).expect(0, &[]);
     let told: Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(told["gain"].as_f64() > Some(0.0) && told["kind"] == "a report");
-    place.run(&["compare", "a", "home"]).expect(1, &[]);
+    place.run(&["compare", "a", "home"]).expect(2, &[]);
+    place.run(&["compare", "none", "a"]).expect(2, &["EG0011", "none"]);
     place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
 }
 

@@ -4,7 +4,7 @@ mod sides;
 
 use crate::arguments::Subcommand;
 use crate::console::Console;
-use crate::exit_status::DONE;
+use crate::exit_status::{DONE, MISUSED};
 use crate::labels::labelled;
 use crate::table::{Align, middle_cut, table};
 use aoe::report::{improvement, time};
@@ -167,8 +167,16 @@ impl Comparison {
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let text = |name: &str| matches.get_one::<String>(name).map_or("", String::as_str);
     let least = matches.get_one::<String>("fail_below").map(|text| percent(text)).transpose()?;
-    let [a, b] = ["A", "B"].map(|name| Side::read(Path::new(text(name))));
-    let comparison = Comparison::of(&a?, &b?)?;
+    let sides = ["A", "B"].map(|name| Side::read(Path::new(text(name))));
+    let [a, b] = match sides {
+        [Ok(a), Ok(b)] => [a, b],
+        // To a pipeline this is not that B is slower.
+        [Err(error), _] | [_, Err(error)] => {
+            console.error(&error);
+            return Ok(MISUSED);
+        }
+    };
+    let comparison = Comparison::of(&a, &b)?;
     if matches.get_flag("json") {
         let json = serde_json::to_string(&comparison);
         console.line(&json.map_err(|e| Error::Internal { place: "compare".into(), message: e.to_string() })?);
