@@ -1,6 +1,6 @@
 //! Banks of one file each: reading one, and replacing it durably, a damaged one set aside before.
 
-use super::lines::{Finding, sentences};
+use super::lines::{Finding, Lines, sentences};
 use super::storage::{self, Storage};
 use super::transaction::{Old, Role, Transaction};
 use crate::output_file::directory_of;
@@ -13,14 +13,29 @@ const MOST_COPIES: u32 = 10_000;
 
 /// What the file of a bank holds, read whole.
 pub trait Content {
-    /// What there is to tell of the file.
-    fn findings(&self) -> &[Finding];
-    /// How much more there is to tell than [`Content::findings`] lists.
-    fn unlisted(&self) -> usize;
-    /// Whether [`Content::render`] leaves out something of what was read.
-    fn is_damaged(&self) -> bool;
-    /// The file as it is written.
+    /// What one of its lines or parts says.
+    type Entry;
+
+    /// What it was read as.
+    fn lines(&self) -> &Lines<Self::Entry>;
+
+    /// The file as it is written; what was not changed stands as it was read.
     fn render(&self) -> Vec<u8>;
+
+    /// What there is to tell of the file.
+    fn findings(&self) -> &[Finding] {
+        self.lines().findings()
+    }
+
+    /// How much more there is to tell than [`Content::findings`] lists.
+    fn unlisted(&self) -> usize {
+        self.lines().unlisted()
+    }
+
+    /// Whether [`Content::render`] leaves out something of what was read.
+    fn is_damaged(&self) -> bool {
+        self.lines().is_damaged()
+    }
 }
 
 /// What became of an update.

@@ -2,7 +2,7 @@
 
 use crate::bank::json;
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, LineCounter, Lines, Use, one_value};
+use crate::bank::lines::{Judged, LineCounter, Lines, Use, one_value};
 use crate::bank::whole::Content;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -35,7 +35,7 @@ impl Gradients {
 
 /// What the bank holds for a network.
 #[derive(Debug, Clone)]
-struct Entry {
+pub struct Entry {
     hash: u64,
     /// Line of the file that it begins on, counted from 1; 0 for one that was not read.
     line: usize,
@@ -229,16 +229,10 @@ impl Bank {
 }
 
 impl Content for Bank {
-    fn findings(&self) -> &[Finding] {
-        self.lines.findings()
-    }
+    type Entry = Entry;
 
-    fn unlisted(&self) -> usize {
-        self.lines.unlisted()
-    }
-
-    fn is_damaged(&self) -> bool {
-        self.lines.is_damaged()
+    fn lines(&self) -> &Lines<Entry> {
+        &self.lines
     }
 
     /// Compact, as CANN writes it; what was not changed stands as it was read.

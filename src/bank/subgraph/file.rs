@@ -2,7 +2,7 @@
 
 use super::record::{Feature, Record, Strategy};
 use crate::bank::key::Unusable;
-use crate::bank::lines::{Finding, Judged, Lines, Use};
+use crate::bank::lines::{Judged, Lines, Use};
 use crate::bank::whole::Content;
 use crate::bank::{hash, json};
 use crate::status::{Error, Result};
@@ -194,16 +194,10 @@ fn sum_of(fields: &Map<String, Value>) -> String {
 }
 
 impl Content for Bank {
-    fn findings(&self) -> &[Finding] {
-        self.lines.findings()
-    }
+    type Entry = Record;
 
-    fn unlisted(&self) -> usize {
-        self.lines.unlisted()
-    }
-
-    fn is_damaged(&self) -> bool {
-        self.lines.is_damaged()
+    fn lines(&self) -> &Lines<Record> {
+        &self.lines
     }
 
     /// What was not changed stands as it was read; a file without a line for the version gets one.

@@ -300,16 +300,10 @@ impl Bank {
 }
 
 impl Content for Bank {
-    fn findings(&self) -> &[Finding] {
-        self.lines.findings()
-    }
+    type Entry = Entry;
 
-    fn unlisted(&self) -> usize {
-        self.lines.unlisted()
-    }
-
-    fn is_damaged(&self) -> bool {
-        self.lines.is_damaged()
+    fn lines(&self) -> &Lines<Entry> {
+        &self.lines
     }
 
     /// What was not changed stands as it was read.

@@ -5,6 +5,7 @@
 //! record and what they say as a [`crate::workload::Schedule`].
 
 mod broken;
+mod conv_form;
 mod fields;
 mod platform;
 mod rules;

@@ -5,8 +5,9 @@
 //! image in a row (`hoL1`, `hoL0` are numbers of pixels), `mMode` 0 rows by columns.
 
 use super::OP_TYPE;
+use crate::tiling::conv_form::{buffer_flag, buffers, check_form};
 use crate::tiling::fields::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
-use crate::workload::{Buffers, Conv, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
+use crate::workload::{Conv, Cores, CubeSchedule, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
 use aoe_base::status::Result;
 
 /// Rows or columns of a fractal.
@@ -25,11 +26,6 @@ tiling! {
     hf32_trans_mode "hf32TransMode", is_c04_flag "isC04Flag", round_mode "roundMode", group_dim "groupDim",
     batch_dim "batchDim", ho_dim "hoDim", wo_dim "woDim", n_dim "nDim", m_mode "mMode", inner_batch "innerBatch" = 1,
     enlarge "enlarge", is_weight_ub_trans_flag "isWeightUbTransFlag",
-}
-
-/// How many buffers one bit of `pBufferFlag` says.
-const fn buffers(flag: u32, bit: u32) -> u8 {
-    if flag >> bit & 1 == 1 { 2 } else { 1 }
 }
 
 impl Tiling {
@@ -70,14 +66,7 @@ impl Tiling {
             k_a: self.k_l0,
             k_b: self.k_l0,
         };
-        let flag = self.p_buffer_flag;
-        let buffers = Buffers {
-            l1_a: buffers(flag, 3),
-            l1_b: buffers(flag, 4),
-            l0_a: buffers(flag, 0),
-            l0_b: buffers(flag, 1),
-            l0_c: buffers(flag, 2),
-        };
+        let buffers = buffers(self.p_buffer_flag);
         // CANN counts channels in whole blocks; a panel of all of them has no more than k rounds of L0.
         let all_k = narrow(OP_TYPE, "kL0", round_up(shape.k, self.k_l0.into()))?;
         let panel = |k: u32, extent: u64, base: u32, whole: bool| {
@@ -121,7 +110,7 @@ fn pixels_of_image(w: &Conv) -> u64 {
 /// What the fields of a schedule say that CANN's terms have too, with the pixels of an image in a row, and
 /// what follows from the convolution itself.
 fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
-    check_form(s, w)?;
+    check_form(OP_TYPE, s, w)?;
     let MTasks { batch_dim, ho_dim, images, task } = m_tasks(s, w)?;
     let number = |name: &str, value: u64| narrow(OP_TYPE, name, value);
     let groups = w.groups.max(1);
@@ -141,8 +130,6 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
     if images > 1 && (stays || a.0 > round_up(task, s.l0.m.into()) || u64::from(s.l0.m) > round_up(task, F)) {
         return Err(inexpressible(OP_TYPE, format!("L1 or L0 holds pixels of several images of {task} pixels")));
     }
-    let bit = |count: u8, bit: u32| u32::from(count == 2) << bit;
-    let db = s.buffers;
     let ([stride_h, stride_w], [dilation_h, dilation_w], [top, bottom, left, right]) = (w.stride, w.dilation, w.pads);
     Ok(Tiling {
         groups: number("groups", groups)?,
@@ -164,7 +151,7 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
         ho_l0: s.l0.m,
         k_l0: s.l0.k_a,
         n_l0: s.l0.n,
-        p_buffer_flag: bit(db.l0_a, 0) | bit(db.l0_b, 1) | bit(db.l0_c, 2) | bit(db.l1_a, 3) | bit(db.l1_b, 4),
+        p_buffer_flag: buffer_flag(s.buffers),
         stride_h: number("strideH", stride_h)?,
         stride_w: number("strideW", stride_w)?,
         dilation_h: number("dilationH", dilation_h)?,
@@ -187,25 +174,6 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
         m_mode: 1,
         ..Tiling::default()
     })
-}
-
-/// Fails where a schedule has what the kernel has not.
-fn check_form(s: &CubeSchedule, w: &Conv) -> Result<()> {
-    let b = s.buffers;
-    let groups = w.groups.max(1).div_ceil(s.cores.batch.max(1).into());
-    let rules = [
-        (s.l0.k_a == s.l0.k_b, "L0A and L0B hold different depths"),
-        (u64::from(s.used_cores) == s.cores.tasks(), "a core has several tasks"),
-        (s.cores.k == 1 && s.split_k == SplitK::None && s.single.k == w.cube().k, "k is split"),
-        (s.single.batch == groups, "the groups are not dealt evenly"),
-        (s.l2 == L2Tiling::default(), "core tasks are grouped for L2"),
-        (s.output == OutputPath::Direct, "the result leaves the core in a way of its own"),
-        ([b.l1_a, b.l1_b, b.l0_a, b.l0_b, b.l0_c].iter().all(|n| (1..=2).contains(n)), "neither 1 nor 2 buffers"),
-    ];
-    match rules.into_iter().find(|(holds, _)| !holds) {
-        Some((_, broken)) => Err(inexpressible(OP_TYPE, broken)),
-        None => Ok(()),
-    }
 }
 
 /// The core tasks along m as CANN counts them.

@@ -10,10 +10,9 @@
 //! (`singleCoreCi`, `fixpParamsFullLoadFlag`).
 
 use super::Problem;
+use crate::tiling::conv_form::{buffer_flag, buffers, check_form};
 use crate::tiling::fields::{Unmodelled, inexpressible, narrow, order, order_number, tiling};
-use crate::workload::{
-    Buffers, Conv, Cores, CubeSchedule, Depth, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK,
-};
+use crate::workload::{Conv, Cores, CubeSchedule, Depth, Extents, L0Tile, L1Tile, L2Tiling, OutputPath, SplitK};
 use aoe_base::status::Result;
 
 /// The operator type of the bank: older than the operator's name.
@@ -36,11 +35,6 @@ tiling! {
     bias_full_load_flag "biasFullLoadFlag", fixp_params_full_load_flag "fixpParamsFullLoadFlag",
     hf32_enable "hf32Enable", hf32_trans_mode "hf32TransMode", batch_dim "batchDim", n_dim "nDim", m_dim "mDim",
     do_dim "doDim", group_dim "groupDim",
-}
-
-/// How many buffers one bit of `pBufferFlag` says.
-const fn buffers(flag: u32, bit: u32) -> u8 {
-    if flag >> bit & 1 == 1 { 2 } else { 1 }
 }
 
 impl Tiling {
@@ -125,14 +119,7 @@ impl Tiling {
             k_a: self.k_l0,
             k_b: self.k_l0,
         };
-        let flag = self.p_buffer_flag;
-        let buffers = Buffers {
-            l1_a: buffers(flag, 3),
-            l1_b: buffers(flag, 4),
-            l0_a: buffers(flag, 0),
-            l0_b: buffers(flag, 1),
-            l0_c: buffers(flag, 2),
-        };
+        let buffers = buffers(self.p_buffer_flag);
         // CANN counts channels in whole blocks; a panel of all of them has no more than k rounds of L0.
         let rounds = shape.k.div_ceil(self.k_l0.into()).saturating_mul(self.k_l0.into());
         let all_k = narrow(BANK_OP_TYPE, "kL0", rounds)?;
@@ -188,7 +175,7 @@ impl Whole {
 
 /// What the fields of a schedule say that CANN's terms have too, and what follows from the convolution itself.
 fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
-    check_form(s, w)?;
+    check_form(BANK_OP_TYPE, s, w)?;
     let whole = Whole::of(w)?;
     let MTasks { batch_dim, do_dim, m_dim, planes, task } = m_tasks(s, w, &whole)?;
     let number = |name: &str, value: u64| narrow(BANK_OP_TYPE, name, value);
@@ -209,7 +196,6 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
     if planes > 1 && matches!(s.l1_a, L1Tile::Full(_)) {
         return Err(inexpressible(BANK_OP_TYPE, format!("L1 holds {planes} planes of {task} pixels at once")));
     }
-    let bit = |count: u8, bit: u32| u32::from(count == 2) << bit;
     let db = s.buffers;
     let stays = |k: u64, extent: u64, all: u64, count: u8| u32::from(count == 1 && k >= whole_k && extent >= all);
     let k_l0 = u64::from(s.l0.k_a);
@@ -224,7 +210,7 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
         k_bl1: number("kBL1", b.1)?,
         n_bl1: number("nBL1", b.0)?,
         m_al1: number("mAL1", a.0)?,
-        p_buffer_flag: bit(db.l0_a, 0) | bit(db.l0_b, 1) | bit(db.l0_c, 2) | bit(db.l1_a, 3) | bit(db.l1_b, 4),
+        p_buffer_flag: buffer_flag(db),
         bl1_full_load: stays(b.1, b.0, columns, db.l1_b),
         al1_full_load: stays(a.1, a.0, rows, db.l1_a),
         bl1_bypass_flag: u32::from(b.1 == k_l0 && b.0 == u64::from(s.l0.n)),
@@ -236,25 +222,6 @@ fn of_schedule(s: &CubeSchedule, w: &Conv) -> Result<Tiling> {
         group_dim: s.cores.batch,
         ..Tiling::own(w)?
     })
-}
-
-/// Fails where a schedule has what the kernel has not.
-fn check_form(s: &CubeSchedule, w: &Conv) -> Result<()> {
-    let b = s.buffers;
-    let groups = w.groups.max(1).div_ceil(s.cores.batch.max(1).into());
-    let rules = [
-        (s.l0.k_a == s.l0.k_b, "L0A and L0B hold different depths"),
-        (u64::from(s.used_cores) == s.cores.tasks(), "a core has several tasks"),
-        (s.cores.k == 1 && s.split_k == SplitK::None && s.single.k == w.cube().k, "k is split"),
-        (s.single.batch == groups, "the groups are not dealt evenly"),
-        (s.l2 == L2Tiling::default(), "core tasks are grouped for L2"),
-        (s.output == OutputPath::Direct, "the result leaves the core in a way of its own"),
-        ([b.l1_a, b.l1_b, b.l0_a, b.l0_b, b.l0_c].iter().all(|n| (1..=2).contains(n)), "neither 1 nor 2 buffers"),
-    ];
-    match rules.into_iter().find(|(holds, _)| !holds) {
-        Some((_, broken)) => Err(inexpressible(BANK_OP_TYPE, broken)),
-        None => Ok(()),
-    }
 }
 
 /// The core tasks along m as CANN counts them.
