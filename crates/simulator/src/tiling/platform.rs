@@ -31,7 +31,7 @@ pub struct Platform {
     pub fixpipe: bool,
     /// Structure of the AI Core.
     pub arch: Arch,
-    /// Whether CANN's name of the family is Ascend910B, for which some rules ask; `910_93` has the same cores.
+    /// Whether CANN's name of the family is `Ascend910B`, for which some rules ask; `910_93` has the same cores.
     pub is_910b: bool,
 }
 

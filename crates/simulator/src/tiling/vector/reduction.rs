@@ -89,7 +89,7 @@ pub fn reduction(w: &Reduction, p: &Platform) -> Choice {
     let mut deal = deal.unwrap_or(Deal { before: 1, axis: 0, factor: fused.axes[0].0, rule: Rule::NoSplit });
     let mut rules = Rules::default().and(deal.rule).and(Rule::UbCounted);
     let size = fused.axes[deal.axis].0;
-    if deal.axis + 1 == fused.count && (e..size).contains(&deal.factor) && deal.factor % e != 0 {
+    if deal.axis + 1 == fused.count && (e..size).contains(&deal.factor) && !deal.factor.is_multiple_of(e) {
         deal.factor = deal.factor / e * e;
         rules.add(Rule::WholeBlocks);
     }

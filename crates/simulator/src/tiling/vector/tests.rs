@@ -21,49 +21,30 @@ fn field(choice: &Choice, name: &str) -> u64 {
     choice.fields().iter().find(|f| f.0 == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
-/// Cores of launches in profiles of a 910B1, a 910B4 and a first 910: elements, bits of the result and of the widest
-/// tensor, cores.
+/// Launches in a profile of this part: elements, bits of the result and of the widest tensor, cores.
+fn launched(soc: &str, launches: &[[u64; 4]]) {
+    for &[elements, out_bits, widest_bits, cores] in launches {
+        let w = Elementwise { elements, out_bits, widest_bits, ..fp16(elements, 2) };
+        assert_eq!(elementwise(&w, &part(soc)).cores, cores, "{w:?} on {soc}");
+    }
+}
+
 #[test]
 fn as_many_cores_are_launched_as_profiles_show() {
-    let launches: [(&str, &[(u64, u64, u64, u64)]); 3] = [
-        (
-            "Ascend910B1",
-            &[
-                (4096, 32, 32, 4),
-                (4096, 8, 8, 2),
-                (4096, 8, 32, 4),
-                (4096, 64, 64, 8),
-                (4100, 32, 64, 9),
-                (4608, 32, 32, 5),
-                (6144, 16, 32, 6),
-                (12_288, 32, 32, 12),
-                (16_386, 32, 64, 33),
-                (12_582_912, 16, 16, 48),
-            ],
-        ),
-        ("Ascend910B4", &[(1024, 32, 32, 1), (4096, 32, 32, 4), (4096, 32, 64, 8), (4_194_304, 16, 16, 40)]),
-        (
-            "Ascend910B",
-            &[
-                (512, 32, 32, 1),
-                (640, 32, 32, 2),
-                (1536, 32, 32, 3),
-                (3072, 16, 32, 3),
-                (3072, 32, 32, 6),
-                (4096, 16, 16, 4),
-                (5120, 32, 32, 10),
-                (24_576, 16, 32, 24),
-                (21_128, 32, 32, 30),
-                (32_768, 32, 32, 30),
-            ],
-        ),
-    ];
-    for (soc, of) in launches {
-        for &(elements, out_bits, widest_bits, cores) in of {
-            let w = Elementwise { elements, out_bits, widest_bits, ..fp16(elements, 2) };
-            assert_eq!(elementwise(&w, &part(soc)).cores, cores, "{w:?} on {soc}");
-        }
-    }
+    launched(
+        "Ascend910B1",
+        &[[4096, 32, 32, 4], [4096, 8, 8, 2], [4096, 8, 32, 4], [4096, 64, 64, 8], [4100, 32, 64, 9]],
+    );
+    launched("Ascend910B1", &[[4608, 32, 32, 5], [6144, 16, 32, 6], [12_288, 32, 32, 12], [16_386, 32, 64, 33]]);
+    launched("Ascend910B1", &[[12_582_912, 16, 16, 48]]);
+    launched("Ascend910B4", &[[1024, 32, 32, 1], [4096, 32, 32, 4], [4096, 32, 64, 8], [4_194_304, 16, 16, 40]]);
+    // A first 910.
+    launched(
+        "Ascend910B",
+        &[[512, 32, 32, 1], [640, 32, 32, 2], [1536, 32, 32, 3], [3072, 16, 32, 3], [3072, 32, 32, 6]],
+    );
+    launched("Ascend910B", &[[4096, 16, 16, 4], [5120, 32, 32, 10], [24_576, 16, 32, 24], [21_128, 32, 32, 30]]);
+    launched("Ascend910B", &[[32_768, 32, 32, 30]]);
 }
 
 #[test]
