@@ -81,7 +81,7 @@ fn a_second_implementation_of_the_rules_has_the_same_answers() {
     assert!(expected.len() > 200);
     for soc in ["Ascend910A", "Ascend910B2", "Ascend910B3", "Ascend910B4"] {
         let of: Vec<&Value> = expected.iter().filter(|line| line["soc"] == soc).collect();
-        let cases: String = of.iter().map(|line| format!("{}\n", line["case"])).collect();
+        let cases = of.iter().map(|line| line["case"].to_string()).collect::<Vec<_>>().join("\n");
         let output = feed(&[&format!("--soc_version={soc}")], &cases);
         let answers = answers(&output);
         assert!(!of.is_empty() && of.len() == answers.len(), "{soc}: {}", said(&output));
