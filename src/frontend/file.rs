@@ -5,6 +5,7 @@ use super::air::dump;
 use super::limits::{MAX_BYTES, TOO_LARGE};
 use super::om::is_om;
 use super::registry::{by_content, by_suffix, suffixes};
+use super::unreadable;
 use crate::input_file;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -17,6 +18,10 @@ use std::path::Path;
 pub fn read_model(path: &Path, name: &str, framework: Option<Framework>) -> Result<(Bytes, Framework)> {
     if framework.is_none_or(|framework| framework == Framework::Air) {
         let (head, file) = open(path)?;
+        let is_whole = head.len() < dump::HEAD_BYTES;
+        if let Some(reason) = unreadable::nothing(&head).filter(|_| is_whole) {
+            return Err(Error::file("read", path, reason));
+        }
         if dump::is_dump(&head) || framework.is_some() && dump::is_text(&head) {
             let model = dump::encode_model(head.as_slice().chain(file), &format!("model `{name}`"))?;
             return Ok((model, Framework::Air));
@@ -52,10 +57,10 @@ fn open(path: &Path) -> Result<(Vec<u8>, impl Read)> {
 /// Reads a whole model file.
 fn read(path: &Path) -> Result<Bytes> {
     let data = input_file::read(path, MAX_BYTES as u64, TOO_LARGE)?;
-    if data.is_empty() {
-        return Err(Error::file("read", path, "is empty"));
+    match unreadable::nothing(&data) {
+        Some(reason) => Err(Error::file("read", path, reason)),
+        None => Ok(Bytes::from(data)),
     }
-    Ok(Bytes::from(data))
 }
 
 /// The framework of a file by its suffix, and by its content where the suffix leaves it open: graphs

@@ -28,6 +28,7 @@ mod stated;
 mod tensorflow;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 pub use crate::graph::infer::DIM_NAMES;
 pub use air::dump::names as dumps;
@@ -39,7 +40,7 @@ pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::{file_content, save_file};
 
-use crate::graph::{Format, Graph, Node, infer, op};
+use crate::graph::{Attr, Format, Graph, Node, NodeId, infer, op};
 use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -84,8 +85,8 @@ pub fn load_file(path: &Path, framework: Option<Framework>, options: &ModelOptio
 /// As [`load_file`], from memory; `name` becomes the graph's name where the file gives none. Without
 /// a suffix to go by, what is not recognised is taken for ONNX.
 pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, options: &ModelOptions) -> Result<Graph> {
-    if data.is_empty() {
-        return Err(Error::graph(format!("model `{name}`"), "the model is empty"));
+    if let Some(reason) = unreadable::nothing(data) {
+        return Err(Error::graph(format!("model `{name}`"), reason));
     }
     if data.len() > limits::MAX_BYTES {
         return Err(Error::graph(format!("model `{name}`"), limits::TOO_LARGE));
@@ -105,6 +106,32 @@ fn tell_believed(graph: &Graph) {
     if !names.is_empty() {
         let names = spelling::listed(&names);
         log::warn!("the file states other shapes than are inferred here; what GE inferred is believed: {names}");
+    }
+}
+
+/// Inputs that are named one by one where they are described otherwise than by who makes them.
+const NAMED: usize = 10;
+
+/// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
+fn tell_described(graph: &mut Graph) {
+    let mut said = Vec::new();
+    for index in 0..graph.len() {
+        let id = NodeId(index as u32);
+        if graph.node(id).attrs.get(air::DESCRIBED_OTHERWISE).is_none() {
+            continue;
+        }
+        let node = graph.node_mut(id);
+        if let Some(Attr::Strs(inputs)) = node.attrs.remove(air::DESCRIBED_OTHERWISE) {
+            said.extend(
+                inputs.into_iter().map(|input| format!("node `{}` ({}) describes {input}", node.name, node.op_type)),
+            );
+        }
+    }
+    for words in said.iter().take(NAMED) {
+        log::warn!("{words}: the latter counts");
+    }
+    if said.len() > NAMED {
+        log::warn!("{} more inputs are described otherwise; `aoe model check` lists them", said.len() - NAMED);
     }
 }
 
@@ -135,6 +162,7 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
     }
     let mut graph = framework.read(registry::Source { data, name, base, options })?;
     if framework.is_ges() {
+        tell_described(&mut graph);
         for said in assumed(&graph) {
             log::warn!("{said}");
         }

@@ -490,3 +490,35 @@ fn a_dump_for_people_is_named_as_one() {
     let error = load_file(&path, None, &ModelOptions::default()).unwrap_err().to_string();
     assert!(error.contains("for people to read") && error.contains("ge_proto"), "{error}");
 }
+
+#[test]
+fn bytes_that_are_no_model_say_so_in_words_whoever_reads_them() {
+    let wide: Vec<u8> = "graph { op { name: 'a' } }".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let cases: [(&str, &[u8], &str); 9] = [
+        ("empty", b"", "is empty"),
+        ("white", b"  \n\t \r\n", "nothing but white space"),
+        ("zeros", &[0; 4096], "nothing but zeros"),
+        ("mark", b"\xef\xbb\xbf", "nothing but white space"),
+        ("wide mark", b"\xff\xfe", "nothing but white space"),
+        ("pointer", b"version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 1\n", "git lfs pull"),
+        ("half", b"name: 'net\xe4\xb8", ""),
+        ("part", b"\x0a\x7fab\x01", ""),
+        ("wide", &wide, ""),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    let frameworks = [None, Some("0"), Some("1"), Some("3"), Some("5")];
+    for ((name, content, expected), number) in cases.iter().flat_map(|case| frameworks.map(|number| (case, number))) {
+        let framework = number.map(|number| Framework::from_number(number).unwrap());
+        let path = dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let by_file = load_file(&path, framework, &ModelOptions::default()).unwrap_err().to_string();
+        let by_memory = load_memory(content, name, framework, &ModelOptions::default()).unwrap_err().to_string();
+        for message in [by_file, by_memory] {
+            assert!(message.contains(name) && message.contains(expected), "{name} {number:?}: {message}");
+            let says_what_to_do =
+                ["again", "is empty", "git lfs pull", "convert", "option framework", "give the .prototxt", "expected"];
+            assert!(says_what_to_do.iter().any(|words| message.contains(words)), "{name} {number:?}: {message}");
+            assert!(!message.contains("`: failed to decode"), "{name} {number:?}: {message}");
+        }
+    }
+}

@@ -31,13 +31,14 @@ impl Unmapped<'_> {
 
 impl Unsized<'_> {
     fn of(node: &LeftOut) -> Unsized<'_> {
-        let LeftOut { name, origin_type, cause, source, source_type } = node;
+        let LeftOut { name, origin_type, cause, source, source_type, why } = node;
         Unsized {
             name: name.into(),
             origin_type: origin_type.into(),
             reason: Some(*cause),
             source: source.into(),
             source_type: source_type.into(),
+            why: why.as_deref().map(Cow::from),
         }
     }
 }

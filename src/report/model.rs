@@ -264,6 +264,9 @@ pub struct Unsized<'a> {
     /// The type of that node.
     #[serde(default)]
     pub source_type: Cow<'a, str>,
+    /// Why the operator of that node stayed the framework's, where its reader said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Cow<'a, str>>,
 }
 
 /// Times of the kernels whose defaults are of one origin.

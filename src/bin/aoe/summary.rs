@@ -154,7 +154,9 @@ impl Summary {
     fn left_out(&self) -> Vec<String> {
         let line = |label: &str, reason: Cause, why: &dyn Fn(&str) -> String| {
             let of: Vec<&Unsized<'_>> = self.dynamic.iter().filter(|node| node.reason == Some(reason)).collect();
-            let mut sources: Vec<_> = of.iter().map(|n| format!("{} ({})", n.source, n.source_type)).collect();
+            let why_not = |n: &Unsized<'_>| n.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            let mut sources: Vec<_> =
+                of.iter().map(|n| format!("{} ({}{})", n.source, n.source_type, why_not(n))).collect();
             sources.dedup();
             let nodes = of.iter().map(|node| (&*node.name, &*node.origin_type));
             skipped(label, nodes, &(why(&some_of(&sources)) + ", neither tuned nor counted"))

@@ -31,7 +31,7 @@ pub(in crate::frontend) mod tests;
 pub mod tuned;
 mod write;
 
-pub use read::{is_model, read, read_with_weights};
+pub use read::{DESCRIBED_OTHERWISE, is_model, read, read_with_weights};
 pub use tensor::VALUE;
 #[cfg(test)]
 pub use write::encode_apart;

@@ -5,8 +5,9 @@ use super::layout::{Layout, Placed, Source, is_control};
 use super::proto::{self, Value, decode, encode, kind};
 use super::{CONSTANTS, CONTROL_INPUTS, CONTROL_OUTPUTS, INDEX, INPUTS, KEPT_APART};
 use super::{ORIGIN_TYPE, SUBGRAPH_NAMES, SUBGRAPHS, UNMAPPED, attr, dump, is_frame, names, tensor, tuned};
+use crate::frontend::unreadable;
 use crate::graph::{
-    Attr, Attrs, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, TensorDesc, infer, topology,
+    Attr, Attrs, CONST, Constant, DATA, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, infer, topology,
 };
 use crate::spelling;
 use crate::status::{Error, Result};
@@ -33,6 +34,10 @@ pub fn is_model(data: &Bytes) -> bool {
 /// Attribute of a node while a file is read: a layout of its tensors that is no format's name.
 const UNKNOWN_LAYOUT: &str = "_aoe_unknown_layout";
 
+/// Attribute of a node that was just read: its inputs that it describes otherwise than who makes them, in words
+/// ([`Attr::Strs`]).
+pub const DESCRIBED_OTHERWISE: &str = "_aoe_described_otherwise";
+
 fn note_unknown_layout(node: &mut Node, layout: Option<String>) {
     if let Some(layout) = layout {
         node.attrs.set(UNKNOWN_LAYOUT, Attr::Str(layout));
@@ -53,7 +58,12 @@ pub fn read(data: Bytes, name: &str) -> Result<Graph> {
 /// As [`read`], with the weights of an om file, in which constants may have their values.
 pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Result<Graph> {
     let place = || format!("model `{name}`");
-    let model: proto::Model = decode(data, place)?;
+    let model = prost::Message::decode(data.clone());
+    let model: proto::Model = model.map_err(|error| {
+        let (wanted, text) = ("a graph of GE's", Some("a graph that CANN dumps"));
+        Error::graph(place(), unreadable::reason(&data, wanted, text, error))
+    })?;
+    drop(data);
     let mut graphs = model.graph.into_iter();
     let Some(root) = graphs.next() else {
         return Err(Error::graph(place(), "is not an AIR model: there is no graph in it"));
@@ -110,6 +120,7 @@ impl Reader<'_> {
             (placed.op.output_desc, placed.attrs) = (Vec::new(), Attrs::default());
         }
         self.complete_constants(&order)?;
+        self.note_described(&order);
         self.tell_unknown_layouts();
         self.keep_subgraphs()?;
         self.add_outputs()?;
@@ -124,7 +135,8 @@ impl Reader<'_> {
         let place = || format!("node `{}` ({})", placed.name, op.op_type);
         let mut node = Node::new(&placed.name, &op.op_type);
         node.attrs = placed.attrs.clone();
-        for own in [CONTROL_INPUTS, SUBGRAPH_NAMES, UNKNOWN_LAYOUT, infer::STATED_SHAPES, infer::BELIEVED_SHAPES] {
+        let read = [CONTROL_INPUTS, SUBGRAPH_NAMES, UNKNOWN_LAYOUT, DESCRIBED_OTHERWISE];
+        for own in read.into_iter().chain([infer::STATED_SHAPES, infer::BELIEVED_SHAPES]) {
             node.attrs.remove(own);
         }
         node.mapped = !node.attrs.bool(UNMAPPED).unwrap_or(false);
@@ -312,6 +324,33 @@ impl Reader<'_> {
             spelling::listed(&names)
         );
         Ok(())
+    }
+
+    /// Notes the inputs that are described otherwise than by who makes them.
+    fn note_described(&mut self, order: &[usize]) {
+        for &place in order {
+            let placed = &self.layout.nodes[place];
+            let data: Vec<&String> = placed.op.input.iter().filter(|reference| !is_control(reference)).collect();
+            let sparse = placed.op.input_desc.len() < data.len();
+            let described = data.iter().enumerate().filter(|(_, reference)| !sparse || !reference.is_empty());
+            let mut said = Vec::new();
+            for ((slot, reference), desc) in described.zip(&placed.op.input_desc) {
+                let port = if reference.is_empty() { None } else { self.port(placed.scope, reference).unwrap_or(None) };
+                let Some(port) = port else { continue };
+                let made = self.graph.node(port.node).outputs.get(port.output as usize);
+                let Some(made) = made.and_then(|desc| desc.shape.dims()) else { continue };
+                if let Some(other) = tensor::described_otherwise(desc, made) {
+                    let made = Shape::new(made);
+                    said.push(format!(
+                        "input {slot} as {other}, and `{}` gives it as {made}",
+                        self.graph.tensor_name(port)
+                    ));
+                }
+            }
+            if !said.is_empty() {
+                self.graph.node_mut(self.places[place]).attrs.set(DESCRIBED_OTHERWISE, Attr::Strs(said));
+            }
+        }
     }
 
     /// Says which tensors count as ND because nothing tells their format.

@@ -105,6 +105,23 @@ pub struct Stated {
     pub unknown_layout: Option<String>,
 }
 
+/// The shape that a descriptor of an operator's input states, where it contradicts that of who makes the tensor: open sizes
+/// contradict none, and a scalar is as good as a list of one. What makes no sense states nothing: no size follows from it.
+pub fn described_otherwise(bytes: &Bytes, made: &[i64]) -> Option<Shape> {
+    let quick: Tensor = decode(bytes.clone(), String::new).ok()?;
+    let own = quick.shape.map(|shape| shape.dim).unwrap_or_default();
+    // The framework's view stands in attributes, which are many.
+    if own == made {
+        return None;
+    }
+    let shape = read(bytes.clone(), &String::new).ok()?.desc?.shape;
+    let dims = shape.dims()?;
+    let agrees = |(a, b): (&i64, &i64)| *a < 0 || *b < 0 || a == b;
+    let is_one = |dims: &[i64]| dims.len() <= 1 && dims.iter().all(|&dim| dim == 1);
+    let fits = dims.len() == made.len() && dims.iter().zip(made).all(agrees) || is_one(dims) && is_one(made);
+    (!fits).then_some(shape)
+}
+
 /// Reads the descriptor of an operator's input.
 pub fn stated(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Stated> {
     let tensor: Tensor = decode(bytes, place)?;

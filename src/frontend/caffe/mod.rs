@@ -15,7 +15,7 @@ mod weights;
 
 pub use settle::settle;
 
-use crate::frontend::prototext;
+use crate::frontend::{prototext, unreadable};
 use crate::graph::Graph;
 use crate::status::{Error, Result};
 use op::Builder;
@@ -41,8 +41,8 @@ pub fn is_net(data: &Bytes) -> bool {
 pub fn read(data: &[u8], name: &str, weights: Option<&Path>) -> Result<Graph> {
     let place = format!("net `{name}`");
     let Ok(text) = std::str::from_utf8(data) else {
-        let reason = "is not text: give the .prototxt as the model, a .caffemodel holds no net that can be read alone";
-        return Err(Error::graph(place, reason));
+        let binary = "is not text: give the .prototxt as the model, a .caffemodel holds no net that can be read alone";
+        return Err(Error::graph(place, unreadable::not_utf8(data).unwrap_or_else(|| binary.to_owned())));
     };
     let net = prototext::parse(text, &place)?;
     let title = net.text("name").map_err(|reason| Error::graph(&*place, reason))?.filter(|title| !title.is_empty());

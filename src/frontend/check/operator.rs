@@ -32,6 +32,7 @@ pub fn misnamed(node: &Node) -> Vec<(String, &'static str)> {
 /// Judges one operator.
 pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
     let mut judge = Judge { node, findings };
+    judge.described();
     if node.op_type == CONST {
         judge.value();
         return;
@@ -66,6 +67,14 @@ impl Judge<'_> {
         let Node { name, op_type, .. } = self.node;
         let (node, op) = (name.clone(), op_type.clone());
         self.findings.push(Finding { node, op, rule, blocks, reason, advice: advice.into() });
+    }
+
+    /// Inputs are described as who makes them does it.
+    fn described(&mut self) {
+        let Some(Attr::Strs(inputs)) = self.node.attrs.get(air::DESCRIBED_OTHERWISE) else { return };
+        for input in inputs {
+            self.find(Rule::Shape, true, format!("describes {input}"), "describe the input as it is made");
+        }
     }
 
     /// No interface of the operator is known.

@@ -298,3 +298,48 @@ fn inputs_and_the_end_of_a_written_network_are_described_and_named() {
     let Some(Attr::Strs(keys)) = data.attrs.get("_input_name_key") else { panic!("no names: {data:?}") };
     assert_eq!(keys, &["x"]);
 }
+
+/// A dump in which an operator describes what it reads.
+fn described(shape: &str, attrs: &str) -> String {
+    let tensor = |sizes: &[i64]| {
+        let dims = sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        format!("shape {{ dim: [{dims}] }} dtype: DT_FLOAT16 layout: 'ND' name: 'x'")
+    };
+    let made = tensor(&[4, 8]);
+    format!(
+        "graph {{ name: 'g' op {{ name: 'in' type: 'Data' input_desc {{ {made} }} output_desc {{ {made} }} }}
+         op {{ name: 'bend' type: 'Relu' input: 'in:0'
+           input_desc {{ shape {{ {shape} }} dtype: DT_FLOAT16 layout: 'ND' name: 'x' {attrs} }} output_desc {{ {made} }} }} }}"
+    )
+}
+
+#[test]
+fn an_input_described_otherwise_than_it_is_made_is_named_and_what_is_made_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let judged = |text: &str| {
+        let path = dir.path().join("ge_proto_1.txt");
+        std::fs::write(&path, text).unwrap();
+        let graph = load_file(&path, None, &ModelOptions::default()).unwrap();
+        let bend = graph.node(graph.find("bend").unwrap());
+        assert_eq!(bend.outputs[0].shape.to_string(), "[4,8]");
+        assert!(bend.attrs.get(air::DESCRIBED_OTHERWISE).is_none(), "a file that is written would have it");
+        judge_file(&path, None).unwrap()
+    };
+    for other in ["dim: 4 dim: 9", "dim: 4", "dim: 2 dim: 4 dim: 8"] {
+        let judged = judged(&described(other, ""));
+        let found: Vec<_> = judged.findings.iter().filter(|finding| finding.rule == Rule::Shape).collect();
+        let [found] = found.as_slice() else { panic!("{other}: {:?}", judged.findings) };
+        assert!(found.blocks && found.node == "bend", "{found:?}");
+        assert!(found.reason.contains("input 0 as [4") || found.reason.contains("as [2,4,8]"), "{found:?}");
+        assert!(found.reason.contains("`in` gives it as [4,8]"), "{found:?}");
+    }
+    // The same, not known, not set, and another form in memory of the same.
+    let origin = "attr { key: 'origin_shape' value { list { i: 4 i: 8 val_type: VT_LIST_INT } } }
+        attr { key: 'origin_shape_initialized' value { b: true } }";
+    for (shape, attrs) in
+        [("dim: 4 dim: 8", ""), ("dim: -1 dim: 8", ""), ("dim: -2", ""), ("", ""), ("dim: 16 dim: 16", origin)]
+    {
+        let judged = judged(&described(shape, attrs));
+        assert!(judged.findings.iter().all(|finding| finding.rule != Rule::Shape), "{shape}: {:?}", judged.findings);
+    }
+}

@@ -106,6 +106,18 @@ impl Builder {
         Ok(())
     }
 
+    /// Takes a tensor of the graph around the one that is read.
+    pub fn outer(&mut self, tensor: &str, desc: TensorDesc, value: Option<Constant>) -> Result<()> {
+        let port = if let Some(value) = value {
+            self.constant(tensor, desc, value)?
+        } else {
+            let name = self.claim(tensor);
+            self.graph.add_input(name, desc)?
+        };
+        self.tensors.insert(tensor.to_owned(), port);
+        Ok(())
+    }
+
     /// Takes what the file says of a tensor inside the graph.
     pub fn hint(&mut self, bytes: Bytes, index: usize) -> Result<()> {
         let info: proto::ValueInfo = decode(bytes, || format!("value_info {index}"))?;

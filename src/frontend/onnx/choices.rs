@@ -2,10 +2,11 @@
 //!
 //! Exporters write such conditions as chains of `Shape`, `Gather`, `Equal`, `Cast`, ..: shape inference folds them. So
 //! the model is read, its shapes are inferred, and it is read again with what was learnt, until that is nothing more:
-//! what a graph chosen before holds may decide the next.
+//! what a graph chosen before holds may decide the next, and what an `If` gives that stays.
 
 use super::builder::Builder;
-use super::{Reading, proto, settle as settle_graph};
+use super::held::Held;
+use super::{Reading, Surroundings, proto, settle as settle_graph};
 use crate::frontend::{ModelOptions, bind_inputs, chooses};
 use crate::graph::{Attr, DATA, Graph, NodeId, Port, WHY_UNMAPPED, infer};
 use crate::status::Result;
@@ -50,6 +51,12 @@ pub struct Asked {
     condition: Option<Port>,
 }
 
+impl Asked {
+    fn is_decided(&self, known: &Graph) -> bool {
+        self.condition.and_then(|port| truth_of(known, port)).is_some()
+    }
+}
+
 /// Finds the tensors of choices in the finished graph, and notes at those that decided what they were.
 pub fn settle(builder: &mut Builder, open: Vec<Open>, chosen: &[Chosen]) -> Result<Vec<Asked>> {
     for Chosen { condition, truth } in chosen {
@@ -83,18 +90,17 @@ impl Choices {
 
     /// Folds the conditions that are open. Whether there is something new, so that the model is to be read again; if
     /// not, the open nodes say what keeps them so.
-    pub fn follow(&mut self, reading: &mut Reading, inputs: &ModelOptions) -> bool {
-        if reading.open.is_empty() {
+    pub fn follow(&mut self, reading: &mut Reading, surroundings: &Surroundings<'_>) -> bool {
+        if reading.open.is_empty() && reading.held.is_empty() {
             return false;
         }
-        let known = inferred(&reading.graph, inputs);
+        let Told { known, said } = told(reading, surroundings);
         self.readings += 1;
         self.nodes = self.nodes.saturating_add(known.len());
         let may_go_on = self.readings < MIN_READINGS || self.nodes < MAX_NODES;
         let mut is_new = false;
         for Asked { output, node, condition } in &reading.open {
-            let source = condition.filter(|port| port.output == 0).map(|port| known.node(port.node));
-            let why = match source.and_then(chooses::truth) {
+            let why = match condition.and_then(|port| truth_of(&known, port)) {
                 Some(truth) if may_go_on => {
                     is_new |= self.truths.insert(output.clone(), truth).is_none();
                     continue;
@@ -102,10 +108,60 @@ impl Choices {
                 Some(_) => format!("more than {} choices hang on one another", self.readings),
                 None => why_open(&known, *condition),
             };
-            reading.graph.node_mut(*node).attrs.set(WHY_UNMAPPED, Attr::Str(why));
+            let said = said.get(node).map_or_else(String::new, |said| format!("; {said}"));
+            reading.graph.node_mut(*node).attrs.set(WHY_UNMAPPED, Attr::Str(why + &said));
+        }
+        // Of the others it is known what decides: they run their graphs anyhow.
+        let asked: FxHashSet<NodeId> = reading.open.iter().map(|asked| asked.node).collect();
+        for (id, said) in said.into_iter().filter(|(id, _)| !asked.contains(id)) {
+            reading.graph.node_mut(id).attrs.set(WHY_UNMAPPED, Attr::Str(said));
         }
         is_new
     }
+}
+
+/// The single truth value that a tensor is, where it is known.
+pub fn truth_of(graph: &Graph, port: Port) -> Option<bool> {
+    chooses::truth(graph.node(port.node)).filter(|_| port.output == 0)
+}
+
+/// A graph whose shapes are inferred, and what there is to say of nodes that hold graphs.
+struct Told {
+    known: Graph,
+    said: FxHashMap<NodeId, String>,
+}
+
+/// Infers the shapes of a graph, with those of what its nodes give that hold graphs: what one gives, another may take.
+fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
+    let mut known = inferred(&reading.graph, surroundings.inputs);
+    // What is laid out next time is not asked.
+    let decided = reading.open.iter().filter(|asked| asked.is_decided(&known)).map(|asked| asked.node);
+    let decided: FxHashSet<NodeId> = decided.collect();
+    let mut open: Vec<&(NodeId, Held)> = reading.held.iter().filter(|(id, _)| !decided.contains(id)).collect();
+    let mut said: FxHashMap<NodeId, String> = open.iter().map(|(id, held)| (*id, held.contents())).collect();
+    while !open.is_empty() && surroundings.spend(known.len()) {
+        let is_known = |port: &Port| known.desc(*port).shape.known().is_some();
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(id, _)| known.node(*id).inputs.iter().flatten().all(is_known));
+        open = waiting;
+        let mut is_new = false;
+        for (id, held) in ready {
+            let node = known.node(*id);
+            let found = held.results(&known, node, surroundings);
+            is_new |= !node.outputs.iter().all(|output| output.shape.known().is_some());
+            infer::note_found(&mut reading.graph, &known, *id, &found.outputs);
+            said.insert(*id, found.said);
+        }
+        if !is_new {
+            break;
+        }
+        known = inferred(&reading.graph, surroundings.inputs);
+    }
+    for (id, _) in open {
+        let said = said.entry(*id).or_default();
+        said.push_str(", and not all sizes of what it reads are known where the model is read (input_shape)");
+    }
+    Told { known, said }
 }
 
 /// The graph as far as its shapes can be told. What is wrong with it, or with the options, is told where they count.

@@ -6,8 +6,9 @@
 
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
+use super::held::{self, Held};
 use super::proto::{self, decode};
-use super::tensor;
+use super::{Surroundings, tensor};
 use crate::frontend::names::Names;
 use crate::graph::Constant;
 use crate::status::{Error, Result};
@@ -26,6 +27,9 @@ const NODE_COST: usize = 64;
 /// The operators that a model defines itself, by domain and name.
 pub type Functions = FxHashMap<(String, String), proto::Function>;
 
+/// The values of a function's parameters, by name.
+pub type Parameters = FxHashMap<String, proto::Attribute>;
+
 /// A node and the opset of ONNX's own operators that it is of.
 pub struct Placed {
     pub node: proto::Node,
@@ -38,6 +42,8 @@ pub struct Laid {
     pub placed: Vec<Placed>,
     /// `If`s that stay, because their condition is not known yet.
     pub open: Vec<Open>,
+    /// Nodes that hold graphs and stay.
+    pub held: Vec<Held>,
     /// Conditions that the sizes of inputs decided.
     pub chosen: Vec<Chosen>,
 }
@@ -46,18 +52,41 @@ pub struct Laid {
 pub fn lay_out(
     nodes: &[Bytes],
     builder: &mut Builder,
-    functions: &Functions,
-    opset: i64,
+    surroundings: &Surroundings<'_>,
     choices: &Choices,
 ) -> Result<Laid> {
+    let Surroundings { functions, opset, given, .. } = *surroundings;
     let file = functions.values().flat_map(|function| &function.node).chain(nodes);
     let size = file.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
     let budget = MAX_BYTES.saturating_add(size.saturating_mul(8));
     let (names, truths, laid) = (Names::default(), FxHashMap::default(), Laid::default());
     let mut layer = Layer { builder, functions, choices, budget, names, truths, laid };
     let nodes = decoded(nodes, "")?;
-    layer.lay(nodes, &Scope { opset, ..Scope::default() }, 0)?;
-    Ok(layer.laid)
+    layer.lay(nodes, &Scope { opset, given: given.clone(), ..Scope::default() }, 0)?;
+    let Layer { mut laid, builder, .. } = layer;
+    take_from_around(&mut laid, builder);
+    Ok(laid)
+}
+
+/// Makes what the graphs of nodes that stay take from around them inputs of these nodes, so that who makes it is known to
+/// be read. What nobody makes is left out: of what is within nothing is read.
+fn take_from_around(laid: &mut Laid, builder: &Builder) {
+    if laid.held.is_empty() {
+        return;
+    }
+    let made: FxHashSet<&String> = laid.placed.iter().flat_map(|placed| &placed.node.output).collect();
+    for held in &mut laid.held {
+        let (own, node) = (held.own, &mut held.node);
+        let exists = |name: &String| builder.is_given(name) || made.contains(name) && !node.output.contains(name);
+        let kept: Vec<bool> = node.input[own..].iter().map(exists).collect();
+        let mut keep = kept.iter().copied();
+        held.taken.retain(|_| keep.next() == Some(true));
+        let mut keep = std::iter::repeat_n(true, own).chain(kept);
+        node.input.retain(|_| keep.next() == Some(true));
+    }
+    for held in &laid.held {
+        laid.placed[held.at].node.input.clone_from(&held.node.input);
+    }
 }
 
 /// Decodes the nodes of a graph; `place` says which, where it is not the model's.
@@ -90,7 +119,7 @@ struct Scope<'a> {
     /// The node that the graph stands for, whose name the others begin with; `None` for the model's graph.
     inside: Option<String>,
     /// The values of the parameters that attributes within may refer to.
-    given: FxHashMap<String, proto::Attribute>,
+    given: Parameters,
     opset: i64,
 }
 
@@ -158,10 +187,28 @@ impl Layer<'_> {
                 self.choose(&node, branch, scope, depth)?;
             } else {
                 self.laid.open.extend(Open::of(&node));
+                self.hold(&node, scope);
                 self.laid.placed.push(Placed { node, opset: scope.opset });
             }
         }
         Ok(())
+    }
+
+    /// Notes a node that holds graphs and stays.
+    fn hold(&mut self, node: &proto::Node, scope: &Scope<'_>) {
+        if held::graphs(node).is_empty() {
+            return;
+        }
+        let mut given = Parameters::default();
+        for scope in scope.outward() {
+            for (name, value) in &scope.given {
+                given.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        let (taken, own) = (held::taken(node), node.input.len());
+        let mut node = node.clone();
+        node.input.extend(taken.iter().map(|name| scope.name(name)));
+        self.laid.held.push(Held { node, own, taken, given, opset: scope.opset, at: self.laid.placed.len() });
     }
 
     /// Notes the constants of a graph that may decide an `If`. What is wrong with one is told where it is read.
@@ -371,12 +418,8 @@ fn truth(attr: Bytes) -> Option<bool> {
 }
 
 /// The attributes of a function's call, with the function's defaults.
-fn parameters(
-    call: &proto::Node,
-    function: &proto::Function,
-    place: &str,
-) -> Result<FxHashMap<String, proto::Attribute>> {
-    let mut given = FxHashMap::default();
+fn parameters(call: &proto::Node, function: &proto::Function, place: &str) -> Result<Parameters> {
+    let mut given = Parameters::default();
     for bytes in function.attribute_proto.iter().chain(&call.attribute) {
         let attr: proto::Attribute = decode(bytes.clone(), || format!("{place}an attribute"))?;
         given.insert(attr.name.clone(), attr);

@@ -2,12 +2,13 @@
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
 //! from files beside the model), [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
-//! [`builder`] is the graph under construction, [`op`] one node as a
+//! [`held`] tells what the graphs of nodes give that stay, [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
 mod builder;
 mod choices;
 mod external;
+mod held;
 mod inline;
 mod map;
 mod op;
@@ -20,15 +21,17 @@ pub(in crate::frontend) mod tests;
 pub use settle::settle;
 pub use tensor::MAX_DIM;
 
-use super::ModelOptions;
-use crate::graph::{Graph, topology};
+use super::{ModelOptions, unreadable};
+use crate::graph::{Graph, NodeId, topology};
 use crate::status::{Error, Result};
 use builder::Builder;
 use choices::Choices;
-use inline::Functions;
+use held::Held;
+use inline::{Functions, Parameters};
 use prost::bytes::Bytes;
 use proto::decode;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::Cell;
 use std::path::Path;
 
 /// Oldest opset that is read.
@@ -50,7 +53,10 @@ pub fn is_model(data: &Bytes) -> bool {
 /// outputs carry what the file says of them.
 pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions) -> Result<Graph> {
     let not_onnx = || format!("model `{name}`");
-    let model: proto::Model = decode(data, not_onnx)?;
+    let model = prost::Message::decode(data.clone());
+    let model: proto::Model =
+        model.map_err(|error| Error::graph(not_onnx(), unreadable::reason(&data, "an ONNX model", None, error)))?;
+    drop(data);
     if model.graph.is_empty() {
         return Err(Error::graph(not_onnx(), "is not an ONNX model: there is no graph in it"));
     }
@@ -61,10 +67,60 @@ pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions)
         prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
     }
     let name = if file.name.is_empty() { name.to_owned() } else { std::mem::take(&mut file.name) };
+    let (given, left) = (Parameters::default(), Cell::new(MAX_NODES));
+    let surroundings =
+        Surroundings { base, opset, functions: &functions, given: &given, inputs, depth: 0, left: &left };
+    read_all(&file, || Ok(Builder::new(name.clone(), base)), &surroundings)
+}
+
+/// Nodes that graphs may have together that are read once more for what they tell of others.
+const MAX_NODES: usize = 1 << 21;
+
+/// What a graph is read with.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    /// Directory of the model file, where there is one.
+    base: Option<&'a Path>,
+    /// Version of ONNX's own operator set.
+    opset: i64,
+    functions: &'a Functions,
+    /// The parameters of functions around the graph.
+    given: &'a Parameters,
+    /// What the caller says of the model's inputs.
+    inputs: &'a ModelOptions,
+    /// Graphs around this one that are read.
+    depth: usize,
+    /// Nodes that may still be read once more.
+    left: &'a Cell<usize>,
+}
+
+impl<'a> Surroundings<'a> {
+    /// Those of a graph that a node of this one holds.
+    fn within<'b>(&self, opset: i64, given: &'b Parameters, inputs: &'b ModelOptions) -> Surroundings<'b>
+    where
+        'a: 'b,
+    {
+        Surroundings { opset, given, inputs, depth: self.depth + 1, ..*self }
+    }
+
+    /// Takes so many nodes from those that may still be read; whether there were as many.
+    fn spend(&self, nodes: usize) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(nodes));
+        left >= nodes
+    }
+}
+
+/// Reads a graph, again and again while that tells which graphs its `If`s run.
+fn read_all(
+    file: &proto::Graph,
+    begin: impl Fn() -> Result<Builder>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Graph> {
     let mut choices = Choices::default();
     loop {
-        let mut reading = read_graph(&file, Builder::new(name.clone(), base), opset, &functions, &choices)?;
-        if !choices.follow(&mut reading, inputs) {
+        let mut reading = read_graph(file, begin()?, surroundings, &choices)?;
+        if !choices.follow(&mut reading, surroundings) {
             return Ok(reading.graph);
         }
     }
@@ -109,13 +165,14 @@ struct Reading {
     graph: Graph,
     /// `If`s that stay, with the tensors that are their conditions.
     open: Vec<choices::Asked>,
+    /// Nodes that hold graphs and stay.
+    held: Vec<(NodeId, Held)>,
 }
 
 fn read_graph(
     file: &proto::Graph,
     mut builder: Builder,
-    opset: i64,
-    functions: &Functions,
+    surroundings: &Surroundings<'_>,
     choices: &Choices,
 ) -> Result<Reading> {
     for (index, bytes) in file.initializer.iter().enumerate() {
@@ -136,16 +193,22 @@ fn read_graph(
         builder.hint(bytes.clone(), index)?;
         outputs.push(info.name);
     }
-    let laid = inline::lay_out(&file.node, &mut builder, functions, opset, choices)?;
+    let laid = inline::lay_out(&file.node, &mut builder, surroundings, choices)?;
     let (nodes, opsets): (Vec<_>, Vec<_>) = laid.placed.into_iter().map(|placed| (placed.node, placed.opset)).unzip();
     add_nodes(&mut builder, &nodes, &outputs, &opsets)?;
     for output in &outputs {
         builder.output(output)?;
     }
     let open = choices::settle(&mut builder, laid.open, &laid.chosen)?;
+    let mut held = Vec::with_capacity(laid.held.len());
+    for node in laid.held {
+        let output = node.node.output.iter().find(|name| !name.is_empty());
+        let port = output.map(|name| builder.port(name)).transpose()?.flatten();
+        held.extend(port.map(|port| (port.node, node)));
+    }
     let graph = builder.into_graph();
     graph.validate()?;
-    Ok(Reading { graph, open })
+    Ok(Reading { graph, open, held })
 }
 
 /// Maps the nodes in an order in which every producer comes first.

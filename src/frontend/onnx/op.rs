@@ -5,7 +5,7 @@ use super::map::reasons;
 use super::proto::{self, decode, kind};
 use super::tensor;
 use crate::frontend::DIM_NAMES;
-use crate::graph::infer::{self, SHAPED_AS, SHAPES_OF_INPUTS};
+use crate::graph::infer::{self, OF_ONNX, SHAPED_AS, SHAPES_OF_INPUTS};
 use crate::graph::op::{self, OpClass};
 use crate::graph::{Attr, Constant, DataType, Node, NodeId, Port, Shape, TensorDesc, WHY_UNMAPPED};
 use crate::status::{Error, Result};
@@ -209,6 +209,11 @@ impl<'a> Op<'a> {
         self.desc(port).shape.rank().or_else(ruled)
     }
 
+    /// What the framework calls the operator that makes a tensor.
+    pub fn maker(&self, port: Port) -> &str {
+        &self.builder.graph().node(port.node).origin_type
+    }
+
     /// The value of a port that a `Const` node feeds.
     pub fn value(&self, port: Port) -> Option<&Constant> {
         self.builder.graph().node(port.node).value.as_ref()
@@ -349,6 +354,22 @@ impl<'a> Op<'a> {
         self.finish(node)
     }
 
+    /// Keeps the operator as the framework knows it; its first result has this type.
+    pub fn keep_typed(&mut self, dtype: DataType) -> Result<()> {
+        let mut node = self.unmapped()?;
+        if let Some(output) = node.outputs.first_mut().filter(|_| dtype != DataType::Undefined) {
+            output.dtype = dtype;
+        }
+        self.finish(node)
+    }
+
+    /// An attribute that is the number of an element type; `None` where the node has none.
+    pub fn type_attr(&self, name: &str) -> Result<Option<DataType>> {
+        let Some(number) = self.int(name)? else { return Ok(None) };
+        let place = || format!("{}, attribute `{name}`", self.place());
+        tensor::data_type(i32::try_from(number).unwrap_or(-1), &place).map(Some)
+    }
+
     /// Keeps the operator as the framework knows it; its first result has the shape of input 0, and this type.
     pub fn keep_like_input(&mut self, dtype: DataType) -> Result<()> {
         let mut node = self.unmapped()?;
@@ -390,6 +411,9 @@ impl<'a> Op<'a> {
         self.copy_attrs(&mut node)?;
         if let Some(why) = reasons::why(&node.op_type) {
             node.attrs.set(WHY_UNMAPPED, Attr::Str(why.to_owned()));
+        }
+        if infer::tells_onnx(&node.op_type) {
+            node.attrs.set(SHAPED_AS, Attr::Str(format!("{OF_ONNX}{}", node.op_type)));
         }
         // No rule will tell its shapes: what the file says must do, once its symbols are bound.
         let names: Vec<String> = self.node.output.iter().flat_map(|name| self.builder.hinted(name).symbols).collect();

@@ -10,6 +10,7 @@ mod tensor;
 mod tests;
 mod text;
 
+use crate::frontend::unreadable;
 use crate::graph::{Attr, CONST, DATA, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -54,8 +55,10 @@ pub fn read(data: Bytes, name: &str) -> Result<Graph> {
     };
     let file = match as_text(&data) {
         Some(text) => text::read(text, &format!("graph `{name}`"))?,
-        None => decode(data).map_err(|reason| fail(&reason))?,
+        None => decode(data.clone())
+            .map_err(|error| fail(&unreadable::reason(&data, "a GraphDef", Some("a GraphDef"), error)))?,
     };
+    drop(data);
     let mut nodes = Vec::with_capacity(file.node.len());
     for (index, bytes) in file.node.into_iter().enumerate() {
         let node: proto::Node = decode(bytes).map_err(|reason| fail(&format!("node {index}: {reason}")))?;

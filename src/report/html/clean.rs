@@ -111,6 +111,7 @@ fn surroundings(report: &mut Report<'static>) {
 fn nodes(report: &mut Report<'static>) {
     for node in &mut report.dynamic {
         texts([&mut node.name, &mut node.origin_type, &mut node.source, &mut node.source_type], NAME);
+        texts(&mut node.why, LINE);
     }
     for node in &mut report.unmapped {
         texts([&mut node.name, &mut node.origin_type], NAME);

@@ -113,13 +113,18 @@ fn lever(left: &Left<'_>) -> Markup {
 /// A node that is left out, and why.
 fn left_out(node: &Unsized<'_>) -> String {
     let named = format!("{} ({})", shortened(&node.name, NAME), node.origin_type);
-    match node.reason {
-        Some(Cause::UnknownOperator) => {
+    match (node.reason, node.why.as_deref()) {
+        (Some(Cause::UnknownOperator), Some(why)) => {
+            format!("{named}, behind {} ({}): {why}", shortened(&node.source, NAME), node.source_type)
+        }
+        (Some(Cause::UnknownOperator), None) => {
             format!("{named}, behind {} of the unknown type {}", shortened(&node.source, NAME), node.source_type)
         }
-        Some(Cause::Undescribed) => format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME)),
-        Some(Cause::Run) => format!("{named}, {}", Cause::Run.name()),
-        None => named,
+        (Some(Cause::Undescribed), _) => {
+            format!("{named}, behind {}, which has no shape", shortened(&node.source, NAME))
+        }
+        (Some(Cause::Run), _) => format!("{named}, {}", Cause::Run.name()),
+        (None, _) => named,
     }
 }
 

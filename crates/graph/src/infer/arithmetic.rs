@@ -7,7 +7,14 @@ use crate::TensorDesc;
 /// A function of one number for each element.
 pub(super) fn unary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Value> {
     let x = call.value(0)?;
+    // ONNX may ask for the infinities of one sign.
+    let asked = |sign| call.flag(&[sign], true);
+    let (below, above) = (asked("detect_negative"), asked("detect_positive"));
     let elements = match &x.elements {
+        Elements::Floats(v) if name == "IsInf" => {
+            let is_one = |f: f64| f.is_infinite() && if f > 0.0 { above } else { below };
+            Elements::Ints(v.iter().map(|f| f.map(|f| i64::from(is_one(f)))).collect())
+        }
         Elements::Ints(v) => {
             let op: fn(i64) -> Option<i64> = match name {
                 "Neg" => i64::checked_neg,
@@ -15,6 +22,8 @@ pub(super) fn unary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Val
                 "Sign" => |a| Some(a.signum()),
                 "Square" => |a| a.checked_mul(a),
                 "LogicalNot" => |a| Some(i64::from(a == 0)),
+                "IsNan" | "IsInf" => |_| Some(0),
+                "IsFinite" => |_| Some(1),
                 "Floor" | "Ceil" | "Round" | "Rint" => Some,
                 _ => return None,
             };
@@ -33,6 +42,8 @@ pub(super) fn unary(call: &Call<'_>, name: &str, out: &TensorDesc) -> Option<Val
                 "Reciprocal" => f64::recip,
                 "Exp" => f64::exp,
                 "Log" => f64::ln,
+                "IsNan" => |a| f64::from(u8::from(a.is_nan())),
+                "IsFinite" => |a| f64::from(u8::from(a.is_finite())),
                 _ => return None,
             };
             Elements::Floats(v.iter().map(|f| f.map(op)).collect())

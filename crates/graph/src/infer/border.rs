@@ -1,7 +1,7 @@
 //! Where a network stops being static: tensors whose sizes nothing tells.
 
 use super::walk::{dynamic, follows_from_values, has_rule};
-use crate::{DATA, Graph, Node, NodeId, Port, op};
+use crate::{DATA, Graph, Node, NodeId, Port, WHY_UNMAPPED, op};
 use aoe_base::spelling::listed;
 use aoe_base::status::{Error, Result};
 use rustc_hash::FxHashSet;
@@ -30,6 +30,16 @@ pub struct LeftOut {
     pub source: String,
     /// What the framework calls the operator of that node.
     pub source_type: String,
+    /// Why that operator stayed the framework's, where its reader said it.
+    pub why: Option<String>,
+}
+
+impl LeftOut {
+    /// The node from which this one has no sizes, and why it gives none, in words.
+    fn at_fault(&self) -> String {
+        let why = self.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+        format!("`{}` ({}{why})", self.source, self.source_type)
+    }
 }
 
 /// Why sizes are not known.
@@ -148,8 +158,7 @@ pub fn in_words(left_out: &[LeftOut]) -> Vec<String> {
     let of = |cause: Cause| {
         let nodes: Vec<&LeftOut> = left_out.iter().filter(|node| node.cause == cause).collect();
         let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        let mut sources: Vec<String> =
-            nodes.iter().map(|node| format!("`{}` ({})", node.source, node.source_type)).collect();
+        let mut sources: Vec<String> = nodes.iter().map(|node| node.at_fault()).collect();
         sources.dedup();
         let sources = listed(&sources.iter().map(String::as_str).collect::<Vec<_>>());
         let why = match cause {
@@ -178,6 +187,7 @@ fn named(graph: &Graph, order: &[NodeId], behind: &[Option<(Cause, NodeId)>]) ->
             cause,
             source: source.name.clone(),
             source_type: source.origin_type.clone(),
+            why: source.attrs.str(WHY_UNMAPPED).filter(|_| !source.mapped).map(str::to_owned),
         })
     };
     order.iter().filter_map(left_out).collect()

@@ -53,7 +53,7 @@ fn single(call: &Call<'_>, out: &TensorDesc) -> Option<Value> {
         "ReduceProd" | "ReduceProdD" | "ReduceSum" | "ReduceSumD" | "ReduceMax" | "ReduceMaxD" | "ReduceMin"
         | "ReduceMinD" => reduction(call, out),
         "Neg" | "Abs" | "Sign" | "Floor" | "Ceil" | "Round" | "Rint" | "Sqrt" | "Reciprocal" | "Square"
-        | "LogicalNot" | "Exp" | "Log" => arithmetic::unary(call, name, out),
+        | "LogicalNot" | "Exp" | "Log" | "IsNan" | "IsInf" | "IsFinite" => arithmetic::unary(call, name, out),
         _ => arithmetic::binary(call, name, out),
     }
 }

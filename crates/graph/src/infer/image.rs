@@ -3,7 +3,7 @@
 use super::dim::{self, Reason, UNKNOWN};
 use super::window::Layout;
 use super::{Call, Inference, Inferred, Params};
-use crate::{DataType, Shape, TensorDesc};
+use crate::{Shape, TensorDesc};
 
 /// A size times a scale, rounded down.
 fn scaled(size: i64, scale: f64) -> Result<i64, Reason> {
@@ -146,13 +146,6 @@ pub(crate) fn crop_and_resize(call: &Call<'_>) -> Inference {
         _ => vec![UNKNOWN; layout.spatial],
     };
     Inferred::dims(x.dtype, layout.join(*count, dims[layout.channel()], &space))
-}
-
-/// `NonMaxSuppression`: three numbers per box that stays; how many depends on values.
-pub(crate) fn non_max_suppression(call: &Call<'_>) -> Inference {
-    call.need(0)?;
-    let three = call.node.op_type != "NonMaxSuppressionV3" && call.node.op_type != "NonMaxSuppressionV3D";
-    Inferred::dims(DataType::Int32, if three { vec![UNKNOWN, 3] } else { vec![UNKNOWN] })
 }
 
 fn block(call: &Call<'_>) -> Result<i64, Reason> {

@@ -9,6 +9,7 @@ mod advice;
 mod arithmetic;
 pub mod attention;
 mod border;
+pub(crate) mod boxes;
 mod call;
 pub(crate) mod channel;
 pub mod conv;
@@ -19,12 +20,14 @@ pub(crate) mod elementwise;
 pub(crate) mod exchange;
 pub(crate) mod experts;
 mod fold;
+mod found;
 pub mod groups;
 pub(crate) mod image;
 pub mod language;
 pub mod matmul;
 pub mod movement;
 pub mod norm;
+mod onnx;
 pub(crate) mod pick;
 pub mod pool;
 pub mod recurrent;
@@ -46,6 +49,8 @@ mod within;
 pub use border::{Cause, LeftOut, Static, in_words, nothing_left, split_static};
 pub use call::{Call, Params};
 pub(crate) use call::{Inference, Inferred, Rule};
+pub use found::note_found;
+pub use onnx::tells_onnx;
 pub use value::Values;
 pub use walk::{describe, dynamic, has_rule, infer, require_static};
 pub use window::Axis;
@@ -60,8 +65,12 @@ pub const DIM_NAMES: &str = "_dim_names";
 pub const SHAPES_OF_INPUTS: &str = "_aoe_shapes_of_inputs";
 
 /// Attribute of a node of an unknown operator: the Ascend operator type whose shape rule tells its results' sizes from its
-/// inputs and attributes ([`super::Attr::Str`]); their types are what the node says.
+/// inputs and attributes ([`super::Attr::Str`]), or an operator of ONNX behind [`OF_ONNX`]; their types are what the node
+/// says, where it says them.
 pub const SHAPED_AS: &str = "_aoe_shaped_as";
+
+/// What stands before the name of an operator of ONNX in [`SHAPED_AS`].
+pub const OF_ONNX: &str = "onnx::";
 
 /// Attribute of a node: the outputs whose shapes its file states as GE inferred them ([`super::Attr::Ints`]), as far as
 /// no rule has told the same.

@@ -3,8 +3,8 @@
 use super::call::{Call, Inference, Inferred};
 use super::dim::Reason;
 use super::value::{Value, Values};
-use super::{DIM_NAMES, SHAPED_AS, SHAPES_OF_INPUTS, advice, fold, language, stated};
-use crate::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, op};
+use super::{DIM_NAMES, OF_ONNX, SHAPED_AS, SHAPES_OF_INPUTS, advice, fold, found, language, onnx, stated};
+use crate::{Constant, DataType, Format, Graph, Node, NodeId, Port, Shape, TensorDesc, UNKNOWN_DIM, WHY_UNMAPPED, op};
 use aoe_base::spelling::{shortened, with_short_names};
 use aoe_base::status::{Error, Result};
 use rustc_hash::FxHashSet;
@@ -70,7 +70,8 @@ pub fn has_rule(node: &Node) -> bool {
 /// Whether what a node's rule leaves open hangs on values, which only a run has: rules of fused products may also lack the
 /// names of inputs, or how many devices there are.
 pub(super) fn follows_from_values(node: &Node) -> bool {
-    has_rule(node) && !matches!(op::kind(&node.op_type), op::Kind::Within(_))
+    let has_onnx_rule = || node.attrs.str(SHAPED_AS).is_some_and(|like| !node.mapped && like.starts_with(OF_ONNX));
+    has_rule(node) && !matches!(op::kind(&node.op_type), op::Kind::Within(_)) || has_onnx_rule()
 }
 
 /// The error that a tensor has no static shape.
@@ -78,7 +79,7 @@ pub fn dynamic(graph: &Graph, port: Port) -> Error {
     let node = graph.node(port.node);
     let advice = if node.op_type == crate::DATA {
         advice::sizes_wanted(graph)
-    } else if follows_from_values(node) {
+    } else if follows_from_values(node) || op::gives_what_it_finds(&node.op_type) {
         "only a run tells it; cut the network before the node with out_nodes".to_owned()
     } else {
         "state the shape in the model, if its format can, or cut the network before the node with out_nodes".to_owned()
@@ -93,6 +94,9 @@ fn why_unknown(node: &Node, desc: &TensorDesc) -> String {
         let open = names.iter().zip(dims).enumerate().filter(|(_, (name, dim))| !name.is_empty() && **dim < 0);
         let symbols = open.map(|(axis, (name, _))| format!(", dimension {axis} is `{name}`"));
         return symbols.fold(known, |text, symbol| text + &symbol);
+    }
+    if let Some(why) = node.attrs.str(WHY_UNMAPPED).filter(|_| !node.mapped) {
+        return format!("{known}; node `{}` ({}) gives it: {why}", node.name, node.op_type);
     }
     if !has_rule(node) {
         return format!(
@@ -133,8 +137,8 @@ impl Step {
             if let Some(inferred) = shaped_as(&call) {
                 return Ok(Step { inferred: inferred?, values: Vec::new(), constant: None });
             }
-            let by_interface = language::by_interface(&call).filter(|_| node.mapped);
-            let inferred = by_interface.unwrap_or_else(|| stated(&call));
+            let told = if node.mapped { language::by_interface(&call) } else { found::found(graph, node) };
+            let inferred = told.unwrap_or_else(|| stated(&call));
             return Ok(Step { inferred, values: Vec::new(), constant: None });
         };
         let inferred = rule(&call)?;
@@ -190,7 +194,8 @@ fn stated(call: &Call<'_>) -> Inferred {
 
 /// What another operator's rule says of a node of an unknown operator ([`SHAPED_AS`]).
 fn shaped_as(call: &Call<'_>) -> Option<Inference> {
-    let rule = op::shape_rule(call.node.attrs.str(SHAPED_AS).filter(|_| !call.node.mapped)?)?;
+    let like = call.node.attrs.str(SHAPED_AS).filter(|_| !call.node.mapped)?;
+    let rule = like.strip_prefix(OF_ONNX).map_or_else(|| op::shape_rule(like), onnx::rule)?;
     let mut inferred = rule(call);
     for (output, stated) in inferred.iter_mut().flat_map(|inferred| &mut inferred.outputs).zip(&call.node.outputs) {
         if stated.dtype != DataType::Undefined {

@@ -60,7 +60,7 @@ pub fn known_types() -> impl Iterator<Item = &'static str> {
 /// whoever knows the operator.
 pub(crate) fn gives_what_it_finds(op_type: &str) -> bool {
     ["Unique", "MaskedSelect", "NonMaxSuppression"].iter().any(|name| op_type.starts_with(name))
-        || matches!(op_type, "Compress" | "NonZero" | "Where" | "StringSplit")
+        || matches!(op_type, "Compress" | "ImageDecoder" | "NonZero" | "Where" | "StringSplit" | "StringNormalizer")
 }
 
 /// Whether an operator gives other values each time it runs, so that it cannot be folded away.

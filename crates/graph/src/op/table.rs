@@ -10,8 +10,8 @@ use super::ConvPass::{BackpropFilter, BackpropInput, Forward, Transposed};
 use super::{Beside, Family, Kind, Reading, Within};
 use crate::infer::Rule;
 use crate::infer::{
-    attention, channel, conv, einsum, elementwise, exchange, groups, image, language, matmul, movement, norm, pick,
-    pool,
+    attention, boxes, channel, conv, einsum, elementwise, exchange, groups, image, language, matmul, movement, norm,
+    pick, pool,
 };
 use crate::infer::{recurrent, reduce, shape, slice, torch, training};
 
@@ -149,7 +149,7 @@ static ELEMENTWISE: &[Family] = &[
     row(Kind::Elementwise, image::grid_sample, &["GridSample", "GridSampler2D", "GridSampler3D"]),
     row(Kind::Elementwise, image::roi, &["ROIAlign", "RoiAlign", "ROIPooling", "PSROIPooling", "PSROIPoolingV2"]),
     row(Kind::Elementwise, image::crop_and_resize, &["CropAndResize", "CropAndResizeV2", "CropAndResizeD"]),
-    row(Kind::Elementwise, image::non_max_suppression, &[
+    row(Kind::Elementwise, boxes::non_max_suppression, &[
         "NonMaxSuppression", "NonMaxSuppressionV3", "NonMaxSuppressionV3D", "NonMaxSuppressionV6", "NonMaxSuppressionV7",
     ]),
     row(Kind::PerChannel, norm::batch_norm_inference, &["BNInfer", "BNInference", "BNInferenceD", "BatchNormInference"]),

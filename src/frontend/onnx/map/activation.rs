@@ -50,6 +50,7 @@ pub const RULES: &[Rule] = &[
     same("Asinh", "Asinh", &[]),
     same("Acosh", "Acosh", &[]),
     same("Atanh", "Atanh", &[]),
+    same("Swish", "Swish", &[attr("alpha", "scale", Float(1.0))]),
     same("IsNaN", "IsNan", &[]),
     same(
         "IsInf",

@@ -17,6 +17,7 @@
 
 mod activation;
 mod conv;
+mod drawn;
 mod elementwise;
 mod integer;
 mod matmul;
@@ -88,9 +89,10 @@ const fn attr(onnx: &'static str, ascend: &'static str, default: Default) -> Ren
 }
 
 /// The tables, by kind.
-const TABLES: [&[Rule]; 16] = [
+const TABLES: [&[Rule]; 17] = [
     activation::RULES,
     conv::RULES,
+    drawn::RULES,
     elementwise::RULES,
     integer::RULES,
     matmul::RULES,

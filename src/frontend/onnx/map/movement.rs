@@ -6,7 +6,6 @@ use super::{
 };
 use crate::frontend::onnx::op::Op;
 use crate::frontend::onnx::tensor;
-use crate::graph::infer::SHAPES_OF_INPUTS;
 use crate::graph::{Attr, Constant, DataType, Port, Shape, TensorDesc};
 use crate::status::Result;
 
@@ -137,15 +136,14 @@ fn compress(op: &mut Op) -> Result<()> {
     op.finish(node)
 }
 
-/// How many different elements there are only a run tells. Of a whole tensor, each of its elements has a place among
-/// them, and that many places are known.
+/// How many different elements there are only a run tells, unless they are constant. Of a whole tensor, each of its elements
+/// has a place among them, and that many places are known.
 fn unique(op: &mut Op) -> Result<()> {
     let mut node = op.unmapped()?;
     node.outputs.iter_mut().skip(1).for_each(|places| places.dtype = DataType::Int64);
     if op.int("axis")?.is_none() {
         let (x, flat) = (op.required(0)?, op.ints_input("flat", vec![-1])?);
         node.inputs = vec![Some(op.helper("Reshape", &[x, flat], &[])?)];
-        node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(vec![-1, -1, 0, -1]));
     }
     op.finish(node)
 }

@@ -13,6 +13,7 @@ pub const RULES: &[Rule] = &[
     with("Softmax", |op| softmax(op, "SoftmaxV2")),
     with("LogSoftmax", |op| softmax(op, "LogSoftmaxV2")),
     with("LayerNormalization", layer_norm),
+    with("RMSNormalization", |op| rms_norm(op, op.int("axis")?.unwrap_or(-1))),
     with("BatchNormalization", batch_norm),
     with("InstanceNormalization", instance_norm),
     with("GroupNormalization", group_norm),
@@ -42,6 +43,19 @@ fn layer_norm(op: &mut Op) -> Result<()> {
     node.inputs = vec![Some(op.required(0)?), Some(op.required(1)?), op.input(2)];
     node.attrs.set("begin_norm_axis", Attr::Int(axis));
     node.attrs.set("begin_params_axis", Attr::Int(axis));
+    set_epsilon(op, &mut node)?;
+    op.finish(node)
+}
+
+/// CANN's takes the axes that its factors have; factors of fewer axes would be broadcast.
+fn rms_norm(op: &mut Op, axis: i64) -> Result<()> {
+    let (x, factors) = (op.required(0)?, op.required(1)?);
+    let over = if axis < 0 { Some(axis.saturating_neg()) } else { op.found_rank(0).map(|rank| rank as i64 - axis) };
+    let has = op.found_rank(1).map(|rank| rank as i64);
+    if axis != -1 && (over.is_none() || over != has) {
+        return op.keep_like_input(op.desc(x).dtype);
+    }
+    let mut node = op.node("RmsNorm").with_inputs([x, factors]);
     set_epsilon(op, &mut node)?;
     op.finish(node)
 }

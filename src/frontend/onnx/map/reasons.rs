@@ -53,8 +53,42 @@ static ROWS: &[(&[&str], &str)] = &[
         "CANN has no such operator of int8",
     ),
     (&["NonZero", "Unique", "NonMaxSuppression", "Compress"], "only a run tells how much it finds"),
+    (&["ImageDecoder"], "only a run tells how large its image is"),
+    (&["RMSNormalization"], "CANN's RmsNorm has a factor for each element of what it norms, and not as many are known"),
+    (
+        &["Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"],
+        "it draws random numbers, which are not modelled",
+    ),
+    (
+        &["BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix", "DFT", "STFT"],
+        "the work of signals and their spectra is not modelled",
+    ),
+    (&["AffineGrid", "CenterCropPad", "DeformConv"], "no operator of CANN's is known to do the same"),
+    (&["Attention"], "its masks, earlier states and scores are ONNX's own form of attention"),
+    (&["RotaryEmbedding", "TensorScatter"], "its positions are ONNX's own form"),
+    (&["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"], "losses of training are not modelled"),
+    (&["RNN"], "CANN's recurrent kernels have gates"),
+    (
+        &["RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"],
+        "it works on text, which no AI Core does",
+    ),
+    (
+        &[
+            "ConcatFromSequence",
+            "Optional",
+            "SequenceAt",
+            "SequenceConstruct",
+            "SequenceEmpty",
+            "SequenceErase",
+            "SequenceInsert",
+            "SequenceLength",
+            "SequenceMap",
+            "SplitToSequence",
+        ],
+        "it works on sequences or optionals, which are no tensors",
+    ),
     (&["If"], "which of its graphs runs is not known"),
-    (&["Loop", "Scan"], "how often its graph runs is not known"),
+    (&["Loop", "Scan"], "what is within its graph is left out"),
 ];
 
 /// The rows by operator.

@@ -23,6 +23,11 @@ pub const RULES: &[Rule] = &[
     with("ArgMin", |op| arg(op, "ArgMin")),
     with("TopK", top_k),
     same("CumSum", "Cumsum", &[attr("exclusive", "exclusive", Bool(false)), attr("reverse", "reverse", Bool(false))]),
+    with("Det", |op| {
+        let node = op.node("MatrixDeterminant").with_inputs([op.required(0)?]);
+        op.finish(node)
+    }),
+    same("CumProd", "Cumprod", &[attr("exclusive", "exclusive", Bool(false)), attr("reverse", "reverse", Bool(false))]),
     same("NonMaxSuppression", "NonMaxSuppressionV6", &[attr("center_point_box", "center_point_box", Int(0))]),
 ];
 

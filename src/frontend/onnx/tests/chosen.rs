@@ -183,5 +183,6 @@ fn a_condition_that_is_not_followed_though_its_sizes_are_static_is_not_said_to_h
         .node(&node("Concat", &parts, &["both"], &[("axis", Value::Int(0))]))
         .node(&node("Split", &["both"], &["p", "c"], &[("axis", Value::Int(0))]));
     let graph = load_with(&model.node(&squeezed("x", "c", "y")).output("y"), &ModelOptions::default());
-    assert_eq!(why(&graph, "if_y"), "its condition is computed, and its value is not followed");
+    let why = why(&graph, "if_y");
+    assert!(why.starts_with("its condition is computed, and its value is not followed;"), "{why}");
 }

@@ -434,7 +434,14 @@ fn what_is_known_of_what_is_found_is_not_left_to_a_run() {
     assert_eq!(found(x().node(&unique), "places"), "int64 [24]");
     assert_eq!(found(x().node(&unique), "counts"), "int64 [?]");
     let rows = node("Unique", &["x"], &["y", "", "places"], &[("axis", Value::Int(0))]);
-    assert_eq!(found(x().node(&rows), "places"), "int64 [?]");
+    assert_eq!(found(x().node(&rows), "places"), "int64 [4]");
+    assert_eq!(found(x().node(&rows), "y"), "float32 [?,6]");
+    // Of constants it is known how many there are.
+    let few = || Model::new(13).initializer(&ints("x", &[3, 1, 3, 2, 1]));
+    assert_eq!(found(few().node(&unique), "counts"), "int64 [3]");
+    let pairs = ints("x", &[3, 1, 2, 5, 3, 1]);
+    let pairs = Model::new(13).initializer(&proto::Tensor { dims: vec![3, 2], ..pairs });
+    assert_eq!(found(pairs.node(&rows), "y"), "int64 [2,2]");
     let sizes = node("Shape", &["x"], &["sizes"], &[]);
     assert_eq!(found(x().node(&sizes).node(&node("NonZero", &["sizes"], &["y"], &[])), "y"), "int64 [1,2]");
     assert_eq!(found(x().node(&node("NonZero", &["x"], &["y"], &[])), "y"), "int64 [2,?]");

@@ -1,10 +1,12 @@
 //! Small models made message by message, and what the reader makes of them.
 
 mod chosen;
+mod held;
 mod hostile;
 mod inlined;
 mod integer;
 mod mapping;
+mod own;
 mod reading;
 mod shapes;
 

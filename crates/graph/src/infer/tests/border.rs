@@ -80,6 +80,7 @@ fn an_unknown_operator_whose_result_nobody_knows_is_in_front_of_the_border() {
         cause: Cause::UnknownOperator,
         source: "odd".into(),
         source_type: "Odd".into(),
+        why: None,
     };
     assert_eq!(split.left_out, [expected]);
     assert!(split.graph.find("odd").is_some());

@@ -1,0 +1,62 @@
+//! Sizes of what a node gives that holds graphs of its own, as its reader found them by inferring these graphs.
+//!
+//! They hold for what the node read then. With other sizes, or other values that follow from sizes, they do not count.
+
+use super::call::Inferred;
+use crate::{Attr, CONST, Constant, DataType, Graph, Node, NodeId, Shape, TensorDesc};
+use rustc_hash::FxHasher;
+use std::fmt::Write;
+use std::hash::{Hash, Hasher};
+
+/// Attribute of a node of an unknown operator: the sizes of each output ([`Attr::IntLists`]), those of an output whose rank
+/// is not known as [`UNKNOWN_RANK`].
+const FOUND_SHAPES: &str = "_aoe_found_shapes";
+/// Attribute of such a node: what it read, in the words of [`read_by`].
+const FOUND_FOR: &str = "_aoe_found_for";
+const UNKNOWN_RANK: &[i64] = &[-2];
+
+/// Notes what a node gives for what it reads in this graph, whose shapes are inferred. Types do not hang on sizes: they
+/// become those of its outputs.
+pub fn note_found(graph: &mut Graph, inferred: &Graph, id: NodeId, results: &[TensorDesc]) {
+    let shapes = results.iter().map(|desc| desc.shape.dims().unwrap_or(UNKNOWN_RANK).to_vec()).collect();
+    let read = read_by(inferred, inferred.node(id));
+    let node = graph.node_mut(id);
+    node.attrs.set(FOUND_SHAPES, Attr::IntLists(shapes));
+    node.attrs.set(FOUND_FOR, Attr::Str(read));
+    for (output, found) in node.outputs.iter_mut().zip(results) {
+        if output.dtype == DataType::Undefined {
+            output.dtype = found.dtype;
+        }
+    }
+}
+
+/// What was found of a node's outputs, where it reads the same now.
+pub(super) fn found(graph: &Graph, node: &Node) -> Option<Inferred> {
+    let Attr::IntLists(shapes) = node.attrs.get(FOUND_SHAPES)? else { return None };
+    if node.attrs.str(FOUND_FOR)? != read_by(graph, node) {
+        return None;
+    }
+    let shape =
+        |dims: &Vec<i64>| if dims == UNKNOWN_RANK { Shape::unknown_rank() } else { Shape::new(dims.as_slice()) };
+    let outputs = shapes.iter().zip(&node.outputs);
+    let outputs = outputs.map(|(dims, output)| TensorDesc::new(output.dtype, shape(dims))).collect();
+    Some(Inferred { outputs, attrs: Vec::new() })
+}
+
+/// The sizes of what a node reads, and the values among them that follow from others; those of constants never change.
+fn read_by(graph: &Graph, node: &Node) -> String {
+    let mut text = String::new();
+    for port in node.inputs.iter().flatten() {
+        let source = graph.node(port.node);
+        let mut hasher = FxHasher::default();
+        match &source.value {
+            Some(Constant::Ints(values)) => values.hash(&mut hasher),
+            Some(Constant::Floats(values)) => values.iter().for_each(|value| value.to_bits().hash(&mut hasher)),
+            Some(Constant::Stored(_) | Constant::Opaque) | None => {}
+        }
+        let value = if source.op_type == CONST { 0 } else { hasher.finish() };
+        // Writing to a string does not fail.
+        let _ = write!(text, "{}#{value:x};", graph.desc(*port).shape);
+    }
+    text
+}

@@ -1,0 +1,349 @@
+//! Nodes that hold graphs and stay nodes: `If` whose condition is not known, `Loop`, `Scan`.
+//!
+//! What their graphs take of the tensors around them becomes inputs of the node, as GE has it. Of what the node gives, the
+//! sizes are those that its graphs tell, each read by itself with the tensors around it as inputs: of an `If` where both
+//! graphs agree, of what a loop hands on where a round leaves the sizes as they are.
+
+use super::builder::Builder;
+use super::choices::truth_of;
+use super::inline::Parameters;
+use super::proto::{self, decode};
+use super::{Surroundings, read_all, settle as settle_graph};
+use crate::frontend::ModelOptions;
+use crate::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc, UNKNOWN_DIM, infer};
+use crate::spelling::listed;
+use prost::Message;
+use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
+
+/// Graphs within graphs that are looked into.
+const MAX_DEPTH: usize = 16;
+
+/// A node that holds graphs, as it stands in the file.
+#[derive(Clone)]
+pub struct Held {
+    /// The node as it is laid out: behind its own inputs it has what its graphs take from around.
+    pub node: proto::Node,
+    /// Number of its own inputs.
+    pub own: usize,
+    /// What its graphs take from around, by the names within, in the order of those inputs.
+    pub taken: Vec<String>,
+    /// The parameters of functions around it.
+    pub given: Parameters,
+    /// Version of its operator set.
+    pub opset: i64,
+    /// Its place among the nodes that are laid out.
+    pub at: usize,
+}
+
+/// The graphs of a node by the names of the attributes; none of a node that holds none or is of another domain.
+pub fn graphs(node: &proto::Node) -> Vec<(String, Bytes)> {
+    if !node.domain.is_empty() || !matches!(node.op_type.as_str(), "If" | "Loop" | "Scan") {
+        return Vec::new();
+    }
+    // What is wrong with an attribute is told where the node is mapped.
+    let attrs = node.attribute.iter().filter_map(|bytes| decode::<proto::Attribute>(bytes.clone(), String::new).ok());
+    attrs.filter_map(|attr| Some((attr.name, attr.g?))).collect()
+}
+
+/// Names of the tensors that the graphs of a node take from around it, each once.
+pub fn taken(node: &proto::Node) -> Vec<String> {
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for (_, graph) in graphs(node) {
+        found.extend(free(&graph, 0).into_iter().filter(|name| seen.insert(name.clone())));
+    }
+    found
+}
+
+/// Names of the tensors that a graph reads and does not make.
+fn free(graph: &Bytes, depth: usize) -> Vec<String> {
+    let Ok(graph) = decode::<proto::Graph>(graph.clone(), String::new) else { return Vec::new() };
+    let mut own = FxHashSet::default();
+    own.extend(names(&graph.input));
+    for bytes in &graph.initializer {
+        own.extend(decode::<proto::Tensor>(bytes.clone(), String::new).map(|tensor| tensor.name));
+    }
+    for bytes in &graph.sparse_initializer {
+        let sparse = decode::<proto::SparseTensor>(bytes.clone(), String::new);
+        let values = sparse.and_then(|sparse| decode::<proto::Tensor>(sparse.values, String::new));
+        own.extend(values.map(|tensor| tensor.name));
+    }
+    let nodes = || graph.node.iter().filter_map(|bytes| decode::<proto::Node>(bytes.clone(), String::new).ok());
+    own.extend(nodes().flat_map(|node| node.output));
+    let mut read = Vec::new();
+    for node in nodes() {
+        let within = if depth < MAX_DEPTH { graphs(&node) } else { Vec::new() };
+        read.extend(node.input);
+        read.extend(within.iter().flat_map(|(_, graph)| free(graph, depth + 1)));
+    }
+    read.extend(names(&graph.output));
+    read.retain(|name| !name.is_empty() && !own.contains(name));
+    read
+}
+
+/// Names of inputs or outputs of a graph.
+fn names(infos: &[Bytes]) -> Vec<String> {
+    let named = |bytes: &Bytes| decode::<proto::ValueInfo>(bytes.clone(), String::new).ok().map(|info| info.name);
+    infos.iter().map(|bytes| named(bytes).unwrap_or_default()).collect()
+}
+
+/// A tensor that a graph takes from around it, or is handed.
+struct Outer {
+    name: String,
+    desc: TensorDesc,
+    value: Option<Constant>,
+}
+
+/// What a held node gives, as far as its graphs tell it.
+pub struct Found {
+    /// Descriptions of its outputs.
+    pub outputs: Vec<TensorDesc>,
+    /// What there is to say of its graphs, in words.
+    pub said: String,
+}
+
+impl Held {
+    /// What its graphs give, where `around` is the graph that the node stands in, with its shapes inferred, and `node` the
+    /// node there.
+    pub fn results(&self, around: &Graph, node: &Node, surroundings: &Surroundings<'_>) -> Found {
+        let count = self.node.output.len();
+        let scene = Scene { held: self, around, node, surroundings };
+        let told = match self.node.op_type.as_str() {
+            "If" => scene.choice(),
+            "Loop" => scene.rounds(),
+            _ => scene.scan(),
+        };
+        let untold = || (Vec::new(), ", and what it gives has sizes that it does not tell".to_owned());
+        let (mut outputs, said) = told.unwrap_or_else(untold);
+        outputs.resize(count, TensorDesc::unknown());
+        Found { outputs, said: format!("{}{said}", self.contents()) }
+    }
+
+    /// What runs within its graphs, in words.
+    pub fn contents(&self) -> String {
+        let of = |(name, graph): &(String, Bytes)| format!("{name}: {}", types(graph));
+        let graphs: Vec<String> = graphs(&self.node).iter().map(of).collect();
+        format!("what is within is left out ({})", graphs.join("; "))
+    }
+}
+
+/// The operators of a graph, each once.
+fn types(graph: &Bytes) -> String {
+    let graph: proto::Graph = decode(graph.clone(), String::new).unwrap_or_default();
+    let mut seen = FxHashSet::default();
+    let nodes = graph.node.into_iter().filter_map(|bytes| decode::<proto::Node>(bytes, String::new).ok());
+    let types: Vec<String> = nodes.map(|node| node.op_type).filter(|name| seen.insert(name.clone())).collect();
+    if types.is_empty() {
+        return "nothing".to_owned();
+    }
+    listed(&types.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Descriptions of what a node gives, and what there is to say of them.
+type Told = (Vec<TensorDesc>, String);
+
+/// A held node in its place.
+struct Scene<'a> {
+    held: &'a Held,
+    around: &'a Graph,
+    node: &'a Node,
+    surroundings: &'a Surroundings<'a>,
+}
+
+impl Scene<'_> {
+    /// An input of the node.
+    fn outer(&self, name: &str, input: usize) -> Option<Outer> {
+        let port = self.node.input(input)?;
+        let value = self.around.node(port.node).value.clone().filter(|_| port.output == 0);
+        Some(Outer { name: name.to_owned(), desc: self.around.desc(port).clone(), value })
+    }
+
+    /// What its graphs take from around.
+    fn around(&self) -> Option<Vec<Outer>> {
+        self.held.taken.iter().enumerate().map(|(at, name)| self.outer(name, self.held.own + at)).collect()
+    }
+
+    /// An `If`: what both of its graphs give alike.
+    fn choice(&self) -> Option<Told> {
+        let graphs = graphs(&self.held.node);
+        let of = |wanted: &str| {
+            let graph = graphs.iter().find(|(name, _)| name == wanted)?.1.clone();
+            let read = self.read(graph, &self.around()?)?;
+            Some(read.outputs().iter().map(|port| read.desc(*port).clone()).collect::<Vec<_>>())
+        };
+        let (then, other) = (of("then_branch")?, of("else_branch")?);
+        let pairs = || then.iter().zip(&other);
+        let outputs = pairs().map(|(a, b)| TensorDesc {
+            dtype: if a.dtype == b.dtype { a.dtype } else { DataType::Undefined },
+            shape: if a.shape == b.shape { a.shape.clone() } else { Shape::unknown_rank() },
+            format: a.format,
+        });
+        let unlike = pairs().find(|(a, b)| a.shape != b.shape);
+        let said = unlike.map_or_else(String::new, |(a, b)| {
+            format!(", and they give results of other sizes, such as {} and {}", a.shape, b.shape)
+        });
+        Some((outputs.collect(), said))
+    }
+
+    /// A `Loop`, its inputs the number of rounds, whether to begin, and what it hands on.
+    fn rounds(&self) -> Option<Told> {
+        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == "body")?;
+        let handed = self.held.own.saturating_sub(2);
+        let starts = self.held.node.input.get(1).is_none_or(String::is_empty)
+            || self.node.input(1).and_then(|port| truth_of(self.around, port)) == Some(true);
+        let mut names = own_inputs(&body).into_iter();
+        let mut outer = self.around()?;
+        let counter = TensorDesc::new(DataType::Int64, Shape::scalar());
+        outer.push(Outer { name: names.next()?, desc: counter, value: None });
+        let goes_on = starts.then(|| Constant::Ints(vec![1]));
+        outer.push(Outer {
+            name: names.next()?,
+            desc: TensorDesc::new(DataType::Bool, Shape::scalar()),
+            value: goes_on,
+        });
+        let begun = (0..handed).map(|at| self.state(&names.next()?, 2 + at)).collect::<Option<Vec<_>>>()?;
+        let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
+        outer.extend(begun);
+        let read = self.read(body, &outer)?;
+        let (again, made) = read.outputs().split_first()?;
+        // As many rounds as are asked for, unless the graph may end them.
+        let asked = self.node.input(0).and_then(|port| match &self.around.node(port.node).value {
+            Some(Constant::Ints(values)) => values.first().copied(),
+            _ => None,
+        });
+        let rounds = asked.filter(|_| truth_of(&read, *again) == Some(true)).map(|count| count.max(0));
+        let (mut outputs, collected) = handed_on(&read, made, &before)?;
+        let piled = |desc: &TensorDesc| {
+            let dims = desc.shape.dims().map(|dims| [&[rounds.unwrap_or(UNKNOWN_DIM)][..], dims].concat());
+            TensorDesc { shape: dims.map_or_else(Shape::unknown_rank, Shape::new), ..desc.clone() }
+        };
+        outputs.extend(collected.iter().map(|port| piled(read.desc(*port))));
+        let said = rounds.map_or_else(
+            || ", and how often it runs is not known".to_owned(),
+            |rounds| format!(", which runs {rounds} times"),
+        );
+        Some((outputs, said))
+    }
+
+    /// A `Scan`, its inputs what it hands on, and what it takes a part of in each round.
+    fn scan(&self) -> Option<Told> {
+        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == "body")?;
+        let attr = |wanted: &str| {
+            let attrs = self.held.node.attribute.iter();
+            let attrs = attrs.filter_map(|bytes| decode::<proto::Attribute>(bytes.clone(), String::new).ok());
+            attrs.into_iter().find(|attr| attr.name == wanted)
+        };
+        let scanned = usize::try_from(attr("num_scan_inputs")?.i?).ok()?;
+        let handed = self.held.own.checked_sub(scanned)?;
+        let axes = |wanted: &str| attr(wanted).map(|attr| attr.ints).unwrap_or_default();
+        let (axes_in, axes_out) = (axes("scan_input_axes"), axes("scan_output_axes"));
+        let mut names = own_inputs(&body).into_iter();
+        let mut outer = self.around()?;
+        let begun = (0..handed).map(|at| self.state(&names.next()?, at)).collect::<Option<Vec<_>>>()?;
+        let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
+        outer.extend(begun);
+        let mut rounds = UNKNOWN_DIM;
+        for at in 0..scanned {
+            let mut part = self.state(&names.next()?, handed + at)?;
+            let mut dims = part.desc.shape.dims()?.to_vec();
+            let axis = axis_of(axes_in.get(at).copied().unwrap_or(0), dims.len())?;
+            rounds = dims.remove(axis);
+            part.desc.shape = Shape::new(dims);
+            outer.push(part);
+        }
+        let read = self.read(body, &outer)?;
+        let (mut outputs, collected) = handed_on(&read, read.outputs(), &before)?;
+        for (at, port) in collected.iter().enumerate() {
+            let desc = read.desc(*port);
+            let mut dims = desc.shape.dims()?.to_vec();
+            dims.insert(axis_of(axes_out.get(at).copied().unwrap_or(0), dims.len() + 1)?, rounds);
+            outputs.push(TensorDesc { shape: Shape::new(dims), ..desc.clone() });
+        }
+        Some((outputs, String::new()))
+    }
+
+    /// What a loop hands on: its value is another in each round.
+    fn state(&self, name: &str, input: usize) -> Option<Outer> {
+        Some(Outer { value: None, ..self.outer(name, input)? })
+    }
+
+    /// A graph read by itself, its shapes inferred.
+    fn read(&self, graph: Bytes, outer: &[Outer]) -> Option<Graph> {
+        let inputs = ModelOptions::default();
+        let surroundings = self.surroundings.within(self.held.opset, &self.held.given, &inputs);
+        if surroundings.depth > MAX_DEPTH {
+            return None;
+        }
+        let parts = decode::<proto::Graph>(graph.clone(), String::new).ok()?;
+        let count = parts.output.len();
+        if !self.surroundings.spend(parts.node.len() + 1) {
+            return None;
+        }
+        let file = alone(graph, count, outer);
+        let begin = || {
+            let mut builder = Builder::new("graph", surroundings.base);
+            for Outer { name, desc, value } in outer {
+                builder.outer(name, desc.clone(), value.clone())?;
+            }
+            Ok(builder)
+        };
+        let read = read_all(&file, begin, &surroundings).and_then(|mut read| {
+            // Calls within may have made it larger than it looked.
+            self.surroundings.spend(read.len());
+            settle_graph(&mut read)?;
+            infer::infer(&mut read)?;
+            Ok(read)
+        });
+        read.inspect_err(|error| log::debug!("a graph of `{}` tells no sizes: {error}", self.node.name)).ok()
+    }
+}
+
+/// A graph as the one that an `If` chooses, which gives it names of its own. `count` is the number of its outputs.
+fn alone(graph: Bytes, count: usize, outer: &[Outer]) -> proto::Graph {
+    let mut prefix = "graph".to_owned();
+    while outer.iter().any(|outer| outer.name.starts_with(&prefix)) {
+        prefix.push('_');
+    }
+    let outputs: Vec<String> = (0..count).map(|at| format!("{prefix}{at}")).collect();
+    let attr = proto::Attribute { name: "then_branch".to_owned(), g: Some(graph), ..proto::Attribute::default() };
+    let node = proto::Node {
+        name: prefix.clone(),
+        op_type: "If".to_owned(),
+        input: vec![prefix.clone()],
+        output: outputs.clone(),
+        attribute: vec![attr.encode_to_vec().into()],
+        ..proto::Node::default()
+    };
+    let always = proto::Tensor {
+        name: prefix,
+        data_type: DataType::Bool.onnx_number(),
+        int32_data: vec![1],
+        ..proto::Tensor::default()
+    };
+    let info = |name: String| proto::ValueInfo { name, kind: None }.encode_to_vec().into();
+    proto::Graph {
+        node: vec![node.encode_to_vec().into()],
+        initializer: vec![always.encode_to_vec().into()],
+        output: outputs.into_iter().map(info).collect(),
+        ..proto::Graph::default()
+    }
+}
+
+/// The names that a graph gives what it is handed.
+fn own_inputs(graph: &Bytes) -> Vec<String> {
+    decode::<proto::Graph>(graph.clone(), String::new).map(|graph| names(&graph.input)).unwrap_or_default()
+}
+
+/// What a loop hands on in the end, and the outputs of its graph that it collects. `None` where a round changes the sizes
+/// of what it hands on: then what was inferred holds for the first round alone.
+fn handed_on<'p>(read: &Graph, made: &'p [Port], before: &[TensorDesc]) -> Option<(Vec<TensorDesc>, &'p [Port])> {
+    let (handed, collected) = made.split_at_checked(before.len())?;
+    let stays = |(port, before): (&Port, &TensorDesc)| read.desc(*port).shape == before.shape;
+    handed.iter().zip(before).all(stays).then(|| (before.to_vec(), collected))
+}
+
+/// An axis that may be counted from behind.
+fn axis_of(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis.checked_add(rank as i64)? } else { axis };
+    usize::try_from(axis).ok().filter(|axis| *axis < rank)
+}
