@@ -131,12 +131,32 @@ struct Told {
     said: FxHashMap<NodeId, String>,
 }
 
-/// Infers the shapes of a graph, with those of what its nodes give that hold graphs: what one gives, another may take.
+/// Infers the shapes of a graph, with those of what its nodes give that hold graphs too: for the sizes that are given, and for
+/// those that will be.
 fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
-    let mut known = inferred(&reading.graph, surroundings.inputs);
+    let inputs = surroundings.inputs;
+    let known = inferred(&reading.graph, inputs);
     // What is laid out next time is not asked.
     let decided = reading.open.iter().filter(|asked| asked.is_decided(&known)).map(|asked| asked.node);
     let decided: FxHashSet<NodeId> = decided.collect();
+    let mut told = found(reading, known, &decided, inputs, surroundings);
+    for gear in &inputs.gears {
+        let inputs = ModelOptions { gear: Some(gear.clone()), gears: Vec::new(), ..inputs.clone() };
+        let known = inferred(&reading.graph, &inputs);
+        told.said.extend(found(reading, known, &decided, &inputs, surroundings).said);
+    }
+    told
+}
+
+/// Finds what nodes give that hold graphs, but for those that are decided; `known` is the graph with these inputs. What one
+/// gives, another may take.
+fn found(
+    reading: &mut Reading,
+    mut known: Graph,
+    decided: &FxHashSet<NodeId>,
+    inputs: &ModelOptions,
+    surroundings: &Surroundings<'_>,
+) -> Told {
     let mut open: Vec<&(NodeId, Held)> = reading.held.iter().filter(|(id, _)| !decided.contains(id)).collect();
     let mut said: FxHashMap<NodeId, String> = open.iter().map(|(id, held)| (*id, held.contents())).collect();
     while !open.is_empty() && surroundings.spend(known.len()) {
@@ -155,7 +175,7 @@ fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
         if !is_new {
             break;
         }
-        known = inferred(&reading.graph, surroundings.inputs);
+        known = inferred(&reading.graph, inputs);
     }
     for (id, _) in open {
         let said = said.entry(*id).or_default();
