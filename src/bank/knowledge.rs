@@ -5,7 +5,7 @@ use super::{binary, conv2d, conv3d, matmul, quant};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::tiling::{Platform, conv2d_v2, conv3d_v2, inexpressible, matmul_v3, quant_batch_matmul_v3};
-use crate::workload::{Held, Schedule, Workload, held};
+use crate::workload::{Held, Schedule, Workload, check, held};
 use serde_json::{Map, Value};
 
 /// `knowledge` as a form understands it.
@@ -29,10 +29,54 @@ pub enum Knowledge {
     Schedule(Schedule),
 }
 
+/// Why a part does not run a record: the rule that it breaks in one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// CANN stops with an error when it meets it.
+    Refused(String),
+    /// CANN takes it, and its kernel does not compute the result.
+    WouldNotCompute(String),
+    /// It breaks a limit of the hardware, or is no tiling of the operator.
+    Illegal(String),
+    /// Whether it runs is not known.
+    NotJudged(String),
+}
+
+impl Unfit {
+    /// Of an error: what is no rule that the record breaks leaves it unjudged.
+    fn of(error: Error, broken: fn(String) -> Unfit) -> Unfit {
+        match error {
+            Error::IllegalSchedule { rule } => broken(rule),
+            other => Unfit::NotJudged(other.to_string()),
+        }
+    }
+
+    /// The sentence.
+    pub fn rule(self) -> String {
+        use Unfit::{Illegal, NotJudged, Refused, WouldNotCompute};
+        let (Refused(rule) | WouldNotCompute(rule) | Illegal(rule) | NotJudged(rule)) = self;
+        rule
+    }
+}
+
 /// The field under which the text of a unified bank's `knowledge` stands among fields.
 pub(super) const TEXT: &str = "text";
 
 impl Knowledge {
+    /// The schedule for a workload, where a part runs it. This is the one judgement of a record: banks are looked up,
+    /// verified, merged and imported by it.
+    pub fn fit(&self, workload: &Workload, soc: &Soc) -> std::result::Result<Schedule, Unfit> {
+        if matches!(self, Knowledge::Opaque(_) | Knowledge::Binary(..)) {
+            return Err(Unfit::NotJudged("its tiling fields are not decoded".into()));
+        }
+        // What CANN and its kernels do comes before what the tiling says as a schedule: a repair asks for these two.
+        self.check_accepted(workload, soc).map_err(|e| Unfit::of(e, Unfit::Refused))?;
+        self.check_computes(workload, soc).map_err(|e| Unfit::of(e, Unfit::WouldNotCompute))?;
+        let schedule = self.schedule(workload).map_err(|e| Unfit::of(e, Unfit::Illegal))?;
+        check(workload, &schedule, soc).map_err(|e| Unfit::of(e, Unfit::Illegal))?;
+        Ok(schedule)
+    }
+
     /// Fails with [`Error::IllegalSchedule`] where CANN would stop with an error when it meets it.
     pub fn check_accepted(&self, workload: &Workload, soc: &Soc) -> Result<()> {
         match (self, workload) {

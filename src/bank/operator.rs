@@ -16,9 +16,9 @@ use super::transaction::{self, Transaction};
 use super::trials::TrialStore;
 use crate::output_file::Patience;
 use crate::soc::Soc;
-use crate::status::Result;
+use crate::status::{Error, Result};
 use crate::sync::{Mutex, RwLock};
-use crate::workload::{Schedule, Workload, check};
+use crate::workload::{Schedule, Workload};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -224,11 +224,7 @@ impl OperatorBank {
     }
 
     fn usable(&self, knowledge: &Knowledge, workload: &Workload) -> Result<Schedule> {
-        knowledge.check_accepted(workload, &self.soc)?;
-        knowledge.check_computes(workload, &self.soc)?;
-        let schedule = knowledge.schedule(workload)?;
-        check(workload, &schedule, &self.soc)?;
-        Ok(schedule)
+        knowledge.fit(workload, &self.soc).map_err(|unfit| Error::IllegalSchedule { rule: unfit.rule() })
     }
 
     /// Notes a better tiling, to be written by [`OperatorBank::save`]. Where workloads share a record

@@ -32,6 +32,7 @@ const COMMON: &[&str] = &[
     "schedule",
     "block_dim",
     "missed_bytes",
+    "format",
     "cache",
     "a_cache",
     "b_cache",
@@ -78,6 +79,9 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };
     if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
         unused.push(ATTRS);
+    }
+    if case.contains_key("format") && (is_record || case.contains_key(EXACT)) {
+        unused.push("format");
     }
     if case.contains_key(EXACT)
         && let Some(other) = OPERANDS.iter().chain(&SIZES[..3]).find(has)

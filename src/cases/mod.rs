@@ -34,7 +34,7 @@ pub(crate) use limits::check_types;
 pub(crate) use operands::largest_bytes;
 pub use strict::json;
 
-use crate::graph::DataType;
+use crate::graph::{DataType, Format};
 use crate::soc::{Arch, Soc};
 use crate::status::{Error, Result};
 use crate::workload::{MatMul, MatMulKernel, Operand, Workload};
@@ -53,7 +53,7 @@ const MOST_INTEGERS: usize = 64;
 const MAX_NAME: usize = 256;
 
 /// One case as written. Which of the optional fields must be there depends on `op`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Case {
     #[serde(default)]
     pub(crate) id: Value,
@@ -69,6 +69,8 @@ pub(crate) struct Case {
     bias: bool,
     a_format: Option<String>,
     b_format: Option<String>,
+    /// The format of operands that name none themselves.
+    format: Option<String>,
     trans_a: Option<bool>,
     trans_b: Option<bool>,
     #[serde(default)]
@@ -197,7 +199,7 @@ impl Case {
         let attention = self
             .inputs
             .as_ref()
-            .and_then(|inputs| attention::note(&self.op, &tensor::read("inputs", inputs).ok()?, self.attrs.as_ref()));
+            .and_then(|inputs| attention::note(&self.op, &self.tensors("inputs", inputs).ok()?, self.attrs.as_ref()));
         let notes: Vec<String> = attention.into_iter().chain(fields::note(&unused)).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
@@ -206,11 +208,16 @@ impl Case {
     pub(crate) fn operands(&self) -> Result<Option<(Vec<Operand>, Vec<Operand>)>> {
         match (&self.inputs, &self.outputs) {
             (Some(inputs), Some(outputs)) => {
-                Ok(Some((tensor::read("inputs", inputs)?, tensor::read("outputs", outputs)?)))
+                Ok(Some((self.tensors("inputs", inputs)?, self.tensors("outputs", outputs)?)))
             }
             (None, None) => Ok(None),
             _ => Err(wrong("`inputs` and `outputs` go together")),
         }
+    }
+
+    fn tensors(&self, field: &str, tensors: &[Tensor]) -> Result<Vec<Operand>> {
+        let others = self.format.as_deref().map(|name| tensor::format("format", name)).transpose()?;
+        tensor::read(field, tensors, others.unwrap_or(Format::Nd))
     }
 
     /// Refuses operands that an operator of this name does not have.
@@ -375,6 +382,11 @@ impl Case {
         self.matmul_of(extents, batches, [trans_a, trans_b])
     }
 
+    fn matrix_format(&self, field: &str, own: Option<&str>) -> Result<Format> {
+        let others = || Some(("format", self.format.as_deref()?));
+        own.map(|name| (field, name)).or_else(others).map_or(Ok(Format::Nd), |(field, name)| matrix_format(field, name))
+    }
+
     /// The product of these extents and batches, with the case's types and formats.
     fn matmul_of(&self, [m, k, n]: [u64; 3], batches: [[u64; 4]; 2], [trans_a, trans_b]: [bool; 2]) -> Result<MatMul> {
         let [a, b] = batches.map(|axes| axes.iter().fold(1u64, |n, &d| n.saturating_mul(d)));
@@ -390,8 +402,8 @@ impl Case {
             trans_a,
             trans_b,
             bias: self.bias || self.bias_shape.is_some(),
-            a_format: matrix_format("a_format", self.a_format.as_deref())?,
-            b_format: matrix_format("b_format", self.b_format.as_deref())?,
+            a_format: self.matrix_format("a_format", self.a_format.as_deref())?,
+            b_format: self.matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
             kernel: if self.is_tbe() { MatMulKernel::Tbe } else { ascend_c(&self.op) },
             ..MatMul::new(m, k, n)

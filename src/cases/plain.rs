@@ -1,14 +1,15 @@
-//! Products given by their sizes, read at once. Such cases come by the million, and a document of every value between
-//! the line and the case is most of what reading them takes.
+//! Products given by their sizes and kernels given by their operands, read at once. Such cases come by the million, and a
+//! document of every value between the line and the case is most of what reading them takes.
 
-use super::{Case, Raw};
+use super::Case;
+use super::tensor::Tensor;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// A case that says sizes, types and formats of a product and nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Plain {
+struct Product {
     #[serde(default)]
     id: Value,
     op: String,
@@ -22,6 +23,7 @@ struct Plain {
     bias: bool,
     a_format: Option<String>,
     b_format: Option<String>,
+    format: Option<String>,
     trans_a: Option<bool>,
     trans_b: Option<bool>,
     #[serde(default)]
@@ -32,18 +34,45 @@ struct Plain {
     bias_shape: Option<Vec<u64>>,
 }
 
-/// The case of a line, where it is such a product without a fault; of any other line [`super::Case::parse`] reads every
+/// A case that says the operands of a kernel and nothing else.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Kernel {
+    #[serde(default)]
+    id: Value,
+    op: String,
+    format: Option<String>,
+    trans_a: Option<bool>,
+    trans_b: Option<bool>,
+    #[serde(default)]
+    hf32: bool,
+    inputs: Vec<PlainTensor>,
+    outputs: Vec<PlainTensor>,
+}
+
+/// A tensor that says no more than counts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlainTensor {
+    shape: Vec<u64>,
+    dtype: String,
+    #[serde(default)]
+    format: Option<String>,
+}
+
+/// The case of a line, where it is such a one without a fault; of any other line [`super::Case::parse`] reads every
 /// value, and says what is wrong.
 pub(super) fn read(line: &str) -> Option<Case> {
-    let plain: Plain = serde_json::from_str(line).ok()?;
+    let case = product(line).or_else(|| kernel(line))?;
     // Within an id a field could be there twice.
-    if plain.id.is_object() || plain.id.is_array() {
-        return None;
-    }
+    (!case.id.is_object() && !case.id.is_array()).then_some(case)
+}
+
+fn product(line: &str) -> Option<Case> {
+    let plain: Product = serde_json::from_str(line).ok()?;
     Some(Case {
         id: plain.id,
         op: plain.op,
-        soc: None,
         batch: plain.batch,
         m: plain.m,
         k: plain.k,
@@ -53,29 +82,32 @@ pub(super) fn read(line: &str) -> Option<Case> {
         bias: plain.bias,
         a_format: plain.a_format,
         b_format: plain.b_format,
+        format: plain.format,
         trans_a: plain.trans_a,
         trans_b: plain.trans_b,
         hf32: plain.hf32,
-        raw: Raw::default(),
-        block_dim: None,
         a_shape: plain.a_shape,
         b_shape: plain.b_shape,
         out_shape: plain.out_shape,
         bias_shape: plain.bias_shape,
-        inputs: None,
-        outputs: None,
-        schedule: None,
-        attrs: None,
-        workload: None,
-        missed_bytes: None,
-        cache: None,
-        a_cache: None,
-        b_cache: None,
-        a: None,
-        b: None,
-        c: None,
-        tiling: None,
-        unused: Vec::new(),
+        ..Case::default()
+    })
+}
+
+fn kernel(line: &str) -> Option<Case> {
+    let plain: Kernel = serde_json::from_str(line).ok()?;
+    let tensor = |PlainTensor { shape, dtype, format }| Tensor { shape, dtype, format };
+    let tensors = |all: Vec<PlainTensor>| Some(all.into_iter().map(tensor).collect());
+    Some(Case {
+        id: plain.id,
+        op: plain.op,
+        format: plain.format,
+        trans_a: plain.trans_a,
+        trans_b: plain.trans_b,
+        hf32: plain.hf32,
+        inputs: tensors(plain.inputs),
+        outputs: tensors(plain.outputs),
+        ..Case::default()
     })
 }
 
@@ -98,6 +130,7 @@ mod tests {
         r#""bias":null"#,
         r#""a_format":"FRACTAL_NZ""#,
         r#""b_format":"ND""#,
+        r#""format":"FRACTAL_NZ""#,
         r#""trans_a":true"#,
         r#""trans_b":false"#,
         r#""hf32":true"#,
@@ -113,6 +146,9 @@ mod tests {
         r#""transa":true"#,
         r#""soc":"Ascend910B4""#,
         r#""inputs":[]"#,
+        r#""outputs":[{"shape":[2,3],"dtype":"float16","format":"ND"}]"#,
+        r#""inputs":[{"shape":[2,3],"dtype":"float16","name":"x"}]"#,
+        r#""outputs":[{"shape":[2],"shape":[3],"dtype":"int8"}]"#,
         r#""count":3"#,
     ];
 
@@ -133,9 +169,15 @@ mod tests {
 
     #[test]
     fn products_are_read_at_once_and_what_else_there_is_is_not() {
-        assert!(read(r#"{"id":"a","op":"MatMulV3","m":1,"k":2,"n":3,"dtype":"float16","trans_b":true}"#).is_some());
+        for one in [
+            r#"{"id":"a","op":"MatMulV3","m":1,"k":2,"n":3,"dtype":"float16","trans_b":true}"#,
+            r#"{"op":"Add","inputs":[{"shape":[2],"dtype":"float"}],"outputs":[{"shape":[2],"dtype":"float","format":"ND"}]}"#,
+        ] {
+            assert!(read(one).is_some(), "{one}");
+        }
         for other in [
-            r#"{"op":"Add","inputs":[],"outputs":[]}"#,
+            r#"{"op":"Add","inputs":[],"outputs":[],"attrs":{"axis":1}}"#,
+            r#"{"op":"MatMul","inputs":[],"outputs":[],"m":1}"#,
             r#"{"op":"MatMulV3","m":1,"m":1}"#,
             r#"{"op":"MatMulV3","id":[1],"m":1}"#,
             r#"{"m":1}"#,

@@ -12,29 +12,32 @@ const MAX_RANK: usize = 16;
 const MAX_OPERANDS: usize = 4096;
 #[derive(Debug, Deserialize)]
 pub(super) struct Tensor {
-    shape: Vec<u64>,
-    dtype: String,
+    pub shape: Vec<u64>,
+    pub dtype: String,
     #[serde(default)]
-    format: Option<String>,
+    pub format: Option<String>,
 }
 
-pub(super) fn read(field: &str, tensors: &[Tensor]) -> Result<Vec<Operand>> {
+/// The operands of a field; those that name no format have that of the `others`, where their shape can.
+pub(super) fn read(field: &str, tensors: &[Tensor], others: Format) -> Result<Vec<Operand>> {
     if tensors.len() > MAX_OPERANDS {
         return Err(wrong(format!("`{field}`: {} operands are more than {MAX_OPERANDS}", tensors.len())));
     }
-    let operand = |(i, tensor): (usize, &Tensor)| tensor.operand(&format!("{field}[{i}]"));
+    let operand = |(i, tensor): (usize, &Tensor)| tensor.operand(&format!("{field}[{i}]"), others);
     tensors.iter().enumerate().map(operand).collect()
 }
 
 impl Tensor {
     /// `place` says which one it is.
-    fn operand(&self, place: &str) -> Result<Operand> {
+    fn operand(&self, place: &str, others: Format) -> Result<Operand> {
         let wrong_shape = |reason: String| wrong(format!("`{place}.shape`: {reason}"));
         let (_, dtype) = self.plain(place)?;
         let format = match self.format.as_deref() {
-            None | Some("NULL") => Format::Nd,
-            Some(name) => Format::from_name(stored(name))
-                .ok_or_else(|| wrong(format!("`{place}.format`: there is no format `{}`", fields::shown(name))))?,
+            // A bias beside images and the like.
+            None if misfit(others, &self.shape).is_some() => Format::Nd,
+            None => others,
+            Some("NULL") => Format::Nd,
+            Some(name) => format(&format!("{place}.format"), name)?,
         };
         // Profiles show scalars in the layout of the operands beside them.
         if !self.shape.is_empty()
@@ -64,6 +67,12 @@ impl Tensor {
         }
         Ok((&self.shape, dtype(&format!("{place}.dtype"), &self.dtype)?))
     }
+}
+
+/// The format of a name. `place` says which one it is.
+pub(super) fn format(place: &str, name: &str) -> Result<Format> {
+    Format::from_name(stored(name))
+        .ok_or_else(|| wrong(format!("`{place}`: there is no format `{}`", fields::shown(name))))
 }
 
 /// A layout's name without what profilers add: `FORMAT_ND`, `NC1HWC0:1` with its groups.
@@ -101,13 +110,10 @@ pub(super) fn dtype(place: &str, name: &str) -> Result<DataType> {
     })
 }
 
-pub(super) fn matrix_format(field: &str, name: Option<&str>) -> Result<Format> {
-    match name.map(|name| (name, Format::from_name(name))) {
-        None => Ok(Format::Nd),
-        Some((_, Some(format @ (Format::Nd | Format::FractalNz)))) => Ok(format),
-        Some((_, Some(format))) => {
-            Err(wrong(format!("`{field}`: a matrix is ND or FRACTAL_NZ, not {}", format.name())))
-        }
-        Some((name, None)) => Err(wrong(format!("`{field}`: there is no format `{}`", fields::shown(name)))),
+/// The format of a matrix. `place` says whose it is.
+pub(super) fn matrix_format(place: &str, name: &str) -> Result<Format> {
+    match format(place, name)? {
+        format @ (Format::Nd | Format::FractalNz) => Ok(format),
+        other => Err(wrong(format!("`{place}`: a matrix is ND or FRACTAL_NZ, not {}", other.name()))),
     }
 }

@@ -50,6 +50,47 @@ fn cases() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
+/// As profiles and data sets write it: one format for the whole kernel.
+#[test]
+fn a_format_of_the_case_is_that_of_operands_without_one() {
+    let both = |case: &Value| {
+        let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+        let priced: Value = serde_json::from_str(&crate::simulate::answer(&case.to_string(), &mut parts)).unwrap();
+        [ask(case), priced]
+    };
+    let with = |case: &Value, name: &str, value: Value| {
+        let mut case = case.clone();
+        case[name] = value;
+        case
+    };
+    let product = json!({"op": "MatMulV3", "m": 512, "k": 512, "n": 512, "b_format": "ND"});
+    let image = json!({"strides": [1, 1, 1, 1, 1], "pads": [1, 1, 1, 1, 1, 1]});
+    let mut conv =
+        kernel("Conv3DV2", &[&[1, 8, 16, 16, 32], &[64, 32, 3, 3, 3], &[64]], &[&[1, 8, 16, 16, 64]], &image);
+    conv["inputs"][1]["format"] = json!("NCDHW");
+    let mut named = conv.clone();
+    for (side, place) in [("inputs", 0), ("outputs", 0)] {
+        named[side][place]["format"] = json!("NDHWC");
+    }
+    for (said, meant) in [
+        (with(&product, "format", json!("ND")), product.clone()),
+        (with(&product, "format", json!("FORMAT_FRACTAL_NZ")), with(&product, "a_format", json!("FRACTAL_NZ"))),
+        (with(&conv, "format", json!("NDHWC")), named),
+    ] {
+        assert_eq!(both(&said), both(&meant), "{said}");
+        assert!(both(&said)[0].get("error").is_none(), "{:?}", both(&said));
+    }
+    for (format, reason) in
+        [(json!("NCWH"), "there is no format `NCWH`"), (json!(7), "`format`"), (json!("NCHW"), "a matrix is ND")]
+    {
+        for answer in both(&with(&product, "format", format.clone())) {
+            assert!(answer["error"].as_str().unwrap().contains(reason), "{format}: {answer}");
+        }
+    }
+    let unused = &both(&with(&conv, "format", json!("NCWH")))[1];
+    assert!(unused["error"].as_str().unwrap().contains("`format`"), "{unused}");
+}
+
 #[test]
 fn each_operator_is_answered_by_its_rules_and_says_whether_they_are_public() {
     for (case, op, default) in cases() {

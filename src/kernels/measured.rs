@@ -147,7 +147,7 @@ fn gather(folder: &Path, depth: usize, entries: &mut usize, found: &mut Vec<Path
         let path = entry.path();
         if kind.is_dir() && depth > 0 {
             gather(&path, depth - 1, entries, found)?;
-        } else if kind.is_file() && is_profile(&name(&path)) {
+        } else if is_profile(&name(&path)) && (kind.is_file() || kind.is_symlink() && path.is_file()) {
             found.push(path);
         }
     }

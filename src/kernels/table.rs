@@ -6,17 +6,40 @@ use crate::spelling;
 use crate::status::{Error, Result};
 use csv::StringRecord;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// A table under way.
 pub(super) struct Table {
     path: PathBuf,
-    rows: csv::Reader<BufReader<File>>,
+    rows: csv::Reader<Bounded>,
     columns: Columns,
     /// Values that a row has at most.
     width: usize,
     row: StringRecord,
+}
+
+/// Bytes that a row may have. None comes near; what follows a quote that nobody closes would be one row.
+const LONGEST_ROW: usize = 64 << 20;
+
+/// A file of which no row takes more memory than [`LONGEST_ROW`].
+struct Bounded {
+    file: BufReader<File>,
+    /// Bytes that the row under way may still have.
+    left: usize,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            let reason = format!("a row has more than {LONGEST_ROW} bytes: is a quote not closed?");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        let most = self.left.min(into.len());
+        let count = self.file.read(&mut into[..most])?;
+        self.left -= count;
+        Ok(count)
+    }
 }
 
 /// A kernel's row.
@@ -31,16 +54,16 @@ impl Table {
     /// Opens a table and finds its columns.
     ///
     /// Fails with [`Error::File`] for what is no regular file or no text of UTF-8, for another separator than a comma,
-    /// and where a column is missing.
+    /// and where a column is missing or there twice.
     pub fn open(path: &Path) -> Result<Table> {
         let failed = |reason: String| Error::file("read", path, reason);
         let mut file = BufReader::with_capacity(1 << 20, input_file::open(path)?);
         let start = file.fill_buf().map_err(|e| failed(e.to_string()))?;
-        check_start(start).map_err(failed)?;
+        input_file::check_table(start).map_err(failed)?;
         // Lines end with a line feed, before which a carriage return may stand: so each counts once, whoever wrote them.
         let mut table = csv::ReaderBuilder::new();
         table.flexible(true).terminator(csv::Terminator::Any(b'\n')).trim(csv::Trim::All);
-        let mut rows = table.from_reader(file);
+        let mut rows = table.from_reader(Bounded { file, left: LONGEST_ROW });
         let header = rows.headers().map_err(|e| failed(reason(&e)))?.clone();
         let columns = Columns::of(&header).map_err(failed)?;
         Ok(Table { path: path.to_owned(), rows, columns, width: header.len(), row: StringRecord::new() })
@@ -58,6 +81,7 @@ impl Table {
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
         let failed = |reason: String| Error::file("read", &self.path, reason);
         loop {
+            self.rows.get_mut().left = LONGEST_ROW;
             if !self.rows.read_record(&mut self.row).map_err(|e| failed(reason(&e)))? {
                 return Ok(None);
             }
@@ -82,12 +106,13 @@ impl<'a> Row<'a> {
         self.value(self.columns.name)
     }
 
-    /// The kernel's type; of one that TBE names after its parts, the first of them.
+    /// The kernel's type; of one that TBE names after its parts, the first of them. `N/A` where none is told.
     pub fn op_type(&self) -> &'a str {
         let op_type = self.value(self.columns.op_type);
-        match op_type.strip_prefix("FusionOp_") {
-            Some(parts) => parts.split('_').next().unwrap_or(parts),
-            None => op_type,
+        let first = op_type.strip_prefix("FusionOp_").and_then(|parts| parts.split('_').next());
+        match first.filter(|part| !part.is_empty()).unwrap_or(op_type) {
+            "" => "N/A",
+            op_type => op_type,
         }
     }
 
@@ -119,12 +144,24 @@ struct Columns {
 }
 
 impl Columns {
-    /// The columns by CANN's names and `torch_npu`'s; a sentence where one is missing.
+    /// The columns by CANN's names and `torch_npu`'s; a sentence where one is missing, or there twice.
     fn of(header: &StringRecord) -> std::result::Result<Columns, String> {
         let names: Vec<&str> = header.iter().map(|name| name.trim().trim_start_matches('\u{feff}')).collect();
-        let find = |known: &[&str]| names.iter().position(|name| known.contains(name));
+        let find = |known: &[&str]| {
+            let mut places = (0..names.len()).filter(|&place| known.contains(&names[place]));
+            match (places.next(), places.next()) {
+                (Some(one), Some(other)) => Err(format!(
+                    "columns {} and {} are `{}` and `{}`: which of them counts is not clear",
+                    one + 1,
+                    other + 1,
+                    names[one],
+                    names[other]
+                )),
+                (place, _) => Ok(place),
+            }
+        };
         let need = |known: &[&'static str]| {
-            find(known).ok_or_else(|| {
+            find(known)?.ok_or_else(|| {
                 let wanted = known.join("` or `");
                 let meant = known.iter().find_map(|column| spelling::nearest(column, names.iter().copied()));
                 let near = meant.map(|name| format!(" (it has `{name}`)")).unwrap_or_default();
@@ -137,16 +174,17 @@ impl Columns {
             })
         };
         let operands = |side: &str| {
-            let column = |what: &str| names.iter().position(|name| *name == format!("{side} {what}"));
-            Some([column("Shapes")?, column("Data Types")?, column("Formats")?])
+            let column = |what: &str| find(&[&format!("{side} {what}")]);
+            let columns = [column("Shapes")?, column("Data Types")?, column("Formats")?];
+            Ok::<_, String>(if let [Some(a), Some(b), Some(c)] = columns { Some([a, b, c]) } else { None })
         };
         Ok(Columns {
-            operands: operands("Input").zip(operands("Output")).map(|(read, written)| [read, written]),
+            operands: operands("Input")?.zip(operands("Output")?).map(|(read, written)| [read, written]),
             name: need(&["Op Name", "Name"])?,
             op_type: need(&["OP Type", "Type"])?,
             duration: need(&["Task Duration(us)", "Duration(us)"])?,
-            device: find(&["Device_id", "Device ID"]),
-            step: find(&["Step Id", "Infer ID"]),
+            device: find(&["Device_id", "Device ID"])?,
+            step: find(&["Step Id", "Infer ID"])?,
         })
     }
 
@@ -163,20 +201,6 @@ impl Columns {
             ));
         }
         microseconds(row[self.duration].trim())
-    }
-}
-
-/// Whether a table can be read that begins so; a sentence that says what to do where it cannot.
-fn check_start(start: &[u8]) -> std::result::Result<(), String> {
-    if let Some(name) = input_file::encoding(start) {
-        return Err(input_file::not_utf8(start, &name));
-    }
-    let header = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    let has = |separator: u8| header.contains(&separator);
-    let other = [(b';', "semicolons"), (b'\t', "tabs")].into_iter().find(|&(byte, _)| !has(b',') && has(byte));
-    match other {
-        Some((_, name)) => Err(format!("its columns are separated by {name}; export it with commas")),
-        None => Ok(()),
     }
 }
 

@@ -151,7 +151,50 @@ fn what_is_no_profile_is_named() {
     written(&none, "op_summary_1.csv", &[NEW, &row(0)]);
     written(&none, "x/kernel_details.csv", &[NEW, &row(0)]);
     assert!(error(&none).contains("several profiles"));
+    // A link to a profile is one, and one to a folder may lead round in circles.
+    let linked = folder.path().join("linked");
+    std::fs::create_dir(&linked).unwrap();
+    std::os::unix::fs::symlink(".", linked.join("round")).unwrap();
+    assert!(error(&linked).contains("op_summary"));
+    std::os::unix::fs::symlink(none.join("op_summary_1.csv"), linked.join("op_summary_1.csv")).unwrap();
+    assert_eq!(Measured::read(&linked).unwrap().types.len(), 1);
     assert!(error(&folder.path().join("nowhere.csv")).contains("nowhere.csv"));
+}
+
+#[test]
+fn a_column_that_is_there_twice_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (header, named) in [
+        ("Name,Type,Duration(us),Duration(us)", "columns 3 and 4 are `Duration(us)` and `Duration(us)`"),
+        ("Op Name,Type,Name,Duration(us)", "columns 1 and 3 are `Op Name` and `Name`"),
+        ("Name,Type,Duration(us),Device_id,Device ID", "columns 4 and 5"),
+        ("Name,Type,Duration(us),Input Shapes,Input Shapes", "columns 4 and 5"),
+    ] {
+        let error = error(&written(folder.path(), "a.csv", &[header, "a,Add,1,2,3"]));
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
+fn a_quote_that_nobody_closes_takes_no_memory_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = written(folder.path(), "a.csv", &["Name,Type,Duration(us)", "\"a,Add,1"]);
+    // A hole: as long as that, and no room on the disk.
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().set_len(1 << 32).unwrap();
+    assert!(error(&path).contains("is a quote not closed?"), "{}", error(&path));
+}
+
+#[test]
+fn lines_of_old_macs_are_named_and_a_kernel_without_a_type_is_shown_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("a.csv");
+    std::fs::write(&old, "Name,Type,Duration(us)\ra,Add,1\rb,Add,1\r").unwrap();
+    let old = error(&old);
+    assert!(old.contains("carriage returns"), "{old}");
+    let path =
+        written(folder.path(), "b.csv", &["Name,Type,Duration(us)", "a,,1", "b,FusionOp_,2", "c,FusionOp_Add_Mul,3"]);
+    let types: Vec<_> = Measured::read(&path).unwrap().types.into_keys().collect();
+    assert_eq!(types, ["Add", "FusionOp_", "N/A"]);
 }
 
 #[test]

@@ -37,8 +37,8 @@ pub(super) fn merge_movers(graph: &mut Graph) -> Option<Vec<bool>> {
         };
         let Some(transpose) = transpose.filter(|other| keep[other.index()]) else { continue };
         keep[transpose.index()] = false;
-        let name = graph.node(transpose).name.clone();
-        graph.node_mut(id).attrs.set(FUSED_NODES, Attr::Strs(vec![name]));
+        let names = names(graph, transpose);
+        graph.node_mut(id).attrs.set(FUSED_NODES, Attr::Strs(names));
         if layouts.works == Plain {
             let read = graph.node(transpose).inputs.first().copied();
             graph.node_mut(id).inputs[0] = read.flatten();
@@ -53,6 +53,13 @@ pub(super) fn merge_movers(graph: &mut Graph) -> Option<Vec<bool>> {
     }
     graph.retain(&keep);
     Some(keep)
+}
+
+/// The names by which a node is known: its own, and those of what was fused into it.
+fn names(graph: &Graph, id: NodeId) -> Vec<String> {
+    let node = graph.node(id);
+    let fused = if let Some(Attr::Strs(names)) = node.attrs.get(FUSED_NODES) { names.as_slice() } else { &[] };
+    std::iter::once(&node.name).chain(fused).cloned().collect()
 }
 
 /// Whether a node does nothing but turn the axes of an image in this order.

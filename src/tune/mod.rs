@@ -28,6 +28,8 @@ mod watched;
 mod workers;
 
 pub use cases::Variant;
+#[cfg(test)]
+pub(crate) use cases::distinct;
 pub use copy::copy;
 pub use finding::Finding;
 pub use opat::opat;

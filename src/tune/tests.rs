@@ -512,7 +512,7 @@ fn a_node_is_selected_by_the_name_of_what_was_fused_into_it() {
     variant.graph.node_mut(product).attrs.set(lower::FUSED_NODES, names);
     let tuned = |name: &str| {
         let filter = OpFilter { names: vec![name.into()], types: Vec::new() };
-        let cases = cases::distinct(std::slice::from_ref(&variant), &filter);
+        let cases = distinct(std::slice::from_ref(&variant), &filter);
         cases.into_iter().filter(|case| case.tune).map(|case| case.nodes[0].name.clone()).collect::<Vec<_>>()
     };
     assert_eq!(tuned("c/gelu"), ["c"]);
@@ -528,7 +528,7 @@ fn a_kernel_is_selected_by_the_name_that_a_profile_gives_it() {
     let last = kernels.last_mut().unwrap();
     last.fused.push(relu.node);
     let filter = OpFilter { names: vec!["crelu".into()], types: Vec::new() };
-    let cases = cases::distinct(std::slice::from_ref(&variant), &filter);
+    let cases = distinct(std::slice::from_ref(&variant), &filter);
     let tuned: Vec<_> = cases.iter().filter(|case| case.tune).map(|case| case.nodes[0].name.as_str()).collect();
     assert_eq!(tuned, ["crelu"]);
     assert!(cases.iter().all(|case| case.tune == case.asked.contains(&0)));

@@ -46,8 +46,13 @@ pub fn open(path: &Path) -> Result<File> {
 /// Fails with [`Error::File`] for what is no regular file, has more than 16 MiB or is not UTF-8.
 pub fn read_text(path: &Path) -> Result<String> {
     let too_large = format!("has more than {} MiB, too many for such a file", MAX_TEXT_BYTES >> 20);
-    let mut text = String::from_utf8(read(path, MAX_TEXT_BYTES, &too_large)?)
-        .map_err(|e| Error::file("read", path, not_utf8(e.as_bytes(), &e.utf8_error())))?;
+    let content = read(path, MAX_TEXT_BYTES, &too_large)?;
+    // UTF-16 without a mark would pass for UTF-8 with zeros between its letters.
+    if let Some(name) = encoding(&content) {
+        return Err(Error::file("read", path, not_utf8(&content, &name)));
+    }
+    let mut text =
+        String::from_utf8(content).map_err(|e| Error::file("read", path, not_utf8(e.as_bytes(), &e.utf8_error())))?;
     if text.starts_with('\u{feff}') {
         text.drain(..'\u{feff}'.len_utf8());
     }
@@ -71,6 +76,24 @@ pub fn encoding(start: &[u8]) -> Option<&'static str> {
         [0xff, 0xfe, ..] | [1..=0x7f, 0, 1..=0x7f, 0, ..] => Some("UTF-16LE"),
         [0xfe, 0xff, ..] | [0, 1..=0x7f, 0, 1..=0x7f, ..] => Some("UTF-16BE"),
         _ => None,
+    }
+}
+
+/// Whether a table of columns with commas between them can be read that begins so; a sentence that says what to do where
+/// it cannot.
+pub fn check_table(start: &[u8]) -> std::result::Result<(), String> {
+    if let Some(name) = encoding(start) {
+        return Err(not_utf8(start, &name));
+    }
+    let header = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    if header.strip_suffix(b"\r").unwrap_or(header).contains(&b'\r') {
+        return Err("its lines end with carriage returns alone; save it with line feeds".into());
+    }
+    let has = |separator: u8| header.contains(&separator);
+    let other = [(b';', "semicolons"), (b'\t', "tabs")].into_iter().find(|&(byte, _)| !has(b',') && has(byte));
+    match other {
+        Some((_, name)) => Err(format!("its columns are separated by {name}; export it with commas")),
+        None => Ok(()),
     }
 }
 
@@ -143,6 +166,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), "\u{feff}{\u{e9}}").unwrap();
         assert_eq!(read_text(file.path()).unwrap(), "{\u{e9}}");
+        for (encoded, name) in [(b"o\0k\0", "UTF-16LE"), (b"\0o\0k", "UTF-16BE")] {
+            fs::write(file.path(), encoded).unwrap();
+            assert!(reason(file.path()).contains(name), "{}", reason(file.path()));
+        }
         fs::write(file.path(), b"ok\xff").unwrap();
         assert!(reason(file.path()).contains("not UTF-8"), "{}", reason(file.path()));
     }

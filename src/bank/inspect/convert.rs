@@ -4,7 +4,7 @@ use super::items::Item;
 use super::record::{COST_FIELD, PART_FIELD};
 use crate::bank::form::Form;
 use crate::bank::key::Key;
-use crate::bank::knowledge::Knowledge;
+use crate::bank::knowledge::{Knowledge, Unfit};
 use crate::bank::side::{Side, Stamp, soc_digest};
 use crate::bank::{Measured, json, unified};
 use crate::soc::Soc;
@@ -238,8 +238,7 @@ impl Item {
         if own != form {
             return Ok(None);
         }
-        knowledge.check_accepted(workload, soc).map_err(|e| e.to_string())?;
-        knowledge.check_computes(workload, soc).map_err(|e| e.to_string())?;
+        knowledge.fit(workload, soc).map_err(Unfit::rule)?;
         let info = Value::Object(info.clone());
         let key = form.key(&info).map_err(|why| why.to_string())?;
         Ok(Some(Line { key, info, knowledge: knowledge.clone(), fields: fields.clone() }))

@@ -1,10 +1,10 @@
 //! Banks of the other forms judged: the findings of their own readers, and whether tilings are legal.
 
 use super::entries::entries;
-use super::items::{Item, Stumble, items, of_element, unread_fault};
+use super::items::{Item, items, of_element, unread_fault};
 use super::judgement::{Judgement, Remark, Status};
 use super::part::Socs;
-use super::runs::{Ours, taken_out_by};
+use super::runs::{self, Ours};
 use super::source::Source;
 use crate::bank::kind::Kind;
 use crate::bank::lines::{Finding, Use};
@@ -57,23 +57,12 @@ fn unified(source: &Source, socs: &mut Socs) -> Result<(Vec<Judgement>, usize)> 
         for element in entry.elements() {
             remarks.extend(cost_fault(entry, element));
             let item = of_element(line, entry.key(), element, part.as_ref());
-            remarks.extend(refused(&item, &judge, element, socs).or_else(|| illegal(&item, socs)));
+            remarks.extend(wrong(&item, socs, || judge.wrote(element)));
         }
         judgements.push(Judgement { line, remarks });
     }
     judgements.extend(bank.findings().iter().filter(|finding| finding.record.is_none()).map(alone));
     Ok((judgements, bank.unlisted()))
-}
-
-/// The rule at which TBE's compilation stops or with which no kernel computes, and who takes the record out.
-fn refused(item: &Item, ours: &Ours, element: unified::Element<'_>, socs: &mut Socs) -> Option<Remark> {
-    let soc = socs.of(item.part.as_ref()).ok()?;
-    let (status, rule) = match item.stumbles(soc)? {
-        Stumble::Compiles(rule) => (Status::Refused, format!("TBE's compilation of the network stops: {rule}")),
-        Stumble::Computes(rule) => (Status::WouldNotCompute, rule),
-    };
-    let whose = taken_out_by(ours.wrote(element));
-    Some(Remark { status, reason: format!("on {}: {rule} ({whose})", soc.name) })
 }
 
 /// What is wrong with the time that an element states.
@@ -94,7 +83,7 @@ fn by_line(findings: &[Finding], source: &mut Source, socs: &mut Socs) -> Result
     }
     items(source, &mut |item| {
         let said = remarks.entry(item.line).or_default();
-        said.extend(illegal(&item, socs));
+        said.extend(wrong(&item, socs, || false));
         Ok(true)
     })?;
     Ok(remarks.into_iter().map(|(line, remarks)| Judgement { line, remarks }).collect())
@@ -110,8 +99,8 @@ fn remark(Finding { in_use, reason, .. }: &Finding) -> Remark {
     Remark { status, reason: reason.clone() }
 }
 
-/// What is wrong with an item's tiling; a whole network has none.
-fn illegal(item: &Item, socs: &mut Socs) -> Option<Remark> {
+/// What is wrong with an item's tiling; a whole network has none. `ours` tells whether libaoe wrote it.
+fn wrong(item: &Item, socs: &mut Socs, ours: impl FnOnce() -> bool) -> Option<Remark> {
     let said = |status, reason: String| Some(Remark { status, reason });
     if item.is_network() {
         return None;
@@ -119,14 +108,11 @@ fn illegal(item: &Item, socs: &mut Socs) -> Option<Remark> {
     if let Err(reason) = &item.workload {
         return said(Status::NotJudged, reason.clone());
     }
-    if let Err(reason) = &item.schedule {
-        return said(Status::Illegal, reason.clone());
-    }
-    match socs.of(item.part.as_ref()) {
-        Err(why) => said(Status::NotJudged, why.to_owned()),
-        Ok(soc) => {
-            item.legal_schedule(soc).err().and_then(|rule| said(Status::Illegal, format!("on {}: {rule}", soc.name)))
-        }
+    match (socs.of(item.part.as_ref()), &item.schedule) {
+        (Ok(soc), _) => item.unfit(soc).map(|unfit| runs::remark(unfit, soc, ours)),
+        // What says no schedule at all is illegal on every part.
+        (Err(_), Err(reason)) => said(Status::Illegal, reason.clone()),
+        (Err(why), Ok(_)) => said(Status::NotJudged, why.to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::source::{Line, Source};
 use crate::bank::form::Form;
 use crate::bank::key::Key;
 use crate::bank::kind::Kind;
-use crate::bank::knowledge::Knowledge;
+use crate::bank::knowledge::{Knowledge, Unfit};
 use crate::bank::lines::trim;
 use crate::bank::{gradient, json, subgraph, unified};
 use crate::soc::Soc;
@@ -88,50 +88,24 @@ impl Item {
         self.workload.as_ref().is_ok_and(|workload| matches!(Form::of(workload, soc), Form::Unified(_)))
     }
 
-    /// The rule at which TBE's compilation of the network stops when the unified bank answers with this, or with which no
-    /// kernel would compute; `None` for one that it takes, and for what is not of that bank.
-    pub fn stumbles(&self, soc: &Soc) -> Option<Stumble> {
-        let (Some(Knowledge::Unified(operator, _)), Ok(workload)) = (&self.knowledge, &self.workload) else {
-            return None;
-        };
-        if *operator == unified::Operator::MatMul {
-            self.schedule.as_ref().ok()?;
-            return self.knowledge.as_ref()?.check_computes(workload, soc).err().map(rule).map(Stumble::Computes);
+    /// Why its part does not run it; `None` for what runs.
+    pub(super) fn unfit(&self, soc: &Soc) -> Option<Unfit> {
+        self.fit(soc).err()
+    }
+
+    fn fit(&self, soc: &Soc) -> Result<Schedule, Unfit> {
+        let workload = self.workload.as_ref().map_err(|why| Unfit::NotJudged(why.clone()))?;
+        if let Some(knowledge) = &self.knowledge {
+            return knowledge.fit(workload, soc);
         }
-        // What has no schedule, for a zero or for L0 matrices that contradict each other, has no kernel either.
-        let unreadable = self.schedule.as_ref().err().cloned();
-        let stops = unreadable.or_else(|| self.knowledge.as_ref()?.check_accepted(workload, soc).err().map(rule));
-        let fails = || self.knowledge.as_ref()?.check_computes(workload, soc).err().map(rule).map(Stumble::Computes);
-        stops.map(Stumble::Compiles).or_else(fails)
+        let schedule = self.schedule.as_ref().map_err(|why| Unfit::NotJudged(why.clone()))?;
+        check(workload, schedule, soc).map_err(|e| Unfit::Illegal(rule(e)))?;
+        Ok(schedule.clone())
     }
 
     /// The tiling, where CANN would run it on a SoC and the hardware can; else the broken rule.
     pub fn legal_schedule(&self, soc: &Soc) -> Result<Schedule, String> {
-        let (workload, schedule) = (self.workload.as_ref(), self.schedule.as_ref());
-        let (workload, schedule) = (workload.map_err(Clone::clone)?, schedule.map_err(Clone::clone)?);
-        if let Some(knowledge) = &self.knowledge {
-            knowledge.check_accepted(workload, soc).map_err(rule)?;
-            knowledge.check_computes(workload, soc).map_err(rule)?;
-        }
-        check(workload, schedule, soc).map_err(rule)?;
-        Ok(schedule.clone())
-    }
-}
-
-/// The rule that a record of the unified bank breaks, in one sentence, and where that is noticed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Stumble {
-    /// TBE's compilation of the network stops.
-    Compiles(String),
-    /// No kernel computes the result.
-    Computes(String),
-}
-
-impl Stumble {
-    /// The rule.
-    pub fn rule(self) -> String {
-        let (Stumble::Compiles(rule) | Stumble::Computes(rule)) = self;
-        rule
+        self.fit(soc).map_err(Unfit::rule)
     }
 }
 
@@ -141,11 +115,6 @@ pub(in crate::bank) fn rule(error: Error) -> String {
         Error::IllegalSchedule { rule } => rule,
         other => other.to_string(),
     }
-}
-
-/// The same of an error that is still needed.
-pub(super) fn rule_of(error: &Error) -> String {
-    if let Error::IllegalSchedule { rule } = error { rule.clone() } else { error.to_string() }
 }
 
 /// Reads the records of a file one after the other until `take` answers false; answers how many lines or entries

@@ -1,7 +1,8 @@
-//! Whether CANN's kernels compute the result with a record.
+//! Whether a part runs a record, and what is said and done where it does not.
 
 use super::entries::label;
-use super::items::{of_element, rule};
+use super::items::of_element;
+use super::judgement::{Remark, Status};
 use super::part::Part;
 use super::record::Record;
 use crate::bank::disk::DISK;
@@ -9,7 +10,7 @@ use crate::bank::file::BankFile;
 use crate::bank::file_name::FileName;
 use crate::bank::form::Form;
 use crate::bank::key::Key;
-use crate::bank::knowledge::Knowledge;
+use crate::bank::knowledge::{Knowledge, Unfit};
 use crate::bank::side::Side;
 use crate::bank::storage::Storage;
 use crate::bank::unified::{Element, Operator};
@@ -68,12 +69,38 @@ fn side_at(path: &Path, form: Form, op_type: &str) -> Result<Side> {
     Ok(side)
 }
 
-/// By what a record that CANN stumbles at is taken out, in words.
-pub(super) const fn taken_out_by(ours: bool) -> &'static str {
-    if ours {
-        "libaoe wrote it: `aoe bank repair` takes it out"
-    } else {
-        "libaoe did not write it: `aoe bank repair --all` takes it out"
+/// What is said of a record that a part does not run, and by what it is taken out; `ours` tells whether libaoe wrote it.
+pub(super) fn remark(unfit: Unfit, soc: &Soc, ours: impl FnOnce() -> bool) -> Remark {
+    let whose = || {
+        if ours() {
+            "libaoe wrote it: `aoe bank repair` takes it out"
+        } else {
+            "libaoe did not write it: `aoe bank repair --all` takes it out"
+        }
+    };
+    let (status, reason) = match unfit {
+        Unfit::Refused(rule) => (Status::Refused, format!("on {}: {rule} ({})", soc.name, whose())),
+        Unfit::WouldNotCompute(rule) => (Status::WouldNotCompute, format!("on {}: {rule} ({})", soc.name, whose())),
+        Unfit::Illegal(rule) => (Status::Illegal, format!("on {}: {rule}", soc.name)),
+        Unfit::NotJudged(why) => (Status::NotJudged, why),
+    };
+    Remark { status, reason }
+}
+
+/// The rule for which a repair takes a record out: that at which CANN stops, or by which its kernel does not compute the
+/// result. A limit of the hardware is none: the part may be described otherwise than it is.
+fn stopping(unfit: Unfit) -> Option<String> {
+    match unfit {
+        Unfit::Refused(rule) | Unfit::WouldNotCompute(rule) => Some(rule),
+        Unfit::Illegal(_) | Unfit::NotJudged(_) => None,
+    }
+}
+
+/// The rule for which a merge does not take a record over: any that it breaks.
+fn refused(unfit: Unfit) -> Option<String> {
+    match unfit {
+        Unfit::NotJudged(_) => None,
+        broken => Some(broken.rule()),
     }
 }
 
@@ -81,26 +108,30 @@ pub(super) const fn taken_out_by(ours: bool) -> &'static str {
 /// with which no kernel computes; `None` for one that it takes and for what cannot be judged.
 pub fn stopping_rule(key: &str, element: Element<'_>, part: &Part, soc: &Soc) -> Option<(String, String)> {
     let item = of_element(0, key, element, Some(part));
-    let rule = item.stumbles(soc)?.rule();
+    let rule = stopping(item.unfit(soc)?)?;
     Some((format!("{} {}", item.op, item.shapes), rule))
+}
+
+/// The rule for which a merge does not take an element of a unified bank over; `None` for one that it takes.
+pub fn kept_out_element(key: &str, element: Element<'_>, part: &Part, soc: &Soc) -> Option<String> {
+    refused(of_element(0, key, element, Some(part)).unfit(soc)?)
 }
 
 /// The rule that a record's line breaks, in one sentence, where CANN's operator would stop at the tiling, or take it and
 /// its kernel not compute the result with it; `None` for a record that runs and for a line that cannot be judged.
 pub fn broken_rule(line: &[u8], soc: &Soc) -> Option<String> {
-    broken_record(&Record::parse(line).ok()?, soc)
+    stopping(unfit(&Record::parse(line).ok()?, soc)?)
 }
 
-/// As [`broken_rule`], of a record that was read.
-fn broken_record(record: &Record, soc: &Soc) -> Option<String> {
+fn unfit(record: &Record, soc: &Soc) -> Option<Unfit> {
     let (knowledge, workload) = (record.tiling().ok()?, record.workload().ok()?);
-    knowledge.check_accepted(&workload, soc).and_then(|()| knowledge.check_computes(&workload, soc)).err().map(rule)
+    knowledge.fit(&workload, soc).err()
 }
 
-/// As [`broken_record`], where a merge is to take the record over. One that lacks fields is carried along as it is: it may
-/// be of another version, whose fields this library does not know.
+/// The rule for which a merge does not take a record over. One that lacks fields is carried along as it is: it may be of
+/// another version, whose fields this library does not know.
 pub fn kept_out(record: &Record, soc: &Soc) -> Option<String> {
-    if record.missing_fields().is_empty() { broken_record(record, soc) } else { None }
+    if record.missing_fields().is_empty() { refused(unfit(record, soc)?) } else { None }
 }
 
 /// The rule for which a merge does not take a record's line over, and what it is for; `None` for one that it takes.

@@ -1,11 +1,11 @@
 //! Every line of an operator bank judged as CANN's loader, CANN's operator and our rule book would.
 
 use super::forms;
-use super::items::{rule, rule_of};
+use super::items::rule;
 use super::judgement::{Judgement, Remark, Status};
 use super::part::{Part, Socs};
 use super::record::{Fault, Record};
-use super::runs::{taken_out_by, written_here};
+use super::runs::{remark, written_here};
 use super::source::{Line, Source};
 use crate::bank::form::Form;
 use crate::bank::key::Unusable;
@@ -95,26 +95,17 @@ impl<'a> Judge<'a> {
             Ok(workload) => workload,
             Err(why) => return say(Status::NotJudged, why.to_string()),
         };
-        let schedule = knowledge.schedule(&workload);
-        let soc = match (self.socs.of(part), &schedule) {
-            (Ok(soc), _) => soc,
-            (Err(_), Err(why)) => return say(Status::Illegal, rule_of(why)),
-            (Err(why), Ok(_)) => return say(Status::NotJudged, why.to_owned()),
+        let soc = match self.socs.of(part) {
+            Ok(soc) => soc,
+            // What says no schedule at all is illegal on every part.
+            Err(why) => match knowledge.schedule(&workload) {
+                Ok(_) => return say(Status::NotJudged, why.to_owned()),
+                Err(none) => return say(Status::Illegal, rule(none)),
+            },
         };
-        let whose = || taken_out_by(self.side.wrote(&record.key, &knowledge));
-        // Both before what the tiling says as a schedule: they are what a repair asks.
-        if let Err(why) = knowledge.check_accepted(&workload, soc) {
-            return say(Status::Refused, format!("on {}: {} ({})", soc.name, rule(why), whose()));
-        }
-        if let Err(why) = knowledge.check_computes(&workload, soc) {
-            return say(Status::WouldNotCompute, format!("on {}: {} ({})", soc.name, rule(why), whose()));
-        }
-        let schedule = match schedule {
-            Ok(schedule) => schedule,
-            Err(why) => return say(Status::Illegal, rule(why)),
-        };
-        if let Err(why) = crate::workload::check(&workload, &schedule, soc) {
-            say(Status::Illegal, format!("on {}: {}", soc.name, rule(why)));
+        if let Err(unfit) = knowledge.fit(&workload, soc) {
+            let Remark { status, reason } = remark(unfit, soc, || self.side.wrote(&record.key, &knowledge));
+            say(status, reason);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Where the records of a form state a cost, it is the lower one; where that decides nothing, the one whose text sorts
 //! last, so that no order of merging matters.
 
-use crate::bank::inspect::{Part, stopping_rule};
+use crate::bank::inspect::{Part, kept_out_element};
 use crate::bank::merge_outcome::Fate;
 use crate::bank::whole::Content;
 use crate::bank::{gradient, subgraph, unified};
@@ -95,7 +95,7 @@ impl Merge for unified::Bank {
         for (line, entry) in source.lines().zip(source.entries()) {
             let broken = |element: unified::Element<'_>| {
                 let (part, soc) = others.part.as_ref()?;
-                stopping_rule(entry.key(), element, part, soc).map(|(_, rule)| rule)
+                kept_out_element(entry.key(), element, part, soc)
             };
             let Some(fastest) = entry.best() else { continue };
             let Some(new) = entry.best_of(|element| broken(element).is_none()) else {

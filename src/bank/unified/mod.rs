@@ -29,6 +29,7 @@ use crate::tiling::Platform;
 use crate::tiling::tbe::{Strength, TbeTiling, conv2d, matmul};
 use crate::workload::{CubeSchedule, CubeShape, MatMulKernel, Workload};
 use operator::Work;
+use tiling::Unread;
 
 /// Name of the bank file of an operator type, as `info_dict` has it: `matmul`.
 pub fn file_name(op_type: &str, soc: &Soc) -> String {
@@ -80,10 +81,14 @@ pub fn info_dict(workload: &Workload) -> Result<Dict> {
 }
 
 /// The schedule that a `knowledge` stands for. Fails with [`Error::IllegalSchedule`], which names the field,
-/// where it cannot be read; whether the rest is legal is for [`accepts`] and [`crate::workload::check`].
+/// where it lacks something or contradicts itself, and with [`Error::Unsupported`] where it says what is not understood;
+/// whether the rest is legal is for [`accepts`] and [`crate::workload::check`].
 pub fn schedule(knowledge: &Dict, workload: &Workload) -> Result<CubeSchedule> {
     let (work, shape) = work(workload)?;
-    let tiling = tiling::read(knowledge, &shape).map_err(illegal)?;
+    let tiling = tiling::read(knowledge, &shape).map_err(|unread| match unread {
+        Unread::Wrong(reason) => illegal(reason),
+        Unread::NotUnderstood(reason) => Error::Unsupported { what: "this tiling of the unified bank".into(), reason },
+    })?;
     match work {
         Work::Product(_) => tiling.schedule(&shape),
         Work::Conv(w, _) => conv2d::schedule(&tiling, w),
@@ -122,8 +127,9 @@ pub fn check(schedule: &CubeSchedule, workload: &Workload, soc: &Soc) -> Result<
 /// hold.
 pub fn accepts(knowledge: &Dict, workload: &Workload, soc: &Soc) -> Result<()> {
     let (work, shape) = work(workload)?;
-    let tiling = tiling::read(knowledge, &shape).map_err(illegal)?;
+    // At what TBE stops for a product is not known.
     if let Work::Conv(..) = work {
+        let tiling = tiling::read(knowledge, &shape).map_err(|unread| illegal(unread.reason()))?;
         tiling::check_copy_out(knowledge).map_err(illegal)?;
         judge(&tiling, work, soc, Strength::Accepted)?;
     }

@@ -67,8 +67,31 @@ pub(super) fn check_copy_out(knowledge: &Dict) -> Result<(), Reason> {
     }
 }
 
-/// The tiling that a `knowledge` stands for. An error names the field that cannot be read.
-pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Reason> {
+/// Why a `knowledge` stands for no tiling, with the field at fault.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// It lacks something or contradicts itself.
+    Wrong(Reason),
+    /// It says something whose meaning is not known.
+    NotUnderstood(Reason),
+}
+
+impl Unread {
+    /// The reason.
+    pub fn reason(self) -> Reason {
+        let (Unread::Wrong(reason) | Unread::NotUnderstood(reason)) = self;
+        reason
+    }
+}
+
+impl From<Reason> for Unread {
+    fn from(reason: Reason) -> Unread {
+        Unread::Wrong(reason)
+    }
+}
+
+/// The tiling that a `knowledge` stands for.
+pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Unread> {
     let k0 = k0(w)?;
     let list = |name: &str| {
         let value = knowledge.get(name);
@@ -84,12 +107,16 @@ pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Reason>
         let (k, tiles, batch) = (number(name, items, 0)?, number(name, items, 1)?, number(name, items, 2)?);
         Ok(L1Tile::Panel(Panel { k, tiles, batch }))
     };
-    let matrix = |name: &str, inner: u32| -> Result<[u32; 2], Reason> {
+    let matrix = |name: &str, inner: u32| -> Result<[u32; 2], Unread> {
         let items = list(name)?;
+        if items.is_empty() {
+            return Err(Unread::NotUnderstood(format!("`{name}` = []")));
+        }
         for (index, expected) in [(2, F), (3, inner), (4, 1)] {
             let found = number(name, items, index)?;
             if found != expected {
-                return Err(format!("`{name}`[{index}] = {found}: only {expected} is understood"));
+                let reason = format!("`{name}`[{index}] = {found}: only {expected} is understood");
+                return Err(Unread::NotUnderstood(reason));
             }
         }
         Ok([number(name, items, 0)?, number(name, items, 1)?])
@@ -97,7 +124,7 @@ pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Reason>
     let [n, m] = matrix("CL0_matrix", F)?;
     let [a_m, k_a] = matrix("AL0_matrix", k0)?;
     if a_m != m {
-        return Err(format!("`AL0_matrix`: m = {a_m}, but {m} in `CL0_matrix`"));
+        return Err(format!("`AL0_matrix`: m = {a_m}, but {m} in `CL0_matrix`").into());
     }
     let elements = |name: &str, blocks: u32, block: u32| {
         blocks.checked_mul(block).ok_or_else(|| format!("`{name}`: {blocks} blocks of {block} overflow"))
@@ -108,7 +135,7 @@ pub(super) fn read(knowledge: &Dict, w: &CubeShape) -> Result<TbeTiling, Reason>
     } else {
         let [k_b, b_n] = matrix("BL0_matrix", k0)?;
         if b_n != n {
-            return Err(format!("`BL0_matrix`: n = {b_n}, but {n} in `CL0_matrix`"));
+            return Err(format!("`BL0_matrix`: n = {b_n}, but {n} in `CL0_matrix`").into());
         }
         elements("BL0_matrix", k_b, k0)?
     };

@@ -143,7 +143,10 @@ fn an_image_that_is_turned_beside_its_blocks_is_moved_once() {
     let mut net = Net::new();
     let x = net.input("x", &[1, 16, 8, 8]);
     let first = net.conv("first", x, [16, 16]);
-    let last = net.turned("last", first, &[0, 2, 3, 1]);
+    // It has taken another one in.
+    let attrs =
+        [("perm", Attr::Ints(vec![0, 2, 3, 1])), (crate::lower::FUSED_NODES, Attr::Strs(vec!["before".into()]))];
+    let last = net.node("last", "Transpose", &[first], &attrs);
     let soft = net.node("soft", "SoftmaxV2", &[last], &[("axes", Attr::Ints(vec![-1]))]);
     let back = net.turned("back", soft, &[0, 3, 1, 2]);
     let end = net.conv("end", back, [16, 16]);
@@ -152,7 +155,8 @@ fn an_image_that_is_turned_beside_its_blocks_is_moved_once() {
     assert_eq!(names(&made), expected);
     let turned = made.0.node(made.1.kernels[2].node);
     assert_eq!(turned.outputs[0].shape.known(), Some(&[1, 8, 8, 16][..]));
-    assert_eq!(turned.attrs.get(crate::lower::FUSED_NODES), Some(&Attr::Strs(vec!["last".into()])));
+    let all = Attr::Strs(vec!["last".into(), "before".into()]);
+    assert_eq!(turned.attrs.get(crate::lower::FUSED_NODES), Some(&all));
     let closed = Settings { ge_closed: true, ..Settings::default() };
     assert_eq!(names(&net.lowered(&[end], &closed)).iter().filter(|name| *name == "Transpose").count(), 2);
     // One that somebody else reads, and one that does more than that, stay.

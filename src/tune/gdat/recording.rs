@@ -44,7 +44,9 @@ pub fn read(summary: &Path, profile: &Path) -> Result<(String, Training)> {
 }
 
 fn load(path: &Path) -> Result<Vec<u8>> {
-    input_file::read(path, MAX_BYTES, "has more than 1 GiB, too many for a recording")
+    let text = input_file::read(path, MAX_BYTES, "has more than 1 GiB, too many for a recording")?;
+    input_file::check_table(&text).map_err(|reason| Error::file("read", path, reason))?;
+    Ok(text)
 }
 
 /// Columns of `gradient_summary.csv` behind the number of the row.

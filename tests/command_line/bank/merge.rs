@@ -104,6 +104,27 @@ fn what_would_not_compute_is_refused_whoever_wrote_it_with_its_rule() {
 }
 
 #[test]
+fn what_verify_calls_illegal_is_refused_as_well() {
+    let place = Place::new();
+    for name in ["one", "two"] {
+        std::fs::create_dir(place.path(name)).unwrap();
+    }
+    for (field, value, word) in [
+        ("dbL0C", 0, "illegal"),
+        ("dbL0C", 7, "would not compute"),
+        ("usedCoreNum", 25, "illegal"),
+        ("dbL0A", 0, "illegal"),
+    ] {
+        let record = changed(&[(&format!("knowledge/{field}"), json!(value))]);
+        place.file(&format!("one/{NAME}"), lines(&[record]));
+        let verified = place.run(&["verify", &format!("one/{NAME}")]);
+        assert!(verified.stdout.contains(&format!("1 {word}")), "{field} = {value}: {verified:#?}");
+        let answer = place.run(&["merge", "one", "--into", "two"]).says(0, &["0 added", "1 refused"]);
+        assert!(!place.path(&format!("two/{NAME}")).exists(), "{field} = {value}: {answer:#?}");
+    }
+}
+
+#[test]
 fn banks_that_do_not_belong_together_are_not_merged() {
     let place = place_with_two_banks();
     let before = contents(place.0.path());

@@ -180,6 +180,10 @@ fn a_bad_recording_is_named_and_leaves_nothing_behind() {
     let text = std::fs::read_to_string(place.path("profile.csv")).unwrap();
     place.write("profile.csv", &text.replacen("TensorRedirect,100500", "TensorRedirect,NaN", 1));
     place.run(&[summary, profile, soc]).expect(2, &["profile.csv:3", "`NaN` is no time"]);
+    place.write("profile.csv", &text.replace(',', ";"));
+    place.run(&[summary, profile, soc]).expect(1, &["profile.csv", "semicolons"]);
+    std::fs::write(place.path("profile.csv"), text.bytes().flat_map(|byte| [byte, 0]).collect::<Vec<_>>()).unwrap();
+    place.run(&[summary, profile, soc]).expect(1, &["profile.csv", "iconv -f UTF-16LE"]);
     place.recording(100_000);
     let mut nowhere = place.command(&[summary, profile, soc]);
     let answer = super::Answer::of(nowhere.env("ASCEND_WORK_PATH", place.path("profile.csv")).output().unwrap());

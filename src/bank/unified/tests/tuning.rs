@@ -277,6 +277,51 @@ fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
     }
 }
 
+/// A product whose fields contradict each other is none; what is merely not understood may be one of CANN's.
+#[test]
+fn products_that_contradict_themselves_go_nowhere_and_what_is_not_understood_is_kept() {
+    use crate::bank::inspect::{Socs, Source, Status, verify};
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("Ascend910B2_24_AiCore_matmul.json");
+    let cases = [
+        (vec![("AL0_matrix", 0, 3)], Some("`AL0_matrix`: m = 3")),
+        (vec![("BL0_matrix", 1, 3)], Some("`BL0_matrix`: n = 3")),
+        (vec![("block_dim", 1, 0)], Some("is zero")),
+        (vec![("AL0_matrix", 1, 0), ("BL0_matrix", 0, 0)], Some("")),
+        (vec![("AL0_matrix", 4, 2)], None),
+    ];
+    for (changes, rule) in cases {
+        let mut knowledge = tiling_of_product();
+        for (field, place, value) in &changes {
+            let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
+            list[*place] = Value::from(*value);
+            knowledge.set(field, Value::List(list));
+        }
+        let mut bank = Bank::default();
+        bank.put(&info(0), &knowledge, 1.0).unwrap();
+        std::fs::write(&path, bank.render()).unwrap();
+        let mut found = Vec::new();
+        verify(&mut Source::open(&path).unwrap(), &mut Socs::new(None), &mut |judgement| {
+            found.extend(judgement.remarks);
+            Ok(())
+        })
+        .unwrap();
+        let into = tempfile::tempdir().unwrap();
+        let merged = crate::bank::merge(std::slice::from_ref(&path), into.path(), &[]).unwrap();
+        let [remark] = &found[..] else { panic!("{changes:?}: {found:?}") };
+        match rule {
+            Some(rule) => {
+                let stumbles = matches!(remark.status, Status::WouldNotCompute | Status::Illegal);
+                assert!(stumbles && remark.reason.contains(rule), "{changes:?}: {remark:?}");
+                assert_eq!((merged.added, merged.broken), (0, 1), "{changes:?}: {merged:?}");
+            }
+            None => {
+                assert_eq!((remark.status, merged.added), (Status::NotJudged, 1), "{changes:?}: {remark:?} {merged:?}");
+            }
+        }
+    }
+}
+
 /// No measured convolution has more in L1 than its core holds, so one that has is no record to keep.
 #[test]
 fn convolutions_that_overflow_l1_would_not_compute_and_go_nowhere() {
