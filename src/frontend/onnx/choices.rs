@@ -159,7 +159,12 @@ fn found(
 ) -> Told {
     let mut open: Vec<&(NodeId, Held)> = reading.held.iter().filter(|(id, _)| !decided.contains(id)).collect();
     let mut said: FxHashMap<NodeId, String> = open.iter().map(|(id, held)| (*id, held.contents())).collect();
-    while !open.is_empty() && surroundings.spend(known.len()) {
+    let mut why = "not all sizes of what it reads are known where the model is read (input_shape)";
+    while !open.is_empty() {
+        if !surroundings.spend(known.len()) {
+            why = "the model has more graphs within than are looked into";
+            break;
+        }
         let is_known = |port: &Port| known.desc(*port).shape.known().is_some();
         let (ready, waiting): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|(id, _)| known.node(*id).inputs.iter().flatten().all(is_known));
@@ -179,7 +184,8 @@ fn found(
     }
     for (id, _) in open {
         let said = said.entry(*id).or_default();
-        said.push_str(", and not all sizes of what it reads are known where the model is read (input_shape)");
+        said.push_str(", and ");
+        said.push_str(why);
     }
     Told { known, said }
 }
