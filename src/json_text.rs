@@ -1,10 +1,11 @@
 //! JSON that users write: with comments, and with no key twice.
 
+use aoe_base::json::Unique;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// A JSON object that has no key twice: which of two values counts, readers do not agree on.
+/// A JSON object that has no key twice, nor has one inside of it: which of two values counts, readers do not agree on.
 ///
 /// Reading one fails with the key that is given twice.
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ impl<'de> Deserialize<'de> for UniqueKeys {
 
             fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<UniqueKeys, A::Error> {
                 let mut keys = Map::new();
-                while let Some((key, value)) = pairs.next_entry::<String, Value>()? {
+                while let Some((key, Unique(value))) = pairs.next_entry::<String, Unique>()? {
                     if keys.contains_key(&key) {
                         return Err(A::Error::custom(format!("`{key}` is given twice")));
                     }
@@ -56,4 +57,17 @@ pub fn without_comments(text: &str) -> String {
         bare.push(if in_comment { ' ' } else { c });
     }
     bare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UniqueKeys;
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named_at_any_depth() {
+        for text in [r#"{"a":1,"a":2}"#, r#"{"b":[{"a":1,"a":2}]}"#] {
+            let error = serde_json::from_str::<UniqueKeys>(text).unwrap_err().to_string();
+            assert!(error.contains("`a` is given twice"), "{error}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ const NAMES: &[(&str, &[&str])] = &[
     ("n", &["blocksizen", "blockn", "tilen", "bn"]),
     ("k", &["blocksizek", "blockk", "tilek", "bk"]),
     ("block", &["blocksize", "block", "xblock", "bs"]),
+    ("columns", &["rblock", "r0block"]),
     ("sub", &["blocksizesub", "blocksub", "xblocksub", "subblock", "tilesize"]),
     ("buffers", &["numstages", "stages", "buffers", "numbuffers"]),
     ("multibuffer", &["multibuffer"]),

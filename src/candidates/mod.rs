@@ -13,10 +13,11 @@ mod product;
 mod tests;
 mod vector;
 
-use crate::cases::Parts;
+use crate::cases::{Parts, json};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
+use crate::workload::Workload;
 use buffers::Buffer;
 use configuration::Configuration;
 use serde::{Deserialize, Serialize};
@@ -84,10 +85,9 @@ pub fn candidates(question: &str, parts: &mut Parts) -> Result<String> {
     if question.len() > LONGEST {
         return Err(wrong(format!("a question of {} bytes is longer than {LONGEST}", question.len())));
     }
-    let mut reader = serde_json::Deserializer::from_str(question);
+    let value = json(question).map_err(|e| wrong(format!("no JSON as a question has it: {e}")))?;
     let asked: Question =
-        serde_path_to_error::deserialize(&mut reader).map_err(|e| wrong(format!("`{}`: {}", e.path(), e.inner())))?;
-    reader.end().map_err(|e| wrong(e.to_string()))?;
+        serde_path_to_error::deserialize(value).map_err(|e| wrong(format!("`{}`: {}", e.path(), e.inner())))?;
     let named = asked.case.get("soc").and_then(Value::as_str);
     let soc = parts.of(named)?.0.clone();
     let mut parts = Parts::only(soc.clone());
@@ -109,7 +109,7 @@ pub fn candidates(question: &str, parts: &mut Parts) -> Result<String> {
 
 /// What configurations are for.
 struct Program<'a> {
-    workload: &'a crate::workload::Workload,
+    workload: &'a Workload,
     case: &'a str,
     buffers: &'a [Buffer],
     soc: &'a Soc,
@@ -129,6 +129,11 @@ impl Program<'_> {
 
     /// The tiling of a configuration, or the rule that it breaks.
     fn schedule(&self, written: &Map<String, Value>) -> std::result::Result<Value, String> {
+        if let Workload::Fused(parts) = self.workload
+            && parts.iter().filter(|part| part.is_cube()).count() > 1
+        {
+            return Err("a program of several products, as attention is, has no rules here".to_owned());
+        }
         let configuration = Configuration::read(written)?;
         buffers::check(self.buffers, &configuration, self.soc)?;
         match self.workload.cube() {

@@ -106,6 +106,40 @@ fn ub_holds_the_buffers_of_all_operands_or_what_the_program_says() {
 }
 
 #[test]
+fn blocks_of_rows_hold_the_elements_that_are_reduced() {
+    let operand = |shape: Value| json!({"shape": shape, "dtype": "float16"});
+    let x = operand(json!([4096, 4096]));
+    let case = json!({"op": "RmsNorm", "inputs": [x, operand(json!([4096]))], "outputs": [x]});
+    let rows = [1, 2, 4, 8, 16, 32].map(|rows| json!({"XBLOCK": rows, "RBLOCK": 4096}));
+    let answer = ask(&json!({"case": case, "configurations": rows}));
+    // Two buffers of two operands of a row of 8 KiB in 192 KiB: up to 4 rows (of powers of two).
+    let reasons = reasons(&answer);
+    assert_eq!(reasons.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [3, 4, 5], "{reasons:?}");
+    assert!(reasons.iter().all(|(_, reason)| reason.contains("UB needs")), "{reasons:?}");
+    let in_elements = ask(&json!({"case": case, "configurations": [{"XBLOCK": 4 * 4096}]}));
+    assert_eq!(
+        answer["best"].as_array().unwrap().iter().find(|c| c["index"] == 2).unwrap()["time_us"],
+        in_elements["best"][0]["time_us"]
+    );
+}
+
+#[test]
+fn programs_without_rules_are_told_so() {
+    let operand = json!({"shape": [1, 32, 4096, 128], "dtype": "float16"});
+    let case = json!({"op": "FusedInferAttentionScore", "inputs": [operand, operand, operand], "outputs": [operand]});
+    let answer = ask(&json!({"case": case, "configurations": [{"BLOCK_M": 64, "BLOCK_N": 64}]}));
+    assert!(reasons(&answer)[0].1.contains("attention"), "{answer}");
+}
+
+#[test]
+fn a_parameter_that_is_there_twice_is_named() {
+    let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();
+    let question = format!(r#"{{"case": {}, "configurations": [{{"BLOCK_M": 64, "BLOCK_M": 128}}]}}"#, product());
+    let reason = candidates(&question, &mut parts).unwrap_err().to_string();
+    assert!(reason.contains("`BLOCK_M` is given twice"), "{reason}");
+}
+
+#[test]
 fn without_a_list_the_best_tilings_are_at_least_as_fast_as_cann_s_own() {
     let answer = ask(&json!({"case": product(), "best": 3}));
     let mut parts = Parts::new(Some("Ascend910B2"), Vec::new(), None).unwrap();

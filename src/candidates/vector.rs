@@ -15,8 +15,15 @@ pub(super) fn schedule(
     buffers: &[Buffer],
     soc: &Soc,
 ) -> Result<Value, String> {
-    let block = configuration.size("block")?;
-    let part = configuration.optional("sub").unwrap_or(block);
+    // Beside elements of a row that is reduced, a block is so many rows.
+    let columns = match configuration.optional("columns") {
+        Some(0) => return Err("rblock = 0 is no size".to_owned()),
+        columns => columns.unwrap_or(1),
+    };
+    let [block, part] = {
+        let block = configuration.size("block")?;
+        [block, configuration.optional("sub").unwrap_or(block)].map(|size| size.saturating_mul(columns))
+    };
     if part == 0 || part > block {
         return Err(format!("parts of {part} elements are none of a block of {block}"));
     }

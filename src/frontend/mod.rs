@@ -58,6 +58,8 @@ pub struct ModelOptions {
     pub shapes: Vec<(String, Vec<i64>)>,
     /// Values for the dimensions that are open (`dynamic_batch_size`, `dynamic_image_size`, `dynamic_dims`).
     pub gear: Option<Gear>,
+    /// Values that the open dimensions will get later, one after the other: what hangs on them is found for each.
+    pub gears: Vec<Gear>,
     /// Layout of the inputs (`input_format`), where the caller names it.
     pub format: Option<Format>,
     /// Outputs of the network (`out_nodes`); empty for those of the model.

@@ -12,6 +12,8 @@ const MOST_DEVICES: u64 = 1024;
 const SEQUENCE_PARALLEL_TOKENS: u64 = 1000;
 /// Entries of the vocabulary are padded to so many (vLLM's `DEFAULT_VOCAB_PADDING_SIZE`).
 const VOCABULARY_PADDING: u64 = 64;
+/// Tokens of a block of the cache (vLLM-Ascend's only size).
+pub(super) const CACHE_BLOCK: u64 = 128;
 
 /// Types in which weights lie and are multiplied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

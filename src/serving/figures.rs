@@ -70,12 +70,13 @@ impl Figures {
         let fits = |prefill: bool, batch: u64, length: u64| {
             !unfit.iter().any(|point| (point.prefill, point.batch, point.length) == (prefill, batch, length))
         };
+        let arch = pricer.soc().arch;
         let mut steps: BTreeMap<Step, StepTime> = BTreeMap::new();
         let mut price = |step: Step| -> Result<Time> {
             if let Some(known) = steps.get(&step) {
                 return Ok(known.time);
             }
-            let priced = pricer.step(step, &kernels(model, deployment, step), deployment.graph)?;
+            let priced = pricer.step(step, &kernels(model, deployment, step, arch), deployment.graph)?;
             let time = priced.time;
             steps.insert(step, priced);
             Ok(time)
@@ -107,8 +108,12 @@ impl Figures {
 /// The points of a load that have a kernel which the part's memory cannot hold.
 fn does_not_fit(model: &Model, deployment: &Deployment, load: &Load, pricer: &Pricer) -> Vec<Unfit> {
     let mut known: BTreeMap<Step, Option<String>> = BTreeMap::new();
-    let mut too_large =
-        |step: Step| known.entry(step).or_insert_with(|| pricer.too_large(&kernels(model, deployment, step))).clone();
+    let mut too_large = |step: Step| {
+        known
+            .entry(step)
+            .or_insert_with(|| pricer.too_large(&kernels(model, deployment, step, pricer.soc().arch)))
+            .clone()
+    };
     let mut unfit = Vec::new();
     for &batch in &load.batches {
         for &length in &load.prompts {

@@ -5,6 +5,7 @@ use super::kernel::{Class, Kernel, Work, operand_bytes};
 use super::links::Links;
 use crate::cases::Parts;
 use crate::graph::DataType;
+use crate::sim::served_start_us;
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -15,13 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Microseconds between kernels that wait for no host: the scheduler's hand-over.
 const GRAPH_GAP_US: f64 = 1.0;
-/// Microseconds that a product takes longer in a running network than the simulator has it: others ran before it, and its
-/// code is not in the cores' caches. Published decode products of a served Qwen3-32B on an Atlas A3 lie on a line that
-/// starts at 4.0. Of vector kernels the simulator has the start itself.
-const NETWORK_START_US: f64 = 1.8;
-/// The same of `QuantBatchMatmulV3`, whose vector cores wait for cube cores and these for them: published decode products
-/// of int8 weights of a served DeepSeek-V3 on an Atlas A3 lie on a line that starts at 12.7, bfloat16 ones on one from 4.0.
-const MIXED_START_US: f64 = 6.0;
 /// Microseconds in which a host launches a kernel by itself. Serving stacks in Python take from 10 (the operator alone) to
 /// 150 (vllm-ascend issue 1605: 131 ms for some 900 launches).
 const HOST_LAUNCH_US: f64 = 40.0;
@@ -138,7 +132,7 @@ impl Pricer {
             let scaled = priced.time.interval_us.map(|ends| ends.map(|end| end * us / priced.time.us));
             priced.time = Time { us, interval_us: scaled };
         }
-        let start = start_us(kernel);
+        let start = served_start_us(kernel.op_type());
         let interval_us = priced.time.interval_us.map(|ends| ends.map(|end| end + start));
         Ok(Priced { time: Time { us: priced.time.us + start, interval_us }, ..priced })
     }
@@ -212,15 +206,6 @@ impl Pricer {
         sum.time = sum.time.plus(Time::exact(sum.launch_us), 1.0);
         *sum.bounds.entry("launches".to_owned()).or_default() += sum.launch_us;
         Ok(sum)
-    }
-}
-
-/// What a kernel takes beyond its time alone, whatever its tiling.
-pub(super) fn start_us(kernel: &Kernel) -> f64 {
-    match kernel.class {
-        Class::Product | Class::Grouped if kernel.op_type() == "QuantBatchMatmulV3" => MIXED_START_US,
-        Class::Product | Class::Grouped => NETWORK_START_US,
-        _ => 0.0,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::backend::simulator::Simulator;
 use crate::bank::{Form, Measured, OperatorBank};
 use crate::simulate;
-use crate::soc::Soc;
+use crate::soc::{Arch, Soc};
 use crate::space::{default_origin, version};
 use crate::status::{Error, Result};
 use crate::tune::Finding;
@@ -77,8 +77,11 @@ pub struct Tuned {
 }
 
 /// What to do about an operator whose host code asks no bank.
-pub fn lever(op: &str) -> &'static str {
+pub fn lever(op: &str, arch: Arch) -> &'static str {
     match op {
+        "MatMulV2" | "BatchMatMulV2" if !arch.has_third_products() => {
+            "none by record: its host code asks no bank in public sources, and MatMulV3, which does, is not launched on this part"
+        }
         "MatMulV2" | "BatchMatMulV2" => {
             "none by record: its host code asks no bank in public sources; compile the shape statically, or reshape it so that MatMulV3 takes it"
         }
@@ -140,7 +143,7 @@ pub(super) fn problems(model: &Model, deployment: &Deployment, steps: &[Step], s
     let mut problems: Vec<Problem> = Vec::new();
     let mut places: FxHashMap<(String, String), usize> = FxHashMap::default();
     for step in steps {
-        let products = kernels(model, deployment, *step).into_iter().filter(is_product);
+        let products = kernels(model, deployment, *step, soc.arch).into_iter().filter(is_product);
         for kernel in products {
             let case = cold_case(&kernel, soc.l2_size).to_string();
             let key = (kernel.op_type().to_owned(), case);
@@ -213,8 +216,8 @@ impl Problem {
         let finding = Finding::of([today_us, ours_us], of_tilings, over, reach == Reach::Bank);
         let finding = (ours_us < today_us * (1.0 - LEAST_GAIN)).then_some(finding);
         Ok(Tuned {
-            lever: (reach == Reach::NoBank).then(|| lever(&self.op)),
-            work: self.workload.to_string(),
+            lever: (reach == Reach::NoBank).then(|| lever(&self.op, soc.arch)),
+            work: without_type(&self.workload),
             reach,
             before_us: if in_bank { default_us } else { today_us },
             banked_us: in_bank.then_some(today_us),
@@ -230,6 +233,12 @@ impl Problem {
             workload: self.workload,
         })
     }
+}
+
+/// A workload without the type that its kind goes by, beside which stands that of the launched operator.
+fn without_type(workload: &Workload) -> String {
+    let text = workload.to_string();
+    text.strip_prefix(workload.op_type()).map_or(text.as_str(), str::trim_start).to_owned()
 }
 
 impl Tuned {

@@ -3,18 +3,19 @@
 use super::expand::{Step, kernels};
 use super::figures::Figures;
 use super::kernel::{Kernel, Work};
-use super::levers::{Lever, levers};
+use super::levers::{Lever, Unpriced, levers, unpriced};
 use super::load::Load;
-use super::memory::Memory;
+use super::memory::{Memory, cached_tokens};
 use super::price::{Priced, Pricer};
 use super::ranges::{Choice, Sample, choose, sampled_tokens};
 use super::records::{self, Banks, Problem, Reach, Tuned};
-use super::{Class, Deployment, Model};
+use super::{Class, Deployment, Model, Parameters};
 use crate::bank::OperatorBank;
 use crate::cases::check_types;
 use crate::graph::DataType;
 use crate::report::counted;
 use crate::shard::Shard;
+use crate::sim::served_start_us;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
@@ -56,6 +57,8 @@ pub struct Report {
     pub deployment: Deployment,
     /// Devices in all.
     pub devices: u64,
+    /// The model's parameters.
+    pub parameters: Parameters,
     /// Bytes on one of them.
     pub memory: Memory,
     /// Times with default tilings, or those of the bank.
@@ -70,6 +73,8 @@ pub struct Report {
     pub to_measure: Vec<PathBuf>,
     /// What could be done instead, for every batch and length.
     pub levers: Vec<Lever>,
+    /// What could be done, too, and has no price.
+    pub unpriced: Vec<Unpriced>,
     /// Numbers of tokens to tune for steps of any number.
     pub range: Option<Choice>,
     /// The same were all gains true that are not sure; `None` where all are.
@@ -133,6 +138,7 @@ impl Study {
         }
         let [range, range_if_true] = self.range(soc, banks.bank, &mut pricer, cancel)?;
         let levers = levers(model, deployment, load, &mut pricer)?;
+        let unpriced = unpriced(model, deployment, load);
         let times = records::times(&products);
         let with_records = if times.is_empty() {
             None
@@ -141,7 +147,8 @@ impl Study {
             Some(Figures::of(model, deployment, load, &mut pricer)?)
         };
         let memory = Memory::of(model, deployment, soc);
-        let notes = self.notes(&figures, memory);
+        let notes = self.notes(&figures, memory, soc);
+        let parameters = model.parameters();
         let (soc, devices) = (soc.name.clone(), deployment.devices());
         let (model, deployment) = (model.clone(), deployment.clone());
         Ok(Report {
@@ -149,6 +156,7 @@ impl Study {
             model,
             deployment,
             devices,
+            parameters,
             memory,
             figures,
             with_records,
@@ -156,6 +164,7 @@ impl Study {
             files,
             to_measure,
             levers,
+            unpriced,
             range,
             range_if_true,
             kernels,
@@ -197,7 +206,7 @@ impl Study {
         let figures = Figures::of(&self.model, &self.deployment, &self.load, &mut Pricer::new(soc))?;
         let mut cases = Vec::new();
         for step in &figures.steps {
-            for kernel in kernels(&self.model, &self.deployment, step.step) {
+            for kernel in kernels(&self.model, &self.deployment, step.step, soc.arch) {
                 let mut case = super::price::cold_case(&kernel, soc.l2_size);
                 if case.is_null() {
                     continue;
@@ -227,7 +236,7 @@ impl Study {
             Ok(Launch { class: kernel.class, role: kernel.role, op, count: kernel.count, priced, case })
         };
         let of_step = |step: Step, pricer: &mut Pricer| {
-            let kernels = kernels(&self.model, &self.deployment, step).into_iter();
+            let kernels = kernels(&self.model, &self.deployment, step, pricer.soc().arch).into_iter();
             Ok(Launches { step, kernels: kernels.map(|kernel| of(kernel, pricer)).collect::<Result<_>>()? })
         };
         figures.steps.iter().map(|step| of_step(step.step, pricer)).collect()
@@ -279,10 +288,12 @@ impl Study {
     ) -> Result<(usize, [f64; 3])> {
         let mut records = 0;
         let mut sums = [0.0; 3];
-        for kernel in kernels(&self.model, &self.deployment, step).iter().filter(|kernel| records::is_product(kernel)) {
+        for kernel in
+            kernels(&self.model, &self.deployment, step, soc.arch).iter().filter(|kernel| records::is_product(kernel))
+        {
             let case = super::price::cold_case(kernel, soc.l2_size).to_string();
             let default_us = pricer.kernel(kernel)?.time.us;
-            let start_us = super::price::start_us(kernel);
+            let start_us = served_start_us(kernel.op_type());
             let tuned = tuned.get(case.as_str());
             records += usize::from(tuned.is_some());
             let at_most = |us: f64| (us + start_us).min(default_us);
@@ -295,7 +306,7 @@ impl Study {
         Ok((records, sums))
     }
 
-    fn notes(&self, figures: &Figures, memory: Memory) -> Vec<String> {
+    fn notes(&self, figures: &Figures, memory: Memory, soc: &Soc) -> Vec<String> {
         let mut notes = self.model.notes.clone();
         let unknown: BTreeSet<&str> =
             figures.steps.iter().flat_map(|step| step.unknown.iter().map(String::as_str)).collect();
@@ -303,13 +314,25 @@ impl Study {
             let names: Vec<&str> = unknown.into_iter().collect();
             notes.push(format!("priced as the movement of their data: {}", names.join(", ")));
         }
-        if let Some(tokens) = memory.tokens {
-            let needed = self.load.batches.iter().max().unwrap_or(&1) * self.load.contexts.iter().max().unwrap_or(&1);
+        let longest = [&self.load.contexts, &self.load.prompts].into_iter().flatten().max().copied().unwrap_or(0);
+        if let (Some(usable), false) = (memory.usable, memory.holds_weights()) {
+            notes.push(format!(
+                "the weights do not fit: a device would hold {} bytes of them, and has {usable} for weights and cache",
+                memory.weights
+            ));
+        } else if let Some(tokens) = memory.tokens {
+            let needed = cached_tokens(self.load.batches.iter().max().copied().unwrap_or(1), longest);
             if tokens < needed {
                 notes.push(format!(
                     "the largest batch needs a cache of {needed} tokens, and a device has room for {tokens}"
                 ));
             }
+        }
+        if !soc.arch.has_third_products() {
+            notes.push(format!(
+                "the kernels are those of vLLM-Ascend on 910B and later; what a stack launches on {} is not published",
+                soc.name
+            ));
         }
         if let [first, ..] = figures.does_not_fit.as_slice() {
             let points = counted(figures.does_not_fit.len() as u64, "point", "points");
@@ -318,7 +341,6 @@ impl Study {
         if let Some(shard) = self.shard {
             notes.push(format!("only part {shard} of the products was tuned here"));
         }
-        let longest = self.load.contexts.iter().chain(&self.load.prompts).max().copied().unwrap_or(0);
         if self.model.positions > 0 && longest > self.model.positions {
             notes.push(format!(
                 "{longest} tokens are more than the {} that the model was made for",

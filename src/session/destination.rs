@@ -18,6 +18,17 @@ pub const OWN: &str = "aoe_bank";
 /// no tuning does.
 pub const TO_MEASURE: &str = "aoe_bank_to_measure";
 
+/// Which records stay; where they do not, the work path is one that goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// All.
+    All,
+    /// Those for a bank that somebody named, and what is installed.
+    Named,
+    /// None.
+    Nothing,
+}
+
 /// What decides where records go, besides the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
@@ -27,10 +38,8 @@ pub struct Destination<'a> {
     pub named: Option<&'a Path>,
     /// Whether what the simulator found goes where CANN looks by itself, too.
     pub install: bool,
-    /// Whether nothing is to stay; the work path is then one that goes.
-    pub dry_run: bool,
-    /// Whether records go nowhere but into a bank that somebody named or has CANN's installed.
-    pub only_named: bool,
+    /// What of them stays.
+    pub keeps: Keeps,
     /// Whether the simulator measured.
     pub is_simulated: bool,
 }
@@ -39,8 +48,8 @@ impl Settings {
     /// Where what this backend measures goes; `named` is the bank that an option names.
     pub(super) fn destination<'a>(&'a self, backend: &Description, named: Option<&'a Path>) -> Destination<'a> {
         let is_simulated = backend.is_simulated;
-        let (dry_run, only_named) = (self.leaves.nothing(), !self.leaves.results());
-        Destination { work_path: &self.work_path, named, install: self.install, dry_run, only_named, is_simulated }
+        let (install, keeps) = (self.install, self.leaves.keeps());
+        Destination { work_path: &self.work_path, named, install, keeps, is_simulated }
     }
 
     /// The same for operators.
@@ -53,8 +62,8 @@ impl Destination<'_> {
     /// The root of the bank in the work path, where records go there.
     pub fn root(&self, environment: &Environment) -> Option<PathBuf> {
         let is_named = self.named.is_some() || environment.path("TUNE_BANK_PATH").is_some();
-        let goes_there = self.install || !self.is_simulated && !self.only_named;
-        let own = self.dry_run || !is_named && !goes_there;
+        let goes_there = self.install || !self.is_simulated && self.keeps == Keeps::All;
+        let own = self.keeps == Keeps::Nothing || !is_named && !goes_there;
         own.then(|| environment.current_dir.join(self.work_path).join(OWN))
     }
 
@@ -89,14 +98,7 @@ mod tests {
     use super::*;
 
     fn destination(is_simulated: bool) -> Destination<'static> {
-        Destination {
-            work_path: Path::new("out"),
-            named: None,
-            install: false,
-            dry_run: false,
-            only_named: false,
-            is_simulated,
-        }
+        Destination { work_path: Path::new("out"), named: None, install: false, keeps: Keeps::All, is_simulated }
     }
 
     #[test]
@@ -114,7 +116,7 @@ mod tests {
     #[test]
     fn without_result_files_a_device_s_measurements_go_into_a_named_bank_or_nowhere() {
         let home = Environment::from_variables(&[("HOME", "/home/me")], "/w");
-        let device = Destination { only_named: true, work_path: Path::new("/gone"), ..destination(false) };
+        let device = Destination { keeps: Keeps::Named, work_path: Path::new("/gone"), ..destination(false) };
         assert_eq!(device.root(&home), Some("/gone/aoe_bank".into()));
         assert_eq!(Destination { named: Some(Path::new("/bank")), ..device }.root(&home), None);
         assert_eq!(Destination { install: true, ..device }.root(&home), None);
@@ -124,7 +126,7 @@ mod tests {
     fn a_dry_run_writes_into_no_bank_at_all_and_reads_what_there_is() {
         let named = Environment::from_variables(&[("TUNE_BANK_PATH", "/bank")], "/w");
         for is_simulated in [true, false] {
-            let dry = Destination { dry_run: true, work_path: Path::new("/gone"), ..destination(is_simulated) };
+            let dry = Destination { keeps: Keeps::Nothing, work_path: Path::new("/gone"), ..destination(is_simulated) };
             let live = BankPaths { custom: "/bank/soc".into(), also_read: vec!["/below".into()] };
             let paths = dry.paths(&named, Ok(live), BankPaths::graphs_in).unwrap();
             assert_eq!(paths.custom, Path::new("/gone/aoe_bank"));

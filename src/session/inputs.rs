@@ -7,7 +7,7 @@ use crate::graph::Format;
 use crate::status::{Error, Result};
 
 /// The framework (`framework`) and what else is said of a model. Of gears (`dynamic_batch_size`,
-/// `dynamic_image_size`, `dynamic_dims`) a single one counts; several are left to the tuning, which takes
+/// `dynamic_image_size`, `dynamic_dims`) a single one counts; several are for the tuning, which takes
 /// them one after the other.
 pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOptions)> {
     let set = |key: &str| options.get(key).map(String::as_str).filter(|value| !value.is_empty());
@@ -18,13 +18,12 @@ pub fn model_options(options: &OptionMap) -> Result<(Option<Framework>, ModelOpt
             None => return Err(Error::option("framework", format!("`{number}` is not one of 0, 1, 3, 5"))),
         },
     };
-    let gear = match gears(options)?.as_slice() {
-        [one] => Some(one.clone()),
-        _ => None,
-    };
+    let mut gears = gears(options)?;
+    let gear = if gears.len() == 1 { gears.pop() } else { None };
     let model = ModelOptions {
         shapes: set("input_shape").map_or(Ok(Vec::new()), |text| shapes::parse("input_shape", text))?,
         gear,
+        gears,
         format: set("input_format").and_then(Format::from_name),
         out_nodes: set("out_nodes").map_or(Ok(Vec::new()), out_nodes)?,
         weights: set("weight").map(Into::into),

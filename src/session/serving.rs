@@ -1,6 +1,6 @@
 //! The options of `aoe llm` that it shares with tuning: the part, and where records go.
 
-use super::destination::Destination;
+use super::destination::{Destination, Keeps};
 use super::environment::Environment;
 use super::options::{OptionMap, OptionSpec, restrict};
 use super::simulation;
@@ -53,7 +53,8 @@ pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> R
     let dry = dry_run.then(tempfile::tempdir).transpose().map_err(failed)?;
     let work_path = environment.path("ASCEND_WORK_PATH").unwrap_or_default();
     let work_path = dry.as_ref().map(TempDir::path).or(output).unwrap_or(&work_path);
-    let destination = Destination { work_path, named: None, install, dry_run, only_named: false, is_simulated: true };
+    let keeps = if dry_run { Keeps::Nothing } else { Keeps::All };
+    let destination = Destination { work_path, named: None, install, keeps, is_simulated: true };
     let paths = destination.paths(&environment, aoe, |root| BankPaths::operator_below(root, soc))?;
     let root = destination.root(&environment).filter(|_| !dry_run);
     let to_measure_root = destination.root_to_measure(&environment);

@@ -5,6 +5,7 @@
 
 use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
+use super::destination::Keeps;
 use super::environment::Environment;
 use super::inputs;
 use super::options::{self, Effect, Kind, OptionMap};
@@ -315,9 +316,13 @@ impl Leaves {
         scratch().map(Leaves::Named)
     }
 
-    /// Whether nothing at all is left.
-    pub fn nothing(&self) -> bool {
-        matches!(self, Leaves::Nothing(_))
+    /// Which records are left.
+    pub fn keeps(&self) -> Keeps {
+        match self {
+            Leaves::All => Keeps::All,
+            Leaves::Named(_) => Keeps::Named,
+            Leaves::Nothing(_) => Keeps::Nothing,
+        }
     }
 
     /// Whether there are result files.

@@ -42,9 +42,20 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let text = std::fs::read_to_string(folder.path().join("out/report.txt")).unwrap();
     assert_eq!(words(&output), text);
-    for part in
-        ["Time to the first token", "Time for each output token", "Products:", "tensor_parallel=2", "quantization=w8a8"]
-    {
+    for part in [
+        "Weights: 0.75 B parameters, 1.5 GB in bfloat16",
+        "Time to the first token",
+        "Time for each output token",
+        "Products:",
+        "tensor_parallel=2",
+        "quantization=w8a8",
+        "without weights in FRACTAL_NZ",
+        "twice the batch",
+        "without graph mode",
+        "without fused kernels",
+        "block size of the cache:",
+        "`tuning_config` of GroupedMatmul:",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let report: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out/report.json")).unwrap()).unwrap();
@@ -53,6 +64,8 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
         assert!(product["after_us"].as_f64() <= product["before_us"].as_f64());
         assert!(product["recorded"] == false || product["op"] == "MatMulV3", "{product}");
         assert_eq!(product["reach"] == "no_bank", product.get("lever").is_some());
+        // The name stands in `op` alone.
+        assert!(!product["work"].as_str().unwrap().contains("MatMul"), "{product}");
     }
     let recorded = report["products"].as_array().unwrap().iter().any(|product| product["recorded"] == true);
     assert_eq!(recorded, !report["files"].as_array().unwrap().is_empty());
@@ -100,6 +113,36 @@ fn a_lever_has_a_row_for_every_batch_and_length_and_costs_what_its_deployment_do
     assert_eq!(rows(&here, "step_tokens=4096"), rows(&report(&["--json", "--step_tokens=4096"]), "as it is"));
     let halved: Vec<Value> = rows(&here, "half the batch").iter().map(|row| row["batch"].clone()).collect();
     assert_eq!(halved, [8, 8, 8], "of a batch of one there is no half");
+}
+
+#[test]
+fn a_part_without_the_third_version_of_products_gets_no_record_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["--soc_version=Ascend910A", "--soc_version=Ascend310P3", "--soc_version=Ascend310B1"] {
+        let arguments =
+            ["llm", "config.json", part, "--dtype=fp16", "--batch=1", "--prompt=2048", "--trials=40", "--json"];
+        let output = aoe(folder.path(), &arguments);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+        assert!(report["files"].as_array().unwrap().is_empty() && report["to_measure"].as_array().unwrap().is_empty());
+        assert!(report["products"].as_array().unwrap().iter().all(|product| product["op"] == "MatMulV2"), "{report}");
+        assert!(report["notes"].to_string().contains("not published"), "{}", report["notes"]);
+    }
+}
+
+#[test]
+fn weights_and_caches_that_do_not_fit_are_said_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |more: &[&'static str]| words(&aoe(folder.path(), more));
+    let large = text(&["llm", "config.json", "--trials=0", "--batch=1,128", "--prompt=8192"]);
+    // 64 GB hold some 500,000 tokens of 114,688 bytes.
+    let marked: Vec<&str> = large.lines().filter(|line| line.ends_with("no room")).collect();
+    assert!(marked.len() == 2 && marked.iter().all(|line| line.trim_start().starts_with("128")), "{large}");
+    let mut deep = config();
+    deep["num_hidden_layers"] = 4000.into();
+    std::fs::create_dir_all(folder.path().join("deep")).unwrap();
+    std::fs::write(folder.path().join("deep/config.json"), deep.to_string()).unwrap();
+    let deep = text(&["llm", "deep", "--trials=0", "--batch=1", "--prompt=128"]);
+    assert!(deep.contains("which do not fit") && deep.contains("Note: the weights do not fit"), "{deep}");
 }
 
 #[test]

@@ -72,3 +72,25 @@ fn wrong_options_and_files_end_it_with_their_status() {
         assert!(said(&output).contains(word), "{arguments:?}: {}", said(&output));
     }
 }
+
+/// Cases of ten operators with fields that an implementation in another language has, written from the rules alone.
+#[test]
+fn a_second_implementation_of_the_rules_has_the_same_answers() {
+    let lines = include_str!("stand_ins/second_tilings.jsonl").lines();
+    let expected: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(expected.len() > 200);
+    for soc in ["Ascend910A", "Ascend910B2", "Ascend910B3", "Ascend910B4"] {
+        let of: Vec<&Value> = expected.iter().filter(|line| line["soc"] == soc).collect();
+        let cases = of.iter().map(|line| line["case"].to_string()).collect::<Vec<_>>().join("\n");
+        let output = feed(&[&format!("--soc_version={soc}")], &cases);
+        let answers = answers(&output);
+        assert!(!of.is_empty() && of.len() == answers.len(), "{soc}: {}", said(&output));
+        for (line, answer) in of.iter().zip(&answers) {
+            for (field, value) in line["knowledge"].as_object().unwrap() {
+                assert_eq!(&answer["knowledge"][field], value, "{field} on {soc}: {} is {answer}", line["case"]);
+            }
+            let template = line.get("template").unwrap_or(&answer["template"]);
+            assert_eq!(template, &answer["template"], "{soc}: {}", line["case"]);
+        }
+    }
+}

@@ -131,15 +131,40 @@ struct Told {
     said: FxHashMap<NodeId, String>,
 }
 
-/// Infers the shapes of a graph, with those of what its nodes give that hold graphs: what one gives, another may take.
+/// Infers the shapes of a graph, with those of what its nodes give that hold graphs too: for the sizes that are given, and for
+/// those that will be.
 fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
-    let mut known = inferred(&reading.graph, surroundings.inputs);
+    let inputs = surroundings.inputs;
+    let known = inferred(&reading.graph, inputs);
     // What is laid out next time is not asked.
     let decided = reading.open.iter().filter(|asked| asked.is_decided(&known)).map(|asked| asked.node);
     let decided: FxHashSet<NodeId> = decided.collect();
+    let mut told = found(reading, known, &decided, inputs, surroundings);
+    for gear in &inputs.gears {
+        let inputs = ModelOptions { gear: Some(gear.clone()), gears: Vec::new(), ..inputs.clone() };
+        let known = inferred(&reading.graph, &inputs);
+        told.said.extend(found(reading, known, &decided, &inputs, surroundings).said);
+    }
+    told
+}
+
+/// Finds what nodes give that hold graphs, but for those that are decided; `known` is the graph with these inputs. What one
+/// gives, another may take.
+fn found(
+    reading: &mut Reading,
+    mut known: Graph,
+    decided: &FxHashSet<NodeId>,
+    inputs: &ModelOptions,
+    surroundings: &Surroundings<'_>,
+) -> Told {
     let mut open: Vec<&(NodeId, Held)> = reading.held.iter().filter(|(id, _)| !decided.contains(id)).collect();
     let mut said: FxHashMap<NodeId, String> = open.iter().map(|(id, held)| (*id, held.contents())).collect();
-    while !open.is_empty() && surroundings.spend(known.len()) {
+    let mut why = "not all sizes of what it reads are known where the model is read (input_shape)";
+    while !open.is_empty() {
+        if !surroundings.spend(known.len()) {
+            why = "the model has more graphs within than are looked into";
+            break;
+        }
         let is_known = |port: &Port| known.desc(*port).shape.known().is_some();
         let (ready, waiting): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|(id, _)| known.node(*id).inputs.iter().flatten().all(is_known));
@@ -155,11 +180,12 @@ fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
         if !is_new {
             break;
         }
-        known = inferred(&reading.graph, surroundings.inputs);
+        known = inferred(&reading.graph, inputs);
     }
     for (id, _) in open {
         let said = said.entry(*id).or_default();
-        said.push_str(", and not all sizes of what it reads are known where the model is read (input_shape)");
+        said.push_str(", and ");
+        said.push_str(why);
     }
     Told { known, said }
 }

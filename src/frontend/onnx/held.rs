@@ -106,7 +106,6 @@ impl Held {
     /// What its graphs give, where `around` is the graph that the node stands in, with its shapes inferred, and `node` the
     /// node there.
     pub fn results(&self, around: &Graph, node: &Node, surroundings: &Surroundings<'_>) -> Found {
-        let count = self.node.output.len();
         let scene = Scene { held: self, around, node, surroundings };
         let told = match self.node.op_type.as_str() {
             "If" => scene.choice(),
@@ -115,7 +114,7 @@ impl Held {
         };
         let untold = || (Vec::new(), ", and what it gives has sizes that it does not tell".to_owned());
         let (mut outputs, said) = told.unwrap_or_else(untold);
-        outputs.resize(count, TensorDesc::unknown());
+        outputs.resize(node.outputs.len(), TensorDesc::unknown());
         Found { outputs, said: format!("{}{said}", self.contents()) }
     }
 

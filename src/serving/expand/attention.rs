@@ -1,5 +1,6 @@
 //! Attention with heads in groups, between its products.
 
+use super::super::deployment::CACHE_BLOCK;
 use super::super::kernel::{Class, Kernel, Work, bytes, case, operand};
 use super::List;
 use super::linear::Scale;
@@ -10,8 +11,6 @@ use serde_json::{Value, json};
 const MASK: u64 = 2048;
 /// Keys that a row in a window is given beyond those it sees: half a block of 128 on either edge, which is worked on whole.
 const WINDOW_EDGES: u64 = 128;
-/// Tokens of a block of the cache (vLLM-Ascend's only size).
-pub(super) const CACHE_BLOCK: u64 = 128;
 
 /// What one attention kernel reads.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ use super::super::deployment::Quantization;
 use super::super::kernel::{Class, Kernel, Work, bytes, case, fractal, operand};
 use super::List;
 use crate::graph::DataType;
+use crate::soc::Arch;
 use serde_json::{Value, json};
 
 /// Rows from which on a product is `MatMulV3`'s, and columns and depth. In served networks with weights in `FRACTAL_NZ`
@@ -21,9 +22,10 @@ pub(super) enum Scale {
     Dynamic,
 }
 
-/// The operator of a product with weights that are not quantised.
-pub(super) const fn product_op(m: u64, k: u64, n: u64) -> &'static str {
-    if m >= V3_EXTENT && k >= V3_EXTENT && n >= V3_EXTENT { "MatMulV3" } else { "MatMulV2" }
+/// The operator of a product with weights that are not quantised, on such a part.
+pub(super) const fn product_op(arch: Arch, [m, k, n]: [u64; 3]) -> &'static str {
+    let is_large = m >= V3_EXTENT && k >= V3_EXTENT && n >= V3_EXTENT;
+    if is_large && arch.has_third_products() { "MatMulV3" } else { "MatMulV2" }
 }
 
 impl List<'_> {
@@ -45,7 +47,8 @@ impl List<'_> {
         count: u64,
     ) {
         let dtype = self.deployment.dtype.name();
-        let mut work = json!({"op": product_op(m, k, n), "m": m, "k": k, "n": n, "dtype": dtype, "trans_b": true});
+        let mut work =
+            json!({"op": product_op(self.arch, [m, k, n]), "m": m, "k": k, "n": n, "dtype": dtype, "trans_b": true});
         if nz {
             work["b_format"] = "FRACTAL_NZ".into();
         }

@@ -14,6 +14,7 @@ mod tests;
 use super::deployment::Deployment;
 use super::kernel::{Class, Exchange, Kernel, Pattern, Work, bytes, case, operand};
 use super::model::{Attention, Model};
+use crate::soc::Arch;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -47,12 +48,12 @@ impl Step {
     }
 }
 
-/// The kernels of a step, each kind once with its count.
-pub fn kernels(model: &Model, deployment: &Deployment, step: Step) -> Vec<Kernel> {
+/// The kernels of a step on such a part, each kind once with its count.
+pub fn kernels(model: &Model, deployment: &Deployment, step: Step, arch: Arch) -> Vec<Kernel> {
     let cut = step.prefill && deployment.cuts_tokens(step.tokens());
     let tp = deployment.tensor_parallel;
     let tokens = if cut { step.tokens().next_multiple_of(tp) } else { step.tokens() };
-    let mut list = List { model, deployment, step, cut, tokens, kernels: Vec::new() };
+    let mut list = List { model, deployment, step, arch, cut, tokens, kernels: Vec::new() };
     list.embedding();
     list.norms();
     match model.attention {
@@ -72,6 +73,8 @@ struct List<'a> {
     model: &'a Model,
     deployment: &'a Deployment,
     step: Step,
+    /// How the part's cores are built, which decides between versions of operators.
+    arch: Arch,
     /// The residual stream is cut over the devices between blocks.
     cut: bool,
     /// New tokens, padded where they are cut.

@@ -6,12 +6,17 @@ use super::super::kernel::{Class, Kernel, Pattern, Work};
 use super::super::load::Load;
 use super::super::model::tests::{deepseek_v3, qwen3_32b};
 use super::super::price::Pricer;
-use super::{Deployment, Model, Step, kernels};
-use crate::soc::Soc;
+use super::{Deployment, Model, Step};
+use crate::soc::{Arch, Soc};
 use serde_json::{Value, json};
 
 fn model(config: &Value) -> Model {
     Model::parse(&config.to_string()).unwrap()
+}
+
+/// The kernels on a 910B or 910C.
+fn kernels(model: &Model, deployment: &Deployment, step: Step) -> Vec<Kernel> {
+    super::kernels(model, deployment, step, Arch::C220)
 }
 
 fn on(tensor_parallel: u64) -> Deployment {
@@ -289,4 +294,30 @@ fn what_devices_cannot_share_evenly_is_refused_by_name() {
     assert!(refused(deepseek_v3(), Deployment { expert_parallel: 24, ..on(1) }).contains("256 experts"));
     assert!(refused(deepseek_v3(), Deployment { expert_parallel: 4, ..on(8) }).contains("no multiple"));
     on(16).check(&model(&qwen3_32b())).unwrap();
+}
+
+#[test]
+fn products_have_the_names_that_the_part_launches() {
+    let model = model(&qwen3_32b());
+    let ops = |arch: Arch| -> Vec<String> {
+        let list = super::kernels(&model, &on(1), Step::prefill(1, 4096, 4096), arch);
+        products(&list).into_iter().map(|(op, ..)| op).filter(|op| op.ends_with("V3")).collect()
+    };
+    assert!(!ops(Arch::C220).is_empty() && !ops(Arch::C310).is_empty());
+    for arch in [Arch::C100, Arch::M200, Arch::M300] {
+        assert!(ops(arch).is_empty(), "{arch:?}");
+    }
+}
+
+#[test]
+fn products_and_nothing_else_start_later_in_a_network() {
+    for config in [qwen3_32b(), deepseek_v3(), mixtral()] {
+        for quantization in [Quantization::None, Quantization::W8a8, Quantization::W4a16] {
+            let deployment = Deployment { quantization, ..on(4) };
+            for kernel in kernels(&model(&config), &deployment, Step::decode(3, 5000)) {
+                let is_product = matches!(kernel.class, Class::Product | Class::Grouped);
+                assert_eq!(crate::sim::served_start_us(kernel.op_type()) > 0.0, is_product, "{kernel:?}");
+            }
+        }
+    }
 }

@@ -94,8 +94,23 @@ const FAMILIES: &[Family] = &[
     },
 ];
 
+/// Kinds that are built as a known one: language models of models that see pictures, and newer names.
+const ALIKE: &[(&str, &str)] = &[
+    ("qwen2_vl", "qwen2"),
+    ("qwen2_vl_text", "qwen2"),
+    ("qwen2_5_vl", "qwen2"),
+    ("qwen2_5_vl_text", "qwen2"),
+    ("qwen3_vl_text", "qwen3"),
+    ("qwen3_vl_moe_text", "qwen3_moe"),
+    ("glm4v_text", "glm4"),
+    ("glm4v_moe_text", "glm4_moe"),
+    ("ministral", "mistral"),
+    ("ministral3", "mistral"),
+];
+
 /// The family of this name; `None` for one that is not known.
 pub(super) fn find(name: &str) -> Option<Family> {
+    let name = ALIKE.iter().find(|(other, _)| *other == name).map_or(name, |(_, known)| known);
     FAMILIES.iter().find(|family| family.name == name).copied()
 }
 

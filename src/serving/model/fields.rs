@@ -102,6 +102,14 @@ impl Fields<'_> {
         }
     }
 
+    /// A field that tells of more than one expert where none has their number under one of these names.
+    pub fn other_experts(&self, names: &[&str]) -> Option<&str> {
+        let is_told = names.iter().any(|name| self.0.contains_key(*name));
+        let several = |value: &Value| value.as_f64().is_some_and(|count| count > 1.0) || value.is_array();
+        let mut fields = self.0.iter().filter(|_| !is_told);
+        fields.find(|(name, value)| name.contains("expert") && several(value)).map(|(name, _)| name.as_str())
+    }
+
     pub fn has(&self, name: &'static str) -> bool {
         self.find(&[name]).is_some()
     }

@@ -2,10 +2,15 @@
 
 mod families;
 mod fields;
+mod layers;
+mod parameters;
+#[cfg(test)]
+mod published;
 mod read;
 #[cfg(test)]
 pub(super) mod tests;
 
+pub use parameters::Parameters;
 use serde::Serialize;
 
 /// A decoder-only language model.

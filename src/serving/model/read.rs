@@ -2,12 +2,13 @@
 
 use super::families::{self, Defaults, Family};
 use super::fields::Fields;
-use super::{Attention, Experts, Model, Window};
-use crate::cases::shown;
+use super::layers::{experts, window};
+use super::{Attention, Experts, Model};
+use crate::cases::{json, shown};
 use crate::input_file;
+use crate::report::counted;
 use crate::status::{Error, Result};
-use serde_json::Value;
-use std::collections::BTreeSet;
+use serde_json::{Map, Value, json as value};
 use std::path::{Path, PathBuf};
 
 /// Largest file that is read; published configurations have less than 100 KiB.
@@ -32,18 +33,30 @@ impl Model {
     /// Reads the text of a configuration; what is wrong with it is a sentence.
     pub fn parse(text: &str) -> Result<Model, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let value: Value = serde_json::from_str(text).map_err(|e| format!("is no JSON: {e}"))?;
+        let value = json(text).map_err(|e| format!("is no JSON as a configuration has it: {e}"))?;
         let Value::Object(whole) = &value else { return Err("is no configuration: it is no JSON object".to_owned()) };
-        let whole = Fields(whole);
-        // Models that see pictures keep the language model's fields apart.
-        let language = whole.below("text_config")?;
-        let fields = language.as_ref().unwrap_or(&whole);
-        let name = match fields.text("model_type")? {
-            Some(name) => name,
-            None => whole.text("model_type")?.ok_or_else(|| fields.missing(&["model_type"], "the kind of model"))?,
-        };
-        model(name, fields)
+        let language = language_model(whole)?;
+        let fields = Fields(&language);
+        let name = fields.text("model_type")?.ok_or_else(|| fields.missing(&["model_type"], "the kind of model"))?;
+        model(name, &fields)
     }
+}
+
+/// The fields of the language model: models that see pictures keep them apart, and some facts about it outside of them.
+fn language_model(whole: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    const APART: [&str; 3] = ["text_config", "language_config", "llm_config"];
+    const OUTSIDE: [&str; 3] = ["model_type", "tie_word_embeddings", "quantization_config"];
+    let outer = Fields(whole);
+    let mut within = None;
+    for name in APART {
+        within = within.or(outer.below(name)?);
+    }
+    let Some(Fields(within)) = within else { return Ok(whole.clone()) };
+    let mut fields = within.clone();
+    for name in OUTSIDE.into_iter().filter(|name| within.get(*name).is_none_or(Value::is_null)) {
+        fields.extend(whole.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    Ok(fields)
 }
 
 fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
@@ -54,7 +67,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
     if known.is_none() {
         let known: Vec<_> = families::names().collect();
         notes.push(format!(
-            "`{}` is none of the known kinds ({}): it is built as its fields say, without norms of heads and without bias unless they say so",
+            "`{}` is none of the known kinds ({}): it is built as its fields say, without norms of heads, bias and shared weights of embedding and head unless they say so",
             shown(name),
             known.join(", ")
         ));
@@ -64,6 +77,10 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
             .text("quant_method")?
             .map_or_else(|| "a type of their own".to_owned(), |m| format!("`{}`", shown(m)));
         notes.push(format!("the weights are published in {method}; they are priced as `quantization` has them"));
+    }
+    if let Some(drafts) = fields.optional_size(&["num_nextn_predict_layers"])? {
+        let drafts = counted(drafts, "layer", "layers");
+        notes.push(format!("{drafts} for drafts of tokens (`num_nextn_predict_layers`): neither counted nor priced"));
     }
     let layers = fields.size(&["num_hidden_layers", "num_layers", "n_layer"], "the number of layers")?;
     if layers > MOST_LAYERS {
@@ -87,6 +104,13 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
     if fields.has("attn_logit_softcapping") {
         notes.push("the cap of attention's scores (`attn_logit_softcapping`) is not priced".to_owned());
     }
+    let windows = window(fields, family, layers)?;
+    if windows.is_none() && fields.has("sliding_window") && fields.flag("use_sliding_window")? != Some(false) {
+        notes.push(
+            "which layers have the window (`sliding_window`) is not told: all are priced as seeing every token"
+                .to_owned(),
+        );
+    }
     let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
     Ok(Model {
         family: shown(name),
@@ -105,7 +129,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         post_norms: family.post_norms,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(family.tied),
         positions: fields.optional_count(&["max_position_embeddings", "seq_length"])?.unwrap_or(0),
-        window: window(fields, family, layers)?,
+        window: windows,
         notes,
     })
 }
@@ -161,9 +185,17 @@ const FOREIGN: &[(&str, &str)] = &[
     ("num_decoder_layers", "an encoder and a decoder"),
     ("is_encoder_decoder", "an encoder and a decoder"),
     ("type_vocab_size", "an encoder without a decoder"),
+    ("interleave_moe_layer_step", "Llama 4's layers, experts in every so-manieth,"),
+    ("altup_num_inputs", "several residual streams"),
 ];
 
 fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
+    if let Some(kinds) = fields.entries("attn_type_list")?.filter(|kinds| kinds.iter().any(|kind| kind != 1)) {
+        return Err(format!(
+            "`attn_type_list`: {} tells of linear attention, which is not built",
+            shown(&value!(kinds).to_string())
+        ));
+    }
     let is_set = |field: &'static str| fields.has(field) && !matches!(fields.flag(field), Ok(Some(false)));
     match FOREIGN.iter().find(|(field, _)| is_set(field)) {
         None => Ok(()),
@@ -225,75 +257,4 @@ fn rotated(fields: &Fields<'_>, family: Family, attention: Attention) -> Result<
         told => told,
     };
     Ok((width as f64 * told.unwrap_or(family.rotated_share)).round() as u64)
-}
-
-/// What the number of experts is called.
-const EXPERTS: [&str; 3] = ["n_routed_experts", "num_local_experts", "num_experts"];
-
-/// The experts; `None` for a model that has none.
-fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Experts>, String> {
-    let routed = fields.optional_count(&EXPERTS)?.unwrap_or(0);
-    if family.experts {
-        fields.size(&EXPERTS, "the number of experts, which every model of this kind has")?;
-    }
-    if routed == 0 {
-        return Ok(None);
-    }
-    let per_token = fields.size(&["num_experts_per_tok", "moe_topk", "top_k"], "the experts that a token goes to")?;
-    if per_token > routed {
-        return Err(format!("`num_experts_per_tok`: a token cannot go to {per_token} of {routed} experts"));
-    }
-    let width = fields
-        .size(&["moe_intermediate_size", "expert_intermediate_size", "intermediate_size"], "the width of an expert")?;
-    let shared = match fields.optional_count(&["shared_expert_intermediate_size"])? {
-        Some(width) => width,
-        None => fields.optional_count(&["n_shared_experts", "num_shared_experts"])?.unwrap_or(0).saturating_mul(width),
-    };
-    let first_dense = fields.optional_count(&["first_k_dense_replace"])?.unwrap_or(0);
-    let every = fields.optional_size(&["decoder_sparse_step", "moe_layer_freq"])?.unwrap_or(1);
-    if first_dense > layers {
-        return Err(format!("`first_k_dense_replace`: {first_dense} of {layers} layers cannot be dense"));
-    }
-    let dense: BTreeSet<u64> =
-        fields.entries("mlp_only_layers")?.unwrap_or_default().iter().filter_map(Value::as_u64).collect();
-    let is_dense = |layer: u64| dense.contains(&layer);
-    // Layer numbers count from 0, every so-manieth from the first full step on has experts.
-    let groups = fields.optional_size(&["n_group"])?;
-    if let Some(groups) = groups.filter(|groups| !routed.is_multiple_of(*groups)) {
-        return Err(format!("`n_group`: {routed} experts are not in {groups} groups of one size"));
-    }
-    let chosen = fields.optional_size(&["topk_group"])?;
-    if let (Some(groups), Some(chosen)) = (groups, chosen)
-        && chosen > groups
-    {
-        return Err(format!("`topk_group`: a token cannot choose {chosen} of {groups} groups of experts"));
-    }
-    let sparse = (first_dense..layers).filter(|layer| (layer + 1).is_multiple_of(every) && !is_dense(*layer)).count();
-    Ok((sparse > 0).then_some(Experts {
-        routed,
-        per_token,
-        width,
-        shared,
-        layers: sparse as u64,
-        grouped: family.grouped || groups.is_some_and(|groups| groups > 1),
-    }))
-}
-
-/// The layers with a window; `None` where all layers see everything.
-fn window(fields: &Fields<'_>, family: Family, layers: u64) -> Result<Option<Window>, String> {
-    let Some(tokens) = fields.optional_size(&["sliding_window"])? else { return Ok(None) };
-    if fields.flag("use_sliding_window")? == Some(false) {
-        return Ok(None);
-    }
-    let kinds = fields
-        .entries("layer_types")?
-        .map(|kinds| kinds.iter().filter(|kind| kind.as_str() == Some("sliding_attention")).count() as u64);
-    let every = fields.optional_size(&["sliding_window_pattern"])?.unwrap_or(family.window_every);
-    let counted = match (kinds, every) {
-        (Some(kinds), _) => kinds.min(layers),
-        (None, 0) => 0,
-        (None, 1) => layers,
-        (None, every) => layers - layers / every,
-    };
-    Ok((counted > 0).then_some(Window { tokens, layers: counted }))
 }

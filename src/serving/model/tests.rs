@@ -305,6 +305,89 @@ fn files_that_are_no_configuration_are_named_with_their_place() {
     assert_eq!(Model::read(folder.path()).unwrap().layers, 64);
 }
 
+#[test]
+fn a_field_that_is_there_twice_is_named_at_any_depth() {
+    let text = qwen3_32b().to_string();
+    let twice = text.replacen("{", r#"{"hidden_size": 4096, "#, 1);
+    let reason = Model::parse(&twice).unwrap_err();
+    assert!(reason.contains("`hidden_size` is given twice") && reason.contains("line 1"), "{reason}");
+    let nested = format!(r#"{{"model_type": "gemma3", "text_config": {twice}}}"#);
+    assert!(Model::parse(&nested).unwrap_err().contains("`hidden_size` is given twice"));
+    // What Python writes for numbers that JSON lacks is no reason to refuse a configuration.
+    Model::parse(&text.replacen("{", r#"{"time_step_limit": [0.0, Infinity], "#, 1)).unwrap();
+}
+
+#[test]
+fn layers_with_experts_are_those_that_each_family_counts() {
+    let layers = |field: &str, every: u64| {
+        let config = with(deepseek_v3(), &[("first_k_dense_replace", 1.into()), ("moe_layer_freq", 1.into())]);
+        read(&with(config, &[(field, every.into())])).experts.unwrap().layers
+    };
+    // Of layers 1 to 60 those whose number is even, and those whose number is odd.
+    assert_eq!((layers("moe_layer_freq", 2), layers("decoder_sparse_step", 2)), (30, 30));
+    // 3, 6, ..., 60 and 2, 5, ..., 59.
+    assert_eq!((layers("moe_layer_freq", 3), layers("decoder_sparse_step", 3)), (20, 20));
+    assert_eq!((layers("moe_layer_freq", 4), layers("decoder_sparse_step", 4)), (15, 15));
+    let from_four = |field: &str| {
+        let config = with(deepseek_v3(), &[("first_k_dense_replace", 4.into()), ("moe_layer_freq", 1.into())]);
+        read(&with(config, &[(field, 4.into())])).experts.unwrap().layers
+    };
+    // 4, 8, ..., 60 and 7, 11, ..., 59.
+    assert_eq!((from_four("moe_layer_freq"), from_four("decoder_sparse_step")), (15, 14));
+}
+
+#[test]
+fn experts_under_other_names_are_not_taken_for_none() {
+    let odd = with(llama(4, 1024, 8, 4, 2048), &[("model_type", "newmoe".into()), ("moe_num_experts", 64.into())]);
+    assert!(error(&odd).contains("`moe_num_experts`") && error(&odd).contains("num_local_experts"), "{}", error(&odd));
+    let chosen = with(qwen3_32b(), &[("num_experts_per_tok", 8.into())]);
+    assert!(error(&chosen).contains("`num_experts_per_tok`"), "{}", error(&chosen));
+    let none =
+        [("n_routed_experts", Value::Null), ("num_experts_per_tok", Value::Null), ("n_shared_experts", Value::Null)];
+    assert!(read(&with(llama(4, 1024, 8, 4, 2048), &none)).experts.is_none());
+}
+
+#[test]
+fn windows_are_those_of_the_layers_that_are_told() {
+    let windowed =
+        |fields: &[(&str, Value)]| with(with(llama(4, 1024, 8, 4, 2048), &[("sliding_window", 64.into())]), fields);
+    let layers = |fields: &[(&str, Value)]| read(&windowed(fields)).window.map(|window| window.layers);
+    let qwen = [("model_type", "qwen2".into()), ("use_sliding_window", true.into()), ("max_window_layers", 3.into())];
+    assert_eq!(layers(&qwen), Some(1), "Qwen's first layers see everything");
+    let kinds = json!(["sliding_attention", "full_attention", "sliding_attention", "sliding_attention"]);
+    assert_eq!(layers(&[("layer_types", kinds.clone())]), Some(3));
+    // Nothing says which layers: that is told, and not guessed.
+    let open = read(&windowed(&[]));
+    assert!(open.window.is_none() && open.notes.iter().any(|note| note.contains("sliding_window")), "{:?}", open.notes);
+    let short = windowed(&[("layer_types", json!(["full_attention"]))]);
+    assert!(error(&short).contains("`layer_types`") && error(&short).contains("4 layers"), "{}", error(&short));
+    let foreign = windowed(&[("layer_types", json!(["full_attention", "conv", "conv", "conv"]))]);
+    assert!(error(&foreign).contains("conv"), "{}", error(&foreign));
+    let unsized_window = without(windowed(&[("layer_types", kinds)]), "sliding_window");
+    assert!(error(&unsized_window).contains("`sliding_window` is missing"), "{}", error(&unsized_window));
+}
+
+#[test]
+fn what_stands_outside_of_the_language_model_counts_for_it() {
+    let nested = json!({"model_type": "mistral3", "tie_word_embeddings": true,
+        "quantization_config": {"quant_method": "fp8"},
+        "text_config": with(llama(4, 1024, 8, 4, 2048), &[("model_type", "mistral".into())])});
+    let model = read(&nested);
+    assert!(model.tied && model.notes.iter().any(|note| note.contains("`fp8`")), "{:?}", model.notes);
+    let drafts = read(&with(deepseek_v3(), &[("num_nextn_predict_layers", 1.into())]));
+    assert!(drafts.notes.iter().any(|note| note.contains("draft")), "{:?}", drafts.notes);
+}
+
+#[test]
+fn newer_kinds_that_are_built_otherwise_are_refused() {
+    for (field, value) in
+        [("interleave_moe_layer_step", json!(2)), ("altup_num_inputs", json!(4)), ("attn_type_list", json!([0, 0, 1]))]
+    {
+        let config = with(llama(3, 1024, 8, 4, 2048), &[("model_type", "newer".into()), (field, value)]);
+        assert!(error(&config).contains(field), "{}", error(&config));
+    }
+}
+
 proptest! {
     #![proptest_config(testing::cases(256))]
 

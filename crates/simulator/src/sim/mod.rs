@@ -15,6 +15,7 @@ mod machine;
 mod place;
 mod recipe;
 pub mod record;
+mod served;
 #[cfg(test)]
 mod tests;
 pub mod timeline;
@@ -24,6 +25,7 @@ mod work;
 pub use constants::Constants;
 pub use counts::Counts;
 pub use place::Places;
+pub use served::served_start_us;
 pub use vector::setups_us;
 pub use work::{Roofs, Work};
 

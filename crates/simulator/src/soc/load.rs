@@ -3,6 +3,7 @@
 use super::{Arch, Soc};
 use aoe_base::ini::{self, Entry};
 use aoe_base::input_file::read_text;
+use aoe_base::json::Unique;
 use aoe_base::status::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -112,8 +113,8 @@ impl Soc {
 
 fn from_json(text: &str, path: &Path) -> Result<Soc> {
     let config = |line, reason: String| Error::Config { path: path.to_owned(), line, reason };
-    let mut given: Map<String, Value> =
-        serde_json::from_str(text).map_err(|e| config(Some(e.line()), e.to_string()))?;
+    let Unique(given) = serde_json::from_str(text).map_err(|e| config(Some(e.line()), e.to_string()))?;
+    let Value::Object(mut given) = given else { return Err(config(None, "is no JSON object".to_owned())) };
     let mut fields = match given.remove("base") {
         None => Map::new(),
         Some(Value::String(name)) => Soc::find(&name)?.fields(),

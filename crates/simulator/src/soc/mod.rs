@@ -110,6 +110,13 @@ impl Arch {
         })
     }
 
+    /// Whether a network's products can become `MatMulV3` and `BatchMatMulV3` here: by CANN's graph fusion, or by the choice of
+    /// the operators' host code. On 910, 310P and 310B they stay `MatMulV2` and `BatchMatMulV2`; 310P has kernels of the third
+    /// version, and nothing takes them.
+    pub const fn has_third_products(self) -> bool {
+        matches!(self, Arch::C220 | Arch::C310)
+    }
+
     /// Whether cube and vector cores are separate and exchange through L2.
     pub const fn is_split(self) -> bool {
         matches!(self, Arch::C220 | Arch::C310)

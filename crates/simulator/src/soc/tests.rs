@@ -55,6 +55,13 @@ fn a_json_file_may_change_a_known_soc() {
 }
 
 #[test]
+fn a_field_that_a_json_file_gives_twice_is_named_with_its_line() {
+    let path = file("{\"base\": \"Ascend910B4\", \"ai_core_cnt\": 16,\n\"ai_core_cnt\": 20}");
+    let error = Soc::load(path.path()).unwrap_err().to_string();
+    assert!(error.contains("`ai_core_cnt` is given twice") && error.contains("line 2"), "{error}");
+}
+
+#[test]
 fn a_toolkit_file_gives_the_soc_that_the_table_has() {
     let text = "[version]\nSoC_version=Ascend910B2\nShort_SoC_version=Ascend910B\nAIC_version=AIC-C-220\n\
         [SoCInfo]\nai_core_cnt=24\ncube_core_cnt=24\nvector_core_cnt=48\nmemory_size=68719476736\nl2_size=201326592\n\

@@ -31,6 +31,8 @@ pub struct Platform {
     pub fixpipe: bool,
     /// Structure of the AI Core.
     pub arch: Arch,
+    /// Whether CANN's name of the family is `Ascend910B`, for which some rules ask; `910_93` has the same cores.
+    pub is_910b: bool,
 }
 
 impl Platform {
@@ -48,6 +50,7 @@ impl Platform {
             l2: soc.l2_size,
             fixpipe: !matches!(soc.arch, Arch::C100 | Arch::M200),
             arch: soc.arch,
+            is_910b: soc.short_name == "Ascend910B",
         }
     }
 

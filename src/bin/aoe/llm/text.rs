@@ -2,7 +2,9 @@
 
 use crate::table::{Align, table};
 use aoe::report::counted;
-use aoe::serving::{AS_IS, Choice, Deployment, Figures, Lever, Reach, Report, Step, StepTime, Time, Tuned};
+use aoe::serving::{
+    AS_IS, Choice, Deployment, Figures, Lever, Parameters, Quantization, Reach, Report, Step, StepTime, Time, Tuned,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Products shown; JSON has all.
@@ -29,8 +31,12 @@ pub fn of(report: &Report) -> String {
 fn head(report: &Report) -> Vec<String> {
     let Report { model, deployment, memory, soc, devices, .. } = report;
     let Deployment { tensor_parallel, expert_parallel, quantization, .. } = deployment;
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    let room = memory.tokens.map(|tokens| format!(", room for the cache of {tokens} tokens")).unwrap_or_default();
+    let kind = if *quantization == Quantization::None { String::new() } else { format!(" in {}", quantization.name()) };
+    let room = match memory.tokens {
+        Some(_) if !memory.holds_weights() => ", which do not fit".to_owned(),
+        Some(tokens) => format!(", and has room for the cache of {tokens} tokens"),
+        None => String::new(),
+    };
     vec![
         format!(
             "{}: {} layers of {} on {soc}, {devices} device{} (tensor {tensor_parallel}, experts {expert_parallel}), {} {}",
@@ -41,8 +47,22 @@ fn head(report: &Report) -> Vec<String> {
             deployment.dtype.name(),
             quantization.name(),
         ),
-        format!("A device holds {:.1} GiB of weights{room}", gib(memory.weights)),
+        format!("{}; a device holds {:.1} GB of them{kind}{room}", weights(report), memory.weights as f64 / 1e9),
     ]
+}
+
+/// How many parameters there are, and what they take unquantised: whether the configuration was understood.
+fn weights(report: &Report) -> String {
+    let Parameters { total, of_token } = report.parameters;
+    let billions = |count: u64| {
+        let (count, digits) =
+            (count as f64 / 1e9, usize::from(count < 10_000_000_000) + usize::from(count < 100_000_000_000));
+        format!("{count:.digits$} B")
+    };
+    let active = if of_token < total { format!(", {} of them for a token", billions(of_token)) } else { String::new() };
+    let dtype = report.deployment.dtype;
+    let bytes = total as f64 * f64::from(dtype.bits()) / 8.0;
+    format!("Weights: {} parameters{active}, {:.1} GB in {}", billions(total), bytes / 1e9, dtype.name())
 }
 
 /// A time in milliseconds, with its interval.
@@ -60,11 +80,16 @@ fn ms_or_not(time: Option<Time>) -> String {
 }
 
 /// A row for each point of a kind that no device can hold.
-fn no_room(report: &Report, prefill: bool) -> impl Iterator<Item = [String; 6]> {
+fn no_room(report: &Report, prefill: bool) -> impl Iterator<Item = [String; 7]> {
     report.figures.does_not_fit.iter().filter(move |point| point.prefill == prefill).map(|point| {
         let [batch, length] = [point.batch, point.length].map(|number| number.to_string());
-        [batch, length, NO_ROOM.to_owned(), String::new(), String::new(), String::new()]
+        [batch, length, NO_ROOM.to_owned(), String::new(), String::new(), String::new(), String::new()]
     })
+}
+
+/// Whether the caches of a batch and length fit; nothing where they do.
+fn cache(report: &Report, batch: u64, length: u64) -> String {
+    if report.memory.holds(batch, length) { String::new() } else { "no room".to_owned() }
 }
 
 /// What a step waits for most.
@@ -87,12 +112,28 @@ fn figures(report: &Report) -> Vec<String> {
         .map(|(at, p)| {
             let waits = p.steps.first().and_then(|(step, _)| report.figures.step(*step));
             let tuned = after(&|figures| figures.prefill.get(at).map(|p| p.ttft));
-            [p.batch.to_string(), p.prompt.to_string(), ms(p.ttft), ms(p.last), tuned, bound(waits)]
+            [
+                p.batch.to_string(),
+                p.prompt.to_string(),
+                ms(p.ttft),
+                ms(p.last),
+                tuned,
+                bound(waits),
+                cache(report, p.batch, p.prompt),
+            ]
         })
         .chain(no_room(report, true))
         .collect();
     lines.extend(table(
-        [("batch", R), ("prompt", R), ("TTFT", R), ("the last", R), ("with records", R), ("waits for", L)],
+        [
+            ("batch", R),
+            ("prompt", R),
+            ("TTFT", R),
+            ("the last", R),
+            ("with records", R),
+            ("waits for", L),
+            ("cache", L),
+        ],
         &rows,
     ));
     lines.push(String::new());
@@ -104,12 +145,28 @@ fn figures(report: &Report) -> Vec<String> {
             let waits = report.figures.step(Step::decode(d.batch, d.context));
             let tuned = after(&|figures| figures.decode.get(at).map(|d| d.tpot));
             let rate = format!("{:.0}", d.tokens_per_s);
-            [d.batch.to_string(), d.context.to_string(), ms(d.tpot), rate, tuned, bound(waits)]
+            [
+                d.batch.to_string(),
+                d.context.to_string(),
+                ms(d.tpot),
+                rate,
+                tuned,
+                bound(waits),
+                cache(report, d.batch, d.context),
+            ]
         })
         .chain(no_room(report, false))
         .collect();
     lines.extend(table(
-        [("batch", R), ("context", R), ("TPOT", R), ("tokens/s", R), ("with records", R), ("waits for", L)],
+        [
+            ("batch", R),
+            ("context", R),
+            ("TPOT", R),
+            ("tokens/s", R),
+            ("with records", R),
+            ("waits for", L),
+            ("cache", L),
+        ],
         &rows,
     ));
     lines
@@ -243,6 +300,8 @@ fn levers(report: &Report) -> Vec<String> {
         [("", L), ("batch", R), ("TTFT ms", R), ("TPOT ms", R), ("tokens/s a device", R), ("cache tokens", R)],
         &rows,
     ));
+    lines.push("Without a price:".to_owned());
+    lines.extend(report.unpriced.iter().map(|lever| format!("  {}: {}", lever.name, lever.reason)));
     if batches.len() > 1 {
         lines.push(String::new());
         lines.push(

@@ -2,7 +2,7 @@
 
 use super::inlined::{branch, truth};
 use super::*;
-use crate::frontend::{bind_inputs, load_memory};
+use crate::frontend::{Gear, bind_inputs, load_memory};
 use crate::graph::WHY_UNMAPPED;
 use crate::graph::infer::{Cause, require_static, split_static};
 
@@ -88,6 +88,15 @@ fn what_was_found_holds_for_the_sizes_for_which_it_was_found() {
         bind_inputs(&mut graph, &given(&[6, 8])).unwrap();
         assert_eq!(shape_of(&graph, "z"), "[6,5]");
     }
+    // Gears are sizes that will be given.
+    let gears = [2, 5].map(Gear::Batch).to_vec();
+    let mut graph = load_with(&chosen(8, "n".into()), &ModelOptions { gears, ..ModelOptions::default() });
+    for rows in [5, 2] {
+        bind_inputs(&mut graph, &given(&[rows, 8])).unwrap();
+        assert_eq!([shape_of(&graph, "y"), shape_of(&graph, "z")], [format!("[{rows},8]"), format!("[{rows},5]")]);
+    }
+    bind_inputs(&mut graph, &given(&[3, 8])).unwrap();
+    assert_eq!(shape_of(&graph, "y"), "[?]");
     let open = load(&chosen(8, "n".into()));
     assert!(why(&open, "if").contains("not all sizes of what it reads are known"), "{}", why(&open, "if"));
 }

@@ -1,8 +1,11 @@
 //! Biases, activations and scalars behind products.
 
+use super::super::Part;
+use super::super::passes::{PASSES, Pass};
 use super::{Line, types};
 use crate::graph::{Attr, Constant, DataType, Graph, Port, Shape, TensorDesc};
 use crate::lower::{FUSED_NODES, Switches};
+use crate::soc::Soc;
 
 /// As the graphs have it, and CANN's pass compares it.
 #[expect(clippy::approx_constant, reason = "of eight places, as CANN has it")]
@@ -221,4 +224,17 @@ fn a_division_by_a_scalar_is_a_product_with_its_reciprocal() {
 fn a_pass_that_is_switched_off_leaves_what_it_would_fuse() {
     let fused = gelu_of_erf(ROOT_OF_TWO, 0.5, true).fused_on("Ascend910B2", &Switches::closed());
     assert_eq!(types(&fused).len(), 6);
+}
+
+/// The names that a network of PyTorch launches follow the same rule.
+#[test]
+fn products_get_their_third_version_only_on_parts_that_launch_it() {
+    let thirds: Vec<&Pass> = PASSES.iter().filter(|pass| pass.name.contains("atmulV3FusionPass")).collect();
+    assert_eq!(thirds.len(), 3);
+    for soc in Soc::names().iter().map(|name| Soc::find(name).unwrap()) {
+        let renamed = thirds.iter().any(|pass| pass.parts.contains(&Part::of(&soc)));
+        assert!(!renamed || soc.arch.has_third_products(), "{}", soc.name);
+        let is_new = matches!(Part::of(&soc), Part::P910B | Part::A3 | Part::P950);
+        assert_eq!(soc.arch.has_third_products(), is_new, "{}", soc.name);
+    }
 }

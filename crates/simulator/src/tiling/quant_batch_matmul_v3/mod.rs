@@ -46,8 +46,8 @@ pub fn default(p: &Problem, part: &Platform) -> Option<Choice> {
         return None;
     }
     let (which, why) = which::which(p, part);
-    // The rules are those of 910B and 910_93.
-    let known = part.arch == Arch::C220;
+    // The rules are those of 910B and 910_93. That of few rows by a long k names the 910B alone.
+    let known = part.arch == Arch::C220 && (part.is_910b || why != which::LONG_K_DECODE);
     Some(match which {
         Which::Basic | Which::BasicDecode => {
             let found = basic::tile(p, part, which == Which::BasicDecode);

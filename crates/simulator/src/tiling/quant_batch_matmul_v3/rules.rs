@@ -17,7 +17,8 @@ const RULES: [(&str, &str); 26] = [
     ("qbmm.basic-refused.small", "The short side is at most 512 and the long one at most 1024: the cached tiling."),
     (
         "qbmm.basic.long-k-decode",
-        "At most 16 rows, k from 13000 to 18944, 1500 columns or more and 16-bit results: the basic tiling.",
+        "At most 16 rows, k from 13000 to 18944, 1500 columns or more and 16-bit results: the basic tiling on a 910B; on a \
+         910_93 that is an estimate.",
     ),
     (
         "qbmm.basic-refused.mix-few-rows",

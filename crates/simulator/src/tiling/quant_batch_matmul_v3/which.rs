@@ -31,6 +31,9 @@ const FEW_READS: u64 = 96 * KB;
 /// Widest block of few rows.
 const WIDEST: u64 = 512;
 
+/// The rule of few rows by a long k.
+pub(super) const LONG_K_DECODE: &str = "qbmm.basic.long-k-decode";
+
 /// Who tiles this product, and the rule that decided.
 pub fn which(p: &Problem, part: &Platform) -> (Which, &'static str) {
     if !part.fixpipe {
@@ -54,7 +57,7 @@ pub fn which(p: &Problem, part: &Platform) -> (Which, &'static str) {
         return (Which::Cached, "qbmm.basic-refused.small");
     }
     if p.m <= 16 && (13000..=18944).contains(&p.k) && p.n >= 1500 && p.out_bytes == 2 {
-        return (Which::Basic, "qbmm.basic.long-k-decode");
+        return (Which::Basic, LONG_K_DECODE);
     }
     if p.mix && p.m <= 256 {
         return (Which::Cached, "qbmm.basic-refused.mix-few-rows");

@@ -23,14 +23,16 @@ rules! {
     Estimated "CANN's rules for this operator or part are closed: those of a similar one stand in for them.",
     UbCounted "How much of a tensor UB holds is decided when the kernel is compiled; here it is counted from the operands.",
     RoomUnknown "How many temporaries the kernel keeps in UB is closed, and with half the room the tile would be another one.",
-    OneCore "There are fewer elements than two blocks of 32 bytes of the result for each vector core: one core does all.",
-    EvenElements "Elements are dealt evenly to all vector cores, in units of 128 (256 of one bit).",
+    OneCore "There are no more elements than a core gets at least: one core does all.",
+    LeastPart "There are fewer cores at work than the part has: as launches of CANN's kernels show, each gets 4 KB of the widest element on a 910B, 2 KB of the result on a first 910.",
+    EvenElements "Elements are dealt evenly to all vector cores, in units of 128 (256 of one bit; blocks of 32 bytes on a first 910).",
     FourKilobytes "Each core gets at least 4 KB, in units of 512 elements.",
     WholeBlock "A core's part fits UB at once: no second buffer.",
     DoubleBuffer "A core's part is larger than a tile of UB: two buffers, and the part is cut evenly.",
     SplitReduced "There are few results and many terms: cores share the reduced axis and add up in memory, which the kernel must be compiled for.",
     SplitReducedRows "Leading axes are reduced and the kept row fits UB: cores share the reduced rows and add up in memory, which the kernel must be compiled for.",
-    SplitKept "Cores share a kept axis, and each stores whole blocks of 32 bytes.",
+    SplitKept "A kept axis has fewer results than there are cores: parts whose store is a block of 32 bytes.",
+    WholeBlocks "What is dealt of the last axis is cut to whole blocks of 32 bytes, so that there may be more parts than cores.",
     SplitKeptFull "Cores share a kept axis in the least multiple of the core count whose parts fit UB.",
     NoSplit "No axis can be shared so that every store is a whole block of 32 bytes: one core does all.",
     EvenRows "Rows are dealt evenly to as few cores as that takes.",
@@ -97,6 +99,12 @@ impl Choice {
     fn tile(mut self, elements: u64, double_buffer: bool) -> Choice {
         self.tile = elements;
         self.double_buffer = double_buffer;
+        self
+    }
+
+    /// The choice with this many blocks launched, which may be more than there are cores.
+    fn launching(mut self, blocks: u64) -> Choice {
+        self.fields[0].1 = blocks;
         self
     }
 

@@ -69,7 +69,8 @@ impl Fused {
 
 /// What is dealt to the cores.
 struct Deal {
-    cores: u64,
+    /// Parts of the axes before.
+    before: u64,
     /// The axis, among the fused ones, and how much of it a core gets.
     axis: usize,
     factor: u64,
@@ -85,13 +86,21 @@ pub fn reduction(w: &Reduction, p: &Platform) -> Choice {
     let before = (p.ub / 2 / (es + if w.widened { 4 } else { 0 }) / 128 * 128).max(e);
     let after = before;
     let deal = split_reduced(&fused, w, p, before, after, e).or_else(|| split_kept(&fused, p, after, e));
-    let deal = deal.unwrap_or(Deal { cores: 1, axis: 0, factor: fused.axes[0].0, rule: Rule::NoSplit });
+    let mut deal = deal.unwrap_or(Deal { before: 1, axis: 0, factor: fused.axes[0].0, rule: Rule::NoSplit });
+    let mut rules = Rules::default().and(deal.rule).and(Rule::UbCounted);
+    let size = fused.axes[deal.axis].0;
+    if deal.axis + 1 == fused.count && (e..size).contains(&deal.factor) && !deal.factor.is_multiple_of(e) {
+        deal.factor = deal.factor / e * e;
+        rules.add(Rule::WholeBlocks);
+    }
+    let blocks = deal.before.saturating_mul(size.div_ceil(deal.factor.max(1))).max(1);
     let (ub_axis, ub_factor, tile) = ub_split(&fused, &deal, before, e);
     let template = match deal.rule {
         Rule::SplitReduced | Rule::SplitReducedRows => "ReduceAtomic",
         _ => "Reduce",
     };
-    let choice = Choice::new(template, deal.cores, Rules::default().and(deal.rule).and(Rule::UbCounted))
+    let choice = Choice::new(template, blocks.min(p.vector_cores.max(1)), rules)
+        .launching(blocks)
         .with("blockTilingAxis", deal.axis as u64)
         .with("blockTilingFactor", deal.factor)
         .with("ubTilingAxis", ub_axis as u64)
@@ -119,7 +128,7 @@ fn split_reduced(f: &Fused, w: &Reduction, p: &Platform, before: u64, after: u64
         if parts.saturating_mul(size) >= cores || axis == last {
             let factor = size.div_ceil((cores / parts).max(1));
             let rule = if few { Rule::SplitReduced } else { Rule::SplitReducedRows };
-            return Some(Deal { cores: parts * size.div_ceil(factor), axis, factor, rule });
+            return Some(Deal { before: parts, axis, factor, rule });
         }
         parts *= size;
     }
@@ -137,11 +146,10 @@ fn split_kept(f: &Fused, p: &Platform, after: u64, e: u64) -> Option<Deal> {
             parts = parts.saturating_mul(size);
             continue;
         }
-        // Parts so small that their store is just a block are taken where cores have one each.
-        let least = e.div_ceil(following);
-        if following <= e && parts.saturating_mul(size.div_ceil(least)) <= cores {
-            let deal =
-                Deal { cores: parts * size.div_ceil(least), axis, factor: least.min(size), rule: Rule::SplitKept };
+        // Where not every core can have a result, a part is what a block of memory holds.
+        if following <= e && parts.saturating_mul(size) < cores {
+            let factor = e.div_ceil(following).min(size);
+            let deal = Deal { before: parts, axis, factor, rule: Rule::SplitKept };
             return (size.saturating_mul(following) >= e).then_some(deal);
         }
         return full_parts(size, following, parts, cores, after, e, axis);
@@ -160,8 +168,7 @@ fn full_parts(size: u64, following: u64, before: u64, cores: u64, after: u64, e:
     while factor <= fitting.min(size) {
         let tail = size - (size.div_ceil(factor) - 1) * factor;
         if tail.saturating_mul(following) >= e {
-            let rule = Rule::SplitKeptFull;
-            return Some(Deal { cores: before.saturating_mul(size.div_ceil(factor)).min(cores), axis, factor, rule });
+            return Some(Deal { before, axis, factor, rule: Rule::SplitKeptFull });
         }
         // A part that is one block longer makes the tail shorter or takes it in.
         let parts = size.div_ceil(factor);

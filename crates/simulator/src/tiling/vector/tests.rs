@@ -21,17 +21,44 @@ fn field(choice: &Choice, name: &str) -> u64 {
     choice.fields().iter().find(|f| f.0 == name).unwrap_or_else(|| panic!("{name}")).1
 }
 
+/// Launches in a profile of this part: elements, bits of the result and of the widest tensor, cores.
+fn launched(soc: &str, launches: &[[u64; 4]]) {
+    for &[elements, out_bits, widest_bits, cores] in launches {
+        let w = Elementwise { elements, out_bits, widest_bits, ..fp16(elements, 2) };
+        assert_eq!(elementwise(&w, &part(soc)).cores, cores, "{w:?} on {soc}");
+    }
+}
+
 #[test]
-fn few_elements_stay_on_one_core_and_more_are_dealt_in_128s() {
-    // 2 * 48 * 16 elements of 16 bits are the least for several cores.
-    let one = elementwise(&fp16(1535, 2), &b2());
+fn as_many_cores_are_launched_as_profiles_show() {
+    launched(
+        "Ascend910B1",
+        &[[4096, 32, 32, 4], [4096, 8, 8, 2], [4096, 8, 32, 4], [4096, 64, 64, 8], [4100, 32, 64, 9]],
+    );
+    launched("Ascend910B1", &[[4608, 32, 32, 5], [6144, 16, 32, 6], [12_288, 32, 32, 12], [16_386, 32, 64, 33]]);
+    launched("Ascend910B1", &[[12_582_912, 16, 16, 48]]);
+    launched("Ascend910B4", &[[1024, 32, 32, 1], [4096, 32, 32, 4], [4096, 32, 64, 8], [4_194_304, 16, 16, 40]]);
+    // A first 910.
+    launched(
+        "Ascend910B",
+        &[[512, 32, 32, 1], [640, 32, 32, 2], [1536, 32, 32, 3], [3072, 16, 32, 3], [3072, 32, 32, 6]],
+    );
+    launched("Ascend910B", &[[4096, 16, 16, 4], [5120, 32, 32, 10], [24_576, 16, 32, 24], [21_128, 32, 32, 30]]);
+    launched("Ascend910B", &[[32_768, 32, 32, 30]]);
+}
+
+#[test]
+fn a_core_gets_4_kilobytes_at_least_and_parts_are_whole_128s() {
+    let one = elementwise(&fp16(2048, 2), &b2());
     assert!(one.cores == 1 && one.rules.has(Rule::OneCore) && one.public);
-    // 1536 / 48 = 32, in 128s 128: 12 cores.
-    let some = elementwise(&fp16(1536, 2), &b2());
-    assert_eq!((some.cores, field(&some, "blockFactor")), (12, 128));
-    // 10,000 / 48 rounds up to 209, in 128s 256: 40 cores, the last with 16 elements.
-    let odd = elementwise(&fp16(10_000, 2), &b2());
-    assert_eq!((odd.cores, field(&odd, "blockFactor")), (40, 256));
+    // 10,000 elements are 19.5 KB: five cores of 2,000, in 128s 2,048.
+    let some = elementwise(&fp16(10_000, 2), &b2());
+    assert_eq!((some.cores, field(&some, "blockFactor")), (5, 2048));
+    assert!(some.rules.has(Rule::LeastPart) && !some.rules.has(Rule::EvenElements));
+    // 100,000 / 48 rounds up to 2,084, in 128s 2,176: 46 cores, the last with 2,080 elements.
+    let odd = elementwise(&fp16(100_000, 2), &b2());
+    assert_eq!((odd.cores, field(&odd, "blockFactor")), (46, 2176));
+    assert!(odd.rules.has(Rule::EvenElements));
     // Bits are dealt in 256s.
     let bits = elementwise(&Elementwise { out_bits: 1, ..fp16(1 << 20, 2) }, &b2());
     assert_eq!(field(&bits, "blockFactor") % 256, 0);
@@ -61,6 +88,10 @@ fn sum(axes: &[(u64, bool)]) -> Choice {
     reduction(&Reduction { axes, es: 4, atomic: true, widened: false }, &b2())
 }
 
+fn max(axes: &[(u64, bool)]) -> Choice {
+    reduction(&Reduction { axes, es: 4, atomic: false, widened: false }, &b2())
+}
+
 #[test]
 fn fp32_sums_below_192_results_share_the_reduced_axis() {
     // 48 cores and 8 elements of 32 bytes: out < 192.
@@ -68,14 +99,13 @@ fn fp32_sums_below_192_results_share_the_reduced_axis() {
         let choice = sum(&[(rows, false), (4096, true)]);
         assert_eq!(choice.rules.has(Rule::SplitReduced), split, "{rows}");
     }
-    // 4096 terms over 48 cores: 86 each.
-    let choice = sum(&[(12, false), (4096, true)]);
-    assert_eq!((choice.cores, field(&choice, "blockTilingFactor")), (48, 86));
+    // 6144 terms over 48 cores: 128 each.
+    let choice = sum(&[(12, false), (6144, true)]);
+    assert_eq!((choice.cores, field(&choice, "blockTilingFactor")), (48, 128));
     // Few terms, or no more than 1024 of all, are not worth it; nor can other operators add up in memory.
     assert!(!sum(&[(100, false), (24, true)]).rules.has(Rule::SplitReduced));
     assert!(!sum(&[(2, false), (512, true)]).rules.has(Rule::SplitReduced));
-    let max = reduction(&Reduction { axes: &[(12, false), (4096, true)], es: 4, atomic: false, widened: false }, &b2());
-    assert!(!max.rules.has(Rule::SplitReduced));
+    assert!(!max(&[(12, false), (4096, true)]).rules.has(Rule::SplitReduced));
 }
 
 #[test]
@@ -88,17 +118,38 @@ fn leading_reduced_rows_are_shared_where_the_kept_row_fits() {
     assert!(!sum(&[(4096, true), (30_000, false)]).rules.has(Rule::SplitReducedRows));
 }
 
+/// A profile of a 910B1 has 52 blocks for the sum of 4,096 fp32: 4,096 / 48 rounds up to 86, in blocks of 8 elements 80.
+#[test]
+fn what_is_dealt_of_the_last_axis_is_whole_blocks_of_32_bytes() {
+    let choice =
+        reduction(&Reduction { axes: &[(4096, true)], es: 4, atomic: true, widened: false }, &part("Ascend910B1"));
+    assert_eq!((field(&choice, "blockDim"), field(&choice, "blockTilingFactor"), choice.cores), (52, 80, 48));
+    assert!(choice.rules.has(Rule::WholeBlocks));
+    // 4,608 terms are 96 each: nothing to cut. Nor is an axis cut that others follow.
+    for axes in [[(1, true), (4608, true)], [(4096, false), (6400, true)]] {
+        let choice = sum(&axes);
+        assert!(field(&choice, "blockDim") == 48 && !choice.rules.has(Rule::WholeBlocks), "{axes:?}");
+    }
+}
+
 #[test]
 fn kept_rows_are_shared_in_whole_stores_of_32_bytes() {
-    // 200 rows: 8 fp32 results are 32 bytes, 25 parts are no more than the cores.
-    let few = sum(&[(200, false), (64, true)]);
-    assert_eq!((few.cores, field(&few, "blockTilingFactor")), (25, 8));
+    // 40 rows are fewer than the cores: 8 fp32 results are 32 bytes.
+    let few = max(&[(40, false), (64, true)]);
+    assert_eq!((few.cores, field(&few, "blockTilingFactor")), (5, 8));
     assert!(few.rules.has(Rule::SplitKept));
+    // 100 rows: 48 parts would be of 3; parts of 8 and 9 leave a last one of 4 and 1, those of 10 a whole one.
+    let more = max(&[(100, false), (64, true)]);
+    assert_eq!((more.cores, field(&more, "blockTilingFactor")), (10, 10));
+    assert!(more.rules.has(Rule::SplitKeptFull));
     // 4,096 rows: 48 parts of 86, the last of 54.
-    let many = sum(&[(4096, false), (64, true)]);
+    let many = max(&[(4096, false), (64, true)]);
     assert_eq!((many.cores, field(&many, "blockTilingFactor")), (48, 86));
     // Fewer results than a store: one core.
-    assert_eq!(sum(&[(7, false), (16, true)]).cores, 1);
+    assert_eq!(max(&[(7, false), (16, true)]).cores, 1);
+    // 16,384 rows of which 124 fit UB: 133 parts at least, in 48s 144, of 114 rows.
+    let parts = max(&[(16_384, false), (7, true), (197, false)]);
+    assert_eq!((parts.cores, field(&parts, "blockTilingFactor"), field(&parts, "blockDim")), (48, 114, 144));
 }
 
 #[test]

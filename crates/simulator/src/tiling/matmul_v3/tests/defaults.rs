@@ -136,6 +136,24 @@ fn a_310p_has_fixed_depths_and_l2_tiles() {
 }
 
 #[test]
+fn a_310p_cuts_its_block_to_the_product_as_it_is() {
+    // CANN's tuned records for 128 rows have 256; the rules choose 128 before they cut.
+    for m in [1, 100, 127, 128, 129] {
+        let t = on("Ascend310P3", &MatMul { trans_b: true, ..MatMul::new(m, 1024, 4096) }).tiling;
+        assert_eq!((u64::from(t.base_m), t.base_n, t.single_core_m), (m, 256, t.base_m));
+    }
+}
+
+#[test]
+fn hf32_counts_as_fp32_where_a_rule_does_not_say_plain() {
+    let hf32 = |n| MatMul { hf32: true, trans_b: true, ..fp32(4096, 32_768, n) };
+    // Few columns by a long K. Below 256 bytes of columns HF32 has no split of K inside cores.
+    assert_eq!(on("Ascend910B2", &hf32(64)).template, 5);
+    assert_eq!(on("Ascend910B2", &hf32(48)).template, 3);
+    assert_eq!(on("Ascend910B2", &MatMul { hf32: false, ..hf32(48) }).template, 5);
+}
+
+#[test]
 fn the_decode_search_uses_its_own_deal_of_cores() {
     let linear = |m, k, n| MatMul { trans_b: true, ..MatMul::new(m, k, n) };
     let c = on("Ascend910B2", &linear(16, 4096, 4096));

@@ -47,6 +47,16 @@ fn few_rows_are_cached_but_for_long_k_and_decode() {
     assert_eq!(which(&Problem { k: 4160, ..decode }, 24), Which::Cached, "k is no multiple of 128");
 }
 
+/// The rule names the 910B; whether CANN has it on a `910_93` is not known.
+#[test]
+fn the_rule_of_few_rows_by_a_long_k_is_an_estimate_on_a_910_93() {
+    let public = |p: &Problem, soc: &str| default(p, &Platform::of(&Soc::find(soc).unwrap())).unwrap().public;
+    let long_k = int8(16, 13000, 1536);
+    assert!(public(&long_k, "Ascend910B2") && !public(&long_k, "Ascend910_9391"));
+    let large = int8(4096, 4096, 4096);
+    assert!(public(&large, "Ascend910B2") && public(&large, "Ascend910_9391"));
+}
+
 /// 7168 columns are 28 blocks of 256 and 14 of 512 for 24 cores: neither within 0.8 to 1 of them, so 7168 / 24
 /// = 299 columns rounded up to 320. 5120 columns are 20 blocks of 256, 0.83 of the cores.
 #[test]
