@@ -171,9 +171,12 @@ mod tests {
     fn products_are_read_at_once_and_what_else_there_is_is_not() {
         for one in [
             r#"{"id":"a","op":"MatMulV3","m":1,"k":2,"n":3,"dtype":"float16","trans_b":true}"#,
+            r#"{"id":7,"op":"MatMul","format":"ND","trans_a":true,"trans_b":false,"hf32":true,"inputs":[],"outputs":[]}"#,
             r#"{"op":"Add","inputs":[{"shape":[2],"dtype":"float"}],"outputs":[{"shape":[2],"dtype":"float","format":"ND"}]}"#,
         ] {
-            assert!(read(one).is_some(), "{one}");
+            let [at_once, slowly] =
+                [read(one).unwrap(), Case::value_by_value(one).unwrap()].map(|case| format!("{case:?}"));
+            assert_eq!(at_once, slowly, "{one}");
         }
         for other in [
             r#"{"op":"Add","inputs":[],"outputs":[],"attrs":{"axis":1}}"#,
