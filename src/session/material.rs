@@ -6,8 +6,8 @@ use super::tuned_graph;
 use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::infer::{self, LeftOut, Static};
-use crate::graph::op;
-use crate::graph::{Format, Graph, NodeId, TensorDesc};
+use crate::graph::op::{self, prototype};
+use crate::graph::{Format, Graph, Node, NodeId, TensorDesc};
 use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -88,6 +88,15 @@ impl Session {
     }
 }
 
+/// The error of a graph whose kernels are all of operators that nobody knows.
+fn nothing_known(node: &Node) -> Error {
+    let near = prototype::nearest(&node.op_type).filter(|_| node.mapped);
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let reason =
+        format!("leaves nothing to tune: how its operator works is not known, and there is no other kernel{meant}");
+    Error::graph(format!("node `{}` ({})", node.name, node.origin_type), reason)
+}
+
 /// Attributes whose names are warned about one by one.
 const NAMED: usize = 10;
 
@@ -162,6 +171,11 @@ impl Material {
         let leaves_nothing = if subgraphs { !left(&is_known) } else { !left(&is_tuned) };
         if leaves_nothing && !left_out.is_empty() {
             infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
+        }
+        if !left(&is_known)
+            && let Some(node) = lowered.unmapped.first().map(|&id| fused.node(id))
+        {
+            return Err(nothing_known(node));
         }
         tuned_graph::set_formats(&mut fused, &lowered, soc, settings.lowering());
         if self.variants.is_empty() {

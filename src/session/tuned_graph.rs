@@ -12,6 +12,7 @@ use crate::soc::Soc;
 use crate::tune::gdat::{BY_ID, FUSION, FUSION_ID, Found};
 use crate::tune::sgat::Mark;
 use crate::tune::{OpatOutcome, Variant};
+use rustc_hash::FxHashMap;
 
 /// A graph that was given, on its way to the tuned one.
 pub struct TunedGraph(Graph);
@@ -50,7 +51,24 @@ impl TunedGraph {
                 graph.node_mut(id).attrs.set(FUSED_INTO, Attr::Str(node.name.clone()));
             }
         }
+        drop_scopes_of_one(&mut graph);
         graph
+    }
+}
+
+/// Takes away scopes of which the graph that was given has one node only: the others are conversions, which stand where GE
+/// puts them, and a scope of one is none.
+fn drop_scopes_of_one(graph: &mut Graph) {
+    let mut members: FxHashMap<i64, Vec<NodeId>> = FxHashMap::default();
+    for (id, node) in graph.iter() {
+        if let Some(scope) = node.attrs.int(FUSION_SCOPE) {
+            members.entry(scope).or_default().push(id);
+        }
+    }
+    for id in members.into_values().filter(|nodes| nodes.len() == 1).flatten() {
+        let attrs = &mut graph.node_mut(id).attrs;
+        attrs.remove(FUSION_SCOPE);
+        attrs.remove(UB_PASS);
     }
 }
 

@@ -4,7 +4,7 @@ use super::environment::Environment;
 use super::settings::Settings;
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
-use crate::frontend::check::without_weights;
+use crate::frontend::check::hindrance;
 use crate::frontend::{Gear, file_content};
 use crate::graph::Graph;
 use crate::output_file::{Patience, Publication, check, check_directory, directory_of, sweep};
@@ -249,7 +249,7 @@ fn prepare(
             log::warn!("{} holds no compiled kernels: {reason}", om.display());
         }
         // Nobody could compile it, which the results tell without a warning: it was not asked for.
-        if let Some(missing) = without_weights(graph) {
+        if let Some(missing) = hindrance(graph) {
             *reason = Some(reason.take().map_or(missing.clone(), |reason| format!("{reason}; {missing}")));
         }
         write_file(publication, graph, &om)?;

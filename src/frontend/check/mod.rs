@@ -187,8 +187,23 @@ pub fn is_without_value(node: &Node) -> bool {
         && !is_empty()
 }
 
-/// Why GE cannot compile what is written of a graph, where that is for want of its weights.
-pub fn without_weights(graph: &Graph) -> Option<String> {
+/// Why GE cannot compile what is written of a graph, where that is known without asking the checker: for an operator of
+/// another framework, or for want of its weights.
+pub fn hindrance(graph: &Graph) -> Option<String> {
+    let mut foreign = graph.iter().map(|(_, node)| node).filter(|node| !node.mapped);
+    let Some(first) = foreign.next() else { return without_weights(graph) };
+    let others = match foreign.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "node `{}` ({}){others} is no operator of Ascend's, which GE cannot compile; `aoe model check` of the .air lists all",
+        first.name, first.origin_type
+    ))
+}
+
+/// The same for want of its weights alone.
+fn without_weights(graph: &Graph) -> Option<String> {
     let mut missing = graph.iter().filter(|(_, node)| is_without_value(node));
     let first = missing.next()?.1;
     let others = match missing.count() {

@@ -308,13 +308,13 @@ fn files_that_are_no_configuration_are_named_with_their_place() {
 #[test]
 fn a_field_that_is_there_twice_is_named_at_any_depth() {
     let text = qwen3_32b().to_string();
-    let twice = text.replacen("{", r#"{"hidden_size": 4096, "#, 1);
+    let twice = text.replacen('{', r#"{"hidden_size": 4096, "#, 1);
     let reason = Model::parse(&twice).unwrap_err();
     assert!(reason.contains("`hidden_size` is given twice") && reason.contains("line 1"), "{reason}");
     let nested = format!(r#"{{"model_type": "gemma3", "text_config": {twice}}}"#);
     assert!(Model::parse(&nested).unwrap_err().contains("`hidden_size` is given twice"));
     // What Python writes for numbers that JSON lacks is no reason to refuse a configuration.
-    Model::parse(&text.replacen("{", r#"{"time_step_limit": [0.0, Infinity], "#, 1)).unwrap();
+    Model::parse(&text.replacen('{', r#"{"time_step_limit": [0.0, Infinity], "#, 1)).unwrap();
 }
 
 #[test]

@@ -224,6 +224,26 @@ fn weights_that_contradict_the_net_are_named() {
 }
 
 #[test]
+fn what_is_tuned_is_written_as_ge_compiles_it_and_is_read_again() {
+    let place = Place::new();
+    let quick = ["--job_type=1", "--backend=simulator", "--max_tuning_count=4", "--output=net.air"];
+    for (soc, file) in [
+        ("Ascend910B2", "models/bert_base.onnx"),
+        ("Ascend310P3", "models/bert_base.onnx"),
+        ("Ascend910B2", "training/bert_base.air"),
+        ("Ascend910A", "training/resnet50.air"),
+    ] {
+        let (soc, file) = (format!("--soc_version={soc}"), format!("{}/examples/{file}", env!("CARGO_MANIFEST_DIR")));
+        place.run(&[&quick[..], &["-m", &file, &soc]].concat()).expect(0, &[]);
+        place.run(&["kernels", "net.air", &soc]).expect(0, &[]);
+        let told = place.run(&["model", "check", "net.air", "--json"]).stdout;
+        let rules: Vec<Value> = told.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect();
+        let other: Vec<_> = rules.iter().filter(|f| f["rule"] != "value" && f["blocks"] == true).collect();
+        assert!(!rules.is_empty() && other.is_empty(), "{file} {soc}: {other:?}");
+    }
+}
+
+#[test]
 fn a_tuned_model_tells_the_formats_of_the_device_and_one_that_was_tampered_with_is_refused() {
     let place = Place::new();
     let resnet = model("resnet50.onnx");

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 static ROWS: &[(&[&str], &str)] = &[
     (
         &["QuantizeLinear", "DequantizeLinear"],
-        "CANN's quantisation has no blocks along an axis, and no types of other than 8 or 32 bits",
+        "CANN's quantisation has no blocks along an axis, and no types of other than 8 or 32 bits; where scales lie along an \
+         axis, the model must tell the rank of the tensor (onnx.shape_inference adds it)",
     ),
     (
         &["QLinearMatMul"],
@@ -52,7 +53,10 @@ static ROWS: &[(&[&str], &str)] = &[
         ],
         "CANN has no such operator of int8",
     ),
-    (&["NonZero", "Unique", "NonMaxSuppression", "Compress"], "only a run tells how much it finds"),
+    (
+        &["NonZero", "Unique", "NonMaxSuppression", "Compress"],
+        "its work is not modelled; unless its operands are constants, only a run tells how much it finds",
+    ),
     (&["ImageDecoder"], "only a run tells how large its image is"),
     (&["RMSNormalization"], "CANN's RmsNorm has a factor for each element of what it norms, and not as many are known"),
     (
