@@ -120,6 +120,7 @@ impl Reader<'_> {
             (placed.op.output_desc, placed.attrs) = (Vec::new(), Attrs::default());
         }
         self.complete_constants(&order)?;
+        self.complete_results(&order)?;
         self.note_described(&order);
         self.tell_unknown_layouts();
         self.keep_subgraphs()?;
@@ -301,6 +302,30 @@ impl Reader<'_> {
         if open.is_empty() {
             return Ok(());
         }
+        self.describe_as_read(&open, order)?;
+        let mut names: Vec<&str> = open.iter().map(|&id| self.graph.node(id).name.as_str()).collect();
+        names.sort_unstable();
+        log::warn!(
+            "{} are constants without a value: the file was written without values (DUMP_GE_GRAPH=1 writes them); their \
+             shapes are those that GE noted where they are read, and what reads others is left out",
+            spelling::listed(&names)
+        );
+        Ok(())
+    }
+
+    /// Gives results of operators without a rule, which say no shape of them, the one that GE set where they are read.
+    fn complete_results(&mut self, order: &[usize]) -> Result<()> {
+        let is_open = |node: &Node| {
+            !infer::has_rule(node)
+                && node.inputs.iter().flatten().next().is_some()
+                && node.outputs.iter().any(|output| output.shape.dims().is_none())
+        };
+        let open: FxHashSet<NodeId> = self.graph.iter().filter(|(_, node)| is_open(node)).map(|(id, _)| id).collect();
+        if open.is_empty() { Ok(()) } else { self.describe_as_read(&open, order) }
+    }
+
+    /// Gives outputs of these nodes that say no shape the one that who reads them states.
+    fn describe_as_read(&mut self, open: &FxHashSet<NodeId>, order: &[usize]) -> Result<()> {
         for &place in order {
             let placed = &self.layout.nodes[place];
             let data = placed.op.input.iter().filter(|reference| !is_control(reference));
@@ -310,19 +335,12 @@ impl Reader<'_> {
                 let Some(port) = port.filter(|port| open.contains(&port.node)) else { continue };
                 let read = tensor::read(desc.clone(), &at)?;
                 let desc = read.desc.filter(|desc| read.is_set && desc.shape.known().is_some());
-                let output = self.graph.node_mut(port.node).outputs.first_mut();
+                let output = self.graph.node_mut(port.node).outputs.get_mut(port.output as usize);
                 if let (Some(desc), Some(output)) = (desc, output.filter(|output| output.shape.dims().is_none())) {
                     *output = desc;
                 }
             }
         }
-        let mut names: Vec<&str> = open.iter().map(|&id| self.graph.node(id).name.as_str()).collect();
-        names.sort_unstable();
-        log::warn!(
-            "{} are constants without a value: the file was written without values (DUMP_GE_GRAPH=1 writes them); their \
-             shapes are those that GE noted where they are read, and what reads others is left out",
-            spelling::listed(&names)
-        );
         Ok(())
     }
 

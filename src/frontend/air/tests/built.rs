@@ -247,6 +247,22 @@ fn an_unknown_operator_ends_inference_and_no_more_unless_its_output_is_described
 }
 
 #[test]
+fn sizes_of_an_unknown_operator_s_result_that_ge_set_where_it_is_read_are_believed() {
+    let read_as = |described: Bytes| {
+        let mut ops = odd_between(default_desc());
+        ops[5].input_desc = vec![described, default_desc()];
+        load(&ops).unwrap()
+    };
+    let graph = read_as(inferred(&[512, 256]));
+    assert_eq!(shape(&graph, "odd"), "[512,256]");
+    assert!(split_static(graph.clone()).unwrap().left_out.is_empty() && kernels(&graph)[2].contains("[512,256,32]"));
+    // What is open there, or was not set by GE, says nothing.
+    for open in [inferred(&[-1, 256]), default_desc(), built("ND", DataType::Float16, &[512, 256])] {
+        assert_eq!(shape(&read_as(open), "third"), "[?]");
+    }
+}
+
+#[test]
 fn a_scalar_is_told_by_a_shape_that_was_set_whether_its_sizes_are_written_or_not() {
     let scalar = |attrs: &[(&str, Attr)]| {
         let tensor = proto::Tensor::decode(raw_desc("ND", &[], attrs)).unwrap();
