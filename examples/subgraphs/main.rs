@@ -33,8 +33,8 @@ fn main() -> Result<()> {
         for model in &models {
             match gain(model, &soc) {
                 Ok(row) => println!("{row}"),
-                // Formats that are known but not read.
-                Err(error @ Error::Unsupported { .. }) => eprintln!("{}: {error}", model.display()),
+                // Formats that are known but not read, and networks whose sizes nobody tells.
+                Err(error @ (Error::Unsupported { .. } | Error::Option { .. })) => eprintln!("{}: {error}", model.display()),
                 Err(error) => return Err(error),
             }
         }

@@ -11,6 +11,7 @@ use aoe::session::{
     self,
     kernels::{self, Launched},
 };
+use aoe::spelling::printable;
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
@@ -83,6 +84,7 @@ fn us(us: f64) -> String {
 fn listed(listing: &Listing) -> Vec<String> {
     let Listing { network, soc, count, total_us, untimed, ub_fusion, groups, .. } = listing;
     let without = if *untimed == 0 { String::new() } else { format!(" without {untimed} of unknown time") };
+    let network = printable(network);
     let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model{without}", us(*total_us))];
     if !ub_fusion.is_empty() {
         let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
@@ -125,7 +127,13 @@ fn compared(listing: &Listing, comparison: &Comparison) -> Vec<String> {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let mut lines = vec![
-        format!("{} on {} beside {} ({runs} run{})", listing.network, listing.soc, names.join(", "), plural(*runs)),
+        format!(
+            "{} on {} beside {} ({runs} run{})",
+            printable(&listing.network),
+            listing.soc,
+            names.join(", "),
+            plural(*runs)
+        ),
         format!(
             "Kernels: {} expected, {} found, {} the same by type and count",
             number(kernels[0]),

@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::exit_status::{DONE, FAILED, MISUSED};
 use aoe::frontend::Framework;
 use aoe::frontend::check::{Finding, Judgement, Rule, judge_file};
+use aoe::spelling::printable;
 use aoe::status::{Error, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
@@ -93,7 +94,8 @@ fn text(path: &str, judgement: &Judgement) -> String {
         for Finding { node, op, blocks, reason, advice, .. } in findings.iter().take(PRINTED) {
             let place = if node.is_empty() { String::new() } else { format!("`{node}` ({op}) ") };
             let weight = if *blocks { "" } else { " (remark)" };
-            let _ = writeln!(text, "{path}: {}{weight}: {place}{reason}; {advice}", rule.name());
+            let told = format!("{path}: {}{weight}: {place}{reason}; {advice}", rule.name());
+            let _ = writeln!(text, "{}", printable(&told));
         }
         if let Some(more) = findings.len().checked_sub(PRINTED).filter(|more| *more > 0) {
             let _ = writeln!(text, "{path}: {}: {more} more", rule.name());

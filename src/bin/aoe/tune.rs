@@ -16,7 +16,8 @@ use aoe::session::inputs::model_options;
 use aoe::session::options::{NEWEST, NEWEST_IF_ANY};
 use aoe::session::{self, Flow, Session};
 use aoe::status::{Error, Result};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -149,12 +150,35 @@ impl Job<'_> {
 
     fn tune_file(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         let (stated, inputs) = model_options(self.settings.options())?;
+        self.keep_model(model)?;
         let mut graph = frontend::load_file(model, framework.or(stated), &inputs)?;
         // Exporters call every graph the same; the file's name tells a user which one it is.
         if let Some(stem) = model.file_stem() {
             graph.name = stem.to_string_lossy().into_owned();
         }
         self.tune_graph(Some(graph), folder)
+    }
+
+    /// Fails where the tuned model would take the place of the model itself.
+    fn keep_model(&self, model: &Path) -> Result<()> {
+        let Some(output) = self.settings.get("output").map(Path::new).filter(|output| !output.is_dir()) else {
+            return Ok(());
+        };
+        let same = |path: PathBuf| {
+            let found = path.canonicalize().is_ok_and(|path| model.canonicalize().is_ok_and(|m| m == path));
+            // Folders that are not there yet will be made.
+            found || plain(&path).is_some_and(|path| plain(model) == Some(path))
+        };
+        let stem = match output.extension() {
+            Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
+            _ => output.to_owned(),
+        };
+        let with = |suffix: &str| PathBuf::from([stem.as_os_str(), OsStr::new(suffix)].join(OsStr::new("")));
+        if [with(".air"), with(".om")].into_iter().any(same) {
+            let reason = format!("the tuned model would take the place of {}: name another", model.display());
+            return Err(Error::option("output", reason));
+        }
+        Ok(())
     }
 
     /// Tunes a graph, or what the options name in place of one, in a session of its own.
@@ -241,4 +265,15 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
         lines.extend(results.map(|results| labelled("Results", &results.display().to_string())));
     }
     lines
+}
+/// A path from the root on, without steps back.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    Some(plain)
 }

@@ -35,7 +35,7 @@ pub use read::{DESCRIBED_OTHERWISE, is_model, read, read_with_weights};
 pub use tensor::VALUE;
 #[cfg(test)]
 pub use write::encode_apart;
-pub use write::{content, content_apart, encode_model};
+pub use write::{MAX_MESSAGE, content, content_apart, encode_model};
 
 /// Operators that stand for an input of the network; `PlaceHolder` is what a cut leaves of one.
 const INPUTS: [&str; 6] = ["Data", "RefData", "AippData", "AnnData", "PlaceHolder", "Placeholder"];

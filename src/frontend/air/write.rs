@@ -18,7 +18,7 @@ const OUTPUT_NODE: &str = "Node_Output";
 const WEIGHT_ALIGNMENT: u64 = 512;
 
 /// No protobuf message is larger.
-const MAX_MESSAGE: u64 = i32::MAX as u64;
+pub const MAX_MESSAGE: u64 = i32::MAX as u64;
 
 /// Numbers of the fields that are put together here, because they may hold a weight.
 mod field {

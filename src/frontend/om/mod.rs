@@ -32,10 +32,15 @@ pub fn is_om(data: &Bytes) -> bool {
 /// The bytes of the om file of a graph; fails as [`air::content`] does.
 pub fn content(graph: &Graph) -> Result<Content> {
     let (model, weights) = air::content_apart(graph)?;
-    let parts: Vec<(u32, Content)> = [(partition::MODEL_DEF, model), (partition::WEIGHTS_DATA, weights)]
+    let mut parts: Vec<(u32, Content)> = [(partition::MODEL_DEF, model), (partition::WEIGHTS_DATA, weights)]
         .into_iter()
         .filter(|(kind, bytes)| *kind == partition::MODEL_DEF || !bytes.is_empty())
         .collect();
+    let parts_length = parts.iter().map(|(_, bytes)| bytes.len()).sum::<u64>();
+    if parts_length > air::MAX_MESSAGE {
+        // Nobody reads a larger one, we neither; a warning says what is left out.
+        parts = vec![(partition::MODEL_DEF, air::content(graph)?)];
+    }
     let table = header::encode_table(&parts.iter().map(|(kind, bytes)| (*kind, bytes.len())).collect::<Vec<_>>());
     let length = table.len() as u64 + parts.iter().map(|(_, bytes)| bytes.len()).sum::<u64>();
     let header = Header {

@@ -188,8 +188,10 @@ impl Scene<'_> {
     fn rounds(&self) -> Option<Told> {
         let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == "body")?;
         let handed = self.held.own.saturating_sub(2);
-        let starts = self.held.node.input.get(1).is_none_or(String::is_empty)
-            || self.node.input(1).and_then(|port| truth_of(self.around, port)) == Some(true);
+        let is_asked = self.held.node.input.get(1).is_none_or(String::is_empty);
+        let begins =
+            if is_asked { Some(true) } else { self.node.input(1).and_then(|port| truth_of(self.around, port)) };
+        let starts = begins == Some(true);
         let mut names = own_inputs(&body).into_iter();
         let mut outer = self.around()?;
         let counter = TensorDesc::new(DataType::Int64, Shape::scalar());
@@ -210,7 +212,11 @@ impl Scene<'_> {
             Some(Constant::Ints(values)) => values.first().copied(),
             _ => None,
         });
-        let rounds = asked.filter(|_| truth_of(&read, *again) == Some(true)).map(|count| count.max(0));
+        let rounds = match begins {
+            Some(true) => asked.filter(|_| truth_of(&read, *again) == Some(true)).map(|count| count.max(0)),
+            Some(false) => Some(0),
+            None => None,
+        };
         let (mut outputs, collected) = handed_on(&read, made, &before)?;
         let piled = |desc: &TensorDesc| {
             let dims = desc.shape.dims().map(|dims| [&[rounds.unwrap_or(UNKNOWN_DIM)][..], dims].concat());
@@ -275,7 +281,7 @@ impl Scene<'_> {
         }
         let parts = decode::<proto::Graph>(graph.clone(), String::new).ok()?;
         let count = parts.output.len();
-        if !self.surroundings.spend(parts.node.len() + 1) {
+        if !self.surroundings.spend(parts.node.len() + 1 + (graph.len() >> 12)) {
             return None;
         }
         let file = alone(graph, count, outer);

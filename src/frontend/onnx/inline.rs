@@ -205,6 +205,10 @@ impl Layer<'_> {
                 given.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
+        // Each such node keeps what functions around it were given: many of them large values would fill the memory.
+        let cost = given.values().fold(0, |sum: usize, value| sum.saturating_add(value.encoded_len() + NODE_COST));
+        let Some(left) = self.budget.checked_sub(cost) else { return };
+        self.budget = left;
         let (taken, own) = (held::taken(node), node.input.len());
         let mut node = node.clone();
         node.input.extend(taken.iter().map(|name| scope.name(name)));

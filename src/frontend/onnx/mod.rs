@@ -73,8 +73,8 @@ pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions)
     read_all(&file, || Ok(Builder::new(name.clone(), base)), &surroundings)
 }
 
-/// Nodes that graphs may have together that are read once more for what they tell of others.
-const MAX_NODES: usize = 1 << 21;
+/// Nodes that graphs may have together that are read once more for what they tell of others; each 4 KiB count as one.
+const MAX_NODES: usize = 1 << 19;
 
 /// What a graph is read with.
 #[derive(Clone, Copy)]

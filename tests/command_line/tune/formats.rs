@@ -224,6 +224,21 @@ fn weights_that_contradict_the_net_are_named() {
 }
 
 #[test]
+fn a_model_is_not_replaced_by_its_tuned_form() {
+    let place = Place::new();
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/training/resnet50.air"), place.path("net.air"))
+        .unwrap();
+    let before = std::fs::read(place.path("net.air")).unwrap();
+    for output in ["net", "net.om", "./net.air", "sub/../net.air"] {
+        let output = format!("--output={output}");
+        place
+            .tune(&["-m", "net.air", "--job_type=2", &output])
+            .expect(2, &["EG0003", "output", "would take the place"]);
+    }
+    assert!(std::fs::read(place.path("net.air")).unwrap() == before);
+}
+
+#[test]
 fn what_is_tuned_is_written_as_ge_compiles_it_and_is_read_again() {
     let place = Place::new();
     let quick = ["--job_type=1", "--backend=simulator", "--max_tuning_count=4", "--output=net.air"];

@@ -180,6 +180,23 @@ fn what_a_loop_hands_on_keeps_its_sizes_and_what_it_collects_has_as_many_as_it_r
 }
 
 #[test]
+fn a_loop_that_does_not_begin_runs_no_round_and_one_that_may_not_is_not_counted() {
+    let goes_on = node("Constant", &[], &["again"], &[("value", Value::Tensor(truth("", true)))]);
+    let begun = |begins: Option<bool>| {
+        let model = Model::new(17).input("x", &[4.into(), 8.into()]).initializer(&weight("around", &[1, 8]));
+        let model = model.initializer(&ints("m", &[6]));
+        let model = match begins {
+            Some(begins) => model.initializer(&truth("begins", begins)),
+            None => model.input("begins", &[]),
+        };
+        let body = ("body", Value::Graph(round(&goes_on, false)));
+        let node = node("Loop", &["m", "begins", "x"], &["y", "columns"], &[body]).named("loop");
+        shape_of(&load(&model.node(&node).output("y").output("columns")), "columns")
+    };
+    assert_eq!([Some(true), Some(false), None].map(begun), ["[6,4]", "[0,4]", "[?,4]"]);
+}
+
+#[test]
 fn a_scan_collects_along_an_axis_what_it_takes_along_another() {
     let info = |name: &str| encode(&proto::ValueInfo { name: name.to_owned(), kind: None });
     let body = encode(&proto::Graph {
