@@ -34,7 +34,9 @@ fn main() -> Result<()> {
             match gain(model, &soc) {
                 Ok(row) => println!("{row}"),
                 // Formats that are known but not read, and networks whose sizes nobody tells.
-                Err(error @ (Error::Unsupported { .. } | Error::Option { .. })) => eprintln!("{}: {error}", model.display()),
+                Err(error @ (Error::Unsupported { .. } | Error::Option { .. })) => {
+                    eprintln!("{}: {error}", model.display())
+                }
                 Err(error) => return Err(error),
             }
         }

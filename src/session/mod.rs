@@ -17,6 +17,7 @@ mod idle;
 pub mod inputs;
 mod instance;
 pub mod kernels;
+mod leaves;
 mod library;
 mod live;
 pub mod logging;

@@ -5,9 +5,9 @@
 
 use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
-use super::destination::Keeps;
 use super::environment::Environment;
 use super::inputs;
+use super::leaves::Leaves;
 use super::options::{self, Effect, Kind, OptionMap};
 use super::profiles_wanted::{self, Wanted};
 use crate::backend::{Choice, Measuring};
@@ -21,9 +21,7 @@ use crate::tune::gdat::{Cluster, GdatSettings, MOST_SEGMENTS};
 use crate::tune::sgat::SgatSettings;
 use crate::tune::{OpFilter, OpatSettings};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 
 /// What is to be tuned (`job_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,14 +190,15 @@ impl Settings {
             log::warn!("{text}");
         }
         let (work_path, output) = places(&layers, &ini, environment);
-        let leaves = Leaves::of(&layers, output.is_some())?;
+        let names_folder = layers.is_set("output") && output.is_none();
+        let leaves = Leaves::of(layers.flag("dry_run"), layers.get("result_file"), names_folder)?;
         let (work_path, output) = match &leaves {
             Leaves::All => (work_path, output),
             Leaves::Named(scratch) => (scratch.path().to_owned(), output),
             Leaves::Nothing(scratch) => (scratch.path().to_owned(), None),
         };
         let leaves_all = matches!(leaves, Leaves::All);
-        let has_output = layers.is_set("output") && output.is_none() && leaves_all;
+        let has_output = names_folder && leaves_all;
         let rescue = leaves_all.then(|| rescue_root(&work_path));
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
         let job = job_type(&layers, environment)?;
@@ -281,53 +280,6 @@ impl Settings {
             ge_closed: self.ge_closed,
             ..lower::Settings::default()
         }
-    }
-}
-
-/// What a tuning leaves on the disk. Everything else goes with a directory of its own.
-#[derive(Debug, Clone)]
-pub enum Leaves {
-    /// Results, records, the tuned model.
-    All,
-    /// What lies in places that somebody named: records in a bank, the tuned model, profiles (`result_file=none`).
-    Named(Arc<TempDir>),
-    /// Nothing (`dry_run`).
-    Nothing(Arc<TempDir>),
-}
-
-impl Leaves {
-    /// As options say; `names_model` is whether they name the files of the tuned model.
-    fn of(layers: &Layers<'_>, names_model: bool) -> Result<Leaves> {
-        let scratch = || {
-            let temporary = std::env::temp_dir();
-            tempfile::tempdir().map(Arc::new).map_err(|error| Error::directory("create one in", &temporary, error))
-        };
-        if layers.flag("dry_run") {
-            return scratch().map(Leaves::Nothing);
-        }
-        if layers.get("result_file") != Some("none") {
-            return Ok(Leaves::All);
-        }
-        if layers.is_set("output") && !names_model {
-            let reason = "none leaves no result files, and `output` names a directory for them: leave out one of the two, \
-                          or name the file of the tuned model";
-            return Err(Error::option("result_file", reason));
-        }
-        scratch().map(Leaves::Named)
-    }
-
-    /// Which records are left.
-    pub fn keeps(&self) -> Keeps {
-        match self {
-            Leaves::All => Keeps::All,
-            Leaves::Named(_) => Keeps::Named,
-            Leaves::Nothing(_) => Keeps::Nothing,
-        }
-    }
-
-    /// Whether there are result files.
-    pub fn results(&self) -> bool {
-        matches!(self, Leaves::All)
     }
 }
 
