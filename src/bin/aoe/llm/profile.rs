@@ -149,7 +149,7 @@ fn text(report: &Profiled) -> String {
 fn learned(report: &Profiled) -> String {
     match (report.learned_error, &report.not_learned) {
         (Some([before, after]), _) => format!(
-            "The profile calibrates the simulator: error {} before, {} after, on what was held out ({CALIBRATION} of --output=DIR)",
+            "The profile calibrates the simulator: error {} before, {} after, on launches or kernels that it did not learn from ({CALIBRATION} of --output=DIR)",
             percent(before),
             percent(after)
         ),
