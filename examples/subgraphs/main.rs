@@ -35,7 +35,7 @@ fn main() -> Result<()> {
                 Ok(row) => println!("{row}"),
                 // Formats that are known but not read, and networks whose sizes nobody tells.
                 Err(error @ (Error::Unsupported { .. } | Error::Option { .. })) => {
-                    eprintln!("{}: {error}", model.display())
+                    eprintln!("{}: {error}", model.display());
                 }
                 Err(error) => return Err(error),
             }

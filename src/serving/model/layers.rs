@@ -30,8 +30,12 @@ pub(super) fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Resul
     if per_token > routed {
         return Err(format!("`num_experts_per_tok`: a token cannot go to {per_token} of {routed} experts"));
     }
-    let width = fields
-        .size(&["moe_intermediate_size", "expert_intermediate_size", "intermediate_size"], "the width of an expert")?;
+    // Where some layers are dense, or some experts shared, `intermediate_size` is theirs.
+    let own: &[&'static str] = &["moe_intermediate_size", "expert_intermediate_size"];
+    let any: &[&'static str] = &["moe_intermediate_size", "expert_intermediate_size", "intermediate_size"];
+    let mixed = ["first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "n_shared_experts"];
+    let names = if mixed.into_iter().any(|name| fields.has(name)) { own } else { any };
+    let width = fields.size(names, "the width of an expert")?;
     let shared = match fields.optional_count(&["shared_expert_intermediate_size"])? {
         Some(width) => width,
         None => fields.optional_count(&["n_shared_experts", "num_shared_experts"])?.unwrap_or(0).saturating_mul(width),

@@ -78,7 +78,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
             .map_or_else(|| "a type of their own".to_owned(), |m| format!("`{}`", shown(m)));
         notes.push(format!("the weights are published in {method}; they are priced as `quantization` has them"));
     }
-    if let Some(drafts) = fields.optional_size(&["num_nextn_predict_layers"])? {
+    if let Some(drafts) = fields.optional_count(&["num_nextn_predict_layers"])?.filter(|drafts| *drafts > 0) {
         let drafts = counted(drafts, "layer", "layers");
         notes.push(format!("{drafts} for drafts of tokens (`num_nextn_predict_layers`): neither counted nor priced"));
     }

@@ -368,6 +368,16 @@ fn windows_are_those_of_the_layers_that_are_told() {
 }
 
 #[test]
+fn experts_have_a_width_of_their_own_where_layers_are_dense_and_no_drafts_are_no_error() {
+    let none = read(&with(deepseek_v3(), &[("num_nextn_predict_layers", 0.into())]));
+    assert!(!none.notes.iter().any(|note| note.contains("drafts")), "{:?}", none.notes);
+    // The width of a dense layer is not that of an expert.
+    let nameless = with(deepseek_v3(), &[("moe_intermediate_size", Value::Null)]).to_string();
+    let reason = Model::parse(&nameless.replace("\"moe_intermediate_size\":null,", "")).unwrap_err();
+    assert!(reason.contains("`moe_intermediate_size`") && reason.contains("width of an expert"), "{reason}");
+}
+
+#[test]
 fn what_stands_outside_of_the_language_model_counts_for_it() {
     let nested = json!({"model_type": "mistral3", "tie_word_embeddings": true,
         "quantization_config": {"quant_method": "fp8"},
