@@ -139,13 +139,14 @@ fn shape_range(form: &mut Form, id: NodeId) -> Result<()> {
         return Ok(());
     }
     let attrs = &mut form.node_mut(id).attrs;
-    let (start, end) = (attrs.remove("start"), attrs.remove("end"));
-    if start.is_none() && end.is_none() {
+    // As inference reads them, whatever their kind.
+    let (start, end) = (attrs.int("start").unwrap_or(0), attrs.int("end"));
+    let is_part = [attrs.remove("start"), attrs.remove("end")].iter().any(Option::is_some);
+    if !is_part {
         return Ok(());
     }
-    let number = |attr: Option<Attr>, default: i64| if let Some(Attr::Int(n)) = attr { n } else { default };
-    let begin = form.ints(id, "begin", vec![number(start, 0)])?;
-    let end = form.ints(id, "end", vec![number(end, i64::from(i32::MAX))])?;
+    let begin = form.ints(id, "begin", vec![start])?;
+    let end = form.ints(id, "end", vec![end.unwrap_or(i64::from(i32::MAX))])?;
     let mut whole = form.node(id).clone();
     whole.name = format!("{}/whole", whole.name);
     whole.value = None;
