@@ -37,9 +37,7 @@ impl Gear {
             Gear::Dims(values) => values,
         }
     }
-}
 
-impl Gear {
     /// What is added to the names of files that hold this gear: `_batch_4`, `_image_224_224`, `_dims_1_128`.
     pub fn file_suffix(&self) -> String {
         self.to_string().replace(['@', '=', ','], "_")

@@ -95,12 +95,14 @@ pub fn profiled(
     settings: &Settings,
     cancel: &AtomicBool,
 ) -> Result<Profiled> {
-    let (learned, not_learned) = learn(profile, soc);
+    // One view for learning and pricing: a factor learned of warm weights would count the way to cold ones twice.
+    let kernels = in_network(profile);
+    let (learned, not_learned) = learn(profile, &kernels, soc);
     let mut parts = Parts::only(soc.clone());
     let mut calibrated = learned.as_ref().map(|learned| corrected(learned, soc)).transpose()?;
     let mut problems = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
-    for seen in &profile.kernels {
+    for seen in &kernels {
         let (mut row, problem) = row(seen, profile.total_us, soc, &mut parts);
         row.calibrated_us = calibrated.as_mut().and_then(|parts| priced(&row.case.to_string(), parts).ok());
         problems.extend(problem);
@@ -139,18 +141,15 @@ pub fn profiled(
     })
 }
 
-/// What a profile teaches of the part, or why it teaches nothing.
-fn learn(profile: &Profile, soc: &Soc) -> (Option<OfPart>, Option<String>) {
+/// What a profile's kernels, as the prices here have them, teach of the part, or why they teach nothing.
+fn learn(profile: &Profile, kernels: &[Seen], soc: &Soc) -> (Option<OfPart>, Option<String>) {
     if soc.corrections.is_some() {
         return (None, Some("a calibration is given, and corrects the predictions here".to_owned()));
     }
     if profile.devices.len() > 1 {
         return (None, Some(format!("it has kernels of {} devices", profile.devices.len())));
     }
-    // With the weights where the prices here have them: a factor for warm ones would count the way to them twice.
-    let in_network = |seen: &Seen| Seen { case: with_cold_weights(&seen.case), ..seen.clone() };
-    let kernels: Vec<Seen> = profile.kernels.iter().map(in_network).collect();
-    match calibrate_kernels(&kernels, soc) {
+    match calibrate_kernels(kernels, soc) {
         Ok(learned) => (Some(OfPart { profiles: profile.files.clone(), ..learned }), None),
         Err(reason) => (None, Some(reason)),
     }
@@ -171,7 +170,7 @@ fn priced(case: &str, parts: &mut Parts) -> Result<f64, String> {
 
 /// A kernel with its price, and the product to tune where it is one.
 fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option<Problem>) {
-    let case = with_cold_weights(&seen.case);
+    let case = seen.case.clone();
     let text = case.to_string();
     let (predicted_us, reason) = match priced(&text, parts) {
         Ok(us) => (Some(us), None),
@@ -199,6 +198,11 @@ fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option
 
 fn is_product(op: &str) -> bool {
     op.contains("MatMul") || op.contains("Matmul")
+}
+
+/// The kernels of a profile with their weights where a running network has them.
+fn in_network(profile: &Profile) -> Vec<Seen> {
+    profile.kernels.iter().map(|seen| Seen { case: with_cold_weights(&seen.case), ..seen.clone() }).collect()
 }
 
 /// A product's second operand is taken for weights, which nothing used shortly before.
@@ -273,11 +277,12 @@ mod tests {
             })
             .collect();
         let profile = Profile { kernels, ..Profile::default() };
-        let (learned, why) = learn(&profile, &soc);
+        let kernels = in_network(&profile);
+        let (learned, why) = learn(&profile, &kernels, &soc);
         let learned = learned.unwrap_or_else(|| panic!("{why:?}"));
         let mut calibrated = corrected(&learned, &soc).unwrap();
-        for kernel in &profile.kernels {
-            let us = priced(&with_cold_weights(&kernel.case).to_string(), &mut calibrated).unwrap();
+        for kernel in &kernels {
+            let us = priced(&kernel.case.to_string(), &mut calibrated).unwrap();
             let measured = kernel.us / kernel.count as f64;
             assert!((us / measured - 1.0).abs() < 0.1, "{}: {us}, measured {measured}", kernel.case);
         }

@@ -2,6 +2,7 @@
 
 use super::destination::Keeps;
 use crate::status::{Error, Result};
+use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -42,6 +43,14 @@ impl Leaves {
             Leaves::All => Keeps::All,
             Leaves::Named(_) => Keeps::Named,
             Leaves::Nothing(_) => Keeps::Nothing,
+        }
+    }
+
+    /// The directory of what goes with the tuning.
+    pub fn scratch(&self) -> Option<&Path> {
+        match self {
+            Leaves::All => None,
+            Leaves::Named(scratch) | Leaves::Nothing(scratch) => Some(scratch.path()),
         }
     }
 

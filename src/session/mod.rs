@@ -52,5 +52,5 @@ mod tests;
 pub use instance::Instance;
 pub use library::{create, destroy, finalize, initialize, session};
 pub use process::{Use, use_library};
-pub use settings::is_directory;
+pub use settings::{is_directory, stem};
 pub use state::{Flow, ProgressFn, Session};

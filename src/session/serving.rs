@@ -1,16 +1,16 @@
 //! The options of `aoe llm` that it shares with tuning: the part, and where records go.
 
-use super::destination::{Destination, Keeps};
+use super::destination::Destination;
 use super::environment::Environment;
+use super::leaves::Leaves;
 use super::options::{OptionMap, OptionSpec, restrict};
 use super::simulation;
 use crate::bank::{BankPaths, OperatorBank};
 use crate::report::quoted;
 use crate::serving::Banks;
 use crate::soc::Soc;
-use crate::status::{Error, Result};
+use crate::status::Result;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// The options that count, from the one table.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
@@ -37,29 +37,27 @@ pub struct Bank {
     /// Its root.
     to_measure_root: PathBuf,
     /// The directory of a run that leaves nothing.
-    _dry_run: Option<TempDir>,
+    _leaves: Leaves,
 }
 
 /// The bank that predictions for this part go to: as for a tuning on the simulator, whose results lie in `output`, else in
 /// the work path.
 ///
-/// Fails as [`BankPaths::operator`] does, and with [`Error::Directory`] where a dry run finds no place for its own.
+/// Fails as [`BankPaths::operator`] does, and with [`crate::status::Error::Directory`] where a dry run finds no place for its own.
 pub fn bank(soc: &Soc, output: Option<&Path>, install: bool, dry_run: bool) -> Result<Bank> {
     let environment = Environment::read();
     let places = environment.bank_places(None);
     let aoe = BankPaths::operator(&places, soc).map(|paths| paths.over(environment.toolkit().operator_banks(soc)));
-    let temporary = std::env::temp_dir();
-    let failed = |error| Error::directory("create one in", &temporary, error);
-    let dry = dry_run.then(tempfile::tempdir).transpose().map_err(failed)?;
+    let leaves = Leaves::of(dry_run, None, false)?;
     let work_path = environment.path("ASCEND_WORK_PATH").unwrap_or_default();
-    let work_path = dry.as_ref().map(TempDir::path).or(output).unwrap_or(&work_path);
-    let keeps = if dry_run { Keeps::Nothing } else { Keeps::All };
+    let work_path = leaves.scratch().or(output).unwrap_or(&work_path);
+    let keeps = leaves.keeps();
     let destination = Destination { work_path, named: None, install, keeps, is_simulated: true };
     let paths = destination.paths(&environment, aoe, |root| BankPaths::operator_below(root, soc))?;
     let root = destination.root(&environment).filter(|_| !dry_run);
     let to_measure_root = destination.root_to_measure(&environment);
     let to_measure = OperatorBank::open(BankPaths::operator_below(&to_measure_root, soc), soc);
-    Ok(Bank { bank: OperatorBank::open(paths, soc), root, to_measure, to_measure_root, _dry_run: dry })
+    Ok(Bank { bank: OperatorBank::open(paths, soc), root, to_measure, to_measure_root, _leaves: leaves })
 }
 
 impl Bank {

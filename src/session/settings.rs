@@ -5,6 +5,7 @@
 
 use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
+use super::destination::Keeps;
 use super::environment::Environment;
 use super::inputs;
 use super::leaves::Leaves;
@@ -192,12 +193,9 @@ impl Settings {
         let (work_path, output) = places(&layers, &ini, environment);
         let names_folder = layers.is_set("output") && output.is_none();
         let leaves = Leaves::of(layers.flag("dry_run"), layers.get("result_file"), names_folder)?;
-        let (work_path, output) = match &leaves {
-            Leaves::All => (work_path, output),
-            Leaves::Named(scratch) => (scratch.path().to_owned(), output),
-            Leaves::Nothing(scratch) => (scratch.path().to_owned(), None),
-        };
-        let leaves_all = matches!(leaves, Leaves::All);
+        let work_path = leaves.scratch().map_or(work_path, Path::to_owned);
+        let output = output.filter(|_| leaves.keeps() != Keeps::Nothing);
+        let leaves_all = leaves.results();
         let has_output = names_folder && leaves_all;
         let rescue = leaves_all.then(|| rescue_root(&work_path));
         let opat = opat_settings(&layers, &ops, &ini, environment)?;
@@ -322,7 +320,7 @@ pub fn is_directory(output: &str, path: &Path) -> bool {
 }
 
 /// The path that option `output` names without the suffix of a model, which both files get.
-fn stem(output: &Path) -> PathBuf {
+pub fn stem(output: &Path) -> PathBuf {
     match output.extension() {
         Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
         _ => output.to_owned(),

@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 
 pub use super::ge::COMPILING;
 
-/// How the operating system in the name of a model with code of the host begins (`host_env_os`).
-const SYSTEMS: [&str; 1] = ["linux_"];
-
 /// GE with its C interface, ready to compile.
 pub struct Compiler {
     ge: Ge,
@@ -103,14 +100,13 @@ impl Compiler {
 
 /// The file `<stem>_<os>_<arch>.om` that GE writes in place of `<stem>.om` where the model has code of the host.
 fn of_a_host(om: &Path) -> Option<PathBuf> {
-    let stem = om.file_stem()?.to_str()?;
-    let entries = std::fs::read_dir(om.parent()?).ok()?;
+    // `linux` is the one system that `host_env_os` takes.
+    let begin = format!("{}_linux_", om.file_stem()?.to_str()?);
     let is_its = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let host = name.strip_prefix(stem).and_then(|rest| rest.strip_suffix(".om")?.strip_prefix('_'));
-        host.is_some_and(|host| SYSTEMS.iter().any(|system| host.starts_with(system))) && path.is_file()
+        name.strip_suffix(".om").is_some_and(|stem| stem.starts_with(&begin)) && path.is_file()
     };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).find(is_its)
+    std::fs::read_dir(om.parent()?).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_its)
 }
 
 fn c_text(bytes: &[u8]) -> Result<CString, String> {

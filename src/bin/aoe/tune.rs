@@ -169,10 +169,7 @@ impl Job<'_> {
             // Folders that are not there yet will be made.
             found || plain(&path).is_some_and(|path| plain(model) == Some(path))
         };
-        let stem = match output.extension() {
-            Some(suffix) if suffix == "air" || suffix == "om" => output.with_extension(""),
-            _ => output.to_owned(),
-        };
+        let stem = session::stem(output);
         let with = |suffix: &str| PathBuf::from([stem.as_os_str(), OsStr::new(suffix)].join(OsStr::new("")));
         if [with(".air"), with(".om")].into_iter().any(same) {
             let reason = format!("the tuned model would take the place of {}: name another", model.display());

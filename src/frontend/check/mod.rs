@@ -192,24 +192,23 @@ pub fn is_without_value(node: &Node) -> bool {
 pub fn hindrance(graph: &Graph) -> Option<String> {
     let mut foreign = graph.iter().map(|(_, node)| node).filter(|node| !node.mapped);
     let Some(first) = foreign.next() else { return without_weights(graph) };
-    let others = match foreign.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let others = and_more(foreign.count());
     Some(format!(
         "node `{}` ({}){others} is no operator of Ascend's, which GE cannot compile; `aoe model check` of the .air lists all",
         first.name, first.origin_type
     ))
 }
 
+/// How many there are besides the first, which is named.
+fn and_more(count: usize) -> String {
+    if count == 0 { String::new() } else { format!(" and {count} more") }
+}
+
 /// The same for want of its weights alone.
 fn without_weights(graph: &Graph) -> Option<String> {
     let mut missing = graph.iter().filter(|(_, node)| is_without_value(node));
     let first = missing.next()?.1;
-    let others = match missing.count() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let others = and_more(missing.count());
     Some(format!(
         "the model was read without the values of its constants (`{}`{others}), which GE needs to compile it; tune it with \
          its weights",

@@ -2,6 +2,7 @@
 
 use super::conv::{activated, image, writable};
 use super::*;
+use crate::bank::inspect::Remark;
 use crate::bank::tests::memory::Memory;
 use crate::bank::{BankPaths, Measured, OperatorBank, Writable};
 use crate::search::Domain;
@@ -244,7 +245,7 @@ fn records_at_which_a_compilation_stops_are_refused_and_taken_out() {
 /// What stops the compilation of a product is not known; that no core has such buffers is.
 #[test]
 fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
-    use crate::bank::inspect::{Socs, Source, Status, verify};
+    use crate::bank::inspect::Status;
     use crate::bank::repair::repair;
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("Ascend910B2_24_AiCore_matmul.json");
@@ -252,23 +253,11 @@ fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
         [("AL0_matrix", 1, 64, "L0A"), ("AL1_shape", 0, 1 << 20, "L1"), ("block_dim", 1, 25, "cores, the part has 24")];
     for (field, place, value, buffer) in broken {
         let mut knowledge = tiling_of_product();
-        let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
-        list[place] = Value::from(value);
-        knowledge.set(field, Value::List(list));
+        change(&mut knowledge, field, place, value);
         if field == "AL0_matrix" {
-            let mut b = knowledge.get("BL0_matrix").and_then(Value::as_list).unwrap().to_vec();
-            b[0] = Value::from(value);
-            knowledge.set("BL0_matrix", Value::List(b));
+            change(&mut knowledge, "BL0_matrix", 0, value);
         }
-        let mut bank = Bank::default();
-        bank.put(&info(0), &knowledge, 1.0).unwrap();
-        std::fs::write(&path, bank.render()).unwrap();
-        let mut found = Vec::new();
-        verify(&mut Source::open(&path).unwrap(), &mut Socs::new(None), &mut |judgement| {
-            found.extend(judgement.remarks);
-            Ok(())
-        })
-        .unwrap();
+        let found = remarks(&path, &knowledge);
         assert!(
             matches!(&found[..], [r] if r.status == Status::WouldNotCompute && r.reason.contains(buffer)),
             "{found:?}"
@@ -277,10 +266,32 @@ fn products_that_overflow_a_buffer_would_not_compute_and_are_taken_out() {
     }
 }
 
+/// What a judgement says of a bank in this place with this one record.
+fn remarks(path: &Path, knowledge: &Dict) -> Vec<Remark> {
+    use crate::bank::inspect::{Socs, Source, verify};
+    let mut bank = Bank::default();
+    bank.put(&info(0), knowledge, 1.0).unwrap();
+    std::fs::write(path, bank.render()).unwrap();
+    let mut found = Vec::new();
+    verify(&mut Source::open(path).unwrap(), &mut Socs::new(None), &mut |judgement| {
+        found.extend(judgement.remarks);
+        Ok(())
+    })
+    .unwrap();
+    found
+}
+
+/// A number in a list of a tiling, changed.
+fn change(knowledge: &mut Dict, field: &str, place: usize, value: u64) {
+    let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
+    list[place] = Value::from(value);
+    knowledge.set(field, Value::List(list));
+}
+
 /// A product whose fields contradict each other is none; what is merely not understood may be one of CANN's.
 #[test]
 fn products_that_contradict_themselves_go_nowhere_and_what_is_not_understood_is_kept() {
-    use crate::bank::inspect::{Socs, Source, Status, verify};
+    use crate::bank::inspect::Status;
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("Ascend910B2_24_AiCore_matmul.json");
     let cases = [
@@ -293,19 +304,9 @@ fn products_that_contradict_themselves_go_nowhere_and_what_is_not_understood_is_
     for (changes, rule) in cases {
         let mut knowledge = tiling_of_product();
         for (field, place, value) in &changes {
-            let mut list = knowledge.get(field).and_then(Value::as_list).unwrap().to_vec();
-            list[*place] = Value::from(*value);
-            knowledge.set(field, Value::List(list));
+            change(&mut knowledge, field, *place, *value);
         }
-        let mut bank = Bank::default();
-        bank.put(&info(0), &knowledge, 1.0).unwrap();
-        std::fs::write(&path, bank.render()).unwrap();
-        let mut found = Vec::new();
-        verify(&mut Source::open(&path).unwrap(), &mut Socs::new(None), &mut |judgement| {
-            found.extend(judgement.remarks);
-            Ok(())
-        })
-        .unwrap();
+        let found = remarks(&path, &knowledge);
         let into = tempfile::tempdir().unwrap();
         let merged = crate::bank::merge(std::slice::from_ref(&path), into.path(), &[]).unwrap();
         let [remark] = &found[..] else { panic!("{changes:?}: {found:?}") };
