@@ -93,10 +93,7 @@ constants! {
     /// Cycles that a row of an ND matrix adds whose pitch is no multiple of 32 bytes: each row then is a
     /// transfer of its own (910B2 bank, rows of 32 bytes take 12.8 cycles).
     unaligned_row_cycles = 12.8, measured [0.0, 30.0];
-    /// Cycles that fixpipe takes for each row of an L0 tile of a plain result of other kernels: 128 columns of bfloat16 take 24
-    /// on the 20-core part, whatever k is.
-    result_row_cycles = 22.0, measured [0.0, 100.0];
-    /// Cycles in which the kernels of `MatMulV3` bring 128 columns of a plain result's row out of L0C: published times
+    /// Cycles in which fixpipe brings 128 columns of a plain result's row out of L0C, whose kernel it is: published times
     /// of a 24-core part put 128 columns of 16 bits at about 6, and split-K records that were tuned on devices could
     /// not win were fp32 dearer. (What the 20-core trace counts as busy is four times that, and holds fixpipe's wait
     /// for the last MMADs under the unit flag.)
@@ -126,7 +123,7 @@ constants! {
     hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
     /// Share of device memory bandwidth that reads reach which nothing has brought to L2: weights of a decode step.
     cold_read_efficiency = 0.8831, fit_linear [0.5, 1.0];
-    /// Power with which the cores that ask for one panel at the same time multiply its traffic.
+    /// Power with which the blocks of the other operand that are at work beside each other multiply the traffic of a cold one.
     fetch_exponent = 0.816, fit_linear [0.0, 1.0];
     /// Power with which cores beyond six that read one panel at the same time take longer, 910B: L2 serves one line to one
     /// core after the other.

@@ -31,11 +31,15 @@ pub(super) use walk::{Operand, Walk};
 const MAX_ELEMENTS: f64 = 1e15;
 /// Most times that a line is fetched while it is under way.
 const MOST_FETCHES: f64 = 4.0;
+/// The block that CANN's default tilings of `MatMulV3` begin with, in rows and columns of C.
+const START_BLOCK: [f64; 2] = [128.0, 256.0];
 /// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
 /// same from one row to eight, whatever n is, and less for sixteen.
 const FEW_ROWS: f64 = 8.0;
 /// Columns of a core that pass in one go there.
 const TURN_COLUMNS: f64 = 32.0;
+/// Columns of a result's row that `result_cycles` are for.
+const RESULT_COLUMNS: f64 = 128.0;
 /// Rows and columns of one cube step.
 const FRACTAL: f64 = 16.0;
 
@@ -332,15 +336,10 @@ impl Problem {
     /// Microseconds in which device memory delivers what is cold. Cores that ask for one panel at the same time each
     /// have it fetched: a line under way is not yet in L2.
     fn cold_us(&self, plan: &Plan, s: &CubeSchedule) -> f64 {
-        let (t, c) = (&plan.tiles, &self.machine.constants);
-        let blocks = |whole: f64, part: f64, tile: u32| {
-            let blocks = (whole / part).ceil().max(1.0);
-            if tile > 0 { blocks.min(f64::from(tile)) } else { blocks }
-        };
-        let along = [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)];
+        let (c, blocks) = (&self.machine.constants, self.blocks_beside(plan, s));
         let fetched = |at: usize, side: &Side| {
-            let at_once = along[1 - at].min(t.active).clamp(1.0, MOST_FETCHES);
-            plan.cold[at] * at_once.powf(c.fetch_exponent) * side.conflict(&self.machine)
+            let times = blocks[1 - at].clamp(1.0, MOST_FETCHES);
+            plan.cold[at] * times.powf(c.fetch_exponent) * side.conflict(&self.machine)
         };
         // A kernel of one loop also misses what it drives out of L2 itself; the others' plans count that.
         let driven_out = match (&self.matmul_v3, self.quant, self.cold) {
@@ -348,6 +347,28 @@ impl Problem {
             _ => 0.0,
         };
         self.machine.cold_us(fetched(0, &self.a) + fetched(1, &self.b) + driven_out)
+    }
+
+    /// Blocks of rows and of columns that are at work beside each other. Kernels that deal a grid of blocks have those of
+    /// their tiling. `MatMulV3` goes along diagonals, where few cores share a panel, and yet measured products with its
+    /// default tiling have what is cold fetched as often; which tiling would spare it is not known, so there it is the same
+    /// for all tilings of a product.
+    fn blocks_beside(&self, plan: &Plan, s: &CubeSchedule) -> [f64; 2] {
+        if self.matmul_v3.is_some() {
+            return [(self.m / START_BLOCK[0]).ceil(), (self.n / START_BLOCK[1]).ceil()];
+        }
+        let t = &plan.tiles;
+        let blocks = |whole: f64, part: f64, tile: u32| {
+            let blocks = (whole / part).ceil().max(1.0);
+            if tile > 0 { blocks.min(f64::from(tile)) } else { blocks }
+        };
+        [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)].map(|blocks| blocks.min(t.active))
+    }
+
+    /// Least cycles in which fixpipe reads a row of so many columns out of L0C for a plain result. It reads accumulators of
+    /// 4 bytes whatever it writes; the written bytes have their own rate.
+    fn row_cycles(&self, columns: f64) -> f64 {
+        self.machine.constants.result_cycles * (columns / RESULT_COLUMNS).max(0.5)
     }
 
     /// What it computes and moves.

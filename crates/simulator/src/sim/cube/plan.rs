@@ -119,10 +119,8 @@ pub(super) enum L0cRelease {
 pub(super) struct Drain {
     /// Bytes of an element as it leaves.
     pub element_bytes: f64,
-    /// Cycles of each row of an L0 tile that do not keep L0C.
-    pub row_cycles: f64,
     /// Least cycles in which fixpipe reads a row of an L0 tile out of L0C.
-    pub read_row_cycles: f64,
+    pub row_cycles: f64,
     pub release: L0cRelease,
     pub l0_c_buffers: u8,
 }

@@ -17,8 +17,6 @@ pub(super) struct Product {
 
 /// Bytes of a sum.
 const SUM_BYTES: f64 = 4.0;
-/// Columns of a result's row that `result_cycles` are for.
-const RESULT_COLUMNS: f64 = 128.0;
 
 impl Product {
     /// The product, where this kernel computes it.
@@ -42,11 +40,9 @@ pub(super) fn plan(p: &Problem, w: Product, s: &CubeSchedule) -> Plan {
     }
     let beyond = (results * p.out_bytes - p.machine.l2_bytes).max(0.0);
     let memory = p.machine.missed_us(if p.cold.is_some() { beyond } else { p.machine.missed(p.footprint) });
-    let columns = f64::from(s.l0.n).min(tiles.n);
     let drain = Drain {
         element_bytes: if w.mixed { SUM_BYTES } else { p.out_bytes },
-        row_cycles: 0.0,
-        read_row_cycles: c.result_cycles * (columns / RESULT_COLUMNS).max(0.5),
+        row_cycles: p.row_cycles(f64::from(s.l0.n).min(tiles.n)),
         release: L0cRelease::Fractal,
         l0_c_buffers: s.buffers.l0_c,
     };

@@ -22,8 +22,6 @@ pub(super) struct Task {
     pub l2: f64,
     /// L0C to GM.
     pub fixpipe: f64,
-    /// Part of it that turns fractals into rows, which does not keep L0C.
-    pub rows: f64,
     /// Part of it that fixpipe waits for the last steps of each tile: it is busy, and delays nothing.
     pub wait: f64,
     /// L0C to UB on cores where the vector unit drains L0C.
@@ -58,9 +56,8 @@ impl Task {
         let result = t.products * t.m * t.n;
         let [moved, vec, mte3] = machine.drain(result * 4.0, result * drain.element_bytes);
         let tile_rows = t.products * t.m * t.along_n;
-        let fixpipe = moved.max(tile_rows * drain.read_row_cycles);
+        let fixpipe = moved.max(tile_rows * drain.row_cycles);
         let output = fixpipe.max(vec).max(mte3);
-        let rows = tile_rows * drain.row_cycles;
 
         // A pipe without a second buffer waits for the one that empties it.
         let alone = |single: u8, loads: &Loads| {
@@ -83,15 +80,14 @@ impl Task {
         };
         let cube = mac + behind_l0 + behind_l0c;
         let scalar = tiles * c.tile_cycles;
-        let steady = norm_of(p.traits.power, [cube, mte1, mte2, l2, behind_l1, output + rows, scalar]);
+        let steady = norm_of(p.traits.power, [cube, mte1, mte2, l2, behind_l1, output, scalar]);
         let fill = c.gm_latency + a.first + b.first + (mte1 + mac) / steps;
         Task {
             mac,
             mte1,
             mte2,
             l2,
-            fixpipe: fixpipe + rows + wait,
-            rows,
+            fixpipe: fixpipe + wait,
             wait,
             vec,
             mte3,

@@ -21,9 +21,7 @@ pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
 fn drain(p: &Problem, s: &CubeSchedule) -> Drain {
     Drain {
         element_bytes: p.out_bytes,
-        // Each row of a plain result leaves an L0 tile on its own, while the cube works on the next fractals.
-        row_cycles: if p.plain_result { p.machine.constants.result_row_cycles } else { 0.0 },
-        read_row_cycles: 0.0,
+        row_cycles: if p.plain_result { p.row_cycles(f64::from(s.l0.n).min(p.n)) } else { 0.0 },
         release: L0cRelease::Tile,
         l0_c_buffers: s.buffers.l0_c,
     }

@@ -42,11 +42,10 @@ pub(in crate::sim) struct Walk {
     pub l0_c_buffers: usize,
     /// A tile's first step follows fixpipe into the same buffer, fractal by fractal.
     pub by_fractal: bool,
-    /// One tile's way out: of L0C, and on from there in rows.
+    /// One tile's way out of L0C.
     pub fixpipe_us: f64,
     /// What fixpipe waits for the tile's last steps before that.
     pub wait_us: f64,
-    pub rows_us: f64,
     pub vec_us: f64,
     pub mte3_us: f64,
     /// Vector cores before the loop, beside each tile, and after the loop.
@@ -111,9 +110,8 @@ impl Problem {
             b: operand(t.along_n, b, b_l0, [s.buffers.l1_b, s.buffers.l0_b]),
             l0_c_buffers: usize::from(drain.l0_c_buffers),
             by_fractal: drain.release == L0cRelease::Fractal,
-            fixpipe_us: us((task.fixpipe - task.rows - task.wait) / tiles),
+            fixpipe_us: us((task.fixpipe - task.wait) / tiles),
             wait_us: us(task.wait / tiles),
-            rows_us: us(task.rows / tiles),
             vec_us: us(task.vec / tiles),
             mte3_us: us(task.mte3 / tiles),
             head_us: passes.head,

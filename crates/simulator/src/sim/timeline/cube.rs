@@ -148,9 +148,6 @@ pub(super) fn run(walk: &Walk, epilogue_us: f64, core: &mut Core) -> Seen {
 fn drain(walk: &Walk, epilogue_us: f64, computed: Done, core: &mut Core) -> Done {
     if walk.fixpipe_us > 0.0 {
         let out = core.run(Pipe::Fixpipe, computed.end - walk.wait_us, walk.wait_us + walk.fixpipe_us, "store");
-        if walk.rows_us > 0.0 {
-            core.run(Pipe::Fixpipe, out.end, walk.rows_us, "rows");
-        }
         core.run(Pipe::Vector, out.end, epilogue_us + walk.beside_us, "epilogue");
         return out;
     }

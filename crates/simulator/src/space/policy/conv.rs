@@ -32,7 +32,7 @@ pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
 
 /// The default tiling of a product that TBE compiles.
 pub(super) fn product(shape: &CubeShape, soc: &Soc) -> Tiling {
-    let deal = if soc.arch == Arch::C220 { Deal::Roofline { taps: 1 } } else { Deal::Steps };
+    let deal = if soc.arch == Arch::C220 { Deal::PRODUCT } else { Deal::Steps };
     one_task_each(shape, soc, deal)
 }
 
@@ -54,7 +54,7 @@ enum Deal {
 fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
     let limits = Limits::new(shape, soc);
     let single = deal(shape, &limits, by, (soc.l2_rate as u64).max(1));
-    let (base_m, base_n) = l0_tile(&single, &limits);
+    let (base_m, base_n) = if by == Deal::PRODUCT { product_tile(&single, &limits) } else { l0_tile(&single, &limits, 256) };
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
     let base_k = fitting.min(256 / limits.es).min(whole_k).max(limits.k0) / limits.k0 * limits.k0;
@@ -125,13 +125,27 @@ fn deal(shape: &CubeShape, limits: &Limits, by: Deal, l2_rate: u64) -> Extents {
     best.map_or(Extents { batch: shape.batch, m: shape.m, n: shape.n, k: shape.k }, |(_, _, single)| single)
 }
 
-/// The L0 tile: columns up to 256, rows as L0C allows with two buffers, both cut evenly.
-fn l0_tile(single: &Extents, limits: &Limits) -> (u64, u64) {
+impl Deal {
+    /// That of products of the 910B: each element of A is used once for each that is loaded.
+    const PRODUCT: Deal = Deal::Roofline { taps: 1 };
+}
+
+/// The L0 tile of a product: wide or square, whichever has a core load less.
+fn product_tile(single: &Extents, limits: &Limits) -> (u64, u64) {
+    let loaded = |&(m, n): &(u64, u64)| {
+        single.m.div_ceil(m).saturating_mul(single.n.div_ceil(n)).saturating_mul(m + n)
+    };
+    let (wide, square) = (l0_tile(single, limits, 256), l0_tile(single, limits, 128));
+    if loaded(&square) < loaded(&wide) { square } else { wide }
+}
+
+/// The L0 tile: columns up to `widest`, rows as L0C allows with two buffers, both cut evenly.
+fn l0_tile(single: &Extents, limits: &Limits, widest: u64) -> (u64, u64) {
     let even = |whole: u64, most: u64| {
         let blocks = round_up(whole, F).div_ceil(most).max(1);
         round_up(whole.div_ceil(blocks), F)
     };
-    let n = even(single.n, limits.bias_n.min(256) / F * F);
+    let n = even(single.n, limits.bias_n.min(widest) / F * F);
     let rows = limits.l0_c / 8 / n / F * F;
     (even(single.m, rows.clamp(F, 512)), n)
 }

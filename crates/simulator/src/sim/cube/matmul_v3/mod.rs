@@ -126,21 +126,15 @@ pub(super) fn readers(p: &Problem, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
 /// The way out of a tile whose elements leave with so many bytes, as rows or as fractals. All these kernels set the
 /// unit flag.
 fn drain(p: &Problem, w: &Product, s: &CubeSchedule, t: &Tiles, element_bytes: f64, rows: bool) -> Drain {
-    // Fixpipe reads accumulators of 4 bytes whatever it writes; the written bytes have their own rate.
-    let columns = f64::from(s.l0.n).min(t.n);
-    let per_row = p.machine.constants.result_cycles * (columns / RESULT_COLUMNS).max(0.5);
     // A tiling that claims two buffers which L0C does not hold runs with one.
     let fits = 8.0 * f64::from(s.l0.m) * f64::from(s.l0.n) <= w.l0_c_size;
     Drain {
         element_bytes,
-        row_cycles: 0.0,
-        read_row_cycles: if rows { per_row } else { 0.0 },
+        row_cycles: if rows { p.row_cycles(f64::from(s.l0.n).min(t.n)) } else { 0.0 },
         release: L0cRelease::Fractal,
         l0_c_buffers: if fits { s.buffers.l0_c } else { 1 },
     }
 }
 
-/// Columns of a result's row that `result_cycles` are for.
-const RESULT_COLUMNS: f64 = 128.0;
 /// Bytes of a partial sum.
 const SUM_BYTES: f64 = 4.0;

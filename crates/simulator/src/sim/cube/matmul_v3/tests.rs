@@ -378,3 +378,18 @@ fn a_tile_whose_a_stays_in_l2_reads_it_once_however_wide_it_is() {
     let all = wide(40);
     assert!(all > wide(14), "{all}: between two uses of A all of B passes");
 }
+
+/// Measured times say how often a cold weight is fetched, not which blocks do it: a search must not win by guessing.
+#[test]
+fn no_tiling_has_a_cold_weight_fetched_less_often_than_another() {
+    let w = MatMul::new(384, 4096, 6144);
+    let fetched = |change: fn(&mut Tiling)| {
+        let (mut p, _) = prepared(&w);
+        p.chill([0.0, 4096.0 * 6144.0 * 2.0]);
+        p.times(&schedule(&w, change)).shared
+    };
+    let tall = fetched(|t| (t.l2_m_tile_block, t.l2_n_tile_block) = (3, 48));
+    assert!(tall > 0.0);
+    assert_eq!(tall, fetched(|t| (t.l2_m_tile_block, t.l2_n_tile_block) = (1, 48)));
+    assert_eq!(tall, fetched(|t| (t.base_m, t.single_core_m, t.base_n, t.single_core_n) = (384, 384, 64, 64)));
+}
