@@ -32,7 +32,7 @@ pub(super) fn tiling(conv: &Conv, soc: &Soc) -> Tiling {
 
 /// The default tiling of a product that TBE compiles.
 pub(super) fn product(shape: &CubeShape, soc: &Soc) -> Tiling {
-    let deal = if soc.arch == Arch::C220 { Deal::PRODUCT } else { Deal::Steps };
+    let deal = if soc.arch == Arch::C220 { Deal::Product } else { Deal::Steps };
     one_task_each(shape, soc, deal)
 }
 
@@ -44,6 +44,8 @@ enum Deal {
     /// The same, and cores share the inner axis.
     StepsAndK,
     /// The longer of cube and loads from L2.
+    Product,
+    /// The longest of cube, loads from L2 and loads to L0.
     Roofline {
         /// Times that an element of A which is loaded once is used.
         taps: u64,
@@ -53,8 +55,9 @@ enum Deal {
 /// The default tiling of cube work of this shape.
 fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
     let limits = Limits::new(shape, soc);
-    let single = deal(shape, &limits, by, (soc.l2_rate as u64).max(1));
-    let (base_m, base_n) = if by == Deal::PRODUCT { product_tile(&single, &limits) } else { l0_tile(&single, &limits, 256) };
+    let single = deal(shape, &limits, by, &Rates::of(soc));
+    let (base_m, base_n) =
+        if by == Deal::Product { product_tile(&single, &limits) } else { l0_tile(&single, &limits, 256) };
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
     let base_k = fitting.min(256 / limits.es).min(whole_k).max(limits.k0) / limits.k0 * limits.k0;
@@ -85,9 +88,33 @@ fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
     tiling
 }
 
+/// Bytes a cycle of a core's paths.
+struct Rates {
+    l2: u64,
+    /// From L1 to L0A and L0B.
+    l0: [u64; 2],
+}
+
+impl Rates {
+    fn of(soc: &Soc) -> Rates {
+        let whole = |rate: f64| (rate as u64).max(1);
+        Rates { l2: whole(soc.l2_rate), l0: [whole(soc.l1_to_l0_a_rate), whole(soc.l1_to_l0_b_rate)] }
+    }
+}
+
+/// Cycles of a core's loads to L0: A again for each of its tiles along n, B for each along m. A narrow piece of n has A
+/// loaded for few steps of the cube.
+fn l0_cycles(single: &Extents, limits: &Limits, rates: &Rates) -> u64 {
+    let (m, n) = l0_tile(single, limits, 256);
+    let bytes = single.batch.saturating_mul(single.k).saturating_mul(limits.es);
+    let a = bytes.saturating_mul(single.m).saturating_mul(single.n.div_ceil(n)) / rates.l0[0];
+    let b = bytes.saturating_mul(single.n).saturating_mul(single.m.div_ceil(m)) / rates.l0[1];
+    a.saturating_add(b)
+}
+
 /// Extents of one core task: the deal over the cores whose slowest core has fewest cube steps, or is done first; among
 /// equals, the one that loads least.
-fn deal(shape: &CubeShape, limits: &Limits, by: Deal, l2_rate: u64) -> Extents {
+fn deal(shape: &CubeShape, limits: &Limits, by: Deal, rates: &Rates) -> Extents {
     let split_k = by == Deal::StepsAndK;
     let extent = |whole: u64, count: u64, unit: u64| round_up(whole.div_ceil(count), unit).min(whole);
     let k_extent = |count: u64| extent(shape.k, count, limits.k0);
@@ -110,10 +137,15 @@ fn deal(shape: &CubeShape, limits: &Limits, by: Deal, l2_rate: u64) -> Extents {
                 let loaded = product(product(single.batch, single.k), (m / 4).saturating_add(n));
                 let (steps, loaded) = match by {
                     Deal::Steps | Deal::StepsAndK => (steps, loaded),
+                    Deal::Product => {
+                        let bytes = product(product(product(single.batch, single.k), m.saturating_add(n)), limits.es);
+                        ((steps / limits.k0).max(bytes / rates.l2), bytes)
+                    }
                     Deal::Roofline { taps } => {
                         let sides = (m / taps).saturating_add(n);
                         let bytes = product(product(product(single.batch, single.k), sides), limits.es);
-                        ((steps / limits.k0).max(bytes / l2_rate), bytes)
+                        let l0 = l0_cycles(&Extents { m, n, ..single }, limits, rates);
+                        ((steps / limits.k0).max(bytes / rates.l2).max(l0), bytes)
                     }
                 };
                 if best.is_none_or(|(s, l, _)| (steps, loaded) < (s, l)) {
@@ -125,18 +157,20 @@ fn deal(shape: &CubeShape, limits: &Limits, by: Deal, l2_rate: u64) -> Extents {
     best.map_or(Extents { batch: shape.batch, m: shape.m, n: shape.n, k: shape.k }, |(_, _, single)| single)
 }
 
-impl Deal {
-    /// That of products of the 910B: each element of A is used once for each that is loaded.
-    const PRODUCT: Deal = Deal::Roofline { taps: 1 };
-}
+/// Inner extent from which a tile's way out of L0C takes less than a tenth of its steps.
+const LONG_K: u64 = 2048;
 
-/// The L0 tile of a product: wide or square, whichever has a core load less.
+/// The L0 tile of a product: wide or square, whichever has a core load less. Where k is long, one buffer of L0C does: what
+/// the cube waits for it is a small part of a tile's steps.
 fn product_tile(single: &Extents, limits: &Limits) -> (u64, u64) {
-    let loaded = |&(m, n): &(u64, u64)| {
-        single.m.div_ceil(m).saturating_mul(single.n.div_ceil(n)).saturating_mul(m + n)
-    };
-    let (wide, square) = (l0_tile(single, limits, 256), l0_tile(single, limits, 128));
-    if loaded(&square) < loaded(&wide) { square } else { wide }
+    let loaded = |&(m, n): &(u64, u64)| single.m.div_ceil(m).saturating_mul(single.n.div_ceil(n)).saturating_mul(m + n);
+    let mut one_buffer = *limits;
+    one_buffer.l0_c *= 2;
+    let mut tiles = vec![l0_tile(single, limits, 256), l0_tile(single, limits, 128)];
+    if single.k >= LONG_K {
+        tiles.push(l0_tile(single, &one_buffer, 256));
+    }
+    tiles.into_iter().min_by_key(loaded).unwrap_or((F, F))
 }
 
 /// The L0 tile: columns up to `widest`, rows as L0C allows with two buffers, both cut evenly.

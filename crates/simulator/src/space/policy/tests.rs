@@ -2,7 +2,9 @@ use super::default_policy;
 use crate::soc::Soc;
 use crate::space::samples::{self, workload};
 use crate::tiling::{Platform, batch_matmul_v3::legality};
-use crate::workload::{CubeSchedule, L1Tile, MatMul, MatMulKernel, Move, Operand, Reduce, Schedule, SplitK, Vector, Workload, check};
+use crate::workload::{
+    CubeSchedule, L1Tile, MatMul, MatMulKernel, Move, Operand, Reduce, Schedule, SplitK, Vector, Workload, check,
+};
 use crate::workload::{DefaultOrigin, VectorSchedule, VectorTemplate};
 use aoe_base::status::Error;
 use aoe_graph::DataType;
@@ -273,7 +275,8 @@ fn a_search_over_batched_products_gains_as_over_single_ones() {
 #[test]
 fn an_estimated_default_of_a_batched_product_is_near_that_of_the_public_kernel() {
     let soc = Soc::find("Ascend910B1").unwrap();
-    let batches = [[12, 1024, 512, 1024], [12, 1024, 1024, 512], [8, 1024, 80, 1024], [32, 512, 128, 512], [96, 128, 64, 128]];
+    let batches =
+        [[12, 1024, 512, 1024], [12, 1024, 1024, 512], [8, 1024, 80, 1024], [32, 512, 128, 512], [96, 128, 64, 128]];
     for [batch, m, k, n] in batches {
         let price = |kernel| {
             let workload = Workload::MatMul(MatMul { batch, kernel, ..MatMul::new(m, k, n) });
