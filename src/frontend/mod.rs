@@ -42,7 +42,7 @@ pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::{file_content, save_file};
 
-use crate::graph::{Attr, Format, Graph, Node, NodeId, infer, op};
+use crate::graph::{Attr, Format, Graph, Node, NodeId, op};
 use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -101,16 +101,6 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
         None => registry::by_content(&data).unwrap_or(Framework::Onnx),
     };
     load(data, name, None, framework, options)
-}
-
-/// Names the nodes whose stated shapes count though their inputs make others of them.
-fn tell_believed(graph: &Graph) {
-    let believed = graph.iter().filter(|(_, node)| node.attrs.get(infer::BELIEVED_SHAPES).is_some());
-    let names: Vec<&str> = believed.map(|(_, node)| node.name.as_str()).collect();
-    if !names.is_empty() {
-        let names = spelling::listed(&names);
-        log::warn!("the file states other shapes than are inferred here; what GE inferred is believed: {names}");
-    }
 }
 
 /// Inputs that are named one by one where they are described otherwise than by who makes them.
@@ -178,6 +168,5 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         stated.check(&graph)?;
     }
     framework.settle(&mut graph)?;
-    tell_believed(&graph);
     Ok(graph)
 }

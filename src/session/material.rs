@@ -170,7 +170,7 @@ impl Material {
         let left = |counts: &dyn Fn(&Kernel) -> bool| lowered.kernels.iter().any(counts);
         let leaves_nothing = if subgraphs { !left(&is_known) } else { !left(&is_tuned) };
         if leaves_nothing && !left_out.is_empty() {
-            infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
+            infer::require_static(&graph).map_err(|error| infer::nothing_left(&graph, &left_out, error))?;
         }
         if !left(&is_known)
             && let Some(node) = lowered.unmapped.first().map(|&id| fused.node(id))

@@ -15,10 +15,11 @@ struct ProtoType {
 };
 ProtoType proto_type(DataType type) { return type == DT_FLOAT16 ? ProtoType{2, "DT_FLOAT16"} : ProtoType{1, "DT_FLOAT"}; }
 
-int64_t format_number(const std::string &layout) {
-    if (layout == "NCHW") return 0;
-    if (layout == "NHWC") return 1;
-    return layout == "HWCN" ? 16 : 2;
+Format format_of(const std::string &layout) {
+    static const std::map<std::string, Format> formats = {
+        {"NCHW", FORMAT_NCHW}, {"NHWC", FORMAT_NHWC}, {"ND", FORMAT_ND}, {"NC1HWC0", FORMAT_NC1HWC0},
+        {"FRACTAL_Z", FORMAT_FRACTAL_Z}, {"HWCN", FORMAT_HWCN}, {"FRACTAL_NZ", FORMAT_FRACTAL_NZ}};
+    return formats.at(layout);
 }
 
 // An entry of a map of attributes; its value is to be filled.
@@ -60,10 +61,10 @@ void write_description(Message &tensor, const Description &description) {
     tensor.choice(2, "dtype", type.number, type.name);
     tensor.message(3, "shape").integers(1, "dim", description.dims);
     tensor.text(4, "layout", description.layout);
-    entry(tensor, 5, "format_for_int").integer(3, "i", format_number(description.layout));
-    // TensorDesc(shape, format) sets the memory format alone.
-    entry(tensor, 5, "origin_format").text(2, "s", "ND");
-    entry(tensor, 5, "origin_format_for_int").integer(3, "i", 2);
+    entry(tensor, 5, "format_for_int").integer(3, "i", format_of(description.layout));
+    entry(tensor, 5, "origin_format").text(2, "s", description.origin_layout);
+    entry(tensor, 5, "origin_format_for_int").integer(3, "i", format_of(description.origin_layout));
+    if (!description.origin_dims.empty()) write_integers(tensor, 5, "origin_shape", description.origin_dims, true);
     entry(tensor, 5, "origin_shape_initialized").truth(5, "b", description.is_inferred);
     tensor.text(14, "device_type", "NPU");
 }
@@ -89,8 +90,8 @@ class ShownNode {
         text(side + "_desc_dtype" + end, proto_type(description.type).name);
         text(side + "_desc_layout" + end, description.layout);
         text(side + "_desc_origin_dtype" + end, "DT_UNDEFINED");
-        text(side + "_desc_origin_layout" + end, "ND");
-        integers(side + "_desc_origin_shape" + end, {});
+        text(side + "_desc_origin_layout" + end, description.origin_layout);
+        integers(side + "_desc_origin_shape" + end, description.origin_dims);
         integers(side + "_desc_shape" + end, description.dims);
         text(side + "_desc_device_type" + end, "NPU");
     }
@@ -117,32 +118,48 @@ Description Described(DataType type, const std::vector<int64_t> &dims, const cha
     description.type = type;
     description.dims = dims;
     description.layout = layout;
-    description.is_set = true;
     return description;
 }
 
-Description Scalar(DataType type) {
-    Description description = Described(type, {});
+Description Inferred(DataType type, const std::vector<int64_t> &dims, const char *layout) {
+    return OnDevice(Described(type, dims, layout), dims, layout);
+}
+
+Description Scalar(DataType type) { return Inferred(type, {}); }
+
+Description OnDevice(const Description &framework, const std::vector<int64_t> &dims, const char *layout) {
+    Description description = Described(framework.type, dims, layout);
     description.is_inferred = true;
+    description.origin_dims = framework.dims;
+    description.origin_layout = framework.layout;
     return description;
+}
+
+Tensor TensorOf(const Description &description) {
+    TensorDesc desc(Shape(description.dims), format_of(description.layout), description.type);
+    desc.SetOriginShape(Shape(description.origin_dims));
+    desc.SetOriginFormat(format_of(description.origin_layout));
+    return Tensor(desc, nullptr, 0);
 }
 
 void Network::Input(const std::string &name, const Description &description) {
-    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++});
+    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++, {{0, description}}});
 }
 
 void Network::Constant(const std::string &name, const Description &value, const std::string &data) {
-    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0});
+    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0, {}});
 }
 
 void Network::Operator(const std::string &name, const std::string &type, const std::vector<Source> &inputs, const Values &values) {
-    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0});
+    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0, {}});
 }
 
-// What an operator that reads the node's output has copied of its description: of an input alone there is one.
-Description Network::DescriptionOf(const std::string &name) const {
-    for (const Node &node : nodes_) {
-        if (node.name == name && node.type == "Data") return node.description;
+// What nobody described is what GE copied when the edge was made: the description of an input of the network.
+Description Network::ReadBy(const Node &node, size_t input) const {
+    const auto said = node.reads.find(input);
+    if (said != node.reads.end()) return said->second;
+    for (const Node &source : nodes_) {
+        if (source.name == node.inputs[input].from && source.type == "Data") return source.description;
     }
     return Description();
 }
@@ -181,9 +198,7 @@ Message Network::Model() const {
         op.truth(20, "has_out_attr", true);
         if (id > 0) op.integer(21, "id", id);
         id++;
-        for (const Source &input : node.inputs) {
-            write_description(op.message(33, "input_desc"), node.type == "Data" ? node.description : DescriptionOf(input.from));
-        }
+        for (size_t i = 0; i < node.inputs.size(); i++) write_description(op.message(33, "input_desc"), ReadBy(node, i));
         write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
     }
     return model;
@@ -191,8 +206,8 @@ Message Network::Model() const {
 
 std::string Network::Bytes() const { return Model().bytes(); }
 
-void Network::Dump(const std::string &folder, const std::string &stage) const {
-    const std::string name = "00000000_graph_0_" + stage;
+void Network::Dump(const std::string &folder, int number, const std::string &stage) const {
+    const std::string digits = std::to_string(number), name = std::string(8 - digits.size(), '0') + digits + "_graph_0_" + stage;
     std::ofstream(folder + "/ge_proto_" + name + ".txt", std::ios::binary) << Model().printed();
     std::ofstream view(folder + "/ge_onnx_" + name + ".pbtxt", std::ios::binary);
     view << "ir_version: 6\nproducer_name: \"GE\"\ngraph {\n";
@@ -206,7 +221,7 @@ void Network::Dump(const std::string &folder, const std::string &stage) const {
             links.text(1, "input", input.from.empty() ? "" : input.from + ":0");
             places.push_back(static_cast<int64_t>(names.size()));
             names.push_back(input.name);
-            shown.description("input", places.size() - 1, node.type == "Data" ? node.description : DescriptionOf(input.from));
+            shown.description("input", places.size() - 1, ReadBy(node, places.size() - 1));
         }
         links.text(2, "output", node.name + ":0");
         links.text(3, "name", node.name);

@@ -143,11 +143,16 @@ fn comes_from_outside(node: &Node) -> bool {
 }
 
 /// The error of a graph of which nothing known is left: where operators of unknown types are why, that it is no graph to
-/// tune ([`Error::Graph`], which names the first of them); else `error`, which names what has no sizes.
-pub fn nothing_left(left_out: &[LeftOut], error: Error) -> Error {
-    match left_out.first() {
+/// tune ([`Error::Graph`], which names one of them); where an input without a shape is, that it has none; else `error`, which
+/// names what has no sizes.
+pub fn nothing_left(graph: &Graph, left_out: &[LeftOut], error: Error) -> Error {
+    let is_named = |node: &&LeftOut| matches!(&error, Error::Dynamic { tensor, .. } if *tensor == node.name);
+    match left_out.iter().find(is_named).or(left_out.first()) {
         Some(LeftOut { cause: Cause::UnknownOperator, source, source_type, .. }) => {
             Error::graph(format!("node `{source}` ({source_type})"), format!("leaves nothing to tune: {error}"))
+        }
+        Some(LeftOut { cause: Cause::Undescribed, source, .. }) => {
+            graph.find(source).map_or(error, |node| dynamic(graph, Port { node, output: 0 }))
         }
         _ => error,
     }
