@@ -285,6 +285,7 @@ fn what_contradicts_itself_is_found() {
 
 #[test]
 fn what_works_by_element_gives_the_sizes_and_takes_the_types_that_it_reads() {
+    use DataType::{Bool, Float, Float16, Int32};
     let blocking =
         |graph: &Graph| judge(graph).findings.into_iter().filter(|finding| finding.blocks).collect::<Vec<_>>();
     let relu = |dims: &[i64]| single("Relu", 1, |node| node.outputs = vec![desc(dims)]);
@@ -310,7 +311,6 @@ fn what_works_by_element_gives_the_sizes_and_takes_the_types_that_it_reads() {
         graph.add(Node::new("node", op_type).with_inputs(ports)).unwrap();
         graph
     };
-    use DataType::{Bool, Float, Float16, Int32};
     for (op_type, types) in [
         ("Add", &[Float16, Int32][..]),
         ("Mul", &[Int32, Float]),

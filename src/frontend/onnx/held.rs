@@ -4,6 +4,7 @@
 //! sizes are those that its graphs tell, each read by itself with the tensors around it as inputs: of an `If` where both
 //! graphs agree, of what a loop hands on where a round leaves the sizes as they are.
 
+use super::branches::{BRANCHES, declared, unlike_types};
 use super::builder::Builder;
 use super::choices::truth_of;
 use super::inline::Parameters;
@@ -13,7 +14,7 @@ use super::{Surroundings, read_all, settle as settle_graph};
 use crate::frontend::ModelOptions;
 use crate::graph::{Constant, DataType, Graph, Node, Shape, TensorDesc, UNKNOWN_DIM, infer};
 use crate::spelling::listed;
-use crate::status::{Error, Result};
+use crate::status::Error;
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
@@ -87,44 +88,6 @@ fn free(graph: &Bytes, depth: usize) -> Vec<String> {
 fn names(infos: &[Bytes]) -> Vec<String> {
     let named = |bytes: &Bytes| decode::<proto::ValueInfo>(bytes.clone(), String::new).ok().map(|info| info.name);
     infos.iter().map(|bytes| named(bytes).unwrap_or_default()).collect()
-}
-
-/// The graphs of an `If`.
-pub const BRANCHES: [&str; 2] = ["then_branch", "else_branch"];
-
-/// Fails where an `If` does not give what its graphs give, as far as they say it themselves: so many tensors, of one type each.
-/// `name` is the node's.
-pub fn check_branches(node: &proto::Node, name: &str) -> Result<()> {
-    let wrong = |reason: String| Err(Error::graph(format!("node `{name}` (If)"), reason));
-    let mut first: Option<Vec<i32>> = None;
-    for (branch, graph) in graphs(node).into_iter().filter(|(branch, _)| BRANCHES.contains(&branch.as_str())) {
-        let Some(types) = declared(&graph) else { continue };
-        if types.len() != node.output.len() {
-            return wrong(format!("has {} outputs, its `{branch}` has {}", node.output.len(), types.len()));
-        }
-        let unlike = |first: &Vec<i32>| first.iter().zip(&types).position(|(a, b)| *a != 0 && *b != 0 && a != b);
-        if let Some((first, at)) = first.as_ref().and_then(|first| Some((first, unlike(first)?))) {
-            return wrong(unlike_types(at, DataType::from_onnx(first[at]), DataType::from_onnx(types[at])));
-        }
-        first = Some(types);
-    }
-    Ok(())
-}
-
-fn unlike_types(at: usize, one: Option<DataType>, other: Option<DataType>) -> String {
-    let name = |dtype: Option<DataType>| dtype.map_or("another type", DataType::name);
-    format!(
-        "its graphs give output {at} as {} and as {}, and have to give one type whichever runs: cast one of them",
-        name(one),
-        name(other)
-    )
-}
-
-/// ONNX's numbers of the types that a graph says of its outputs, 0 where it says none; `None` for what is no graph.
-fn declared(graph: &Bytes) -> Option<Vec<i32>> {
-    let graph: proto::Graph = decode(graph.clone(), String::new).ok()?;
-    let info = |bytes: &Bytes| decode::<proto::ValueInfo>(bytes.clone(), String::new).ok()?.kind?.tensor;
-    Some(graph.output.iter().map(|bytes| info(bytes).map_or(0, |tensor| tensor.elem_type)).collect())
 }
 
 /// A tensor that a graph takes from around it, or is handed.

@@ -4,6 +4,7 @@
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
+use super::branches;
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
 use super::held::{self, Held};
@@ -215,7 +216,7 @@ impl Layer<'_> {
         }
         if Open::of(node).is_some() {
             let name = if node.name.is_empty() { &node.output[0] } else { &node.name };
-            if let Err(error) = held::check_branches(node, name) {
+            if let Err(error) = branches::check(node, name) {
                 self.within.refuse(error);
             }
         }

@@ -5,6 +5,7 @@
 //! [`held`] tells what the graphs of nodes give that stay ([`within`]: what was read for that), [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
+mod branches;
 mod builder;
 mod choices;
 mod external;

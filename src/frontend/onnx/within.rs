@@ -57,7 +57,9 @@ impl Key {
                 Some(Constant::Ints(values)) => (1, values).hash(&mut hasher),
                 Some(Constant::Floats(values)) => {
                     2.hash(&mut hasher);
-                    values.iter().for_each(|value| value.to_bits().hash(&mut hasher));
+                    for value in values {
+                        value.to_bits().hash(&mut hasher);
+                    }
                 }
                 Some(Constant::Stored(_) | Constant::Opaque) => 3.hash(&mut hasher),
                 None => 4.hash(&mut hasher),

@@ -33,10 +33,11 @@ fn a_net_with_any_byte_changed_or_cut_off_never_panics() {
 #[test]
 fn a_slice_whose_parts_are_not_of_one_size_is_refused_by_name() {
     let slice = |parts: usize, param: &str| {
-        let tops: String = (0..parts).map(|at| format!(" top: 's{at}'")).collect();
+        let tops: Vec<String> = (0..parts).map(|at| format!("top: 's{at}'")).collect();
+        let tops = tops.join(" ");
         net(
             &[1, 64, 8, 8],
-            &format!("layer {{ name: 'cut' type: 'Slice' bottom: 'x'{tops} slice_param {{ {param} }} }}"),
+            &format!("layer {{ name: 'cut' type: 'Slice' bottom: 'x' {tops} slice_param {{ {param} }} }}"),
         )
     };
     load(&slice(32, "axis: 1")).unwrap();
