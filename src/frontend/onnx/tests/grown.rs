@@ -69,7 +69,7 @@ fn choices_that_hang_on_one_another_are_followed_at_once() {
         let names = ["s", "d", "is", "y"].map(|name| format!("{name}{at}"));
         let [sizes, size, is, output] = names.each_ref().map(String::as_str);
         let graph = |op_type: &str| Value::Graph(branch(&[node(op_type, &[&last], &["w"], &[])], &[], &["w"]));
-        let graphs = [("then_branch", graph("Relu")), ("else_branch", graph("Neg"))];
+        let graphs = [("then_branch", graph("Relu")), ("else_branch", graph("Transpose"))];
         model = model
             .node(&node("Shape", &[&last], &[sizes], &[]))
             .node(&node("Gather", &[sizes, "zero"], &[size], &[]))
