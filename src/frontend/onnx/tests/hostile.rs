@@ -57,7 +57,7 @@ fn noise_is_an_error() {
 
 #[test]
 fn subgraphs_nested_without_end_cost_no_stack() {
-    let mut body = Bytes::new();
+    let mut body = super::inlined::branch(&[node("Relu", &["x"], &["y"], &[])], &[], &["y"]);
     for _ in 0..4000 {
         let branch = proto::Node {
             op_type: "If".to_owned(),
@@ -65,7 +65,8 @@ fn subgraphs_nested_without_end_cost_no_stack() {
             attribute: vec![encode(&super::attribute("then_branch", Value::Graph(body)))],
             ..proto::Node::default()
         };
-        body = encode(&proto::Graph { node: vec![encode(&branch)], ..proto::Graph::default() });
+        let output = vec![encode(&proto::ValueInfo { name: "y".to_owned(), kind: None })];
+        body = encode(&proto::Graph { node: vec![encode(&branch)], output, ..proto::Graph::default() });
     }
     let graph = single(17, &node("If", &["x"], &["y"], &[("then_branch", Value::Graph(body))]), &[]).read().unwrap();
     let (_, branch) = graph.iter().find(|(_, n)| n.op_type == "If").unwrap();
