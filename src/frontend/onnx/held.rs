@@ -198,8 +198,12 @@ impl Scene<'_> {
         let [then, other] = BRANCHES.map(of);
         let (then, other) = (then?, other?);
         let pairs = || then.iter().zip(&*other).map(|(a, b)| (&a.desc, &b.desc));
+        // Operators of CANN's count in 32 bits where ONNX's do in 64.
+        let is_whole = |dtype: DataType| !dtype.is_float() && dtype != DataType::Bool;
         let is_other = |(a, b): (&TensorDesc, &TensorDesc)| {
-            ![a.dtype, b.dtype].contains(&DataType::Undefined) && a.dtype != b.dtype
+            ![a.dtype, b.dtype].contains(&DataType::Undefined)
+                && a.dtype != b.dtype
+                && !(is_whole(a.dtype) && is_whole(b.dtype))
         };
         // What both say themselves counts before what follows here.
         let says_all = BRANCHES.map(|name| graph(name).and_then(declared).unwrap_or_default());
