@@ -77,6 +77,10 @@ impl Session {
                 );
                 return Err(Error::param("inputs", reason));
             }
+            if desc.shape.dims().is_some_and(|dims| dims.contains(&0)) {
+                let reason = format!("tensor {index} has no elements: its shape is {}", desc.shape);
+                return Err(Error::param("inputs", reason));
+            }
         }
         for (name, desc) in names.into_iter().zip(&given.inputs) {
             let known = options.shapes.iter().any(|(n, _)| *n == name);
