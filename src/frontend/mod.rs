@@ -103,7 +103,7 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Inputs that are named one by one where they are described otherwise than by who makes them.
+/// Nodes and inputs that a warning names one by one.
 const NAMED: usize = 10;
 
 /// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
@@ -126,6 +126,23 @@ fn tell_described(graph: &mut Graph) {
     }
     if said.len() > NAMED {
         log::warn!("{} more inputs are described otherwise; `aoe model check` lists them", said.len() - NAMED);
+    }
+}
+
+/// Says which operators of a graph of GE's lack what their interface requires.
+fn tell_lacking(graph: &Graph) {
+    let lack = |(_, node): (NodeId, &Node)| {
+        let lacks = check::lacking(node);
+        let words = format!("node `{}` ({}) {}", node.name, node.op_type, lacks.join("; it "));
+        (!lacks.is_empty()).then_some(words)
+    };
+    let mut said = graph.iter().filter_map(lack);
+    for words in said.by_ref().take(NAMED) {
+        log::warn!("{words}: GE does not compile it, and what is found of it may hold for no kernel");
+    }
+    let more = said.count();
+    if more > 0 {
+        log::warn!("{more} more operators lack inputs or attributes; `aoe model check` lists them");
     }
 }
 
@@ -160,6 +177,7 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         for said in assumed(&graph) {
             log::warn!("{said}");
         }
+        tell_lacking(&graph);
     }
     cut(&mut graph, &options.out_nodes)?;
     let stated = framework.must_agree().then(|| Stated::of(&graph));
