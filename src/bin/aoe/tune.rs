@@ -16,7 +16,6 @@ use aoe::session::inputs::model_options;
 use aoe::session::options::{NEWEST, NEWEST_IF_ANY};
 use aoe::session::{self, Flow, Session};
 use aoe::status::{Error, Result};
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -169,9 +168,7 @@ impl Job<'_> {
             // Folders that are not there yet will be made.
             found || plain(&path).is_some_and(|path| plain(model) == Some(path))
         };
-        let stem = session::stem(output);
-        let with = |suffix: &str| PathBuf::from([stem.as_os_str(), OsStr::new(suffix)].join(OsStr::new("")));
-        if [with(".air"), with(".om")].into_iter().any(same) {
+        if session::model_files(output, self.settings.options())?.into_iter().any(same) {
             let reason = format!("the tuned model would take the place of {}: name another", model.display());
             return Err(Error::option("output", reason));
         }
