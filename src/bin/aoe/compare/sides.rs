@@ -7,7 +7,7 @@ use aoe::report::model::{Report, ResultFile};
 use aoe::status::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest file of results that is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -41,7 +41,7 @@ impl Side {
             let banks =
                 files(path)?.into_iter().filter(|file| Source::open(file).is_ok_and(|s| s.check_known().is_ok()));
             let banks: Vec<_> = banks.collect();
-            return if banks.is_empty() { profile(path) } else { bank(&banks) };
+            return if banks.is_empty() && !is_bank(path) { profile(path) } else { bank(&banks) };
         }
         let text = aoe::input_file::read(path, MAX_BYTES, "has more than 1 GiB")?;
         match serde_json::from_slice::<Value>(&text) {
@@ -52,6 +52,17 @@ impl Side {
             _ => bank(&[path.to_owned()]),
         }
     }
+}
+
+/// Whether a directory is a bank or the root of banks in which nothing is recorded: a tuning that finds nothing leaves one.
+fn is_bank(directory: &Path) -> bool {
+    let below = |directory: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    // As deep as the root of several SoCs: the SoC, and the form.
+    let own = || std::iter::once(directory.to_owned());
+    let deep = own().chain(below(directory)).chain(below(directory).into_iter().flat_map(|path| below(&path)));
+    deep.into_iter().any(|path| path.join(".aoe/lock").is_file())
 }
 
 /// A report: every distinct kernel with what CANN runs.
@@ -82,7 +93,7 @@ fn profile(path: &Path) -> Result<Side> {
 }
 
 /// Banks: every record with the time that it was measured to take.
-fn bank(banks: &[std::path::PathBuf]) -> Result<Side> {
+fn bank(banks: &[PathBuf]) -> Result<Side> {
     let mut times_us = BTreeMap::new();
     for file in banks {
         let mut source = Source::open(file)?;
