@@ -1,6 +1,6 @@
 //! What a tuning leaves on the disk.
 
-use crate::output_file::{Shelf, sweep_shelves};
+use crate::output_file::Shelf;
 use crate::status::{Error, Result};
 use std::path::Path;
 use std::sync::Arc;
@@ -80,10 +80,9 @@ impl Leaves {
 /// A directory for what goes with the tuning. What killed tunings left of theirs goes, too.
 fn scratch() -> Result<Arc<Shelf>> {
     let temporary = std::env::temp_dir();
-    sweep_shelves(&temporary, PREFIX, |_| {});
     let failed = |error| {
         let reason = format!("{error}; what goes with the tuning would lie there: TMPDIR names another place");
         Error::directory("create one in", &temporary, reason)
     };
-    Shelf::open(&temporary, PREFIX).map(Arc::new).map_err(failed)
+    Shelf::fresh(&temporary, PREFIX).map(Arc::new).map_err(failed)
 }

@@ -64,6 +64,13 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     let done = place.run(&["merge", "one", "--into", "two", "--json"]).says(0, &[]).json();
     assert_eq!(rehearsed[..2], done[..2]);
     assert_eq!((&rehearsed[2]["changed"], &rehearsed[2]["dry_run"]), (&done[2]["changed"], &json!(true)));
+    // What a rehearsal that was killed has left goes with the next.
+    let temporary = place.path("tmp");
+    std::fs::create_dir_all(temporary.join("aoe-merge-dead")).unwrap();
+    std::fs::write(temporary.join("aoe-merge-dead/.aoe-owner"), "").unwrap();
+    let mut command = place.command(&["merge", "one", "--into", "two", "--dry-run"]);
+    assert!(command.env("TMPDIR", &temporary).output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     place.run(&["merge", "one", "--into", "three/new", "--dry-run"]).says(0, &["2 would be added", "would be written"]);
     assert!(!place.path("three").exists());
 }
