@@ -206,6 +206,13 @@ fn a_value_or_command_that_is_mistyped_is_answered_with_the_nearest() {
     ] {
         place.run(&["-m", &net, "--dry-run", option]).expect(2, &[meant]);
     }
+    fs::copy(&net, place.path("resnet50.onnx")).unwrap();
+    place
+        .run(&["resnet51.onnx"])
+        .expect(1, &["EG0011", "cannot open file resnet51.onnx", "did you mean `resnet50.onnx`"]);
+    place.run(&["none.onnx"]).expect(1, &["EG0011", "cannot open file none.onnx: No such file"]);
+    let help = place.run(&["help", "--job_type"]).expect(0, &[]);
+    assert!(help.stdout.starts_with("--job_type"), "{help:#?}");
     place.run(&["bnk", "show", "x"]).expect(2, &["`bnk`", "did you mean `aoe bank`?"]);
     place.run(&["compar", "a", "b"]).expect(2, &["did you mean `aoe compare`?"]);
     place.run(&["one.onnx", "two.onnx"]).expect(2, &["one model at a time"]);
@@ -254,6 +261,7 @@ fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() 
 #[test]
 fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let place = Place::new();
+    place.run(&["compare", "a/report.html", "b"]).expect(2, &["a/report.html"]);
     for (count, output) in [("1", "--output=a/"), ("60", "--output=b/")] {
         let count = format!("--max_tuning_count={count}");
         let always = ["--job_type=2", "--backend=simulator", "--profiling_mode=false", "-m"];
@@ -262,7 +270,7 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let better = place.run(&["compare", "a", "b", "--fail-below=1"]).expect(0, &[]);
     assert!(better.stdout.contains("faster") && better.stdout.contains("0 slower"), "{better:#?}");
     place.run(&["compare", "b", "a", "--fail-below=-1"]).expect(1, &["--fail-below"]);
-    place.run(&["compare", "b", "a"]).expect(0, &[]);
+    place.run(&["compare", "b/report.html", "a"]).expect(0, &[]);
     let json = place.run(&["compare", "a/report.json", "b/report.json", "--json"]).expect(0, &[]);
     let told: Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(told["gain"].as_f64() > Some(0.0) && told["kind"] == "a report");

@@ -1,6 +1,5 @@
 //! What can be compared: anything that tells times of a network's kernels, by name.
 
-use aoe::bank::RecordReader;
 use aoe::bank::inspect::{Source, files, items};
 use aoe::kernels::Measured;
 use aoe::report::model::{Report, ResultFile};
@@ -32,6 +31,11 @@ impl Side {
     pub fn read(path: &Path) -> Result<Side> {
         if path.is_dir() && path.join("report.json").is_file() {
             return Side::read(&path.join("report.json"));
+        }
+        // The page of a results folder has its report beside it.
+        let report = path.with_extension("json");
+        if path.extension().is_some_and(|suffix| suffix == "html") && report.is_file() {
+            return Side::read(&report);
         }
         if path.extension().is_some_and(|suffix| suffix == "csv") {
             return profile(path);
@@ -69,9 +73,7 @@ fn is_bank(directory: &Path) -> bool {
 fn of_report(report: &Report<'_>) -> Side {
     let mut times_us = BTreeMap::new();
     for kernel in &report.kernels {
-        let is_taken = kernel.read_by.is_some_and(RecordReader::is_cann);
-        let [before_us, after_us] = kernel.total_us();
-        *times_us.entry(kernel.workload.clone()).or_default() += if is_taken { after_us } else { before_us };
+        *times_us.entry(kernel.workload.clone()).or_default() += kernel.taken_us();
     }
     Side { kind: "a report", total_us: Some(report.after_us), times_us, only_changes: false }
 }
