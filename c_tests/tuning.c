@@ -275,3 +275,32 @@ TEST(inputs_give_open_dimensions_their_size) {
     AoeGraphDestroy(graph);
     CHECK_OK(AoeFinalize());
 }
+
+TEST(what_the_end_of_a_network_reads_is_its_output_and_nobody_reads_from_it) {
+    const int64_t rows[] = {64, 64}, columns[] = {64, 32};
+    AoeTensor x = tensor_of(AOE_DT_FLOAT16, rows, 2), w = tensor_of(AOE_DT_FLOAT16, columns, 2);
+    AoeGraph *graph = NULL, *tuned = NULL;
+    AoeNodeId input, constant, product, end, late, found;
+    AoeSessionId session = 0;
+    CHECK_OK(AoeGraphCreate("ended", &graph));
+    CHECK_OK(AoeGraphAddInput(graph, "x", &x, &input));
+    CHECK_OK(AoeGraphAddConst(graph, "w", &w, &constant));
+    CHECK_OK(AoeGraphAddNode(graph, "fc", "MatMulV2", 1, &product));
+    CHECK_OK(AoeGraphAddNode(graph, "end", "NetOutput", 1, &end));
+    CHECK_OK(AoeGraphAddEdge(graph, input, 0, product, 0));
+    CHECK_OK(AoeGraphAddEdge(graph, constant, 0, product, 1));
+    CHECK_OK(AoeGraphAddEdge(graph, product, 0, end, 0));
+    CHECK_OK(AoeInitialize(QUICK));
+    CHECK_OK(AoeCreateSession(&session));
+    CHECK_OK(AoeSetTuningGraph(session, graph));
+    CHECK_OK(AoeTuningGraph(session, NULL, 0));
+    CHECK_OK(AoeGetTunedGraph(session, &tuned));
+    CHECK_OK(AoeGraphFindNode(tuned, "fc", &found));
+    AoeGraphDestroy(tuned);
+    CHECK_OK(AoeGraphAddNode(graph, "late", "Relu", 1, &late));
+    CHECK_OK(AoeGraphAddEdge(graph, end, 0, late, 0));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "`late` (Relu), input 0", AoeSetTuningGraph(session, graph));
+    CHECK_ERROR(AOE_ERROR_INVALID_GRAPH, "`end`", AoeGraphSaveFile(graph, "ended.air"));
+    AoeGraphDestroy(graph);
+    CHECK_OK(AoeFinalize());
+}

@@ -460,7 +460,8 @@ AoeStatus AoeGraphAddEdge(AoeGraph *graph, AoeNodeId source, uint32_t source_out
                           uint32_t target_input);
 
 /*
- * Marks an output of a node as an output of the network. Without any, what no node consumes counts.
+ * Marks an output of a node as an output of the network. What a node of type NetOutput reads is one, too. Without any, what
+ * no node consumes counts.
  *
  * graph: the graph.
  * node, output: the node and the index of its output.
@@ -613,7 +614,7 @@ AoeStatus AoeSetDependGraphsInputs(AoeSessionId session, const AoeTensor *const 
  *
  * session: the session.
  * graph: the graph; copied.
- * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when it has a cycle; else as AoeSetGeSession.
+ * Returns: AOE_SUCCESS; AOE_ERROR_INVALID_GRAPH when it has a cycle, or a node reads from NetOutput; else as AoeSetGeSession.
  * Threads: any; several sessions may be given the same graph at once.
  */
 AoeStatus AoeSetTuningGraph(AoeSessionId session, const AoeGraph *graph);

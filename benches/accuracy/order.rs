@@ -30,7 +30,8 @@ pub fn of_pairs(rows: &[(&Row, Option<Priced>)]) {
         let count = sets.entry((set, *held_out)).or_default();
         for (at, a) in times.iter().enumerate() {
             for b in times[..at].iter().filter(|b| a.0 > APART * b.0 || b.0 > APART * a.0) {
-                count[0] += usize::from((a.0 > b.0) == (a.1 > b.1));
+                // Tilings that are priced alike are in no order.
+                count[0] += usize::from((a.0 - b.0) * (a.1 - b.1) > 0.0);
                 count[1] += 1;
             }
         }

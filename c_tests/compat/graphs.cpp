@@ -1,29 +1,6 @@
 // Graphs as programs build them and GE serialises them: nothing is inferred, descriptions are at GE's defaults, shapes come
 // late. The stand-in for GE writes them as the real one was seen to (docs/drop-in.md says what ran with which).
-#include "ge/network.h"
-#include "client.h"
-
-using ge::Described;
-using ge::DT_FLOAT;
-using ge::DT_FLOAT16;
-
-static ge::Session ge_session;
-
-// Tunes a graph as clients do; answers what AoeTuningGraph does.
-static int32_t tune(const ge::Network &network, const char *job_type, const Tensors &inputs = {}) {
-    EXPECT(AOE_SUCCESS, tuner().initialize({{"work_path", "."}, {"job_type", job_type}}));
-    uint64_t session = 0;
-    EXPECT(AOE_SUCCESS, tuner().create_session(session));
-    EXPECT(AOE_SUCCESS, tuner().set_ge_session(session, &ge_session));
-    EXPECT(AOE_SUCCESS, tuner().set_tuning_graph(session, ge::Graph(network)));
-    if (!inputs.empty()) EXPECT(AOE_SUCCESS, tuner().set_tuning_graph_input(session, inputs));
-    const int32_t status = tuner().tuning_graph(session, {});
-    if (status != AOE_SUCCESS) allow_noise();
-    EXPECT(AOE_SUCCESS, tuner().destroy_session(session));
-    EXPECT(AOE_SUCCESS, tuner().finalize());
-    CHECK(ge::LivingBuffers() == 0 && ge::OlderSavings() == 0);
-    return status;
-}
+#include "built.h"
 
 // Whether a device measures, which can be asked of products only: no other operator has a record in its bank.
 static bool on_device() { return strstr(getenv("AOE_TUNING_OPTIONS"), "backend=ascend") != nullptr; }
@@ -47,16 +24,6 @@ static void check_convolution(int32_t status) {
     }
 }
 
-static ge::Tensor tensor(ge::DataType type, const std::vector<int64_t> &dims, ge::Format format = ge::FORMAT_ND) {
-    return ge::Tensor(ge::TensorDesc(ge::Shape(dims), format, type), nullptr, 0);
-}
-
-// Of a convolution with a filter of 3 x 3 in an image in NCHW: data_format is the prototype's default all the same.
-static ge::Values convolution_values() {
-    const std::vector<int64_t> ones{1, 1, 1, 1};
-    return {{"strides", ones}, {"pads", ones}, {"dilations", ones}, {"groups", 1}, {"offset_x", 0}, {"data_format", "NHWC"}};
-}
-
 // As IRBuild's sample: attribute data_format is the prototype's default beside images in NCHW, and the filter, in HWCN, is
 // described by its value alone.
 static ge::Network convolution(const ge::Description &image) {
@@ -69,8 +36,6 @@ static ge::Network convolution(const ge::Description &image) {
     network.Output("relu");
     return network;
 }
-
-static ge::Values product_values() { return {{"transpose_x1", false}, {"transpose_x2", false}, {"offset_x", 0}}; }
 
 // As torchair has it: inputs are described, nothing else is.
 static ge::Network products_with(const char *between, const ge::Values &values = {}) {
@@ -216,8 +181,7 @@ static ge::Network training(const ge::Description &x) {
     for (int i = 0; i < 8; i++) {
         const std::string gradient = "grad" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
         network.Operator(gradient, "MatMulV2", {{"x1", last}, {"x2", last}}, product_values());
-        network.Operator(exchanged, "HcomAllReduce", {{"x", gradient}},
-                         {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        network.Operator(exchanged, "HcomAllReduce", {{"x", gradient}}, exchange_values());
         network.Output(exchanged);
         last = gradient;
     }
@@ -249,8 +213,7 @@ TEST(a_gradient_whose_size_an_unknown_operator_hides_is_named) {
     leave_backend_alone();
     ge::Network network = training(Described(DT_FLOAT16, {512, 512}));
     network.Operator("odd", "SomeoneElsesOperator", {{"x", "grad7"}});
-    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}},
-                     {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}}, exchange_values());
     network.Output("exchanged");
     EXPECT(AOE_ERROR_INVALID_GRAPH, tune(network, "4"));
     CHECK(printed().find("`odd` (SomeoneElsesOperator)") != std::string::npos);
@@ -266,8 +229,7 @@ TEST(sizes_that_tensorflow_said_of_an_unknown_operator_count_in_every_job) {
     ge::Network network = training(Described(DT_FLOAT16, {512, 512}));
     network.Operator("odd", "SomeoneElsesOperator", {{"x", "grad7"}},
                      {{"_output_shapes", std::vector<std::vector<int64_t>>{{512, 512}}}});
-    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}},
-                     {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+    network.Operator("exchanged", "HcomAllReduce", {{"x", "odd"}}, exchange_values());
     network.Output("exchanged");
     EXPECT(AOE_SUCCESS, tune(network, "4"));
     CHECK(results_in(".", "gdat") == 1);
@@ -298,8 +260,7 @@ TEST(weights_outside_the_graph_are_the_constants_that_their_attributes_describe_
         add_weight(network, op_type, {512, 512});
         network.Operator("product", "MatMulV2", {{"x1", "x"}, {"x2", "weight"}}, product_values());
         network.Operator("relu", "Relu", {{"x", "product"}});
-        network.Operator("exchanged", "HcomAllReduce", {{"x", "relu"}},
-                         {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        network.Operator("exchanged", "HcomAllReduce", {{"x", "relu"}}, exchange_values());
         network.Output("exchanged");
         const Tensors late = {tensor(DT_FLOAT16, {256, 512})};
         EXPECT(AOE_SUCCESS, tune(network, "2", late));
@@ -330,8 +291,7 @@ static ge::Network convolutions(const ge::Description &image) {
         const std::string conv = "conv" + std::to_string(i), exchanged = "allreduce" + std::to_string(i);
         chain.Operator(conv, "Conv2D", {{"x", last}, {"filter", "filter"}, {"bias", ""}, {"offset_w", ""}},
                        convolution_values());
-        chain.Operator(exchanged, "HcomAllReduce", {{"x", conv}},
-                       {{"reduction", "sum"}, {"group", "hccl_world_group"}, {"fusion", 1}});
+        chain.Operator(exchanged, "HcomAllReduce", {{"x", conv}}, exchange_values());
         chain.Output(exchanged);
         last = conv;
     }
@@ -357,7 +317,7 @@ TEST(an_image_that_is_set_without_an_order_lies_as_the_filter_fits) {
 
 TEST(what_ge_dumps_reads_as_what_it_saves) {
     const ge::Network network = products_with("Relu");
-    network.Dump(".", "PreRunBegin");
+    network.Dump(".", 0, "PreRunBegin");
     std::ofstream("saved.air", std::ios::binary) << network.Bytes();
     const Reader reader;
     const std::string saved = reader.rewritten("saved.air");

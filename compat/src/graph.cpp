@@ -30,6 +30,7 @@ const GeFunction kBufferData = {"ge::GraphBuffer::GetData() const", "_ZNK2ge11Gr
 const GeFunction kBufferSize = {"ge::GraphBuffer::GetSize() const", "_ZNK2ge11GraphBuffer7GetSizeEv"};
 const GeFunction kTensorGetDesc = {"ge::Tensor::GetTensorDesc() const", "_ZNK2ge6Tensor13GetTensorDescEv"};
 const GeFunction kDescGetShape = {"ge::TensorDesc::GetShape() const", "_ZNK2ge10TensorDesc8GetShapeEv"};
+const GeFunction kDescGetOriginShape = {"ge::TensorDesc::GetOriginShape() const", "_ZNK2ge10TensorDesc14GetOriginShapeEv"};
 const GeFunction kDescGetDataType = {"ge::TensorDesc::GetDataType() const", "_ZNK2ge10TensorDesc11GetDataTypeEv"};
 const GeFunction kDescGetFormat = {"ge::TensorDesc::GetFormat() const", "_ZNK2ge10TensorDesc9GetFormatEv"};
 const GeFunction kDescGetOriginFormat = {"ge::TensorDesc::GetOriginFormat() const", "_ZNK2ge10TensorDesc15GetOriginFormatEv"};
@@ -57,6 +58,12 @@ AoeFormat format_by(DescGetFormat *get_format, const ge::TensorDesc &desc) {
     case AOE_FORMAT_DHWNC: return format;
     default: return AOE_FORMAT_ND;
     }
+}
+
+std::vector<int64_t> dims_of(const ge::Shape &shape, ShapeGetDimNum *get_dim_num, ShapeGetDim *get_dim) {
+    std::vector<int64_t> dims(get_dim_num(&shape));
+    for (size_t i = 0; i < dims.size(); i++) dims[i] = get_dim(&shape, i);
+    return dims;
 }
 
 GraphPointer parse(const void *data, size_t size) {
@@ -126,6 +133,7 @@ TensorDescriptions::TensorDescriptions(const std::vector<ge::Tensor> &tensors) {
     const Ge ge({kTensorGetDesc});
     const auto get_desc = ge.require<TensorGetDesc>(kTensorGetDesc);
     const auto get_shape = ge.require<DescGetShape>(kDescGetShape);
+    const auto get_origin_shape = ge.find<DescGetShape>(kDescGetOriginShape);
     const auto get_data_type = ge.require<DescGetDataType>(kDescGetDataType);
     const auto get_origin_format = ge.find<DescGetFormat>(kDescGetOriginFormat);
     const auto get_format = ge.find<DescGetFormat>(kDescGetFormat);
@@ -133,9 +141,10 @@ TensorDescriptions::TensorDescriptions(const std::vector<ge::Tensor> &tensors) {
     const auto get_dim = ge.require<ShapeGetDim>(kShapeGetDim);
     for (const ge::Tensor &tensor : tensors) {
         const ge::TensorDesc desc = get_desc(&tensor);
-        const ge::Shape shape = get_shape(&desc);
-        std::vector<int64_t> dims(get_dim_num(&shape));
-        for (size_t i = 0; i < dims.size(); i++) dims[i] = get_dim(&shape, i);
+        // A client that converted its weights for the device (torchair) has set the framework's shape beside that in memory.
+        std::vector<int64_t> dims;
+        if (get_origin_shape != nullptr) dims = dims_of(get_origin_shape(&desc), get_dim_num, get_dim);
+        if (dims.empty()) dims = dims_of(get_shape(&desc), get_dim_num, get_dim);
         dims_.push_back(std::move(dims));
         AoeTensor description = {};
         description.dims = dims_.back().data();

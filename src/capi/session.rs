@@ -7,6 +7,7 @@ use super::guard::{guard, guard_session};
 use super::option::{AoeOption, pairs};
 use super::session_id::AoeSessionId;
 use super::tensor::AoeTensor;
+use crate::frontend;
 use crate::graph::Graph;
 use crate::session;
 use crate::status::{Error, Result};
@@ -101,7 +102,9 @@ pub unsafe extern "C" fn AoeSetTuningGraph(session: AoeSessionId, graph: *const 
         // SAFETY: the header's contract.
         let graph = unsafe { reference(graph, "graph") }?;
         graph.0.validate()?;
-        session::session(session)?.set_graph(Some(graph.0.clone()))
+        let mut graph = graph.0.clone();
+        frontend::note_ends(&mut graph)?;
+        session::session(session)?.set_graph(Some(graph))
     })
 }
 

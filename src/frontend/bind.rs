@@ -27,9 +27,10 @@ pub fn bind_inputs(graph: &mut Graph, options: &ModelOptions) -> Result<()> {
     let restated = Restated::forget(graph, &inputs.changes(graph))?;
     let batches = inputs.batches();
     inputs.write(graph);
-    let named = layouts(graph);
+    let (named, believed) = (layouts(graph), believed(graph));
     let inferred = infer::infer(graph);
     tell_layouts(graph, &named);
+    tell_believed(graph, &believed);
     // A branch that other sizes chose may not take these.
     chooses::check(graph)?;
     restated.explain(graph, inferred, &batches)
@@ -55,6 +56,22 @@ fn tell_layouts(graph: &Graph, named: &[(NodeId, String)]) {
         log::warn!(
             "images without a format do not fit attribute `data_format`, so the layout that fits counts: {names}"
         );
+    }
+}
+
+/// Nodes whose stated shapes count though their inputs make others of them.
+fn believed(graph: &Graph) -> FxHashSet<NodeId> {
+    graph.iter().filter(|(_, node)| node.attrs.get(infer::BELIEVED_SHAPES).is_some()).map(|(id, _)| id).collect()
+}
+
+/// Names those that are believed now and were not before.
+fn tell_believed(graph: &Graph, before: &FxHashSet<NodeId>) {
+    let mut new: Vec<NodeId> = believed(graph).difference(before).copied().collect();
+    new.sort_unstable();
+    if !new.is_empty() {
+        let names: Vec<&str> = new.iter().map(|&id| graph.node(id).name.as_str()).collect();
+        let names = spelling::listed(&names);
+        log::warn!("the file states other shapes than are inferred here; what GE inferred is believed: {names}");
     }
 }
 

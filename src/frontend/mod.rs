@@ -12,6 +12,7 @@ pub mod check;
 mod chooses;
 mod content;
 mod device_view;
+mod ends;
 mod file;
 mod gear;
 mod limits;
@@ -34,13 +35,14 @@ pub use crate::graph::infer::DIM_NAMES;
 pub use air::dump::names as dumps;
 pub use bind::{OPEN_DIMS, SHAPE_OPTION, bind_inputs};
 pub use content::Content;
+pub use ends::note as note_ends;
 pub use file::{is_model_file, is_om_file};
 pub use gear::Gear;
 pub use out_nodes::{OutNode, cut};
 pub use registry::Framework;
 pub use save::{file_content, save_file};
 
-use crate::graph::{Attr, Format, Graph, Node, NodeId, infer, op};
+use crate::graph::{Attr, Format, Graph, Node, NodeId, op};
 use crate::spelling;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -99,16 +101,6 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
         None => registry::by_content(&data).unwrap_or(Framework::Onnx),
     };
     load(data, name, None, framework, options)
-}
-
-/// Names the nodes whose stated shapes count though their inputs make others of them.
-fn tell_believed(graph: &Graph) {
-    let believed = graph.iter().filter(|(_, node)| node.attrs.get(infer::BELIEVED_SHAPES).is_some());
-    let names: Vec<&str> = believed.map(|(_, node)| node.name.as_str()).collect();
-    if !names.is_empty() {
-        let names = spelling::listed(&names);
-        log::warn!("the file states other shapes than are inferred here; what GE inferred is believed: {names}");
-    }
 }
 
 /// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
@@ -170,6 +162,5 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         stated.check(&graph)?;
     }
     framework.settle(&mut graph)?;
-    tell_believed(&graph);
     Ok(graph)
 }

@@ -1,7 +1,7 @@
 //! Graphs to files.
 
 use super::content::Content;
-use super::{air, om};
+use super::{air, ends, om};
 use crate::graph::Graph;
 use crate::output_file;
 use crate::status::{Error, Result};
@@ -21,6 +21,7 @@ pub fn save_file(graph: &Graph, path: &Path) -> Result<()> {
 ///
 /// Fails with [`Error::File`] and [`Error::Graph`] as that does.
 pub fn file_content(graph: &Graph, path: &Path) -> Result<Content> {
+    ends::check(graph)?;
     let suffix = path.extension().map(|suffix| suffix.to_string_lossy().to_ascii_lowercase());
     match suffix.as_deref() {
         Some("air") => air::content(graph),

@@ -173,8 +173,10 @@ pub fn lower(graph: &Graph, soc: &Soc, settings: &Settings) -> Result<Lowered> {
 fn kernel_of(graph: &Graph, id: NodeId, soc: &Soc, settings: Settings, values: &Values) -> Result<Option<Kernel>> {
     let Some((workload, modelled)) = lower_node(graph, id, soc, settings, values)? else { return Ok(None) };
     let node = graph.node(id);
-    // Of what only moves data by our lights the model may know the work all the same; of a product no word tells it.
-    let is_vector = || node.mapped && !node.op_type.to_ascii_lowercase().contains("matmul");
+    // Of what only moves data by our lights the model may know the work all the same; of a product no word tells it, nor of
+    // what CANN does not declare, whatever its name.
+    let is_declared = || node.mapped && op::prototype::prototype(&node.op_type).is_some();
+    let is_vector = || is_declared() && !node.op_type.to_ascii_lowercase().contains("matmul");
     let priced = match modelled {
         true => Priced::Recipe,
         false if is_vector() && sim::approximated(&workload).is_empty() => Priced::Movement,

@@ -77,6 +77,10 @@ impl Session {
                 );
                 return Err(Error::param("inputs", reason));
             }
+            if desc.shape.dims().is_some_and(|dims| dims.contains(&0)) {
+                let reason = format!("tensor {index} has no elements: its shape is {}", desc.shape);
+                return Err(Error::param("inputs", reason));
+            }
         }
         for (name, desc) in names.into_iter().zip(&given.inputs) {
             let known = options.shapes.iter().any(|(n, _)| *n == name);
@@ -162,7 +166,7 @@ impl Material {
         let left = |counts: &dyn Fn(&Kernel) -> bool| lowered.kernels.iter().any(counts);
         let leaves_nothing = if subgraphs { !left(&is_known) } else { !left(&is_tuned) };
         if leaves_nothing && !left_out.is_empty() {
-            infer::require_static(&graph).map_err(|error| infer::nothing_left(&left_out, error))?;
+            infer::require_static(&graph).map_err(|error| infer::nothing_left(&graph, &left_out, error))?;
         }
         if !left(&is_known)
             && let Some(node) = lowered.unmapped.first().map(|&id| fused.node(id))

@@ -13,7 +13,7 @@ struct ShapeImpl {
     std::vector<int64_t> dims;
 };
 struct TensorDescImpl {
-    Shape shape;
+    Shape shape, origin_shape;
     Format format, origin_format;
     DataType type;
 };
@@ -84,11 +84,13 @@ size_t Shape::GetDimNum() const { return impl_->dims.size(); }
 int64_t Shape::GetDim(size_t index) const { return impl_->dims.at(index); }
 
 TensorDesc::TensorDesc(const Shape &shape, Format format, DataType type)
-    : impl_(new TensorDescImpl{shape, format, FORMAT_ND, type}) {}
+    : impl_(new TensorDescImpl{shape, Shape({}), format, FORMAT_ND, type}) {}
 void TensorDesc::SetOriginFormat(Format format) { impl_->origin_format = format; }
+void TensorDesc::SetOriginShape(const Shape &shape) { impl_->origin_shape = shape; }
 Format TensorDesc::GetFormat() const { return impl_->format; }
 Format TensorDesc::GetOriginFormat() const { return impl_->origin_format; }
 Shape TensorDesc::GetShape() const { return impl_->shape; }
+Shape TensorDesc::GetOriginShape() const { return impl_->origin_shape; }
 DataType TensorDesc::GetDataType() const { return impl_->type; }
 
 Tensor::Tensor(const TensorDesc &desc, const uint8_t *data, size_t size) : impl_(new TensorImpl{desc, data, size}) {}

@@ -12,8 +12,25 @@
 namespace ge {
 
 using graphStatus = uint32_t;
-enum DataType : int { DT_FLOAT = 0, DT_FLOAT16 = 1 };
-enum Format : int { FORMAT_NCHW = 0, FORMAT_NHWC = 1, FORMAT_ND = 2, FORMAT_NC1HWC0 = 3 };
+enum DataType : int {
+    DT_FLOAT = 0,
+    DT_FLOAT16 = 1,
+    DT_INT8 = 2,
+    DT_INT32 = 3,
+    DT_INT64 = 9,
+    DT_BOOL = 12,
+    DT_BF16 = 27,
+    DT_INT4 = 29
+};
+enum Format : int {
+    FORMAT_NCHW = 0,
+    FORMAT_NHWC = 1,
+    FORMAT_ND = 2,
+    FORMAT_NC1HWC0 = 3,
+    FORMAT_FRACTAL_Z = 4,
+    FORMAT_HWCN = 16,
+    FORMAT_FRACTAL_NZ = 29
+};
 enum Placement : int { kPlacementHost = 0, kPlacementDevice = 1 };
 
 class AscendString {
@@ -39,10 +56,12 @@ class Shape {
 
 class TensorDesc {
   public:
-    // As CANN's constructor does, it leaves the framework's format at ND.
+    // As CANN's constructor does, it leaves the framework's format at ND, and the framework's shape without sizes.
     TensorDesc(const Shape &shape, Format format, DataType type);
     void SetOriginFormat(Format format);
+    void SetOriginShape(const Shape &shape);
     Shape GetShape() const;
+    Shape GetOriginShape() const;
     Format GetFormat() const;
     Format GetOriginFormat() const;
     DataType GetDataType() const;

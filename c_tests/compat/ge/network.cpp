@@ -13,12 +13,21 @@ struct ProtoType {
     int number;
     const char *name;
 };
-ProtoType proto_type(DataType type) { return type == DT_FLOAT16 ? ProtoType{2, "DT_FLOAT16"} : ProtoType{1, "DT_FLOAT"}; }
+ProtoType proto_type(DataType type) {
+    static const std::map<DataType, ProtoType> types = {
+        {DT_FLOAT, {1, "DT_FLOAT"}}, {DT_FLOAT16, {2, "DT_FLOAT16"}}, {DT_INT8, {3, "DT_INT8"}}, {DT_INT32, {7, "DT_INT32"}},
+        {DT_INT64, {8, "DT_INT64"}}, {DT_BOOL, {11, "DT_BOOL"}},      {DT_BF16, {27, "DT_BF16"}}, {DT_INT4, {28, "DT_INT4"}}};
+    return types.at(type);
+}
 
-int64_t format_number(const std::string &layout) {
-    if (layout == "NCHW") return 0;
-    if (layout == "NHWC") return 1;
-    return layout == "HWCN" ? 16 : 2;
+// A reference to a result: `name` stands for the first one of that operator.
+std::string reference(const std::string &from) { return from.empty() || from.find(':') != std::string::npos ? from : from + ":0"; }
+
+Format format_of(const std::string &layout) {
+    static const std::map<std::string, Format> formats = {
+        {"NCHW", FORMAT_NCHW}, {"NHWC", FORMAT_NHWC}, {"ND", FORMAT_ND}, {"NC1HWC0", FORMAT_NC1HWC0},
+        {"FRACTAL_Z", FORMAT_FRACTAL_Z}, {"HWCN", FORMAT_HWCN}, {"FRACTAL_NZ", FORMAT_FRACTAL_NZ}};
+    return formats.at(layout);
 }
 
 // An entry of a map of attributes; its value is to be filled.
@@ -60,10 +69,10 @@ void write_description(Message &tensor, const Description &description) {
     tensor.choice(2, "dtype", type.number, type.name);
     tensor.message(3, "shape").integers(1, "dim", description.dims);
     tensor.text(4, "layout", description.layout);
-    entry(tensor, 5, "format_for_int").integer(3, "i", format_number(description.layout));
-    // TensorDesc(shape, format) sets the memory format alone.
-    entry(tensor, 5, "origin_format").text(2, "s", "ND");
-    entry(tensor, 5, "origin_format_for_int").integer(3, "i", 2);
+    entry(tensor, 5, "format_for_int").integer(3, "i", format_of(description.layout));
+    entry(tensor, 5, "origin_format").text(2, "s", description.origin_layout);
+    entry(tensor, 5, "origin_format_for_int").integer(3, "i", format_of(description.origin_layout));
+    if (!description.origin_dims.empty()) write_integers(tensor, 5, "origin_shape", description.origin_dims, true);
     entry(tensor, 5, "origin_shape_initialized").truth(5, "b", description.is_inferred);
     tensor.text(14, "device_type", "NPU");
 }
@@ -89,8 +98,8 @@ class ShownNode {
         text(side + "_desc_dtype" + end, proto_type(description.type).name);
         text(side + "_desc_layout" + end, description.layout);
         text(side + "_desc_origin_dtype" + end, "DT_UNDEFINED");
-        text(side + "_desc_origin_layout" + end, "ND");
-        integers(side + "_desc_origin_shape" + end, {});
+        text(side + "_desc_origin_layout" + end, description.origin_layout);
+        integers(side + "_desc_origin_shape" + end, description.origin_dims);
         integers(side + "_desc_shape" + end, description.dims);
         text(side + "_desc_device_type" + end, "NPU");
     }
@@ -117,44 +126,65 @@ Description Described(DataType type, const std::vector<int64_t> &dims, const cha
     description.type = type;
     description.dims = dims;
     description.layout = layout;
-    description.is_set = true;
     return description;
 }
 
-Description Scalar(DataType type) {
-    Description description = Described(type, {});
+Description Inferred(DataType type, const std::vector<int64_t> &dims, const char *layout) {
+    return OnDevice(Described(type, dims, layout), dims, layout);
+}
+
+Description Scalar(DataType type) { return Inferred(type, {}); }
+
+Description OnDevice(const Description &framework, const std::vector<int64_t> &dims, const char *layout) {
+    Description description = Described(framework.type, dims, layout);
     description.is_inferred = true;
+    description.origin_dims = framework.dims;
+    description.origin_layout = framework.layout;
     return description;
+}
+
+Tensor TensorOf(const Description &description) {
+    TensorDesc desc(Shape(description.dims), format_of(description.layout), description.type);
+    desc.SetOriginShape(Shape(description.origin_dims));
+    desc.SetOriginFormat(format_of(description.origin_layout));
+    return Tensor(desc, nullptr, 0);
 }
 
 void Network::Input(const std::string &name, const Description &description) {
-    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++});
+    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++, {{0, description}}, {"y"}, {}, {}});
 }
 
 void Network::Constant(const std::string &name, const Description &value, const std::string &data) {
-    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0});
+    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0, {}, {"y"}, {}, {}});
 }
 
 void Network::Operator(const std::string &name, const std::string &type, const std::vector<Source> &inputs, const Values &values) {
-    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0});
+    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0, {}, {"y"}, {}, {}});
 }
 
-// What an operator that reads the node's output has copied of its description: of an input alone there is one.
-Description Network::DescriptionOf(const std::string &name) const {
-    for (const Node &node : nodes_) {
-        if (node.name == name && node.type == "Data") return node.description;
+// What nobody described is what GE copied when the edge was made: the description of an input of the network.
+Description Network::ReadBy(const Node &node, size_t input) const {
+    const auto said = node.reads.find(input);
+    if (said != node.reads.end()) return said->second;
+    for (const Node &source : nodes_) {
+        if (source.name == node.inputs[input].from && source.type == "Data") return source.description;
     }
     return Description();
 }
 
 Message Network::Model() const {
     Message model;
+    AddTo(model);
+    return model;
+}
+
+void Network::AddTo(Message &model) const {
     Message &graph = model.message(7, "graph");
     graph.text(1, "name", name_);
     for (const Node &node : nodes_) {
         if (node.type == "Data") graph.text(4, "input", node.name + ":0");
     }
-    for (const std::string &output : outputs_) graph.text(5, "output", output + ":0");
+    for (const std::string &output : outputs_) graph.text(5, "output", reference(output));
     int64_t id = 0;
     for (const Node &node : nodes_) {
         Message &op = graph.message(6, "op");
@@ -163,14 +193,17 @@ Message Network::Model() const {
         std::vector<std::string> names;
         std::vector<int64_t> places;
         for (const Source &input : node.inputs) {
-            op.text(5, "input", input.from.empty() ? "" : input.from + ":0");
+            op.text(5, "input", reference(input.from));
             places.push_back(static_cast<int64_t>(names.size()));
             names.push_back(input.name);
         }
         write_texts(op, 10, "_input_name_key", names);
         write_integers(op, 10, "_input_name_value", places, false);
-        write_texts(op, 10, "_output_name_key", {"y"});
-        write_integers(op, 10, "_output_name_value", {0}, false);
+        for (const std::string &first : node.after) op.text(5, "input", first + ":-1");
+        write_texts(op, 10, "_output_name_key", node.outputs);
+        std::vector<int64_t> output_places;
+        for (size_t i = 0; i < node.outputs.size(); i++) output_places.push_back(static_cast<int64_t>(i));
+        write_integers(op, 10, "_output_name_value", output_places, false);
         if (node.type == "Data") entry(op, 10, "index").integer(3, "i", node.index);
         for (const auto &value : node.values) write_value(op, value.first, value.second);
         if (node.has_data) {
@@ -181,18 +214,21 @@ Message Network::Model() const {
         op.truth(20, "has_out_attr", true);
         if (id > 0) op.integer(21, "id", id);
         id++;
-        for (const Source &input : node.inputs) {
-            write_description(op.message(33, "input_desc"), node.type == "Data" ? node.description : DescriptionOf(input.from));
+        for (size_t i = 0; i < node.inputs.size(); i++) write_description(op.message(33, "input_desc"), ReadBy(node, i));
+        for (size_t i = 0; i < node.outputs.size(); i++) {
+            write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
         }
-        write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
+        for (const Network &called : node.called) op.text(35, "subgraph_name", called.Name());
     }
-    return model;
+    for (const Node &node : nodes_) {
+        for (const Network &called : node.called) called.AddTo(model);
+    }
 }
 
 std::string Network::Bytes() const { return Model().bytes(); }
 
-void Network::Dump(const std::string &folder, const std::string &stage) const {
-    const std::string name = "00000000_graph_0_" + stage;
+void Network::Dump(const std::string &folder, int number, const std::string &stage) const {
+    const std::string digits = std::to_string(number), name = std::string(8 - digits.size(), '0') + digits + "_graph_0_" + stage;
     std::ofstream(folder + "/ge_proto_" + name + ".txt", std::ios::binary) << Model().printed();
     std::ofstream view(folder + "/ge_onnx_" + name + ".pbtxt", std::ios::binary);
     view << "ir_version: 6\nproducer_name: \"GE\"\ngraph {\n";
@@ -203,10 +239,10 @@ void Network::Dump(const std::string &folder, const std::string &stage) const {
         std::vector<std::string> names;
         std::vector<int64_t> places;
         for (const Source &input : node.inputs) {
-            links.text(1, "input", input.from.empty() ? "" : input.from + ":0");
+            links.text(1, "input", reference(input.from));
             places.push_back(static_cast<int64_t>(names.size()));
             names.push_back(input.name);
-            shown.description("input", places.size() - 1, node.type == "Data" ? node.description : DescriptionOf(input.from));
+            shown.description("input", places.size() - 1, ReadBy(node, places.size() - 1));
         }
         links.text(2, "output", node.name + ":0");
         links.text(3, "name", node.name);
@@ -239,7 +275,7 @@ void Network::Dump(const std::string &folder, const std::string &stage) const {
     }
     // The view says nothing of outputs but by a node of their own.
     Message end;
-    for (const std::string &output : outputs_) end.text(1, "input", output + ":0");
+    for (const std::string &output : outputs_) end.text(1, "input", reference(output));
     end.text(3, "name", "Node_Output");
     end.text(4, "op_type", "ge:NetOutput");
     ShownNode shown;

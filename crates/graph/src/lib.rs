@@ -142,6 +142,13 @@ impl Graph {
         }
     }
 
+    /// Adds the next node of a graph that this one is the beginning of, without its name: nobody looks for it here.
+    pub(crate) fn share(&mut self, whole: &Graph) -> NodeId {
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(Arc::clone(&whole.nodes[id.index()]));
+        id
+    }
+
     /// Gives a node another name and answers the old one; `None` where a node has the name already.
     pub fn rename(&mut self, id: NodeId, name: &str) -> Option<String> {
         if self.find(name).is_some() {

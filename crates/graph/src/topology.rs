@@ -21,7 +21,18 @@ impl Graph {
                 let source = self.get(port.node);
                 if source.is_none_or(|s| s.outputs.len() <= port.output as usize) {
                     let place = format!("node `{}`, input {slot}", node.name);
-                    return Err(Error::graph(place, "refers to an output that does not exist"));
+                    let what = source.map_or_else(
+                        || "a node that does not exist".to_owned(),
+                        |s| {
+                            format!(
+                                "output {} of `{}`, which does not exist: it has {}",
+                                port.output,
+                                s.name,
+                                s.outputs.len()
+                            )
+                        },
+                    );
+                    return Err(Error::graph(place, format!("refers to {what}")));
                 }
             }
         }

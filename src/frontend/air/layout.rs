@@ -5,6 +5,7 @@
 
 use super::proto::{self, decode};
 use super::{CALLS, END, INPUTS, NET_OUTPUT, attr, tensor};
+use crate::frontend::ends;
 use crate::graph::Attrs;
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
@@ -47,6 +48,8 @@ struct Scope {
     names: FxHashMap<String, Entry>,
     /// References to the tensors that leave it.
     outputs: Vec<String>,
+    /// Name of the `NetOutput` that reads them.
+    end: Option<String>,
     /// The scope and name of the call; `None` for the root.
     call: Option<(usize, String)>,
 }
@@ -102,6 +105,9 @@ impl Layout {
         let (mut scope, mut name) = (scope, name.to_owned());
         for _ in 0..MAX_HOPS {
             let next = match self.scopes[scope].names.get(&name) {
+                None if self.scopes[scope].end.as_ref() == Some(&name) => {
+                    return Err(format!("refers to {}", ends::at(&name)));
+                }
                 None => return Err(format!("refers to `{name}`, which is no node of its graph")),
                 Some(Entry::Node(place)) => return Ok(Source::Output(*place, output)),
                 Some(Entry::Call { scope: called, .. }) => {
@@ -157,7 +163,7 @@ impl Builder<'_> {
             if graph.name.is_empty() { format!("model `{}`", self.model) } else { format!("graph `{}`", graph.name) };
         let prefix = call.as_ref().map(|(_, call)| call.clone());
         let scope = self.layout.scopes.len();
-        self.layout.scopes.push(Scope { names: FxHashMap::default(), outputs: Vec::new(), call });
+        self.layout.scopes.push(Scope { names: FxHashMap::default(), outputs: Vec::new(), end: None, call });
         if prefix.is_none() && !self.subgraphs.is_empty() {
             // The root's names are the caller's to see; what is inlined gives way.
             for (index, bytes) in graph.op.iter().enumerate() {
@@ -178,7 +184,10 @@ impl Builder<'_> {
                 NET_OUTPUT if outputs.is_some() => {
                     return Err(Error::graph(format!("{place}, node `{}`", op.name), "is a second NetOutput"));
                 }
-                NET_OUTPUT => outputs = Some(Self::outputs_of(op, prefix.is_some())?),
+                NET_OUTPUT => {
+                    self.layout.scopes[scope].end = Some(op.name.clone());
+                    outputs = Some(Self::outputs_of(op, prefix.is_some())?);
+                }
                 END => ends.extend(op.input.into_iter().filter(|i| !i.is_empty())),
                 _ => self.lay_op(op, scope, prefix.as_deref(), depth)?,
             }

@@ -44,7 +44,7 @@ const CONSTANTS: [&str; 2] = ["Const", "Constant"];
 /// Constants whose value lies elsewhere: in a file of its own, or in memory that torchair has already given the device.
 const KEPT_APART: [&str; 2] = ["FileConstant", "ConstPlaceHolder"];
 /// The operator whose inputs are the outputs of the network.
-const NET_OUTPUT: &str = "NetOutput";
+pub const NET_OUTPUT: &str = "NetOutput";
 /// What a cut leaves of an output.
 const END: &str = "End";
 /// Calls of one graph that are the same as the graph in their place.
@@ -58,7 +58,7 @@ pub fn is_frame(op_type: &str) -> bool {
 }
 
 /// Attribute of an input: its place among the inputs.
-const INDEX: &str = "index";
+pub const INDEX: &str = "index";
 /// Attribute of a node: names of the nodes it waits for without reading them.
 pub const CONTROL_INPUTS: &str = "_aoe_control_inputs";
 /// Attribute of the graph: names of the nodes that its end waits for without reading them.

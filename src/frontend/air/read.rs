@@ -78,7 +78,8 @@ pub fn read_with_weights(data: Bytes, weights: Option<&Bytes>, name: &str) -> Re
         graph.attrs.remove(own);
     }
     let layout = Layout::of(root, &subgraphs, name)?;
-    let graph = Reader { layout, subgraphs: &subgraphs, weights, graph, places: Vec::new() }.read()?;
+    let graph =
+        Reader { layout, subgraphs: &subgraphs, weights, graph, places: Vec::new(), doubts: Vec::new() }.read()?;
     tuned::check(&graph)?;
     Ok(graph)
 }
@@ -103,6 +104,27 @@ struct Reader<'a> {
     graph: Graph,
     /// Node of each place of the layout.
     places: Vec<NodeId>,
+    /// Inputs that may be described otherwise than they are made.
+    doubts: Vec<Doubt>,
+}
+
+/// An input whose description does not say just what the one says who makes it, as far as that was read.
+struct Doubt {
+    /// The node's place in the layout.
+    place: usize,
+    /// Which of its inputs.
+    slot: usize,
+    /// Which of its descriptions.
+    described: usize,
+    /// Who makes it.
+    port: Port,
+}
+
+/// What an operator states of one of its inputs.
+struct Input {
+    format: Format,
+    /// Which of its descriptions it is, and the sizes there.
+    described: Option<(usize, Vec<i64>)>,
 }
 
 impl Reader<'_> {
@@ -113,15 +135,16 @@ impl Reader<'_> {
             self.places[place] = NodeId(id as u32);
         }
         for &place in &order {
-            let node = self.node(&self.layout.nodes[place])?;
+            let (node, doubts) = self.node(place)?;
             self.graph.add(node)?;
+            self.doubts.extend(doubts);
             // A file may have a million nodes; only their inputs are looked at again.
             let placed = &mut self.layout.nodes[place];
             (placed.op.output_desc, placed.attrs) = (Vec::new(), Attrs::default());
         }
         self.complete_constants(&order)?;
         self.complete_results(&order)?;
-        self.note_described(&order);
+        self.note_described();
         self.tell_unknown_layouts();
         self.keep_subgraphs()?;
         self.add_outputs()?;
@@ -130,8 +153,9 @@ impl Reader<'_> {
         Ok(self.graph)
     }
 
-    /// One node with its edges.
-    fn node(&self, placed: &Placed) -> Result<Node> {
+    /// The node at a place of the layout with its edges, and which of its inputs it may describe otherwise.
+    fn node(&self, place_of: usize) -> Result<(Node, Vec<Doubt>)> {
+        let placed = &self.layout.nodes[place_of];
         let op = &placed.op;
         let place = || format!("node `{}` ({})", placed.name, op.op_type);
         let mut node = Node::new(&placed.name, &op.op_type);
@@ -148,8 +172,10 @@ impl Reader<'_> {
         conform::check_words(&node, &place)?;
         Self::read_outputs(op, &mut node, &place)?;
         let inputs = self.inputs(placed, &mut node, &place)?;
-        let inputs = inputs.into_iter().zip(Self::formats(op, &mut node, &place)?);
-        let inputs = inputs.map(|(port, format)| port.map(|port| (port, format))).collect();
+        let stated = Self::stated(op, &mut node, &place)?;
+        let doubts = self.doubts_of(place_of, &inputs, &stated);
+        let inputs = inputs.into_iter().zip(stated);
+        let inputs = inputs.map(|(port, stated)| port.map(|port| (port, stated.format))).collect();
         let inputs = names::place_inputs(&op.op_type, &mut node.attrs, inputs);
         node.inputs = inputs.iter().map(|input| input.map(|(port, _)| port)).collect();
         if inputs.iter().flatten().any(|(_, format)| *format != Format::Nd) {
@@ -172,7 +198,19 @@ impl Reader<'_> {
         if !op.subgraph_name.is_empty() {
             node.attrs.set(SUBGRAPH_NAMES, Attr::Strs(op.subgraph_name.clone()));
         }
-        Ok(node)
+        Ok((node, doubts))
+    }
+
+    /// The inputs of a node whose descriptions are not just what was read of who makes them: few, so that their attributes
+    /// are looked at once all is read.
+    fn doubts_of(&self, place: usize, inputs: &[Option<Port>], stated: &[Input]) -> Vec<Doubt> {
+        let doubt = |(slot, (port, stated)): (usize, (&Option<Port>, &Input))| {
+            let ((described, own), port) = (stated.described.as_ref()?, (*port)?);
+            let made = self.graph.get(port.node).and_then(|node| node.outputs.get(port.output as usize));
+            let is_same = made.and_then(|desc| desc.shape.dims()) == Some(own);
+            (!is_same).then_some(Doubt { place, slot, described: *described, port })
+        };
+        inputs.iter().zip(stated).enumerate().filter_map(doubt).collect()
     }
 
     /// What the file says of a node's outputs, and of which of them GE itself has inferred it.
@@ -206,27 +244,28 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The formats that an operator states of its inputs, and the names where it has them there alone; for each entry of `input` that is no control edge.
-    fn formats(op: &proto::Op, node: &mut Node, place: &dyn Fn() -> String) -> Result<Vec<Format>> {
+    /// What an operator states of its inputs, for each entry of `input` that is no control edge; names are noted at the node,
+    /// where it has them there alone.
+    fn stated(op: &proto::Op, node: &mut Node, place: &dyn Fn() -> String) -> Result<Vec<Input>> {
         let data: Vec<&String> = op.input.iter().filter(|reference| !is_control(reference)).collect();
         // Optional inputs that are left out may have no description.
         let sparse = op.input_desc.len() < data.len();
         let mut described = op.input_desc.iter().enumerate().peekable();
         let mut stated_names = Vec::new();
-        let format = |reference: &&String| {
+        let input = |reference: &&String| {
             let Some((index, bytes)) = described.next_if(|_| !sparse || !reference.is_empty()) else {
-                return Ok(Format::Nd);
+                return Ok(Input { format: Format::Nd, described: None });
             };
             let stated = tensor::stated(bytes.clone(), &|| format!("{}, input {index}", place()))?;
             note_unknown_layout(node, stated.unknown_layout);
             stated_names.push(stated.name);
-            Ok(stated.format)
+            Ok(Input { format: stated.format, described: Some((index, stated.own)) })
         };
-        let formats = data.iter().map(format).collect::<Result<Vec<_>>>()?;
+        let inputs = data.iter().map(input).collect::<Result<Vec<_>>>()?;
         if stated_names.len() == data.len() {
             names::note_inputs(&op.op_type, &mut node.attrs, stated_names);
         }
-        Ok(formats)
+        Ok(inputs)
     }
 
     /// Data inputs; control edges become an attribute.
@@ -345,29 +384,21 @@ impl Reader<'_> {
     }
 
     /// Notes the inputs that are described otherwise than by who makes them.
-    fn note_described(&mut self, order: &[usize]) {
-        for &place in order {
-            let placed = &self.layout.nodes[place];
-            let data: Vec<&String> = placed.op.input.iter().filter(|reference| !is_control(reference)).collect();
-            let sparse = placed.op.input_desc.len() < data.len();
-            let described = data.iter().enumerate().filter(|(_, reference)| !sparse || !reference.is_empty());
-            let mut said = Vec::new();
-            for ((slot, reference), desc) in described.zip(&placed.op.input_desc) {
-                let port = if reference.is_empty() { None } else { self.port(placed.scope, reference).unwrap_or(None) };
-                let Some(port) = port else { continue };
-                let made = self.graph.node(port.node).outputs.get(port.output as usize);
-                let Some(made) = made.and_then(|desc| desc.shape.dims()) else { continue };
-                if let Some(other) = tensor::described_otherwise(desc, made) {
-                    let made = Shape::new(made);
-                    said.push(format!(
-                        "input {slot} as {other}, and `{}` gives it as {made}",
-                        self.graph.tensor_name(port)
-                    ));
-                }
-            }
-            if !said.is_empty() {
-                self.graph.node_mut(self.places[place]).attrs.set(DESCRIBED_OTHERWISE, Attr::Strs(said));
-            }
+    fn note_described(&mut self) {
+        for Doubt { place, slot, described, port } in std::mem::take(&mut self.doubts) {
+            let made = self.graph.node(port.node).outputs.get(port.output as usize);
+            let Some(made) = made.and_then(|desc| desc.shape.dims()) else { continue };
+            let desc = &self.layout.nodes[place].op.input_desc[described];
+            let Some(other) = tensor::described_otherwise(desc, made) else { continue };
+            let (made, maker) = (Shape::new(made), self.graph.tensor_name(port));
+            let said = format!("input {slot} as {other}, and `{maker}` gives it as {made}");
+            let attrs = &mut self.graph.node_mut(self.places[place]).attrs;
+            let mut list = match attrs.remove(DESCRIBED_OTHERWISE) {
+                Some(Attr::Strs(list)) => list,
+                _ => Vec::new(),
+            };
+            list.push(said);
+            attrs.set(DESCRIBED_OTHERWISE, Attr::Strs(list));
         }
     }
 

@@ -101,6 +101,8 @@ pub struct Stated {
     pub format: Format,
     /// The input's name in the operator's interface; empty where it states none.
     pub name: String,
+    /// Its sizes as they lie in memory; empty where it states none.
+    pub own: Vec<i64>,
     /// As [`Described::unknown_layout`].
     pub unknown_layout: Option<String>,
 }
@@ -108,12 +110,6 @@ pub struct Stated {
 /// The shape that a descriptor of an operator's input states, where it contradicts that of who makes the tensor: open sizes
 /// contradict none, and a scalar is as good as a list of one. What makes no sense states nothing: no size follows from it.
 pub fn described_otherwise(bytes: &Bytes, made: &[i64]) -> Option<Shape> {
-    let quick: Tensor = decode(bytes.clone(), String::new).ok()?;
-    let own = quick.shape.map(|shape| shape.dim).unwrap_or_default();
-    // The framework's view stands in attributes, which are many.
-    if own == made {
-        return None;
-    }
     let shape = read(bytes.clone(), &String::new).ok()?.desc?.shape;
     let dims = shape.dims()?;
     let agrees = |(a, b): (&i64, &i64)| *a < 0 || *b < 0 || a == b;
@@ -124,16 +120,17 @@ pub fn described_otherwise(bytes: &Bytes, made: &[i64]) -> Option<Shape> {
 
 /// Reads the descriptor of an operator's input.
 pub fn stated(bytes: Bytes, place: &dyn Fn() -> String) -> Result<Stated> {
-    let tensor: Tensor = decode(bytes, place)?;
+    let mut tensor: Tensor = decode(bytes, place)?;
+    let own = tensor.shape.take().map(|shape| shape.dim).unwrap_or_default();
     // Of the many that are ND no attribute is looked at.
     if tensor.layout.is_empty() || tensor.layout == Format::Nd.name() {
-        return Ok(Stated { format: Format::Nd, name: tensor.name, unknown_layout: None });
+        return Ok(Stated { format: Format::Nd, name: tensor.name, own, unknown_layout: None });
     }
     let attrs = attr::read_all(&tensor.attr, place)?;
     let (layout, origin) = formats(&tensor, &attrs);
     let format = origin.or(Some(layout)).filter(|format| format.is_framework()).unwrap_or(Format::Nd);
     let unknown_layout = unknown_layout(&tensor, &attrs);
-    Ok(Stated { format, name: tensor.name, unknown_layout })
+    Ok(Stated { format, name: tensor.name, own, unknown_layout })
 }
 
 fn data_type(number: i32, attrs: &Attrs, place: &dyn Fn() -> String) -> Result<DataType> {
@@ -256,8 +253,10 @@ pub fn read_constant(
     let Some(size) = desc.bytes() else {
         return Err(Error::graph(place(), format!("a constant of shape {} is too large", desc.shape)));
     };
-    // Text has no fixed size, and 6-bit numbers may be packed or not.
-    if desc.dtype.bits().is_multiple_of(8) && desc.dtype.bits() > 0 && size != data.len() as u64 {
+    // Text has no fixed size, and numbers of fewer than 8 bits may be packed or not.
+    let bytes = data.len() as u64;
+    let is_loose = !desc.dtype.bits().is_multiple_of(8) && desc.shape.elements() == Some(bytes);
+    if desc.dtype.bits() > 0 && size != bytes && !is_loose {
         let reason = format!("{} {} takes {size} bytes, its value has {}", desc.dtype.name(), desc.shape, data.len());
         return Err(Error::graph(place(), reason));
     }

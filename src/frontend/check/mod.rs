@@ -12,9 +12,10 @@ mod tests;
 use super::registry::{Framework, Source};
 use super::{ModelOptions, air, file};
 use crate::graph::op::{self, OpClass};
-use crate::graph::{CONST, Constant, Graph, Node, NodeId, infer};
+use crate::graph::{CONST, Constant, DATA, Graph, Node, NodeId, Shape, infer};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::path::Path;
 
@@ -154,6 +155,7 @@ pub fn judge(graph: &Graph) -> Judgement {
     for (_, node) in graph.iter() {
         operator::judge(graph, node, &mut findings);
     }
+    judge_places(graph, &mut findings);
     // What the rules for single operators found would only be told once more.
     if findings.iter().all(|finding: &Finding| !finding.blocks || finding.rule == Rule::Value) {
         judge_shapes(graph.clone(), &mut findings);
@@ -161,8 +163,32 @@ pub fn judge(graph: &Graph) -> Judgement {
     Judgement { nodes: graph.len(), findings }
 }
 
+/// Judges the places that inputs say they have among the inputs of the network: each is one's own.
+fn judge_places(graph: &Graph, findings: &mut Vec<Finding>) {
+    let mut taken: FxHashMap<i64, &str> = FxHashMap::default();
+    for (_, node) in graph.iter().filter(|(_, node)| node.op_type == DATA) {
+        let Some(index) = node.attrs.int(air::INDEX) else { continue };
+        match taken.get(&index) {
+            Some(first) => findings.push(Finding {
+                node: node.name.clone(),
+                op: node.op_type.clone(),
+                rule: Rule::Attribute,
+                blocks: true,
+                reason: format!(
+                    "has attribute `index` {index}, as input `{first}` has: both would get the same tensor"
+                ),
+                advice: "number the inputs from 0, each with a number of its own".to_owned(),
+            }),
+            None => {
+                taken.insert(index, &node.name);
+            }
+        }
+    }
+}
+
 /// Judges shapes, as GE infers them: without attributes that it does not look at.
 fn judge_shapes(mut graph: Graph, findings: &mut Vec<Finding>) {
+    let stated = graph.clone();
     for index in 0..graph.len() {
         let node = graph.node_mut(NodeId(index as u32));
         for (name, _) in misnamed(node) {
@@ -183,6 +209,29 @@ fn judge_shapes(mut graph: Graph, findings: &mut Vec<Finding>) {
             rule: Rule::Shape,
             blocks,
             reason: "states another shape for its result than follows from what it reads".to_owned(),
+            advice: "mend the shape of its output, or of its inputs".to_owned(),
+        });
+    }
+    judge_results(&stated, &graph, findings);
+}
+
+/// Judges what operators that work element by element state of their results, be it noted as inferred or not; `inferred` is
+/// the graph with what follows from its inputs.
+fn judge_results(stated: &Graph, inferred: &Graph, findings: &mut Vec<Finding>) {
+    for ((_, said), (_, node)) in stated.iter().zip(inferred.iter()) {
+        if !node.mapped || !op::is_by_element(&node.op_type) || node.attrs.get(infer::BELIEVED_SHAPES).is_some() {
+            continue;
+        }
+        let pairs = said.outputs.iter().zip(&node.outputs).map(|(said, is)| (&said.shape, &is.shape));
+        let unlike =
+            |(said, is): &(&Shape, &Shape)| said.known().is_some() && is.known().is_some() && !said.accepts(is);
+        let Some((said, is)) = pairs.into_iter().find(unlike) else { continue };
+        findings.push(Finding {
+            node: node.name.clone(),
+            op: node.op_type.clone(),
+            rule: Rule::Shape,
+            blocks: true,
+            reason: format!("states {said} for its result, and what it reads makes it {is}"),
             advice: "mend the shape of its output, or of its inputs".to_owned(),
         });
     }

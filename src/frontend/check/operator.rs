@@ -54,6 +54,7 @@ pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
     judge.outputs(prototype);
     judge.types(graph, prototype);
     judge.operands(graph, prototype);
+    judge.alike(graph, prototype);
 }
 
 /// One node and where its findings go.
@@ -234,6 +235,33 @@ impl Judge<'_> {
             let blocks = class == OpClass::MatMul;
             self.find(Rule::Type, blocks, reason, "convert one of them to the type of the other");
         }
+    }
+
+    /// What an operator combines element by element is of one type: two inputs for which the interface has the same types.
+    /// Kernels of some versions take real numbers of two lengths.
+    fn alike(&mut self, graph: &Graph, prototype: &Prototype) {
+        // GE's own programs raise real numbers to whole powers.
+        let is_free = self.node.op_type == "Pow" || !op::is_by_element(&self.node.op_type);
+        let is_fixed = prototype.inputs.iter().all(|slot| slot.count == Count::Required);
+        if is_free || !is_fixed {
+            return;
+        }
+        let slots = || prototype.inputs.iter().enumerate();
+        let pair = slots().find_map(|(at, slot)| {
+            let mut others = slots().filter(|(other, same)| *other != at && same.types == slot.types);
+            let (other, same) = others.next()?;
+            others.next().is_none().then_some([(at, slot), (other, same)])
+        });
+        let Some([(left, x), (right, y)]) = pair else { return };
+        let dtype = |place: usize| self.node.input(place).map(|port| graph.desc(port).dtype);
+        let (Some(one), Some(other)) = (dtype(left), dtype(right)) else { return };
+        if [one, other].contains(&DataType::Undefined) || one == other {
+            return;
+        }
+        let reason =
+            format!("reads {} at `{}` and {} at `{}`, which are of one type", one.name(), x.name, other.name(), y.name);
+        let blocks = !(one.is_float() && other.is_float());
+        self.find(Rule::Type, blocks, reason, "convert one of them to the type of the other");
     }
 }
 

@@ -284,6 +284,68 @@ fn what_contradicts_itself_is_found() {
 }
 
 #[test]
+fn what_works_by_element_gives_the_sizes_and_takes_the_types_that_it_reads() {
+    use DataType::{Bool, Float, Float16, Int32};
+    let blocking =
+        |graph: &Graph| judge(graph).findings.into_iter().filter(|finding| finding.blocks).collect::<Vec<_>>();
+    let relu = |dims: &[i64]| single("Relu", 1, |node| node.outputs = vec![desc(dims)]);
+    for dims in [&[2, 3][..], &[-1, 3]] {
+        assert_eq!(blocking(&relu(dims)), []);
+    }
+    for dims in [&[2, 4][..], &[6], &[1, 2, 3]] {
+        let found = blocking(&relu(dims));
+        let [found] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((found.node.as_str(), found.rule), ("node", Rule::Shape));
+        assert!(found.reason.contains("makes it [2,3]"), "{found:?}");
+    }
+    // The sizes of a graph that is written, which says that they were inferred.
+    let finding = judged_in_a_file(&relu(&[2, 4])).findings;
+    assert!(finding.iter().any(|finding| finding.blocks && finding.node == "node"), "{finding:?}");
+    let of = |op_type: &str, types: &[DataType]| {
+        let mut graph = Graph::new("typed");
+        let ports: Vec<_> = types
+            .iter()
+            .enumerate()
+            .map(|(at, &dtype)| graph.add_input(format!("in{at}"), TensorDesc::new(dtype, Shape::new([2, 3]))).unwrap())
+            .collect();
+        graph.add(Node::new("node", op_type).with_inputs(ports)).unwrap();
+        graph
+    };
+    for (op_type, types) in [
+        ("Add", &[Float16, Int32][..]),
+        ("Mul", &[Int32, Float]),
+        ("Equal", &[Float, Int32]),
+        ("SelectV2", &[Bool, Float, Int32]),
+    ] {
+        let found = blocking(&of(op_type, types));
+        let [found] = found.as_slice() else { panic!("{op_type}: {found:?}") };
+        assert!(found.rule == Rule::Type && found.node == "node" && found.reason.contains("of one type"), "{found:?}");
+    }
+    let legal = [("Add", &[Float, Float][..]), ("SelectV2", &[Bool, Int32, Int32]), ("Pow", &[Float, Int32])];
+    for (op_type, types) in legal {
+        assert_eq!(blocking(&of(op_type, types)), [], "{op_type}");
+    }
+    let mixed = judge(&of("Add", &[Float16, Float]));
+    assert!(mixed.compiles() && mixed.findings.iter().any(|finding| finding.rule == Rule::Type), "{mixed:?}");
+}
+
+#[test]
+fn two_inputs_with_one_number_are_found_by_name() {
+    let mut graph = single("Add", 2, |_| {});
+    let number =
+        |graph: &mut Graph, at: u32, index: i64| graph.node_mut(NodeId(at)).attrs.set("index", Attr::Int(index));
+    assert!(judge(&graph).compiles(), "numbers that nobody stated are GE's to give");
+    number(&mut graph, 0, 1);
+    number(&mut graph, 1, 1);
+    let judged = judge(&graph);
+    let found: Vec<_> = judged.findings.iter().filter(|finding| finding.blocks).collect();
+    let [found] = found.as_slice() else { panic!("{judged:?}") };
+    assert!(found.node == "in1" && found.rule == Rule::Attribute && found.reason.contains("`in0`"), "{found:?}");
+    number(&mut graph, 1, 0);
+    assert!(judge(&graph).compiles());
+}
+
+#[test]
 fn inputs_and_the_end_of_a_written_network_are_described_and_named() {
     use crate::graph::{DATA, NodeId};
     let mut graph = single("Relu", 1, |_| {});

@@ -3,10 +3,12 @@
 use super::tensor::{self, Declared};
 use super::{proto, proto::decode};
 use crate::frontend::names::Names;
+use crate::graph::infer::SoFar;
 use crate::graph::{Attr, Constant, DataType, Graph, Node, NodeId, Port, Shape, TensorDesc};
 use crate::status::{Error, Result};
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// An initializer that no node has read yet.
@@ -24,6 +26,7 @@ pub struct Builder {
     tensors: FxHashMap<String, Port>,
     pending: FxHashMap<String, Pending>,
     hints: FxHashMap<String, Declared>,
+    so_far: RefCell<SoFar>,
 }
 
 impl Builder {
@@ -36,6 +39,7 @@ impl Builder {
             tensors: FxHashMap::default(),
             pending: FxHashMap::default(),
             hints: FxHashMap::default(),
+            so_far: RefCell::default(),
         }
     }
 
@@ -48,6 +52,22 @@ impl Builder {
     /// The graph so far.
     pub fn graph(&self) -> &Graph {
         &self.graph
+    }
+
+    /// What is known of the tensor at a port: what the file says of it, else what follows from the nodes before.
+    pub fn told(&self, port: Port) -> TensorDesc {
+        let mut told = self.graph.desc(port).clone();
+        if told.dtype == DataType::Undefined || told.shape.dims().is_none() {
+            let mut so_far = self.so_far.borrow_mut();
+            let follows = so_far.desc(&self.graph, port);
+            if told.dtype == DataType::Undefined {
+                told.dtype = follows.dtype;
+            }
+            if told.shape.dims().is_none() {
+                told.shape.clone_from(&follows.shape);
+            }
+        }
+        told
     }
 
     /// Directory of the model file, where there is one.
@@ -132,6 +152,11 @@ impl Builder {
     /// What the file says of the tensor of this name.
     pub fn hinted(&self, tensor: &str) -> Declared {
         self.hints.get(tensor).cloned().unwrap_or_else(Declared::nothing)
+    }
+
+    /// Names of the inputs and initializers.
+    pub fn given(&self) -> impl Iterator<Item = &String> {
+        self.tensors.keys().chain(self.pending.keys())
     }
 
     /// Whether the tensor is an input or an initializer: something no node may write.

@@ -14,8 +14,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Readings of a model of any size; exporters nest a handful.
 const MIN_READINGS: usize = 16;
-/// Nodes that all readings may have together beyond that.
-const MAX_NODES: usize = 1 << 21;
 /// Nodes before a condition that are looked through for what keeps it from being known.
 const MAX_LOOK: usize = 4096;
 
@@ -51,12 +49,6 @@ pub struct Asked {
     condition: Option<Port>,
 }
 
-impl Asked {
-    fn is_decided(&self, known: &Graph) -> bool {
-        self.condition.and_then(|port| truth_of(known, port)).is_some()
-    }
-}
-
 /// Finds the tensors of choices in the finished graph, and notes at those that decided what they were.
 pub fn settle(builder: &mut Builder, open: Vec<Open>, chosen: &[Chosen]) -> Result<Vec<Asked>> {
     for Chosen { condition, truth } in chosen {
@@ -79,7 +71,6 @@ pub struct Choices {
     /// By the first output of the `If`.
     truths: FxHashMap<String, bool>,
     readings: usize,
-    nodes: usize,
 }
 
 impl Choices {
@@ -90,14 +81,22 @@ impl Choices {
 
     /// Folds the conditions that are open. Whether there is something new, so that the model is to be read again; if
     /// not, the open nodes say what keeps them so.
-    pub fn follow(&mut self, reading: &mut Reading, surroundings: &Surroundings<'_>) -> bool {
+    ///
+    /// Fails with [`Error::Graph`](crate::status::Error::Graph) where the graphs of a node contradict each other.
+    pub fn follow(&mut self, reading: &mut Reading, surroundings: &Surroundings<'_>) -> Result<bool> {
         if reading.open.is_empty() && reading.held.is_empty() {
-            return false;
+            return Ok(false);
         }
         let Told { known, said } = told(reading, surroundings);
+        if surroundings.depth == 0
+            && let Some(error) = surroundings.within.wrong()
+        {
+            return Err(error);
+        }
         self.readings += 1;
-        self.nodes = self.nodes.saturating_add(known.len());
-        let may_go_on = self.readings < MIN_READINGS || self.nodes < MAX_NODES;
+        // Those of graphs within are as many as there are such graphs.
+        let is_free = surroundings.depth == 0 && self.readings < MIN_READINGS;
+        let may_go_on = is_free || surroundings.within.spend(known.len());
         let mut is_new = false;
         for Asked { output, node, condition } in &reading.open {
             let why = match condition.and_then(|port| truth_of(&known, port)) {
@@ -116,7 +115,7 @@ impl Choices {
         for (id, said) in said.into_iter().filter(|(id, _)| !asked.contains(id)) {
             reading.graph.node_mut(id).attrs.set(WHY_UNMAPPED, Attr::Str(said));
         }
-        is_new
+        Ok(is_new)
     }
 }
 
@@ -135,69 +134,52 @@ struct Told {
 /// those that will be.
 fn told(reading: &mut Reading, surroundings: &Surroundings<'_>) -> Told {
     let inputs = surroundings.inputs;
-    let known = inferred(&reading.graph, inputs);
-    // What is laid out next time is not asked.
-    let decided = reading.open.iter().filter(|asked| asked.is_decided(&known)).map(|asked| asked.node);
-    let decided: FxHashSet<NodeId> = decided.collect();
-    let mut told = found(reading, known, &decided, inputs, surroundings);
+    let mut told = inferred(reading, inputs, surroundings);
     for gear in &inputs.gears {
         let inputs = ModelOptions { gear: Some(gear.clone()), gears: Vec::new(), ..inputs.clone() };
-        let known = inferred(&reading.graph, &inputs);
-        told.said.extend(found(reading, known, &decided, &inputs, surroundings).said);
+        told.said.extend(inferred(reading, &inputs, surroundings).said);
     }
     told
 }
 
-/// Finds what nodes give that hold graphs, but for those that are decided; `known` is the graph with these inputs. What one
-/// gives, another may take.
-fn found(
-    reading: &mut Reading,
-    mut known: Graph,
-    decided: &FxHashSet<NodeId>,
-    inputs: &ModelOptions,
-    surroundings: &Surroundings<'_>,
-) -> Told {
-    let mut open: Vec<&(NodeId, Held)> = reading.held.iter().filter(|(id, _)| !decided.contains(id)).collect();
-    let mut said: FxHashMap<NodeId, String> = open.iter().map(|(id, held)| (*id, held.contents())).collect();
+/// The graph as far as its shapes can be told for these inputs, in one walk: what a node gives that holds graphs, others may
+/// take. What is wrong with it, or with the options, is told where they count.
+fn inferred(reading: &mut Reading, inputs: &ModelOptions, surroundings: &Surroundings<'_>) -> Told {
+    let Reading { graph, open, held } = reading;
+    let held: FxHashMap<NodeId, &Held> = held.iter().map(|(id, held)| (*id, held)).collect();
+    let conditions: FxHashMap<NodeId, Port> =
+        open.iter().filter_map(|asked| Some((asked.node, asked.condition?))).collect();
+    let (mut found, mut said) = (Vec::new(), FxHashMap::default());
     let mut why = "not all sizes of what it reads are known where the model is read (input_shape)";
-    while !open.is_empty() {
-        if !surroundings.spend(known.len()) {
+    let mut ask = |graph: &Graph, id: NodeId| {
+        let (held, node) = (held.get(&id)?, graph.node(id));
+        let is_known = |port: &Port| graph.desc(*port).shape.known().is_some();
+        if !node.inputs.iter().flatten().all(is_known) {
+            return None;
+        }
+        if surroundings.within.is_spent() {
             why = "the model has more graphs within than are looked into";
-            break;
+            return None;
         }
-        let is_known = |port: &Port| known.desc(*port).shape.known().is_some();
-        let (ready, waiting): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|(id, _)| known.node(*id).inputs.iter().flatten().all(is_known));
-        open = waiting;
-        let mut is_new = false;
-        for (id, held) in ready {
-            let node = known.node(*id);
-            let found = held.results(&known, node, surroundings);
-            is_new |= !node.outputs.iter().all(|output| output.shape.known().is_some());
-            infer::note_found(&mut reading.graph, &known, *id, &found.outputs);
-            said.insert(*id, found.said);
-        }
-        if !is_new {
-            break;
-        }
-        known = inferred(&reading.graph, inputs);
-    }
-    for (id, _) in open {
-        let said = said.entry(*id).or_default();
-        said.push_str(", and ");
-        said.push_str(why);
-    }
-    Told { known, said }
-}
-
-/// The graph as far as its shapes can be told. What is wrong with it, or with the options, is told where they count.
-fn inferred(graph: &Graph, inputs: &ModelOptions) -> Graph {
+        let truth = conditions.get(&id).and_then(|&condition| truth_of(graph, condition));
+        let results = held.results(graph, node, truth, surroundings);
+        said.insert(id, results.said);
+        let outputs: Vec<_> = results.outputs.iter().map(|given| given.desc.clone()).collect();
+        found.push((id, outputs));
+        Some(results.outputs.into_iter().map(|given| (given.desc, given.value)).collect())
+    };
     let mut known = graph.clone();
     let bound = bind_inputs(&mut known, inputs).and_then(|()| settle_graph(&mut known));
-    if let Err(error) = bound.and_then(|()| infer::infer(&mut known)) {
+    if let Err(error) = bound.and_then(|()| infer::infer_asking(&mut known, &mut ask)) {
         log::debug!("conditions are followed up to where the graph fails: {error}");
     }
-    known
+    for (id, outputs) in found {
+        infer::note_found(graph, &known, id, &outputs);
+    }
+    for (&id, held) in &held {
+        said.entry(id).or_insert_with(|| format!("{}, and {why}", held.contents()));
+    }
+    Told { known, said }
 }
 
 /// What keeps a condition from being known, in words.

@@ -4,14 +4,17 @@
 //! sizes are those that its graphs tell, each read by itself with the tensors around it as inputs: of an `If` where both
 //! graphs agree, of what a loop hands on where a round leaves the sizes as they are.
 
+use super::branches::{BRANCHES, declared, unlike_types};
 use super::builder::Builder;
 use super::choices::truth_of;
 use super::inline::Parameters;
 use super::proto::{self, decode};
+use super::within::{Key, Told as Gave, small};
 use super::{Surroundings, read_all, settle as settle_graph};
 use crate::frontend::ModelOptions;
-use crate::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc, UNKNOWN_DIM, infer};
+use crate::graph::{Constant, DataType, Graph, Node, Shape, TensorDesc, UNKNOWN_DIM, infer};
 use crate::spelling::listed;
+use crate::status::Error;
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
@@ -88,33 +91,55 @@ fn names(infos: &[Bytes]) -> Vec<String> {
 }
 
 /// A tensor that a graph takes from around it, or is handed.
-struct Outer {
-    name: String,
-    desc: TensorDesc,
-    value: Option<Constant>,
+pub struct Outer {
+    pub name: String,
+    pub desc: TensorDesc,
+    pub value: Option<Constant>,
+}
+
+/// A tensor that a graph gives.
+#[derive(Clone)]
+pub struct Given {
+    pub desc: TensorDesc,
+    /// Its value, where it is known.
+    pub value: Option<Constant>,
+}
+
+impl Given {
+    fn sized(desc: TensorDesc) -> Given {
+        Given { desc, value: None }
+    }
+
+    /// The single truth value that it is.
+    fn truth(&self) -> Option<bool> {
+        match &self.value {
+            Some(Constant::Ints(values)) => <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0),
+            _ => None,
+        }
+    }
 }
 
 /// What a held node gives, as far as its graphs tell it.
 pub struct Found {
-    /// Descriptions of its outputs.
-    pub outputs: Vec<TensorDesc>,
+    /// Its outputs.
+    pub outputs: Vec<Given>,
     /// What there is to say of its graphs, in words.
     pub said: String,
 }
 
 impl Held {
-    /// What its graphs give, where `around` is the graph that the node stands in, with its shapes inferred, and `node` the
-    /// node there.
-    pub fn results(&self, around: &Graph, node: &Node, surroundings: &Surroundings<'_>) -> Found {
+    /// What its graphs give, where `around` is the graph that the node stands in, with what it reads inferred, and `node` the
+    /// node there; `truth` is what decides between its graphs, where that is known.
+    pub fn results(&self, around: &Graph, node: &Node, truth: Option<bool>, surroundings: &Surroundings<'_>) -> Found {
         let scene = Scene { held: self, around, node, surroundings };
         let told = match self.node.op_type.as_str() {
-            "If" => scene.choice(),
+            "If" => scene.choice(truth),
             "Loop" => scene.rounds(),
             _ => scene.scan(),
         };
         let untold = || (Vec::new(), ", and what it gives has sizes that it does not tell".to_owned());
         let (mut outputs, said) = told.unwrap_or_else(untold);
-        outputs.resize(node.outputs.len(), TensorDesc::unknown());
+        outputs.resize(node.outputs.len(), Given::sized(TensorDesc::unknown()));
         Found { outputs, said: format!("{}{said}", self.contents()) }
     }
 
@@ -138,8 +163,8 @@ fn types(graph: &Bytes) -> String {
     listed(&types.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Descriptions of what a node gives, and what there is to say of them.
-type Told = (Vec<TensorDesc>, String);
+/// What a node gives, and what there is to say of it.
+type Told = (Vec<Given>, String);
 
 /// A held node in its place.
 struct Scene<'a> {
@@ -162,20 +187,37 @@ impl Scene<'_> {
         self.held.taken.iter().enumerate().map(|(at, name)| self.outer(name, self.held.own + at)).collect()
     }
 
-    /// An `If`: what both of its graphs give alike.
-    fn choice(&self) -> Option<Told> {
+    /// An `If`: what the graph gives that is chosen, else what both of them give alike.
+    fn choice(&self, truth: Option<bool>) -> Option<Told> {
         let graphs = graphs(&self.held.node);
-        let of = |wanted: &str| {
-            let graph = graphs.iter().find(|(name, _)| name == wanted)?.1.clone();
-            let read = self.read(graph, &self.around()?)?;
-            Some(read.outputs().iter().map(|port| read.desc(*port).clone()).collect::<Vec<_>>())
+        let graph = |wanted: &str| graphs.iter().find(|(name, _)| name == wanted).map(|(_, graph)| graph);
+        let of = |wanted: &str| self.read(graph(wanted)?.clone(), &self.around()?);
+        if let Some(truth) = truth {
+            return Some((of(BRANCHES[usize::from(!truth)])?.to_vec(), String::new()));
+        }
+        let [then, other] = BRANCHES.map(of);
+        let (then, other) = (then?, other?);
+        let pairs = || then.iter().zip(&*other).map(|(a, b)| (&a.desc, &b.desc));
+        // Operators of CANN's count in 32 bits where ONNX's do in 64.
+        let is_whole = |dtype: DataType| !dtype.is_float() && dtype != DataType::Bool;
+        let is_other = |(a, b): (&TensorDesc, &TensorDesc)| {
+            ![a.dtype, b.dtype].contains(&DataType::Undefined)
+                && a.dtype != b.dtype
+                && !(is_whole(a.dtype) && is_whole(b.dtype))
         };
-        let (then, other) = (of("then_branch")?, of("else_branch")?);
-        let pairs = || then.iter().zip(&other);
-        let outputs = pairs().map(|(a, b)| TensorDesc {
-            dtype: if a.dtype == b.dtype { a.dtype } else { DataType::Undefined },
-            shape: if a.shape == b.shape { a.shape.clone() } else { Shape::unknown_rank() },
-            format: a.format,
+        // What both say themselves counts before what follows here.
+        let says_all = BRANCHES.map(|name| graph(name).and_then(declared).unwrap_or_default());
+        let is_said = |at: usize| says_all.iter().all(|types| types.get(at).is_some_and(|&number| number != 0));
+        if let Some((at, (a, b))) = pairs().enumerate().find(|(at, pair)| is_other(*pair) && !is_said(*at)) {
+            let reason = unlike_types(at, Some(a.dtype), Some(b.dtype));
+            self.surroundings.within.refuse(Error::graph(format!("node `{}` (If)", self.node.name), reason));
+        }
+        let outputs = pairs().map(|(a, b)| {
+            Given::sized(TensorDesc {
+                dtype: if a.dtype == b.dtype { a.dtype } else { DataType::Undefined },
+                shape: if a.shape == b.shape { a.shape.clone() } else { Shape::unknown_rank() },
+                format: a.format,
+            })
         });
         let unlike = pairs().find(|(a, b)| a.shape != b.shape);
         let said = unlike.map_or_else(String::new, |(a, b)| {
@@ -205,24 +247,24 @@ impl Scene<'_> {
         let begun = (0..handed).map(|at| self.state(&names.next()?, 2 + at)).collect::<Option<Vec<_>>>()?;
         let before: Vec<TensorDesc> = begun.iter().map(|outer| outer.desc.clone()).collect();
         outer.extend(begun);
-        let read = self.read(body, &outer)?;
-        let (again, made) = read.outputs().split_first()?;
+        let gave = self.read(body, &outer)?;
+        let (again, made) = gave.split_first()?;
         // As many rounds as are asked for, unless the graph may end them.
         let asked = self.node.input(0).and_then(|port| match &self.around.node(port.node).value {
             Some(Constant::Ints(values)) => values.first().copied(),
             _ => None,
         });
         let rounds = match begins {
-            Some(true) => asked.filter(|_| truth_of(&read, *again) == Some(true)).map(|count| count.max(0)),
+            Some(true) => asked.filter(|_| again.truth() == Some(true)).map(|count| count.max(0)),
             Some(false) => Some(0),
             None => None,
         };
-        let (mut outputs, collected) = handed_on(&read, made, &before)?;
-        let piled = |desc: &TensorDesc| {
+        let (mut outputs, collected) = handed_on(made, &before)?;
+        let piled = |Given { desc, .. }: &Given| {
             let dims = desc.shape.dims().map(|dims| [&[rounds.unwrap_or(UNKNOWN_DIM)][..], dims].concat());
-            TensorDesc { shape: dims.map_or_else(Shape::unknown_rank, Shape::new), ..desc.clone() }
+            Given::sized(TensorDesc { shape: dims.map_or_else(Shape::unknown_rank, Shape::new), ..desc.clone() })
         };
-        outputs.extend(collected.iter().map(|port| piled(read.desc(*port))));
+        outputs.extend(collected.iter().map(piled));
         let said = rounds.map_or_else(
             || ", and how often it runs is not known".to_owned(),
             |rounds| format!(", which runs {rounds} times"),
@@ -256,13 +298,12 @@ impl Scene<'_> {
             part.desc.shape = Shape::new(dims);
             outer.push(part);
         }
-        let read = self.read(body, &outer)?;
-        let (mut outputs, collected) = handed_on(&read, read.outputs(), &before)?;
-        for (at, port) in collected.iter().enumerate() {
-            let desc = read.desc(*port);
+        let gave = self.read(body, &outer)?;
+        let (mut outputs, collected) = handed_on(&gave, &before)?;
+        for (at, Given { desc, .. }) in collected.iter().enumerate() {
             let mut dims = desc.shape.dims()?.to_vec();
             dims.insert(axis_of(axes_out.get(at).copied().unwrap_or(0), dims.len() + 1)?, rounds);
-            outputs.push(TensorDesc { shape: Shape::new(dims), ..desc.clone() });
+            outputs.push(Given::sized(TensorDesc { shape: Shape::new(dims), ..desc.clone() }));
         }
         Some((outputs, String::new()))
     }
@@ -272,19 +313,29 @@ impl Scene<'_> {
         Some(Outer { value: None, ..self.outer(name, input)? })
     }
 
-    /// A graph read by itself, its shapes inferred.
-    fn read(&self, graph: Bytes, outer: &[Outer]) -> Option<Graph> {
+    /// What a graph gives that is read by itself.
+    fn read(&self, graph: Bytes, outer: &[Outer]) -> Gave {
         let inputs = ModelOptions::default();
         let surroundings = self.surroundings.within(self.held.opset, &self.held.given, &inputs);
         if surroundings.depth > MAX_DEPTH {
             return None;
         }
+        let key = Key::of(graph.clone(), outer, &surroundings);
+        if let Some(gave) = surroundings.within.told(&key) {
+            return gave;
+        }
+        let gave = self.read_within(graph, outer, &surroundings);
+        surroundings.within.keep(key, gave.clone());
+        gave
+    }
+
+    fn read_within(&self, graph: Bytes, outer: &[Outer], surroundings: &Surroundings<'_>) -> Gave {
         let parts = decode::<proto::Graph>(graph.clone(), String::new).ok()?;
         let count = parts.output.len();
-        if !self.surroundings.spend(parts.node.len() + 1 + (graph.len() >> 12)) {
+        if !surroundings.within.spend(parts.node.len() + 1 + (graph.len() >> 12)) {
             return None;
         }
-        let file = alone(graph, count, outer);
+        let file = alone(graph, count, &self.node.name, outer);
         let begin = || {
             let mut builder = Builder::new("graph", surroundings.base);
             for Outer { name, desc, value } in outer {
@@ -292,23 +343,30 @@ impl Scene<'_> {
             }
             Ok(builder)
         };
-        let read = read_all(&file, begin, &surroundings).and_then(|mut read| {
+        let read = read_all(&file, begin, surroundings).and_then(|mut read| {
             // Calls within may have made it larger than it looked.
-            self.surroundings.spend(read.len());
+            surroundings.within.spend(read.len());
             settle_graph(&mut read)?;
             infer::infer(&mut read)?;
             Ok(read)
         });
-        read.inspect_err(|error| log::debug!("a graph of `{}` tells no sizes: {error}", self.node.name)).ok()
+        let read =
+            read.inspect_err(|error| log::debug!("a graph of `{}` tells no sizes: {error}", self.node.name)).ok()?;
+        let given = read.outputs().iter().map(|&port| {
+            let desc = read.desc(port).clone();
+            let value = read.node(port.node).value.as_ref().filter(|_| port.output == 0);
+            Given { value: small(value, desc.dtype), desc }
+        });
+        Some(given.collect())
     }
 }
 
-/// A graph as the one that an `If` chooses, which gives it names of its own. `count` is the number of its outputs.
-fn alone(graph: Bytes, count: usize, outer: &[Outer]) -> proto::Graph {
-    let mut prefix = "graph".to_owned();
-    while outer.iter().any(|outer| outer.name.starts_with(&prefix)) {
-        prefix.push('_');
-    }
+/// A graph as the one that an `If` of this name chooses, which gives it names of its own. `count` is the number of its outputs.
+fn alone(graph: Bytes, count: usize, name: &str, outer: &[Outer]) -> proto::Graph {
+    // Longer than the longest that goes on so.
+    let taken = outer.iter().filter_map(|outer| outer.name.strip_prefix(name));
+    let longest = taken.map(|rest| rest.len() - rest.trim_start_matches('_').len() + 1).max().unwrap_or(0);
+    let prefix = format!("{name}{}", "_".repeat(longest));
     let outputs: Vec<String> = (0..count).map(|at| format!("{prefix}{at}")).collect();
     let attr = proto::Attribute { name: "then_branch".to_owned(), g: Some(graph), ..proto::Attribute::default() };
     let node = proto::Node {
@@ -341,10 +399,11 @@ fn own_inputs(graph: &Bytes) -> Vec<String> {
 
 /// What a loop hands on in the end, and the outputs of its graph that it collects. `None` where a round changes the sizes
 /// of what it hands on: then what was inferred holds for the first round alone.
-fn handed_on<'p>(read: &Graph, made: &'p [Port], before: &[TensorDesc]) -> Option<(Vec<TensorDesc>, &'p [Port])> {
+fn handed_on<'g>(made: &'g [Given], before: &[TensorDesc]) -> Option<(Vec<Given>, &'g [Given])> {
     let (handed, collected) = made.split_at_checked(before.len())?;
-    let stays = |(port, before): (&Port, &TensorDesc)| read.desc(*port).shape == before.shape;
-    handed.iter().zip(before).all(stays).then(|| (before.to_vec(), collected))
+    let stays = |(given, before): (&Given, &TensorDesc)| given.desc.shape == before.shape;
+    let same = || before.iter().cloned().map(Given::sized).collect();
+    handed.iter().zip(before).all(stays).then(|| (same(), collected))
 }
 
 /// An axis that may be counted from behind.

@@ -4,10 +4,12 @@
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
+use super::branches;
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
 use super::held::{self, Held};
 use super::proto::{self, decode};
+use super::within::Within;
 use super::{Surroundings, tensor};
 use crate::frontend::names::Names;
 use crate::graph::Constant;
@@ -15,6 +17,7 @@ use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Calls within calls; exporters nest a handful.
 const MAX_DEPTH: usize = 64;
@@ -55,13 +58,14 @@ pub fn lay_out(
     surroundings: &Surroundings<'_>,
     choices: &Choices,
 ) -> Result<Laid> {
-    let Surroundings { functions, opset, given, .. } = *surroundings;
+    let Surroundings { functions, opset, given, within, .. } = *surroundings;
     let file = functions.values().flat_map(|function| &function.node).chain(nodes);
     let size = file.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
     let budget = MAX_BYTES.saturating_add(size.saturating_mul(8));
     let (names, truths, laid) = (Names::default(), FxHashMap::default(), Laid::default());
-    let mut layer = Layer { builder, functions, choices, budget, names, truths, laid };
     let nodes = decoded(nodes, "")?;
+    let tensors = tensors(&nodes, builder, functions);
+    let mut layer = Layer { builder, functions, within, choices, budget, names, tensors, truths, laid };
     layer.lay(nodes, &Scope { opset, given: given.clone(), ..Scope::default() }, 0)?;
     let Layer { mut laid, builder, .. } = layer;
     take_from_around(&mut laid, builder);
@@ -87,6 +91,14 @@ fn take_from_around(laid: &mut Laid, builder: &Builder) {
     for held in &laid.held {
         laid.placed[held.at].node.input.clone_from(&held.node.input);
     }
+}
+
+/// Names of the tensors of a model's graph, where there may be others to be laid out in it.
+fn tensors(nodes: &[proto::Node], builder: &Builder, functions: &Functions) -> BTreeSet<String> {
+    if functions.is_empty() && nodes.iter().all(|node| Open::of(node).is_none()) {
+        return BTreeSet::new();
+    }
+    nodes.iter().flat_map(|node| &node.output).chain(builder.given()).cloned().collect()
 }
 
 /// Decodes the nodes of a graph; `place` says which, where it is not the model's.
@@ -152,11 +164,14 @@ impl Scope<'_> {
 struct Layer<'a> {
     builder: &'a mut Builder,
     functions: &'a Functions,
+    within: &'a Within,
     choices: &'a Choices,
     /// Bytes that graphs may still take.
     budget: usize,
     /// Names of the nodes that graphs stand for.
     names: Names,
+    /// Names that tensors have in the end.
+    tensors: BTreeSet<String>,
     /// Tensors that are one truth value, by the names that they have in the end.
     truths: FxHashMap<String, bool>,
     laid: Laid,
@@ -198,6 +213,12 @@ impl Layer<'_> {
     fn hold(&mut self, node: &proto::Node, scope: &Scope<'_>) {
         if held::graphs(node).is_empty() {
             return;
+        }
+        if Open::of(node).is_some() {
+            let name = if node.name.is_empty() { &node.output[0] } else { &node.name };
+            if let Err(error) = branches::check(node, name) {
+                self.within.refuse(error);
+            }
         }
         let mut given = Parameters::default();
         for scope in scope.outward() {
@@ -377,7 +398,9 @@ impl Layer<'_> {
         let made: FxHashSet<&String> =
             nodes.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()).collect();
         for name in made.iter().copied().chain(given) {
-            scope.names.insert(name.clone(), scope.own(name));
+            let own = scope.own(name);
+            self.tensors.insert(own.clone());
+            scope.names.insert(name.clone(), own);
         }
         let mut bound = FxHashSet::default();
         let mut copies = Vec::new();
@@ -400,10 +423,17 @@ impl Layer<'_> {
         }
     }
 
-    /// A name for what is laid out in the place of a node, which no other has.
+    /// A name for what is laid out in the place of a node, with which no other name begins.
     fn name_of(&mut self, node: &proto::Node, outer: &Scope<'_>) -> String {
         let wish = if node.name.is_empty() { outer.own(&node.op_type) } else { node.name.clone() };
-        self.names.claim(&wish)
+        loop {
+            let name = self.names.claim(&wish);
+            let begin = format!("{name}/");
+            let next = self.tensors.range(begin.clone()..).next();
+            if !next.is_some_and(|tensor| tensor.starts_with(&begin)) {
+                return name;
+            }
+        }
     }
 }
 

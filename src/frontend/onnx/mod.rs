@@ -2,9 +2,10 @@
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
 //! from files beside the model), [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
-//! [`held`] tells what the graphs of nodes give that stay, [`builder`] is the graph under construction, [`op`] one node as a
+//! [`held`] tells what the graphs of nodes give that stay ([`within`]: what was read for that), [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
+mod branches;
 mod builder;
 mod choices;
 mod external;
@@ -17,6 +18,7 @@ mod settle;
 mod tensor;
 #[cfg(test)]
 pub(in crate::frontend) mod tests;
+mod within;
 
 pub use settle::settle;
 pub use tensor::MAX_DIM;
@@ -31,8 +33,8 @@ use inline::{Functions, Parameters};
 use prost::bytes::Bytes;
 use proto::decode;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cell::Cell;
 use std::path::Path;
+use within::Within;
 
 /// Oldest opset that is read.
 pub const MIN_OPSET: i64 = 9;
@@ -52,6 +54,11 @@ pub fn is_model(data: &Bytes) -> bool {
 /// The graph is as the file has it: inputs are not bound and shapes not inferred, except that
 /// outputs carry what the file says of them.
 pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions) -> Result<Graph> {
+    read_counted(data, name, base, inputs).map(|(graph, _)| graph)
+}
+
+/// The same, and how many nodes of graphs within were read once more for what they tell of others.
+fn read_counted(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions) -> Result<(Graph, usize)> {
     let not_onnx = || format!("model `{name}`");
     let model = prost::Message::decode(data.clone());
     let model: proto::Model =
@@ -67,14 +74,14 @@ pub fn read(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOptions)
         prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
     }
     let name = if file.name.is_empty() { name.to_owned() } else { std::mem::take(&mut file.name) };
-    let (given, left) = (Parameters::default(), Cell::new(MAX_NODES));
+    let nodes = functions.values().flat_map(|function| &function.node).chain(&file.node);
+    let bytes = nodes.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
+    let (given, within) = (Parameters::default(), Within::new(bytes, inputs.gears.len()));
     let surroundings =
-        Surroundings { base, opset, functions: &functions, given: &given, inputs, depth: 0, left: &left };
-    read_all(&file, || Ok(Builder::new(name.clone(), base)), &surroundings)
+        Surroundings { base, opset, functions: &functions, given: &given, inputs, depth: 0, within: &within };
+    let graph = read_all(&file, || Ok(Builder::new(name.clone(), base)), &surroundings)?;
+    Ok((graph, within.spent()))
 }
-
-/// Nodes that graphs may have together that are read once more for what they tell of others; each 4 KiB count as one.
-const MAX_NODES: usize = 1 << 19;
 
 /// What a graph is read with.
 #[derive(Clone, Copy)]
@@ -90,8 +97,8 @@ struct Surroundings<'a> {
     inputs: &'a ModelOptions,
     /// Graphs around this one that are read.
     depth: usize,
-    /// Nodes that may still be read once more.
-    left: &'a Cell<usize>,
+    /// What is read once more for what it tells.
+    within: &'a Within,
 }
 
 impl<'a> Surroundings<'a> {
@@ -101,13 +108,6 @@ impl<'a> Surroundings<'a> {
         'a: 'b,
     {
         Surroundings { opset, given, inputs, depth: self.depth + 1, ..*self }
-    }
-
-    /// Takes so many nodes from those that may still be read; whether there were as many.
-    fn spend(&self, nodes: usize) -> bool {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(nodes));
-        left >= nodes
     }
 }
 
@@ -120,7 +120,7 @@ fn read_all(
     let mut choices = Choices::default();
     loop {
         let mut reading = read_graph(file, begin()?, surroundings, &choices)?;
-        if !choices.follow(&mut reading, surroundings) {
+        if !choices.follow(&mut reading, surroundings)? {
             return Ok(reading.graph);
         }
     }

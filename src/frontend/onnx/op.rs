@@ -202,11 +202,14 @@ impl<'a> Op<'a> {
         self.desc(self.input(index)?).shape.rank()
     }
 
-    /// Rank of the tensor at an input, as far as the file or the operator before tells it.
+    /// What is known of the tensor at a port, by the file or by the operators before.
+    pub fn told(&self, port: Port) -> TensorDesc {
+        self.builder.told(port)
+    }
+
+    /// Rank of the tensor at an input, as far as the file or the operators before tell it.
     pub fn found_rank(&self, index: usize) -> Option<usize> {
-        let port = self.input(index)?;
-        let ruled = || infer::describe(self.builder.graph(), port.node).get(port.output as usize)?.shape.rank();
-        self.desc(port).shape.rank().or_else(ruled)
+        self.told(self.input(index)?).shape.rank()
     }
 
     /// What the framework calls the operator that makes a tensor.
@@ -234,13 +237,9 @@ impl<'a> Op<'a> {
         // Nobody moves one tensor about more often than this; the bound keeps long chains cheap.
         for _ in 0..64 {
             let node = graph.node(port.node);
-            let told = node.outputs.get(port.output as usize).map_or(DataType::Undefined, |desc| desc.dtype);
+            let told = self.told(port).dtype;
             if told != DataType::Undefined {
                 return told;
-            }
-            let ruled = infer::describe(graph, port.node).get(port.output as usize).map(|desc| desc.dtype);
-            if let Some(dtype) = ruled.filter(|&dtype| dtype != DataType::Undefined) {
-                return dtype;
             }
             let keeps_type = matches!(op::class(&node.op_type), OpClass::Move | OpClass::None | OpClass::Reduce);
             match node.input(0).filter(|_| keeps_type && node.mapped) {
@@ -372,12 +371,24 @@ impl<'a> Op<'a> {
 
     /// Keeps the operator as the framework knows it; its first result has the shape of input 0, and this type.
     pub fn keep_like_input(&mut self, dtype: DataType) -> Result<()> {
+        let node = self.like_input(dtype)?;
+        self.finish(node)
+    }
+
+    /// The same for a reason of its own.
+    pub fn keep_like_input_because(&mut self, dtype: DataType, why: impl Into<String>) -> Result<()> {
+        let mut node = self.like_input(dtype)?;
+        node.attrs.set(WHY_UNMAPPED, Attr::Str(why.into()));
+        self.finish(node)
+    }
+
+    fn like_input(&self, dtype: DataType) -> Result<Node> {
         let mut node = self.unmapped()?;
         node.attrs.set(SHAPES_OF_INPUTS, Attr::Ints(vec![0]));
         if let Some(output) = node.outputs.first_mut() {
             output.dtype = dtype;
         }
-        self.finish(node)
+        Ok(node)
     }
 
     /// Keeps the operator as the framework knows it; its result has this type, and the shape that the Ascend operator

@@ -251,6 +251,7 @@ fn graphs_that_contradict_themselves_are_refused_by_name() {
         (vec![placeholder(&[1]), relu("a", "gone")], vec!["`a` (Relu)", "`gone`", "does not exist"]),
         (vec![placeholder(&[1]), relu("a", "x:-1")], vec!["`a`", "no output"]),
         (vec![placeholder(&[1]), relu("a", "x:70000")], vec!["`a`", "no output"]),
+        (vec![placeholder(&[1]), relu("a", "x:1")], vec!["`a`, input 0", "output 1 of `x`", "it has 1"]),
         (vec![placeholder(&[1]), relu("a", "x"), relu("a", "x")], vec!["`a`", "second"]),
         (vec![def("n", "NoOp", &[], &[]), relu("a", "n")], vec!["`a`", "gives no tensor"]),
         (vec![def("n", "NoOp", &[], &[])], vec!["no operator"]),

@@ -178,6 +178,10 @@ fn what_an_operator_is_not_modelled_for_is_priced_as_movement_or_not_at_all() {
     };
     assert_eq!(priced("Relu", &[&[8, 64]], &[8, 64]), Priced::Recipe);
     assert_eq!(priced("SwiGluQuant", &[&[8, 64]], &[8, 32]), Priced::Movement);
+    // Words of a name tell nothing of an operator that CANN does not have.
+    for own in ["MySwiGluQuant", "QuantThing", "FastSwiglu"] {
+        assert_eq!(priced(own, &[&[8, 64]], &[8, 32]), Priced::None, "{own}");
+    }
     assert_eq!(priced("MatmulAllReduce", &[&[8, 64], &[64, 32]], &[8, 32]), Priced::Recipe);
     // It multiplies, by numbers that only attributes and other devices have, and packed words hide columns.
     assert_eq!(priced("AlltoAllvGroupedMatMul", &[&[8, 64], &[4, 64, 32]], &[8, 32]), Priced::None);

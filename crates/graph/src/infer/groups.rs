@@ -148,6 +148,37 @@ pub(crate) fn grouped_product(call: &Call<'_>) -> Inference {
     Inferred::all(outputs.collect::<Result<_, Reason>>()?)
 }
 
+/// `GroupedMatMulAllReduce` (x..., weight..., ...): as above, and what several x make may lie in one tensor; of one x that is
+/// dealt out to several tensors, only the values of the groups tell the rows of each.
+pub(crate) fn grouped_all_reduce(call: &Call<'_>) -> Inference {
+    let (mut xs, mut weights) = (named_inputs(call, "x"), named_inputs(call, "weight"));
+    if xs.is_empty() || weights.is_empty() {
+        (xs, weights) = if call.arity() == 2 { (vec![0], vec![1]) } else { (Vec::new(), Vec::new()) };
+    }
+    let groups = Groups { xs, weights, transposed: false };
+    let dtype = call.dtype(groups.xs.first().copied().unwrap_or(0));
+    let result = |x: usize, weight: usize| groups.output(call, x, weight);
+    let counts = (groups.xs.len(), groups.weights.len(), call.results());
+    let shapes: Result<Vec<Shape>, Reason> = match counts {
+        (1, 1.., 1) => result(groups.xs[0], groups.weights[0]).map(|shape| vec![shape]),
+        (xs, weights, results) if xs == weights && xs == results => {
+            groups.xs.iter().zip(&groups.weights).map(|(&x, &weight)| result(x, weight)).collect()
+        }
+        (xs, weights, 1) if xs == weights && xs > 0 => {
+            let each = groups.xs.iter().map(|&x| Ok(rows(call, x)?.and_then(|rows| dim::product(rows).ok())));
+            let each: Option<Vec<i64>> = each.collect::<Result<Vec<_>, Reason>>()?.into_iter().collect();
+            let is_known = |each: &Vec<i64>| each.iter().all(|&rows| rows >= 0);
+            let sum = each.filter(is_known).map_or(UNKNOWN, |each| each.iter().sum());
+            Ok(vec![Shape::new([sum, groups.columns(call, groups.weights[0])?])])
+        }
+        (1, weights, results) if weights == results => {
+            groups.weights.iter().map(|&weight| Ok(Shape::new([UNKNOWN, groups.columns(call, weight)?]))).collect()
+        }
+        _ => Ok(vec![Shape::unknown_rank(); call.results()]),
+    };
+    Inferred::all(shapes?.into_iter().map(|shape| TensorDesc::new(dtype, shape)).collect())
+}
+
 /// A product in groups through a gate, quantised: (x, weight, ...) as `GroupedMatmulSwigluQuant` has them, or with the
 /// weights behind the scales and groups, as its second version: half the columns, and a scale for each row.
 pub(crate) fn grouped_gated_quant(call: &Call<'_>) -> Inference {

@@ -52,7 +52,7 @@ pub(crate) use call::{Inference, Inferred, Rule};
 pub use found::note_found;
 pub use onnx::tells_onnx;
 pub use value::Values;
-pub use walk::{describe, dynamic, has_rule, infer, require_static};
+pub use walk::{Answer, SoFar, describe, dynamic, has_rule, infer, infer_asking, require_static};
 pub use window::Axis;
 pub use within::product_within;
 

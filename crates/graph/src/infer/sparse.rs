@@ -36,7 +36,7 @@ pub(crate) fn indexer(call: &Call<'_>) -> Inference {
     Inferred::all(outputs)
 }
 
-/// `KvQuantSparseFlashAttention` (query, ...): rows of the query hold those of its turned part, which the result has not.
+/// `KvQuantSparseFlashAttention` and its `Pioneer` (query, ...): rows of the query hold those of its turned part, which the result has not.
 pub(crate) fn quantised_attention(call: &Call<'_>) -> Inference {
     let turned = call.int(&["rope_head_dim"]).unwrap_or(64);
     let width = |whole: i64| if whole < 0 { UNKNOWN } else { whole - turned };
@@ -68,6 +68,43 @@ pub(crate) fn selected_attention(call: &Call<'_>) -> Inference {
 pub(crate) fn selected_attention_training(call: &Call<'_>) -> Inference {
     let sums = TensorDesc { dtype: DataType::Float, ..like_query(call, |_| 8)? };
     Inferred::all([sums.clone(), sums, selected(call)?].into_iter().take(call.results()).collect())
+}
+
+/// `NsaCompressAttention`: maxima and sums as above, the result, then the blocks that each row chooses for each head of the
+/// keys, which are packed: [rows, heads, width].
+pub(crate) fn compressed_attention(call: &Call<'_>) -> Inference {
+    let sums = TensorDesc { dtype: DataType::Float, ..like_query(call, |_| 8)? };
+    let count = call.int(&["select_block_count"]).unwrap_or(UNKNOWN);
+    let chosen = match (call.dims(0)?, call.dims(1)?) {
+        (Some(&[rows, _, _]), Some(&[_, heads, _])) => Shape::new([rows, heads, count]),
+        _ => Shape::unknown_rank(),
+    };
+    let outputs = [sums.clone(), sums, selected(call)?, TensorDesc::new(DataType::Int32, chosen)];
+    Inferred::all(outputs.into_iter().take(call.results()).collect())
+}
+
+/// `MhcPreSinkhorn` (x, ...): x has several streams of each row, `[.., streams, width]`. One row of them, the factors that mix
+/// them, and what only a backward pass reads: without that, these are place holders.
+pub(crate) fn mixed_streams(call: &Call<'_>) -> Inference {
+    let x = call.need(0)?;
+    let float = |shape: Shape| TensorDesc::new(DataType::Float, shape);
+    let Some(&[ref rows @ .., streams, width]) = x.shape.dims() else {
+        return Inferred::all(vec![TensorDesc::new(x.dtype, Shape::unknown_rank())]);
+    };
+    let each = |last: i64| Shape::new([rows, &[last]].concat());
+    let pairs = dim::times(streams, streams)?;
+    let mut outputs = vec![TensorDesc::new(x.dtype, each(width)), float(each(streams)), float(each(pairs))];
+    if call.flag(&["need_backward"], true) {
+        let both = if pairs < 0 { UNKNOWN } else { pairs + 2 * streams };
+        let rounds = dim::times(2, call.int(&["num_iters"]).unwrap_or(20))?;
+        let sums = [&[rounds], rows, &[streams]].concat();
+        let norms = [&[rounds], rows, &[streams, streams]].concat();
+        outputs.extend([each(streams), each(both), each(1), Shape::new(sums), Shape::new(norms)].map(float));
+    } else {
+        outputs.resize(8, float(Shape::unknown_rank()));
+    }
+    outputs.truncate(call.results());
+    Inferred::all(outputs)
 }
 
 /// `AttentionUpdate`: parts of an attention put together, each like the whole.

@@ -304,7 +304,22 @@ impl Blocks for i64 {
 
 /// `DynamicMxQuant`: quantised, with a scale for each pair of blocks along an axis, the two of a pair side by side.
 pub(crate) fn mx_quant(call: &Call<'_>) -> Inference {
+    mx_quantised(call, call.need(0)?)
+}
+
+/// `SwigluMxQuant`: the halves of an axis multiply, and what that gives is quantised as above.
+pub(crate) fn gated_mx_quant(call: &Call<'_>) -> Inference {
     let x = call.need(0)?;
+    let Some(dims) = x.shape.dims() else { return mx_quantised(call, x) };
+    let axis = dim::axis(call.int(&["activate_dim"]).unwrap_or(-1), dims.len())?;
+    if dims[axis] > 0 && dims[axis] % 2 != 0 {
+        return Err(format!("axis {axis} of size {} cannot be halved", dims[axis]));
+    }
+    let half = if dims[axis] < 0 { UNKNOWN } else { dims[axis] / 2 };
+    mx_quantised(call, &TensorDesc::new(x.dtype, Shape::new(dim::with(dims, axis, half))))
+}
+
+fn mx_quantised(call: &Call<'_>, x: &TensorDesc) -> Inference {
     let y = TensorDesc { dtype: call.type_attr("dst_type").unwrap_or(DataType::Undefined), ..x.clone() };
     let scale = match x.shape.dims() {
         Some(dims) if !dims.is_empty() => {

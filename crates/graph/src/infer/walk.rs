@@ -24,14 +24,56 @@ const MAX_RANK: usize = 64;
 /// What stays unknown is left unknown; [`split_static`](super::split_static) cuts it off, [`require_static`] makes it an error. Fails with
 /// [`Error::Graph`] that names a node whose inputs contradict each other.
 pub fn infer(graph: &mut Graph) -> Result<()> {
+    infer_asking(graph, &mut |_, _| None)
+}
+
+/// What somebody else tells of a node's outputs: a description for each, and the value where it is known.
+pub type Answer = Vec<(TensorDesc, Option<Constant>)>;
+
+/// The same, where `ask` may know what a node of an unknown operator gives: it gets the graph, of which everything is inferred
+/// that the node reads. What it does not answer is unknown.
+pub fn infer_asking(graph: &mut Graph, ask: &mut dyn FnMut(&Graph, NodeId) -> Option<Answer>) -> Result<()> {
     let mut values = Values::default();
     for id in graph.validated_order()? {
-        let is_made = graph.node(id).inputs.iter().any(Option::is_some);
-        let step = Step::of(graph, id, &values).map_err(|reason| refuse(graph, id, &reason))?;
-        step.apply(graph, id, is_made, &mut values);
+        let answer = if graph.node(id).mapped { None } else { ask(graph, id) };
+        let step = match answer {
+            Some(answer) => Step::told(answer),
+            None => Step::of(graph, id, &values).map_err(|reason| refuse(graph, id, &reason))?,
+        };
+        step.apply(graph, id, &mut values);
         check_outputs(graph, id)?;
     }
     Ok(())
+}
+
+/// What follows of a graph that is still being built, each of whose nodes reads what was added before it.
+///
+/// It is inferred up to the last node whenever somebody asks, and never twice.
+#[derive(Debug, Default)]
+pub struct SoFar {
+    known: Graph,
+    values: Values,
+}
+
+impl SoFar {
+    /// What is known of the tensor at a port of the graph, which only grows from one call to the next. Where inputs
+    /// contradict each other, nothing is known of what follows: that is told when the whole is inferred.
+    pub fn desc(&mut self, built: &Graph, port: Port) -> &TensorDesc {
+        while self.known.len() < built.len() {
+            let id = self.known.share(built);
+            let is_right = match Step::of(&self.known, id, &self.values) {
+                Ok(step) => {
+                    step.apply(&mut self.known, id, &mut self.values);
+                    check_outputs(&self.known, id).is_ok()
+                }
+                Err(_) => false,
+            };
+            if !is_right {
+                self.known.node_mut(id).outputs.fill(TensorDesc::unknown());
+            }
+        }
+        self.known.desc(port)
+    }
 }
 
 /// Fails with [`Error::Dynamic`] that names the first tensor (in topological order) whose shape is not
@@ -147,9 +189,18 @@ impl Step {
         Ok(Step { inferred, values, constant })
     }
 
-    /// `is_made` says that the node reads something: then its value is none but what follows from that.
-    fn apply(self, graph: &mut Graph, id: NodeId, is_made: bool, values: &mut Values) {
+    /// What somebody else tells.
+    fn told(answer: Answer) -> Step {
+        let is_one = answer.len() == 1;
+        let (outputs, values): (_, Vec<_>) = answer.into_iter().unzip();
+        let constant = values.into_iter().next().flatten().filter(|_| is_one);
+        Step { inferred: Inferred { outputs, attrs: Vec::new() }, values: Vec::new(), constant }
+    }
+
+    fn apply(self, graph: &mut Graph, id: NodeId, values: &mut Values) {
         let Step { inferred, values: found, constant } = self;
+        // Of a node that reads something, the value is none but what follows from that.
+        let is_made = graph.node(id).inputs.iter().any(Option::is_some);
         let is_certain = !found.is_empty();
         graph.update(id, |node| Self::put(node, inferred, constant, is_made, is_certain));
         for (output, value) in found {

@@ -12,7 +12,7 @@ pub use tunable::tunable;
 pub use work::{Beside, ConvPass, Kind, OpClass, Reading, Within};
 
 use super::infer::Rule;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::LazyLock;
 
 /// Operator types that share a shape rule and a way to be lowered.
@@ -40,6 +40,15 @@ pub fn family(op_type: &str) -> Option<&'static Family> {
 pub(crate) fn shape_rule(op_type: &str) -> Option<Rule> {
     family(op_type).map(|family| family.rule).or_else(|| shaped::rule(op_type))
 }
+
+/// Whether each element of an operator's results follows from those at its place in what it reads, of which smaller tensors
+/// are repeated: then the shapes of its inputs are all that its own may be.
+pub fn is_by_element(op_type: &str) -> bool {
+    BY_ELEMENT.contains(op_type)
+}
+
+static BY_ELEMENT: LazyLock<FxHashSet<&'static str>> =
+    LazyLock::new(|| table::by_element().flat_map(|family| family.types).copied().collect());
 
 /// How an operator type is lowered; unknown ones move data.
 pub fn kind(op_type: &str) -> Kind {
@@ -100,6 +109,16 @@ mod tests {
         }
         without.retain(|op_type| prototype::prototype(op_type).is_some());
         assert!(without.is_empty(), "these have an interface: {without:?}");
+    }
+
+    #[test]
+    fn what_works_by_element_is_told_from_what_only_has_vector_work() {
+        for op_type in ["Relu", "Add", "Equal", "LogicalNot", "SelectV2", "Cast"] {
+            assert!(super::is_by_element(op_type), "{op_type}");
+        }
+        for op_type in ["ReluV2", "Resize", "OneHot", "SmoothL1LossV2", "ApplyAdamD", "SoftmaxV2", "Range"] {
+            assert!(!super::is_by_element(op_type), "{op_type}");
+        }
     }
 
     #[test]

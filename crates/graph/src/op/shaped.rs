@@ -2,7 +2,7 @@
 //! known, and reports name them as operators that nobody knows; `lower::Priced` says which of them count a time.
 
 use crate::infer::{
-    Rule, declared, elementwise, experts, image, language, movement, norm, pool, reduce, sparse, tokens, torch,
+    Rule, declared, elementwise, experts, groups, image, language, movement, norm, pool, reduce, sparse, tokens, torch,
 };
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -42,7 +42,10 @@ static ROWS: &[Row] = &[
     (tokens::unpermute_mapped, &["MoeTokenUnpermuteWithRoutingMap"]),
     (tokens::unpermute_mapped_grad, &["MoeTokenUnpermuteWithRoutingMapGrad"]),
     (sparse::indexer, &["LightningIndexer", "QuantLightningIndexer"]),
-    (sparse::quantised_attention, &["KvQuantSparseFlashAttention"]),
+    (sparse::quantised_attention, &["KvQuantSparseFlashAttention", "KvQuantSparseFlashAttentionPioneer"]),
+    (sparse::compressed_attention, &["NsaCompressAttention"]),
+    (sparse::mixed_streams, &["MhcPreSinkhorn"]),
+    (groups::grouped_all_reduce, &["GroupedMatMulAllReduce"]),
     (sparse::selected_attention, &["NsaSelectedAttentionInfer"]),
     (sparse::selected_attention_training, &["NsaSelectedAttention"]),
     (sparse::update, &["AttentionUpdate"]),
@@ -123,6 +126,7 @@ static ROWS: &[Row] = &[
     (torch::slice_last, &["SliceLastDim"]),
     (torch::slice_axes, &["SliceWithAxes"]),
     (torch::mx_quant, &["DynamicMxQuant"]),
+    (torch::gated_mx_quant, &["SwigluMxQuant"]),
     (torch::block_quant, &["DynamicBlockQuant"]),
     (torch::deformable_attention, &["MultiScaleDeformableAttnFunction"]),
     (torch::received, &["HcomReceive"]),

@@ -19,6 +19,19 @@ const fn row(kind: Kind, rule: Rule, types: &'static [&'static str]) -> Family {
     Family { kind, rule, types }
 }
 
+/// The families whose results have an element for each element of what they read, of which smaller ones are repeated.
+pub(super) fn by_element() -> impl Iterator<Item = &'static Family> {
+    let rules: [Rule; 6] = [
+        elementwise::same,
+        elementwise::broadcast,
+        elementwise::compare,
+        elementwise::to_bool,
+        elementwise::select,
+        elementwise::cast,
+    ];
+    ELEMENTWISE.iter().filter(move |family| rules.iter().any(|rule| std::ptr::fn_addr_eq(*rule, family.rule)))
+}
+
 /// Every family.
 pub(super) fn families() -> impl Iterator<Item = &'static Family> {
     let groups: [&'static [Family]; 7] = [STRUCTURE, CUBE, WITHIN, ELEMENTWISE, REDUCE, MOVEMENT, TRAINING];

@@ -67,7 +67,11 @@ pub fn encode_model(mut text: impl Read, place: &str) -> Result<Bytes> {
 /// The form of a text: both have a message `graph`, which no model of another framework has, and in that it tells which
 /// operators are called. Fields may come in any order and any spelling.
 fn form(head: &[u8]) -> Option<Form> {
-    let mut text = Input::new(head, "").ok()?;
+    // Characters of another encoding do not hide what a text is: whoever reads it tells where they stand.
+    let plain = |&byte: &u8| if byte.is_ascii() { byte } else { b'?' };
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let text: Vec<u8> = if other_encoding(head).is_some() { Vec::new() } else { text.iter().map(plain).collect() };
+    let mut text = Input::new(text.as_slice(), "").ok()?;
     let mut has_version = false;
     loop {
         let name = field_name(&mut text)?;

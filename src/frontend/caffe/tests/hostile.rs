@@ -31,6 +31,27 @@ fn a_net_with_any_byte_changed_or_cut_off_never_panics() {
 }
 
 #[test]
+fn a_slice_whose_parts_are_not_of_one_size_is_refused_by_name() {
+    let slice = |parts: usize, param: &str| {
+        let tops: Vec<String> = (0..parts).map(|at| format!("top: 's{at}'")).collect();
+        let tops = tops.join(" ");
+        net(
+            &[1, 64, 8, 8],
+            &format!("layer {{ name: 'cut' type: 'Slice' bottom: 'x' {tops} slice_param {{ {param} }} }}"),
+        )
+    };
+    load(&slice(32, "axis: 1")).unwrap();
+    for (parts, param, said) in
+        [(65, "axis: 1", "64 elements along axis 1"), (5, "axis: -1", "8 elements along axis 3")]
+    {
+        let message = refusal(&slice(parts, param));
+        assert!(["layer `cut` (Slice)", said].iter().all(|part| message.contains(part)), "{message}");
+    }
+    let message = refusal(&slice(2, "axis: 1 slice_point: 65"));
+    assert!(message.contains("`cut`") && message.contains("axis of 64"), "{message}");
+}
+
+#[test]
 fn text_that_is_no_protobuf_is_refused_with_its_line() {
     for (text, part) in [
         ("layer {\n name: 'a'\n", "line 3"),

@@ -16,19 +16,27 @@ pub const RULES: &[Rule] = &[
     with("DynamicQuantizeLinear", dynamic_quantize),
 ];
 
+const BLOCKS: &str = "CANN's quantisation has no blocks along an axis";
+
 /// round(x / scale) + zero point, within the range of the type: CANN's `Quantize`.
 pub fn quantize(op: &mut Op) -> Result<()> {
     let (x, scale, zero) = (op.required(0)?, op.required(1)?, op.input(2));
     let dtype = match (zero, op.int("output_dtype")?.filter(|&number| number != 0)) {
-        (Some(zero), _) => op.desc(zero).dtype,
+        (Some(zero), _) => op.element_type(zero),
         (None, Some(number)) => tensor::data_type(i32::try_from(number).unwrap_or(-1), &|| {
             format!("node `{}` (QuantizeLinear), attribute `output_dtype`", op.name())
         })?,
         (None, None) => DataType::Uint8,
     };
-    // CANN has no such operator for types of less or more bits, nor for blocks along an axis.
-    if quantized_name(dtype).is_none() || op.int("block_size")?.unwrap_or(0) != 0 {
-        return op.keep_like_input(dtype);
+    if quantized_name(dtype).is_none() {
+        let why = match dtype {
+            DataType::Undefined => "the type that it quantises to is not known".to_owned(),
+            other => format!("CANN quantises to 8 or 32 bits, and this is {}", other.name()),
+        };
+        return op.keep_like_input_because(dtype, why);
+    }
+    if op.int("block_size")?.unwrap_or(0) != 0 {
+        return op.keep_like_input_because(dtype, BLOCKS);
     }
     let axis = op.int("axis")?.unwrap_or(1);
     let node = op.node("Quantize");
@@ -86,10 +94,14 @@ pub fn dequantize(op: &mut Op) -> Result<()> {
     let dtype = float_type(op, scale);
     let axis = op.int("axis")?.unwrap_or(1);
     if op.int("block_size")?.unwrap_or(0) != 0 {
-        return op.keep_like_input(dtype);
+        return op.keep_like_input_because(dtype, BLOCKS);
     }
     let Some((whole, scale)) = without_zero(op, x, scale, op.input(2), axis)? else {
-        return op.keep_like_input(dtype);
+        let why = format!(
+            "its scales lie along axis {axis}, and the number of axes of what it reads, or of its scales, is not known where \
+             the model is read: state the shape of the model's inputs, or of this tensor (onnx.shape_inference adds it)"
+        );
+        return op.keep_like_input_because(dtype, why);
     };
     let node = op.node("Mul").with_inputs([whole, scale]);
     op.finish(node)
@@ -107,7 +119,7 @@ fn float_type(op: &Op, scale: Port) -> DataType {
 fn without_zero(op: &mut Op, x: Port, scale: Port, zero: Option<Port>, axis: i64) -> Result<Option<(Port, Port)>> {
     let zero = zero.filter(|&zero| !op.is_zero(zero));
     let dtype = float_type(op, scale);
-    let rank = op.desc(x).shape.rank();
+    let rank = op.told(x).shape.rank();
     let lie = |port: Port| along(op, port, rank, axis);
     let (Some(lies), Some(zeros)) = (lie(scale), zero.map_or(Some(Along::AsItIs), lie)) else { return Ok(None) };
     let mut whole = op.helper("Cast", &[x], &[("dst_type", Attr::Type(dtype))])?;
@@ -136,7 +148,7 @@ enum Along {
 
 /// How a parameter lies along this axis of a tensor of this rank; `None` where that is not known.
 fn along(op: &Op, parameter: Port, rank: Option<usize>, axis: i64) -> Option<Along> {
-    let shape = &op.desc(parameter).shape;
+    let shape = op.told(parameter).shape;
     if shape.rank()? == 0 || shape.elements() == Some(1) || axis == -1 {
         return Some(Along::AsItIs);
     }

@@ -6,11 +6,6 @@ use std::sync::LazyLock;
 /// Operators and why a node of theirs that is not mapped is not.
 static ROWS: &[(&[&str], &str)] = &[
     (
-        &["QuantizeLinear", "DequantizeLinear"],
-        "CANN's quantisation has no blocks along an axis, and no types of other than 8 or 32 bits; where scales lie along an \
-         axis, the model must tell the rank of the tensor (onnx.shape_inference adds it)",
-    ),
-    (
         &["QLinearMatMul"],
         "CANN's scales lie along one axis of the result, those of the columns, and types must be known",
     ),

@@ -268,8 +268,7 @@ fn open_choices_within_choices_and_broken_graphs_end_in_a_node_that_stays() {
         load(&model.node(&(0..levels).fold(node("Relu", &["x"], &["y"], &[]), nest)).output("y"))
     };
     assert_eq!(shape_of(&deep(6), "y"), "[4,8]");
-    let graphs =
-        [("then_branch", Value::Graph(Bytes::from_static(b"\x0a\xff"))), ("else_branch", Value::Graph(Bytes::new()))];
+    let graphs = ["then_branch", "else_branch"].map(|name| (name, Value::Graph(Bytes::from_static(b"\x0a\xff"))));
     let model = Model::new(17).input("x", &[4.into()]).input("c", &[]).initializer(&truth("unused", true));
     let graph = load(&model.node(&node("If", &["c"], &["y"], &graphs).named("if")).output("y"));
     assert!(why(&graph, "if").contains("does not tell"), "{}", why(&graph, "if"));

@@ -23,6 +23,34 @@ fn small() -> Model {
         .output("y")
 }
 
+/// A model whose reading hangs on what follows from its nodes: types, ranks, and the graphs that two `If`s run.
+fn asking() -> Model {
+    let graph = |op_type: &str| {
+        let graph = super::inlined::branch(&[node(op_type, &["e"], &["w"], &[])], &[], &["w"]);
+        Value::Graph(graph)
+    };
+    let graphs = [("then_branch", graph("Relu")), ("else_branch", graph("Neg"))];
+    let zero = proto::Tensor { data_type: 3, ..weight("z", &[3]) };
+    Model::new(17)
+        .input("x", &["n".into(), 3.into(), 8.into()])
+        .input("c", &[])
+        .initializer(&weight("s", &[3]))
+        .initializer(&zero)
+        .initializer(&ints("at", &[1]))
+        .initializer(&ints("three", &[3]))
+        .node(&node("Exp", &["x"], &["e"], &[]))
+        .node(&node("QuantizeLinear", &["e", "s", "z"], &["q"], &[]))
+        .node(&node("DequantizeLinear", &["q", "s", "z"], &["d"], &[("axis", Value::Int(1))]))
+        .node(&node("CastLike", &["e", "d"], &["k"], &[]))
+        .node(&node("Shape", &["k"], &["sizes"], &[]))
+        .node(&node("Gather", &["sizes", "at"], &["size"], &[]))
+        .node(&node("Equal", &["size", "three"], &["is"], &[]))
+        .node(&node("If", &["is"], &["f"], &graphs))
+        .node(&node("If", &["c"], &["y"], &graphs))
+        .output("f")
+        .output("y")
+}
+
 fn resnet50() -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models/resnet50.onnx");
     std::fs::read(path).unwrap()
@@ -34,7 +62,7 @@ fn load(bytes: &[u8]) -> crate::status::Result<crate::graph::Graph> {
 
 #[test]
 fn a_model_cut_short_anywhere_is_an_error() {
-    for bytes in [resnet50(), small().bytes().to_vec()] {
+    for bytes in [resnet50(), small().bytes().to_vec(), asking().bytes().to_vec()] {
         load(&bytes).unwrap();
         for part in 0..64 {
             let cut = bytes.len() * part / 64;
@@ -57,7 +85,7 @@ fn noise_is_an_error() {
 
 #[test]
 fn subgraphs_nested_without_end_cost_no_stack() {
-    let mut body = Bytes::new();
+    let mut body = super::inlined::branch(&[node("Relu", &["x"], &["y"], &[])], &[], &["y"]);
     for _ in 0..4000 {
         let branch = proto::Node {
             op_type: "If".to_owned(),
@@ -65,7 +93,8 @@ fn subgraphs_nested_without_end_cost_no_stack() {
             attribute: vec![encode(&super::attribute("then_branch", Value::Graph(body)))],
             ..proto::Node::default()
         };
-        body = encode(&proto::Graph { node: vec![encode(&branch)], ..proto::Graph::default() });
+        let output = vec![encode(&proto::ValueInfo { name: "y".to_owned(), kind: None })];
+        body = encode(&proto::Graph { node: vec![encode(&branch)], output, ..proto::Graph::default() });
     }
     let graph = single(17, &node("If", &["x"], &["y"], &[("then_branch", Value::Graph(body))]), &[]).read().unwrap();
     let (_, branch) = graph.iter().find(|(_, n)| n.op_type == "If").unwrap();
@@ -204,9 +233,10 @@ proptest! {
 
     #[test]
     fn a_model_with_bytes_changed_never_panics(
+        asks in any::<bool>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let mut bytes = small().bytes().to_vec();
+        let mut bytes = if asks { asking() } else { small() }.bytes().to_vec();
         for (at, value) in changes {
             let at = at.index(bytes.len());
             bytes[at] = value;

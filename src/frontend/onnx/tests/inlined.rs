@@ -5,7 +5,7 @@ use super::*;
 use crate::frontend::onnx::read;
 
 /// A model with functions, in bytes.
-fn with_functions(model: &Model, functions: &[proto::Function]) -> Bytes {
+pub(super) fn with_functions(model: &Model, functions: &[proto::Function]) -> Bytes {
     let mut whole: proto::Model = Message::decode(model.bytes()).unwrap();
     whole.functions = functions.iter().map(encode).collect();
     encode(&whole)

@@ -341,12 +341,12 @@ fn quantised_numbers_are_what_cann_has_or_the_arithmetic_that_they_are() {
     crate::graph::infer::infer(&mut graph).unwrap();
     let q = only(&graph, "Quantize");
     assert_eq!((q.outputs[0].dtype, q.attrs.str("dtype")), (DataType::Int8, Some("torch.qint8")));
-    // Zero points of 0 are not taken off; a scale for each row lies along the rows. Where it is not known yet which axis
-    // that is, the operator stays, with the sizes of what it reads.
+    // Zero points of 0 are not taken off; a scale for each row lies along the rows, and one for each channel along these.
     let [d, e, f] = ["d", "e", "f"].map(|name| graph.node(graph.find(name).unwrap()));
     assert_eq!((e.op_type.as_str(), f.op_type.as_str(), graph.find("f/Sub")), ("Mul", "Mul", None));
     assert_eq!(graph.desc(f.input(1).unwrap()).shape.to_string(), "[3,1]");
-    assert!(graph.find("e/Sub").is_some() && !d.mapped);
+    assert_eq!(graph.desc(d.input(1).unwrap()).shape.to_string(), "[3,1,1]");
+    assert!(graph.find("e/Sub").is_some() && d.op_type == "Mul");
     for &output in graph.outputs() {
         let desc = graph.desc(output);
         assert_eq!((desc.shape.to_string().as_str(), desc.dtype), ("[2,3,8,8]", DataType::Float));

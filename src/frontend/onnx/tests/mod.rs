@@ -1,6 +1,7 @@
 //! Small models made message by message, and what the reader makes of them.
 
 mod chosen;
+mod grown;
 mod held;
 mod hostile;
 mod inlined;

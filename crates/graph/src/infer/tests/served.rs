@@ -66,9 +66,52 @@ fn attention_reads_chosen_keys() {
     let selected = [t([1024, 64, 192]), t([2048, 4, 192]), t([2048, 4, 128]), t([1024, 4, 16])];
     let packed = [("input_layout", text("TND"))];
     assert_eq!(all("NsaSelectedAttention", &selected, &packed, 3), "[1024,64,8] [1024,64,8] [1024,64,128]");
+    let blocks = [("input_layout", text("TND")), int("select_block_count", 16)];
+    let sizes = "[1024,64,8] [1024,64,8] [1024,64,128] [1024,4,16]";
+    assert_eq!(all("NsaCompressAttention", &selected[..3], &blocks, 4), sizes);
+    let turned = [t([64, 8, 576]), t([900, 128, 1, 656]), t([900, 128, 1, 656]), t([64, 1, 2048])];
+    one("KvQuantSparseFlashAttentionPioneer", &turned, &[("layout_query", text("TND"))], "[64,8,512]");
     one("NsaSelectedAttentionInfer", &selected, &[("input_layout", text("BSH"))], "[?]");
     let parts = [t([96]), t([96]), t([96, 128]), t([96, 128])];
     assert_eq!(all("AttentionUpdate", &parts, &[int("sp", 2)], 2), "[96,128] [96]");
+}
+
+#[test]
+fn streams_of_each_row_are_mixed_into_one() {
+    let sizes = "[2,64,4096] [2,64,4] [2,64,16] [2,64,4] [2,64,24] [2,64,1] [40,2,64,4] [40,2,64,4,4]";
+    let inputs = [t([2, 64, 4, 4096]), t([24, 16384]), t([3]), t([24])];
+    assert_eq!(all("MhcPreSinkhorn", &inputs, &[int("num_iters", 20)], 8), sizes);
+    let forward = [("need_backward", Attr::Bool(false))];
+    assert_eq!(all("MhcPreSinkhorn", &inputs, &forward, 4), "[2,64,4096] [2,64,4] [2,64,16] [?]");
+    assert_eq!(all("MhcPreSinkhorn", &[t([64, 4, 512])], &[], 3), "[64,512] [64,4] [64,16]");
+}
+
+#[test]
+fn a_gate_halves_what_is_quantised_by_blocks() {
+    assert_eq!(all("SwigluMxQuant", &[t([2, 64])], &[], 2), "[2,32] [2,1,2]");
+    assert_eq!(all("SwigluMxQuant", &[t([8, 100, 512])], &[int("activate_dim", -1)], 2), "[8,100,256] [8,100,4,2]");
+    refused("SwigluMxQuant", &[t([2, 63])], &[], "cannot be halved");
+}
+
+#[test]
+fn products_of_groups_are_summed_over_devices() {
+    let named = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let places = (0..names.len() as i64).collect();
+        [("_input_name_key", Attr::Strs(names)), ("_input_name_value", Attr::Ints(places))]
+    };
+    let op = "GroupedMatMulAllReduce";
+    let pairs = [t([32, 256]), t([64, 128]), t([256, 32]), t([128, 64])];
+    let both = named(&["x0", "x1", "weight0", "weight1"]);
+    assert_eq!(all(op, &pairs, &both, 2), "[32,32] [64,64]");
+    let alike = [t([32, 256]), t([64, 256]), t([256, 48]), t([256, 48])];
+    assert_eq!(all(op, &alike, &both, 1), "[96,48]");
+    let dealt = [t([96, 256]), t([256, 48]), t([256, 48])];
+    let one_x = named(&["x0", "weight0", "weight1"]);
+    assert_eq!(all(op, &dealt, &one_x, 1), "[96,48]");
+    assert_eq!(all(op, &dealt, &one_x, 2), "[?,48] [?,48]");
+    assert_eq!(all(op, &[t([8, 64]), t([64, 32])], &[], 1), "[8,32]");
+    assert_eq!(all(op, &dealt, &[], 1), "[?]");
 }
 
 #[test]

@@ -46,6 +46,28 @@ fn what_is_wrong_is_told_with_line_and_column() {
 }
 
 #[test]
+fn a_text_in_latin_1_is_known_for_what_it_is_and_its_first_wrong_character_placed() {
+    let dir = tempfile::tempdir().unwrap();
+    let view =
+        "ir_version: 3\nproducer_name: \"caf\u{e9}\"\ngraph {\n  name: \"g\"\n  node { op_type: \"ge:Data\" }\n}\n";
+    let model = "name: \"caf\u{e9}\"\ngraph {\n  op { name: \"x\" type: \"Data\" }\n}\n";
+    let later = "graph {\n  op { name: \"caf\u{e9}\" type: \"Data\" }\n}\n";
+    for (name, text, place) in [
+        ("ge_onnx_00000000_graph_0_PreRunBegin.pbtxt", view, "line 2, column 20"),
+        ("ge_proto_00000000_graph_0_PreRunBegin.txt", model, "line 1, column 11"),
+        ("graph", model, "line 1, column 11"),
+        ("net.pbtxt", later, "line 2, column 18"),
+    ] {
+        // Each of its characters is one byte there.
+        let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        let path = dir.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let error = load_file(&path, None, &ModelOptions::default()).unwrap_err().to_string();
+        assert!([place, "0xe9", "latin-1"].iter().all(|part| error.contains(part)), "{name}: {error}");
+    }
+}
+
+#[test]
 fn half_a_file_is_told_as_such_wherever_it_ends() {
     let text = print(&model(&network()), &Style::default());
     let whole = text.trim_end().len();
