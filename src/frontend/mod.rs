@@ -103,9 +103,6 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Nodes and inputs that a warning names one by one.
-const NAMED: usize = 10;
-
 /// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
 fn tell_described(graph: &mut Graph) {
     let mut said = Vec::new();
@@ -117,33 +114,23 @@ fn tell_described(graph: &mut Graph) {
         let node = graph.node_mut(id);
         if let Some(Attr::Strs(inputs)) = node.attrs.remove(air::DESCRIBED_OTHERWISE) {
             said.extend(
-                inputs.into_iter().map(|input| format!("node `{}` ({}) describes {input}", node.name, node.op_type)),
+                inputs.into_iter().map(|input| {
+                    format!("node `{}` ({}) describes {input}: the latter counts", node.name, node.op_type)
+                }),
             );
         }
     }
-    for words in said.iter().take(NAMED) {
-        log::warn!("{words}: the latter counts");
-    }
-    if said.len() > NAMED {
-        log::warn!("{} more inputs are described otherwise; `aoe model check` lists them", said.len() - NAMED);
-    }
+    check::warn(said.into_iter(), "more inputs are described otherwise");
 }
 
 /// Says which operators of a graph of GE's lack what their interface requires.
 fn tell_lacking(graph: &Graph) {
     let lack = |(_, node): (NodeId, &Node)| {
         let lacks = check::lacking(node);
-        let words = format!("node `{}` ({}) {}", node.name, node.op_type, lacks.join("; it "));
-        (!lacks.is_empty()).then_some(words)
+        let (Node { name, op_type, .. }, what) = (node, lacks.join("; it "));
+        (!lacks.is_empty()).then(|| format!("node `{name}` ({op_type}) {what}: GE does not compile it"))
     };
-    let mut said = graph.iter().filter_map(lack);
-    for words in said.by_ref().take(NAMED) {
-        log::warn!("{words}: GE does not compile it, and what is found of it may hold for no kernel");
-    }
-    let more = said.count();
-    if more > 0 {
-        log::warn!("{more} more operators lack inputs or attributes; `aoe model check` lists them");
-    }
+    check::warn(graph.iter().filter_map(lack), "more operators lack inputs or attributes");
 }
 
 /// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.
