@@ -162,14 +162,6 @@ static void refused(const Build &build, const ge::Description &x, int32_t status
     }
 }
 
-// Ends a network so that every job finds something: an operator, one to fuse with it, and an exchange.
-static ge::Network ended(ge::Network network, const char *last) {
-    network.Operator("relu", "Relu", {{"x", last}});
-    network.Operator("exchanged", "HcomAllReduce", {{"x", "relu"}}, exchange_values());
-    network.Output("exchanged");
-    return network;
-}
-
 static const ge::Description kMatrix = Described(DT_FLOAT16, {256, 512});
 
 // x[256,512] * w[512,512]; the weight is described by its value alone.

@@ -103,9 +103,6 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Inputs that are named one by one where they are described otherwise than by who makes them.
-const NAMED: usize = 10;
-
 /// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
 fn tell_described(graph: &mut Graph) {
     let mut said = Vec::new();
@@ -117,16 +114,13 @@ fn tell_described(graph: &mut Graph) {
         let node = graph.node_mut(id);
         if let Some(Attr::Strs(inputs)) = node.attrs.remove(air::DESCRIBED_OTHERWISE) {
             said.extend(
-                inputs.into_iter().map(|input| format!("node `{}` ({}) describes {input}", node.name, node.op_type)),
+                inputs.into_iter().map(|input| {
+                    format!("node `{}` ({}) describes {input}: the latter counts", node.name, node.op_type)
+                }),
             );
         }
     }
-    for words in said.iter().take(NAMED) {
-        log::warn!("{words}: the latter counts");
-    }
-    if said.len() > NAMED {
-        log::warn!("{} more inputs are described otherwise; `aoe model check` lists them", said.len() - NAMED);
-    }
+    check::warn(said.into_iter(), "more inputs are described otherwise");
 }
 
 /// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.

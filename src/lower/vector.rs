@@ -82,7 +82,19 @@ impl Scene<'_> {
         if outer == 0 || axis == 0 || inner == 0 {
             return Ok(Some(self.fill(outputs)));
         }
+        if self.reduces_nothing()? {
+            return Ok(Some(Workload::Move(Move { op_type: self.op_type(), run_bytes: 0, inputs, outputs })));
+        }
         Ok(Some(Workload::Reduce(Reduce { op_type: self.op_type(), outer, axis, inner, inputs, outputs })))
+    }
+
+    /// Whether a reduction names no axes of its tensor: it copies.
+    fn reduces_nothing(&self) -> Result<bool> {
+        if self.kind != Kind::ReduceAxes {
+            return Ok(false);
+        }
+        let axes = reduce::reduced(&self.call, self.input_dims(0)?.len()).map_err(|r| self.error(r))?;
+        Ok(axes.is_some_and(|axes| !axes.is_empty() && !axes.contains(&true)))
     }
 
     /// A result that depends on no element: it is only written.

@@ -12,7 +12,16 @@
 namespace ge {
 
 using graphStatus = uint32_t;
-enum DataType : int { DT_FLOAT = 0, DT_FLOAT16 = 1 };
+enum DataType : int {
+    DT_FLOAT = 0,
+    DT_FLOAT16 = 1,
+    DT_INT8 = 2,
+    DT_INT32 = 3,
+    DT_INT64 = 9,
+    DT_BOOL = 12,
+    DT_BF16 = 27,
+    DT_INT4 = 29
+};
 enum Format : int {
     FORMAT_NCHW = 0,
     FORMAT_NHWC = 1,

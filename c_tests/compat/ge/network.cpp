@@ -13,7 +13,15 @@ struct ProtoType {
     int number;
     const char *name;
 };
-ProtoType proto_type(DataType type) { return type == DT_FLOAT16 ? ProtoType{2, "DT_FLOAT16"} : ProtoType{1, "DT_FLOAT"}; }
+ProtoType proto_type(DataType type) {
+    static const std::map<DataType, ProtoType> types = {
+        {DT_FLOAT, {1, "DT_FLOAT"}}, {DT_FLOAT16, {2, "DT_FLOAT16"}}, {DT_INT8, {3, "DT_INT8"}}, {DT_INT32, {7, "DT_INT32"}},
+        {DT_INT64, {8, "DT_INT64"}}, {DT_BOOL, {11, "DT_BOOL"}},      {DT_BF16, {27, "DT_BF16"}}, {DT_INT4, {28, "DT_INT4"}}};
+    return types.at(type);
+}
+
+// A reference to a result: `name` stands for the first one of that operator.
+std::string reference(const std::string &from) { return from.empty() || from.find(':') != std::string::npos ? from : from + ":0"; }
 
 Format format_of(const std::string &layout) {
     static const std::map<std::string, Format> formats = {
@@ -143,15 +151,15 @@ Tensor TensorOf(const Description &description) {
 }
 
 void Network::Input(const std::string &name, const Description &description) {
-    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++, {{0, description}}});
+    nodes_.push_back({name, "Data", {{"x", ""}}, {}, description, "", false, inputs_++, {{0, description}}, {"y"}, {}, {}});
 }
 
 void Network::Constant(const std::string &name, const Description &value, const std::string &data) {
-    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0, {}});
+    nodes_.push_back({name, "Const", {}, {}, value, data, true, 0, {}, {"y"}, {}, {}});
 }
 
 void Network::Operator(const std::string &name, const std::string &type, const std::vector<Source> &inputs, const Values &values) {
-    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0, {}});
+    nodes_.push_back({name, type, inputs, values, Description(), "", false, 0, {}, {"y"}, {}, {}});
 }
 
 // What nobody described is what GE copied when the edge was made: the description of an input of the network.
@@ -166,12 +174,17 @@ Description Network::ReadBy(const Node &node, size_t input) const {
 
 Message Network::Model() const {
     Message model;
+    AddTo(model);
+    return model;
+}
+
+void Network::AddTo(Message &model) const {
     Message &graph = model.message(7, "graph");
     graph.text(1, "name", name_);
     for (const Node &node : nodes_) {
         if (node.type == "Data") graph.text(4, "input", node.name + ":0");
     }
-    for (const std::string &output : outputs_) graph.text(5, "output", output + ":0");
+    for (const std::string &output : outputs_) graph.text(5, "output", reference(output));
     int64_t id = 0;
     for (const Node &node : nodes_) {
         Message &op = graph.message(6, "op");
@@ -180,14 +193,17 @@ Message Network::Model() const {
         std::vector<std::string> names;
         std::vector<int64_t> places;
         for (const Source &input : node.inputs) {
-            op.text(5, "input", input.from.empty() ? "" : input.from + ":0");
+            op.text(5, "input", reference(input.from));
             places.push_back(static_cast<int64_t>(names.size()));
             names.push_back(input.name);
         }
         write_texts(op, 10, "_input_name_key", names);
         write_integers(op, 10, "_input_name_value", places, false);
-        write_texts(op, 10, "_output_name_key", {"y"});
-        write_integers(op, 10, "_output_name_value", {0}, false);
+        for (const std::string &first : node.after) op.text(5, "input", first + ":-1");
+        write_texts(op, 10, "_output_name_key", node.outputs);
+        std::vector<int64_t> output_places;
+        for (size_t i = 0; i < node.outputs.size(); i++) output_places.push_back(static_cast<int64_t>(i));
+        write_integers(op, 10, "_output_name_value", output_places, false);
         if (node.type == "Data") entry(op, 10, "index").integer(3, "i", node.index);
         for (const auto &value : node.values) write_value(op, value.first, value.second);
         if (node.has_data) {
@@ -199,9 +215,14 @@ Message Network::Model() const {
         if (id > 0) op.integer(21, "id", id);
         id++;
         for (size_t i = 0; i < node.inputs.size(); i++) write_description(op.message(33, "input_desc"), ReadBy(node, i));
-        write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
+        for (size_t i = 0; i < node.outputs.size(); i++) {
+            write_description(op.message(34, "output_desc"), node.has_data ? Description() : node.description);
+        }
+        for (const Network &called : node.called) op.text(35, "subgraph_name", called.Name());
     }
-    return model;
+    for (const Node &node : nodes_) {
+        for (const Network &called : node.called) called.AddTo(model);
+    }
 }
 
 std::string Network::Bytes() const { return Model().bytes(); }
@@ -218,7 +239,7 @@ void Network::Dump(const std::string &folder, int number, const std::string &sta
         std::vector<std::string> names;
         std::vector<int64_t> places;
         for (const Source &input : node.inputs) {
-            links.text(1, "input", input.from.empty() ? "" : input.from + ":0");
+            links.text(1, "input", reference(input.from));
             places.push_back(static_cast<int64_t>(names.size()));
             names.push_back(input.name);
             shown.description("input", places.size() - 1, ReadBy(node, places.size() - 1));
@@ -254,7 +275,7 @@ void Network::Dump(const std::string &folder, int number, const std::string &sta
     }
     // The view says nothing of outputs but by a node of their own.
     Message end;
-    for (const std::string &output : outputs_) end.text(1, "input", output + ":0");
+    for (const std::string &output : outputs_) end.text(1, "input", reference(output));
     end.text(3, "name", "Node_Output");
     end.text(4, "op_type", "ge:NetOutput");
     ShownNode shown;

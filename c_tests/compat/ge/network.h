@@ -69,6 +69,12 @@ class Network {
     void Describe(const Description &output) { nodes_.back().description = output; }
     // Describes what its input reads.
     void DescribeRead(size_t input, const Description &read) { nodes_.back().reads[input] = read; }
+    // Names its outputs, where there are several; `name:1` is the second.
+    void Outputs(const std::vector<std::string> &names) { nodes_.back().outputs = names; }
+    // Has it wait for another operator.
+    void After(const std::string &first) { nodes_.back().after.push_back(first); }
+    // Has it call a network.
+    void Call(const Network &called) { nodes_.back().called.push_back(called); }
     // Makes an operator's result an output.
     void Output(const std::string &name) { outputs_.push_back(name); }
 
@@ -92,8 +98,11 @@ class Network {
         int64_t index;
         // What somebody has described of what it reads.
         std::map<size_t, Description> reads;
+        std::vector<std::string> outputs, after;
+        std::vector<Network> called;
     };
     class Message Model() const;
+    void AddTo(Message &model) const;
     Description ReadBy(const Node &node, size_t input) const;
 
     std::string name_;

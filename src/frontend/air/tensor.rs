@@ -253,8 +253,10 @@ pub fn read_constant(
     let Some(size) = desc.bytes() else {
         return Err(Error::graph(place(), format!("a constant of shape {} is too large", desc.shape)));
     };
-    // Text has no fixed size, and 6-bit numbers may be packed or not.
-    if desc.dtype.bits().is_multiple_of(8) && desc.dtype.bits() > 0 && size != data.len() as u64 {
+    // Text has no fixed size, and numbers of fewer than 8 bits may be packed or not.
+    let bytes = data.len() as u64;
+    let is_loose = !desc.dtype.bits().is_multiple_of(8) && desc.shape.elements() == Some(bytes);
+    if desc.dtype.bits() > 0 && size != bytes && !is_loose {
         let reason = format!("{} {} takes {size} bytes, its value has {}", desc.dtype.name(), desc.shape, data.len());
         return Err(Error::graph(place(), reason));
     }

@@ -6,11 +6,14 @@ use crate::graph::{Attr, NodeId};
 
 impl Fusion<'_> {
     /// An operator whose second input, of this name, is known -> its `D`, which has it as an attribute: the axes of a
-    /// reduction, the multiples of a `Tile`.
+    /// reduction, the multiples of a `Tile`. An empty list stays an input: as an attribute it would be all axes.
     pub(super) fn input_to_attribute(&mut self, id: NodeId, name: &str) -> Option<bool> {
         let Params::Known(values) = self.ask(self.graph.node(id), |call| call.params(1, &[name])) else {
             return Some(false);
         };
+        if values.is_empty() {
+            return Some(false);
+        }
         self.becomes_d(id, &[(name, Attr::Ints(values))])
     }
 

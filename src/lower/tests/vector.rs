@@ -55,6 +55,13 @@ fn batch_norm_is_elementwise_unless_it_trains() {
 }
 
 #[test]
+fn a_reduction_over_no_axes_copies() {
+    let sum = || op("ReduceSum").x(&[5, 7]).ints(&[]);
+    assert!(matches!(sum().one(), Workload::Move(copy) if copy.outputs.len() == 1), "{:?}", sum().one());
+    assert_eq!(rows(sum().set("noop_with_empty_axes", Attr::Bool(false))), [1, 35, 1]);
+}
+
+#[test]
 fn casts_run_only_where_the_type_changes_on_the_device() {
     let cast = |to| op("Cast").x(&[16]).set("dst_type", Attr::Type(to));
     assert_eq!(cast(DataType::Float16).on("Ascend910B2", Settings::default()).unwrap(), []);

@@ -142,20 +142,26 @@ fn comes_from_outside(node: &Node) -> bool {
     op::kind(&node.op_type) == op::Kind::None && node.inputs.iter().flatten().next().is_none()
 }
 
-/// The error of a graph of which nothing known is left: where operators of unknown types are why, that it is no graph to
-/// tune ([`Error::Graph`], which names one of them); where an input without a shape is, that it has none; else `error`, which
-/// names what has no sizes.
+/// The error of a graph of which nothing known is left, where `error` names a tensor that has no sizes. It names the node from
+/// which that one has none; where this is an operator of an unknown type, that it is no graph to tune ([`Error::Graph`]).
 pub fn nothing_left(graph: &Graph, left_out: &[LeftOut], error: Error) -> Error {
     let is_named = |node: &&LeftOut| matches!(&error, Error::Dynamic { tensor, .. } if *tensor == node.name);
-    match left_out.iter().find(is_named).or(left_out.first()) {
-        Some(LeftOut { cause: Cause::UnknownOperator, source, source_type, .. }) => {
-            Error::graph(format!("node `{source}` ({source_type})"), format!("leaves nothing to tune: {error}"))
+    let Some(node) = left_out.iter().find(is_named).or(left_out.first()) else { return error };
+    let error = unknown_output(graph, &node.source).map_or(error, |port| dynamic(graph, port));
+    match node.cause {
+        Cause::UnknownOperator => {
+            let place = format!("node `{}` ({})", node.source, node.source_type);
+            Error::graph(place, format!("leaves nothing to tune: {error}"))
         }
-        Some(LeftOut { cause: Cause::Undescribed, source, .. }) => {
-            graph.find(source).map_or(error, |node| dynamic(graph, Port { node, output: 0 }))
-        }
-        _ => error,
+        Cause::Undescribed | Cause::Run => error,
     }
+}
+
+/// The first output of a node whose sizes are not known.
+fn unknown_output(graph: &Graph, name: &str) -> Option<Port> {
+    let node = graph.find(name)?;
+    let output = graph.node(node).outputs.iter().position(|output| output.shape.known().is_none())?;
+    Some(Port { node, output: output as u32 })
 }
 
 /// What is left out in words: how many nodes for which reason, and their names; one text for each reason.

@@ -15,7 +15,9 @@ pub fn reduced(call: &Call<'_>, rank: usize) -> Result<Option<Vec<bool>>, Reason
         Params::Known(axes) => axes,
     };
     if named.is_empty() {
-        return Ok(Some(vec![!call.flag(&["noop_with_empty_axes"], false); rank]));
+        // GE takes an input that names no axes for none of them, as TensorFlow does; without that input it is all of them.
+        let is_input = call.get(1).is_some();
+        return Ok(Some(vec![!call.flag(&["noop_with_empty_axes"], is_input); rank]));
     }
     // Caffe's reduction covers the named axis and all after it.
     if call.node.op_type == "Reduction" {

@@ -12,8 +12,10 @@ fn reductions_follow_their_axes() {
     one("ReduceMean", &[x.clone(), ints([-1])], std::slice::from_ref(&keep), "[2,3,1]");
     one("ReduceMean", &[x.clone(), ints([0, 2])], &[], "[3]");
     one("ReduceMeanD", std::slice::from_ref(&x), &[("axes", list(&[1]))], "[2,4]");
-    one("ReduceSum", &[x.clone(), ints([])], &[], "[]");
-    one("ReduceSum", &[x.clone(), ints([])], &[("noop_with_empty_axes", Attr::Int(1))], "[2,3,4]");
+    one("ReduceSum", &[x.clone(), ints([])], &[], "[2,3,4]");
+    one("ReduceSum", &[x.clone(), ints([])], &[("noop_with_empty_axes", Attr::Bool(false))], "[]");
+    one("ReduceSum", std::slice::from_ref(&x), &[("noop_with_empty_axes", Attr::Int(1))], "[2,3,4]");
+    one("ReduceMeanD", std::slice::from_ref(&x), &[("axes", list(&[]))], "[]");
     one("ReduceMax", &[x.clone(), In::Typed(DataType::Int64, vec![1])], std::slice::from_ref(&keep), "[?,?,?]");
     one("ReduceMax", &[x.clone(), In::Typed(DataType::Int64, vec![2])], &[], "[?]");
     one("LpNormV2", &[t([-1, 3]), ints([1])], &[keep], "[?,1]");
