@@ -123,6 +123,16 @@ fn tell_described(graph: &mut Graph) {
     check::warn(said.into_iter(), "more inputs are described otherwise");
 }
 
+/// Says which operators of a graph of GE's lack what their interface requires.
+fn tell_lacking(graph: &Graph) {
+    let lack = |(_, node): (NodeId, &Node)| {
+        let lacks = check::lacking(node);
+        let (Node { name, op_type, .. }, what) = (node, lacks.join("; it "));
+        (!lacks.is_empty()).then(|| format!("node `{name}` ({op_type}) {what}: GE does not compile it"))
+    };
+    check::warn(graph.iter().filter_map(lack), "more operators lack inputs or attributes");
+}
+
 /// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.
 fn assumed(graph: &Graph) -> Vec<String> {
     let lacks = |node: &Node, name: &str| {
@@ -154,6 +164,7 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         for said in assumed(&graph) {
             log::warn!("{said}");
         }
+        tell_lacking(&graph);
     }
     cut(&mut graph, &options.out_nodes)?;
     let stated = framework.must_agree().then(|| Stated::of(&graph));

@@ -5,7 +5,7 @@
 
 mod operator;
 
-pub use operator::misnamed;
+pub use operator::{lacking, misnamed};
 #[cfg(test)]
 mod tests;
 
