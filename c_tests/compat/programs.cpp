@@ -170,6 +170,15 @@ TEST(what_is_no_network_is_named) {
     is_refused(ended(misspelt, "product"), AOE_ERROR_INVALID_GRAPH, "did you mean `MatMul`?");
 }
 
+TEST(what_an_operator_lacks_is_told) {
+    Network network = of_inputs({"a"});
+    network.Operator("sum", "Add", {{"x1", "a"}, {"x2", ""}});
+    network.Operator("turned", "TransposeD", {{"x", "sum"}});
+    const Network whole = ended(network, "turned");
+    is_tuned(whole, 2, "node `sum` (Add) has nothing at input 1 (`x2`): GE does not compile it");
+    CHECK(printed().find("node `turned` (TransposeD) has no attribute `perm`") != std::string::npos);
+}
+
 TEST(tensors_that_do_not_fit_are_named) {
     Network network = of_inputs({"a", "b"}, ge::Description());
     network.Operator("product", "MatMulV2", {{"x1", "a"}, {"x2", "b"}}, product_values());

@@ -1,4 +1,5 @@
-//! What `aoe calibrate` makes of 20 random rows of a network: `calibrate FOLDER --gate`.
+//! What `aoe calibrate` makes of 20 random rows of a network: `calibrate FOLDER --gate`. Rows of networks are learned from and
+//! priced as a profile's are: products with their weights in device memory.
 //!
 //! Of each network, and of each set that is none, rows are drawn, a calibration is learned from them as from a profile, and
 //! the others are priced with it and without. Rows are drawn twice over: kernels, each of which counts once, and launches,
@@ -6,8 +7,10 @@
 //! the set has of them: single ones are not published.
 
 use crate::data::Row;
-use aoe::kernels::{Seen, calibrate_kernels};
+use aoe::kernels::{Profile, Seen, calibrate_profile, in_network};
 use aoe::sim::Constants;
+use aoe::simulate::{Job, read};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -19,6 +22,13 @@ const DRAWS: u64 = 20;
 const GOAL: f64 = 2.0 / 3.0;
 /// What a row has that is not the kernel's.
 const OURS: [&str; 9] = ["id", "soc", "measured", "measured_us", "count", "network", "source", "spread", "variation"];
+
+/// A row of a network, as a profile would show it.
+struct Launched<'a> {
+    row: &'a Row,
+    case: Value,
+    job: Job,
+}
 
 /// Numbers from 0 to 1 that look random and are the same every time.
 struct Draws(u64);
@@ -39,13 +49,16 @@ pub fn run(rows: &[Row]) {
         networks.entry(key).or_default().push(row);
     }
     for ((set, network, _), rows) in &networks {
+        // Sets of single kernels have each once.
+        let is_network = rows.iter().any(|row| row.count > 1.0);
+        let rows: Vec<Launched<'_>> = rows.iter().filter_map(|row| launched(row, is_network)).collect();
         for (what, weight) in [("kernels", (|_| 1) as fn(&Row) -> u64), ("launches", |row| row.count as u64)] {
-            let weights: Vec<u64> = rows.iter().map(|row| weight(row)).collect();
+            let weights: Vec<u64> = rows.iter().map(|launched| weight(launched.row)).collect();
             let all = weights.iter().sum::<u64>();
             if all < 2 * DRAWN as u64 || what == "launches" && all == rows.len() as u64 {
                 continue;
             }
-            let tried: Vec<[f64; 3]> = (1..=DRAWS).map(|seed| one(rows, &weights, seed)).collect();
+            let tried: Vec<[f64; 3]> = (1..=DRAWS).map(|seed| one(&rows, &weights, seed)).collect();
             let mean = |at: usize| tried.iter().map(|of| of[at]).sum::<f64>() / DRAWS as f64;
             let verdict = if mean(1) <= GOAL * mean(0) { "falls by a third" } else { "-" };
             let [before, after, refused] = [0, 1, 2].map(|at| 100.0 * mean(at));
@@ -58,7 +71,7 @@ pub fn run(rows: &[Row]) {
 }
 
 /// Mean errors of the rows that were not drawn, before and after, and whether the calibration was refused.
-fn one(rows: &[&Row], weights: &[u64], seed: u64) -> [f64; 3] {
+fn one(rows: &[Launched<'_>], weights: &[u64], seed: u64) -> [f64; 3] {
     let (mut draws, mut left) = (Draws(seed), weights.to_vec());
     let mut drawn = vec![0; rows.len()];
     for _ in 0..DRAWN {
@@ -73,31 +86,43 @@ fn one(rows: &[&Row], weights: &[u64], seed: u64) -> [f64; 3] {
         drawn[at] += 1;
     }
     let seen = rows.iter().zip(&drawn).filter(|(_, count)| **count > 0).map(|(row, count)| seen(row, *count));
-    let calibration = calibrate_kernels(&seen.collect::<Vec<_>>(), &rows[0].soc);
-    let mut soc = rows[0].soc.clone();
+    let profile = Profile { kernels: seen.collect(), ..Profile::default() };
+    let part = &rows[0].row.soc;
+    let calibration = calibrate_profile(&profile, part);
+    let mut soc = part.clone();
     let refused = calibration.is_err();
     if let Ok(calibration) = calibration {
         soc.corrections = calibration.corrections(PathBuf::from("gate"), &soc).ok();
     }
     let error = |soc: &aoe::soc::Soc| {
         let mut sum = 0.0;
-        for (row, weight) in rows.iter().zip(&left).filter(|(_, weight)| **weight > 0) {
-            let priced = row.job.as_ref().ok().and_then(|job| job.predict(soc, &Constants::FITTED).ok());
+        for (Launched { row, job, .. }, weight) in rows.iter().zip(&left).filter(|(_, weight)| **weight > 0) {
+            let priced = job.predict(soc, &Constants::FITTED).ok();
             sum += priced.map_or(0.0, |p| (row.judged(p.time_us) / row.measured_us - 1.0).abs()) * *weight as f64;
         }
         sum / left.iter().sum::<u64>().max(1) as f64
     };
-    [error(&rows[0].soc), error(&soc), f64::from(u8::from(refused))]
+    [error(part), error(&soc), f64::from(u8::from(refused))]
 }
 
-/// A row as a profile would show it.
-fn seen(row: &Row, count: u64) -> Seen {
+/// A row as a profile would show it; `None` where it cannot be priced so.
+fn launched(row: &Row, is_network: bool) -> Option<Launched<'_>> {
     let mut case = row.case.clone();
     if let Some(fields) = case.as_object_mut() {
         for name in OURS {
             fields.remove(name);
         }
     }
-    let us = |launches: u64| launches as f64 * row.measured_us;
-    Seen { op: row.op.clone(), case, count, us: us(count), second_us: us(count / 2) }
+    if is_network {
+        case = in_network(case, row.soc.l2_size);
+    }
+    let job = read(&case.to_string(), &row.soc).ok()?;
+    Some(Launched { row, case, job })
+}
+
+/// So many launches of it.
+fn seen(launched: &Launched<'_>, count: u64) -> Seen {
+    let us = |launches: u64| launches as f64 * launched.row.measured_us;
+    let (op, case, seconds) = (launched.row.op.clone(), launched.case.clone(), count / 2);
+    Seen { op, case, count, us: us(count), seconds, second_us: us(seconds) }
 }

@@ -84,7 +84,9 @@ pub(super) fn check(buffers: &[Buffer], configuration: &Configuration, soc: &Soc
         }
         bytes = bytes.div_ceil(8);
         if bytes == 0 || !bytes.is_multiple_of(BLOCK) {
-            return Err(format!("buffers[{at}] has {bytes} bytes, no positive multiple of {BLOCK}"));
+            return Err(format!(
+                "buffers[{at}] has {bytes} bytes, no positive multiple of {BLOCK}: round its shape up"
+            ));
         }
         let sum = sums.entry(buffer.space).or_default();
         *sum = sum.saturating_add(bytes.saturating_mul(buffer.count));
@@ -92,7 +94,10 @@ pub(super) fn check(buffers: &[Buffer], configuration: &Configuration, soc: &Soc
     for (space, needed) in sums {
         let (name, size) = space.size(soc);
         if needed > size {
-            return Err(format!("{name} needs {needed} bytes, {} has {size}", soc.name));
+            return Err(format!(
+                "{name} needs {needed} bytes, {} has {size}: take smaller buffers, or fewer",
+                soc.name
+            ));
         }
     }
     Ok(())

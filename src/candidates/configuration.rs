@@ -37,7 +37,9 @@ impl Configuration {
                 Value::Bool(flag) => u64::from(*flag),
                 other => match other.as_u64() {
                     Some(number) if number <= MOST => number,
-                    _ if other.is_number() => return Err(format!("{} = {other} is no size", shown(name))),
+                    _ if other.is_number() => {
+                        return Err(format!("{} = {other} is no size: take a whole number up to {MOST}", shown(name)));
+                    }
                     _ => continue,
                 },
             };
@@ -59,7 +61,7 @@ impl Configuration {
     pub fn size(&self, meant: &'static str) -> Result<u64, String> {
         let names = NAMES.iter().find(|(name, _)| *name == meant).map_or(&[][..], |(_, names)| names);
         match self.meant.get(meant) {
-            Some(0) => Err(format!("{} = 0 is no size", names.first().unwrap_or(&meant))),
+            Some(0) => Err(format!("{} = 0 is no size: take one from 1 on", names.first().unwrap_or(&meant))),
             Some(&size) => Ok(size),
             None => Err(format!(
                 "none of its parameters is called {} (lines and letter case do not count)",
@@ -79,7 +81,7 @@ impl Configuration {
             (Some(0), _) => Ok(1),
             (_, None) => Ok(2),
             (_, Some(count @ 1..=8)) => Ok(count),
-            (_, Some(count)) => Err(format!("{count} buffers are not from 1 to 8")),
+            (_, Some(count)) => Err(format!("{count} buffers of what is loaded (num_stages) are not from 1 to 8")),
         }
     }
 }

@@ -83,7 +83,10 @@ struct Illegal {
 pub fn candidates(question: &str, parts: &mut Parts) -> Result<String> {
     let wrong = |reason: String| Error::Case { reason };
     if question.len() > LONGEST {
-        return Err(wrong(format!("a question of {} bytes is longer than {LONGEST}", question.len())));
+        let length = question.len();
+        return Err(wrong(format!(
+            "a question of {length} bytes is longer than {LONGEST}: ask for fewer configurations at a time"
+        )));
     }
     let value = json(question).map_err(|e| wrong(format!("no JSON as a question has it: {e}")))?;
     let asked: Question =
@@ -97,7 +100,10 @@ pub fn candidates(question: &str, parts: &mut Parts) -> Result<String> {
     let answer = match asked.configurations {
         None => own::best_of(&job, &case, asked.best, &mut parts)?,
         Some(list) if list.len() > MOST_CONFIGURATIONS => {
-            return Err(wrong(format!("`configurations`: {} are more than {MOST_CONFIGURATIONS}", list.len())));
+            let count = list.len();
+            return Err(wrong(format!(
+                "`configurations`: {count} are more than {MOST_CONFIGURATIONS}: ask for fewer at a time"
+            )));
         }
         Some(list) => {
             let program = Program { workload: &job.workload, case: &case, buffers: &asked.buffers, soc: &soc };
@@ -132,7 +138,10 @@ impl Program<'_> {
         if let Workload::Fused(parts) = self.workload
             && parts.iter().filter(|part| part.is_cube()).count() > 1
         {
-            return Err("a program of several products, as attention is, has no rules here".to_owned());
+            return Err(
+                "a program of several products, as attention is, has no rules here: ask for each of its products"
+                    .to_owned(),
+            );
         }
         let configuration = Configuration::read(written)?;
         buffers::check(self.buffers, &configuration, self.soc)?;

@@ -20,18 +20,21 @@ pub(super) fn schedule(shape: &CubeShape, configuration: &Configuration, soc: &S
     let k0 = shape.k0();
     for (name, size, step) in [("m", m, F), ("n", n, F), ("k", k, k0)] {
         if !size.is_multiple_of(step) {
-            return Err(format!("a block of {size} along {name} is no multiple of {step}"));
+            let next = size.next_multiple_of(step);
+            return Err(format!("a block of {size} along {name} is no multiple of {step}: take {next}"));
         }
     }
-    let fits = |name: &str, needed: u64, size: u64| {
-        if needed <= size { Ok(()) } else { Err(format!("{name} needs {needed} bytes, {} has {size}", soc.name)) }
+    let fits = |name: &str, needed: u64, size: u64, axes: &str| {
+        let reason =
+            || format!("{name} needs {needed} bytes, {} has {size}: take a smaller block along {axes}", soc.name);
+        if needed <= size { Ok(()) } else { Err(reason()) }
     };
-    fits("L0C", m.saturating_mul(n).saturating_mul(SUM), soc.l0_c_size)?;
+    fits("L0C", m.saturating_mul(n).saturating_mul(SUM), soc.l0_c_size, "m or n")?;
     let es = shape.dtype.bytes().max(1);
     // The compiler cuts the depth of a block into pieces of which L0A and L0B hold two each.
     let most = (soc.l0_a_size / 2 / es / m).min(soc.l0_b_size / 2 / es / n) / k0;
-    fits("L0A", 2 * m.saturating_mul(k0) * es, soc.l0_a_size)?;
-    fits("L0B", 2 * n.saturating_mul(k0) * es, soc.l0_b_size)?;
+    fits("L0A", 2 * m.saturating_mul(k0) * es, soc.l0_a_size, "m")?;
+    fits("L0B", 2 * n.saturating_mul(k0) * es, soc.l0_b_size, "n")?;
     let steps = k / k0;
     let base_k = k0 * (1..=steps.min(most)).rev().find(|piece| steps.is_multiple_of(*piece)).unwrap_or(1);
     let narrow = |size: u64| u32::try_from(size).map_err(|_| format!("{size} is too large"));

@@ -17,7 +17,7 @@ pub(super) fn schedule(
 ) -> Result<Value, String> {
     // Beside elements of a row that is reduced, a block is so many rows.
     let columns = match configuration.optional("columns") {
-        Some(0) => return Err("rblock = 0 is no size".to_owned()),
+        Some(0) => return Err("rblock = 0 is no size: take the elements of a row, or leave it out".to_owned()),
         columns => columns.unwrap_or(1),
     };
     let [block, part] = {
@@ -25,9 +25,10 @@ pub(super) fn schedule(
         [block, configuration.optional("sub").unwrap_or(block)].map(|size| size.saturating_mul(columns))
     };
     if part == 0 || part > block {
-        return Err(format!("parts of {part} elements are none of a block of {block}"));
+        return Err(format!("parts of {part} elements are none of a block of {block}: take from 1 to {block}"));
     }
-    let (inputs, outputs) = workload.operands().ok_or("the case is no kernel of the vector unit alone")?;
+    let (inputs, outputs) =
+        workload.operands().ok_or("`case` is no kernel of the vector unit alone: ask for each of its kernels")?;
     let largest = inputs.iter().chain(outputs).max_by_key(|o| o.bytes()).ok_or("the case has no operands")?;
     let bytes_of = |operand: &Operand| part.saturating_mul(u64::from(operand.dtype.bits())).div_ceil(8);
     let count = configuration.buffers()?;
@@ -37,7 +38,7 @@ pub(super) fn schedule(
         let needed = full.iter().map(|o| bytes_of(o)).fold(0, u64::saturating_add).saturating_mul(count);
         if needed > soc.ub_size {
             return Err(format!(
-                "UB needs {needed} bytes for {count} buffers of {} operands, {} has {}",
+                "UB needs {needed} bytes for {count} buffers of {} operands, {} has {}: take a smaller part, or fewer buffers",
                 full.len(),
                 soc.name,
                 soc.ub_size
@@ -46,7 +47,7 @@ pub(super) fn schedule(
     }
     let tile = bytes_of(largest);
     if tile == 0 || !tile.is_multiple_of(32) {
-        return Err(format!("{part} elements are {tile} bytes, no positive multiple of 32"));
+        return Err(format!("{part} elements are {tile} bytes, no positive multiple of 32: take a part that is one"));
     }
     let blocks = largest.elements().div_ceil(block).max(1);
     let cores = blocks.min(soc.vector_core_cnt.max(soc.ai_core_cnt).into()) as u32;

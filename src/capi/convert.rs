@@ -211,6 +211,11 @@ impl TextOut<'_> {
         Ok(TextOut { buffer, size: unsafe { reference_mut(size, "size") }? })
     }
 
+    /// Whether the caller's buffer takes a text.
+    pub(super) fn has_room(&self, text: &str) -> bool {
+        !self.buffer.is_null() && *self.size > text.len()
+    }
+
     /// Writes the text and its size, or the size alone where there is no buffer or too small a one.
     pub(super) fn write(self, text: &str) -> Result<()> {
         self.write_bytes(without_nul(text).as_bytes())

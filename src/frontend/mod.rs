@@ -103,9 +103,6 @@ pub fn load_memory(data: &[u8], name: &str, framework: Option<Framework>, option
     load(data, name, None, framework, options)
 }
 
-/// Inputs that are named one by one where they are described otherwise than by who makes them.
-const NAMED: usize = 10;
-
 /// Says which inputs a graph of GE's describes otherwise than by who makes them, and what counts.
 fn tell_described(graph: &mut Graph) {
     let mut said = Vec::new();
@@ -117,16 +114,23 @@ fn tell_described(graph: &mut Graph) {
         let node = graph.node_mut(id);
         if let Some(Attr::Strs(inputs)) = node.attrs.remove(air::DESCRIBED_OTHERWISE) {
             said.extend(
-                inputs.into_iter().map(|input| format!("node `{}` ({}) describes {input}", node.name, node.op_type)),
+                inputs.into_iter().map(|input| {
+                    format!("node `{}` ({}) describes {input}: the latter counts", node.name, node.op_type)
+                }),
             );
         }
     }
-    for words in said.iter().take(NAMED) {
-        log::warn!("{words}: the latter counts");
-    }
-    if said.len() > NAMED {
-        log::warn!("{} more inputs are described otherwise; `aoe model check` lists them", said.len() - NAMED);
-    }
+    check::warn(said.into_iter(), "more inputs are described otherwise");
+}
+
+/// Says which operators of a graph of GE's lack what their interface requires.
+fn tell_lacking(graph: &Graph) {
+    let lack = |(_, node): (NodeId, &Node)| {
+        let lacks = check::lacking(node);
+        let (Node { name, op_type, .. }, what) = (node, lacks.join("; it "));
+        (!lacks.is_empty()).then(|| format!("node `{name}` ({op_type}) {what}: GE does not compile it"))
+    };
+    check::warn(graph.iter().filter_map(lack), "more operators lack inputs or attributes");
 }
 
 /// What is taken for parameters without a default that convolutions of a graph of GE's lack, in words.
@@ -160,6 +164,7 @@ fn load(data: Bytes, name: &str, base: Option<&Path>, framework: Framework, opti
         for said in assumed(&graph) {
             log::warn!("{said}");
         }
+        tell_lacking(&graph);
     }
     cut(&mut graph, &options.out_nodes)?;
     let stated = framework.must_agree().then(|| Stated::of(&graph));

@@ -6,7 +6,6 @@ use super::seen::{Profile, Seen};
 use crate::sim::calibration::{Calibration, FEWEST, Group, Learned, Point, VERSION, fit, group_of, held_out};
 use crate::simulate;
 use crate::soc::Soc;
-use crate::spelling;
 use crate::status::{Error, Result};
 use crate::workload::canonical_json;
 use std::collections::BTreeMap;
@@ -26,29 +25,29 @@ struct Gathered {
     unpriced: u64,
     /// Why the first of them could not.
     reason: Option<String>,
+    /// What is to be said of launches whose times count nowhere.
+    left_out: Vec<String>,
 }
 
 /// Learns a calibration for this part from profiles.
 ///
-/// Fails with [`Error::File`] as [`Profile::read`] does, where a profile is of several devices, and where no class of
-/// kernels gains: a calibration that makes nothing better is refused.
+/// Fails with [`Error::File`] as [`Profile::read`] does, and where no class of kernels gains: a calibration that makes nothing
+/// better is refused.
 pub fn calibrate(profiles: &[PathBuf], soc: &Soc, cann_version: Option<&str>) -> Result<Calibration> {
     let mut gathered = Gathered::default();
     for path in profiles {
-        gathered.add(path, soc)?;
+        gathered.add(&Profile::read(path, soc)?, soc);
     }
     let first = profiles.first().map_or(Path::new(""), PathBuf::as_path);
     gathered.learn(soc, cann_version).map_err(|reason| Error::file("learn from", first, reason))
 }
 
-/// The same from kernels that are no file's.
+/// The same from a profile that was read.
 ///
 /// Fails with the reason where nothing gains.
-pub fn calibrate_kernels(kernels: &[Seen], soc: &Soc) -> std::result::Result<Calibration, String> {
+pub fn calibrate_profile(profile: &Profile, soc: &Soc) -> std::result::Result<Calibration, String> {
     let mut gathered = Gathered::default();
-    for seen in kernels {
-        gathered.note(seen, soc);
-    }
+    gathered.add(profile, soc);
     gathered.learn(soc, None)
 }
 
@@ -59,10 +58,10 @@ impl Gathered {
         let classes: BTreeMap<Group, Learned> = groups.iter().map(|(group, of)| (*group, learn(of))).collect();
         let kept: Vec<(&Group, &Learned)> =
             classes.iter().filter(|(_, learned)| learned.correction.is_some()).collect();
-        let known = known::learn(gathered.problems.values());
-        if kept.is_empty() && known.is_none() {
-            return Err(refusal(&classes, &gathered));
-        }
+        let known = match known::learn(gathered.problems.values()) {
+            Err(reason) if kept.is_empty() => return Err(refusal(&classes, &reason, &gathered)),
+            known => known.ok(),
+        };
         // Of single kernels alone where no class gains.
         let alone = known.as_ref().filter(|_| kept.is_empty());
         let problems =
@@ -96,36 +95,25 @@ impl Gathered {
         })
     }
 
-    fn add(&mut self, path: &Path, soc: &Soc) -> Result<()> {
-        let profile = Profile::read(path)?;
-        if profile.devices.len() > 1 {
-            let devices: Vec<&str> = profile.devices.iter().map(String::as_str).collect();
-            let (count, names) = (devices.len(), spelling::listed(&devices));
-            return Err(Error::file(
-                "read",
-                path,
-                format!("it has kernels of {count} devices ({names}); give those of one"),
-            ));
-        }
+    fn add(&mut self, profile: &Profile, soc: &Soc) {
         for seen in &profile.kernels {
             self.note(seen, soc);
         }
-        self.files.extend(profile.files);
-        Ok(())
+        self.files.extend(profile.files.iter().cloned());
+        self.left_out.extend(profile.left_out.sentence());
     }
 
     fn note(&mut self, seen: &Seen, soc: &Soc) {
         let (text, measured_us) = (seen.case.to_string(), seen.us / seen.count.max(1) as f64);
         match predicted(&text, soc) {
-            // A time of nothing is a launch that was not timed.
-            Ok(Some(new)) if measured_us > 0.0 => {
+            Ok(Some(new)) => {
                 self.priced += seen.count;
                 let problem = self.problems.entry(text).or_insert(new);
                 problem.launches += seen.count;
                 problem.measured_us.push(measured_us);
                 problem.halves = problem.halves.or(seen.halves());
             }
-            Ok(_) => self.unpriced += seen.count,
+            Ok(None) => self.unpriced += seen.count,
             Err(error) => {
                 self.unpriced += seen.count;
                 self.reason.get_or_insert_with(|| format!("{}: {error}", seen.op));
@@ -195,7 +183,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn refusal(classes: &BTreeMap<Group, Learned>, gathered: &Gathered) -> String {
+fn refusal(classes: &BTreeMap<Group, Learned>, of_kernels: &str, gathered: &Gathered) -> String {
     if classes.is_empty() {
         let reason = gathered.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         return format!("no launch of it could be priced{reason}; it needs kernels with shapes, types and formats");
@@ -204,7 +192,10 @@ fn refusal(classes: &BTreeMap<Group, Learned>, gathered: &Gathered) -> String {
         format!("{}: {}", group.name(), learned.refused.as_deref().unwrap_or_default())
     };
     let reasons: Vec<String> = classes.iter().map(one).collect();
-    format!("no class of kernels gains, so no calibration is written; {}", reasons.join("; "))
+    format!(
+        "no class of kernels gains, so no calibration is written; {}; single kernels: {of_kernels}",
+        reasons.join("; ")
+    )
 }
 
 fn good_for(kept: &[(&Group, &Learned)], known: usize, soc: &Soc) -> String {
@@ -229,6 +220,7 @@ fn doubts(problems: usize, gathered: &Gathered) -> Vec<String> {
             "{contradicting} problems take times in the profiles that differ by more than a factor {CONTRADICTION}"
         ));
     }
+    doubts.extend(gathered.left_out.iter().cloned());
     if let Some(reason) = &gathered.reason {
         doubts.push(format!("{} launches could not be priced, the first: {reason}", gathered.unpriced));
     }

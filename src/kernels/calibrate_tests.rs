@@ -1,6 +1,6 @@
 //! Calibrations from made profiles: the model's own times, distorted as a device could.
 
-use super::{Profile, calibrate};
+use super::{Profile, calibrate, in_network};
 use crate::sim::calibration::{Calibration, Group, Source};
 use crate::simulate::{Parts, price};
 use crate::soc::Soc;
@@ -59,7 +59,7 @@ fn network(folder: &Path, distort: impl Fn(&str, f64, f64) -> f64) -> Vec<(Strin
     let mut draws = Draws(7);
     let one = |(op, operands): (&'static str, String)| {
         let alone = written(folder, "one.csv", &[row(0, op, 1.0, &operands)]);
-        let case = Profile::read(&alone).unwrap().kernels.remove(0).case;
+        let case = Profile::read(&alone, &Soc::find(SOC).unwrap()).unwrap().kernels.remove(0).case;
         let us = distort(op, us_of(&case, &mut parts()).0, draws.next());
         (row(0, op, us, &operands), case, us)
     };
@@ -142,6 +142,46 @@ fn kernels_that_the_profile_holds_are_known_where_their_launches_agree() {
     if calibration.classes[&Group::Cube].correction.is_none() {
         assert_eq!(us_of(&other, &mut corrected).0, us_of(&other, &mut parts()).0);
     }
+}
+
+#[test]
+fn launches_of_one_kernel_alone_teach_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = network(folder.path(), |_, us, _| 2.0 * us);
+    let error = learn(&launches(&network[..1], 40, 0.01)).unwrap_err().to_string();
+    assert!(error.contains("no other kernel to hold out"), "{error}");
+    assert_eq!(learn(&launches(&network[..2], 20, 0.01)).unwrap().known.unwrap().problems.len(), 2);
+}
+
+#[test]
+fn weights_are_learned_where_a_network_has_them() {
+    // A device as the model is, with weights in device memory: nothing is to be learned of it.
+    let soc = Soc::find("Ascend910_9382").unwrap();
+    let mut parts = Parts::only(soc.clone());
+    let operand = |shape: [u64; 2]| serde_json::json!({"shape": shape, "dtype": "float16", "format": "ND"});
+    let mut row = |[k, n]: [u64; 2]| {
+        let case = serde_json::json!({"op": "MatMulV2", "inputs": [operand([16, k]), operand([k, n])], "outputs": [operand([16, n])]});
+        let us = us_of(&in_network(case, soc.l2_size), &mut parts).0;
+        row(0, "MatMulV2", us, &format!(r#""16,{k};{k},{n}",FLOAT16;FLOAT16,ND;ND,"16,{n}",FLOAT16,ND"#))
+    };
+    let sizes = [[5120, 9496], [5120, 3200], [1600, 5120], [5120, 512], [512, 5120], [2048, 2048], [4096, 1024]];
+    let rows: Vec<String> = sizes.into_iter().flat_map(|size| vec![row(size); 3]).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let error = calibrate(&[written(folder.path(), "kernel_details.csv", &rows)], &soc, None).unwrap_err().to_string();
+    assert!(error.contains("cube: no gain") && error.contains("single kernels: no gain"), "{error}");
+}
+
+#[test]
+fn launches_that_are_left_out_are_a_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rows: Vec<String> = network(folder.path(), device).into_iter().map(|(row, ..)| row).collect();
+    let (_, operands) = kernels().remove(0);
+    rows.push(row(0, "MatMulV2", 0.0, &operands));
+    let doubts = learn(&rows).unwrap().doubts;
+    assert!(
+        doubts.iter().any(|doubt| doubt.contains("1 launch is left out") && doubt.contains("line 74")),
+        "{doubts:?}"
+    );
 }
 
 #[test]

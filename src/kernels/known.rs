@@ -1,21 +1,22 @@
 //! What profiles teach of the very kernels that they hold: launches of one kernel agree better with each other than with
 //! any model.
 
+use super::calibrate::percent;
 use super::problem::Problem;
 use crate::sim::calibration::{self, Correction, Known, LEAST_GAIN};
 use std::collections::BTreeMap;
 
-/// Fewest kernels launched more than once that tell whether launches agree.
-const FEWEST_REPEATED: usize = 1;
+/// Fewest kernels of which anything is learned: what launches of one say of each other is no problem held out.
+const FEWEST: usize = 2;
 /// Launches that count as much as the belief that the model is right: those of one kernel differ by about a twentieth
 /// where the model errs by a fifth, so one of them says far more.
 const BELIEF: f64 = 0.1;
 /// Launches of one kernel that are farther apart than this factor say nothing of it.
 const APART: f64 = 1.5;
 
-/// The corrections of single kernels; `None` where too few were launched more than once, or half of their launches predicts
+/// The corrections of single kernels; the reason where too few were launched more than once, or half of their launches predicts
 /// the others no better than the model does.
-pub(super) fn learn<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<Known> {
+pub(super) fn learn<'a>(problems: impl Iterator<Item = &'a Problem>) -> Result<Known, String> {
     let mut workloads: BTreeMap<&str, Vec<&Problem>> = BTreeMap::new();
     for problem in problems {
         workloads.entry(&problem.workload).or_default().push(problem);
@@ -29,11 +30,21 @@ pub(super) fn learn<'a>(problems: impl Iterator<Item = &'a Problem>) -> Option<K
         repeated.iter().map(off).sum::<f64>() / repeated.len().max(1) as f64
     };
     let (error_before, error_after) = (mean(|model, _| model), mean(|_, first| first));
-    if repeated.len() < FEWEST_REPEATED || error_after >= error_before * (1.0 - LEAST_GAIN) {
-        return None;
+    if workloads.len() < FEWEST {
+        return Err("there is no other kernel to hold out".to_owned());
+    }
+    if repeated.is_empty() {
+        return Err("none was launched more than once".to_owned());
+    }
+    if error_after >= error_before * (1.0 - LEAST_GAIN) {
+        let [before, after] = [error_before, error_after].map(percent);
+        return Err(format!("no gain on half of their launches ({before} before, {after} after)"));
     }
     let problems: Vec<calibration::Problem> = alone().filter(|problem| is_steady(problem)).map(own).collect();
-    (!problems.is_empty()).then_some(Known { repeated: repeated.len(), error_before, error_after, problems })
+    if problems.is_empty() {
+        return Err(format!("launches of each are more than a factor {APART} apart"));
+    }
+    Ok(Known { repeated: repeated.len(), error_before, error_after, problems })
 }
 
 fn is_steady(problem: &Problem) -> bool {

@@ -1,7 +1,8 @@
 //! Kernels of a real run: `op_summary_*.csv` of CANN's profiler, `kernel_details.csv` of `torch_npu`'s, or a folder that
 //! holds them. Read line by line: such files have gigabytes.
 
-use super::table::Table;
+use super::devices::Devices;
+use super::table::{Table, Took};
 use crate::spelling;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -40,14 +41,14 @@ struct Sums {
     /// Launches of each name: most names come once in a run.
     names: FxHashMap<String, u64>,
     steps: BTreeSet<String>,
-    devices: BTreeSet<String>,
+    devices: Devices,
 }
 
 impl Measured {
     /// Reads a profile: a file, or a folder that holds one.
     ///
-    /// Fails with [`Error::File`] where there is none or more than one, where a column is missing or a value is none, and
-    /// where the kernels are of several devices.
+    /// Fails with [`Error::File`] where there is none or more than one, where a column is missing, where a time is none or
+    /// more than a kernel can take, and where the kernels are of several devices.
     pub fn read(path: &Path) -> Result<Measured> {
         let files = files(path)?;
         let mut sums = Sums::default();
@@ -57,15 +58,7 @@ impl Measured {
         if sums.types.is_empty() {
             return Err(Error::file("read", path, "it tells of no kernel"));
         }
-        if sums.devices.len() > 1 {
-            let devices: Vec<&str> = sums.devices.iter().map(String::as_str).collect();
-            let reason = format!(
-                "it has kernels of {} devices ({}); give the profile of one",
-                devices.len(),
-                spelling::listed(&devices)
-            );
-            return Err(Error::file("read", path, reason));
-        }
+        sums.devices.check(path)?;
         let runs = sums.runs();
         let mut types = sums.types;
         for counted in types.values_mut() {
@@ -94,18 +87,20 @@ fn read(path: &Path, sums: &mut Sums) -> Result<()> {
     while let Some(row) = table.next()? {
         let counted = sums.types.entry(row.op_type().to_owned()).or_default();
         counted.count += 1.0;
-        counted.us += row.us;
+        counted.us += match &row.took {
+            Took::Us(us) => *us,
+            Took::Nothing => 0.0,
+            Took::Absurd(reason) => return Err(Error::file("read", path, format!("line {}: {reason}", row.line))),
+        };
         match sums.names.get_mut(row.name()) {
             Some(count) => *count += 1,
             None => drop(sums.names.insert(row.name().to_owned(), 1)),
         }
-        let note = |value: &str, set: &mut BTreeSet<String>| {
-            if !value.is_empty() && value != "N/A" && !set.contains(value) {
-                set.insert(value.to_owned());
-            }
-        };
-        note(row.device(), &mut sums.devices);
-        note(row.step(), &mut sums.steps);
+        sums.devices.note(row.device());
+        let step = row.step();
+        if !["", "N/A"].contains(&step) && !sums.steps.contains(step) {
+            sums.steps.insert(step.to_owned());
+        }
     }
     Ok(())
 }

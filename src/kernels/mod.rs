@@ -1,14 +1,17 @@
 //! The kernels that CANN would launch for a network, and how a real profile compares: the engine of `aoe kernels`.
 //!
 //! `listing` gathers a run's launches, one by one and alike ones together; `measured` counts what CANN's profilers
-//! wrote, `seen` the same with operands, both from `table`, line by line; `against` holds the one beside the other, and
-//! `calibrate` learns from them how far the simulator is off.
+//! wrote, `seen` the same with operands, where a network has them (`in_network`), both from `table`, line by line; `against`
+//! holds the one beside the other, and `calibrate` learns from them how far the simulator is off.
 
 mod against;
 mod calibrate;
 #[cfg(test)]
 mod calibrate_tests;
+mod devices;
+mod in_network;
 mod known;
+mod launches;
 mod listing;
 mod measured;
 mod problem;
@@ -18,7 +21,9 @@ mod table;
 mod tests;
 
 pub use against::{Comparison, Row};
-pub use calibrate::{calibrate, calibrate_kernels, percent};
+pub use calibrate::{calibrate, calibrate_profile, percent};
+pub(crate) use in_network::{bytes, case_bytes, operand_bytes};
+pub use in_network::{in_network, is_product};
 pub use listing::{Alike, Launch, Listing, Look};
 pub use measured::{Counted, Measured};
-pub use seen::{Profile, Seen};
+pub use seen::{LeftOut, Profile, Seen};

@@ -1,40 +1,43 @@
 //! The distinct kernels of a profile with their operands, as cases of the simulator.
 
+use super::devices::Devices;
+use super::in_network::in_network;
+use super::launches::Launches;
 use super::measured::files;
-use super::table::Table;
+use super::table::{Table, Took};
 use crate::graph::{DataType, Format};
+use crate::report::counted;
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Most distinct kernels that are told apart; of a profile with more the first ones are.
 const MOST: usize = 1 << 16;
-/// Most devices that are told apart: more than one is what matters.
-const MOST_DEVICES: usize = 16;
-
 /// A kernel of a profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seen {
     /// The operator's type.
     pub op: String,
-    /// It as a case of the simulator.
+    /// It as a case of the simulator, with its operands where a network has them.
     pub case: Value,
-    /// Launches.
+    /// Launches whose times count.
     pub count: u64,
     /// Microseconds of all of them.
     pub us: f64,
-    /// Those of every second launch.
+    /// Of them, every second launch.
+    pub seconds: u64,
+    /// Microseconds of those.
     pub second_us: f64,
 }
 
 impl Seen {
     /// Mean microseconds of every second launch and of the launches between; `None` of a kernel that was launched once.
     pub fn halves(&self) -> Option<[f64; 2]> {
-        let seconds = self.count / 2;
-        (seconds > 0).then(|| {
-            let [second, first] = [seconds, self.count - seconds].map(|launches| launches as f64);
+        let firsts = self.count - self.seconds;
+        (self.seconds > 0 && firsts > 0).then(|| {
+            let [second, first] = [self.seconds, firsts].map(|launches| launches as f64);
             [(self.us - self.second_us) / first, self.second_us / second]
         })
     }
@@ -47,65 +50,103 @@ pub struct Profile {
     pub files: Vec<PathBuf>,
     /// Distinct kernels, those that took longest together first.
     pub kernels: Vec<Seen>,
-    /// The devices that it names; beyond [`MOST_DEVICES`] no more are told apart.
-    pub devices: BTreeSet<String>,
     /// Microseconds of all kernels.
     pub total_us: f64,
     /// Microseconds of those whose operands the profile does not tell.
     pub without_operands_us: f64,
+    /// Launches whose times count nowhere.
+    pub left_out: LeftOut,
+}
+
+/// Launches without a time that could be their kernel's.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LeftOut {
+    /// How many they are.
+    pub launches: u64,
+    /// Microseconds that those of them claim which are far from the other launches of their kernel.
+    pub us: f64,
+    /// Where one of them stands, and what is wrong with it.
+    pub example: Option<String>,
+}
+
+impl LeftOut {
+    fn add(&mut self, launches: u64, us: f64, example: impl FnOnce() -> String) {
+        self.launches += launches;
+        self.us += us;
+        self.example.get_or_insert_with(example);
+    }
+
+    /// What is to be said of them; `None` where there are none.
+    #[must_use]
+    pub fn sentence(&self) -> Option<String> {
+        let example = self.example.as_ref()?;
+        let launches = counted(self.launches, "launch is", "launches are");
+        Some(format!("{launches} left out for the time that is told of them, such as {example}"))
+    }
 }
 
 /// What tells kernels apart: the type, and the texts of shapes, types and formats on either side.
 type Look = [String; 7];
 
-/// Launches of one kernel.
-#[derive(Debug, Default)]
-struct Sum {
-    count: u64,
-    us: f64,
-    /// Microseconds of every second one.
-    second_us: f64,
-}
-
-impl Sum {
-    fn add(&mut self, us: f64) {
-        self.count += 1;
-        self.us += us;
-        if self.count.is_multiple_of(2) {
-            self.second_us += us;
-        }
-    }
-}
-
 impl Profile {
-    /// Reads a profile: a file, or a folder that holds one.
+    /// Reads a profile of a network on this part: a file, or a folder that holds one. Launches without a time that could be
+    /// their kernel's are left out.
     ///
     /// Fails with [`Error::File`] where there is none or more than one, where a column is missing (also those of operands,
-    /// which profilers write at their first level and above), where a value is none, and where there is no kernel.
-    pub fn read(path: &Path) -> Result<Profile> {
+    /// which profilers write at their first level and above), where a value is none, where kernels are of several devices,
+    /// and where there is no kernel.
+    pub fn read(path: &Path, soc: &Soc) -> Result<Profile> {
         let mut profile = Profile { files: files(path)?, ..Profile::default() };
-        let mut sums: FxHashMap<Look, Sum> = FxHashMap::default();
+        let (mut kernels, mut devices) = (FxHashMap::default(), Devices::default());
         for file in profile.files.clone() {
-            profile.add(&file, &mut sums)?;
+            profile.add(&file, &mut kernels, &mut devices)?;
+        }
+        devices.check(path)?;
+        // The map has no order, and what is told of one that is left out has to be the same every time.
+        let mut kernels: Vec<(Look, Launches)> = kernels.into_iter().collect();
+        kernels.sort_by(|a, b| a.0.cmp(&b.0));
+        for (look, launches) in kernels {
+            profile.settle(&look, &launches, soc);
         }
         if profile.total_us <= 0.0 {
-            return Err(Error::file("read", path, "it tells of no kernel that took time"));
+            let left_out = profile.left_out.sentence().map(|sentence| format!(": {sentence}")).unwrap_or_default();
+            return Err(Error::file("read", path, format!("it tells of no kernel that took time{left_out}")));
         }
-        let mut kernels = Vec::new();
-        for (look, Sum { count, us, second_us }) in sums {
-            match case(&look) {
-                Some(case) => kernels.push(Seen { op: look[0].clone(), case, count, us, second_us }),
-                None => profile.without_operands_us += us,
-            }
-        }
-        // Equal times in the order of their texts: the map has none.
+        let mut kernels = std::mem::take(&mut profile.kernels);
+        // Equal times in the order of their texts.
         kernels.sort_by_cached_key(|seen| seen.case.to_string());
         kernels.sort_by(|a, b| b.us.total_cmp(&a.us));
         profile.kernels = kernels;
         Ok(profile)
     }
 
-    fn add(&mut self, path: &Path, sums: &mut FxHashMap<Look, Sum>) -> Result<()> {
+    /// Takes up a kernel with those of its launches whose times count.
+    fn settle(&mut self, look: &Look, launches: &Launches, soc: &Soc) {
+        let [kept, far] = launches.split();
+        if far.count > 0 {
+            let mean = |us: f64, count: u64| us / count as f64;
+            self.left_out.add(far.count, far.us, || {
+                format!(
+                    "line {}: {} of {:.3} us where its other launches take {:.3} us",
+                    far.line,
+                    look[0],
+                    mean(far.us, far.count),
+                    mean(kept.us, kept.count)
+                )
+            });
+        }
+        self.total_us += kept.us;
+        match case(look) {
+            Some(case) => {
+                let (op, case) = (look[0].clone(), in_network(case, soc.l2_size));
+                let (count, us, seconds, second_us) = (kept.count, kept.us, kept.seconds, kept.second_us);
+                self.kernels.push(Seen { op, case, count, us, seconds, second_us });
+            }
+            None => self.without_operands_us += kept.us,
+        }
+    }
+
+    fn add(&mut self, path: &Path, kernels: &mut FxHashMap<Look, Launches>, devices: &mut Devices) -> Result<()> {
         let mut table = Table::open(path)?;
         if !table.has_operands() {
             let reason =
@@ -113,27 +154,29 @@ impl Profile {
             return Err(Error::file("read", path, reason));
         }
         while let Some(row) = table.next()? {
-            self.total_us += row.us;
-            self.note_device(row.device());
+            devices.note(row.device());
+            let us = match &row.took {
+                Took::Us(us) => *us,
+                Took::Nothing => {
+                    self.left_out.add(1, 0.0, || format!("line {}: {} has none", row.line, row.op_type()));
+                    continue;
+                }
+                Took::Absurd(reason) => {
+                    self.left_out.add(1, 0.0, || format!("line {}: {reason}", row.line));
+                    continue;
+                }
+            };
             let [read, written] = row.operands().unwrap_or_default();
             let look = [row.op_type(), read[0], read[1], read[2], written[0], written[1], written[2]];
             let look: Look = look.map(str::to_owned);
-            if sums.len() >= MOST && !sums.contains_key(&look) {
-                self.without_operands_us += row.us;
+            if kernels.len() >= MOST && !kernels.contains_key(&look) {
+                self.total_us += us;
+                self.without_operands_us += us;
                 continue;
             }
-            sums.entry(look).or_default().add(row.us);
+            kernels.entry(look).or_default().add(us, row.line);
         }
         Ok(())
-    }
-}
-
-impl Profile {
-    fn note_device(&mut self, device: &str) {
-        let is_named = !device.is_empty() && device != "N/A";
-        if is_named && self.devices.len() < MOST_DEVICES && !self.devices.contains(device) {
-            self.devices.insert(device.to_owned());
-        }
     }
 }
 
@@ -181,7 +224,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kernel_details.csv");
         std::fs::write(&path, [HEADER].iter().chain(rows).copied().collect::<Vec<_>>().join("\n")).unwrap();
-        Profile::read(&path)
+        Profile::read(&path, &Soc::find("Ascend910B2").unwrap())
     }
 
     const PRODUCT: &str =
@@ -223,6 +266,57 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("op_summary_1.csv");
         std::fs::write(&path, "Op Name,OP Type,Task Duration(us)\na,Add,1\n").unwrap();
-        assert!(Profile::read(&path).unwrap_err().to_string().contains("Input Shapes"));
+        let soc = Soc::find("Ascend910B2").unwrap();
+        assert!(Profile::read(&path, &soc).unwrap_err().to_string().contains("Input Shapes"));
+    }
+
+    #[test]
+    fn times_that_are_none_enter_no_mean_and_are_named() {
+        let add = |us: &str| format!("a,Add,{us},16,FLOAT,ND,16,FLOAT,ND");
+        let clean = read(&[&add("10"), &add("12"), &add("11")]).unwrap();
+        assert_eq!((clean.left_out.sentence(), clean.kernels[0].count), (None, 3));
+        for (wrong, named) in [
+            ("", "Add has none"),
+            ("N/A", "Add has none"),
+            ("0", "Add has none"),
+            ("-5", "`-5`"),
+            ("NaN", "`NaN`"),
+            ("1e12", "`1e12`"),
+        ] {
+            let profile = read(&[&add("10"), &add(wrong), &add("12"), &add("11")]).unwrap();
+            let said = profile.left_out.sentence().unwrap();
+            assert!(said.contains("1 launch is left out") && said.contains("line 3") && said.contains(named), "{said}");
+            assert_eq!(profile.kernels, clean.kernels, "{wrong}");
+            assert!((profile.total_us - 33.0).abs() < 1e-9);
+        }
+        // An hour is no time of a kernel whose other launches take microseconds, nor is a nanosecond; of two launches nobody
+        // knows which is right.
+        for far in ["3e9", "0.001"] {
+            let profile = read(&[&add("10"), &add("12"), &add(far), &add("11")]).unwrap();
+            let said = profile.left_out.sentence().unwrap();
+            assert!(said.contains("line 4") && said.contains("other launches take 11.000 us"), "{said}");
+            let kernel = &profile.kernels[0];
+            assert_eq!((kernel.count, kernel.us, profile.total_us), (3, 33.0, 33.0));
+            assert_eq!(kernel.halves(), Some([10.0, 11.5]));
+        }
+        assert_eq!(read(&[&add("10"), &add("3e9")]).unwrap().kernels[0].count, 2);
+        let none = read(&[&add("-1"), &add("0")]).unwrap_err().to_string();
+        assert!(none.contains("no kernel that took time") && none.contains("`-1`"), "{none}");
+    }
+
+    #[test]
+    fn rows_of_several_devices_are_asked_apart() {
+        let header = format!("Device_id,{HEADER}");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kernel_details.csv");
+        let row = |device: &str| format!("{device},a,Add,10,16,FLOAT,ND,16,FLOAT,ND");
+        let read = |devices: &[&str]| {
+            let rows: Vec<String> = devices.iter().map(|device| row(device)).collect();
+            std::fs::write(&path, format!("{header}\n{}\n", rows.join("\n"))).unwrap();
+            Profile::read(&path, &Soc::find("Ascend910B2").unwrap())
+        };
+        let error = read(&["0", "3", "0"]).unwrap_err().to_string();
+        assert!(error.contains("2 devices (0, 3)") && error.contains("give those of one"), "{error}");
+        assert_eq!(read(&["3", "N/A", "3"]).unwrap().kernels[0].count, 3);
     }
 }

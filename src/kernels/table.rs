@@ -46,8 +46,21 @@ impl Read for Bounded {
 pub(super) struct Row<'a> {
     values: &'a StringRecord,
     columns: &'a Columns,
-    /// Its time in microseconds.
-    pub us: f64,
+    /// Where it stands in the file.
+    pub line: u64,
+    /// What it says of its time.
+    pub took: Took,
+}
+
+/// What a row says of its kernel's time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Took {
+    /// Microseconds, above 0.
+    Us(f64),
+    /// Nothing: the launch was not timed.
+    Nothing,
+    /// What no kernel can take; a sentence.
+    Absurd(String),
 }
 
 impl Table {
@@ -90,9 +103,9 @@ impl Table {
             }
         }
         let line = self.row.position().map_or(0, csv::Position::line);
-        let us = self.columns.microseconds(&self.row, self.width);
-        let us = us.map_err(|reason| failed(format!("line {line}: {reason}")))?;
-        Ok(Some(Row { values: &self.row, columns: &self.columns, us }))
+        let took = self.columns.took(&self.row, self.width);
+        let took = took.map_err(|reason| failed(format!("line {line}: {reason}")))?;
+        Ok(Some(Row { values: &self.row, columns: &self.columns, line, took }))
     }
 }
 
@@ -188,8 +201,8 @@ impl Columns {
         })
     }
 
-    /// The time of a kernel in a row of a table of so many columns; a sentence where it has none.
-    fn microseconds(&self, row: &StringRecord, width: usize) -> std::result::Result<f64, String> {
+    /// What a row of a table of so many columns says of its time; a sentence where that cannot be read.
+    fn took(&self, row: &StringRecord, width: usize) -> std::result::Result<Took, String> {
         let last = [(self.name, "Op Name"), (self.op_type, "OP Type"), (self.duration, "Task Duration(us)")];
         if let Some((_, name)) = last.into_iter().find(|(column, _)| *column >= row.len()) {
             return Err(format!("it ends before `{name}`"));
@@ -200,7 +213,7 @@ impl Columns {
                 row.len()
             ));
         }
-        microseconds(row[self.duration].trim())
+        took(row[self.duration].trim())
     }
 }
 
@@ -220,19 +233,22 @@ fn is_blank(row: &StringRecord) -> bool {
     row.len() == 1 && row.get(0).is_some_and(|only| only.trim().is_empty())
 }
 
-/// Longest that a kernel can take, in microseconds: a year.
-const LONGEST_US: f64 = 3.2e13;
+/// Longest that a launch can take, in microseconds: an hour. Exchanges that wait for other devices are given up after half
+/// of one (`HCCL_EXEC_TIMEOUT`, 1836 s).
+const LONGEST_US: f64 = 3.6e9;
 
-/// A duration; none counts as nothing.
-fn microseconds(text: &str) -> std::result::Result<f64, String> {
-    match text {
-        "" | "N/A" => Ok(0.0),
-        number => {
-            let us = number.parse::<f64>().ok().filter(|us| (0.0..=LONGEST_US).contains(us));
-            us.ok_or_else(|| {
-                let comma = if number.contains(',') { "; decimals want a point" } else { "" };
-                format!("`{}` is no time of a kernel in microseconds{comma}", cut(number))
-            })
+/// What a duration says; a sentence where it is no number.
+fn took(text: &str) -> std::result::Result<Took, String> {
+    if ["", "N/A"].contains(&text) {
+        return Ok(Took::Nothing);
+    }
+    match text.parse::<f64>() {
+        Ok(0.0) => Ok(Took::Nothing),
+        Ok(us) if us > 0.0 && us <= LONGEST_US => Ok(Took::Us(us)),
+        Ok(_) => Ok(Took::Absurd(format!("no kernel takes `{}` microseconds", cut(text)))),
+        Err(_) => {
+            let comma = if text.contains(',') { "; decimals want a point" } else { "" };
+            Err(format!("`{}` is no time of a kernel in microseconds{comma}", cut(text)))
         }
     }
 }

@@ -43,6 +43,12 @@ impl Shelf {
         Ok(Shelf { folder, _owner: owner })
     }
 
+    /// The same, once those have gone that killed owners left there under this prefix.
+    pub fn fresh(directory: &Path, prefix: &str) -> io::Result<Shelf> {
+        sweep(directory, prefix, |_| {});
+        Shelf::open(directory, prefix)
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -99,8 +105,7 @@ mod tests {
     const PREFIX: &str = "unfinished-";
 
     fn opened(directory: &Path) -> Shelf {
-        sweep(directory, PREFIX, |_| {});
-        Shelf::open(directory, PREFIX).unwrap()
+        Shelf::fresh(directory, PREFIX).unwrap()
     }
 
     #[test]

@@ -47,6 +47,7 @@ pub fn each_file(run: &Run, options: &Options, stamp: &str, take: &mut dyn FnMut
     files.json("ge", timeline::ge(run)?)?;
     if options.tasks >= Level::Times {
         files.table("task_time", &task_time::table(run))?;
+        files.json("task_time", timeline::task_time(run)?)?;
     }
     if options.tasks == Level::Operators {
         files.table("op_summary", &op_summary::table(run, options.metrics))?;

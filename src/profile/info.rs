@@ -74,7 +74,7 @@ Times are microseconds from the begin of the run. N/A stands where a value is no
 msprof_*.json               timeline: streams, iterations, pipes, what overlaps; https://ui.perfetto.dev opens it
 op_summary_*.csv            every task: operator, tensors, cores, time, counters
 op_statistic_*.csv          tasks of each operator type together
-task_time_*.csv             when each task ran
+task_time_*.csv, .json      when each task ran
 step_trace_*.csv, .json     iterations
 fusion_op_*.csv             what fused kernels are made of
 l2_cache_*.csv              tasks whose data L2 serves; what it serves is not known

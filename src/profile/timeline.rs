@@ -1,5 +1,5 @@
 //! `msprof`: the run as a timeline of streams, iterations, pipes, exchanges, and what overlaps. `hccl`: the exchanges
-//! by themselves. `ge` and `thread_group`: the runs of the network's forms.
+//! by themselves. `task_time`: the tasks by themselves. `ge` and `thread_group`: the runs of the network's forms.
 
 use super::intervals::{Span, minus, union};
 use super::op_summary::type_name;
@@ -35,6 +35,13 @@ pub fn msprof(run: &Run, options: &Options) -> Result<Vec<u8>> {
         communication(&mut trace, run)?;
     }
     overlap(&mut trace, run)?;
+    Ok(trace.json())
+}
+
+/// The tasks by themselves, as CANN's older profilers write them and tools of their time read them.
+pub fn task_time(run: &Run) -> Result<Vec<u8>> {
+    let mut trace = Trace::default();
+    streams(&mut trace, run)?;
     Ok(trace.json())
 }
 

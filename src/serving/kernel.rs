@@ -1,6 +1,7 @@
 //! A kernel that the serving stack launches: a case of the simulator, or an exchange between devices.
 
 use crate::graph::DataType;
+pub(super) use crate::kernels::{bytes, operand_bytes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -131,13 +132,6 @@ pub(super) fn operand(shape: impl Into<Vec<u64>>, dtype: DataType) -> Value {
     json!({"shape": shape.into(), "dtype": dtype.name(), "format": "ND"})
 }
 
-/// Bytes of an operand.
-pub(super) fn operand_bytes(operand: &Value) -> u64 {
-    let shape = operand["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64);
-    let dtype = operand["dtype"].as_str().and_then(DataType::from_name).unwrap_or(DataType::Bfloat16);
-    bytes(shape.fold(1, u64::saturating_mul), dtype)
-}
-
 /// A matrix of weights in blocks: `k` x `n` stored as `[n / 32, k / 16, 16, 32]` for int8.
 pub(super) fn fractal(batch: Option<u64>, k: u64, n: u64, dtype: DataType) -> Value {
     let c0 = 256 / u64::from(dtype.bits());
@@ -150,9 +144,4 @@ pub(super) fn fractal(batch: Option<u64>, k: u64, n: u64, dtype: DataType) -> Va
 #[expect(clippy::needless_pass_by_value, reason = "callers make the operands for it")]
 pub(super) fn case(op: &str, inputs: Vec<Value>, outputs: Vec<Value>) -> Value {
     json!({"op": op, "inputs": inputs, "outputs": outputs})
-}
-
-/// Bytes of so many elements.
-pub(super) fn bytes(elements: u64, dtype: DataType) -> u64 {
-    elements.saturating_mul(u64::from(dtype.bits())).div_ceil(8)
 }

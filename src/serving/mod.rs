@@ -40,5 +40,5 @@ pub use model::{Attention, Experts, Model, Parameters, Window};
 pub use price::{ClassTime, Priced, Pricer, StepTime, Time};
 pub use profiled::{Calibration, Profiled, Row, profiled};
 pub use ranges::Choice;
-pub use records::{Banks, Reach, Tuned};
+pub use records::{Banks, Gain, Given, Largest, Reach, Tuned};
 pub use study::{Launch, Launches, Report, Study};

@@ -1,10 +1,11 @@
 //! What the kernels of a step take.
 
 use super::expand::Step;
-use super::kernel::{Class, Kernel, Work, operand_bytes};
+use super::kernel::{Class, Kernel, Work};
 use super::links::Links;
 use crate::cases::Parts;
 use crate::graph::DataType;
+use crate::kernels::case_bytes;
 use crate::sim::served_start_us;
 use crate::simulate;
 use crate::soc::Soc;
@@ -57,6 +58,9 @@ pub struct Priced {
     pub bound: String,
     /// Whether the simulator knows the operator; else its data's movement is priced.
     pub known: bool,
+    /// Microseconds of the start in a running network that are in the time beyond what the simulator says.
+    #[serde(skip)]
+    pub start_us: f64,
 }
 
 /// Launches of one class.
@@ -120,19 +124,19 @@ impl Pricer {
     pub fn kernel(&mut self, kernel: &Kernel) -> Result<Priced> {
         let case = match &kernel.work {
             Work::Exchange(exchange) => {
-                let time = Time::exact(self.links.us(exchange));
-                return Ok(Priced { time, bound: "links".to_owned(), known: true });
+                let time = self.links.time(exchange);
+                return Ok(Priced { time, bound: "links".to_owned(), known: true, start_us: 0.0 });
             }
             Work::Case(_) => cold_case(kernel, self.soc.l2_size).to_string(),
         };
         let recorded = self.recorded.get(&case).copied();
-        let mut priced = self.of_case(case)?;
+        let mut priced = self.of_case(case, kernel.op_type())?;
         if let Some(us) = recorded {
             // The model errs the same way about both tilings.
             let scaled = priced.time.interval_us.map(|ends| ends.map(|end| end * us / priced.time.us));
             priced.time = Time { us, interval_us: scaled };
         }
-        let start = served_start_us(kernel.op_type());
+        let start = priced.start_us;
         let interval_us = priced.time.interval_us.map(|ends| ends.map(|end| end + start));
         Ok(Priced { time: Time { us: priced.time.us + start, interval_us }, ..priced })
     }
@@ -149,16 +153,16 @@ impl Pricer {
         kernels.iter().find_map(large)
     }
 
-    fn of_case(&mut self, case: String) -> Result<Priced> {
+    fn of_case(&mut self, case: String, op_type: &str) -> Result<Priced> {
         if let Some(known) = self.known.get(&case) {
             return Ok(known.clone());
         }
-        let priced = self.case(&case)?;
+        let priced = self.case(&case, op_type)?;
         self.known.insert(case, priced.clone());
         Ok(priced)
     }
 
-    fn case(&mut self, case: &str) -> Result<Priced> {
+    fn case(&mut self, case: &str, op_type: &str) -> Result<Priced> {
         let internal = |message: String| Error::Internal { place: "serving".into(), message };
         let answer = simulate::price(case, &mut self.parts)?;
         let answer: Value = serde_json::from_str(&answer).map_err(|e| internal(e.to_string()))?;
@@ -167,7 +171,7 @@ impl Pricer {
             answer["interval_us"].as_array().and_then(|ends| Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?]));
         let bound = answer["bound"].as_str().unwrap_or_default().to_owned();
         let known = answer["approximated"].as_array().is_none_or(Vec::is_empty);
-        Ok(Priced { time: Time { us, interval_us }, bound, known })
+        Ok(Priced { time: Time { us, interval_us }, bound, known, start_us: start_beside(&answer, op_type) })
     }
 
     /// What a step of these kernels takes, launched as one graph or one by one. Fails as [`Pricer::kernel`] does.
@@ -209,6 +213,12 @@ impl Pricer {
     }
 }
 
+/// Microseconds of the start of a kernel in a running network that an answer of the simulator lacks: what a calibration
+/// corrected was learned of launches in one, and has them.
+pub(super) fn start_beside(answer: &Value, op_type: &str) -> f64 {
+    if answer["calibration"]["class"].is_string() { 0.0 } else { served_start_us(op_type) }
+}
+
 /// The case of a kernel whose weights and caches lie in device memory, activations in L2 as far as they fit.
 pub(super) fn cold_case(kernel: &Kernel, l2_bytes: u64) -> Value {
     let Some(mut case) = kernel.priced_case().cloned() else { return Value::Null };
@@ -226,6 +236,5 @@ fn total_bytes(case: &Value) -> u64 {
         let elements = m.saturating_mul(k).saturating_add(k.saturating_mul(n)).saturating_add(m.saturating_mul(n));
         return elements.saturating_mul(bits(&case["dtype"])) / 8;
     }
-    let operands = ["inputs", "outputs"].into_iter().filter_map(|side| case[side].as_array()).flatten();
-    operands.map(operand_bytes).fold(0, u64::saturating_add)
+    case_bytes(case)
 }

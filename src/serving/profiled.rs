@@ -1,11 +1,10 @@
 //! What a profiler saw, tuned: the engine of `aoe --profile`.
 
+use super::price::start_beside;
 use super::records::{self, Banks, Problem, Reach, Tuned};
 use crate::cases::Parts;
-use crate::graph::DataType;
-use crate::kernels::{Profile, Seen, calibrate_kernels};
+use crate::kernels::{Profile, Seen, calibrate_profile, is_product};
 use crate::sim::calibration::Calibration as OfPart;
-use crate::sim::served_start_us;
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -31,7 +30,10 @@ pub struct Row {
     pub measured_us: f64,
     /// As predicted; `None` where the simulator cannot price it, for `reason`.
     pub predicted_us: Option<f64>,
-    /// The same as the calibration that the profile gives has it; `None` where it gives none.
+    /// Microseconds of its start in the network that the prediction lacks.
+    #[serde(skip)]
+    start_us: f64,
+    /// The prediction as the calibration that the profile gives has it; `None` where it gives none.
     pub calibrated_us: Option<f64>,
     /// Why it could not be priced.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +68,8 @@ pub struct Profiled {
     pub total_us: f64,
     /// Of those whose operands it does not tell.
     pub without_operands_us: f64,
+    /// What is to be said of launches whose times count nowhere; `None` where there are none.
+    pub left_out: Option<String>,
     /// Microseconds that records gain, counted on measured time.
     pub gain_us: f64,
     /// Bank files that were changed.
@@ -95,16 +99,15 @@ pub fn profiled(
     settings: &Settings,
     cancel: &AtomicBool,
 ) -> Result<Profiled> {
-    // One view for learning and pricing: a factor learned of warm weights would count the way to cold ones twice.
-    let kernels = in_network(profile);
-    let (learned, not_learned) = learn(profile, &kernels, soc);
+    let (learned, not_learned) = learn(profile, soc);
     let mut parts = Parts::only(soc.clone());
     let mut calibrated = learned.as_ref().map(|learned| corrected(learned, soc)).transpose()?;
     let mut problems = Vec::new();
     let mut rows: Vec<Row> = Vec::new();
-    for seen in &kernels {
+    for seen in &profile.kernels {
         let (mut row, problem) = row(seen, profile.total_us, soc, &mut parts);
-        row.calibrated_us = calibrated.as_mut().and_then(|parts| priced(&row.case.to_string(), parts).ok());
+        let case = row.case.to_string();
+        row.calibrated_us = calibrated.as_mut().and_then(|parts| Some(priced(&case, &row.op, parts).ok()?.0));
         problems.extend(problem);
         rows.push(row);
     }
@@ -119,7 +122,7 @@ pub fn profiled(
         row.tuned = by_case.get(&row.case.to_string()).cloned();
         let reached = row.tuned.as_ref().filter(|tuned| tuned.reach == Reach::Bank);
         // What was measured holds the start, which no tiling shortens.
-        let start_us = served_start_us(&row.op);
+        let start_us = row.start_us;
         let share = |tuned: &Tuned, us: f64| 1.0 - (us + start_us) / (tuned.before_us + start_us);
         let gain_us = |tuned: &Tuned, us: f64| row.measured_us * row.count as f64 * share(tuned, us);
         row.gain_us = reached.map_or(0.0, |tuned| gain_us(tuned, tuned.after_us));
@@ -130,7 +133,9 @@ pub fn profiled(
         profile: profile.files.clone(),
         total_us: profile.total_us,
         without_operands_us: profile.without_operands_us,
-        gain_us: rows.iter().map(|row| row.gain_us).sum(),
+        left_out: profile.left_out.sentence(),
+        // The sum of nothing is -0.
+        gain_us: rows.iter().map(|row| row.gain_us).sum::<f64>() + 0.0,
         files,
         to_measure,
         learned_error: learned.as_ref().map(|learned| [learned.error_before, learned.error_after]),
@@ -141,16 +146,13 @@ pub fn profiled(
     })
 }
 
-/// What a profile's kernels, as the prices here have them, teach of the part, or why they teach nothing.
-fn learn(profile: &Profile, kernels: &[Seen], soc: &Soc) -> (Option<OfPart>, Option<String>) {
+/// What a profile teaches of the part, or why it teaches nothing.
+fn learn(profile: &Profile, soc: &Soc) -> (Option<OfPart>, Option<String>) {
     if soc.corrections.is_some() {
         return (None, Some("a calibration is given, and corrects the predictions here".to_owned()));
     }
-    if profile.devices.len() > 1 {
-        return (None, Some(format!("it has kernels of {} devices", profile.devices.len())));
-    }
-    match calibrate_kernels(kernels, soc) {
-        Ok(learned) => (Some(OfPart { profiles: profile.files.clone(), ..learned }), None),
+    match calibrate_profile(profile, soc) {
+        Ok(learned) => (Some(learned), None),
         Err(reason) => (None, Some(reason)),
     }
 }
@@ -161,20 +163,21 @@ fn corrected(learned: &OfPart, soc: &Soc) -> Result<Parts> {
     Ok(Parts::only(Soc { corrections: Some(corrections), ..soc.clone() }))
 }
 
-/// Microseconds of a case, or why it has none.
-fn priced(case: &str, parts: &mut Parts) -> Result<f64, String> {
+/// Microseconds of a case, and of its start that are not among them; or why it has none.
+fn priced(case: &str, op: &str, parts: &mut Parts) -> Result<(f64, f64), String> {
     let answer = simulate::price(case, parts).map_err(|e| e.to_string())?;
     let answer = serde_json::from_str::<Value>(&answer).map_err(|e| e.to_string())?;
-    answer["time_us"].as_f64().ok_or_else(|| format!("no time in {answer}"))
+    let us = answer["time_us"].as_f64().ok_or_else(|| format!("no time in {answer}"))?;
+    Ok((us, start_beside(&answer, op)))
 }
 
 /// A kernel with its price, and the product to tune where it is one.
 fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option<Problem>) {
     let case = seen.case.clone();
     let text = case.to_string();
-    let (predicted_us, reason) = match priced(&text, parts) {
-        Ok(us) => (Some(us), None),
-        Err(reason) => (None, Some(reason)),
+    let (predicted_us, start_us, reason) = match priced(&text, &seen.op, parts) {
+        Ok((us, start_us)) => (Some(us), start_us, None),
+        Err(reason) => (None, 0.0, Some(reason)),
     };
     let is_product = is_product(&seen.op) && predicted_us.is_some();
     let problem = is_product.then(|| Problem::of(&seen.op, "profile", &text, soc).ok()).flatten();
@@ -187,6 +190,7 @@ fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option
         share,
         measured_us,
         predicted_us,
+        start_us,
         calibrated_us: None,
         reason,
         tuned: None,
@@ -194,28 +198,6 @@ fn row(seen: &Seen, total_us: f64, soc: &Soc, parts: &mut Parts) -> (Row, Option
         may_gain_us: 0.0,
     };
     (row, problem)
-}
-
-fn is_product(op: &str) -> bool {
-    op.contains("MatMul") || op.contains("Matmul")
-}
-
-/// The kernels of a profile with their weights where a running network has them.
-fn in_network(profile: &Profile) -> Vec<Seen> {
-    profile.kernels.iter().map(|seen| Seen { case: with_cold_weights(&seen.case), ..seen.clone() }).collect()
-}
-
-/// A product's second operand is taken for weights, which nothing used shortly before.
-fn with_cold_weights(case: &Value) -> Value {
-    let mut case = case.clone();
-    let weights = &case["inputs"][1];
-    if is_product(case["op"].as_str().unwrap_or_default()) && weights.is_object() {
-        let elements =
-            weights["shape"].as_array().into_iter().flatten().filter_map(Value::as_u64).fold(1, u64::saturating_mul);
-        let dtype = weights["dtype"].as_str().and_then(DataType::from_name).unwrap_or(DataType::Float16);
-        case["missed_bytes"] = super::kernel::bytes(elements, dtype).into();
-    }
-    case
 }
 
 fn calibration(rows: &[Row]) -> BTreeMap<String, Calibration> {
@@ -244,6 +226,7 @@ fn median(numbers: &mut [f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::bank::{BankPaths, OperatorBank};
+    use crate::kernels::in_network;
     use crate::search::Algorithm;
     use serde_json::json;
 
@@ -258,7 +241,8 @@ mod tests {
             case: json!({"op": op, "inputs": inputs, "outputs": [operand(output)]}),
             count,
             us,
-            second_us: us / 2.0,
+            seconds: count / 2,
+            second_us: us / count as f64 * (count / 2) as f64,
         }
     }
 
@@ -272,17 +256,18 @@ mod tests {
             .iter()
             .map(|&[k, n]| {
                 let unseen = seen("MatMulV2", &[&[16, k], &[k, n]], &[16, n], 10, 0.0);
-                let us = priced(&with_cold_weights(&unseen.case).to_string(), &mut parts).unwrap() * 1.3;
-                seen("MatMulV2", &[&[16, k], &[k, n]], &[16, n], 10, us * 10.0)
+                let case = in_network(unseen.case, soc.l2_size);
+                let us = priced(&case.to_string(), "MatMulV2", &mut parts).unwrap().0 * 1.3;
+                Seen { case, ..seen("MatMulV2", &[&[16, k], &[k, n]], &[16, n], 10, us * 10.0) }
             })
             .collect();
         let profile = Profile { kernels, ..Profile::default() };
-        let kernels = in_network(&profile);
-        let (learned, why) = learn(&profile, &kernels, &soc);
+        let (learned, why) = learn(&profile, &soc);
         let learned = learned.unwrap_or_else(|| panic!("{why:?}"));
         let mut calibrated = corrected(&learned, &soc).unwrap();
-        for kernel in &kernels {
-            let us = priced(&kernel.case.to_string(), &mut calibrated).unwrap();
+        for kernel in &profile.kernels {
+            let (us, start_us) = priced(&kernel.case.to_string(), &kernel.op, &mut calibrated).unwrap();
+            assert_eq!(start_us, 0.0, "what was measured holds the start");
             let measured = kernel.us / kernel.count as f64;
             assert!((us / measured - 1.0).abs() < 0.1, "{}: {us}, measured {measured}", kernel.case);
         }
@@ -309,7 +294,7 @@ mod tests {
         let tuned = v3.tuned.as_ref().unwrap();
         assert!(tuned.reach == Reach::Bank && (v3.measured_us - 100.0).abs() < 1e-9);
         // The start in a network is part of what was measured, and no tiling shortens it.
-        let start_us = served_start_us("MatMulV3");
+        let start_us = crate::sim::served_start_us("MatMulV3");
         let gain_us = |us: f64| 1000.0 * (1.0 - (us + start_us) / (tuned.before_us + start_us));
         assert!((v3.gain_us - gain_us(tuned.after_us)).abs() < 1e-9);
         let found_us = tuned.unsure_us.unwrap_or(tuned.after_us);

@@ -19,6 +19,13 @@ pub struct Sample {
     pub tuned_us: f64,
 }
 
+impl Sample {
+    /// Microseconds of a step that is padded to it and runs with its record: without a gain there is none.
+    fn record_us(&self) -> f64 {
+        if self.tuned_us < self.default_us { self.tuned_us } else { f64::INFINITY }
+    }
+}
+
 /// What was chosen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
@@ -28,19 +35,33 @@ pub struct Choice {
     pub default_us: f64,
     /// With records for the chosen numbers.
     pub chosen_us: f64,
-    /// With records for every number that was looked at.
+    /// With records for every number that was looked at and gains by one, padded likewise.
     pub every_us: f64,
     /// What the choice takes longer than that, as a share.
     pub loss: f64,
+    /// Numbers that were looked at: keys of records.
+    pub looked_at: usize,
+    /// Keys of the range, of which these are all where it is not larger.
+    pub keys: u64,
 }
 
-/// The numbers of tokens to look at up to `most`: multiples of 16, to which keys are rounded, close at first and then in
-/// equal steps of a logarithm; no more than `count`.
-pub fn sampled_tokens(most: u64, count: usize) -> Vec<u64> {
-    const KEY: f64 = 16.0;
-    let last = (most.max(1) as f64 / KEY).ceil().max(1.0);
-    let at = |i: usize| (last.powf((i + 1) as f64 / count.max(1) as f64)).round().clamp(1.0, last);
-    let mut tokens: Vec<u64> = (0..count).map(|i| (at(i) * KEY) as u64).collect();
+/// Numbers of tokens that share a key: rows of a product are rounded up to so many.
+const KEY: u64 = 16;
+
+/// Keys of records for numbers of tokens up to `most`.
+pub fn keys(most: u64) -> u64 {
+    most.max(1).div_ceil(KEY)
+}
+
+/// The numbers of tokens to look at up to `most`: every key where these are no more than `count`, else so many of them, close
+/// at first and then in equal steps of a logarithm.
+pub fn looked_at(most: u64, count: usize) -> Vec<u64> {
+    let last = keys(most);
+    if last <= count as u64 {
+        return (1..=last).map(|key| key * KEY).collect();
+    }
+    let at = |i: usize| (last as f64).powf((i + 1) as f64 / count.max(1) as f64).round().clamp(1.0, last as f64);
+    let mut tokens: Vec<u64> = (0..count).map(|i| at(i) as u64 * KEY).collect();
     tokens.dedup();
     tokens
 }
@@ -50,12 +71,20 @@ pub fn sampled_tokens(most: u64, count: usize) -> Vec<u64> {
 /// Exact, by dynamic programming: what lies behind a chosen number does not depend on what was chosen before it.
 pub fn choose(samples: &[Sample], count: usize) -> Choice {
     let n = samples.len();
-    // costs[from][to]: samples after `from` up to `to`, where `to` is the next chosen number.
-    let cost = |from: usize, to: Option<usize>| -> f64 {
-        let end = to.map_or(n, |to| to + 1);
-        let padded = to.map_or(f64::INFINITY, |to| samples[to].tuned_us);
-        samples[from..end].iter().map(|s| s.weight * s.default_us.min(padded)).sum()
-    };
+    let last = samples.last().map_or(0, |sample| sample.tokens);
+    // costs[to][from]: samples from `from` to `to`, where `to` is the next chosen number; in the last row there is none.
+    let costs: Vec<Vec<f64>> = (0..=n)
+        .map(|to| {
+            let padded = samples.get(to).map_or(f64::INFINITY, Sample::record_us);
+            let end = (to + 1).min(n);
+            let mut of_row = vec![0.0; end + 1];
+            for (from, s) in samples[..end].iter().enumerate().rev() {
+                of_row[from] = of_row[from + 1] + s.weight * s.default_us.min(padded);
+            }
+            of_row
+        })
+        .collect();
+    let cost = |from: usize, to: Option<usize>| costs[to.unwrap_or(n)][from];
     // best[c][i]: least cost of the first i samples where the last of them is chosen and c in all are; chosen before it.
     let mut best = vec![vec![(f64::INFINITY, 0usize); n + 1]; count.min(n) + 1];
     best[0][0] = (0.0, 0);
@@ -84,10 +113,16 @@ pub fn choose(samples: &[Sample], count: usize) -> Choice {
     tokens.reverse();
     let weight: f64 = samples.iter().map(|s| s.weight).sum::<f64>().max(f64::MIN_POSITIVE);
     let mean = |of: &dyn Fn(&Sample) -> f64| samples.iter().map(|s| s.weight * of(s)).sum::<f64>() / weight;
-    let (default_us, every_us) = (mean(&|s| s.default_us), mean(&|s| s.tuned_us.min(s.default_us)));
+    let default_us = mean(&|s| s.default_us);
+    let mut padded = f64::INFINITY;
+    let of_all = samples.iter().rev().map(|s| {
+        padded = padded.min(s.record_us());
+        s.weight * s.default_us.min(padded)
+    });
+    let every_us = of_all.sum::<f64>() / weight;
     let chosen_us = if samples.is_empty() { 0.0 } else { total / weight };
     let loss = if every_us > 0.0 { (chosen_us / every_us - 1.0).max(0.0) } else { 0.0 };
-    Choice { tokens, default_us, chosen_us, every_us, loss }
+    Choice { tokens, default_us, chosen_us, every_us, loss, looked_at: n, keys: keys(last) }
 }
 
 #[cfg(test)]
@@ -149,11 +184,21 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_keys_in_order_and_end_with_the_largest() {
-        for (most, count) in [(1, 5), (16, 1), (8192, 24), (100, 64)] {
-            let tokens = sampled_tokens(most, count);
+    fn a_number_without_a_gain_is_not_chosen_though_padding_up_to_it_would_be_faster() {
+        let choice = choose(&samples(&[(12.0, 12.0), (10.0, 10.0), (30.0, 30.0)]), 3);
+        assert!(choice.tokens.is_empty() && choice.loss == 0.0, "{choice:?}");
+        // Padding counts on both sides: no choice is better than records for all.
+        let choice = choose(&samples(&[(12.0, 11.0), (10.0, 9.0), (30.0, 30.0)]), 1);
+        assert_eq!((choice.tokens, choice.loss), (vec![32], 0.0));
+    }
+
+    #[test]
+    fn every_key_is_looked_at_in_order_or_so_many_up_to_the_largest() {
+        for (most, count) in [(1, 5), (16, 1), (8192, 24), (100, 64), (8192, 512), (1 << 22, 512)] {
+            let tokens = looked_at(most, count);
             assert!(tokens.len() <= count && tokens.windows(2).all(|pair| pair[0] < pair[1]));
             assert!(tokens.iter().all(|t| t % 16 == 0) && *tokens.last().unwrap() >= most);
+            assert!(keys(most) > count as u64 || tokens.len() as u64 == keys(most), "{most} {count}");
         }
     }
 }

@@ -59,6 +59,9 @@ pub struct Tuned {
     /// decide. The bank gets no record of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsure_us: Option<f64>,
+    /// What the tiling that was found gains over what runs today; `None` where nothing better was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<Gain>,
     /// Whether a record of it was written.
     pub recorded: bool,
     /// Whether one of what may not be better was written into the bank to measure: only the estimate of CANN's default is
@@ -74,6 +77,55 @@ pub struct Tuned {
     /// What becomes of it, where it is better than what runs today.
     #[serde(skip)]
     finding: Option<Finding>,
+}
+
+/// Microseconds of a launch that a tiling gains.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gain {
+    /// By the model.
+    pub us: f64,
+    /// Nine of ten true gains lie between; a record is written where all of it is above 0.
+    pub interval_us: [f64; 2],
+}
+
+/// What the records of a run give.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Given {
+    /// Records written.
+    pub written: usize,
+    /// Products whose operator asks a bank.
+    pub asking: usize,
+    /// The one of them with the largest gain of a launch; `None` where nothing better was found for any.
+    pub largest: Option<Largest>,
+}
+
+/// The largest gain of a launch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Largest {
+    /// The launched operator.
+    pub op: String,
+    /// What it does.
+    pub work: String,
+    /// Microseconds of a launch today.
+    pub before_us: f64,
+    /// What it gains.
+    #[serde(flatten)]
+    pub gain: Gain,
+}
+
+impl Given {
+    /// Of tuned products.
+    pub(super) fn of(products: &[Tuned]) -> Given {
+        let asking: Vec<&Tuned> = products.iter().filter(|product| product.reach == Reach::Bank).collect();
+        let gains = asking.iter().filter_map(|product| Some((product, product.gain?)));
+        let largest = gains.max_by(|(_, a), (_, b)| a.us.total_cmp(&b.us)).map(|(product, gain)| Largest {
+            op: product.op.clone(),
+            work: product.work.clone(),
+            before_us: product.banked_us.unwrap_or(product.before_us),
+            gain,
+        });
+        Given { written: products.iter().filter(|product| product.recorded).count(), asking: asking.len(), largest }
+    }
 }
 
 /// What to do about an operator whose host code asks no bank.
@@ -214,7 +266,10 @@ impl Problem {
         // What the bank has is a tiling that is known.
         let over = if in_bank { of_tilings } else { simulator.doubt_over_default(&self.workload) };
         let finding = Finding::of([today_us, ours_us], of_tilings, over, reach == Reach::Bank);
-        let finding = (ours_us < today_us * (1.0 - LEAST_GAIN)).then_some(finding);
+        let is_better = ours_us < today_us * (1.0 - LEAST_GAIN);
+        let finding = is_better.then_some(finding);
+        let interval_us = [over.low, over.high].map(|end| today_us - ours_us / end);
+        let gain = is_better.then_some(Gain { us: today_us - ours_us, interval_us });
         Ok(Tuned {
             lever: (reach == Reach::NoBank).then(|| lever(&self.op, soc.arch)),
             work: without_type(&self.workload),
@@ -223,6 +278,7 @@ impl Problem {
             banked_us: in_bank.then_some(today_us),
             after_us: if finding == Some(Finding::Sure) { ours_us } else { today_us },
             unsure_us: finding.filter(|finding| *finding != Finding::Sure).map(|_| ours_us),
+            gain,
             recorded: false,
             to_measure: false,
             schedule: ours,

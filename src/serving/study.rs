@@ -7,15 +7,14 @@ use super::levers::{Lever, Unpriced, levers, unpriced};
 use super::load::Load;
 use super::memory::{Memory, cached_tokens};
 use super::price::{Priced, Pricer};
-use super::ranges::{Choice, Sample, choose, sampled_tokens};
-use super::records::{self, Banks, Problem, Reach, Tuned};
+use super::ranges::{Choice, Sample, choose, looked_at};
+use super::records::{self, Banks, Given, Problem, Reach, Tuned};
 use super::{Class, Deployment, Model, Parameters};
 use crate::bank::OperatorBank;
 use crate::cases::check_types;
 use crate::graph::DataType;
 use crate::report::counted;
 use crate::shard::Shard;
-use crate::sim::served_start_us;
 use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::tune::evaluate::Settings;
@@ -26,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-/// Numbers of tokens that are looked at for the choice of those to tune.
-const SAMPLES: usize = 20;
+/// Most numbers of tokens that are looked at for the choice of those to tune: every key of records up to 8192.
+const MOST_KEYS: usize = 512;
 
 /// What is asked.
 #[derive(Debug, Clone)]
@@ -65,6 +64,8 @@ pub struct Report {
     pub figures: Figures,
     /// Times with what this run recorded; `None` where nothing came to run.
     pub with_records: Option<Figures>,
+    /// What its records give; `None` where no product was tuned.
+    pub records: Option<Given>,
     /// The products, tuned.
     pub products: Vec<Tuned>,
     /// Bank files that were changed.
@@ -139,6 +140,7 @@ impl Study {
         let [range, range_if_true] = self.range(soc, banks.bank, &mut pricer, cancel)?;
         let levers = levers(model, deployment, load, &mut pricer)?;
         let unpriced = unpriced(model, deployment, load);
+        let given = self.search.as_ref().map(|_| Given::of(&products));
         let times = records::times(&products);
         let with_records = if times.is_empty() {
             None
@@ -160,6 +162,7 @@ impl Study {
             memory,
             figures,
             with_records,
+            records: given,
             products,
             files,
             to_measure,
@@ -242,8 +245,9 @@ impl Study {
         figures.steps.iter().map(|step| of_step(step.step, pricer)).collect()
     }
 
-    /// The choice of numbers of tokens for steps that read prompts, whose records a bank serves: by gains that are sure, and
-    /// by all that are found where some are not.
+    /// The choice of numbers of tokens for steps whose records a bank serves: by gains that are sure, and by all that are found
+    /// where some are not. The steps read prompts; such that make output for as many sequences launch the same products of
+    /// layers, but for those with the heads' own weights of latent attention, which ask no bank.
     fn range(
         &self,
         soc: &Soc,
@@ -252,7 +256,7 @@ impl Study {
         cancel: &AtomicBool,
     ) -> Result<[Option<Choice>; 2]> {
         let (Some(settings), true) = (&self.search, self.records > 0) else { return Ok([None, None]) };
-        let tokens = sampled_tokens(self.deployment.step_tokens, SAMPLES);
+        let tokens = looked_at(self.deployment.step_tokens, MOST_KEYS);
         let steps: Vec<Step> = tokens.iter().map(|&tokens| Step::prefill(1, tokens, tokens)).collect();
         let problems = records::problems(&self.model, &self.deployment, &steps, soc)?;
         let reached = problems.into_iter().filter(|problem| problem.reach(soc) == Reach::Bank).collect();
@@ -292,8 +296,8 @@ impl Study {
             kernels(&self.model, &self.deployment, step, soc.arch).iter().filter(|kernel| records::is_product(kernel))
         {
             let case = super::price::cold_case(kernel, soc.l2_size).to_string();
-            let default_us = pricer.kernel(kernel)?.time.us;
-            let start_us = served_start_us(kernel.op_type());
+            let Priced { time, start_us, .. } = pricer.kernel(kernel)?;
+            let default_us = time.us;
             let tuned = tuned.get(case.as_str());
             records += usize::from(tuned.is_some());
             let at_most = |us: f64| (us + start_us).min(default_us);

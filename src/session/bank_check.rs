@@ -1,5 +1,6 @@
 //! Whether CANN's compiler and operators will find records for a model: `aoe bank check`.
 
+use super::base;
 use super::environment::Environment;
 use super::kernels::Launched;
 use crate::bank::inspect::{Kind, Source, items};
@@ -79,13 +80,13 @@ impl BankCheck {
 
 /// Looks up the record of every kernel that CANN launches for a model.
 ///
-/// `root` is a bank root as `TUNE_BANK_PATH` names one; without it CANN's compiler is followed to where it looks in this
+/// `root` is a bank root as `TUNE_BANK_PATH` names one, or a directory with results of a tuning; without it CANN's compiler is followed to where it looks in this
 /// environment. Fails as [`Launched::listing`] does, and where a bank file is there and cannot be read.
 pub fn check(launched: &Launched, root: Option<&Path>) -> Result<BankCheck> {
     let soc = launched.soc();
     let paths = match root {
         Some(root) if !root.is_dir() => return Err(Error::directory("read", root, "it is no directory")),
-        Some(root) => BankPaths::operator_below(root, soc),
+        Some(root) => BankPaths::operator_below(&base::root(root), soc),
         None => BankPaths::operator_for(Reader::Compiler, &Environment::read().bank_places(None), soc)?,
     };
     let bank = OperatorBank::open(paths.clone(), soc);

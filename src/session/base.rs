@@ -46,6 +46,12 @@ pub fn bank(path: &Path, soc: &Soc) -> Result<Option<BankPaths>> {
     })
 }
 
+/// The bank root that a directory stands for: that in it, where a tuning left its results there.
+pub fn root(directory: &Path) -> PathBuf {
+    let own = directory.join(OWN);
+    if own.is_dir() { own } else { directory.to_owned() }
+}
+
 /// The copies of records in an output directory, or in those of its models.
 fn copies(path: &Path, soc: &Soc) -> Option<BankPaths> {
     let places = std::iter::once(path.to_owned()).chain(directories(path));

@@ -4,6 +4,7 @@
 //! it, it goes to a bank of its own in the work path, which CANN reads when it is told to.
 
 use super::environment::Environment;
+use super::leaves::Keeps;
 use super::settings::Settings;
 use crate::backend::{Backend, Description};
 use crate::bank::BankPaths;
@@ -18,17 +19,6 @@ pub const OWN: &str = "aoe_bank";
 /// no tuning does.
 pub const TO_MEASURE: &str = "aoe_bank_to_measure";
 
-/// Which records stay; where they do not, the work path is one that goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keeps {
-    /// All.
-    All,
-    /// Those for a bank that somebody named, and what is installed.
-    Named,
-    /// None.
-    Nothing,
-}
-
 /// What decides where records go, besides the environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Destination<'a> {
@@ -38,7 +28,7 @@ pub struct Destination<'a> {
     pub named: Option<&'a Path>,
     /// Whether what the simulator found goes where CANN looks by itself, too.
     pub install: bool,
-    /// What of them stays.
+    /// Which of them stay; where they do not, the work path is one that goes.
     pub keeps: Keeps,
     /// Whether the simulator measured.
     pub is_simulated: bool,

@@ -1,5 +1,6 @@
 //! The gradient job of a tuning call: a training graph or a recording, its bank, and what it leaves in the graph.
 
+use super::idle;
 use super::live::{Live, summary_file};
 use super::profiling::Profiling;
 use super::settings::{Recorded, Settings};
@@ -96,6 +97,9 @@ impl Session {
             }
         };
         let Opened { backend, note } = self.open_backend(settings)?;
+        if backend.describe().is_simulated {
+            idle::warn_of_simulator(settings);
+        }
         let inputs = self.input_options(settings, &graph)?;
         let mut graph = (*graph).clone();
         frontend::bind_inputs(&mut graph, &ModelOptions { gear, ..inputs })?;

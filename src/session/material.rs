@@ -101,27 +101,19 @@ fn nothing_known(node: &Node) -> Error {
     Error::graph(format!("node `{}` ({})", node.name, node.origin_type), reason)
 }
 
-/// Attributes whose names are warned about one by one.
-const NAMED: usize = 10;
-
 /// Warns of attributes that are nearly called as one of their operator which is absent: inference and GE take the default of
 /// that one.
 fn warn_of_misnamed(graph: &Graph) {
-    let mut misnamed = graph.iter().flat_map(|(_, node)| {
-        frontend::check::misnamed(node).into_iter().map(move |(name, meant)| (node, name, meant))
+    let misnamed = graph.iter().flat_map(|(_, node)| {
+        frontend::check::misnamed(node).into_iter().map(move |(name, meant)| {
+            format!(
+                "node `{}` ({}) has an attribute `{name}`, which is none of its interface; did you mean `{meant}`? The default \
+                 of `{meant}` counts",
+                node.name, node.op_type
+            )
+        })
     });
-    for (node, name, meant) in misnamed.by_ref().take(NAMED) {
-        log::warn!(
-            "node `{}` ({}) has an attribute `{name}`, which is none of its interface; did you mean `{meant}`? The default of \
-             `{meant}` counts",
-            node.name,
-            node.op_type
-        );
-    }
-    let more = misnamed.count();
-    if more > 0 {
-        log::warn!("{more} more attributes are misnamed; `aoe model check` lists them");
-    }
+    frontend::check::warn(misnamed, "more attributes are misnamed");
 }
 
 /// What the kernels of the variants do.

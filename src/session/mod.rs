@@ -54,3 +54,4 @@ pub use library::{create, destroy, finalize, initialize, session};
 pub use process::{Use, use_library};
 pub use settings::{is_directory, stem};
 pub use state::{Flow, ProgressFn, Session};
+pub use tuned_model::named as model_files;

@@ -5,10 +5,9 @@
 
 use super::calibration;
 use super::config::{self, AoeIni, TuneOps};
-use super::destination::Keeps;
 use super::environment::Environment;
 use super::inputs;
-use super::leaves::Leaves;
+use super::leaves::{Keeps, Leaves};
 use super::options::{self, Effect, Kind, OptionMap};
 use super::profiles_wanted::{self, Wanted};
 use crate::backend::{Choice, Measuring};
@@ -235,10 +234,10 @@ impl Settings {
             mdl_bank_path: path("ge.mdl_bank_path"),
             work_path,
             one_result_file: layers.get("result_file") == Some("process") && leaves_all,
-            tuned_model: match leaves {
-                Leaves::All => layers.get("tuned_model") != Some("off") || layers.is_set("output"),
-                Leaves::Named(_) => output.is_some(),
-                Leaves::Nothing(_) => false,
+            tuned_model: match leaves.keeps() {
+                Keeps::All => layers.get("tuned_model") != Some("off") || layers.is_set("output"),
+                Keeps::Named => output.is_some(),
+                Keeps::Nothing => false,
             },
             binary_bank: layers.flag("binary_bank"),
             // The form was checked when the option was given.
@@ -301,12 +300,12 @@ fn profiling(
     if let Some(output) = wanted.as_mut().and_then(|wanted| wanted.options.output.as_mut()) {
         *output = environment.current_dir.join(&*output);
     }
-    let is_left = |wanted: &Wanted| match leaves {
-        Leaves::All => true,
-        Leaves::Named(_) => wanted.options.output.is_some(),
-        Leaves::Nothing(_) => false,
+    let is_left = |wanted: &Wanted| match leaves.keeps() {
+        Keeps::All => true,
+        Keeps::Named => wanted.options.output.is_some(),
+        Keeps::Nothing => false,
     };
-    if matches!(leaves, Leaves::Named(_)) && wanted.as_ref().is_some_and(|wanted| wanted.is_asked && !is_left(wanted)) {
+    if leaves.keeps() == Keeps::Named && wanted.as_ref().is_some_and(|wanted| wanted.is_asked && !is_left(wanted)) {
         let reason = "with result_file=none, profiles need a place: name it in `output` of profiling_options";
         return Err(Error::option("profiling_mode", reason));
     }
@@ -331,7 +330,8 @@ pub fn stem(output: &Path) -> PathBuf {
 ///
 /// A directory that `output` names takes both; else the reports go where CANN puts them.
 fn places(layers: &Layers<'_>, ini: &AoeIni, environment: &Environment) -> (PathBuf, Option<PathBuf>) {
-    let absolute = |path: &Path| environment.current_dir.join(path);
+    // Without the steps on the spot of `./out`, which would stand in every path that is told.
+    let absolute = |path: &Path| environment.current_dir.join(path).components().collect::<PathBuf>();
     let output = layers.get("output").map(|output| (output, absolute(Path::new(output))));
     let stem = match output {
         Some((output, path)) if is_directory(output, &path) => return (path, None),

@@ -1,6 +1,8 @@
 //! Where the tuned model goes, and writing it.
 
 use super::environment::Environment;
+use super::inputs::gears;
+use super::options::OptionMap;
 use super::settings::Settings;
 use crate::backend::RuntimeEnv;
 use crate::backend::ascend::{self, CompileOptions, Search};
@@ -9,6 +11,7 @@ use crate::frontend::{Gear, file_content};
 use crate::graph::Graph;
 use crate::output_file::{Patience, Publication, check, check_directory, directory_of, sweep};
 use crate::report::{OmWriter, TunedModel};
+use crate::spelling::is_shown;
 use crate::status::{Error, Result};
 use crate::tune::sgat::State;
 use std::io::ErrorKind;
@@ -71,21 +74,34 @@ const MAX_NAME: usize = 128;
 /// Longest part of a gear's values in a file name, in bytes.
 const MAX_GEAR: usize = 64;
 
-/// The files of a tuned model: those that option `output` names, else CANN's in the workspace. Each of several gears has
-/// its own, under its name. `timestamp` is the result file's.
+/// The files of a tuned model: those that option `output` names, else CANN's in the workspace. `timestamp` is the result
+/// file's.
 pub fn files(settings: &Settings, graph: &str, timestamp: &str) -> Vec<Files> {
     let stem = settings.output.clone().unwrap_or_else(|| {
         let result = workspace(settings, graph, timestamp).join(MODELS);
         result.join(format!("{}_{timestamp}_tune", file_name(graph)))
     });
+    with_stem(&stem, &settings.gears)
+}
+
+/// Where the tuned model goes that these options describe and `output` names: each of its files.
+///
+/// Fails with [`Error::Option`] for gears that are none.
+pub fn named(output: &Path, options: &OptionMap) -> Result<Vec<PathBuf>> {
+    let files = with_stem(&super::stem(output), &gears(options)?);
+    Ok(files.into_iter().flat_map(|Files { air, om, .. }| [air, om]).collect())
+}
+
+/// The files of this stem: two, or of several gears each two of its own, under its name.
+fn with_stem(stem: &Path, gears: &[Gear]) -> Vec<Files> {
     let with = |gear: &str, suffix: &str| {
-        let mut path = stem.clone().into_os_string();
+        let mut path = stem.as_os_str().to_owned();
         path.push(gear);
         path.push(suffix);
         PathBuf::from(path)
     };
     let of = |name: &str, gear: Option<String>| Files { air: with(name, ".air"), om: with(name, ".om"), gear };
-    match settings.gears.as_slice() {
+    match gears {
         [] | [_] => vec![of("", None)],
         gears => {
             let named = |(at, gear): (usize, &Gear)| {
@@ -282,7 +298,7 @@ fn compiled(
 
 /// A network's name as part of a file name.
 fn file_name(name: &str) -> String {
-    let mut text: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
+    let mut text: String = name.chars().map(|c| if c == '/' || !is_shown(c) { '_' } else { c }).collect();
     let end = (0..=MAX_NAME.min(text.len())).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     text.truncate(end);
     if text.is_empty() { "graph".to_owned() } else { text }
@@ -296,7 +312,7 @@ mod tests {
     #[test]
     fn no_name_of_a_network_leaves_the_workspace() {
         assert_eq!(file_name("../../etc/passwd"), ".._.._etc_passwd");
-        assert_eq!(file_name("a\nb\0c"), "a_b_c");
+        assert_eq!(file_name("a\nb\0c\u{202e}d"), "a_b_c_d");
         assert_eq!(file_name(""), "graph");
         assert!(file_name(&"ü".repeat(300)).len() <= 128);
     }

@@ -27,8 +27,8 @@ impl Session {
     /// Tunes the session's graph with this call's options.
     ///
     /// Results are in the bank and the result file when it returns; [`Session::report`] has them too.
-    /// Fails with [`Error::Busy`] when another thread is inside the session, [`Error::NothingToTune`]
-    /// without a graph, a tunable operator or one that the backend can measure, [`Error::Cancelled`] after a cancel (what was found is
+    /// Fails with [`Error::Busy`] when another thread is inside the session, [`Error::NoGraph`] without a graph,
+    /// [`Error::NothingToTune`] without a tunable operator or one that the backend can measure, [`Error::Cancelled`] after a cancel (what was found is
     /// saved), [`Error::Tuning`] where no operator could be measured, and with whatever stopped it.
     pub fn tune<'a>(&self, options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<()> {
         let call = gather(options)?;
@@ -45,21 +45,21 @@ impl Session {
     fn tune_inside(&self, call: &OptionMap, progress: Option<&mut ProgressFn>) -> Result<()> {
         let environment = &self.instance.environment;
         let settings = Settings::resolve(&self.instance.options, call, environment)?;
-        idle::check_files(&settings, &environment.current_dir)?;
+        idle::check_named(&settings, &environment.current_dir)?;
         if let Some(level) = &settings.log {
             logging::set_level(Some(level));
         }
         idle::warn(&settings);
-        let leaves_results = settings.leaves.results();
+        let leaves = settings.leaves.clone();
         let ended = match settings.job {
             JobType::Gdat => self.tune_gradients(&settings, progress),
             JobType::Sgat | JobType::Opat | JobType::SgatOpat => self.tune_kernels(settings, progress),
         };
-        if !leaves_results {
+        if !leaves.results() {
             // It goes with the directory of the run.
             self.found().result_file = None;
         }
-        ended
+        ended.map_err(|error| leaves.explain(error))
     }
 
     /// Tunes subgraphs, operators, or both, in this order.
@@ -118,7 +118,7 @@ impl Session {
         let stands_in = settings.backend == Choice::Auto && is_simulated;
         log::log!(if stands_in { log::Level::Warn } else { log::Level::Info }, "{note}");
         if is_simulated {
-            idle::warn_of_compiler(&settings);
+            idle::warn_of_simulator(&settings);
         }
         if backend.measuring_time().is_none() {
             settings.opat.max_trials = settings.dear_trials;

@@ -79,9 +79,12 @@ impl<'a> Job for Operators<'_, 'a> {
         Ok(Searches { problems, order, tuner, pace })
     }
 
-    fn searching(&mut self, units: &Searches<'a>, unit: usize, now: Searched) {
-        let nodes = &units.problem(unit).case.nodes;
+    fn searching(&mut self, units: &Searches<'a>, unit: usize, mut now: Searched) {
+        let Case { nodes, workload, .. } = &units.problem(unit).case;
         let launches = nodes.iter().map(|node| f64::from(node.launches)).sum();
+        if !Writable::of(workload, self.job.backend.soc()).reader().is_cann() {
+            now.best_us = now.before_us;
+        }
         self.under_way.insert(unit, (launches, now));
     }
 
@@ -110,7 +113,8 @@ impl<'a> Job for Operators<'_, 'a> {
     /// What is known of the searches under way is in every call, or figures would go back.
     fn progress(&self) -> Progress {
         let outcome = &self.outcome;
-        let times_us = [outcome.before_us(), outcome.after_us()];
+        // As the headline has it: what CANN does not take is no gain.
+        let times_us = [outcome.before_us(), outcome.taken_us()];
         let mut progress = Progress::of("operators", [outcome.cases.len(), self.total], times_us);
         progress.trials = outcome.cases.iter().map(|case| case.trials).sum();
         for (launches, searched) in self.under_way.values() {

@@ -16,7 +16,8 @@ pub struct Progress {
     pub node: String,
     /// Measurements made for the operator that is being searched; 0 where the call does not come from within a search.
     pub searching: usize,
-    /// Time of the operators finished in microseconds, and of those being searched the best measured so far.
+    /// Time of the operators finished in microseconds, with what CANN will take of what was found, and of those being searched
+    /// the best measured so far.
     pub network_us: f64,
     /// Time of the same before tuning in microseconds.
     pub baseline_us: f64,

@@ -64,10 +64,25 @@ fn a_folder_gets_the_report_that_is_printed_and_the_bank_its_records() {
         assert!(product["after_us"].as_f64() <= product["before_us"].as_f64());
         assert!(product["recorded"] == false || product["op"] == "MatMulV3", "{product}");
         assert_eq!(product["reach"] == "no_bank", product.get("lever").is_some());
+        // What was found gains surely where its interval says so, and then alone it is recorded.
+        if let Some([low, high]) =
+            product["gain"]["interval_us"].as_array().map(|ends| [0, 1].map(|at| ends[at].as_f64().unwrap()))
+        {
+            let gain = product["gain"]["us"].as_f64().unwrap();
+            assert!(low < gain && gain < high && gain > 0.0, "{product}");
+            assert_eq!(product["recorded"] == true, product["reach"] == "bank" && low > 0.0, "{product}");
+        }
         // The name stands in `op` alone.
         assert!(!product["work"].as_str().unwrap().contains("MatMul"), "{product}");
     }
+    let largest = |field: &str| {
+        let asking = report["products"].as_array().unwrap().iter().filter(|product| product["reach"] == "bank");
+        asking.filter_map(|product| product["gain"][field].as_f64()).fold(0.0, f64::max)
+    };
+    assert_eq!(report["records"]["largest"]["us"].as_f64(), Some(largest("us")), "{}", report["records"]);
+    assert!(text.contains("What the records give: ") && text.contains("the largest gain is "), "{text}");
     let recorded = report["products"].as_array().unwrap().iter().any(|product| product["recorded"] == true);
+    assert_eq!(text.contains("with records"), recorded, "{text}");
     assert_eq!(recorded, !report["files"].as_array().unwrap().is_empty());
     // What was recorded is what the next run starts from.
     let again = aoe(folder.path(), &with(&["--json"]));
@@ -148,11 +163,12 @@ fn weights_and_caches_that_do_not_fit_are_said_to() {
 #[test]
 fn numbers_of_tokens_are_chosen_for_so_many_records_and_the_loss_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let output = aoe(folder.path(), &with(&["--records=4", "--json"]));
+    let output = aoe(folder.path(), &with(&["--records=4", "--step_tokens=2048", "--json"]));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
     for range in ["range", "range_if_true"].map(|name| &report[name]).into_iter().filter(|range| !range.is_null()) {
         let us = |field: &str| range[field].as_f64().unwrap();
         assert!(range["tokens"].as_array().unwrap().len() <= 4, "{range}");
+        assert!(range["looked_at"] == 128 && range["keys"] == 128, "every multiple of 16 up to 2048: {range}");
         assert!(us("every_us") <= us("chosen_us") && us("chosen_us") <= us("default_us"), "{range}");
         assert!((us("loss") - (us("chosen_us") / us("every_us") - 1.0)).abs() < 1e-9, "{range}");
     }
@@ -224,7 +240,7 @@ fn a_profile_is_tuned_and_stands_beside_the_prediction() {
         ["--profile=kernel_details.csv", "--soc_version=Ascend910B2", "--max_tuning_count=60", "--output=out/"];
     let output = aoe(folder.path(), &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(words(&output).contains("105 us measured"), "{}", words(&output));
+    assert!(words(&output).contains("105 us measured") && !words(&output).contains("-0 "), "{}", words(&output));
     let report: Value = serde_json::from_slice(&std::fs::read(folder.path().join("out/report.json")).unwrap()).unwrap();
     let kernels = report["kernels"].as_array().unwrap();
     assert_eq!((&kernels[0]["op"], &kernels[1]["op"]), (&"MatMulV3".into(), &"SwiGlu".into()));

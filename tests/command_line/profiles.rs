@@ -67,8 +67,8 @@ fn only(directory: &Path, prefix: &str) -> PathBuf {
 fn reader(profile: &Path, name: &str) -> csv::Reader<std::fs::File> {
     let output = profile.join("mindstudio_profiler_output");
     // The time in the names of all of them is that of any.
-    let any = only(&output, "task_time_").file_name().unwrap().to_str().unwrap().to_owned();
-    csv::Reader::from_path(output.join(any.replace("task_time", name))).unwrap()
+    let any = only(&output, "ge_").with_extension("csv").file_name().unwrap().to_str().unwrap().to_owned();
+    csv::Reader::from_path(output.join(any.replace("ge_", &format!("{name}_")))).unwrap()
 }
 
 fn table(profile: &Path, name: &str) -> Vec<BTreeMap<String, String>> {

@@ -50,6 +50,20 @@ fn bash_completes_files_where_an_option_takes_one() {
 }
 
 #[test]
+fn who_names_no_shell_or_another_is_told_those_that_there_are() {
+    for (arguments, told) in [
+        (&["completions", "tcsh"][..], "there is: bash, zsh, fish"),
+        (&["completions", "bsh"], "did you mean `bash`?"),
+        (&["completions"], "bash|zsh|fish"),
+        (&["bank"], "there is: show, verify, check"),
+    ] {
+        let output = aoe(arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(told), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
 fn every_shell_knows_every_option_and_command() {
     for shell in ["bash", "zsh", "fish"] {
         let text = completions(shell);

@@ -31,7 +31,7 @@ fn arguments() -> Command {
              zsh:  aoe completions zsh > a folder of $fpath/_aoe\n\
              fish: aoe completions fish > ~/.config/fish/completions/aoe.fish",
         )
-        .arg(Arg::new("shell").value_name("SHELL").required(true).value_parser(SHELLS).help("The shell"))
+        .arg(Arg::new("shell").value_name("bash|zsh|fish").required(true).value_parser(SHELLS).help("The shell"))
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>, whole: &Command) -> Result<u8> {

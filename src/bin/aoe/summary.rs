@@ -37,10 +37,10 @@ fn model(Files { air, om, content, .. }: &Files<'_>) -> [String; 2] {
     [labelled("Model", &format!("{air} ({content})")), labelled("", om)]
 }
 
-fn subgraphs(found: &Subgraphs<'_>) -> Vec<String> {
+fn subgraphs(found: &Subgraphs<'_>, dry_run: bool) -> Vec<String> {
     let told = format!(
         "{}; {} before, {} with all that was found, by the simulator; {} launches before, {} after",
-        counts(&found.summary, "distinct"),
+        counts(&found.summary, &format!("{} distinct", found.summary.total), dry_run),
         time(found.before_us),
         time(found.after_us),
         found.traffic_before.launches,
@@ -59,10 +59,12 @@ fn recorded(summary: &RepoSummary, bank: &str) -> String {
     }
 }
 
-fn counts(summary: &RepoSummary, what: &str) -> String {
-    let RepoSummary { add, update, reserved, unsatisfied, total, .. } = summary;
+/// What became of what was tuned; `would` where no bank was written.
+fn counts(summary: &RepoSummary, what: &str, would: bool) -> String {
+    let RepoSummary { add, update, reserved, unsatisfied, .. } = summary;
+    let would = if would { "would be " } else { "" };
     format!(
-        "{total} {what}: {add} added to the bank, {update} updated there, \
+        "{what}: {add} {would}added to the bank, {update} {would}updated there, \
          {reserved} already in the bank, {unsatisfied} left at CANN's default"
     )
 }
@@ -91,9 +93,14 @@ impl Summary {
             labelled("Network", &self.network()),
         ];
         let is_simulated = self.backend.is_simulated();
+        let told = |found| subgraphs(found, self.bank.dry_run);
         lines
             .extend(self.gains.iter().filter(|_| !self.is_empty()).flat_map(|found| gains::lines(found, is_simulated)));
-        lines.extend(self.subgraphs.iter().filter(|found| found.summary.total > 0).flat_map(subgraphs));
+        lines.extend(self.subgraphs.iter().filter(|found| found.summary.total > 0).flat_map(told));
+        lines.extend(self.gradients.iter().filter(|found| found.split_before.is_some()).map(|_| {
+            let gain = self.improvement();
+            labelled("Gain", &format!("{gain} over hccl's own default, by what CANN reads; its interval is not known"))
+        }));
         lines.extend(self.gradients.iter().flat_map(gradients::lines));
         if !self.kernels.is_empty() {
             lines.push(labelled("Tuned", &self.tuned()));
@@ -201,7 +208,11 @@ impl Summary {
     }
 
     fn tuned(&self) -> String {
-        counts(&self.summary, &format!("operators in {:.1} s", self.tuning_time_s))
+        let told = match self.gains.as_ref().and_then(|gains| gains.reached) {
+            Some([reached, wanted]) => format!("{reached} of {wanted} operators"),
+            None => counted(self.summary.total as u64, "operator", "operators"),
+        };
+        counts(&self.summary, &format!("{told} in {:.1} s", self.tuning_time_s), self.bank.dry_run)
     }
 
     /// What was found and the bank did not take.
@@ -258,6 +269,7 @@ impl Summary {
             let gain = match kernel.status {
                 Status::NotSure | Status::ToMeasure => "not sure".to_owned(),
                 _ if kernel.is_missed() => "not reached".to_owned(),
+                Status::NotTuned => "not tuned".to_owned(),
                 // CANN runs its default all the same.
                 _ if kernel.after_us < kernel.before_us && !kernel.read_by.is_some_and(RecordReader::is_cann) => {
                     format!("own form {}", gain(kernel.before_us, kernel.after_us))
@@ -408,7 +420,7 @@ mod tests {
                 "improvement": "0.00%", "priced_by": "", "summary": counts(added, updated, 7 + added + updated),
                 "traffic_after": traffic, "traffic_before": traffic
             });
-            subgraphs(with("subgraphs", found).subgraphs.as_ref().unwrap()).pop().unwrap()
+            subgraphs(with("subgraphs", found).subgraphs.as_ref().unwrap(), false).pop().unwrap()
         };
         assert!(said(2, 1).ends_with(" 3 recorded in /bank"), "{}", said(2, 1));
         assert!(said(0, 0).ends_with(" nothing recorded in /bank"), "{}", said(0, 0));

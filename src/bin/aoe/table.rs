@@ -37,6 +37,15 @@ fn pad(cell: &str, align: Align, width: usize) -> String {
     }
 }
 
+/// A number with so many digits behind the point; what rounds to nothing has no sign.
+pub fn fixed(number: f64, digits: usize) -> String {
+    let text = format!("{number:.digits$}");
+    match text.strip_prefix('-') {
+        Some(zero) if zero.bytes().all(|byte| matches!(byte, b'0' | b'.')) => zero.to_owned(),
+        _ => text,
+    }
+}
+
 /// Columns of the widest cell of each column.
 pub fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
     let mut widths = [0; N];
@@ -96,6 +105,12 @@ mod tests {
         assert_eq!(fitting([10, 40, 30], 100, 12), [10, 40, 30]);
         assert_eq!(fitting([10, 40, 30], 64, 12), [10, 25, 25]);
         assert_eq!(fitting([10, 40, 30], 20, 12), [10, 12, 12], "no narrower than that");
+    }
+
+    #[test]
+    fn what_rounds_to_nothing_has_no_sign() {
+        assert_eq!([-0.0, -0.3, -0.6].map(|number| fixed(number, 0)), ["0", "0", "-1"]);
+        assert_eq!([-0.04, -0.06, 12.34].map(|number| fixed(number, 1)), ["0.0", "-0.1", "12.3"]);
     }
 
     #[test]

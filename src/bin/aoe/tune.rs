@@ -11,12 +11,15 @@ use crate::summary::Summary;
 use crate::table::{Align, table};
 use aoe::frontend::{self, Framework};
 use aoe::graph::Graph;
+use aoe::output_file::directory_of;
 use aoe::report::time;
 use aoe::session::inputs::model_options;
 use aoe::session::options::{NEWEST, NEWEST_IF_ANY};
 use aoe::session::{self, Flow, Session};
+use aoe::spelling;
 use aoe::status::{Error, Result};
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -151,6 +154,9 @@ impl Job<'_> {
     fn tune_file(&self, model: &Path, framework: Option<Framework>, folder: Option<&str>) -> Result<Tuned> {
         let (stated, inputs) = model_options(self.settings.options())?;
         self.keep_model(model)?;
+        if let Some(error) = missing(model) {
+            return Err(error);
+        }
         let mut graph = frontend::load_file(model, framework.or(stated), &inputs)?;
         // Exporters call every graph the same; the file's name tells a user which one it is.
         if let Some(stem) = model.file_stem() {
@@ -169,9 +175,7 @@ impl Job<'_> {
             // Folders that are not there yet will be made.
             found || plain(&path).is_some_and(|path| plain(model) == Some(path))
         };
-        let stem = session::stem(output);
-        let with = |suffix: &str| PathBuf::from([stem.as_os_str(), OsStr::new(suffix)].join(OsStr::new("")));
-        if [with(".air"), with(".om")].into_iter().any(same) {
+        if session::model_files(output, self.settings.options())?.into_iter().any(same) {
             let reason = format!("the tuned model would take the place of {}: name another", model.display());
             return Err(Error::option("output", reason));
         }
@@ -263,6 +267,18 @@ fn overview(tuned: &[Tuned]) -> Vec<String> {
     }
     lines
 }
+
+/// What is wrong with a path where nothing is, and the name beside it that may be meant.
+fn missing(model: &Path) -> Option<Error> {
+    let error = std::fs::metadata(model).err().filter(|error| error.kind() == ErrorKind::NotFound)?;
+    let beside = std::fs::read_dir(directory_of(model)).into_iter().flatten().flatten();
+    let names: Vec<String> = beside.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let name = model.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+    let near = spelling::nearest(&name, names.iter().map(String::as_str));
+    let meant = near.map(|near| format!("; did you mean `{}`?", model.with_file_name(near).display()));
+    Some(Error::file("open", model, format!("{error}{}", meant.unwrap_or_default())))
+}
+
 /// A path from the root on, without steps back.
 fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::new();

@@ -29,6 +29,20 @@ pub fn misnamed(node: &Node) -> Vec<(String, &'static str)> {
     meant.collect()
 }
 
+/// What the interface of a node's operator requires and the node lacks, in words: inputs, and attributes without a default, but
+/// for those that convolutions take as their reader says.
+pub fn lacking(node: &Node) -> Vec<String> {
+    let is_source = SOURCES.contains(&node.op_type.as_str());
+    let known = (node.mapped && !is_source).then(|| prototype::prototype(&node.op_type)).flatten();
+    let Some(prototype) = known else { return Vec::new() };
+    let mut findings = Vec::new();
+    Judge { node, findings: &mut findings }.inputs(prototype);
+    let required = prototype.attrs.iter().filter(|rule| rule.required && op::class(&node.op_type) != OpClass::Conv);
+    let absent = required.filter(|rule| node.attrs.get(rule.name).is_none());
+    let attributes = absent.map(|rule| format!("has no attribute `{}`, which has no default", rule.name));
+    findings.into_iter().map(|finding| finding.reason).chain(attributes).collect()
+}
+
 /// Judges one operator.
 pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
     let mut judge = Judge { node, findings };

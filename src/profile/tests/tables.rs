@@ -355,8 +355,8 @@ fn the_options_decide_which_files_there_are() {
     };
     let always = ["README.txt", "msprof.json", "ge.json"];
     assert_eq!(names(r#"{"task_trace":"off"}"#), always);
-    assert_eq!(names(r#"{"task_trace":"l0"}"#), [&always[..], &["task_time.csv"]].concat());
-    let tasks = ["task_time.csv", "op_summary.csv", "op_statistic.csv", "prof_rule_0.json"];
+    assert_eq!(names(r#"{"task_trace":"l0"}"#), [&always[..], &["task_time.csv", "task_time.json"]].concat());
+    let tasks = ["task_time.csv", "task_time.json", "op_summary.csv", "op_statistic.csv", "prof_rule_0.json"];
     assert_eq!(names("{}"), [&always[..], &tasks].concat());
     let asked = names(r#"{"training_trace":"on","l2":"on","runtime_api":"on","hccl":"on"}"#);
     let more = ["step_trace.csv", "step_trace.json", "l2_cache.csv", "thread_group.json"];

@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 fn events(run: &Run, name: &str) -> Vec<Value> {
     let options = Options { runtime_api: true, ..Options::default() };
     let files = files(run, &options, "20260101000000").unwrap();
-    let named = |path: &Path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(name));
+    let named = |path: &Path| {
+        path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(name))
+            && path.extension().is_some_and(|e| e == "json")
+    };
     let file = files.iter().find(|file| named(&file.path)).unwrap_or_else(|| panic!("no {name}"));
     serde_json::from_slice(file.content.as_deref().unwrap()).unwrap()
 }
@@ -76,6 +79,16 @@ fn every_event_is_of_the_trace_event_format_and_has_a_named_row() {
             }
         }
     }
+}
+
+#[test]
+fn the_timeline_of_the_tasks_alone_is_that_of_the_whole_one() {
+    let [before, _] = sample();
+    let (whole, alone) = (events(&before, "msprof"), events(&before, "task_time"));
+    let tasks: Vec<_> = bars(&alone, "Ascend Hardware");
+    assert_eq!(tasks.len(), before.tasks.len());
+    assert!(tasks.iter().all(|task| bars(&whole, "Ascend Hardware").contains(task)));
+    assert_eq!(alone.iter().filter(|event| event["ph"] == "X").count(), tasks.len(), "and nothing else");
 }
 
 #[test]

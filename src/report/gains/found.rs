@@ -126,7 +126,8 @@ fn subgraph<'a>(one: &'a SubgraphOutcome, pricer: &'a str, gears: usize) -> impl
     let of = |variant: usize| one.places.iter().filter(|place| place.variant == variant).count();
     let found = Found {
         name: one.name(),
-        op_type: one.op_types.first().map_or("", String::as_str),
+        // It begins at that node, whose type says little of it.
+        op_type: "subgraph",
         fate: Fate::OwnForm,
         reader: reader(one),
         measured_by: pricer,

@@ -53,6 +53,7 @@ pub fn headline(report: &Report<'_>) -> Markup {
                     (fact("gradient bank", &recorded(&report.summary)))
                 }
                 @if report.gradients.is_some() {
+                    (fact("nine of ten gains lie in", "not known"))
                     (fact("one training step", &format!("{:.3} → {:.3} ms, {} faster", us[0] / 1e3, us[1] / 1e3, report.improvement)))
                 }
                 @if let Some(subgraphs) = &report.subgraphs {

@@ -34,9 +34,6 @@ pub fn operators(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
                 @if report.gains.is_some() {
                     p .note { "Before is what CANN runs by itself: a public default follows its published rules, an estimated one stands for rules that are closed. Opened, each row says which." }
                 }
-                @if report.gains.as_ref().is_some_and(|gains| gains.own_form.count > 0) {
-                    p .note { "After is with all that was found, here and in the drawings below: also with what only libaoe reads, which does not count above." }
-                }
                 @if report.subgraphs.is_some() {
                     p .note { "Before: the operators of the network with the strategies of subgraphs that CANN reads. What these gain is in the network's times, not here." }
                 }
@@ -45,6 +42,9 @@ pub fn operators(report: &Report<'_>, rows: &Rows<'_>) -> Markup {
                 (table(["subgraph, from the node", "kernels"], &top(subgraphs(report), TOP, "subgraphs")))
             } @else {
                 p .none { "No operator was dealt with." }
+            }
+            @if report.gains.as_ref().is_some_and(|gains| gains.own_form.count > 0) {
+                p .note { "After is with all that was found, in each row and in the drawings below: also with what only libaoe reads, which does not count above." }
             }
             @if let Some(gains) = report.gains.as_ref().filter(|gains| !gains.left.is_empty()) {
                 p { "Left on the table: " (time(gains.left_us)) " were found that CANN will not run as things are." }

@@ -136,16 +136,23 @@ impl<'a> Rows<'a> {
     }
 
     fn foot(&self) -> Markup {
-        let us = self.all.iter().fold([0.0; 2], |sum, row| {
+        let [before, after, taken] = self.all.iter().fold([0.0; 3], |sum, row| {
             let us = row.kernel.total_us();
-            [sum[0] + us[0], sum[1] + us[1]]
+            [sum[0] + us[0], sum[1] + us[1], sum[2] + row.kernel.taken_us()]
         });
+        let sum = |name: &str, after: f64| {
+            html! {
+                tr {
+                    th scope="row" { (name) }
+                    td { (time(before)) } td { (time(after)) } td { (gain(before, after)) } td { } td { } td { } td { } td { }
+                }
+            }
+        };
         html! {
             tfoot {
-                tr {
-                    th scope="row" { @if self.has_more() { "all, with the second page" } @else { "together" } }
-                    td { (time(us[0])) } td { (time(us[1])) } td { (gain(us[0], us[1])) } td { } td { } td { } td { } td { }
-                }
+                // The headline's, and what would be with what it does not count.
+                (sum(if self.has_more() { "all, with the second page" } else { "together" }, taken))
+                @if after < taken { (sum("with what only libaoe reads", after)) }
             }
         }
     }

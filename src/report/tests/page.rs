@@ -198,6 +198,36 @@ fn a_gain_is_the_same_in_every_file() {
 }
 
 #[test]
+fn the_sum_of_the_table_is_what_cann_runs_and_what_only_libaoe_reads_is_told_beside_it() {
+    let with = |reader: &str| {
+        let text = full_report(Tuned::Operators(None, &outcome(true)), &context(Path::new("."))).unwrap();
+        let mut report: Value = serde_json::from_str(&text).unwrap();
+        for kernel in report["kernels"].as_array_mut().unwrap() {
+            (kernel["before_us"], kernel["after_us"]) = (10.0.into(), 5.0.into());
+            kernel["read_by"] = reader.into();
+        }
+        let page = page_of(&report.to_string());
+        let foot = page.split("<tfoot>").nth(1).unwrap().split("</tfoot>").next().unwrap().to_owned();
+        (foot.contains("only libaoe reads"), foot.matches("100.00%").count(), foot.matches("0.00%").count())
+    };
+    // `100.00%` holds `0.00%`.
+    assert_eq!(with("runtime_bank"), (false, 1, 1));
+    assert_eq!(with("own_form"), (true, 1, 2));
+}
+
+#[test]
+fn a_table_of_subgraphs_alone_says_what_its_times_after_are_with() {
+    let page = |own: usize| {
+        let text = full_report(Tuned::Subgraphs(&sgat::subgraphs(true)), &context(Path::new("."))).unwrap();
+        let mut report: Value = serde_json::from_str(&text).unwrap();
+        report["gains"]["own_form"]["count"] = own.into();
+        page_of(&report.to_string())
+    };
+    let note = "also with what only libaoe reads";
+    assert_eq!([page(0), page(2)].map(|page| page.contains(note)), [false, true]);
+}
+
+#[test]
 fn the_table_of_operators_says_that_it_begins_where_subgraph_tuning_ended() {
     let note = "with the strategies of subgraphs that CANN reads";
     let subgraphs = sgat::subgraphs(true);

@@ -11,22 +11,28 @@ const MOST: u64 = 1 << 24;
 pub(super) struct Fields<'a>(pub &'a Map<String, Value>);
 
 impl Fields<'_> {
-    /// A field under the first of its names that is there; `null` counts as not there.
-    fn find(&self, names: &[&'static str]) -> Option<(&'static str, &Value)> {
-        names.iter().find_map(|&name| self.0.get(name).filter(|value| !value.is_null()).map(|value| (name, value)))
+    /// A field under whichever of its names is there; `null` counts as not there. Fails where two of them differ.
+    fn find(&self, names: &[&'static str]) -> Result<Option<(&'static str, &Value)>, String> {
+        let mut told =
+            names.iter().filter_map(|&name| Some((name, self.0.get(name).filter(|value| !value.is_null())?)));
+        let Some((name, value)) = told.next() else { return Ok(None) };
+        match told.find(|(_, other)| *other != value) {
+            Some((other, different)) => Err(contradiction(name, value, other, different)),
+            None => Ok(Some((name, value))),
+        }
     }
 
     /// A size from 1 on that may be missing.
     pub fn optional_size(&self, names: &[&'static str]) -> Result<Option<u64>, String> {
         match self.optional_count(names)? {
-            Some(0) => Err(format!("`{}`: 0 is no size", self.find(names).map_or("", |found| found.0))),
+            Some(0) => Err(format!("`{}`: 0 is no size", self.find(names)?.map_or("", |found| found.0))),
             other => Ok(other),
         }
     }
 
     /// A number that may be missing or 0.
     pub fn optional_count(&self, names: &[&'static str]) -> Result<Option<u64>, String> {
-        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        let Some((name, value)) = self.find(names)? else { return Ok(None) };
         match value.as_u64() {
             Some(count) if count <= MOST => Ok(Some(count)),
             Some(count) => Err(format!("`{name}`: {count} is more than {MOST}, too much for a model")),
@@ -59,7 +65,7 @@ impl Fields<'_> {
 
     /// A part of a whole, above 0 and up to 1, that may be missing.
     pub fn share(&self, name: &'static str) -> Result<Option<f64>, String> {
-        let Some((_, value)) = self.find(&[name]) else { return Ok(None) };
+        let Some((_, value)) = self.find(&[name])? else { return Ok(None) };
         match value.as_f64() {
             Some(share) if share > 0.0 && share <= 1.0 => Ok(Some(share)),
             _ => Err(format!("`{name}`: {} is no number above 0 and up to 1", shown(&value.to_string()))),
@@ -68,25 +74,35 @@ impl Fields<'_> {
 
     /// A flag that may be missing.
     pub fn flag(&self, name: &'static str) -> Result<Option<bool>, String> {
-        match self.find(&[name]) {
+        self.any_flag(&[name])
+    }
+
+    /// A flag that has several names, and may be missing.
+    pub fn any_flag(&self, names: &[&'static str]) -> Result<Option<bool>, String> {
+        match self.find(names)? {
             None => Ok(None),
             Some((_, Value::Bool(flag))) => Ok(Some(*flag)),
-            Some((_, other)) => Err(format!("`{name}`: {} is neither true nor false", shown(&other.to_string()))),
+            Some((name, other)) => Err(format!("`{name}`: {} is neither true nor false", shown(&other.to_string()))),
         }
     }
 
     /// A text that may be missing.
     pub fn text(&self, name: &'static str) -> Result<Option<&str>, String> {
-        match self.find(&[name]) {
+        Ok(self.any_text(&[name])?.map(|(_, text)| text))
+    }
+
+    /// A text that has several names, with the one that it has, and may be missing.
+    pub fn any_text(&self, names: &[&'static str]) -> Result<Option<(&'static str, &str)>, String> {
+        match self.find(names)? {
             None => Ok(None),
-            Some((_, Value::String(text))) => Ok(Some(text)),
-            Some((_, other)) => Err(format!("`{name}`: {} is no text", shown(&other.to_string()))),
+            Some((name, Value::String(text))) => Ok(Some((name, text))),
+            Some((name, other)) => Err(format!("`{name}`: {} is no text", shown(&other.to_string()))),
         }
     }
 
     /// How many entries a list has; `None` where it is missing.
     pub fn entries(&self, name: &'static str) -> Result<Option<&[Value]>, String> {
-        match self.find(&[name]) {
+        match self.find(&[name])? {
             None => Ok(None),
             Some((_, Value::Array(entries))) => Ok(Some(entries)),
             Some((_, other)) => Err(format!("`{name}`: {} is no list", shown(&other.to_string()))),
@@ -95,7 +111,7 @@ impl Fields<'_> {
 
     /// The fields of an object below; `None` where it is missing.
     pub fn below(&self, name: &'static str) -> Result<Option<Fields<'_>>, String> {
-        match self.find(&[name]) {
+        match self.find(&[name])? {
             None => Ok(None),
             Some((_, Value::Object(fields))) => Ok(Some(Fields(fields))),
             Some((_, other)) => Err(format!("`{name}`: {} is no object", shown(&other.to_string()))),
@@ -110,7 +126,13 @@ impl Fields<'_> {
         fields.find(|(name, value)| name.contains("expert") && several(value)).map(|(name, _)| name.as_str())
     }
 
-    pub fn has(&self, name: &'static str) -> bool {
-        self.find(&[name]).is_some()
+    pub fn has(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|value| !value.is_null())
     }
+}
+
+/// Two fields that say different things of one quantity.
+pub(super) fn contradiction(name: &str, value: &Value, other: &str, different: &Value) -> String {
+    let [value, different] = [value, different].map(|value| shown(&value.to_string()));
+    format!("`{name}` is {value} and `{other}` {different}: they mean the same, so one of them is wrong")
 }

@@ -1,7 +1,7 @@
 //! What differs from layer to layer: which have experts, and which look back over a window only.
 
 use super::families::Family;
-use super::fields::Fields;
+use super::fields::{Fields, contradiction};
 use super::{Experts, Window};
 use crate::cases::shown;
 use serde_json::Value;
@@ -26,20 +26,23 @@ pub(super) fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Resul
     if routed == 0 {
         return Ok(None);
     }
-    let per_token = fields.size(&["num_experts_per_tok", "moe_topk", "top_k"], "the experts that a token goes to")?;
+    // `top_k` may be that of the sampling, which configurations keep, too.
+    let per_token = match fields.optional_size(&["num_experts_per_tok", "moe_topk"])? {
+        Some(count) => count,
+        None => fields.size(&["num_experts_per_tok", "top_k"], "the experts that a token goes to")?,
+    };
     if per_token > routed {
         return Err(format!("`num_experts_per_tok`: a token cannot go to {per_token} of {routed} experts"));
     }
     // Where some layers are dense, or some experts shared, `intermediate_size` is theirs.
     let own: &[&'static str] = &["moe_intermediate_size", "expert_intermediate_size"];
-    let any: &[&'static str] = &["moe_intermediate_size", "expert_intermediate_size", "intermediate_size"];
     let mixed = ["first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step", "n_shared_experts"];
-    let names = if mixed.into_iter().any(|name| fields.has(name)) { own } else { any };
-    let width = fields.size(names, "the width of an expert")?;
-    let shared = match fields.optional_count(&["shared_expert_intermediate_size"])? {
+    let width = match fields.optional_size(own)? {
         Some(width) => width,
-        None => fields.optional_count(&["n_shared_experts", "num_shared_experts"])?.unwrap_or(0).saturating_mul(width),
+        None if mixed.into_iter().any(|name| fields.has(name)) => fields.size(own, "the width of an expert")?,
+        None => fields.size(&["moe_intermediate_size", "intermediate_size"], "the width of an expert")?,
     };
+    let shared = shared(fields, width)?;
     let first_dense = fields.optional_count(&["first_k_dense_replace"])?.unwrap_or(0);
     // Layers count from 0. Qwen's every so-manieth has experts, DeepSeek's every one whose number is a multiple.
     let every = fields.optional_size(&["decoder_sparse_step"])?.unwrap_or(1);
@@ -71,6 +74,21 @@ pub(super) fn experts(fields: &Fields<'_>, family: Family, layers: u64) -> Resul
         layers: sparse as u64,
         grouped: family.grouped || groups.is_some_and(|groups| groups > 1),
     }))
+}
+
+/// Width of what every token passes beside its experts of this width: told by itself, or as so many more experts.
+fn shared(fields: &Fields<'_>, width: u64) -> Result<u64, String> {
+    let [told, of_count] = ["shared_expert_intermediate_size", "n_shared_experts"];
+    let whole = fields.optional_count(&[told])?;
+    let count = fields.optional_count(&[of_count, "num_shared_experts"])?;
+    let counted = count.map(|count| count.saturating_mul(width));
+    match (whole, counted) {
+        (Some(whole), Some(counted)) if whole != counted => {
+            let counted = format!("{} of width {width}", count.unwrap_or_default());
+            Err(contradiction(told, &whole.into(), of_count, &Value::String(counted)))
+        }
+        _ => Ok(whole.or(counted).unwrap_or(0)),
+    }
 }
 
 /// The layers with a window; `None` where all layers see everything, or none is told to have one.

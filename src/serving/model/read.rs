@@ -1,7 +1,7 @@
 //! From `config.json` to a model.
 
 use super::families::{self, Defaults, Family};
-use super::fields::Fields;
+use super::fields::{Fields, contradiction};
 use super::layers::{experts, window};
 use super::{Attention, Experts, Model};
 use crate::cases::{json, shown};
@@ -45,13 +45,19 @@ impl Model {
 /// The fields of the language model: models that see pictures keep them apart, and some facts about it outside of them.
 fn language_model(whole: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     const APART: [&str; 3] = ["text_config", "language_config", "llm_config"];
-    const OUTSIDE: [&str; 3] = ["model_type", "tie_word_embeddings", "quantization_config"];
+    const OUTSIDE: [&str; 5] = ["model_type", "tie_word_embeddings", "quantization_config", "torch_dtype", "dtype"];
     let outer = Fields(whole);
-    let mut within = None;
+    let mut within: Option<(&str, Fields<'_>)> = None;
     for name in APART {
-        within = within.or(outer.below(name)?);
+        match (outer.below(name)?, &within) {
+            (Some(Fields(other)), Some((first, Fields(known)))) if *other != **known => {
+                return Err(format!("`{first}` and `{name}` differ: which of them is the language model is not clear"));
+            }
+            (Some(other), None) => within = Some((name, other)),
+            _ => {}
+        }
     }
-    let Some(Fields(within)) = within else { return Ok(whole.clone()) };
+    let Some((_, Fields(within))) = within else { return Ok(whole.clone()) };
     let mut fields = within.clone();
     for name in OUTSIDE.into_iter().filter(|name| within.get(*name).is_none_or(Value::is_null)) {
         fields.extend(whole.get(name).map(|value| (name.to_owned(), value.clone())));
@@ -64,6 +70,7 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
     let family = known.unwrap_or(families::unknown());
     let mut notes = Vec::new();
     refuse_foreign(name, fields)?;
+    notes.extend(published_type(fields)?);
     if known.is_none() {
         let known: Vec<_> = families::names().collect();
         notes.push(format!(
@@ -87,20 +94,16 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         return Err(format!("`num_hidden_layers`: {layers} layers are more than {MOST_LAYERS}"));
     }
     let hidden = fields.size(&["hidden_size", "n_embd"], "the width of the residual stream")?;
-    let vocabulary = fields.size_or(
-        &["padded_vocab_size", "vocab_size"],
-        "the number of entries of the vocabulary",
-        family.defaults.map(|default| default.vocabulary),
-    )?;
+    let vocabulary = vocabulary(fields, family)?;
     let experts = experts(fields, family, layers)?;
     let intermediate = match (fields.optional_size(&["intermediate_size", "ffn_hidden_size"])?, experts) {
         (Some(width), _) => width,
         (None, Some(experts)) if experts.layers == layers => experts.width,
         _ => return Err(fields.missing(&["intermediate_size"], "the width of the feed-forward layers")),
     };
-    let bias = ["attention_bias", "add_qkv_bias", "qkv_bias"];
     let model_attention = attention(fields, family, hidden)?;
     sane(model_attention, experts)?;
+    notes.extend(odd_heads(model_attention)?);
     if fields.has("attn_logit_softcapping") {
         notes.push("the cap of attention's scores (`attn_logit_softcapping`) is not priced".to_owned());
     }
@@ -111,7 +114,12 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
                 .to_owned(),
         );
     }
-    let told_bias = bias.iter().find_map(|name| fields.flag(name).transpose()).transpose()?;
+    let told_bias = fields.any_flag(&["attention_bias", "add_qkv_bias", "qkv_bias"])?;
+    let positions = match fields.optional_count(&["max_position_embeddings"])? {
+        // Tokens of a training sequence, where nothing else is told.
+        None => fields.optional_count(&["seq_length"])?,
+        told => told,
+    };
     Ok(Model {
         family: shown(name),
         layers,
@@ -128,10 +136,61 @@ fn model(name: &str, fields: &Fields<'_>) -> Result<Model, String> {
         logits_cap: fields.has("final_logit_softcapping"),
         post_norms: family.post_norms,
         tied: fields.flag("tie_word_embeddings")?.unwrap_or(family.tied),
-        positions: fields.optional_count(&["max_position_embeddings", "seq_length"])?.unwrap_or(0),
+        positions: positions.unwrap_or(0),
         window: windows,
         notes,
     })
+}
+
+/// Entries of the vocabulary, with what fills it up where that is told.
+fn vocabulary(fields: &Fields<'_>, family: Family) -> Result<u64, String> {
+    let default = family.defaults.map(|default| default.vocabulary);
+    let Some(padded) = fields.optional_size(&["padded_vocab_size"])? else {
+        return fields.size_or(&["vocab_size"], "the number of entries of the vocabulary", default);
+    };
+    match fields.optional_size(&["vocab_size"])? {
+        Some(entries) if entries > padded => {
+            Err(format!("`padded_vocab_size`: {padded} are fewer than the {entries} of `vocab_size` that it holds"))
+        }
+        _ => Ok(padded),
+    }
+}
+
+/// What is to be said of the type in which the weights are published. Fails for what is no type of Torch.
+fn published_type(fields: &Fields<'_>) -> Result<Option<String>, String> {
+    const SERVED: [&str; 3] = ["bfloat16", "float16", "float32"];
+    const OTHERS: [&str; 6] = ["float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float64", "int8", "uint8"];
+    let Some((field, told)) = fields.any_text(&["torch_dtype", "dtype"])? else { return Ok(None) };
+    match told.strip_prefix("torch.").unwrap_or(told) {
+        "auto" => Ok(None),
+        name if SERVED.contains(&name) => Ok(None),
+        name if OTHERS.contains(&name) => Ok(Some(format!(
+            "the weights are published in `{name}`; they are priced as `dtype` and `quantization` have them"
+        ))),
+        name => {
+            let known: Vec<&str> = SERVED.into_iter().chain(OTHERS).collect();
+            Err(format!("`{field}`: `{}` is no type of Torch, as {} are", shown(name), known.join(", ")))
+        }
+    }
+}
+
+/// What is to be said of heads that kernels of attention are not made for. Fails for those that cannot be rotated in pairs.
+fn odd_heads(attention: Attention) -> Result<Option<String>, String> {
+    /// Bytes of a block are 32.
+    const BLOCK: u64 = 16;
+    let sizes = match attention {
+        Attention::Grouped { width, .. } => vec![("head_dim", width)],
+        Attention::Latent { rope, nope, value, .. } => {
+            vec![("qk_rope_head_dim", rope), ("qk_nope_head_dim", nope), ("v_head_dim", value)]
+        }
+    };
+    if let Some((name, odd)) = sizes.iter().find(|(_, size)| !size.is_multiple_of(2)) {
+        return Err(format!("`{name}`: heads of {odd} elements cannot be rotated, which takes pairs"));
+    }
+    let uneven = sizes.iter().find(|(_, size)| !size.is_multiple_of(BLOCK));
+    Ok(uneven.map(|(name, size)| {
+        format!("heads of {size} elements (`{name}`) are no multiple of {BLOCK}, which kernels of attention ask for: they are priced as if these took them")
+    }))
 }
 
 /// Refuses sizes whose products no device could hold: heads, and what experts are made of.
@@ -162,18 +221,27 @@ fn sane(attention: Attention, experts: Option<Experts>) -> Result<(), String> {
 
 /// Whether the gate is a `Gelu`; it is a `SiLU` where the configuration does not say.
 fn is_gelu(fields: &Fields<'_>) -> Result<bool, String> {
-    let told = ["hidden_activation", "hidden_act"]
-        .into_iter()
-        .find_map(|field| fields.text(field).map(|name| Some((field, name?))).transpose());
-    match told.transpose()? {
-        None => Ok(false),
-        Some((_, "silu" | "swish" | "swiglu")) => Ok(false),
-        Some((_, name)) if name.contains("gelu") || name == "geglu" => Ok(true),
-        Some((field, name)) => {
+    // Gemma's say `gelu` under one name, and which kind of it under the other.
+    let gate = |field: &'static str| match fields.text(field)? {
+        None => Ok(None),
+        Some("silu" | "swish" | "swiglu") => Ok(Some(false)),
+        Some(name) if name.contains("gelu") || name == "geglu" => Ok(Some(true)),
+        Some(name) => {
             Err(format!("`{field}`: gates of `{}` are not built; `silu` and those of `gelu` are", shown(name)))
         }
+    };
+    let [field, other] = ["hidden_activation", "hidden_act"];
+    match (gate(field)?, gate(other)?) {
+        (Some(one), Some(two)) if one != two => {
+            let [one, two] = [field, other].map(|name| Value::from(fields.text(name).ok().flatten()));
+            Err(contradiction(field, &one, other, &two))
+        }
+        (one, two) => Ok(one.or(two).unwrap_or(false)),
     }
 }
+
+/// Kinds that read, and make no output token by token: parts of their names.
+const ENCODERS: [&str; 6] = ["bert", "electra", "xlnet", "bart", "t5", "whisper"];
 
 /// Fields of models that are built in ways which are not known here.
 const FOREIGN: &[(&str, &str)] = &[
@@ -197,6 +265,13 @@ fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
         ));
     }
     let is_set = |field: &'static str| fields.has(field) && !matches!(fields.flag(field), Ok(Some(false)));
+    let masked = fields.entries("architectures")?.unwrap_or_default().iter().filter_map(Value::as_str);
+    if let Some(masked) = masked.into_iter().find(|name| name.contains("MaskedLM")) {
+        return Err(format!("`architectures`: `{}` is an encoder, which is not built", shown(masked)));
+    }
+    if ENCODERS.iter().any(|part| name.contains(part)) {
+        return Err(format!("`model_type`: `{}` is or has an encoder, which is not built", shown(name)));
+    }
     match FOREIGN.iter().find(|(field, _)| is_set(field)) {
         None => Ok(()),
         Some((field, what)) => {
@@ -214,12 +289,19 @@ fn attention(fields: &Fields<'_>, family: Family, hidden: u64) -> Result<Attenti
     )?;
     if family.latent || fields.has("kv_lora_rank") {
         let size = |name: &'static str, what: &str| fields.size(&[name], what);
+        let nope = size("qk_nope_head_dim", "the elements of a head without position")?;
+        let rope = size("qk_rope_head_dim", "the elements of a head with position")?;
+        if let Some(both) = fields.optional_size(&["qk_head_dim"])?.filter(|both| *both != nope + rope) {
+            return Err(format!(
+                "`qk_head_dim`: {both} is not {nope} (`qk_nope_head_dim`) and {rope} (`qk_rope_head_dim`)"
+            ));
+        }
         return Ok(Attention::Latent {
             heads,
             q_rank: fields.optional_count(&["q_lora_rank"])?.unwrap_or(0),
             kv_rank: size("kv_lora_rank", "the width of the latent vector of keys and values")?,
-            nope: size("qk_nope_head_dim", "the elements of a head without position")?,
-            rope: size("qk_rope_head_dim", "the elements of a head with position")?,
+            nope,
+            rope,
             value: size("v_head_dim", "the elements of a value head")?,
         });
     }

@@ -254,8 +254,91 @@ fn what_a_kind_cannot_be_without_is_asked_for() {
     }
     // A newer model under an older kind's name.
     assert!(error(&with(deepseek_v3(), &[("index_topk", 2048.into())])).contains("index_topk"));
-    let encoder = with(llama(12, 768, 12, 12, 3072), &[("model_type", "bert".into()), ("type_vocab_size", 2.into())]);
+    let encoder = with(llama(12, 768, 12, 12, 3072), &[("model_type", "newer".into()), ("type_vocab_size", 2.into())]);
     assert!(error(&encoder).contains("type_vocab_size") && error(&encoder).contains("encoder"));
+}
+
+#[test]
+fn one_quantity_under_two_names_that_differ_is_named_with_both() {
+    let moe = with(
+        qwen3_32b(),
+        &[
+            ("model_type", "qwen3_moe".into()),
+            ("num_experts", 128.into()),
+            ("num_experts_per_tok", 8.into()),
+            ("moe_intermediate_size", 768.into()),
+        ],
+    );
+    let latent = deepseek_v3();
+    let glm = with(llama(40, 4096, 32, 2, 13696), &[("model_type", "glm4".into()), ("add_qkv_bias", true.into())]);
+    for (config, one, other, value) in [
+        (&moe, "num_experts", "n_routed_experts", json!(64)),
+        (&moe, "num_key_value_heads", "multi_query_group_num", json!(4)),
+        (&moe, "num_key_value_heads", "num_kv_heads", json!(16)),
+        (&moe, "num_hidden_layers", "num_layers", json!(32)),
+        (&moe, "hidden_size", "n_embd", json!(4096)),
+        (&moe, "head_dim", "kv_channels", json!(64)),
+        (&moe, "intermediate_size", "ffn_hidden_size", json!(11008)),
+        (&moe, "moe_intermediate_size", "expert_intermediate_size", json!(1536)),
+        (&moe, "hidden_act", "hidden_activation", json!("gelu")),
+        (&latent, "n_shared_experts", "shared_expert_intermediate_size", json!(1024)),
+        (&latent, "qk_nope_head_dim", "qk_head_dim", json!(128)),
+        (&glm, "add_qkv_bias", "attention_bias", json!(false)),
+        (&with(latent.clone(), &[("torch_dtype", "bfloat16".into())]), "torch_dtype", "dtype", json!("float16")),
+        (&moe, "vocab_size", "padded_vocab_size", json!(1000)),
+    ] {
+        assert!(Model::parse(&config.to_string()).is_ok());
+        let error = error(&with(config.clone(), &[(other, value)]));
+        assert!(error.contains(&format!("`{one}`")) && error.contains(&format!("`{other}`")), "{one} {other}: {error}");
+        // The same said twice is no contradiction.
+        if !["qk_head_dim", "shared_expert_intermediate_size"].contains(&other) {
+            read(&with(config.clone(), &[(other, config[one].clone())]));
+        }
+    }
+    read(&with(latent.clone(), &[("qk_head_dim", 192.into()), ("shared_expert_intermediate_size", 2048.into())]));
+    // A padded vocabulary holds the entries, Gemma's say which kind of Gelu, and the sampling has a `top_k`, too.
+    assert_eq!(read(&with(moe.clone(), &[("padded_vocab_size", 152_064.into())])).vocabulary, 152_064);
+    assert!(
+        read(&with(qwen3_32b(), &[("hidden_act", "gelu".into()), ("hidden_activation", "gelu_pytorch_tanh".into())]))
+            .gelu
+    );
+    assert_eq!(read(&with(moe.clone(), &[("top_k", 50.into())])).experts.unwrap().per_token, 8);
+    assert_eq!(read(&with(qwen3_32b(), &[("seq_length", 8192.into())])).positions, 40960);
+    let twice = json!({"model_type": "vl", "text_config": qwen3_32b(), "llm_config": llama(2, 1024, 8, 8, 4096)});
+    assert!(error(&twice).contains("`text_config` and `llm_config`"), "{}", error(&twice));
+}
+
+#[test]
+fn types_and_heads_that_cannot_be_are_refused_and_rare_ones_are_noted() {
+    let of = |field: &str, value: Value| with(qwen3_32b(), &[(field, value)]);
+    for (field, value) in
+        [("torch_dtype", json!("float8")), ("dtype", json!("half precision")), ("torch_dtype", json!(16))]
+    {
+        assert!(error(&of(field, value)).contains(&format!("`{field}`")));
+    }
+    for quiet in ["bfloat16", "torch.float16", "float32", "auto"] {
+        assert!(read(&of("torch_dtype", quiet.into())).notes.is_empty());
+    }
+    assert!(read(&of("dtype", "float8_e4m3fn".into())).notes[0].contains("`float8_e4m3fn`"));
+    let odd = error(&of("head_dim", 3.into()));
+    assert!(odd.contains("`head_dim`: heads of 3 elements"), "{odd}");
+    assert!(error(&with(deepseek_v3(), &[("qk_rope_head_dim", 63.into())])).contains("`qk_rope_head_dim`"));
+    assert!(read(&of("head_dim", 120.into())).notes[0].contains("heads of 120 elements"));
+    let nested = json!({"model_type": "gemma3", "torch_dtype": "float8", "text_config": qwen3_32b()});
+    assert!(error(&nested).contains("`torch_dtype`"), "{}", error(&nested));
+}
+
+#[test]
+fn encoders_are_refused_whatever_fields_they_have() {
+    for kind in ["bert", "modernbert", "roberta", "electra", "t5"] {
+        let reason = error(&with(llama(12, 768, 12, 12, 3072), &[("model_type", kind.into())]));
+        assert!(reason.contains(kind) && reason.contains("encoder"), "{reason}");
+    }
+    let masked = with(
+        llama(12, 768, 12, 12, 3072),
+        &[("model_type", "newer".into()), ("architectures", json!(["NewerForMaskedLM"]))],
+    );
+    assert!(error(&masked).contains("`NewerForMaskedLM`"), "{}", error(&masked));
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use super::{bank_in, chain, settings, soc, tune};
 use crate::backend::simulator::Simulator;
 use crate::backend::{Backend, Description, Measure};
+use crate::graph::{DataType, Graph, Node, Port, Shape, TensorDesc, infer};
+use crate::lower::{self, lower};
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::{Observer, OpatOutcome, OpatSettings, Progress, Tuned};
+use crate::tune::{Observer, OpatOutcome, OpatSettings, Progress, Tuned, Variant};
 use crate::workload::Workload;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -103,4 +105,35 @@ fn a_cancel_from_within_a_search_ends_it() {
     let cancel = AtomicBool::new(false);
     let (within, outcome) = watched(None, Duration::ZERO, (Some(3), &cancel));
     assert!(!outcome.tuning.finished && within.calls.len() >= 3);
+}
+
+/// Keeps what was told last.
+#[derive(Default)]
+struct Last(Progress);
+
+impl Observer for Last {
+    fn progress(&mut self, progress: &Progress, _: Tuned<'_>) {
+        self.0 = progress.clone();
+    }
+}
+
+#[test]
+fn what_cann_does_not_take_is_no_gain_on_the_way() {
+    let mut g = Graph::new("net");
+    let tensor = |dims: &[i64]| TensorDesc::new(DataType::Float16, Shape::new(dims));
+    let x = g.add_input("x", tensor(&[8, 4096, 40])).unwrap();
+    let w = g.add_input("w", tensor(&[8, 40, 4096])).unwrap();
+    let product = g.add(Node::new("product", "BatchMatMulV2").with_inputs([x, w])).unwrap();
+    g.add_output(Port::first(product));
+    infer::infer(&mut g).unwrap();
+    let lowered = lower(&g, &soc(), &lower::Settings::default()).unwrap();
+    let variants = [Variant { label: String::new(), graph: g, lowered }];
+    let directory = tempfile::tempdir().unwrap();
+    let mut last = Last::default();
+    let cancel = AtomicBool::new(false);
+    let backend = Timed { simulator: Simulator::new(soc()), measuring: None };
+    let settings = OpatSettings { pause: Duration::ZERO, max_trials: 100, ..settings() };
+    let outcome = tune(&variants, &backend, &mut bank_in(directory.path()), &settings, &cancel, &mut last).unwrap();
+    assert!(outcome.after_us() < outcome.before_us() * 0.9 && !outcome.cases[0].is_taken(), "our form has it");
+    assert!((last.0.network_us - last.0.baseline_us).abs() < 1e-9, "{:?}", last.0);
 }

@@ -45,6 +45,17 @@ fn a_merge_says_what_became_of_each_record_and_leaves_the_sources_alone() {
 }
 
 #[test]
+fn a_results_folder_is_the_bank_in_it_and_what_is_to_be_measured_stays_apart() {
+    let place = place_with_two_banks();
+    for (from, to) in [("one", "out/aoe_bank"), ("two", "out/aoe_bank_to_measure")] {
+        std::fs::create_dir_all(place.path("out")).unwrap();
+        std::fs::rename(place.path(from), place.path(to)).unwrap();
+    }
+    place.run(&["merge", "out", "--into", "all"]).says(0, &["2 added, 0 updated, 0 kept"]);
+    assert!(place.path("all").join(NAME).is_file() && !place.path("all/aoe_bank").exists());
+}
+
+#[test]
 fn a_dry_run_says_the_same_and_changes_nothing() {
     let place = place_with_two_banks();
     let before = contents(place.0.path());
@@ -53,6 +64,13 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     let done = place.run(&["merge", "one", "--into", "two", "--json"]).says(0, &[]).json();
     assert_eq!(rehearsed[..2], done[..2]);
     assert_eq!((&rehearsed[2]["changed"], &rehearsed[2]["dry_run"]), (&done[2]["changed"], &json!(true)));
+    // What a rehearsal that was killed has left goes with the next.
+    let temporary = place.path("tmp");
+    std::fs::create_dir_all(temporary.join("aoe-merge-dead")).unwrap();
+    std::fs::write(temporary.join("aoe-merge-dead/.aoe-owner"), "").unwrap();
+    let mut command = place.command(&["merge", "one", "--into", "two", "--dry-run"]);
+    assert!(command.env("TMPDIR", &temporary).output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
     place.run(&["merge", "one", "--into", "three/new", "--dry-run"]).says(0, &["2 would be added", "would be written"]);
     assert!(!place.path("three").exists());
 }

@@ -21,6 +21,7 @@ fn repair_rehearses_under_either_spelling_and_keeps_a_copy() {
     let broken = changed(&[("knowledge/tilingEnable", json!(4))]);
     let before = lines(&[record(), broken]);
     let path = place.file(NAME, &before);
+    place.run(&["repair", "none"]).says(2, &["EG0011", "cannot open file none"]);
     for rehearsal in ["--dry-run", "--dry_run"] {
         place.run(&["repair", "--all", rehearsal, NAME]).says(1, &[NAME]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before, "{rehearsal} writes nothing");

@@ -105,6 +105,12 @@ fn an_empty_directory_and_other_files_are_told() {
     place.run(&["show", "."]).says(0, &["no bank file"]);
     place.file("other.json", "\u{1}\u{2}");
     place.run(&["show", "."]).says(0, &["other.json: is no bank", "it looks like binary data"]);
+    for at in 0..5 {
+        place.file(&format!("more{at}.json"), "\u{1}");
+    }
+    let answer = place.run(&["show", "."]).says(0, &["3 more files are no banks"]);
+    assert_eq!(answer.stderr.matches("is no bank").count(), 3, "{answer:#?}");
+    (0..5).for_each(|at| std::fs::remove_file(place.path(&format!("more{at}.json"))).unwrap());
     place.file("other.json", "");
     assert_eq!(place.run(&["show", "."]).says(0, &[]).stdout, "");
 }

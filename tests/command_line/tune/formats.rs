@@ -237,6 +237,23 @@ fn a_model_is_not_replaced_by_its_tuned_form() {
 }
 
 #[test]
+fn the_model_of_several_gears_is_kept_from_the_files_of_each_and_only_from_these() {
+    let place = Place::new();
+    let net = "input: 'x' input_dim: [1, 8, 16, 16]
+        layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { num_output: 32 kernel_size: 3 } }";
+    std::fs::write(place.path("net.prototxt"), net).unwrap();
+    place.tune(&["-m", "net.prototxt", "--output=net.air"]).expect(0, &[]);
+    let model = std::fs::read(place.path("net.air")).unwrap();
+    std::fs::write(place.path("net_batch_4.air"), &model).unwrap();
+    let gears = ["--input_shape=x:-1,8,16,16", "--dynamic_batch_size=1,4", "--output=net.om", "-m"];
+    place.tune(&[&gears[..], &["net_batch_4.air"]].concat()).expect(2, &["EG0003", "output", "would take the place"]);
+    assert!(std::fs::read(place.path("net_batch_4.air")).unwrap() == model);
+    place.tune(&[&gears[..], &["net.air"]].concat()).expect(0, &[]);
+    assert!(std::fs::read(place.path("net.air")).unwrap() == model);
+    assert!(std::fs::read(place.path("net_batch_4.air")).unwrap() != model && place.path("net_batch_1.om").is_file());
+}
+
+#[test]
 fn what_is_tuned_is_written_as_ge_compiles_it_and_is_read_again() {
     let place = Place::new();
     let quick = ["--job_type=1", "--backend=simulator", "--max_tuning_count=4", "--output=net.air"];

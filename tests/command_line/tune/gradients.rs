@@ -114,7 +114,8 @@ fn a_training_graph_is_split_and_the_tuned_one_says_what_belongs_together() {
     let place = Place::new();
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/training/resnet50.air");
     let arguments = ["-j", "gradient", "--backend=simulator", "--soc_version=Ascend910B2", "--framework=1", "--model"];
-    place.run(&[&arguments[..], &[model.to_str().unwrap()]].concat()).expect(0, &[]);
+    let answer = place.run(&[&arguments[..], &[model.to_str().unwrap()]].concat()).expect(0, &[]);
+    assert!(answer.stdout.contains("over hccl's own default, by what CANN reads"), "{answer:#?}");
     let results = place.results();
     let split = results[0][1]["GDAT"]["split_after_tune"]["by_idx"].as_array().unwrap();
     let summary = std::fs::read_to_string(place.path("work/gradient_summary.csv")).unwrap();

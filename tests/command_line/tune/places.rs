@@ -4,6 +4,7 @@ use super::{Place, SURE, model};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Every file below a directory, by its path in it.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -79,6 +80,7 @@ fn a_dry_run_tells_the_gain_and_leaves_nothing() {
     {
         let answer = tune(&place, bank.as_deref(), arguments).expect(0, &[]);
         assert!(answer.stdout.contains("Gain ") && answer.stdout.contains("nothing was written"), "{answer:#?}");
+        assert!(answer.stdout.contains("1 operator in ") && answer.stdout.contains("1 would be added"), "{answer:#?}");
         assert_eq!(files(place.dir.path()), Vec::<PathBuf>::new(), "{arguments:?}");
     }
 }
@@ -104,6 +106,29 @@ fn a_tuning_without_result_files_leaves_what_was_named_and_nothing_else() {
     {
         tune(&place, None, &[none, option]).expect(2, &["EG0003", told]);
     }
+}
+
+#[test]
+fn what_a_dry_run_needs_goes_also_where_it_is_killed_and_its_place_is_told_where_it_is_full() {
+    let place = Place::new();
+    let temporary = place.path("tmp");
+    let dead = temporary.join("aoe-tuning-dead");
+    fs::create_dir_all(&dead).unwrap();
+    // Whoever is killed leaves his lock open.
+    fs::write(dead.join(".aoe-owner"), "").unwrap();
+    let run = |limit: &str, temporary: &Path| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit} exec \"$@\""), "sh", env!("CARGO_BIN_EXE_aoe"), SURE, "--job_type=2"]);
+        command.args(["--backend=simulator", "--max_tuning_count=8", "--dry-run"]).current_dir(place.dir.path());
+        command.env_clear().env("HOME", place.path("home")).env("PATH", "/usr/bin:/bin").env("TMPDIR", temporary);
+        super::Answer::of(command.output().unwrap())
+    };
+    run("", &temporary).expect(0, &[]);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "that of the dead and its own");
+    // No file may grow: as on a disk that is full.
+    run("ulimit -f 1;", &temporary).expect(1, &["EG0011", "aoe-tuning-", "TMPDIR names another place"]);
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    run("", &place.path("none")).expect(1, &["EG0010", "/none", "TMPDIR names another place"]);
 }
 
 #[test]
@@ -156,6 +181,14 @@ fn what_does_nothing_for_a_job_is_said_and_files_that_are_named_must_exist() {
     let idle =
         ["-m", net.as_str(), "--virtual_type=1", "--ip=1.2.3.4", "--Fop_format", "--Fnonhomo_split", "--dry-run"];
     place.tune(&idle).expect(0, &["virtual_type", "ip", "Fop_format", "Fnonhomo_split", "without effect"]);
+    for device in ["--device=5", "--measuring_timeout=3"] {
+        let told = ["measures on no device", device.trim_start_matches("--").split('=').next().unwrap()];
+        place.tune(&["-m", &net, device, "--dry-run"]).expect(0, &told);
+    }
+    for (job, named) in [("1", "base_result"), ("2", "reload"), ("2", "measure_program"), ("4", "base_result")] {
+        let (job, option) = (format!("--job_type={job}"), format!("--{named}=none"));
+        place.run(&["-m", &net, &job, &option]).expect(2, &["EG0003", named, "`none` is not there"]);
+    }
     place.tune(&["-m", &net, "--keep_dtype=none.cfg"]).expect(2, &["keep_dtype", "none.cfg", "not a file"]);
     place.tune(&["-m", &net, "--precision_mode=force_fp61"]).expect(2, &["did you mean `force_fp16`"]);
 }
@@ -173,6 +206,13 @@ fn a_value_or_command_that_is_mistyped_is_answered_with_the_nearest() {
     ] {
         place.run(&["-m", &net, "--dry-run", option]).expect(2, &[meant]);
     }
+    fs::copy(&net, place.path("resnet50.onnx")).unwrap();
+    place
+        .run(&["resnet51.onnx"])
+        .expect(1, &["EG0011", "cannot open file resnet51.onnx", "did you mean `resnet50.onnx`"]);
+    place.run(&["none.onnx"]).expect(1, &["EG0011", "cannot open file none.onnx: No such file"]);
+    let help = place.run(&["help", "--job_type"]).expect(0, &[]);
+    assert!(help.stdout.starts_with("--job_type"), "{help:#?}");
     place.run(&["bnk", "show", "x"]).expect(2, &["`bnk`", "did you mean `aoe bank`?"]);
     place.run(&["compar", "a", "b"]).expect(2, &["did you mean `aoe compare`?"]);
     place.run(&["one.onnx", "two.onnx"]).expect(2, &["one model at a time"]);
@@ -212,6 +252,7 @@ fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() 
     assert!(of(searched[0], "trials") > 0.0, "the largest is among them: {:#?}", searched[0]);
     let told = format!("{reached} of {wanted} operators were reached");
     assert!(answer.stdout.contains(&told), "{answer:#?}");
+    assert!(answer.stdout.contains(&format!("{reached} of {wanted} operators in ")), "no other was tuned: {answer:#?}");
     // What nobody looked at is not said to be best as it is.
     let page = fs::read_to_string(place.path("out/report.html")).unwrap();
     assert!(page.contains(&told) && page.contains(">not reached<"), "the page says it too");
@@ -220,6 +261,7 @@ fn with_a_time_limit_the_largest_operators_come_first_and_the_rest_is_counted() 
 #[test]
 fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let place = Place::new();
+    place.run(&["compare", "a/report.html", "b"]).expect(2, &["a/report.html"]);
     for (count, output) in [("1", "--output=a/"), ("60", "--output=b/")] {
         let count = format!("--max_tuning_count={count}");
         let always = ["--job_type=2", "--backend=simulator", "--profiling_mode=false", "-m"];
@@ -228,11 +270,16 @@ fn two_runs_are_compared_and_a_loss_fails_a_pipeline() {
     let better = place.run(&["compare", "a", "b", "--fail-below=1"]).expect(0, &[]);
     assert!(better.stdout.contains("faster") && better.stdout.contains("0 slower"), "{better:#?}");
     place.run(&["compare", "b", "a", "--fail-below=-1"]).expect(1, &["--fail-below"]);
-    place.run(&["compare", "b", "a"]).expect(0, &[]);
+    place.run(&["compare", "b/report.html", "a"]).expect(0, &[]);
     let json = place.run(&["compare", "a/report.json", "b/report.json", "--json"]).expect(0, &[]);
     let told: Value = serde_json::from_str(&json.stdout).unwrap();
     assert!(told["gain"].as_f64() > Some(0.0) && told["kind"] == "a report");
     place.run(&["compare", "a", "home"]).expect(2, &[]);
+    // A bank that nothing was recorded in, as a tuning leaves it that finds nothing, is a bank.
+    fs::create_dir_all(place.path("empty/Ascend910B2/unified_bank/.aoe")).unwrap();
+    fs::write(place.path("empty/Ascend910B2/unified_bank/.aoe/lock"), "").unwrap();
+    let added = place.run(&["compare", "empty", "bank"]).expect(0, &[]);
+    assert!(added.stdout.contains("1 new, 0 gone"), "{added:#?}");
     place.run(&["compare", "none", "a"]).expect(2, &["EG0011", "none"]);
     place.run(&["compare", "a", "bank"]).expect(2, &["of one kind"]);
 }
@@ -306,6 +353,10 @@ fn a_check_finds_the_records_that_a_tuning_made_and_says_why_it_finds_no_others(
     // What is compiled otherwise than it was tuned finds nothing.
     let (other, _) = checked(&place, &[part, "--precision_mode=must_keep_origin_dtype"], 1);
     assert_eq!(other["hits"], 0);
+    // A results folder stands for the bank in it.
+    fs::rename(place.path(APART), place.path("work/aoe_bank")).unwrap();
+    let folder = place.run(&["bank", "check", &model("resnet50.onnx"), "--bank=work", "--json", part]).expect(1, &[]);
+    assert_eq!(serde_json::from_str::<Value>(folder.stdout.lines().last().unwrap()).unwrap()["hits"], tuned["hits"]);
     let table = place.run(&["bank", "check", &model("resnet50.onnx"), part]).expect(1, &[]);
     assert!(table.stdout.contains(" find a record, ") && table.stdout.contains("miss"), "{table:#?}");
 }

@@ -28,7 +28,7 @@ fn arguments() -> Command {
             Arg::new("bank")
                 .long("bank")
                 .value_name("DIR")
-                .help("Bank root as TUNE_BANK_PATH names one (default: where CANN's compiler looks)"),
+                .help("Bank root as TUNE_BANK_PATH names one, or a results folder (default: where CANN's compiler looks)"),
         )
         .arg(json_argument().help("Write a JSON line for each operator and one for the model"))
         .args(kernels::options().map(arguments::argument))

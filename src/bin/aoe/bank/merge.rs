@@ -5,6 +5,7 @@ use crate::arguments::Subcommand;
 use crate::console::{Console, printable};
 use crate::exit_status::DONE;
 use aoe::bank::inspect::{Fate, Merged, MergedRecord, merge_with_records};
+use aoe::session::base;
 use aoe::status::Result;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde::Serialize;
@@ -27,14 +28,16 @@ fn arguments() -> Command {
                 .required(true)
                 .num_args(1..)
                 .action(ArgAction::Append)
-                .help("Bank files, or directories of them; only read"),
+                .help("Bank files, or directories of them; a results folder is the bank in it; only read"),
         )
-        .arg(Arg::new("into").long("into").value_name("DST").required(true).help("Bank file or directory to merge into"))
+        .arg(
+            Arg::new("into").long("into").value_name("DST").required(true).help("Bank file or directory to merge into"),
+        )
         .args(options())
         .arg(json_argument())
         .after_help(
-            "Exit status: 0 merged, 1 some banks of the sources were not (each is named), 2 a wrong command line, or a file\n\
-             that cannot be read or written; nothing has changed then.",
+            "Exit status: 0 merged, 1 some banks of the sources were not (each is named), 2 a wrong command line,\n\
+             or a file that cannot be read or written; nothing has changed then.",
         )
 }
 
@@ -65,9 +68,11 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     let paths = |name: &str| -> Vec<PathBuf> {
         matches.get_many::<String>(name).into_iter().flatten().map(PathBuf::from).collect()
     };
+    // A results folder stands for the bank in it: what is only to be measured joins no other records.
+    let sources: Vec<PathBuf> = paths("source").iter().map(|source| base::root(source)).collect();
     let (into, dry_run) = (Path::new(text(matches, "into")), matches.get_flag("dry-run"));
     let rehearsal = dry_run.then(std::env::temp_dir);
-    let merged = merge_with_records(&paths("source"), into, &paths("built_in"), rehearsal.as_deref())?;
+    let merged = merge_with_records(&sources, into, &paths("built_in"), rehearsal.as_deref())?;
     report(&merged, true, matches.get_flag("json"), dry_run, console)?;
     Ok(if merged.outcome.unmerged.is_empty() { DONE } else { FOUND })
 }

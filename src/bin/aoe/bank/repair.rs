@@ -97,6 +97,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
 /// The files behind a path. In a directory only operators' banks count; a file that is named has to be one. Fails for a
 /// directory without any bank.
 fn to_repair(given: &Path, console: &Console) -> Result<Vec<PathBuf>> {
+    std::fs::metadata(given).map_err(|error| Error::file("open", given, error))?;
     let mut found = files(given)?;
     if given.is_dir() {
         found.retain(|path| FileName::of(path).is_ok() || FileName::of_unified(path).is_some());

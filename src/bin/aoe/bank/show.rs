@@ -19,6 +19,8 @@ pub const COMMAND: Subcommand = Subcommand::new(arguments, run);
 
 /// Rows whose columns are lined up together; a bank of a million records is not held in memory for it.
 const BLOCK: usize = 5_000;
+/// Files of a directory that are no banks and are told one by one: a results folder has many.
+const TOLD: usize = 3;
 /// Letters of a cell at least, when a table is cut to a terminal.
 const NARROWEST: usize = 12;
 
@@ -53,6 +55,8 @@ struct Shower<'a> {
     shown: u64,
     /// Lines that hold no record.
     bad: usize,
+    /// Files of a directory that are no banks.
+    strangers: usize,
 }
 
 fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
@@ -68,6 +72,7 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
         others: BTreeSet::new(),
         shown: 0,
         bad: 0,
+        strangers: 0,
     };
     let files = files(path)?;
     if files.is_empty() {
@@ -93,7 +98,10 @@ impl Shower<'_> {
         let mut source = Source::open(path)?;
         // In a directory may lie what it likes; a file that was named must be a bank.
         if let (true, Err(error)) = (self.is_directory, source.check_known()) {
-            self.console.notice("WARNING", &error.to_string());
+            self.strangers += 1;
+            if self.strangers <= TOLD {
+                self.console.notice("WARNING", &error.to_string());
+            }
             return Ok(());
         }
         if source.kind() == Kind::Empty {
@@ -146,6 +154,10 @@ impl Shower<'_> {
     }
 
     fn conclude(&self, path: &Path) {
+        if self.strangers > TOLD {
+            let text = format!("{}: {} more files are no banks", path.display(), self.strangers - TOLD);
+            self.console.notice("WARNING", &text);
+        }
         if self.bad > 0 {
             let text = format!("{} lines hold no record that is understood; `aoe bank verify` names them", self.bad);
             self.console.notice("WARNING", &text);

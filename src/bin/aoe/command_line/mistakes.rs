@@ -35,12 +35,29 @@ pub(super) fn translate(error: &error::Error, arguments: &[String], whole: &Comm
             };
             format!("missing: {missing}")
         }
-        _ => {
+        kind => {
             let text = error.to_string();
-            text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+            let text = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            format!("{text}{}", choices(error, kind, context(ContextKind::InvalidValue)))
         }
     };
     Err(Error::CommandLine { reason })
+}
+
+/// The end of a message about a word that is missing or none of those that may stand there: these.
+fn choices(error: &error::Error, kind: ErrorKind, word: &str) -> String {
+    let known = match kind {
+        ErrorKind::InvalidValue => ContextKind::ValidValue,
+        ErrorKind::MissingSubcommand => ContextKind::ValidSubcommand,
+        _ => return String::new(),
+    };
+    match error.get(known) {
+        Some(ContextValue::Strings(names)) if !names.is_empty() => {
+            let meant = spelling::meant(word, names.iter().map(String::as_str));
+            format!("; there is: {}{meant}", names.join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// Whether the word that clap takes for a sub-command is another model.

@@ -104,8 +104,8 @@ impl Change {
 struct Comparison {
     a_us: f64,
     b_us: f64,
-    /// Per cent, as AOE counts: `(a - b) / b`.
-    gain: f64,
+    /// Per cent, as AOE counts: `(a - b) / b`; none beside a bank that has no record.
+    gain: Option<f64>,
     kind: &'static str,
     rows: Vec<Row>,
 }
@@ -131,22 +131,26 @@ impl Comparison {
             (Some(a), Some(b)) => (a, b),
             _ => (shared(|row| row.a_us), shared(|row| row.b_us)),
         };
-        if a_us <= 0.0 || b_us <= 0.0 {
+        let is_known = a_us > 0.0 && b_us > 0.0;
+        if !is_known && !a.times_us.is_empty() && !b.times_us.is_empty() {
             return misused("A and B have no time in common".into());
         }
         let weight = |row: &Row| (row.a_us.unwrap_or_default() - row.b_us.unwrap_or_default()).abs();
         rows.sort_by(|x, y| x.change.cmp(&y.change).then(weight(y).total_cmp(&weight(x))));
-        Ok(Comparison { a_us, b_us, gain: (a_us - b_us) / b_us * 100.0, kind: a.kind, rows })
+        Ok(Comparison { a_us, b_us, gain: is_known.then(|| (a_us - b_us) / b_us * 100.0), kind: a.kind, rows })
     }
 
     fn lines(&self) -> Vec<String> {
-        let Comparison { a_us, b_us, rows, .. } = self;
+        let Comparison { a_us, b_us, gain, rows, .. } = self;
         let count = |change: Change| rows.iter().filter(|row| row.change == change).count();
         let always = [Change::Faster, Change::Slower, Change::New, Change::Gone, Change::Same];
         let partly = [Change::OnlyA, Change::OnlyB].into_iter().filter(|&change| count(change) > 0);
         let counts: Vec<Change> = always.into_iter().chain(partly).collect();
         let counts: Vec<String> = counts.iter().map(|&change| format!("{} {}", count(change), change.word())).collect();
-        let told = format!("{} from A to B, {} to {}", improvement(*a_us, *b_us), time(*a_us), time(*b_us));
+        let told = match gain {
+            Some(_) => format!("{} from A to B, {} to {}", improvement(*a_us, *b_us), time(*a_us), time(*b_us)),
+            None => "not known: A and B have no time in common".to_owned(),
+        };
         let mut lines = vec![labelled("Gain", &told), labelled("", &counts.join(", "))];
         let told = |us: Option<f64>| us.map(time).unwrap_or_default();
         let row = |row: &Row| {
@@ -183,14 +187,16 @@ fn run(matches: &ArgMatches, console: &Arc<Console>) -> Result<u8> {
     } else {
         comparison.lines().iter().for_each(|line| console.line(line));
     }
-    let fell_short = least.filter(|least| comparison.gain < *least);
-    if let Some(least) = fell_short {
-        console.notice(
-            "ERROR",
-            &format!("B gains {:.2} % over A, less than the {least} % of --fail-below", comparison.gain),
-        );
+    match (least, comparison.gain) {
+        (Some(_), None) => {
+            Err(Error::CommandLine { reason: "A and B have no time in common for --fail-below to judge".into() })
+        }
+        (Some(least), Some(gain)) if gain < least => {
+            console.notice("ERROR", &format!("B gains {gain:.2} % over A, less than the {least} % of --fail-below"));
+            Ok(FELL_SHORT)
+        }
+        _ => Ok(DONE),
     }
-    Ok(if fell_short.is_some() { FELL_SHORT } else { DONE })
 }
 
 fn percent(text: &str) -> Result<f64> {
@@ -221,7 +227,7 @@ mod tests {
         let told = Comparison::of(&a, &b).unwrap();
         let rows: Vec<_> = told.rows.iter().map(|row| (row.name.as_str(), row.change.word())).collect();
         assert_eq!(rows, [("s", "slower"), ("f", "faster"), ("n", "new"), ("g", "gone"), ("e", "same")]);
-        assert!((told.gain - 20.0).abs() < 1e-9);
+        assert!((told.gain.unwrap() - 20.0).abs() < 1e-9);
         assert!(told.lines().join("\n").contains("1 faster, 1 slower, 1 new, 1 gone, 1 same"));
     }
 
@@ -229,7 +235,9 @@ mod tests {
     fn without_a_whole_what_both_have_stands_for_it() {
         let (a, b) =
             (side("a bank", None, &[("x", 10.0), ("y", 1.0)]), side("a bank", None, &[("x", 8.0), ("z", 9.0)]));
-        assert!((Comparison::of(&a, &b).unwrap().gain - 25.0).abs() < 1e-9);
+        assert!((Comparison::of(&a, &b).unwrap().gain.unwrap() - 25.0).abs() < 1e-9);
+        let from_nothing = Comparison::of(&side("a bank", None, &[]), &b).unwrap();
+        assert!(from_nothing.gain.is_none() && from_nothing.lines()[0].contains("not known"));
         assert!(Comparison::of(&a, &side("a bank", None, &[("z", 9.0)])).is_err());
         assert!(Comparison::of(&a, &side("a profile", None, &[("x", 9.0)])).is_err());
     }

@@ -1,13 +1,12 @@
 //! What can be compared: anything that tells times of a network's kernels, by name.
 
-use aoe::bank::RecordReader;
 use aoe::bank::inspect::{Source, files, items};
 use aoe::kernels::Measured;
 use aoe::report::model::{Report, ResultFile};
 use aoe::status::{Error, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest file of results that is read.
 const MAX_BYTES: u64 = 1 << 30;
@@ -33,6 +32,11 @@ impl Side {
         if path.is_dir() && path.join("report.json").is_file() {
             return Side::read(&path.join("report.json"));
         }
+        // The page of a results folder has its report beside it.
+        let report = path.with_extension("json");
+        if path.extension().is_some_and(|suffix| suffix == "html") && report.is_file() {
+            return Side::read(&report);
+        }
         if path.extension().is_some_and(|suffix| suffix == "csv") {
             return profile(path);
         }
@@ -41,7 +45,7 @@ impl Side {
             let banks =
                 files(path)?.into_iter().filter(|file| Source::open(file).is_ok_and(|s| s.check_known().is_ok()));
             let banks: Vec<_> = banks.collect();
-            return if banks.is_empty() { profile(path) } else { bank(&banks) };
+            return if banks.is_empty() && !is_bank(path) { profile(path) } else { bank(&banks) };
         }
         let text = aoe::input_file::read(path, MAX_BYTES, "has more than 1 GiB")?;
         match serde_json::from_slice::<Value>(&text) {
@@ -54,13 +58,22 @@ impl Side {
     }
 }
 
+/// Whether a directory is a bank or the root of banks in which nothing is recorded: a tuning that finds nothing leaves one.
+fn is_bank(directory: &Path) -> bool {
+    let below = |directory: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    // As deep as the root of several SoCs: the SoC, and the form.
+    let own = || std::iter::once(directory.to_owned());
+    let deep = own().chain(below(directory)).chain(below(directory).into_iter().flat_map(|path| below(&path)));
+    deep.into_iter().any(|path| path.join(".aoe/lock").is_file())
+}
+
 /// A report: every distinct kernel with what CANN runs.
 fn of_report(report: &Report<'_>) -> Side {
     let mut times_us = BTreeMap::new();
     for kernel in &report.kernels {
-        let is_taken = kernel.read_by.is_some_and(RecordReader::is_cann);
-        let [before_us, after_us] = kernel.total_us();
-        *times_us.entry(kernel.workload.clone()).or_default() += if is_taken { after_us } else { before_us };
+        *times_us.entry(kernel.workload.clone()).or_default() += kernel.taken_us();
     }
     Side { kind: "a report", total_us: Some(report.after_us), times_us, only_changes: false }
 }
@@ -82,7 +95,7 @@ fn profile(path: &Path) -> Result<Side> {
 }
 
 /// Banks: every record with the time that it was measured to take.
-fn bank(banks: &[std::path::PathBuf]) -> Result<Side> {
+fn bank(banks: &[PathBuf]) -> Result<Side> {
     let mut times_us = BTreeMap::new();
     for file in banks {
         let mut source = Source::open(file)?;

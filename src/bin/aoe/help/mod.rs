@@ -40,7 +40,14 @@ const ALL_OPTIONS: &str = "options";
 fn arguments() -> Command {
     Command::new("help")
         .about("Explain a topic, a command or an option")
-        .arg(Arg::new("topic").value_name("TOPIC").num_args(0..).action(ArgAction::Append).help("What to explain"))
+        .arg(
+            Arg::new("topic")
+                .value_name("TOPIC")
+                .num_args(0..)
+                .allow_hyphen_values(true)
+                .action(ArgAction::Append)
+                .help("What to explain"),
+        )
         .after_help("Without a topic: all of them.")
 }
 

@@ -4,7 +4,7 @@ use super::{REPORT_JSON, REPORT_TEXT, json, targets, write};
 use crate::console::Console;
 use crate::interrupt::Interrupt;
 use crate::settings::Settings;
-use crate::table::{Align, middle_cut, table};
+use crate::table::{Align, fixed, middle_cut, table};
 use aoe::kernels::{Profile, percent};
 use aoe::output_file::check;
 use aoe::report::counted;
@@ -65,7 +65,7 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
     let folder = settings.get("output").filter(|_| !dry_run).map(PathBuf::from);
     let beside = folder.iter().map(|folder| folder.join(CALIBRATION));
     folder.iter().flat_map(|folder| targets(folder)).chain(beside).try_for_each(|path| check(&path))?;
-    let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()))?;
+    let profile = Profile::read(Path::new(settings.get("profile").unwrap_or_default()), &soc)?;
     let mut place = serving::bank(&soc, folder.as_deref(), install, dry_run)?;
     let cancel = Arc::new(AtomicBool::new(false));
     let interrupt = Interrupt::listen(console)?;
@@ -94,24 +94,33 @@ pub fn run(settings: &Settings, console: &Arc<Console>) -> Result<()> {
 
 fn text(report: &Profiled) -> String {
     let Profiled {
-        soc, profile, total_us, without_operands_us, gain_us, files, to_measure, calibration, kernels, ..
+        soc,
+        profile,
+        total_us,
+        without_operands_us,
+        left_out,
+        gain_us,
+        files,
+        to_measure,
+        calibration,
+        kernels,
+        ..
     } = report;
     let names: Vec<String> = profile.iter().map(|file| file.display().to_string()).collect();
     let percent = |us: f64| 100.0 * us / total_us.max(f64::MIN_POSITIVE);
-    let mut lines = vec![
-        format!(
-            "{} on {soc}: {total_us:.0} us measured, {:.1} % of it in kernels whose operands are not told",
-            names.join(", "),
-            percent(*without_operands_us)
-        ),
-        format!("Records gain {gain_us:.0} us of measured time, {:.2} %", percent(*gain_us)),
-    ];
+    let mut lines = vec![format!(
+        "{} on {soc}: {total_us:.0} us measured, {:.1} % of it in kernels whose operands are not told",
+        names.join(", "),
+        percent(*without_operands_us)
+    )];
+    lines.extend(left_out.clone());
+    lines.push(format!("Records gain {} us of measured time, {} %", fixed(*gain_us, 0), fixed(percent(*gain_us), 2)));
     lines.extend(files.iter().map(|file| format!("  {}", file.display())));
     let apart: Vec<_> = kernels.iter().filter(|row| row.tuned.as_ref().is_some_and(|tuned| tuned.to_measure)).collect();
     if !apart.is_empty() {
         let us: f64 = apart.iter().map(|row| row.may_gain_us).sum();
         let count = counted(apart.len() as u64, "record", "records");
-        lines.push(format!("{count} more would save {us:.0} us or nothing: CANN's default is an estimate"));
+        lines.push(format!("{count} more would save {} us or nothing: CANN's default is an estimate", fixed(us, 0)));
         lines.extend(to_measure.iter().map(|file| format!("  {}", file.display())));
     }
     lines.push(learned(report));

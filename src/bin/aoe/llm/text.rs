@@ -1,9 +1,10 @@
 //! The report on a served model in words.
 
-use crate::table::{Align, table};
+use crate::table::{Align, fixed, table};
 use aoe::report::counted;
 use aoe::serving::{
-    AS_IS, Choice, Deployment, Figures, Lever, Parameters, Quantization, Reach, Report, Step, StepTime, Time, Tuned,
+    AS_IS, Choice, Deployment, Figures, Given, Largest, Lever, Parameters, Quantization, Reach, Report, Step, StepTime,
+    Time, Tuned,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -105,6 +106,8 @@ fn figures(report: &Report) -> Vec<String> {
     let Figures { prefill, decode, .. } = &report.figures;
     let after =
         |of: &dyn Fn(&Figures) -> Option<Time>| report.with_records.as_ref().and_then(of).map_or(String::new(), ms);
+    // Where no record came to run there is nothing to tell; what they would gain stands with the products.
+    let with_records = if report.with_records.is_some() { "with records" } else { "" };
     let mut lines = vec!["Time to the first token, ms (mean of a batch that arrives together)".to_owned()];
     let rows: Vec<_> = prefill
         .iter()
@@ -125,15 +128,7 @@ fn figures(report: &Report) -> Vec<String> {
         .chain(no_room(report, true))
         .collect();
     lines.extend(table(
-        [
-            ("batch", R),
-            ("prompt", R),
-            ("TTFT", R),
-            ("the last", R),
-            ("with records", R),
-            ("waits for", L),
-            ("cache", L),
-        ],
+        [("batch", R), ("prompt", R), ("TTFT", R), ("the last", R), (with_records, R), ("waits for", L), ("cache", L)],
         &rows,
     ));
     lines.push(String::new());
@@ -158,15 +153,7 @@ fn figures(report: &Report) -> Vec<String> {
         .chain(no_room(report, false))
         .collect();
     lines.extend(table(
-        [
-            ("batch", R),
-            ("context", R),
-            ("TPOT", R),
-            ("tokens/s", R),
-            ("with records", R),
-            ("waits for", L),
-            ("cache", L),
-        ],
+        [("batch", R), ("context", R), ("TPOT", R), ("tokens/s", R), (with_records, R), ("waits for", L), ("cache", L)],
         &rows,
     ));
     lines
@@ -225,12 +212,14 @@ fn products(report: &Report) -> Vec<String> {
         report.products.len()
     )];
     lines.extend(report.files.iter().map(|file| format!("  {}", file.display())));
+    lines.extend(report.records.as_ref().map(given));
     let apart: Vec<&Tuned> = report.products.iter().filter(|p| p.to_measure).collect();
     if !apart.is_empty() {
         let us: f64 = apart.iter().filter_map(|p| Some(p.before_us - p.unsure_us?)).sum();
         let count = counted(apart.len() as u64, "more record", "more records");
         lines.push(format!(
-            "  {count} would save {us:.1} us, launched once each, or nothing: CANN's default is an estimate"
+            "  {count} would save {} us, launched once each, or nothing: CANN's default is an estimate",
+            fixed(us, 1)
         ));
         lines.extend(report.to_measure.iter().map(|file| format!("  {}", file.display())));
     }
@@ -254,11 +243,37 @@ fn products(report: &Report) -> Vec<String> {
     lines
 }
 
+/// What the records give, in a sentence.
+fn given(given: &Given) -> String {
+    let Given { written, asking, largest } = given;
+    let records = counted(*written as u64, "record", "records");
+    let Some(Largest { op, work, before_us, gain }) = largest else {
+        let why = if *asking == 0 { "no product's operator asks a bank" } else { "nothing better was found" };
+        return format!("What the records give: nothing, {records}: {why}");
+    };
+    let [low, high] = gain.interval_us.map(|us| fixed(us, 1));
+    let largest = format!("{} us [{low}, {high}] of {before_us:.1} us a launch ({op} {work})", fixed(gain.us, 1));
+    if *written == 0 {
+        format!(
+            "What the records give: nothing, {records}: no gain's interval excludes zero; the largest gain is {largest}"
+        )
+    } else {
+        format!("What the records give: {records}, the times \"with records\" above; the largest gain is {largest}")
+    }
+}
+
 fn range(report: &Report) -> Vec<String> {
     let Some(choice) = &report.range else { return Vec::new() };
     let most = report.deployment.step_tokens;
-    let mut lines =
-        vec![format!("Prefill steps of any number of tokens up to {most}: tune {}", listed(choice)), loss(choice)];
+    let Choice { looked_at, keys, .. } = choice;
+    let over = if *looked_at as u64 == *keys { format!("all {keys}") } else { format!("{looked_at} of the {keys}") };
+    let mut lines = vec![
+        format!("Steps of any number of tokens up to {most}: tune {}", listed(choice)),
+        format!(
+            "  over {over} keys of records (multiples of 16), each for the numbers below it; prefill, and decode of as many sequences"
+        ),
+        loss(choice),
+    ];
     if let Some(choice) = &report.range_if_true {
         lines.push(format!("  were all gains true that are not sure: tune {}", listed(choice)));
         lines.push(loss(choice));
