@@ -11,6 +11,11 @@ const FEW_CHANNELS: u64 = 4;
 /// Taps and channels that one filter block holds then.
 const FILTER_BLOCK: u64 = 16;
 
+/// What to write for a convolution in a network's formats: such operands do not tell strides and padding.
+const PLAIN: &str = "it has no filter in a fractal format; write its operands as the kernel has them, maps in NC1HWC0 \
+                     [images, channel blocks, height, width, 16] and the filter in FRACTAL_Z [channel blocks x taps, \
+                     output blocks, 16, 16], or all of the convolution as `workload`";
+
 /// A feature map.
 #[derive(Clone, Copy)]
 struct Map {
@@ -55,7 +60,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
     };
     let (read, written) = (maps(&kernel.inputs), maps(&kernel.outputs));
     let filter = filters(if kind == ConvKind::BackpropFilter { &kernel.outputs } else { &kernel.inputs })
-        .ok_or_else(|| kernel.error("it has no filter in a fractal format"))?;
+        .ok_or_else(|| kernel.error(PLAIN))?;
     // x is the forward pass's input, y its output.
     let (x, y) = match (kind, read.as_slice(), written.as_slice()) {
         (ConvKind::Forward, [x, ..], [y, ..]) | (ConvKind::BackpropInput, [y, ..], [x, ..]) => (x, y),

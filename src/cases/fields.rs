@@ -66,7 +66,7 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let known = || SIZES.iter().chain(OPERANDS).chain(COMMON).chain(&[EXACT, ATTRS]);
     let mut unused = Vec::new();
     for name in case.keys().filter(|name| !known().any(|k| k == name)) {
-        if let Some(meant) = known().find(|k| is_near(name, k)) {
+        if let Some(meant) = known().filter(|k| is_near(name, k)).min_by_key(|k| distance(name, k)) {
             return Err(format!("there is no field `{}`; did you mean `{meant}`?", shown(name)));
         }
         unused.push(name.as_str());
@@ -120,14 +120,21 @@ fn is_near(name: &str, known: &str) -> bool {
     if name.len() > 2 * known.len() + 4 {
         return false;
     }
-    let plain = |s: &str| s.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    let (name, known) = (plain(name), plain(known));
-    let letters = match known.len() {
+    let letters = match plain(known).len() {
         0..=3 => 0,
         4..=6 => 1,
         _ => 2,
     };
-    crate::spelling::edit_distance(&name, &known) <= letters
+    distance(name, known) <= letters
+}
+
+/// Letters in which two names differ; capitals and what stands between words do not count.
+fn distance(name: &str, known: &str) -> usize {
+    crate::spelling::edit_distance(&plain(name), &plain(known))
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -144,6 +151,7 @@ mod tests {
         for (name, meant) in [
             ("transa", "trans_a"),
             ("transA", "trans_a"),
+            ("transb", "trans_b"),
             ("trans_c", "trans_a"),
             ("M", "m"),
             ("Batch", "batch"),

@@ -58,7 +58,7 @@ impl Place {
 
     /// Tunes with as many measurements as find gains that are sure.
     fn tune_surely(&self, arguments: &[&str]) -> Answer {
-        let quick = ["--job_type=2", "--backend=simulator", "--max_tuning_count=60"];
+        let quick = ["--job_type=2", "--backend=simulator", "--max_tuning_count=100"];
         self.run(&[&quick, arguments].concat())
     }
 

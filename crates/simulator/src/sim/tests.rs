@@ -233,3 +233,26 @@ fn attention_follows_its_cache() {
         }
     }
 }
+
+/// CANN's tiling of a 310P says K itself where it is less than a fractal; the kernel loads and multiplies the fractal.
+#[test]
+fn a_tile_of_all_of_a_short_k_costs_whole_fractals() {
+    let soc = Soc::find("Ascend310P3").unwrap();
+    for (k, dtype) in [(1, DataType::Float16), (9, DataType::Float16), (5, DataType::Int8)] {
+        let product = Workload::MatMul(MatMul { dtype, ..MatMul::new(1024, k, 1024) });
+        let Schedule::Cube(base) = schedule(1024, 1024, k, 8) else { unreachable!() };
+        let price = |inner: u32| {
+            let mut s = base.clone();
+            (s.l0.k_a, s.l0.k_b, s.l1_a, s.l1_b) = (inner, inner, L1Tile::panel(inner, 1), L1Tile::panel(inner, 1));
+            Model::new(&product, &soc).unwrap().times(&Schedule::Cube(s)).prediction(true).time_us
+        };
+        let whole = if dtype == DataType::Int8 { 32 } else { 16 };
+        assert_eq!(price(k as u32), price(whole), "{product}");
+    }
+    // Less than the task's K is a step of its own.
+    let product = Workload::MatMul(MatMul::new(1024, 64, 1024));
+    let Schedule::Cube(base) = schedule(1024, 1024, 64, 8) else { unreachable!() };
+    let steps = CubeSchedule { l0: L0Tile { k_a: 8, k_b: 8, ..base.l0 }, ..base.clone() };
+    let busy = |s: CubeSchedule| Model::new(&product, &soc).unwrap().times(&Schedule::Cube(s)).busy.mac;
+    assert!(busy(steps) > busy(base));
+}

@@ -2,10 +2,12 @@
 //! result with one, how much do times scatter, how far is the simulator.
 //!
 //! Each [`Step`] says passed, failed or not possible, what was found, and what to do. `products` and `volumes` are what the steps
-//! run, `unified` asks TBE's compiler whether it found a record, `profiler` asks CANN's profiler which tiling a kernel was launched with.
+//! run, `templates` tries the records of each template, `unified` asks TBE's compiler whether it found a record, `profiler` asks
+//! CANN's profiler which tiling a kernel was launched with.
 
 mod products;
 mod profiler;
+mod templates;
 mod unified;
 mod volumes;
 
@@ -74,17 +76,6 @@ pub struct Step {
     pub advice: String,
     /// The numbers behind it.
     pub figures: Map<String, Value>,
-}
-
-/// A kernel to try.
-#[derive(Clone)]
-struct Trial {
-    /// Name of its step.
-    name: String,
-    /// What it computes.
-    workload: Workload,
-    /// The record's tiling, or none: CANN's own; why there is none on this part.
-    schedule: std::result::Result<Option<Schedule>, String>,
 }
 
 impl Step {
@@ -161,7 +152,8 @@ fn try_all(
     let mut keep = |step: Step| {
         told(&step);
         *worst = (*worst).max(step.verdict);
-        steps.push(step);
+        steps.push(step.clone());
+        step
     };
     keep(runtime(&probe, env));
     let devices = wanted_devices(request, env, &probe)?;
@@ -189,12 +181,18 @@ fn try_all(
     let machine = Machine { ascend: &opened, soc: &soc };
     let one_core = [products::on_one_core(&soc), volumes::on_one_core(&soc)];
     let [product, volume] = &one_core;
-    keep(machine.record("record", product)?);
-    keep(machine.record("record of Conv3DV2", volume)?);
-    keep(machine.profiler(product, env)?);
+    let of_product = keep(machine.record("record", product)?);
+    let of_volume = keep(machine.record("record of Conv3DV2", volume)?);
+    let profiled = keep(machine.profiler(product, env)?);
     keep(unified::step(&opened, &soc)?);
-    let trials = [products::templates(&soc), products::batched(), volumes::forms(&soc)].concat();
-    for step in machine.templates(&trials)? {
+    let of_product = templates::doubt(&of_product, Some(&profiled));
+    let of_volume = templates::doubt(&of_volume, None);
+    let trials = [
+        products::templates(&soc, of_product.as_deref()),
+        products::batched(),
+        volumes::forms(&soc, of_volume.as_deref()),
+    ];
+    for step in templates::steps(&machine, &trials.concat())? {
         keep(step);
     }
     keep(machine.scatter()?);
@@ -223,7 +221,6 @@ const ADVICE_DEVICE: &str = "run it on a machine with an Ascend device, with CAN
                              as a user who may use the device (npu-smi info)";
 const ADVICE_RECORD: &str = "look for a bank that hides ours (TUNE_BANK_PATH of this shell is not used here), and at \
                              the number of cores in the names of CANN's own bank files; send the report";
-const ADVICE_TEMPLATE: &str = "send the report: records of this template must not be written for this CANN";
 const ADVICE_SCATTER: &str = "close what else uses the device, fix its clock (npu-smi), and try again";
 const ADVICE_SIMULATOR: &str = "tune on the device (backend=ascend), not on the simulator; send the report";
 
@@ -311,24 +308,6 @@ impl Machine<'_> {
             Ok((workload, schedule)) => profiler::step(self.ascend, workload, schedule, env),
             Err(reason) => Ok(Step::new("profiler", Verdict::NotPossible, reason, "")),
         }
-    }
-
-    /// Does each template compute the right result with the record that we write?
-    fn templates(&self, trials: &[Trial]) -> Result<Vec<Step>> {
-        let ready = trials.iter().filter_map(|t| Some((&t.workload, t.schedule.as_ref().ok()?.as_ref())));
-        let mut timed = self.all_timed(&ready.collect::<Vec<_>>())?.into_iter();
-        let step = |Trial { name, workload, schedule }: &Trial| match schedule {
-            Err(reason) => Step::new(name, Verdict::NotPossible, reason, ""),
-            Ok(_) => match timed.next() {
-                Some(Ok(times)) => {
-                    let found = format!("{workload} computes the right result, in {:.1} us", times.median);
-                    Step::new(name, Verdict::Passed, found, "").with(&json!({"us": times.median}))
-                }
-                Some(Err(reason)) => Step::new(name, Verdict::Failed, format!("{workload}: {reason}"), ADVICE_TEMPLATE),
-                None => Step::new(name, Verdict::NotPossible, "it was not tried", ""),
-            },
-        };
-        Ok(trials.iter().map(step).collect())
     }
 
     /// How much do times differ, within a process and between processes?

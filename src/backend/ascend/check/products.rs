@@ -1,6 +1,6 @@
 //! The products that a machine is tried with, and the records of every template of `MatMulV3`.
 
-use super::Trial;
+use super::templates::Trial;
 use crate::graph::DataType;
 use crate::soc::{Arch, Soc};
 use crate::tiling::matmul_v3::Tiling;
@@ -118,8 +118,8 @@ fn forms(cores: u32) -> Vec<Form> {
     ]
 }
 
-/// A product and a legal record for each template of `MatMulV3`.
-pub fn templates(soc: &Soc) -> Vec<Trial> {
+/// A product and a legal record for each template of `MatMulV3`, and the doubt that CANN takes them.
+pub fn templates(soc: &Soc, doubt: Option<&str>) -> Vec<Trial> {
     let schedule = |form: &Form| match soc.arch {
         Arch::C220 => {
             form.tiling.narrowed(&form.product).schedule(&form.product).map(Schedule::Cube).map_err(|e| e.to_string())
@@ -130,6 +130,7 @@ pub fn templates(soc: &Soc) -> Vec<Trial> {
         name: format!("template {}", form.enable),
         schedule: schedule(&form).map(Some),
         workload: Workload::MatMul(form.product),
+        doubt: doubt.map(str::to_owned),
     };
     forms(soc.ai_core_cnt).into_iter().map(trial).collect()
 }
@@ -142,6 +143,7 @@ pub fn batched() -> Vec<Trial> {
         name: format!("BatchMatMulV3 {name}"),
         workload: Workload::MatMul(MatMul { batch, ..half(m, k, n, true) }),
         schedule: Ok(None),
+        doubt: None,
     };
     sizes.map(trial).into()
 }
@@ -191,11 +193,11 @@ mod tests {
     #[test]
     fn every_template_of_the_910b_is_tried_with_a_tiling_that_the_part_can_run() {
         let soc = Soc::find("Ascend910B2").unwrap();
-        let trials = templates(&soc);
+        let trials = templates(&soc, None);
         let names: BTreeSet<&str> = trials.iter().map(|trial| trial.name.as_str()).collect();
         let enables = [0, 2, 3, 4, 10, 12, 20, 1020, 2003, 2020, 10_000].map(|enable| format!("template {enable}"));
         assert_eq!(names, enables.iter().map(String::as_str).collect());
-        for Trial { name, workload, schedule } in trials {
+        for Trial { name, workload, schedule, .. } in trials {
             let schedule = schedule.unwrap().unwrap();
             crate::workload::check(&workload, &schedule, &soc).unwrap_or_else(|e| panic!("{name}: {e}"));
         }

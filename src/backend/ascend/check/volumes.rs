@@ -1,6 +1,6 @@
 //! The convolutions of volumes that a machine is tried with, and their records.
 
-use super::Trial;
+use super::templates::Trial;
 use crate::graph::{DataType, Format};
 use crate::soc::{Arch, Soc};
 use crate::tiling::Platform;
@@ -53,8 +53,8 @@ fn record(w: &Conv, soc: &Soc, cores: u32) -> Result<(Schedule, &'static str), S
     schedule.map(|schedule| (Schedule::Cube(schedule), held)).map_err(|error| error.to_string())
 }
 
-/// A convolution with a record for each thing that L1 may hold whole.
-pub fn forms(soc: &Soc) -> Vec<Trial> {
+/// A convolution with a record for each thing that L1 may hold whole, and the doubt that CANN takes them.
+pub fn forms(soc: &Soc, doubt: Option<&str>) -> Vec<Trial> {
     let all = [
         volume(32, [8, 28, 28], 64, 3),
         volume(64, [2, 128, 128], 16, 3),
@@ -64,7 +64,8 @@ pub fn forms(soc: &Soc) -> Vec<Trial> {
     let trial = |w: Conv| {
         let record = record(&w, soc, soc.ai_core_cnt);
         let name = record.as_ref().map_or(OP_TYPE.to_owned(), |(_, held)| format!("{OP_TYPE} {held}"));
-        Trial { name, workload: Workload::Conv(w), schedule: record.map(|(schedule, _)| Some(schedule)) }
+        let schedule = record.map(|(schedule, _)| Some(schedule));
+        Trial { name, workload: Workload::Conv(w), schedule, doubt: doubt.map(str::to_owned) }
     };
     all.map(trial).into()
 }
@@ -85,7 +86,7 @@ mod tests {
     fn every_form_is_tried_with_a_record_that_may_be_written() {
         for soc in ["Ascend910B2", "Ascend910B4"] {
             let soc = Soc::find(soc).unwrap();
-            let trials = forms(&soc);
+            let trials = forms(&soc, None);
             let names: BTreeSet<&str> = trials.iter().map(|trial| trial.name.as_str()).collect();
             let held = ["both whole", "image whole", "parts", "weights whole"].map(|held| format!("Conv3DV2 {held}"));
             assert_eq!(names, held.iter().map(String::as_str).collect(), "{}", soc.name);

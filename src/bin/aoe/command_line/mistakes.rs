@@ -77,7 +77,9 @@ pub(super) fn unknown(word: &str, arguments: &[String], whole: &Command) -> Stri
     if let Some(command) = arguments.get(1).and_then(|name| with_verbs(name, whole)) {
         let verbs: Vec<_> = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
         if !word.starts_with('-') && !arguments.get(2).is_some_and(|verb| verbs.contains(verb)) {
-            let hint = spelling::meant(word, verbs.iter().map(String::as_str));
+            let meant = spelling::meant(word, verbs.iter().map(String::as_str));
+            // What was meant ends in a question mark.
+            let hint = if meant.is_empty() { "." } else { &meant };
             return format!("`aoe {}` has no command `{word}`{hint} It has: {}", command.get_name(), verbs.join(", "));
         }
     }
@@ -99,4 +101,18 @@ pub(super) fn unknown(word: &str, arguments: &[String], whole: &Command) -> Stri
 /// The sub-command of this name, where it has commands of its own.
 fn with_verbs<'a>(name: &str, whole: &'a Command) -> Option<&'a Command> {
     whole.get_subcommands().find(|c| c.get_name() == name && c.has_subcommands())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_no_command_is_followed_by_a_sentence_of_those_there_are() {
+        let bank = Command::new("bank").subcommands([Command::new("list"), Command::new("verify")]);
+        let whole = Command::new("aoe").subcommand(bank);
+        let said = |word: &str| unknown(word, &["aoe", "bank", word].map(str::to_owned), &whole);
+        assert_eq!(said("zork"), "`aoe bank` has no command `zork`. It has: list, verify");
+        assert_eq!(said("verfy"), "`aoe bank` has no command `verfy`; did you mean `verify`? It has: list, verify");
+    }
 }

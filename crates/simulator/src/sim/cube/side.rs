@@ -1,8 +1,8 @@
 //! One operand of cube work: how it lies in memory and what a transfer of a part of it costs.
 
-use super::FRACTAL;
+use super::{FRACTAL, Problem};
 use crate::sim::machine::Machine;
-use crate::workload::CubeShape;
+use crate::workload::{CubeSchedule, CubeShape, L1Tile, Panel};
 use aoe_graph::Format;
 
 /// How one operand lies in memory. `extent` is the operand's m or n, `depth` its k.
@@ -38,6 +38,25 @@ enum Layout {
     RowsAlongK,
     /// Feature map by channel blocks, each of which covers this many elements of k.
     Channels(f64),
+}
+
+impl Problem {
+    /// A schedule as the kernel goes through it: a tile with all of a task's K has it in whole fractals, however little
+    /// of the last one there is. CANN's tilings of a 310P say K itself, 1 for a product of columns by rows.
+    pub(in crate::sim) fn in_fractals(&self, s: &CubeSchedule) -> CubeSchedule {
+        let whole = |k: u32| {
+            let all = u64::from(k) >= s.single.k;
+            if all { k.checked_next_multiple_of(self.k0 as u32).unwrap_or(k) } else { k }
+        };
+        let panel = |tile: L1Tile| match tile {
+            L1Tile::Panel(p) => L1Tile::Panel(Panel { k: whole(p.k), ..p }),
+            full @ L1Tile::Full(_) => full,
+        };
+        let mut s = s.clone();
+        (s.l0.k_a, s.l0.k_b) = (whole(s.l0.k_a), whole(s.l0.k_b));
+        (s.l1_a, s.l1_b) = (panel(s.l1_a), panel(s.l1_b));
+        s
+    }
 }
 
 impl Side {

@@ -1,7 +1,7 @@
 //! What a tiling must satisfy for CANN's kernels to compute the product at all. CANN checks only the digits of a
 //! record; everything else goes to the kernel as it stands.
 
-use super::math::{cd, product};
+use super::math::{cd, product, up};
 use super::record::Tiling;
 use super::template::{Digits, Template, task_count};
 use crate::tiling::Platform;
@@ -95,6 +95,17 @@ pub enum Broken {
         /// Bytes.
         size: u64,
     },
+    /// The operand that the template copies to L1 whole does not lie there beside the other one's panels.
+    Whole {
+        /// `tilingEnable`.
+        enable: u32,
+        /// `A` or `B`.
+        operand: char,
+        /// Bytes.
+        needed: u64,
+        /// Bytes.
+        size: u64,
+    },
 }
 
 impl std::error::Error for Broken {}
@@ -143,6 +154,11 @@ impl fmt::Display for Broken {
             Broken::Buffer { name, needed, size } => {
                 write!(f, "{name} needs {needed} bytes, the part has {size}")
             }
+            Broken::Whole { enable, operand, needed, size } => write!(
+                f,
+                "tilingEnable = {enable} copies all of {operand} to L1 beside the other operand's panels: that needs \
+                 {needed} bytes, the part has {size}"
+            ),
         }
     }
 }
@@ -243,8 +259,33 @@ pub fn fits(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
     ];
     match needs.into_iter().find(|&(_, needed, size)| needed > size) {
         Some((name, needed, size)) => Err(Broken::Buffer { name, needed, size }),
-        None => Ok(()),
+        None => holds_whole(t, w, p),
     }
+}
+
+/// Whether the operand that a template copies to L1 whole lies there, in fractals: all of it, and beside the other
+/// operand's panels as much as one task reads. CANN has a default whose tasks have half of B's columns.
+fn holds_whole(t: &Tiling, w: &MatMul, p: &Platform) -> Result<(), Broken> {
+    let es = w.dtype.bytes().max(1);
+    let fractals = |outer: u64, inner: u64| product([up(outer, 16), up(inner, 32 / es), es]);
+    let panels = |base: u32, depth: u32| product([base.into(), t.base_k.into(), depth.into(), es]);
+    let of = |along_k: bool, extent: u64| if along_k { fractals(extent, w.k) } else { fractals(w.k, extent) };
+    let (operand, all, of_task, others) = match Template::of(t.tiling_enable) {
+        Some(Template::FullA) => {
+            let of = |extent| of(!w.trans_a, extent);
+            ('A', of(w.m), of(w.m.min(t.single_core_m.into())), panels(t.base_n, t.depth_b1))
+        }
+        Some(Template::FullB | Template::FullBAligned | Template::FullBNz) => {
+            let of = |extent| of(w.trans_b, extent);
+            ('B', of(w.n), of(w.n.min(t.single_core_n.into())), panels(t.base_m, t.depth_a1))
+        }
+        _ => return Ok(()),
+    };
+    let needed = all.max(of_task.saturating_add(others));
+    if needed > p.l1 {
+        return Err(Broken::Whole { enable: t.tiling_enable, operand, needed, size: p.l1 });
+    }
+    Ok(())
 }
 
 /// The fields that no kernel can do without.

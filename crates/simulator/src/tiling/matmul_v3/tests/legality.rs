@@ -149,3 +149,39 @@ fn a_task_that_spans_its_product_is_legal_for_all_of_the_key() {
     check(&t.widened(&part_of), &whole, &p).unwrap();
     check(&t.widened(&part_of).narrowed(&part_of), &part_of, &p).unwrap();
 }
+
+#[test]
+fn an_operand_that_is_kept_whole_lies_in_l1_beside_the_panels_of_the_other() {
+    let p = part("Ascend910B2");
+    let b_t = |m, k, n| MatMul { trans_b: true, ..fp32(m, k, n) };
+    let kept = |enable: u32, single: [u32; 3]| {
+        let [single_core_m, single_core_n, single_core_k] = single;
+        let block = Tiling { base_m: 16, base_n: 16, base_k: 64, ..base(8, 4) };
+        let panels = Tiling { depth_a1: 2, depth_b1: 2, step_ka: 1, step_kb: 1, ..block };
+        Tiling { tiling_enable: enable, single_core_m, single_core_n, single_core_k, ..panels }
+    };
+    let needed = |t: &Tiling, w: &MatMul| match accepts(t, w, &p) {
+        Ok(()) => 0,
+        Err(Broken::Whole { needed, .. }) => needed,
+        Err(other) => panic!("{other}"),
+    };
+    // One megabyte, be it a task's, with 2 x 16 x 64 of A, or twice a task's; and half of one.
+    let tall = |n| MatMul { trans_b: true, ..MatMul::new(384, 512, n) };
+    let one_tile = |t: Tiling, m, n| Tiling { l2_m_tile_block: m, l2_n_tile_block: n, ..t };
+    for (enable, w) in [(20, tall(1024)), (1020, tall(1024)), (2020, b_t(384, 512, 512))] {
+        let n = w.n as u32;
+        let panels = 2 * 16 * 64 * w.dtype.bytes();
+        assert_eq!(needed(&one_tile(kept(enable, [16, n, 512]), 24, 1), &w), (1 << 20) + panels, "{enable}");
+        assert_eq!(needed(&one_tile(kept(enable, [16, n / 2, 512]), 24, 2), &w), 1 << 20, "{enable}");
+    }
+    let half = one_tile(kept(20, [16, 512, 512]), 24, 1);
+    assert_eq!(needed(&half, &tall(512)), (512 << 10) + 2 * 16 * 64 * 2);
+    assert_eq!(needed(&one_tile(kept(20, [16, 496, 512]), 24, 1), &tall(496)), 0);
+    let said = accepts(&half, &tall(512), &p).unwrap_err().to_string();
+    assert!(said.contains("copies all of B to L1") && said.contains("524288"), "{said}");
+    // A, sixteen rows of float32.
+    let few = |k| b_t(16, k, 384);
+    let of_a = |k: u32| one_tile(kept(10, [16, 16, k]), 1, 24);
+    assert_eq!(needed(&of_a(16_384), &few(16_384)), (1 << 20) + 2 * 16 * 64 * 4);
+    assert_eq!(needed(&of_a(8064), &few(8064)), 0);
+}
