@@ -79,7 +79,7 @@ fn tuned(place: &TempDir, arguments: &[&str]) -> PathBuf {
     run(
         place,
         Command::new(env!("CARGO_BIN_EXE_aoe"))
-            .args(["--backend=simulator", "--max_tuning_count=16", "--output=out/", "--model"])
+            .args(["--backend=simulator", "--max_tuning_count=100", "--output=out/", "--model"])
             .arg(model)
             .args(arguments),
     );
