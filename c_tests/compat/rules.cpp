@@ -65,7 +65,7 @@ static Outcome dumped(const std::string &folder, const char *job, const ge::Netw
             other.Dump(process, 17, "PreRunAfterBuild");
         }
         const std::string length = length_of(job), options = length.empty() ? more : "--" + length + " " + more;
-        const std::string command = "cd " + folder + " && " AOE_COMMAND " --model_path=dumps --backend=simulator" +
+        const std::string command = "cd '" + folder + "' && '" AOE_COMMAND "' --model_path=dumps --backend=simulator" +
                                     " --tuned_model=off --job_type=" + job + " " + options + " >said 2>&1";
         const int status = system(command.c_str());
         CHECK(WIFEXITED(status));

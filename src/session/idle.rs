@@ -27,8 +27,8 @@ const FILES: [&str; 8] = [
 /// Options that name what is there already. A job reads only what counts for it, and a mistyped name says that something else
 /// was meant.
 const PLACES: [&str; 3] = ["base_result", "reload", "measure_program"];
-/// Options of how a device measures.
-const OF_DEVICES: [&str; 3] = ["device", "measure_program", "measuring_timeout"];
+/// Options of how a device measures. Which device is none of them: converters name one whatever measures.
+const OF_DEVICES: [&str; 2] = ["measure_program", "measuring_timeout"];
 
 /// Names the options that a tuning of this job will not act on. Keys of GE that CANN's clients send by themselves are
 /// none that a user gave.
