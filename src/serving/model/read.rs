@@ -45,7 +45,9 @@ impl Model {
 /// The fields of the language model: models that see pictures keep them apart, and some facts about it outside of them.
 fn language_model(whole: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     const APART: [&str; 3] = ["text_config", "language_config", "llm_config"];
-    const OUTSIDE: [&str; 5] = ["model_type", "tie_word_embeddings", "quantization_config", "torch_dtype", "dtype"];
+    const OUTSIDE: [&str; 3] = ["model_type", "tie_word_embeddings", "quantization_config"];
+    /// Two names of one type: that of the language model counts, whatever it is called.
+    const TYPES: [&str; 2] = ["torch_dtype", "dtype"];
     let outer = Fields(whole);
     let mut within: Option<(&str, Fields<'_>)> = None;
     for name in APART {
@@ -59,7 +61,9 @@ fn language_model(whole: &Map<String, Value>) -> Result<Map<String, Value>, Stri
     }
     let Some((_, Fields(within))) = within else { return Ok(whole.clone()) };
     let mut fields = within.clone();
-    for name in OUTSIDE.into_iter().filter(|name| within.get(*name).is_none_or(Value::is_null)) {
+    let lacks = |name: &str| within.get(name).is_none_or(Value::is_null);
+    let types = TYPES.into_iter().filter(|_| TYPES.iter().all(|name| lacks(name)));
+    for name in OUTSIDE.into_iter().filter(|name| lacks(name)).chain(types) {
         fields.extend(whole.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     Ok(fields)
@@ -241,7 +245,9 @@ fn is_gelu(fields: &Fields<'_>) -> Result<bool, String> {
 }
 
 /// Kinds that read, and make no output token by token: parts of their names.
-const ENCODERS: [&str; 6] = ["bert", "electra", "xlnet", "bart", "t5", "whisper"];
+const ENCODERS: [&str; 5] = ["bert", "electra", "xlnet", "bart", "whisper"];
+/// The same, too short to be looked for in other words.
+const T5: [&str; 5] = ["t5", "mt5", "umt5", "byt5", "longt5"];
 
 /// Fields of models that are built in ways which are not known here.
 const FOREIGN: &[(&str, &str)] = &[
@@ -269,7 +275,7 @@ fn refuse_foreign(name: &str, fields: &Fields<'_>) -> Result<(), String> {
     if let Some(masked) = masked.into_iter().find(|name| name.contains("MaskedLM")) {
         return Err(format!("`architectures`: `{}` is an encoder, which is not built", shown(masked)));
     }
-    if ENCODERS.iter().any(|part| name.contains(part)) {
+    if ENCODERS.iter().any(|part| name.contains(part)) || name.split(['-', '_']).any(|part| T5.contains(&part)) {
         return Err(format!("`model_type`: `{}` is or has an encoder, which is not built", shown(name)));
     }
     match FOREIGN.iter().find(|(field, _)| is_set(field)) {

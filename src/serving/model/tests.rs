@@ -326,11 +326,15 @@ fn types_and_heads_that_cannot_be_are_refused_and_rare_ones_are_noted() {
     assert!(read(&of("head_dim", 120.into())).notes[0].contains("heads of 120 elements"));
     let nested = json!({"model_type": "gemma3", "torch_dtype": "float8", "text_config": qwen3_32b()});
     assert!(error(&nested).contains("`torch_dtype`"), "{}", error(&nested));
+    // The language model may have another type than what stands beside it.
+    let own = with(qwen3_32b(), &[("dtype", "float32".into())]);
+    read(&json!({"model_type": "gemma3", "torch_dtype": "bfloat16", "text_config": own}));
 }
 
 #[test]
 fn encoders_are_refused_whatever_fields_they_have() {
-    for kind in ["bert", "modernbert", "roberta", "electra", "t5"] {
+    read(&with(llama(12, 768, 12, 12, 3072), &[("model_type", "gpt5".into())]));
+    for kind in ["bert", "modernbert", "roberta", "electra", "t5", "umt5"] {
         let reason = error(&with(llama(12, 768, 12, 12, 3072), &[("model_type", kind.into())]));
         assert!(reason.contains(kind) && reason.contains("encoder"), "{reason}");
     }

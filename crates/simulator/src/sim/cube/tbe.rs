@@ -15,13 +15,14 @@ pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
         None => p.machine.memory_us(p.footprint, results),
         Some(_) => 0.0,
     };
-    Plan { tiles, a, b, drain: drain(p, s), passes: Passes::default(), memory, cold: p.cold_bytes() }
+    let drain = drain(p, s, &tiles);
+    Plan { tiles, a, b, drain, passes: Passes::default(), memory, cold: p.cold_bytes() }
 }
 
-fn drain(p: &Problem, s: &CubeSchedule) -> Drain {
+fn drain(p: &Problem, s: &CubeSchedule, t: &Tiles) -> Drain {
     Drain {
         element_bytes: p.out_bytes,
-        row_cycles: if p.plain_result { p.row_cycles(f64::from(s.l0.n).min(p.n)) } else { 0.0 },
+        row_cycles: if p.plain_result { p.row_cycles(f64::from(s.l0.n).min(t.n)) } else { 0.0 },
         release: L0cRelease::Tile,
         l0_c_buffers: s.buffers.l0_c,
     }
