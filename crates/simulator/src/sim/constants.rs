@@ -123,7 +123,7 @@ constants! {
     hbm_efficiency = 0.7592, fit_cube [0.3, 1.0];
     /// Share of device memory bandwidth that reads reach which nothing has brought to L2: weights of a decode step.
     cold_read_efficiency = 0.8831, fit_linear [0.5, 1.0];
-    /// Power with which the blocks of the other operand that are at work beside each other (of MatMulV3: of its
+    /// Power with which the blocks of the other operand that are at work beside each other (of `MatMulV3`: of its
     /// default tilings) multiply the traffic of a cold one.
     fetch_exponent = 0.816, fit_linear [0.0, 1.0];
     /// Power with which cores beyond six that read one panel at the same time take longer, 910B: L2 serves one line to one
