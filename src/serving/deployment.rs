@@ -98,26 +98,11 @@ impl Deployment {
                 return Err(Error::option(option, format!("{devices} is not from 1 to {MOST_DEVICES}")));
             }
         }
-        let even = |size: u64, what: &str| {
-            if size.is_multiple_of(tp) {
-                return Ok(());
-            }
-            let fitting: Vec<String> = (1..=64).filter(|n| size.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+        if let Some(reason) = self.unshared(model, tp) {
+            let fitting: Vec<String> =
+                (1..=64).filter(|n| self.unshared(model, *n).is_none()).map(|n| n.to_string()).collect();
             let fitting: Vec<&str> = fitting.iter().map(String::as_str).collect();
-            let reason = format!("{tp} devices cannot share {size} {what} evenly; {} can", spelling::listed(&fitting));
-            Err(Error::option("tensor_parallel", reason))
-        };
-        even(model.attention.heads(), "query heads")?;
-        if let Attention::Grouped { kv_heads, .. } = model.attention
-            && !kv_heads.is_multiple_of(tp)
-            && !tp.is_multiple_of(kv_heads)
-        {
-            let reason =
-                format!("{kv_heads} heads of keys can neither be shared by {tp} devices nor be held by several each");
-            return Err(Error::option("tensor_parallel", reason));
-        }
-        if model.dense_layers() > 0 {
-            even(model.intermediate, "columns of the feed-forward layers")?;
+            return Err(Error::option("tensor_parallel", format!("{reason}; {} can", spelling::listed(&fitting))));
         }
         let Some(experts) = model.experts else {
             return if ep == 1 {
@@ -127,7 +112,7 @@ impl Deployment {
             };
         };
         if ep == 1 {
-            return even(experts.width, "columns of an expert");
+            return Ok(());
         }
         if !experts.routed.is_multiple_of(ep) {
             let reason = format!("{ep} devices cannot share {} experts evenly", experts.routed);
@@ -140,6 +125,29 @@ impl Deployment {
             return Err(Error::option("expert_parallel", reason));
         }
         Ok(())
+    }
+
+    /// Why so many devices cannot share heads and columns.
+    fn unshared(&self, model: &Model, devices: u64) -> Option<String> {
+        let uneven = |size: u64, what: &str| {
+            (!size.is_multiple_of(devices)).then(|| format!("{devices} devices cannot share {size} {what} evenly"))
+        };
+        let held = || match model.attention {
+            Attention::Grouped { kv_heads, .. }
+                if !kv_heads.is_multiple_of(devices) && !devices.is_multiple_of(kv_heads) =>
+            {
+                Some(format!(
+                    "{kv_heads} heads of keys can neither be shared by {devices} devices nor be held by several each"
+                ))
+            }
+            _ => None,
+        };
+        let dense = (model.dense_layers() > 0).then_some(model.intermediate);
+        let expert = model.experts.filter(|_| self.expert_parallel == 1).map(|experts| experts.width);
+        uneven(model.attention.heads(), "query heads")
+            .or_else(held)
+            .or_else(|| uneven(dense?, "columns of the feed-forward layers"))
+            .or_else(|| uneven(expert?, "columns of an expert"))
     }
 
     /// Groups of devices that each serve a batch of their own and share the experts.
@@ -160,5 +168,24 @@ impl Deployment {
     /// Whether a prefill step of so many tokens keeps the residual stream cut over the devices.
     pub fn cuts_tokens(&self, tokens: u64) -> bool {
         self.sequence_parallel && self.tensor_parallel > 1 && tokens > SEQUENCE_PARALLEL_TOKENS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Heads of Qwen2.5-7B: its 28 query heads alone would let 7 and 14 devices share them.
+    #[test]
+    fn degrees_that_are_named_are_those_that_pass() {
+        let text = r#"{"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+            "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064}"#;
+        let model = Model::parse(text).unwrap();
+        let of = |tensor_parallel| Deployment { tensor_parallel, ..Deployment::default() }.check(&model);
+        for degree in [3, 7, 28] {
+            let refused = of(degree).unwrap_err().to_string();
+            assert!(refused.ends_with("1, 2, 4 can"), "{refused}");
+        }
+        assert!([1, 2, 4].into_iter().all(|degree| of(degree).is_ok()));
     }
 }
