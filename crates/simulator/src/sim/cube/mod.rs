@@ -21,8 +21,8 @@ use super::{Cache, Pipes, Places, Times, Work};
 use crate::soc::{Arch, Soc};
 use crate::workload::{Conv, ConvKind, CubeSchedule, CubeShape, MatMul, MatMulKernel};
 use aoe_graph::{DataType, Format};
-use plan::Plan;
 pub(super) use plan::Reload;
+use plan::{Plan, Tiles};
 use side::Side;
 use task::Task;
 pub(super) use walk::{Operand, Walk};
@@ -273,7 +273,7 @@ impl Problem {
     }
 
     /// Microseconds of the kernel as a whole, of whose pipes it is known that they would take `pipes_us`.
-    fn whole_us(&self, pipes_us: f64, t: &plan::Tiles, s: &CubeSchedule, mac_us: f64) -> f64 {
+    fn whole_us(&self, pipes_us: f64, t: &Tiles, s: &CubeSchedule, mac_us: f64) -> f64 {
         let Some(weights) = &self.two_cores else { return pipes_us };
         let results = self.batch * self.m * self.n;
         let moved = two_cores::Moved {
@@ -365,9 +365,10 @@ impl Problem {
         [blocks(self.m, t.m, s.l2.m_block), blocks(self.n, t.n, s.l2.n_block)].map(|blocks| blocks.min(t.active))
     }
 
-    /// Least cycles in which fixpipe reads a row of so many columns out of L0C for a plain result. It reads accumulators of
+    /// Least cycles in which fixpipe reads a row of an L0 tile out of L0C for a plain result. It reads accumulators of
     /// 4 bytes whatever it writes; the written bytes have their own rate.
-    fn row_cycles(&self, columns: f64) -> f64 {
+    fn row_cycles(&self, s: &CubeSchedule, t: &Tiles) -> f64 {
+        let columns = f64::from(s.l0.n).min(t.n);
         self.machine.constants.result_cycles * (columns / RESULT_COLUMNS).max(0.5)
     }
 
@@ -392,7 +393,7 @@ impl Problem {
     }
 
     /// Cores that read one panel of A, and of B, at the same time.
-    fn readers(&self, s: &CubeSchedule, t: &plan::Tiles) -> [f64; 2] {
+    fn readers(&self, s: &CubeSchedule, t: &Tiles) -> [f64; 2] {
         if self.batch <= 1.0 {
             return matmul_v3::readers(self, s, t);
         }

@@ -42,7 +42,7 @@ pub(super) fn plan(p: &Problem, w: Product, s: &CubeSchedule) -> Plan {
     let memory = p.machine.missed_us(if p.cold.is_some() { beyond } else { p.machine.missed(p.footprint) });
     let drain = Drain {
         element_bytes: if w.mixed { SUM_BYTES } else { p.out_bytes },
-        row_cycles: p.row_cycles(f64::from(s.l0.n).min(tiles.n)),
+        row_cycles: p.row_cycles(s, &tiles),
         release: L0cRelease::Fractal,
         l0_c_buffers: s.buffers.l0_c,
     };

@@ -22,7 +22,7 @@ pub(super) fn plan(p: &Problem, s: &CubeSchedule) -> Plan {
 fn drain(p: &Problem, s: &CubeSchedule, t: &Tiles) -> Drain {
     Drain {
         element_bytes: p.out_bytes,
-        row_cycles: if p.plain_result { p.row_cycles(f64::from(s.l0.n).min(t.n)) } else { 0.0 },
+        row_cycles: if p.plain_result { p.row_cycles(s, t) } else { 0.0 },
         release: L0cRelease::Tile,
         l0_c_buffers: s.buffers.l0_c,
     }

@@ -57,7 +57,7 @@ fn one_task_each(shape: &CubeShape, soc: &Soc, by: Deal) -> Tiling {
     let limits = Limits::new(shape, soc);
     let single = deal(shape, &limits, by, &Rates::of(soc));
     let (base_m, base_n) =
-        if by == Deal::Product { product_tile(&single, &limits) } else { l0_tile(&single, &limits, 256) };
+        if by == Deal::Product { product_tile(&single, &limits) } else { l0_tile(&single, &limits, 256, 2) };
     let whole_k = round_up(single.k, limits.k0);
     let fitting = (limits.l0_a / base_m).min(limits.l0_b / base_n) / limits.es;
     let base_k = fitting.min(256 / limits.es).min(whole_k).max(limits.k0) / limits.k0 * limits.k0;
@@ -105,7 +105,7 @@ impl Rates {
 /// Cycles of a core's loads to L0: A again for each of its tiles along n, B for each along m. A narrow piece of n has A
 /// loaded for few steps of the cube.
 fn l0_cycles(single: &Extents, limits: &Limits, rates: &Rates) -> u64 {
-    let (m, n) = l0_tile(single, limits, 256);
+    let (m, n) = l0_tile(single, limits, 256, 2);
     let bytes = single.batch.saturating_mul(single.k).saturating_mul(limits.es);
     let a = bytes.saturating_mul(single.m).saturating_mul(single.n.div_ceil(n)) / rates.l0[0];
     let b = bytes.saturating_mul(single.n).saturating_mul(single.m.div_ceil(m)) / rates.l0[1];
@@ -164,23 +164,22 @@ const LONG_K: u64 = 2048;
 /// the cube waits for it is a small part of a tile's steps.
 fn product_tile(single: &Extents, limits: &Limits) -> (u64, u64) {
     let loaded = |&(m, n): &(u64, u64)| single.m.div_ceil(m).saturating_mul(single.n.div_ceil(n)).saturating_mul(m + n);
-    let mut one_buffer = *limits;
-    one_buffer.l0_c *= 2;
-    let mut tiles = vec![l0_tile(single, limits, 256), l0_tile(single, limits, 128)];
+    let tile = |widest, buffers| l0_tile(single, limits, widest, buffers);
+    let mut tiles = vec![tile(256, 2), tile(128, 2)];
     if single.k >= LONG_K {
-        tiles.push(l0_tile(single, &one_buffer, 256));
+        tiles.push(tile(256, 1));
     }
     tiles.into_iter().min_by_key(loaded).unwrap_or((F, F))
 }
 
-/// The L0 tile: columns up to `widest`, rows as L0C allows with two buffers, both cut evenly.
-fn l0_tile(single: &Extents, limits: &Limits, widest: u64) -> (u64, u64) {
+/// The L0 tile: columns up to `widest`, rows as L0C allows with so many buffers of 4 bytes an element, both cut evenly.
+fn l0_tile(single: &Extents, limits: &Limits, widest: u64, buffers: u64) -> (u64, u64) {
     let even = |whole: u64, most: u64| {
         let blocks = round_up(whole, F).div_ceil(most).max(1);
         round_up(whole.div_ceil(blocks), F)
     };
     let n = even(single.n, limits.bias_n.min(widest) / F * F);
-    let rows = limits.l0_c / 8 / n / F * F;
+    let rows = limits.l0_c / (4 * buffers) / n / F * F;
     (even(single.m, rows.clamp(F, 512)), n)
 }
 

@@ -130,7 +130,7 @@ fn drain(p: &Problem, w: &Product, s: &CubeSchedule, t: &Tiles, element_bytes: f
     let fits = 8.0 * f64::from(s.l0.m) * f64::from(s.l0.n) <= w.l0_c_size;
     Drain {
         element_bytes,
-        row_cycles: if rows { p.row_cycles(f64::from(s.l0.n).min(t.n)) } else { 0.0 },
+        row_cycles: if rows { p.row_cycles(s, t) } else { 0.0 },
         release: L0cRelease::Fractal,
         l0_c_buffers: if fits { s.buffers.l0_c } else { 1 },
     }
