@@ -7,7 +7,7 @@ use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::infer::{self, LeftOut, Static};
 use crate::graph::op::{self, prototype};
-use crate::graph::{Format, Graph, Node, NodeId, TensorDesc};
+use crate::graph::{Format, Graph, Node, NodeId, TensorDesc, WHY_UNMAPPED};
 use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -96,8 +96,9 @@ impl Session {
 fn nothing_known(node: &Node) -> Error {
     let near = prototype::nearest(&node.op_type).filter(|_| node.mapped);
     let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    let reason =
-        format!("leaves nothing to tune: how its operator works is not known, and there is no other kernel{meant}");
+    let why = node.attrs.str(WHY_UNMAPPED).filter(|_| !node.mapped);
+    let why = why.unwrap_or("how its operator works is not known");
+    let reason = format!("leaves nothing to tune: {why}, and there is no other kernel{meant}");
     Error::graph(format!("node `{}` ({})", node.name, node.origin_type), reason)
 }
 

@@ -246,6 +246,9 @@ fn what_contradicts_itself_is_found() {
     };
     expect(&joined(3), Rule::Attribute, "`N` 3, and joins 2 tensors");
     assert!(judge(&joined(2)).compiles());
+    // A tuning says it, too.
+    assert!(super::lacking(joined(3).node(NodeId(2))).iter().any(|lack| lack.contains("`N` 3, and joins 2")));
+    assert!(super::lacking(joined(2).node(NodeId(2))).is_empty());
     let windows = |node: &mut Node| {
         node.attrs.set("ksize", Attr::Ints(Vec::new()));
         node.attrs.set("strides", Attr::Ints(vec![1, 1, 1, 1]));
