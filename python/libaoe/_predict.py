@@ -188,9 +188,14 @@ def _rows(cases: "Union[Iterable[Case], pandas.DataFrame]") -> Iterable[Case]:
     records = getattr(cases, "to_dict", None)
     if records is None:
         return cases  # type: ignore[return-value]
-    # A cell that is empty says nothing; NaN is the only value that differs from itself.
+    # A cell that is empty says nothing; NaN is the only value that differs from itself. Beside such a cell pandas keeps a
+    # column's integers as floats.
     rows: List[Dict[str, Any]] = records("records")
-    return [{key: value for key, value in row.items() if value is not None and value == value} for row in rows]
+    return [{key: _whole(value) for key, value in row.items() if value is not None and value == value} for row in rows]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _ask(function: str, question: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Dict[str, Any]:

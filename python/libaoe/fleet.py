@@ -3,6 +3,7 @@
 A store (a shared folder or a bucket) holds, below one URL:
 
     <soc>/unified_bank/...      the joined bank, as TUNE_BANK_PATH names it
+    aoe_bank_to_measure/...     the same of records that a device has to decide about
     runs/<unit>.tar             what workers have found and nobody has joined yet
     runs/joined-<digest>.tar    what a join has made of them
     results/<unit>.json         how each unit ended

@@ -36,6 +36,16 @@ def test_cases_come_from_frames_and_answers_go_to_frames() -> None:
     assert answers[1] == libaoe.simulate(CASE, soc="Ascend910B2") != answers[0]
 
 
+def test_a_frame_of_several_operators_keeps_their_sizes_whole() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    # Only products have `m`, so that pandas keeps 1024 as 1024.0.
+    operand = {"shape": [4096, 1024], "dtype": "float16", "format": "ND"}
+    softmax = {"op": "SoftmaxV2", "inputs": [operand], "outputs": [operand]}
+    cases = pandas.DataFrame([CASE, softmax])
+    assert cases.m.dtype == float
+    assert list(libaoe.simulate(cases, soc="Ascend910B2")) == [libaoe.simulate(one, soc="Ascend910B2") for one in (CASE, softmax)]
+
+
 def test_a_bad_case_is_named_by_its_place_and_field() -> None:
     with pytest.raises(libaoe.InvalidParam, match="case 1: .*`n` is missing"):
         libaoe.simulate([CASE, {"op": "MatMul", "m": 1, "k": 1}])
