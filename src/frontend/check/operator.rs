@@ -3,7 +3,7 @@
 use super::{Finding, Rule, is_without_value};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
 use crate::graph::op::prototype::{self, Count, Prototype, Slot, TypeSet};
-use crate::graph::op::{self, OpClass};
+use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{Attr, CONST, DataType, Graph, Node, TensorDesc};
 use crate::spelling::listed;
 
@@ -122,6 +122,11 @@ impl Judge<'_> {
         if !self.node.mapped {
             let reason = "is an operator of another framework, for which Ascend has no type".to_owned();
             let advice = "cut the network before it with out_nodes, or replace it in the model";
+            return self.find(Rule::Operator, true, reason, advice);
+        }
+        if op::family(&self.node.op_type).is_some() && op::kind(&self.node.op_type) == Kind::None {
+            let reason = "is a task that GE's compiler adds".to_owned();
+            let advice = "give the graph from before compilation (a dump of stage PreRunBegin)";
             return self.find(Rule::Operator, true, reason, advice);
         }
         let reason = "is no operator that CANN declares".to_owned();

@@ -439,3 +439,11 @@ fn a_full_connection_as_ge_infers_it_is_as_it_should_be() {
     // Other sizes are none that it could read.
     assert_eq!(shape_findings(&text(&[10, 6, 4, 5])).len(), 1);
 }
+
+#[test]
+fn tasks_of_a_compiled_graph_are_told_from_operators_that_nobody_declares() {
+    let found = |op_type: &str| judge(&single(op_type, 1, |_| ())).findings[0].clone();
+    let (task, unknown) = (found("StreamActive"), found("NoSuchOperator"));
+    assert!(task.reason.contains("GE's compiler") && task.advice.contains("PreRunBegin"), "{task:?}");
+    assert!(unknown.reason.contains("no operator that CANN declares"), "{unknown:?}");
+}

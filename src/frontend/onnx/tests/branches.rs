@@ -43,7 +43,7 @@ fn refused(model: &Model, parts: &[&str]) {
 fn told_and_untold(choosing: &proto::Node) -> [Model; 3] {
     let known = base().initializer(&truth("c", true)).node(choosing).output("y");
     let open = base().flag("c").node(choosing).output("y");
-    let other = [("then_branch", relu()), ("else_branch", branch(&[choosing.clone()], &[], &["y"]))];
+    let other = [("then_branch", relu()), ("else_branch", branch(std::slice::from_ref(choosing), &[], &["y"]))];
     let around = choice("c", &other).named("around");
     let within = base().initializer(&truth("c", true)).node(&around).output("y");
     [known, open, within]

@@ -229,7 +229,7 @@ fn an_operator_with_more_tensors_than_its_version_has_is_refused() {
         model.node(op).output("r")
     };
     let refused = |opset: i64, op: &proto::Node, parts: &[&str]| assert_names(&of(opset, op).refusal(), parts);
-    let many = ["x"; 3000];
+    let many = vec!["x"; 3000];
     refused(17, &node("Add", &many, &["r"], &[]), &["Add_0", "has 3000 inputs", "Add of opset 17 has 2"]);
     refused(17, &node("Relu", &["x", "x"], &["r"], &[]), &["Relu_0", "has 2 inputs", "has 1"]);
     refused(17, &node("MatMul", &["x", "x", "x"], &["r"], &[]), &["MatMul_0", "has 3 inputs", "has 2"]);
