@@ -379,8 +379,9 @@ const GATED_DIVIDE: f64 = recipe::GATED.divide;
 const RANKED_LANES: u64 = 1024;
 /// Bytes of UB that each element of a row takes which is normalised: both operands and two rows in fp32.
 const NORMALISED_BYTES: u64 = 16;
-/// Lanes that cores share at least: a block and more for each.
-const WIDE_LANES: u64 = 1024;
+/// Bytes of a core's piece of a step from which it is a transfer alone: 704 lanes of fp32 on the first 910 are
+/// ([640, 21128] takes a transfer's 200 cycles for each row), 128 lanes of fp16 are not.
+const STEP_BYTES: f64 = 2048.0;
 /// Lanes that a tile has at least: a burst of two blocks.
 const FEWEST_LANES: u64 = 32;
 
@@ -405,14 +406,19 @@ fn lanes(w: &Reduce, recipe: &Recipe, bits: u64, soc: &Soc) -> (f64, f64) {
     (0.0, if ranks(recipe) && !by_register { w.outer as f64 * (w.inner / RANKED_LANES).max(1) as f64 } else { 0.0 })
 }
 
-/// Steps that each core takes for a sum along the leading axis: cores share the lanes below it, and each step along the
-/// axis is a transfer of its own. TBE's kernels.
+/// Transfers of each core for a sum along an axis whose lanes the cores have to share: each step along the axis is a piece
+/// of its own for a core, and short pieces of several steps share a transfer. TBE's kernels.
 fn steps(w: &Reduce, machine: &Machine) -> f64 {
     let volume = w.outer.saturating_mul(w.axis).saturating_mul(w.inner);
     let whole = w.inputs.first().map_or(0, Operand::elements);
     let sums = w.op_type.starts_with("Reduce") && !w.outputs.iter().any(|y| y.elements() >= volume);
-    let wide = w.inner >= WIDE_LANES && volume <= whole;
-    if machine.first && sums && w.outer == 1 && wide { w.axis as f64 } else { 0.0 }
+    let parts = machine.cores / w.outer.max(1) as f64;
+    if !(machine.first && sums && w.inner > 1 && parts > 1.0 && volume <= whole) {
+        return 0.0;
+    }
+    let bytes = w.inputs.first().map_or(0.0, |x| f64::from(x.dtype.bits()) / 8.0);
+    let piece = w.inner as f64 * bytes / parts;
+    w.axis as f64 * (piece / STEP_BYTES).min(1.0)
 }
 
 /// Whether an operator looks for the place of a value.
