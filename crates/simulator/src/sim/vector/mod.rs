@@ -73,6 +73,22 @@ pub(super) fn is_known(workload: &Workload) -> bool {
     }
 }
 
+/// Bytes that a vector kernel finds in device memory where kernels have just made what it works on, though its operands look
+/// like parameters: plain fp32 matrices and vectors. `None` for any other work.
+pub fn missed_of_made(workload: &Workload, soc: &Soc) -> Option<f64> {
+    let (inputs, outputs) = match workload {
+        Workload::Vector(w) if !recipe(&w.op_type).copies => (&w.inputs, &w.outputs),
+        Workload::Reduce(w) => (&w.inputs, &w.outputs),
+        Workload::Fused(parts) => return parts.first().and_then(|first| missed_of_made(first, soc)),
+        _ => return None,
+    };
+    if !shape::is_cold(inputs, outputs) {
+        return None;
+    }
+    let bytes = |operands: &[Operand]| operands.iter().map(|o| o.bytes() as f64).sum::<f64>();
+    Some(Machine::new(soc, &Constants::FITTED).vector_missed(bytes(inputs), bytes(outputs), Held::Recent))
+}
+
 /// Microseconds of its own before the first tile of a kernel that finds its code in device memory, and what a type of which
 /// only is known that it is no plain loop would have; `None` for parts of the first generation.
 pub fn setups_us(op_type: &str, soc: &Soc) -> Option<[f64; 2]> {
@@ -170,6 +186,9 @@ impl Problem {
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
         }
+        // From the 910B on shorter pieces are turned in UB with what is around them, as a transpose's rows are; kernels of
+        // TBE for fused cores move them one by one (910: slices of 4 bytes, 16 cycles each).
+        let runs = if problem.machine.first { runs } else { runs.min(problem.largest / SHORTEST_RUN) };
         let turned = w.op_type.contains("Transpose") && shape::is_turned(&w.inputs, &w.outputs);
         let cycles = if turned { problem.largest * prices.turn_byte } else { 0.0 };
         Ok(Problem { cycles, runs, ..problem })
@@ -371,6 +390,8 @@ fn by_plane(w: &Vector, c: &Constants) -> f64 {
 
 /// Cycles of an element that is taken by its own index out of a row in UB: its index, its address, the load, the store.
 const TAKEN_CYCLES: f64 = 4.0;
+/// Bytes below which pieces that are moved pass UB together: four blocks of UB.
+const SHORTEST_RUN: f64 = 128.0;
 /// Elements of fp32 that one vector instruction takes.
 const INSTRUCTION_LANES: f64 = 64.0;
 /// Divisions for each element of both halves of a gated row: what tells these operators from others.
