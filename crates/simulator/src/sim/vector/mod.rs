@@ -121,7 +121,8 @@ impl Problem {
         Ok(Problem {
             units: if recipe.by_row {
                 rows
-            } else if first {
+            } else if first && !w.op_type.starts_with("Resize") {
+                // A smaller image is repeated along no axis.
                 shape::units(&w.inputs, &w.outputs, problem.machine.cores)
             } else {
                 0.0
@@ -186,9 +187,10 @@ impl Problem {
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
         }
-        // From the 910B on shorter pieces are turned in UB with what is around them, as a transpose's rows are; kernels of
-        // TBE for fused cores move them one by one (910: slices of 4 bytes, 16 cycles each).
-        let runs = if problem.machine.first { runs } else { runs.min(problem.largest / SHORTEST_RUN) };
+        // From the 910B on shorter pieces are turned in UB with what is around them, as a transpose's rows are, where all
+        // around them is moved. Kernels of TBE for fused cores move them one by one (910: slices of 4 bytes, 16 cycles each).
+        let apart = problem.machine.first || w.op_type.contains("Slice") || w.op_type == "AsStrided";
+        let runs = if apart { runs } else { runs.min(problem.largest / SHORTEST_RUN) };
         let turned = w.op_type.contains("Transpose") && shape::is_turned(&w.inputs, &w.outputs);
         let cycles = if turned { problem.largest * prices.turn_byte } else { 0.0 };
         Ok(Problem { cycles, runs, ..problem })
