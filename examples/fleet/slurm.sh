@@ -5,7 +5,7 @@
 set -euo pipefail
 : "${SHARED:=$PWD}" "${SOC:=Ascend910B2}"
 export TUNE_BANK_PATH=$SHARED/parts/$SLURM_ARRAY_TASK_ID
-mkdir -p "$TUNE_BANK_PATH" "$SHARED/results"
+mkdir -p "$TUNE_BANK_PATH/results"
 # shellcheck disable=SC2086  # Options are words.
-aoe --model_path="$SHARED/models.txt" --soc_version="$SOC" --work_path="$SHARED/results" \
+aoe --model_path="$SHARED/models.txt" --soc_version="$SOC" --work_path="$TUNE_BANK_PATH/results" \
     --shard="$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" --tuned_model=off ${AOE_OPTIONS:-}

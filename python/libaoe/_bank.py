@@ -11,7 +11,7 @@ from typing import Any, Dict, Mapping, Optional, Sequence, Union
 
 from . import _program
 from ._errors import NotFound
-from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, check, library, option_array, text_array
+from ._native import BUFFER_TOO_SMALL, NOT_FOUND, MergedStruct, OptionValue, c_text, check, json_text, library, option_array, text_array
 from ._predict import Answers, Case
 
 _PACKED, _INFO_DICT, _CASE = 0, 1, 2
@@ -87,17 +87,17 @@ class Bank:
         structure as CANN packs it, or an ``info_dict``; of TBE's operators (``conv2d``) with its fields in TBE's order."""
         if isinstance(key, bytes):
             return self._query(op, _PACKED, key)
-        return self._query(op, _INFO_DICT, json.dumps(dict(key)).encode())
+        return self._query(op, _INFO_DICT, json_text(key))
 
     def lookup(self, case: Case) -> Optional[Dict[str, Any]]:
         """The tiling recorded for a kernel, given as for `simulate`; None where there is none."""
-        return self._query(None, _CASE, json.dumps(dict(case)).encode())
+        return self._query(None, _CASE, json_text(case))
 
     def _query(self, op: Optional[str], kind: int, key: bytes) -> Optional[Dict[str, Any]]:
         if not self._bank:
             raise ValueError("the bank is closed")
         buffer, size = ctypes.create_string_buffer(4096), ctypes.c_size_t(4096)
-        name = None if op is None else op.encode()
+        name = None if op is None else c_text(op)
         call = library().AoeBankQuery
         status = call(self._bank, name, kind, key, len(key), buffer, ctypes.byref(size))
         if status == BUFFER_TOO_SMALL:
@@ -123,7 +123,7 @@ def merge(sources: Sequence[PathLike], into: PathLike, built_in: Sequence[PathLi
     one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
     merged = MergedStruct(struct_size=ctypes.sizeof(MergedStruct))
     texts = [text_array([os.fspath(path) for path in paths]) for paths in (sources, built_in)]
-    check(library().AoeBankMerge(*texts[0], os.fspath(into).encode(), *texts[1], ctypes.byref(merged)))
+    check(library().AoeBankMerge(*texts[0], c_text(os.fspath(into)), *texts[1], ctypes.byref(merged)))
     return Merged(*(getattr(merged, name) for name in Merged.__dataclass_fields__))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 import time
@@ -27,8 +28,10 @@ class Bar:
 
     def __init__(self, name: str, wanted: bool = True, stream: Optional[TextIO] = None) -> None:
         self._name = name
-        self._stream = stream if stream is not None else sys.stderr
-        self._shown = wanted and (self._stream.isatty() or _in_notebook())
+        # Programs without a terminal may have no standard error at all.
+        found: Optional[TextIO] = stream if stream is not None else sys.stderr
+        self._stream = found if found is not None else io.StringIO()
+        self._shown = wanted and (self._stream.isatty() or (found is not None and _in_notebook()))
         self._begun = time.monotonic()
         self._drawn = 0.0
         self._line = ""

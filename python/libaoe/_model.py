@@ -44,7 +44,10 @@ def loaded(model: Model, options: Mapping[str, OptionValue]) -> Iterator[ctypes.
     reading = option_array({key: value for key, value in options.items() if key in READING})
     content = model_bytes(model)
     if content is None:
-        check(aoe.AoeGraphLoadFile(os.fsencode(os.fspath(model)), *reading, ctypes.byref(graph)))  # type: ignore[arg-type]
+        path = os.fsencode(os.fspath(model))  # type: ignore[arg-type]
+        if b"\0" in path:
+            raise ValueError(f"the path {path!r} holds a zero byte")
+        check(aoe.AoeGraphLoadFile(path, *reading, ctypes.byref(graph)))
     else:
         check(aoe.AoeGraphLoadMemory(content, len(content), *reading, ctypes.byref(graph)))
     try:

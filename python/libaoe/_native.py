@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import json
 import threading
 from contextlib import contextmanager
 from ctypes import POINTER, c_char_p, c_double, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
@@ -127,16 +128,37 @@ def option_text(value: OptionValue) -> Optional[str]:
     return str(value)
 
 
+def c_text(text: str) -> bytes:
+    """A text for C, which would end at a zero byte."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} holds a zero byte")
+    return text.encode()
+
+
+def json_text(value: Mapping[str, Any]) -> bytes:
+    """A mapping as JSON."""
+    return json.dumps(dict(value), default=_plain).encode()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: numbers and arrays of numpy."""
+    for method in ("tolist", "item"):
+        convert = getattr(value, method, None)
+        if convert is not None:
+            return convert()
+    raise TypeError(f"texts, numbers, lists and mappings are expected, not {type(value).__name__}")
+
+
 def option_array(options: Mapping[str, OptionValue]) -> Tuple[Any, int]:
     """Options as two arguments of a call. ``soc_set`` may be a mapping of fields."""
     pairs = [(key, option_text(value)) for key, value in options.items()]
-    given = [Option(key.encode(), value.encode()) for key, value in pairs if value is not None]
+    given = [Option(c_text(key), c_text(value)) for key, value in pairs if value is not None]
     return (Option * len(given))(*given), len(given)
 
 
 def text_array(texts: List[str]) -> Tuple[Any, int]:
     """Texts as two arguments of a call."""
-    return (c_char_p * len(texts))(*[text.encode() for text in texts]), len(texts)
+    return (c_char_p * len(texts))(*[c_text(text) for text in texts]), len(texts)
 
 
 def text_of(call: Callable[[Any, Any], int], guess: int = 1 << 14) -> str:

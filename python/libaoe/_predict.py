@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, 
 
 from ._errors import Error
 from ._frame import frame_of
-from ._native import OptionValue, library, option_array, text_of
+from ._native import OptionValue, json_text, library, option_array, text_of
 
 if TYPE_CHECKING:
     import pandas
@@ -175,8 +175,12 @@ def _each(
 ) -> "Union[T, Answers[T]]":
     if isinstance(cases, Mapping):
         return read(cases, _ask(function, cases, options))
+    if isinstance(cases, (str, bytes)) or not isinstance(cases, Iterable):
+        raise TypeError(f"a case is a mapping, several are a list or a frame of them, not {type(cases).__name__}")
     answers: "Answers[T]" = Answers()
     for place, case in enumerate(_rows(cases)):
+        if not isinstance(case, Mapping):
+            raise TypeError(f"case {place}: a case is a mapping, not {type(case).__name__}")
         try:
             answers.append(read(case, _ask(function, case, options)))
         except Error as error:
@@ -188,26 +192,22 @@ def _rows(cases: "Union[Iterable[Case], pandas.DataFrame]") -> Iterable[Case]:
     records = getattr(cases, "to_dict", None)
     if records is None:
         return cases  # type: ignore[return-value]
-    # A cell that is empty says nothing; NaN is the only value that differs from itself.
+    # A cell that is empty says nothing; NaN is the only value that differs from itself. Beside such a cell pandas keeps a
+    # column's integers as floats.
     rows: List[Dict[str, Any]] = records("records")
-    return [{key: value for key, value in row.items() if value is not None and value == value} for row in rows]
+    return [{key: _whole(value) for key, value in row.items() if value is not None and value == value} for row in rows]
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _ask(function: str, question: Mapping[str, Any], options: Mapping[str, OptionValue]) -> Dict[str, Any]:
     call = getattr(library(), function)
-    text = json.dumps(dict(question), default=_plain).encode()
+    text = json_text(question)
     given = option_array(options)
     answer: Dict[str, Any] = json.loads(text_of(lambda to, size: int(call(text, *given, to, size))))
     return answer
-
-
-def _plain(value: Any) -> Any:
-    """What JSON does not know: numbers and arrays of numpy."""
-    for method in ("item", "tolist"):
-        convert = getattr(value, method, None)
-        if convert is not None:
-            return convert()
-    raise TypeError(f"a case holds texts, numbers, lists and mappings, not {type(value).__name__}")
 
 
 def _interval(answer: Mapping[str, Any]) -> Optional[Tuple[float, float]]:

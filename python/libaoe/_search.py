@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 from ._bar import Bar
 from ._errors import NothingToTune
 from ._frame import frame_of
-from ._native import EXHAUSTED, NOT_FOUND, OptionValue, check, library, option_array, text_of
+from ._native import EXHAUSTED, NOT_FOUND, OptionValue, check, json_text, library, option_array, text_of
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +67,7 @@ class Search:
         self._names = [parameter["name"] for parameter in form["parameters"]]
         self._values = [list(parameter["values"]) for parameter in form["parameters"]]
         self._search = ctypes.c_void_p()
-        check(library().AoeSearchCreate(json.dumps(form).encode(), *option_array(options), ctypes.byref(self._search)))
+        check(library().AoeSearchCreate(json_text(form), *option_array(options), ctypes.byref(self._search)))
 
     def __enter__(self) -> "Search":
         return self

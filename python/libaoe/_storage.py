@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, List, Optional, Protocol
+from typing import Any, Iterator, List, Optional, Protocol
 from urllib.parse import unquote, urlsplit
+
+from ._errors import Error
 
 
 class Store(Protocol):
@@ -39,14 +42,16 @@ def open_store(url: str) -> Store:
     parts = urlsplit(url)
     if parts.scheme in ("", "file"):
         return _Folder(Path(unquote(parts.path) if parts.scheme else url))
+    protocol = "s3" if parts.scheme == "obs" else parts.scheme
     try:
         # By name: neither it nor its types have to be there where this is checked.
         fsspec: Any = importlib.import_module("fsspec")
+        # What a listing was told a moment ago is not what another machine has written since.
+        system = fsspec.filesystem(protocol, use_listings_cache=False)
     except ImportError as error:
-        raise ImportError(f"{url} needs fsspec: pip install 'libaoe[s3]'") from error
-    protocol = "s3" if parts.scheme == "obs" else parts.scheme
-    # What a listing was told a moment ago is not what another machine has written since.
-    system = fsspec.filesystem(protocol, use_listings_cache=False)
+        raise Error(f"{url} needs what is not installed ({error}): pip install 'libaoe[s3]'") from error
+    except ValueError as error:
+        raise Error(f"{url} is neither a folder nor a store that fsspec knows: {error}") from error
     return _Bucket(system, f"{parts.netloc}{parts.path}".rstrip("/"))
 
 
@@ -96,20 +101,34 @@ class _Bucket:
         self._root = root
 
     def names(self, below: str) -> List[str]:
-        found = self._system.find(f"{self._root}/{below}")
+        with self._told(below):
+            found = self._system.find(f"{self._root}/{below}")
         return sorted(str(path)[len(self._root) + 1 :] for path in found)
 
     def read(self, name: str) -> Optional[bytes]:
         try:
-            return bytes(self._system.cat_file(f"{self._root}/{name}"))
+            with self._told(name):
+                return bytes(self._system.cat_file(f"{self._root}/{name}"))
         except FileNotFoundError:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        self._system.pipe_file(f"{self._root}/{name}", content)
+        with self._told(name):
+            self._system.pipe_file(f"{self._root}/{name}", content)
 
     def delete(self, name: str) -> None:
         try:
-            self._system.rm_file(f"{self._root}/{name}")
+            with self._told(name):
+                self._system.rm_file(f"{self._root}/{name}")
         except FileNotFoundError:
             pass
+
+    @contextmanager
+    def _told(self, name: str) -> Iterator[None]:
+        """Says which object it was. Each store's client has exceptions of its own, for keys and connections that fail."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise Error(f"{self._root}/{name}: {type(error).__name__}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import shlex
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,6 +82,10 @@ class Tuning:
     finished: bool
     #: The directory that records were written to.
     bank: Optional[Path]
+    #: A bank of its own with records that a device has to decide about, and what they may save (docs/results.md, "Where the
+    #: gain lies"); None where there are none.
+    to_measure: Optional[Path]
+    to_measure_us: float
     kernels: List[TunedKernel] = field(repr=False)
     #: The whole report (docs/results.md, "The full report").
     report: Dict[str, Any] = field(repr=False)
@@ -235,6 +240,9 @@ class _Latest:
 def _result(report: Dict[str, Any]) -> Tuning:
     before, after = float(report["before_us"]), float(report["after_us"])
     bank = (report.get("bank") or {}).get("custom") or (report.get("subgraphs") or {}).get("bank")
+    worth = report["gains"]["worth_measuring"]
+    # It is told as a line for a shell: export TUNE_BANK_PATH='...'.
+    apart = shlex.split(worth["run_with"])[1:]
     return Tuning(
         graph=report["graph"],
         soc=report["soc"]["name"],
@@ -244,6 +252,8 @@ def _result(report: Dict[str, Any]) -> Tuning:
         improvement=(before - after) / after if after else 0.0,
         finished=bool(report["finished"]),
         bank=Path(bank) if bank else None,
+        to_measure=Path(apart[0].partition("=")[2]) if apart else None,
+        to_measure_us=worth["saved_us"] or 0.0,
         kernels=[_kernel(kernel) for kernel in report["kernels"]],
         report=report,
     )

@@ -17,6 +17,8 @@ from . import _program
 from ._errors import Error
 from ._native import version
 
+#: What a run leaves beside its results and inside the bank of a store: records that a device has to decide about.
+_TO_MEASURE = "aoe_bank_to_measure"
 #: Members of a packed run: the bank's files below this name, and the units that it holds.
 _BANK = "bank/"
 _UNITS = "units.json"
@@ -52,6 +54,8 @@ class Result:
     job: str
     before_us: Optional[float] = None
     after_us: Optional[float] = None
+    #: What else a device may save, by records that it has to decide about; they lie apart in ``aoe_bank_to_measure``.
+    to_measure_us: Optional[float] = None
     #: Why it failed; None where it did not. A model with nothing to tune has not failed and has no times.
     error: Optional[str] = None
 
@@ -63,6 +67,8 @@ class Result:
             told = "nothing to tune"
         else:
             told = f"{self.before_us:.1f} -> {self.after_us:.1f} us"
+            if self.to_measure_us:
+                told += f", {self.to_measure_us:.1f} us to measure"
         return f"{self.model} for {self.soc}, job {self.job}: {told}"
 
 
@@ -105,8 +111,13 @@ def tune_unit(unit: Unit, content: bytes, backend: str = "simulator") -> Tuple[R
             if "nothing to tune" in str(error):
                 return Result(**plain), pack(bank, [unit.key])
             return Result(**plain, error=str(error)), None
-        report = json.loads(Path(folder, "out", "report.json").read_text(encoding="utf-8"))
-        return Result(**plain, before_us=report["before_us"], after_us=report["after_us"]), pack(bank, [unit.key])
+        out = Path(folder, "out")
+        report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+        if (out / _TO_MEASURE).is_dir():
+            (out / _TO_MEASURE).rename(bank / _TO_MEASURE)
+        times = {name: report[name] for name in ("before_us", "after_us")}
+        doubtful = report["gains"]["worth_measuring"]["saved_us"] or 0.0
+        return Result(**plain, **times, to_measure_us=doubtful), pack(bank, [unit.key])
 
 
 def pack(bank: Path, units: Iterable[str]) -> bytes:

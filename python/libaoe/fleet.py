@@ -3,6 +3,7 @@
 A store (a shared folder or a bucket) holds, below one URL:
 
     <soc>/unified_bank/...      the joined bank, as TUNE_BANK_PATH names it
+    aoe_bank_to_measure/...     the same of records that a device has to decide about
     runs/<unit>.tar             what workers have found and nobody has joined yet
     runs/joined-<digest>.tar    what a join has made of them
     results/<unit>.json         how each unit ended
@@ -121,8 +122,11 @@ def _publish(store: Store, bank: Path) -> None:
 
 def pull(store: Store, folder: Path) -> None:
     """Merges the joined bank of a store into a bank on this machine, for TUNE_BANK_PATH."""
+    names = store.names("")
+    if not names:
+        raise Error("nothing is stored there: is the address right, and has a fleet run?")
     with tempfile.TemporaryDirectory(prefix="libaoe-pull-") as copy:
-        for name in store.names(""):
+        for name in names:
             top = name.split("/", 1)[0]
             content = store.read(name) if top not in ("runs", "results") else None
             if content is not None:

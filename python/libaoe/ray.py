@@ -67,8 +67,10 @@ def _tune(ray: Any, units: Sequence[Any], url: str, backend: str) -> List[Result
         try:
             result = ray.get(ready[0])
         except ray.exceptions.RayError as error:
-            why = str(error).strip().splitlines()[0]
-            result = Result(unit.key, unit.name, unit.soc, unit.job, error=f"{type(error).__name__}: {why}")
+            # What a task has raised; Ray's own words are those of a worker or node that has died.
+            cause = getattr(error, "cause", None) or error
+            why = (str(cause).strip().splitlines() or [""])[0]
+            result = Result(unit.key, unit.name, unit.soc, unit.job, error=f"{type(cause).__name__}: {why}")
         results.append(result)
         print(result.line(), flush=True)
     return results

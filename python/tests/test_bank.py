@@ -37,6 +37,11 @@ def test_what_is_not_recorded_is_none(bank: Path) -> None:
         opened.lookup(PRODUCT)
 
 
+def test_a_kernel_with_numbers_of_numpy_is_looked_up(bank: Path) -> None:
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    assert libaoe.Bank(bank, soc="Ascend910B2").lookup({**PRODUCT, "m": numpy.int64(512)}) is None
+
+
 def test_a_bank_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     with pytest.raises(libaoe.NotFound) as raised:
         libaoe.Bank(tmp_path / "none", soc="Ascend910B2")

@@ -65,10 +65,12 @@ def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Result, bytes]]:
-    """Three units, tuned."""
+    """Some units, tuned."""
     units = fleet.units_of([SMALL], ["Ascend910B2"], ["2"], ["--max_tuning_count=10"])
     # One whose gain is sure, so that the bank has a record.
     units += fleet.units_of([SURE], ["Ascend910B2"], ["2"], ["--max_tuning_count=60"])
+    # One whose gains a device has to decide about.
+    units += fleet.units_of([RESNET50], ["Ascend910B2"], ["2"], ["--max_tuning_count=100"])
     units += fleet.units_of([RESNET50], ["Ascend310P3"], ["1,2"], ["--max_tuning_count=10"])
     found = []
     for unit, model in units:
@@ -96,6 +98,7 @@ def test_the_bank_is_the_same_whatever_the_order_in_which_units_end(tmp_path: Pa
     one = tree(joined(tmp_path / "one", runs))
     assert tree(joined(tmp_path / "two", runs[::-1])) == one
     assert any(name.startswith("Ascend910B2/") for name in one)
+    assert any(name.startswith("aoe_bank_to_measure/Ascend910B2/") for name in one)
     # The joined bank is one that tuning reads.
     assert libaoe.Bank(tmp_path / "one", soc="Ascend910B2").records()
 
@@ -113,10 +116,10 @@ def test_a_join_leaves_one_object_that_knows_its_units_and_joins_on(tmp_path: Pa
     assert fleet.join(store) == 1 and fleet.join(store) == 1
     for run in runs[1:]:
         fleet.keep(store, *run)
-    assert fleet.join(store) == 3
+    assert fleet.join(store) == len(runs)
     (name,) = store.names("runs")
     assert name.startswith("runs/joined-") and fleet.finished(store) == {result.unit for result, _ in runs}
-    assert len(store.names("results")) == 3
+    assert len(store.names("results")) == len(runs)
     # Nothing is lost by joining in two steps.
     at_once = joined(tmp_path / "at once", runs)
     ours, theirs = (libaoe.Bank(bank, soc="Ascend910B2").records() for bank in (tmp_path / "bank", at_once))
@@ -132,7 +135,7 @@ def test_joins_at_the_same_time_lose_nothing(tmp_path: Path, runs: list[tuple[Re
         thread.start()
     for thread in threads:
         thread.join()
-    assert fleet.join(store) == 3
+    assert fleet.join(store) == len(runs)
     assert tree(tmp_path / "bank").keys() == tree(joined(tmp_path / "other", runs)).keys()
 
 
@@ -149,7 +152,7 @@ def test_a_join_that_dies_half_way_is_done_again(tmp_path: Path, runs: list[tupl
         broken.setattr(type(store), "delete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             fleet.join(store)
-    assert fleet.join(store) == 3
+    assert fleet.join(store) == len(runs)
     assert tree(tmp_path / "bank") == tree(joined(tmp_path / "other", runs))
 
 
@@ -160,10 +163,24 @@ def test_a_bucket_holds_what_a_folder_holds(tmp_path: Path, bucket: str, runs: l
         for run in runs:
             fleet.keep(store, *run)
         assert fleet.finished(store) == {result.unit for result, _ in runs}
-        assert fleet.join(store) == 3 and len(store.names("runs")) == 1
+        assert fleet.join(store) == len(runs) and len(store.names("runs")) == 1
         fleet.pull(store, tmp_path / scheme)
         assert tree(tmp_path / scheme) == tree(folder)
         assert store.read("nothing") is None
+
+
+def test_a_store_that_cannot_be_reached_is_named(bucket: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert fleet.main(["join", "nowhere://bank"]) == 1
+    assert "nowhere://bank is neither a folder nor" in capsys.readouterr().err
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    import s3fs
+
+    s3fs.S3FileSystem.clear_instance_cache()
+    assert fleet.main(["join", f"s3://{bucket}/bank"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"[ERROR] {bucket}/bank/runs: ") and "redential" in told
 
 
 def test_a_path_and_its_url_are_one_store(tmp_path: Path) -> None:
@@ -190,6 +207,8 @@ def test_the_command_tunes_joins_and_resumes(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout) == (0, "1 units in the bank\n"), again.stderr
     assert run("pull", "bank", "mine").returncode == 0 and tree(tmp_path / "mine") == tree(tmp_path / "bank")
     assert run("join", "bank").stdout == "1 units in the bank\n"
+    nothing = run("pull", "bnak", "mine")
+    assert nothing.returncode == 1 and "nothing is stored there" in nothing.stderr
     results = [json.loads(path.read_text()) for path in Path("bank/results").iterdir()]
     assert sorted(result["error"] is None for result in results) == [False, True]
     assert run("fly").returncode == 2

@@ -36,6 +36,32 @@ def test_cases_come_from_frames_and_answers_go_to_frames() -> None:
     assert answers[1] == libaoe.simulate(CASE, soc="Ascend910B2") != answers[0]
 
 
+def test_a_frame_of_several_operators_keeps_their_sizes_whole() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    # Only products have `m`, so that pandas keeps 1024 as 1024.0.
+    operand = {"shape": [4096, 1024], "dtype": "float16", "format": "ND"}
+    softmax = {"op": "SoftmaxV2", "inputs": [operand], "outputs": [operand]}
+    cases = pandas.DataFrame([CASE, softmax])
+    assert cases.m.dtype == float
+    assert list(libaoe.simulate(cases, soc="Ascend910B2")) == [libaoe.simulate(one, soc="Ascend910B2") for one in (CASE, softmax)]
+
+
+def test_numbers_and_arrays_of_numpy_are_taken_everywhere() -> None:
+    numpy = pytest.importorskip("numpy", reason="numpy is not installed")
+    operand = {"shape": numpy.array([4096, 1024]), "dtype": "float16", "format": "ND"}
+    plain = {**operand, "shape": [4096, 1024]}
+    softmax = [{"op": "SoftmaxV2", "inputs": [one], "outputs": [one]} for one in (operand, plain)]
+    assert libaoe.simulate(softmax[0], soc="Ascend910B2").time_us == libaoe.simulate(softmax[1], soc="Ascend910B2").time_us
+    assert libaoe.simulate({**CASE, "m": numpy.int64(1024)}, soc="Ascend910B2") == libaoe.simulate(CASE, soc="Ascend910B2")
+    assert libaoe.search({"x": numpy.arange(4)}, lambda c: float(c["x"]), 10, progress=False).configuration == {"x": 0}
+
+
+@pytest.mark.parametrize("wrong", [3, "MatMul", [3], ["MatMul"]])
+def test_what_is_no_case_is_a_type_error(wrong: object) -> None:
+    with pytest.raises(TypeError, match="a case is a mapping"):
+        libaoe.simulate(wrong)  # type: ignore[call-overload]
+
+
 def test_a_bad_case_is_named_by_its_place_and_field() -> None:
     with pytest.raises(libaoe.InvalidParam, match="case 1: .*`n` is missing"):
         libaoe.simulate([CASE, {"op": "MatMul", "m": 1, "k": 1}])

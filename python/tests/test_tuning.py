@@ -32,6 +32,16 @@ def test_a_tuned_model_is_faster_and_its_records_are_in_the_bank_that_was_named(
     assert len(libaoe.Bank(tmp_path / "bank", soc="Ascend910B2").records()) == len(added)
 
 
+def test_what_a_device_has_to_decide_about_is_named_and_lies_apart(tmp_path: Path) -> None:
+    sure = libaoe.tune(SURE, bank="bank", **QUICK)
+    assert (sure.to_measure, sure.to_measure_us) == (None, 0.0)
+    work = tmp_path / "a b's"
+    doubtful = libaoe.tune(RESNET50, bank="bank", **{**QUICK, "max_tuning_count": 100}, work_path=str(work))
+    assert doubtful.to_measure == work / "aoe_bank_to_measure"
+    assert libaoe.Bank(doubtful.to_measure, soc="Ascend910B2").records()
+    assert any(kernel.status == "to_measure" for kernel in doubtful.kernels) and doubtful.to_measure_us > 0
+
+
 def test_a_model_in_memory_is_tuned_as_its_file_is(tmp_path: Path) -> None:
     onnx = pytest.importorskip("onnx", reason="onnx is not installed")
     message = onnx.load(RESNET50, load_external_data=False)
@@ -149,6 +159,11 @@ def test_a_model_without_anything_to_tune_says_so(monkeypatch: pytest.MonkeyPatc
 def test_what_is_no_model_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="not int"):
         libaoe.tune(3, **QUICK)  # type: ignore[arg-type]
+    # C would take the text before the zero byte for the whole.
+    with pytest.raises(ValueError, match="zero byte"):
+        libaoe.tune(f"{RESNET50}\0.air", **QUICK)
+    with pytest.raises(ValueError, match="zero byte"):
+        libaoe.tune(RESNET50, **{**QUICK, "soc": "Ascend910B2\0"})
 
 
 def test_a_bank_beside_another_in_the_environment_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -181,6 +196,11 @@ def test_a_child_that_is_forked_after_a_tuning_can_tune() -> None:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_a_program_without_standard_error_shows_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert libaoe.tune(SURE, bank="bank", **{**QUICK, "progress": True}).finished
 
 
 def test_a_bar_is_drawn_on_a_terminal_and_nowhere_else() -> None:
