@@ -26,7 +26,7 @@ pub use constants::Constants;
 pub use counts::Counts;
 pub use place::Places;
 pub use served::served_start_us;
-pub use vector::setups_us;
+pub use vector::{missed_of_made, setups_us};
 pub use work::{Roofs, Work};
 
 use crate::soc::{Correction, Soc};
