@@ -240,7 +240,8 @@ class _Latest:
 def _result(report: Dict[str, Any]) -> Tuning:
     before, after = float(report["before_us"]), float(report["after_us"])
     bank = (report.get("bank") or {}).get("custom") or (report.get("subgraphs") or {}).get("bank")
-    worth = report["gains"]["worth_measuring"]
+    # A tuning of gradients tells of none.
+    worth = (report.get("gains") or {}).get("worth_measuring") or {"run_with": "", "saved_us": 0.0}
     # It is told as a line for a shell: export TUNE_BANK_PATH='...'.
     apart = shlex.split(worth["run_with"])[1:]
     return Tuning(

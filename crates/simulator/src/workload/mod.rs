@@ -12,6 +12,8 @@ mod matmul;
 mod origin;
 mod schedule;
 pub mod tbe;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use canonical::canonical_json;
@@ -89,6 +91,26 @@ impl Workload {
             Workload::MatMul(w) => Some(w.cube()),
             Workload::Conv(w) => Some(w.cube()),
             Workload::Fused(parts) => parts.iter().find_map(Workload::cube),
+            _ => None,
+        }
+    }
+
+    /// Elements that its cube work gives, without what fills blocks; `None` where it has none.
+    pub fn cube_results(&self) -> Option<u64> {
+        match self {
+            Workload::MatMul(w) => Some(w.cube().results()),
+            Workload::Conv(w) => Some(w.results()),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::cube_results),
+            _ => None,
+        }
+    }
+
+    /// Multiply-add operations of its cube work, without what fills blocks; `None` where it has none.
+    pub fn macs(&self) -> Option<u64> {
+        match self {
+            Workload::MatMul(w) => Some(w.cube().macs()),
+            Workload::Conv(w) => Some(w.macs()),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::macs),
             _ => None,
         }
     }
