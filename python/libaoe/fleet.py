@@ -122,8 +122,11 @@ def _publish(store: Store, bank: Path) -> None:
 
 def pull(store: Store, folder: Path) -> None:
     """Merges the joined bank of a store into a bank on this machine, for TUNE_BANK_PATH."""
+    names = store.names("")
+    if not names:
+        raise Error("nothing is stored there: is the address right, and has a fleet run?")
     with tempfile.TemporaryDirectory(prefix="libaoe-pull-") as copy:
-        for name in store.names(""):
+        for name in names:
             top = name.split("/", 1)[0]
             content = store.read(name) if top not in ("runs", "results") else None
             if content is not None:

@@ -207,6 +207,8 @@ def test_the_command_tunes_joins_and_resumes(tmp_path: Path) -> None:
     assert (again.returncode, again.stdout) == (0, "1 units in the bank\n"), again.stderr
     assert run("pull", "bank", "mine").returncode == 0 and tree(tmp_path / "mine") == tree(tmp_path / "bank")
     assert run("join", "bank").stdout == "1 units in the bank\n"
+    nothing = run("pull", "bnak", "mine")
+    assert nothing.returncode == 1 and "nothing is stored there" in nothing.stderr
     results = [json.loads(path.read_text()) for path in Path("bank/results").iterdir()]
     assert sorted(result["error"] is None for result in results) == [False, True]
     assert run("fly").returncode == 2

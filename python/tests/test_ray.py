@@ -11,7 +11,7 @@ from typing import Any, Iterator
 
 import pytest
 from conftest import RESNET50, SURE
-from test_fleet import SMALL, tree
+from test_fleet import SMALL, bucket, s3, tree  # noqa: F401  # Two are fixtures.
 
 from libaoe import fleet
 from libaoe._storage import open_store
@@ -94,6 +94,19 @@ def test_a_killed_worker_a_killed_node_and_a_killed_driver_lose_nothing(cluster:
     assert any(name.startswith("Ascend") for name in found) and any("to_measure" in name for name in found), "nothing is compared"
     assert tree(bank) == found
     assert sorted(p.read_bytes() for p in (bank / "results").iterdir()) == sorted(p.read_bytes() for p in (serial / "results").iterdir())
+
+
+def test_workers_store_in_a_bucket_what_one_machine_stores_in_a_folder(bucket: str, cluster: Any, tmp_path: Path) -> None:
+    # The bucket comes first: workers inherit the variables that name its server.
+    units = [str(SMALL), str(SURE), "--soc", "Ascend910B2", "--job_type", "2", "--option", "max_tuning_count=60"]
+    url = f"s3://{bucket}/bank"
+    command = [sys.executable, "-m", "libaoe.ray", *units, "--bank", url, "--address", cluster.address]
+    told = subprocess.run(command, capture_output=True, text=True)
+    assert told.returncode == 0 and told.stdout.endswith("2 units in the bank\n"), told.stdout + told.stderr
+    fleet.pull(open_store(url), tmp_path / "pulled")
+    subprocess.run([sys.executable, "-m", "libaoe.fleet", "run", *units, "--bank", str(tmp_path / "serial")], check=True)
+    found = tree(tmp_path / "serial")
+    assert any(name.startswith("Ascend910B2/") for name in found) and tree(tmp_path / "pulled") == found
 
 
 def test_a_unit_that_fails_is_told_and_the_others_are_joined(cluster: Any, tmp_path: Path) -> None:

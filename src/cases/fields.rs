@@ -1,5 +1,6 @@
 //! The fields of a case by name: which there are, which were meant, which are not used.
 
+use super::conv;
 use serde_json::{Map, Value};
 
 /// Cube work by its sizes.
@@ -75,7 +76,9 @@ pub(super) fn unused(case: &Map<String, Value>) -> Result<Vec<&str>, String> {
     let attrs = case.get(ATTRS).and_then(Value::as_object);
     let is_transpose = case.get("op").and_then(Value::as_str).is_some_and(super::transpose::is_transpose);
     let is_record = case.contains_key("tiling");
-    let counts = |name: &str| is_record || AXES.contains(&name) || WINDOWS.contains(&name);
+    let is_conv = case.get("op").and_then(Value::as_str).is_some_and(|op| conv::kind(op).is_some());
+    let slides = |name: &str| is_conv && conv::ATTRIBUTES.contains(&name);
+    let counts = |name: &str| is_record || AXES.contains(&name) || WINDOWS.contains(&name) || slides(name);
     let is_used = |name: &String| if name == "perm" { is_transpose } else { counts(name) };
     if attrs.is_some_and(|attrs| attrs.keys().any(|name| !is_used(name))) {
         unused.push(ATTRS);

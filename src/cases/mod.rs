@@ -175,7 +175,7 @@ impl Case {
 
     /// Whether it is a row of a tiling repository, with its time in the repository's unit.
     pub(crate) fn is_repository_row(&self) -> bool {
-        self.raw.fused_operands.is_some() && self.is_tbe()
+        self.raw.fused_operands.is_some() && self.has_tbe_tiling()
     }
 
     /// Whether it is such a row of a product whose operands are plain matrices.
@@ -288,7 +288,10 @@ impl Case {
             return exact::workload(written, soc);
         }
         let Some((inputs, outputs)) = self.operands()? else {
-            let matmul = self.matmul()?;
+            let mut matmul = self.matmul()?;
+            if self.is_tbe(soc) {
+                matmul.kernel = MatMulKernel::Tbe;
+            }
             sense::product(&self.op, &matmul)?;
             self.bias_shape.as_ref().map_or(Ok(()), |shape| sense::bias(shape, &matmul))?;
             check_memory(&matmul.to_string(), matmul_bytes(&matmul), soc)?;
@@ -314,7 +317,7 @@ impl Case {
         if self.hf32 {
             allow_hf32(&mut workload);
         }
-        if self.is_tbe() {
+        if self.is_tbe(soc) {
             by_tbe(&mut workload);
         }
         Ok(workload)
@@ -348,10 +351,16 @@ impl Case {
         axes.map(Some).ok_or_else(|| wrong("`attrs.perm`: it is no list of axes"))
     }
 
-    /// Whether a product is priced as TBE's kernel: its tiling has TBE's form, or is that of an answer about such a
-    /// product. A name that says otherwise counts first. Without a tiling not even `MatMulV2` is: TBE's own choice
-    /// is closed, and measured kernels of that name are far nearer to `MatMulV3`'s loop than to TBE's with a guess.
-    fn is_tbe(&self) -> bool {
+    /// Whether a product is priced as TBE's kernel: the graph compiler's batched ones before version 3 are, and whatever
+    /// has a tiling in TBE's form. A 910B's `MatMulV2` without a tiling is not: the graph compiler has version 3 take its
+    /// place, and so has a kernel of that name in PyTorch's profiles.
+    fn is_tbe(&self, soc: &Soc) -> bool {
+        self.has_tbe_tiling() || soc.arch == Arch::C220 && matches!(self.op.as_str(), "BatchMatMul" | "BatchMatMulV2")
+    }
+
+    /// Whether its tiling has TBE's form, or is that of an answer about such a product; a name that says otherwise counts
+    /// first.
+    fn has_tbe_tiling(&self) -> bool {
         let tbe_tiling = self
             .schedule
             .as_ref()
@@ -405,7 +414,7 @@ impl Case {
             a_format: self.matrix_format("a_format", self.a_format.as_deref())?,
             b_format: self.matrix_format("b_format", self.b_format.as_deref())?,
             hf32: self.hf32,
-            kernel: if self.is_tbe() { MatMulKernel::Tbe } else { ascend_c(&self.op) },
+            kernel: ascend_c(&self.op),
             ..MatMul::new(m, k, n)
         })
     }

@@ -50,7 +50,7 @@ pub(super) fn workload(
     let first = parts.first().copied().unwrap_or(op);
     let lead = if let Some(matmul) = product::workload(first, &kernel, stated.transposes)? {
         matmul
-    } else if let Some(conv) = conv::workload(first, &kernel, soc)? {
+    } else if let Some(conv) = conv::workload(first, &kernel, stated.attrs)? {
         conv
     } else {
         vector(first, &kernel, stated)

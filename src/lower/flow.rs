@@ -90,7 +90,10 @@ pub fn written_bytes(workload: &Workload) -> u64 {
         Workload::Collective(w) => w.bytes,
         Workload::Fused(parts) => parts.last().map_or(0, written_bytes),
         _ => match (workload.cube(), workload.operands()) {
-            (Some(cube), _) => cube.results().saturating_mul(u64::from(cube.out_dtype.bits())).div_ceil(8),
+            (Some(cube), _) => {
+                let results = workload.cube_results().unwrap_or_default();
+                results.saturating_mul(u64::from(cube.out_dtype.bits())).div_ceil(8)
+            }
             (None, operands) => operands.map_or(0, |(_, outputs)| outputs.iter().map(Operand::bytes).sum()),
         },
     }

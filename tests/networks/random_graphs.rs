@@ -237,7 +237,7 @@ fn drive(graph: &mut Graph) {
         let soc = Soc::find(soc).unwrap();
         let lowered = lower(graph, &soc, &Settings { precision, allow_hf32: true, ..Settings::default() });
         for kernel in lowered.into_iter().flat_map(|l| l.kernels) {
-            let _ = (kernel.workload.to_string(), kernel.workload.cube().map(|c| c.macs()));
+            let _ = (kernel.workload.to_string(), kernel.workload.macs());
         }
     }
 }

@@ -203,7 +203,7 @@ fn roofline(workload: &Workload, soc: &Soc) -> f64 {
             let shape = w.cube();
             let passes = if w.dtype == DataType::Float && !w.hf32 { 2.0 } else { 1.0 };
             let step = f64::from(soc.cube_m_size * soc.cube_n_size) * shape.k0() as f64;
-            let compute = shape.macs() as f64 * passes / step / cores / mhz;
+            let compute = workload.macs().unwrap_or_default() as f64 * passes / step / cores / mhz;
             let (batch, m, k, n) = (w.batch as f64, w.m as f64, w.k as f64, w.n as f64);
             let read = batch * (m * k + k * n) * w.dtype.bytes() as f64;
             let written = batch * m * n * w.out_dtype.bytes() as f64;

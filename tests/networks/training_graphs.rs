@@ -27,7 +27,7 @@ fn training(graph: &Graph) -> Training {
     let soc = Soc::find("Ascend910B2").unwrap();
     let lowered = lower(graph, &soc, &Settings::default()).unwrap();
     assert_eq!(lowered.unmapped, [], "every operator is known");
-    let price = |workload: &aoe::workload::Workload| workload.cube().map_or(1.0, |cube| 1.0 + cube.macs() as f64 / 1e8);
+    let price = |workload: &aoe::workload::Workload| workload.macs().map_or(1.0, |macs| 1.0 + macs as f64 / 1e8);
     let backward = Backward::of(graph, &lowered).unwrap();
     backward.training(&backward.times(|workload| (price(workload), true))).unwrap()
 }

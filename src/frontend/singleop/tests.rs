@@ -59,7 +59,7 @@ fn a_product_and_a_convolution_become_cube_work() {
     for (text, macs) in [(product, 64 * 32 * 128), (conv, 64 * 3 * 4)] {
         let graph = load_memory(text.as_bytes(), "ops", None, &ModelOptions::default()).unwrap();
         let lowered = lower(&graph, &Soc::find("Ascend910B2").unwrap(), &Settings::default()).unwrap();
-        let cube: Vec<_> = lowered.kernels.iter().filter_map(|k| k.workload.cube()).map(|c| c.macs()).collect();
+        let cube: Vec<_> = lowered.kernels.iter().filter_map(|k| k.workload.macs()).collect();
         assert_eq!(cube, [macs]);
     }
 }

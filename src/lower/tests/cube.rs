@@ -145,8 +145,10 @@ fn depthwise_convolutions_have_a_group_for_every_channel() {
     assert!(onnx.is_depthwise());
     let tensorflow = conv(op("DepthwiseConv2D").x(&[1, 8, 8, 16]).w(&[3, 3, 16, 1]).text("data_format", "NHWC"));
     assert_eq!(onnx, tensorflow);
+    assert_eq!((onnx.groups, onnx.macs()), (16, 16 * 36 * 9));
+    // The cube multiplies a block of them at a time.
     let cube = onnx.cube();
-    assert_eq!((cube.batch, cube.m, cube.k, cube.n), (16, 36, 9, 1));
+    assert_eq!((cube.batch, cube.m, cube.k, cube.n), (1, 36, 16 * 9, 16));
 }
 
 #[test]
@@ -156,7 +158,7 @@ fn one_and_three_spatial_axes_become_two() {
     assert_eq!((line.stride, line.pads), ([1, 2], [0, 0, 1, 0]));
     let volume = conv(op("Conv3D").x(&[2, 4, 10, 16, 16]).w(&[8, 4, 3, 5, 5]));
     assert_eq!((volume.batch, volume.cin, volume.hi, volume.ho), (2 * 8, 4 * 3, 16, 12));
-    assert_eq!(volume.cube().macs(), 2 * 8 * 12 * 12 * 8 * 4 * 3 * 5 * 5);
+    assert_eq!(volume.macs(), 2 * 8 * 12 * 12 * 8 * 4 * 3 * 5 * 5);
 }
 
 #[test]

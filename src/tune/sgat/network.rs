@@ -216,8 +216,8 @@ fn role(workload: &Workload, kind: Kind, soc: &Soc) -> Role {
 }
 
 fn elements(workload: &Workload) -> u64 {
-    if let Some(cube) = workload.cube() {
-        return cube.results();
+    if let Some(results) = workload.cube_results() {
+        return results;
     }
     workload.operands().and_then(|(_, outputs)| outputs.first()).map_or(0, Operand::elements)
 }

@@ -179,7 +179,8 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
         }
         assert!(!place.path("tuned.air").exists());
         let found = place.results().remove(0).to_string();
-        assert!(labels.iter().all(|label| found.contains(&format!("c{label}"))), "{option}: {found}");
+        let gear = |label: &str| format!(r#""name":"{}""#, label.trim_start_matches('@'));
+        assert!(labels.iter().all(|label| found.contains(&gear(label))), "{option}: {found}");
         // A single one binds the dimensions when the model is read, and once more when it is tuned.
         let single = option.split_once(';').map_or_else(|| option.split_once(',').unwrap().0, |(first, _)| first);
         let answer = place.tune(&["-m", "net.prototxt", single]).expect(0, &[]);
@@ -191,7 +192,7 @@ fn every_gear_is_tuned_and_told_apart_by_name() {
     let gears = "--dynamic_batch_size=1,4";
     place.tune(&["-m", "net.prototxt", "--input_shape=x:-1,8,16,16", gears]).expect(0, &[]);
     let found = place.results().remove(0).to_string();
-    assert!(["c@batch=1", "c@batch=4"].iter().all(|label| found.contains(label)), "{found}");
+    assert!([r#""name":"batch=1""#, r#""name":"batch=4""#].iter().all(|name| found.contains(name)), "{found}");
     place.tune(&["-m", "net.prototxt", gears]).expect(2, &["EG0003", "input_shape, as in", "x:-1"]);
     place
         .tune(&["-m", "net.prototxt", "--input_shape=x:-1,8,16,16"])

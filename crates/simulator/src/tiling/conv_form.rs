@@ -19,7 +19,7 @@ pub fn buffer_flag(b: Buffers) -> u32 {
 /// Fails where a schedule has what the kernels have not.
 pub fn check_form(op_type: &str, s: &CubeSchedule, w: &Conv) -> Result<()> {
     let b = s.buffers;
-    let groups = w.groups.max(1).div_ceil(s.cores.batch.max(1).into());
+    let groups = w.cube().batch.div_ceil(s.cores.batch.max(1).into());
     let rules = [
         (s.l0.k_a == s.l0.k_b, "L0A and L0B hold different depths"),
         (u64::from(s.used_cores) == s.cores.tasks(), "a core has several tasks"),

@@ -1,7 +1,14 @@
 //! Convolutions.
 
 use super::CubeShape;
+use super::cube::k0;
+use super::legality::round_up;
 use aoe_graph::{DataType, Format};
+
+/// Columns of a block of results.
+const FRACTAL: u64 = 16;
+/// Channels of a block of `NC1HWC0_C04`, where kernel positions share a block of the cube's.
+const FEW_CHANNELS: u64 = 4;
 
 /// Which of the three kernels of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -116,20 +123,67 @@ impl Conv {
         self.groups > 1 && self.groups == self.cin
     }
 
-    /// The kernel as cube work: im2col for the forward pass, its transposes for the other two. Groups
-    /// are batches. Saturates for absurd sizes.
+    /// Elements of x and of y in memory; `in_blocks` where the part's kernel reads and writes whole blocks of channels.
+    pub fn stored(&self, in_blocks: bool) -> [u64; 2] {
+        let depth = self.depth.map_or(1, |depth| depth.kernel).max(1);
+        let whole = |channels: u64, block: u64| if in_blocks { round_up(channels, block) } else { channels };
+        let of = |channels: u64, h: u64, w: u64| self.batch.saturating_mul(channels).saturating_mul(h.saturating_mul(w));
+        let x = whole(self.cin / depth, self.block()).saturating_mul(depth);
+        [of(x, self.hi, self.wi), of(whole(self.cout, FRACTAL), self.ho, self.wo)]
+    }
+
+    /// Channels of a pixel that lie together.
+    fn block(&self) -> u64 {
+        if self.format == Format::Nc1hwc0C04 { FEW_CHANNELS } else { k0(self.dtype) }
+    }
+
+    /// Elements of the result.
+    pub fn results(&self) -> u64 {
+        let sizes = match self.kind {
+            ConvKind::Forward => [self.batch, self.cout, self.ho, self.wo],
+            ConvKind::BackpropInput => [self.batch, self.cin, self.hi, self.wi],
+            ConvKind::BackpropFilter => [self.cin / self.groups.max(1), self.cout, self.kh, self.kw],
+        };
+        sizes.iter().fold(1, |all: u64, &size| all.saturating_mul(size))
+    }
+
+    /// Multiply-add operations that are asked for, without what fills blocks.
+    pub fn macs(&self) -> u64 {
+        let groups = self.groups.max(1);
+        let product = |sizes: [u64; 3]| sizes.iter().fold(self.results(), |all, &size| all.saturating_mul(size));
+        match self.kind {
+            ConvKind::Forward => product([self.cin / groups, self.kh, self.kw]),
+            ConvKind::BackpropInput => product([self.cout / groups, self.kh, self.kw]),
+            ConvKind::BackpropFilter => product([self.batch, self.ho, self.wo]),
+        }
+    }
+
+    /// The kernel as cube work: im2col for the forward pass, its transposes for the other two. Channels of the axis that
+    /// im2col lays out are in whole blocks, for each kernel position takes a pixel's blocks one after the other: three
+    /// channels keep the cube as long as sixteen. Groups are batches; those of less than a block are joined, as many as
+    /// fill whole blocks, for a block of channels is multiplied as a whole. Saturates for absurd sizes.
     pub fn cube(&self) -> CubeShape {
         let groups = self.groups.max(1);
-        let (cin, cout) = (self.cin / groups, self.cout / groups);
+        let depth = self.depth.map_or(1, |depth| depth.kernel).max(1);
+        let (cin, cout) = (self.cin / groups / depth, self.cout / groups);
+        let block = self.block();
+        let (inner, outer) = if self.kind == ConvKind::BackpropInput { (cout, cin) } else { (cin, cout) };
+        let joined = groups.min(parts(inner, block).max(parts(outer, FRACTAL)));
+        let whole = |channels: u64| round_up(channels.saturating_mul(joined), block);
         let product = |a: u64, b: u64, c: u64| a.saturating_mul(b).saturating_mul(c);
         let pixels = product(self.batch, self.ho, self.wo);
+        let taps = product(self.kh, self.kw, depth);
         let (m, k, n) = match self.kind {
-            ConvKind::Forward => (pixels, product(cin, self.kh, self.kw), cout),
-            ConvKind::BackpropInput => (product(self.batch, self.hi, self.wi), product(cout, self.kh, self.kw), cin),
-            ConvKind::BackpropFilter => (cout, pixels, product(cin, self.kh, self.kw)),
+            ConvKind::Forward => (pixels, whole(cin).saturating_mul(taps), joined.saturating_mul(cout)),
+            ConvKind::BackpropInput => (
+                product(self.batch, self.hi, self.wi),
+                product(whole(cout), self.kh, self.kw),
+                product(joined, cin, depth),
+            ),
+            ConvKind::BackpropFilter => (joined.saturating_mul(cout), pixels, whole(cin).saturating_mul(taps)),
         };
         CubeShape {
-            batch: groups,
+            batch: groups.div_ceil(joined),
             m,
             k,
             n,
@@ -139,6 +193,12 @@ impl Conv {
             hf32: self.hf32,
         }
     }
+}
+
+/// Fewest groups of so many channels that fill whole blocks.
+fn parts(channels: u64, block: u64) -> u64 {
+    // Blocks are powers of two, so what they share with a count is its lowest bits.
+    block / (channels & channels.wrapping_neg()).clamp(1, block)
 }
 
 impl std::fmt::Display for Conv {
@@ -152,5 +212,94 @@ impl std::fmt::Display for Conv {
             stride[1],
             self.dtype.name()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(kind: ConvKind, cin: u64, cout: u64, groups: u64) -> Conv {
+        Conv {
+            kind,
+            batch: 2,
+            cin,
+            hi: 28,
+            wi: 28,
+            cout,
+            ho: 14,
+            wo: 14,
+            kh: 3,
+            kw: 3,
+            stride: [2; 2],
+            pads: [1; 4],
+            dilation: [1; 2],
+            groups,
+            dtype: DataType::Float16,
+            out_dtype: DataType::Float16,
+            bias: false,
+            format: Format::Nchw,
+            hf32: false,
+            depth: None,
+        }
+    }
+
+    fn extents(conv: &Conv) -> [u64; 4] {
+        let CubeShape { batch, m, k, n, .. } = conv.cube();
+        [batch, m, k, n]
+    }
+
+    const ALL: [ConvKind; 3] = [ConvKind::Forward, ConvKind::BackpropInput, ConvKind::BackpropFilter];
+
+    #[test]
+    fn a_pixel_of_few_channels_keeps_the_cube_as_long_as_a_block() {
+        let of = |cin: u64, kind: ConvKind| extents(&image(kind, cin, 32, 1));
+        assert_eq!(of(3, ConvKind::Forward), [1, 2 * 14 * 14, 16 * 9, 32]);
+        assert_eq!(of(3, ConvKind::BackpropFilter), [1, 32, 2 * 14 * 14, 16 * 9]);
+        // The input's gradient has the result's channels under the window, and x's as columns.
+        assert_eq!(extents(&image(ConvKind::BackpropInput, 3, 20, 1)), [1, 2 * 28 * 28, 32 * 9, 3]);
+        let few = Conv { format: Format::Nc1hwc0C04, ..image(ConvKind::Forward, 3, 32, 1) };
+        assert_eq!(extents(&few), [1, 2 * 14 * 14, 4 * 9, 32]);
+        let bytes = Conv { dtype: DataType::Int8, ..image(ConvKind::Forward, 3, 32, 1) };
+        assert_eq!(extents(&bytes)[2], 32 * 9);
+    }
+
+    #[test]
+    fn groups_of_part_of_a_block_are_joined_until_blocks_are_full() {
+        let of = |cin: u64, cout: u64, groups: u64| extents(&image(ConvKind::Forward, cin, cout, groups));
+        // Depthwise: a block of channels at a time.
+        assert_eq!(of(64, 64, 64), [4, 392, 16 * 9, 16]);
+        assert_eq!(of(72, 72, 72), [5, 392, 16 * 9, 16]);
+        // Two groups of 24 fill three blocks.
+        assert_eq!(of(96, 96, 4), [2, 392, 48 * 9, 48]);
+        // Whole blocks stay as they are, and no more are joined than there are.
+        assert_eq!(of(64, 128, 4), [4, 392, 16 * 9, 32]);
+        assert_eq!(of(6, 6, 3), [1, 392, 16 * 9, 6]);
+        // Two results of 8 channels each share a block, whatever fills that of x.
+        assert_eq!(of(64, 32, 4), [2, 392, 32 * 9, 16]);
+    }
+
+    #[test]
+    fn the_cube_works_on_all_that_is_asked_of_it() {
+        for kind in ALL {
+            for (cin, cout, groups) in [(3, 64, 1), (16, 16, 1), (24, 40, 1), (72, 72, 72), (96, 48, 12), (7, 14, 7)] {
+                let conv = image(kind, cin, cout, groups);
+                let pixels = if kind == ConvKind::BackpropInput { 28 * 28 } else { 14 * 14 };
+                assert_eq!(conv.macs(), 2 * pixels * 9 * (cin / groups) * cout, "{conv}");
+                let CubeShape { batch, m, k, n, .. } = conv.cube();
+                assert!(batch * m * k * n >= conv.macs(), "{conv}");
+                assert!(conv.cube().results() >= conv.results(), "{conv}");
+            }
+        }
+    }
+
+    #[test]
+    fn absurd_sizes_saturate() {
+        for kind in ALL {
+            for (cin, cout, groups) in [(u64::MAX, u64::MAX, 1), (0, 0, 0), (u64::MAX, 3, u64::MAX), (1, u64::MAX, 7)] {
+                let conv = Conv { hi: u64::MAX, ..image(kind, cin, cout, groups) };
+                let _ = (conv.cube(), conv.results(), conv.stored(true), conv.stored(false));
+            }
+        }
     }
 }

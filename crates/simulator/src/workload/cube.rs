@@ -34,8 +34,8 @@ impl CubeShape {
         self.batch.saturating_mul(self.m).saturating_mul(self.n)
     }
 
-    /// Multiply-add operations, unpadded.
-    pub fn macs(&self) -> u64 {
+    /// Multiply-add operations of these extents.
+    pub(crate) fn macs(&self) -> u64 {
         self.batch.saturating_mul(self.m).saturating_mul(self.k).saturating_mul(self.n)
     }
 }

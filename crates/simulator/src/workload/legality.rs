@@ -253,7 +253,7 @@ fn check_vector(s: &VectorSchedule, soc: &Soc) -> Result<()> {
     fits("UB", ub_bytes(s), soc.ub_size)
 }
 
-fn round_up(value: u64, step: u64) -> u64 {
+pub(super) fn round_up(value: u64, step: u64) -> u64 {
     value.div_ceil(step.max(1)).saturating_mul(step.max(1))
 }
 

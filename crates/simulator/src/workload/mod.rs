@@ -93,6 +93,26 @@ impl Workload {
         }
     }
 
+    /// Elements that its cube work gives, without what fills blocks; `None` where it has none.
+    pub fn cube_results(&self) -> Option<u64> {
+        match self {
+            Workload::MatMul(w) => Some(w.cube().results()),
+            Workload::Conv(w) => Some(w.results()),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::cube_results),
+            _ => None,
+        }
+    }
+
+    /// Multiply-add operations of its cube work, without what fills blocks; `None` where it has none.
+    pub fn macs(&self) -> Option<u64> {
+        match self {
+            Workload::MatMul(w) => Some(w.cube().macs()),
+            Workload::Conv(w) => Some(w.macs()),
+            Workload::Fused(parts) => parts.iter().find_map(Workload::macs),
+            _ => None,
+        }
+    }
+
     /// The forward convolution in it, when its cube work is one: its left operand is made of images.
     fn image_conv(&self) -> Option<&Conv> {
         match self {

@@ -179,12 +179,13 @@ impl Problem {
         };
         let problem = Problem::new(&shape, a, b, soc, constants)?;
         let es = shape.dtype.bytes() as f64;
-        let x = (w.batch * w.cin) as f64 * (w.hi * w.wi) as f64;
-        let y = (w.batch * w.cout) as f64 * (w.ho * w.wo) as f64;
+        // The kernels of a 950 read maps as the network has them.
+        let [x, y] = w.stored(soc.arch != Arch::C310).map(|elements| elements as f64);
         // A tile never spans two images.
         let pixels = (if w.kind == ConvKind::BackpropInput { w.hi * w.wi } else { w.ho * w.wo }) as f64;
         let padding = up(pixels, FRACTAL) / pixels;
-        let filter = problem.k.min(taps * w.cin as f64) * w.cout as f64 * es;
+        let columns = if w.kind == ConvKind::BackpropFilter { problem.m } else { problem.k };
+        let filter = problem.batch * columns * problem.n * es;
         let footprint = (x + y) * es + filter;
         let mut problem = problem;
         // In which order blocks of convolutions are dealt, and so what cores read at the same time, is not public.
@@ -194,7 +195,9 @@ impl Problem {
             ConvKind::BackpropInput => [y * es, filter],
             ConvKind::BackpropFilter => [y * es, x * es],
         };
-        Ok(Problem { padding, operands, footprint, bytes: footprint, ..problem })
+        // What is asked of it, not the blocks in which it does that.
+        let operations = 2.0 * w.macs() as f64;
+        Ok(Problem { padding, operands, footprint, bytes: footprint, operations, ..problem })
     }
 
     fn new(shape: &CubeShape, a: Side, b: Side, soc: &Soc, constants: &Constants) -> Result<Problem, String> {

@@ -79,7 +79,7 @@ impl Tiling {
             used_cores: narrow(OP_TYPE, "cores", cores.tasks())?,
             cores,
             single: Extents {
-                batch: w.groups.max(1).div_ceil(self.group_dim.into()),
+                batch: shape.batch.div_ceil(self.group_dim.into()),
                 m: images.saturating_mul(task.min(pixels_of_image(w))),
                 n: self.single_core_co.into(),
                 k: shape.k,

@@ -133,7 +133,7 @@ impl Tiling {
             used_cores: narrow(BANK_OP_TYPE, "cores", cores.tasks())?,
             cores,
             single: Extents {
-                batch: w.groups.max(1).div_ceil(self.group_dim.into()),
+                batch: shape.batch.div_ceil(self.group_dim.into()),
                 m: planes.saturating_mul(task),
                 n: shape.n.min(self.single_core_co.into()),
                 k: shape.k,

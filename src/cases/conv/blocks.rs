@@ -1,20 +1,21 @@
-//! Convolutions from operand shapes: NC1HWC0 feature maps, `FRACTAL_Z` filters.
+//! Convolutions of operands in blocks: NC1HWC0 feature maps, `FRACTAL_Z` filters.
 
-use super::kernel::Kernel;
+use super::window::{Sizes, Stated};
+use super::{ConvKind, Kernel};
 use crate::graph::Format;
-use crate::soc::Soc;
 use crate::status::Result;
-use crate::workload::{Conv, ConvKind, Operand, Workload};
+use crate::workload::{Conv, Operand};
+use serde_json::{Map as JsonMap, Value};
 
 /// Channels of a block where a filter holds few input channels side by side instead of padding each tap.
 const FEW_CHANNELS: u64 = 4;
 /// Taps and channels that one filter block holds then.
 const FILTER_BLOCK: u64 = 16;
 
-/// What to write for a convolution in a network's formats: such operands do not tell strides and padding.
-const PLAIN: &str = "it has no filter in a fractal format; write its operands as the kernel has them, maps in NC1HWC0 \
-                     [images, channel blocks, height, width, 16] and the filter in FRACTAL_Z [channel blocks x taps, \
-                     output blocks, 16, 16], or all of the convolution as `workload`";
+/// What to write for a convolution whose operands' formats do not say what lies where.
+const PLAIN: &str = "its operands' formats do not tell maps and filter; name them, as networks have them (`format` NCHW or \
+                     NHWC, of a filter NCHW, HWCN or NHWC) or as the kernel does (maps in NC1HWC0 [images, channel blocks, \
+                     height, width, 16], the filter in FRACTAL_Z [channel blocks x taps, output blocks, 16, 16])";
 
 /// A feature map.
 #[derive(Clone, Copy)]
@@ -42,15 +43,8 @@ impl Map {
     }
 }
 
-/// The convolution that `op` names, `None` when it names none.
-pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<Workload>> {
-    let op = op.trim_end_matches('D');
-    let kind = match op {
-        "Conv2D" | "DepthwiseConv2" | "DepthwiseConv2D" | "Conv2" => ConvKind::Forward,
-        "Conv2DBackpropInput" | "DepthwiseConv2DBackpropInput" | "Deconvolution" => ConvKind::BackpropInput,
-        "Conv2DBackpropFilter" | "DepthwiseConv2DBackpropFilter" | "FusedDbnDw" => ConvKind::BackpropFilter,
-        _ => return Ok(None),
-    };
+/// The convolution of operands in blocks. Fails where they do not meet.
+pub(super) fn conv(op: &str, kind: ConvKind, kernel: &Kernel, attrs: Option<&JsonMap<String, Value>>) -> Result<Conv> {
     let maps = |operands: &[Operand]| operands.iter().filter_map(Map::of).collect::<Vec<_>>();
     let filters = |operands: &[Operand]| {
         operands
@@ -79,20 +73,12 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
     if x.batch != y.batch {
         return Err(kernel.error(format!("its feature maps hold {} and {} images", x.batch, y.batch)));
     }
-    for (name, from, to, taps) in [("height", x.height, y.height, kh), ("width", x.width, y.width, kw)] {
-        // Padding of all taps but one on both sides gives that many.
-        let most = from.saturating_add(taps - 1);
-        if to > most {
-            return Err(kernel.error(format!("{taps} taps on a {name} of {from} give at most {most}, not {to}")));
-        }
-    }
     let groups = groups(&filter, depthwise, x, y)
         .ok_or_else(|| kernel.error(format!("{:?} is no filter for {} output blocks", filter.shape, y.blocks)))?;
-    let stride = |from: u64, to: u64| (from as f64 / to as f64).round().max(1.0) as u64;
-    let stride = [stride(x.height, y.height), stride(x.width, y.width)];
-    let pad = |from: u64, to: u64, k: u64, s: u64| ((to - 1) * s + k).saturating_sub(from);
-    let (ph, pw) = (pad(x.height, y.height, kh, stride[0]), pad(x.width, y.width, kw, stride[1]));
-    Ok(Some(Workload::Conv(Conv {
+    let stated = Stated::of(kernel, attrs, [2, 3])?;
+    let sizes = Sizes { from: [x.height, x.width], to: [y.height, y.width], taps: [kh, kw] };
+    let window = stated.window(kernel, &sizes)?;
+    Ok(Conv {
         kind,
         batch: x.batch,
         cin: x.channels(),
@@ -103,17 +89,17 @@ pub(super) fn workload(op: &str, kernel: &Kernel, _soc: &Soc) -> Result<Option<W
         wo: y.width,
         kh,
         kw,
-        stride,
-        pads: [ph / 2, ph - ph / 2, pw / 2, pw - pw / 2],
-        dilation: [1, 1],
+        stride: window.stride,
+        pads: window.pads,
+        dilation: window.dilation,
         groups,
         dtype,
         out_dtype,
         bias: false,
-        format: Format::Nc1hwc0,
+        format: if x.lanes == FEW_CHANNELS { Format::Nc1hwc0C04 } else { Format::Nc1hwc0 },
         hf32: false,
         depth: None,
-    })))
+    })
 }
 
 /// Height and width of the kernel; `None` where the filter's blocks are not those of the input's channels.
