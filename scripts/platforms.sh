@@ -15,7 +15,7 @@ missing() {
     has cargo || { echo "Rust is not installed"; return; }
     [ -d "$(rustc --print sysroot)/lib/rustlib/$triple" ] || { has rustup && rustup -q target add "$triple" </dev/null >&2; } ||
         { echo "Rust has no standard library for it: rustup target add $triple"; return; }
-    [ "$1" = "$HOST" ] || has "$1-linux-gnu-g++" || scripts/need "g++-${1//_/-}-linux-gnu" >&2 && { [ "$1" = "$HOST" ] || has "$1-linux-gnu-g++"; } ||
+    [ "$1" = "$HOST" ] || has "$1-linux-gnu-g++" || "$ROOT/scripts/need" "g++-${1//_/-}-linux-gnu" >&2 && { [ "$1" = "$HOST" ] || has "$1-linux-gnu-g++"; } ||
         echo "the C++ compiler $1-linux-gnu-g++ is not to be had"
 }
 
@@ -32,7 +32,7 @@ build() {
 runner_of() {
     runner=()
     [ "$1" != "$HOST" ] || return 0
-    has "qemu-$1-static" || scripts/need qemu-user-static || true
+    has "qemu-$1-static" || "$ROOT/scripts/need" qemu-user-static || true
     has "qemu-$1-static" || return 1
     runner=("qemu-$1-static" -L "/usr/$1-linux-gnu")
 }
