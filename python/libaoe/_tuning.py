@@ -9,7 +9,7 @@ import shlex
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 from ._bar import Bar
 from ._errors import InvalidOption
@@ -237,12 +237,18 @@ class _Latest:
         return state
 
 
+def worth_measuring(report: Dict[str, Any]) -> Tuple[str, float]:
+    """The line that has CANN run the records that are to measure, and what they may save; a tuning of gradients has none."""
+    worth = (report.get("gains") or {}).get("worth_measuring") or {}
+    return worth.get("run_with", ""), worth.get("saved_us") or 0.0
+
+
 def _result(report: Dict[str, Any]) -> Tuning:
     before, after = float(report["before_us"]), float(report["after_us"])
     bank = (report.get("bank") or {}).get("custom") or (report.get("subgraphs") or {}).get("bank")
-    worth = report["gains"]["worth_measuring"]
+    run_with, saved_us = worth_measuring(report)
     # It is told as a line for a shell: export TUNE_BANK_PATH='...'.
-    apart = shlex.split(worth["run_with"])[1:]
+    apart = shlex.split(run_with)[1:]
     return Tuning(
         graph=report["graph"],
         soc=report["soc"]["name"],
@@ -253,7 +259,7 @@ def _result(report: Dict[str, Any]) -> Tuning:
         finished=bool(report["finished"]),
         bank=Path(bank) if bank else None,
         to_measure=Path(apart[0].partition("=")[2]) if apart else None,
-        to_measure_us=worth["saved_us"] or 0.0,
+        to_measure_us=saved_us,
         kernels=[_kernel(kernel) for kernel in report["kernels"]],
         report=report,
     )

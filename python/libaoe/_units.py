@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from . import _program
 from ._errors import Error
 from ._native import version
+from ._tuning import worth_measuring
 
 #: What a run leaves beside its results and inside the bank of a store: records that a device has to decide about.
 _TO_MEASURE = "aoe_bank_to_measure"
@@ -116,8 +117,7 @@ def tune_unit(unit: Unit, content: bytes, backend: str = "simulator") -> Tuple[R
         if (out / _TO_MEASURE).is_dir():
             (out / _TO_MEASURE).rename(bank / _TO_MEASURE)
         times = {name: report[name] for name in ("before_us", "after_us")}
-        doubtful = report["gains"]["worth_measuring"]["saved_us"] or 0.0
-        return Result(**plain, **times, to_measure_us=doubtful), pack(bank, [unit.key])
+        return Result(**plain, **times, to_measure_us=worth_measuring(report)[1]), pack(bank, [unit.key])
 
 
 def pack(bank: Path, units: Iterable[str]) -> bytes:

@@ -12,6 +12,8 @@ RESNET50 = ROOT / "examples" / "models" / "resnet50.onnx"
 #: A product that gains surely: CANN's default for it is public.
 SURE = ROOT / "tests" / "command_line" / "stand_ins" / "product.onnx"
 BERT = ROOT / "examples" / "models" / "bert_base.onnx"
+#: A training step with its gradients.
+TRAINING = ROOT / "examples" / "training" / "bert_base.air"
 
 #: A small language model, with the field names of Hugging Face.
 LLAMA = {

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Iterator
 
 import pytest
-from conftest import RESNET50, SURE
+from conftest import RESNET50, SURE, TRAINING
 
 import libaoe
 from libaoe import _units, fleet
@@ -108,6 +108,14 @@ def test_a_unit_gives_the_same_bytes_on_every_machine(runs: list[tuple[Result, b
     assert _units.tune_unit(unit, model.read_bytes()) == runs[0]
     other = Unit(unit.name, unit.digest, unit.soc, unit.job, ("--max_tuning_count=11",))
     assert other.key != unit.key
+
+
+def test_gradients_are_a_job_of_fleets_too(tmp_path: Path) -> None:
+    ((unit, model),) = fleet.units_of([TRAINING], ["Ascend910B2"], ["4"], [])
+    result, packed = _units.tune_unit(unit, model.read_bytes())
+    assert result.error is None and result.before_us is not None and result.after_us is not None
+    assert result.after_us < result.before_us and result.to_measure_us == 0.0
+    assert "Ascend910B2_gradient_fusion.json" in tree(joined(tmp_path / "bank", [(result, packed or b"")]))
 
 
 def test_a_join_leaves_one_object_that_knows_its_units_and_joins_on(tmp_path: Path, runs: list[tuple[Result, bytes]]) -> None:

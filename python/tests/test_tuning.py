@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import BERT, RESNET50, SURE
+from conftest import BERT, RESNET50, SURE, TRAINING
 
 import libaoe
 from libaoe._bar import Bar
@@ -154,6 +154,14 @@ def test_a_model_without_anything_to_tune_says_so(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(libaoe.NothingToTune) as raised:
         libaoe.tune(RESNET50, jobs=4, soc="Ascend910B2", progress=False)
     assert raised.value.code == 8 and "HcomAllReduce" in str(raised.value)
+
+
+def test_gradients_are_tuned_into_the_bank_that_the_variable_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TUNE_BANK_PATH", str(tmp_path))
+    tuning = libaoe.tune(TRAINING, jobs=4, soc="Ascend910B2", backend="simulator", progress=False)
+    assert tuning.finished and tuning.report["gradients"]["tensors"] and tuning.after_us < tuning.before_us
+    assert (tuning.to_measure, tuning.to_measure_us) == (None, 0.0)
+    assert (tmp_path / "Ascend910B2_gradient_fusion.json").exists()
 
 
 def test_what_is_no_model_is_a_type_error() -> None:

@@ -53,7 +53,9 @@ fn written(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
     let alone = fresh || op.contains("Cache");
     let into = if alone { None } else { Some(inputs.first()?) };
     let brought = &inputs[usize::from(!alone)..];
-    let index = brought.iter().filter(|o| is_index(o)).max_by_key(|o| o.elements())?;
+    // The index comes before what is written, which may be whole numbers too; lists of indices come behind it.
+    let mut indices = brought.iter().filter(|o| is_index(o));
+    let index = if op.starts_with("IndexPut") { indices.max_by_key(|o| o.elements()) } else { indices.next() }?;
     let update = brought.iter().filter(|o| !std::ptr::eq(*o, index)).max_by_key(|o| o.bytes())?;
     let depth =
         if op.contains("Nd") || op.starts_with("Tensor") { index.shape.last().copied().unwrap_or(1) } else { 1 };
@@ -79,7 +81,9 @@ fn written(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Option<Move> {
 fn taken(op: &str, inputs: &[Operand], outputs: &[Operand]) -> Move {
     let sums =
         !(op.starts_with("Gather") || op.starts_with("Embedding") && !op.contains("Grad") || op.starts_with("Index"));
-    let indices = inputs.iter().filter(|o| !o.dtype.is_float()).max_by_key(|o| o.elements());
+    // A table of whole numbers is no index: that comes behind it.
+    let behind = inputs.iter().skip(1).filter(|o| is_index(o)).max_by_key(|o| o.elements());
+    let indices = behind.or_else(|| inputs.iter().filter(|o| !o.dtype.is_float()).max_by_key(|o| o.elements()));
     let moved = if sums { inputs.first() } else { outputs.first() };
     let (Some(moved), Some(indices)) = (moved, indices) else {
         return Move { op_type: op.to_owned(), run_bytes: 0, inputs: inputs.to_vec(), outputs: outputs.to_vec() };
@@ -145,6 +149,20 @@ mod tests {
         assert!(bytes(&moved.inputs) < 2 * update.bytes());
         let copied = movement("TensorScatterUpdate", &operands, std::slice::from_ref(&cache)).unwrap();
         assert!(bytes(&copied.outputs) > cache.bytes() && bytes(&copied.inputs) > cache.bytes());
+    }
+
+    #[test]
+    fn a_table_of_whole_numbers_is_no_index() {
+        let numbers = |shape: &[u64], dtype| Operand::new(shape, dtype);
+        for dtype in [DataType::Int8, DataType::Int32, DataType::Int64, DataType::Float] {
+            let (table, rows) = (numbers(&[50_000, 1024], dtype), numbers(&[256, 1024], dtype));
+            let taken = movement("GatherV2", &[table.clone(), index(&[256]), index(&[1])], std::slice::from_ref(&rows));
+            assert_eq!(taken.unwrap().run_bytes, rows.bytes() / 256, "{dtype:?}");
+            let added = movement("UnsortedSegmentSum", &[rows.clone(), index(&[256]), index(&[1])], &[table.clone()]);
+            assert_eq!(added.unwrap().run_bytes, rows.bytes() / 256, "{dtype:?}");
+            let written = movement("ScatterUpdate", &[table.clone(), index(&[256]), rows.clone()], &[table]).unwrap();
+            assert_eq!((written.run_bytes, bytes(&written.outputs)), (rows.bytes() / 256, rows.bytes()), "{dtype:?}");
+        }
     }
 
     #[test]

@@ -178,13 +178,26 @@ fn movement(op: &str, inputs: &[Operand], outputs: &[Operand], first: bool) -> O
     };
     let moved =
         if partial { inputs.iter().take(1).chain(outputs).map(Operand::bytes).min().unwrap_or(0) } else { largest };
-    let run_bytes = if runs > 0 { moved.div_ceil(runs).max(1) } else { run_bytes };
+    let run_bytes = match runs {
+        0 if is_whole(op, inputs, outputs) => 0,
+        0 => run_bytes,
+        runs => moved.div_ceil(runs).max(1),
+    };
     let (inputs, outputs) = match (partial, op.ends_with("Grad")) {
         (true, false) => (outputs.to_vec(), outputs.to_vec()),
         (true, true) => (inputs.iter().take(1).cloned().collect(), outputs.to_vec()),
         _ => (inputs.to_vec(), outputs.to_vec()),
     };
     Some(Move { op_type: op.to_owned(), run_bytes, inputs, outputs })
+}
+
+/// Whether every part of a plain tensor that is joined of parts, or cut, lies together in it: the axis is the first.
+fn is_whole(op: &str, inputs: &[Operand], outputs: &[Operand]) -> bool {
+    let named = ["Concat", "Split", "Pack", "Stack", "ParallelConcat", "Unpack", "Unstack"];
+    let all = || inputs.iter().chain(outputs);
+    let rank = all().map(|o| o.shape.len()).max().unwrap_or(0);
+    let is_part = |o: &Operand| is_plain(o.format) && o.shape.len() + 1 >= rank;
+    named.iter().any(|n| op.starts_with(n)) && all().filter(|o| o.elements() > 1).all(is_part)
 }
 
 /// Bytes of a block of UB.

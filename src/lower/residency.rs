@@ -1,13 +1,15 @@
-//! Where the operands of cube kernels lie in a running network: constants come from device memory once a step, what
-//! other kernels made is in L2 as far as what has passed since lets it stay.
+//! Where the operands of kernels lie in a running network: constants come from device memory once a step, what other
+//! kernels made is in L2 as far as what has passed since lets it stay.
 
 use super::{Lowered, Settings, tensors, written_bytes};
 use crate::graph::{Graph, NodeId, Port};
+use crate::sim;
 use crate::soc::Soc;
 use std::ops::Range;
 
 /// Tells every cube kernel how many bytes of its operands each launch finds in device memory. Vector kernels keep what their
-/// kind tells: that is what their prices were fitted to.
+/// kind tells: that is what their prices were fitted to. But where plain fp32 operands would be taken for parameters, which
+/// come from device memory, and other kernels made all that are large, they find what those of another rank or type do.
 ///
 /// Kernels within one of the ranges `cut` run on parts of a batch, one part of all of them after the other. What such a
 /// kernel finds of its group's weights and results it knows already; what comes from before the group is added. Any other
@@ -42,6 +44,9 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
         };
         let outside = reads.iter().filter(|read| comes_from_before(read.origin));
         let missed: u64 = outside.map(|read| passing.missed(read)).sum();
+        let largest = reads.iter().map(|read| read.bytes).max().unwrap_or(0);
+        let is_made = |read: &Reading| makers[read.origin.node.index()].is_some() || read.bytes * 2 <= largest;
+        let all_made = group.is_none() && !reads.is_empty() && reads.iter().all(is_made);
         let written = written_bytes(&kernel.workload).saturating_mul(u64::from(kernel.launches));
         passing.pass(reads.iter().map(|read| read.number), reads.iter().map(|read| read.bytes).sum());
         let made = members().flat_map(|id| passing.ports.of(id));
@@ -53,6 +58,8 @@ pub fn settle(graph: &Graph, lowered: &mut Lowered, soc: &Soc, settings: &Settin
                 (Some(own), Some(_)) => Some(own + missed as f64 / f64::from(kernel.launches)),
                 (known, _) => known,
             };
+        } else if all_made && kernel.missed.is_none() && kernel.launches == 1 {
+            kernel.missed = sim::missed_of_made(&kernel.workload, soc).map(|of_kind| of_kind.max(missed as f64));
         }
     }
 }

@@ -79,6 +79,26 @@ fn groups_of_a_convolution_show_in_its_filter() {
 }
 
 #[test]
+fn parts_that_lie_together_and_short_ones_cost_what_they_move() {
+    for soc in ["Ascend910B2", "Ascend950PR_9589"] {
+        let price = |op: &str, inputs: &[Value], outputs: &[Value]| time(&case(op, soc, inputs, outputs));
+        let of = |shape: &[u64]| tensor(shape, "int64", "ND");
+        // Rows of 56 bytes, one tensor behind the other: no row is moved by itself.
+        let (part, both) = (of(&[100_003, 7]), of(&[200_006, 7]));
+        let whole = price("ConcatD", &[part.clone(), part.clone()], std::slice::from_ref(&both));
+        let flat = price("ConcatD", &[of(&[700_021]), of(&[700_021])], &[of(&[1_400_042])]);
+        assert!((0.9..1.1).contains(&(whole / flat)), "{soc}: {whole} and {flat} us");
+        let cut = price("SplitD", std::slice::from_ref(&both), &[part.clone(), part.clone()]);
+        assert!((0.8..1.2).contains(&(cut / whole)), "{soc}: {cut} and {whole} us");
+        // Two numbers side by side are the transpose of two rows.
+        let half = |shape: &[u64]| tensor(shape, "float16", "ND");
+        let stacked = price("Pack", &[half(&[1 << 20]), half(&[1 << 20])], &[half(&[1 << 20, 2])]);
+        let turned = price("Transpose", &[half(&[2, 1 << 20])], &[half(&[1 << 20, 2])]);
+        assert!((0.3..3.0).contains(&(stacked / turned)), "{soc}: {stacked} and {turned} us");
+    }
+}
+
+#[test]
 fn operands_that_do_not_fit_each_other_are_named() {
     let conv = |x: [u64; 5], w: [u64; 4], y: [u64; 5]| {
         case("Conv2D", "Ascend910B", &[map(&x, "float16"), filter(&w, "float16")], &[map(&y, "float16")])

@@ -1,7 +1,7 @@
 //! What kernels in a running network find in device memory.
 
 use crate::graph::{Constant, DataType, Graph, Node, Port, Shape, TensorDesc, infer};
-use crate::lower::{Lowered, Settings, lower, settle};
+use crate::lower::{Lowered, Precision, Settings, lower, settle};
 use crate::soc::Soc;
 
 /// Rows of the activations, and bytes of an element.
@@ -86,6 +86,33 @@ fn kernels_that_know_it_and_vector_kernels_keep_what_they_know() {
     lowered.kernels[0].missed = Some(7.0);
     settle(&graph, &mut lowered, &soc, &Settings::default(), &[]);
     assert_eq!(lowered.kernels.iter().map(|kernel| kernel.missed).collect::<Vec<_>>(), [Some(7.0), None]);
+}
+
+#[test]
+fn fp32_that_other_kernels_made_is_no_parameter() {
+    let settings = Settings { precision: Precision::MustKeepOriginDtype, ..Settings::default() };
+    let missed = |l2_size: u64| {
+        let mut net = Net(Graph::new("net"));
+        let float = |_: &str| TensorDesc::new(DataType::Float, Shape::new(vec![1024i64, 1024]));
+        let x = net.0.add_input("x", float("x")).unwrap();
+        let weight = net.0.add_const("w", float("w"), Constant::Opaque).unwrap();
+        let mut op = |name: &str, op: &str, inputs: &[Port]| {
+            Port::first(net.0.add(Node::new(name, op).with_inputs(inputs.iter().copied())).unwrap())
+        };
+        let a = op("a", "Sqrt", &[x]);
+        let b = op("b", "Softsign", &[a]);
+        let c = op("c", "Mul", &[b, weight]);
+        net.0.set_outputs(vec![c]);
+        infer::infer(&mut net.0).unwrap();
+        let soc = Soc { l2_size, ..Soc::find("Ascend910B2").unwrap() };
+        let mut lowered = lower(&net.0, &soc, &settings).unwrap();
+        settle(&net.0, &mut lowered, &soc, &settings, &[]);
+        lowered.kernels.iter().map(|kernel| kernel.missed).collect::<Vec<_>>()
+    };
+    // The caller's tensor and the network's own are read as parameters are, from device memory.
+    assert_eq!(missed(192 << 20), [None, Some(0.0), None]);
+    // What has left L2 since comes from there, too.
+    assert!(missed(1 << 20)[1].is_some_and(|bytes| bytes >= 4.0 * 1024.0 * 1024.0));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub use constants::Constants;
 pub use counts::Counts;
 pub use place::Places;
 pub use served::served_start_us;
-pub use vector::setups_us;
+pub use vector::{missed_of_made, setups_us};
 pub use work::{Roofs, Work};
 
 use crate::soc::{Correction, Soc};
@@ -339,7 +339,7 @@ impl Model {
             return attention.times();
         }
         let mut times = match (&self.first, schedule) {
-            (Piece::Cube(p), Schedule::Cube(s)) => p.times(&p.in_fractals(s)),
+            (Piece::Cube(p), Schedule::Cube(s)) => p.times(s),
             (Piece::Vector(p), Schedule::Vector(s)) => p.times(s),
             (Piece::Collective(p), _) => p.times(),
             // The legality check lets no other pair through.
@@ -349,7 +349,7 @@ impl Model {
             times = match piece {
                 Piece::Cube(p) => match schedule {
                     // A second product (attention) runs on the same cores with the same tiles.
-                    Schedule::Cube(s) => times.after(p.times(&p.in_fractals(s))),
+                    Schedule::Cube(s) => times.after(p.times(s)),
                     Schedule::Vector(_) => times,
                 },
                 Piece::Vector(p) => times

@@ -92,6 +92,36 @@ fn what_fp16_is_too_coarse_for_passes_fp32_from_the_910b_on() {
     assert!(ratio("Relu") < 0.75, "{}", ratio("Relu"));
 }
 
+/// The sum of steps of the first generation whose lanes cores share: one lane more, and one row less for each core, cost
+/// about what they hold.
+#[test]
+fn a_sum_along_a_leading_axis_has_no_cliff_at_a_width() {
+    for (part, dtype) in
+        [("Ascend310P3", DataType::Float16), ("Ascend910A", DataType::Float), ("Ascend910B2", DataType::Float)]
+    {
+        let soc = Soc::find(part).unwrap();
+        let us = |outer: u64, axis: u64, inner: u64| {
+            let (x, y) = (Operand::new([outer, axis, inner], dtype), Operand::new([outer, inner], dtype));
+            let op_type = "ReduceSumD".to_owned();
+            let work = Workload::Reduce(Reduce { op_type, outer, axis, inner, inputs: vec![x], outputs: vec![y] });
+            let schedule = crate::space::default_policy(&work, &soc).unwrap();
+            Model::new(&work, &soc).unwrap().predict(&schedule).unwrap().time_us
+        };
+        for axis in [64, 1024, 8192] {
+            for inner in [255, 511, 1023, 2047, 4095, 16_383] {
+                let (less, more) = (us(1, axis, inner), us(1, axis, inner + 1));
+                assert!(
+                    more < 1.6 * less + 1.0 && less < 1.6 * more + 1.0,
+                    "{part} {axis} x {inner}: {less}, {more} us"
+                );
+            }
+        }
+        // Wide steps are a transfer each, 200 cycles.
+        let steps = us(1, 640, 21_128);
+        assert!(part == "Ascend910B2" || steps > 640.0 * 0.2, "{part}: {steps}");
+    }
+}
+
 #[test]
 fn sizes_that_cannot_be_are_errors() {
     let soc = Soc::find("Ascend910B2").unwrap();

@@ -12,6 +12,8 @@ mod matmul;
 mod origin;
 mod schedule;
 pub mod tbe;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 pub use canonical::canonical_json;

@@ -406,6 +406,7 @@ impl Problem {
 
     /// Prices one legal schedule.
     pub(super) fn times(&self, s: &CubeSchedule) -> Times {
+        let s = &*self.in_fractals(s);
         let plan = self.plan(s);
         let task = Task::new(self, s, &plan);
         let (machine, passes) = (&self.machine, &plan.passes);

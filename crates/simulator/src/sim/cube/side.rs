@@ -4,6 +4,7 @@ use super::{FRACTAL, Problem};
 use crate::sim::machine::Machine;
 use crate::workload::{CubeSchedule, CubeShape, L1Tile, Panel};
 use aoe_graph::Format;
+use std::borrow::Cow;
 
 /// How one operand lies in memory. `extent` is the operand's m or n, `depth` its k.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +44,10 @@ enum Layout {
 impl Problem {
     /// A schedule as the kernel goes through it: a tile with all of a task's K has it in whole fractals, however little
     /// of the last one there is. CANN's tilings of a 310P say K itself, 1 for a product of columns by rows.
-    pub(in crate::sim) fn in_fractals(&self, s: &CubeSchedule) -> CubeSchedule {
+    pub(super) fn in_fractals<'s>(&self, s: &'s CubeSchedule) -> Cow<'s, CubeSchedule> {
+        if s.single.k.is_multiple_of(self.k0 as u64) {
+            return Cow::Borrowed(s);
+        }
         let whole = |k: u32| {
             let all = u64::from(k) >= s.single.k;
             if all { k.checked_next_multiple_of(self.k0 as u32).unwrap_or(k) } else { k }
@@ -55,7 +59,7 @@ impl Problem {
         let mut s = s.clone();
         (s.l0.k_a, s.l0.k_b) = (whole(s.l0.k_a), whole(s.l0.k_b));
         (s.l1_a, s.l1_b) = (panel(s.l1_a), panel(s.l1_b));
-        s
+        Cow::Owned(s)
     }
 }
 

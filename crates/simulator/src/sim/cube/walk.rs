@@ -76,6 +76,7 @@ impl Problem {
 
     /// The loop that [`Problem::times`] prices.
     pub(in crate::sim) fn walk(&self, s: &CubeSchedule) -> (Walk, Times) {
+        let s = &*self.in_fractals(s);
         let plan = self.plan(s);
         let task = Task::new(self, s, &plan);
         let Plan { tiles: t, a, b, drain, passes, .. } = &plan;

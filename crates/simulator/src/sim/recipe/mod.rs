@@ -145,6 +145,8 @@ classes! {
     DIVIDED = wide_later(3.0, 1.0, 0.0);
     /// Four neighbours of a point that lies between them, weighted, each with an address of its own: one a cycle.
     SAMPLE = Recipe { scalar: 4.0, ..structured(of(16.0, 0.0, 0.0)) };
+    /// The same on a regular grid, whose rows are loaded whole: four weights, three sums, and what is converted.
+    BILINEAR = structured(wide_later(8.0, 0.0, 0.0));
     /// A sigmoid of one half times the other, in fp32, for each element of both.
     GATED = Recipe { setup_us: [7.0, 0.0], ..wide(2.0, 0.5, 0.5) };
     /// Its gradient, in fp32.
@@ -248,6 +250,15 @@ mod tests {
                 let ratio = instructions(one) / instructions(first);
                 assert!(one.known && 0.5 < ratio && ratio < 2.0, "{op_type}: {ratio}");
             }
+        }
+    }
+
+    #[test]
+    fn images_are_resized_without_a_quotient_or_a_root() {
+        for op_type in ["ResizeBilinearV2", "ResizeBilinear", "ResizeNearestNeighborV2", "Resize", "UpsampleBilinear2d"]
+        {
+            let recipe = recipe(op_type);
+            assert!(recipe.known && recipe.divide + recipe.root == 0.0 && recipe.simple <= 8.0, "{op_type}");
         }
     }
 

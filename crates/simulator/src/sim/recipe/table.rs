@@ -67,7 +67,7 @@ pub(super) const TABLE: &[(&str, Recipe)] = &[
     // One or two instructions.
     ("AddN", TWO), ("AccumulateNV2", TWO), ("Eltwise", TWO), ("OneHot", ONE), ("IsClose", FEW), ("LpLoss", TWO),
     ("FusedMulAdd", TWO), ("MulAdd", TWO), ("Addcmul", TWO), ("Axpy", TWO), ("Lerp", TWO),
-    ("Select", TWO), ("Where", TWO), ("MaskedFill", TWO), ("MaskedScale", TWO), ("ResizeNearestNeighbor", ONE), ("Resize", GELU), ("UpsampleBilinear", GELU), ("UpsampleTrilinear", GELU), ("UpsampleBicubic", SERIES), ("Upsample", FEW),
+    ("Select", TWO), ("Where", TWO), ("MaskedFill", TWO), ("MaskedScale", TWO), ("ResizeNearestNeighbor", ONE), ("Resize", BILINEAR), ("UpsampleBilinear", BILINEAR), ("UpsampleTrilinear", SAMPLE), ("UpsampleBicubic", SERIES), ("Upsample", FEW),
     ("GridSample", SAMPLE), ("GridSampler2D", SAMPLE), ("GridSampler3D", SAMPLE), ("ROIAlign", SAMPLE), ("RoiAlign", SAMPLE), ("AffineGrid", THREE), ("Hardtanh", TWO), ("Tril", TWO), ("Triu", TWO),
     ("Clip", TWO), ("NanToNum", FEW), ("IsNan", TWO), ("IsInf", TWO), ("IsPosInf", TWO), ("IsNegInf", TWO), ("Heaviside", TWO), ("Signbit", ONE), ("Trilu", TWO), ("IsFinite", TWO),
     ("SquaredDifference", TWO), ("Square", ONE), ("Mul", ONE), ("Muls", ONE), ("Add", ONE), ("Adds", ONE), ("Sub", ONE),

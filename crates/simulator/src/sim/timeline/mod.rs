@@ -79,7 +79,7 @@ impl Model {
         let mut core = Core::new();
         let (seen, blocks, start) = match (&self.first, schedule) {
             (Piece::Cube(problem), Schedule::Cube(s)) => {
-                let (walk, own) = problem.walk(&problem.in_fractals(s));
+                let (walk, own) = problem.walk(s);
                 let transferred = transferred(&walk);
                 core.memory_us_per_byte = own.shared / transferred.max(1.0);
                 let epilogues = self.rest.iter().filter_map(|piece| match piece {
@@ -91,7 +91,7 @@ impl Model {
                 let mut seen = cube::run(&walk, epilogues.sum::<f64>() / walk.tiles() as f64, &mut core);
                 for piece in &self.rest {
                     if let Piece::Cube(next) = piece {
-                        let last = cube::run(&next.walk(&next.in_fractals(s)).0, 0.0, &mut core);
+                        let last = cube::run(&next.walk(s).0, 0.0, &mut core);
                         seen.last_step = last.last_step;
                         seen.tiles += last.tiles;
                         seen.simulated += last.simulated;

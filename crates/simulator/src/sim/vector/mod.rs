@@ -73,6 +73,22 @@ pub(super) fn is_known(workload: &Workload) -> bool {
     }
 }
 
+/// Bytes that a vector kernel finds in device memory where kernels have just made what it works on, though its operands look
+/// like parameters: plain fp32 matrices and vectors. `None` for any other work.
+pub fn missed_of_made(workload: &Workload, soc: &Soc) -> Option<f64> {
+    let (inputs, outputs) = match workload {
+        Workload::Vector(w) if !recipe(&w.op_type).copies => (&w.inputs, &w.outputs),
+        Workload::Reduce(w) => (&w.inputs, &w.outputs),
+        Workload::Fused(parts) => return parts.first().and_then(|first| missed_of_made(first, soc)),
+        _ => return None,
+    };
+    if !shape::is_cold(inputs, outputs) {
+        return None;
+    }
+    let bytes = |operands: &[Operand]| operands.iter().map(|o| o.bytes() as f64).sum::<f64>();
+    Some(Machine::new(soc, &Constants::FITTED).vector_missed(bytes(inputs), bytes(outputs), Held::Recent))
+}
+
 /// Microseconds of its own before the first tile of a kernel that finds its code in device memory, and what a type of which
 /// only is known that it is no plain loop would have; `None` for parts of the first generation.
 pub fn setups_us(op_type: &str, soc: &Soc) -> Option<[f64; 2]> {
@@ -105,7 +121,8 @@ impl Problem {
         Ok(Problem {
             units: if recipe.by_row {
                 rows
-            } else if first {
+            } else if first && !w.op_type.starts_with("Resize") {
+                // A smaller image is repeated along no axis.
                 shape::units(&w.inputs, &w.outputs, problem.machine.cores)
             } else {
                 0.0
@@ -170,6 +187,10 @@ impl Problem {
             let index = prices.index * if odd { prices.odd_index } else { 1.0 };
             return Ok(Problem { addresses: runs * index, ..problem });
         }
+        // From the 910B on shorter pieces are turned in UB with what is around them, as a transpose's rows are, where all
+        // around them is moved. Kernels of TBE for fused cores move them one by one (910: slices of 4 bytes, 16 cycles each).
+        let apart = problem.machine.first || w.op_type.contains("Slice") || w.op_type == "AsStrided";
+        let runs = if apart { runs } else { runs.min(problem.largest / SHORTEST_RUN) };
         let turned = w.op_type.contains("Transpose") && shape::is_turned(&w.inputs, &w.outputs);
         let cycles = if turned { problem.largest * prices.turn_byte } else { 0.0 };
         Ok(Problem { cycles, runs, ..problem })
@@ -371,6 +392,8 @@ fn by_plane(w: &Vector, c: &Constants) -> f64 {
 
 /// Cycles of an element that is taken by its own index out of a row in UB: its index, its address, the load, the store.
 const TAKEN_CYCLES: f64 = 4.0;
+/// Bytes below which pieces that are moved pass UB together: four blocks of UB.
+const SHORTEST_RUN: f64 = 128.0;
 /// Elements of fp32 that one vector instruction takes.
 const INSTRUCTION_LANES: f64 = 64.0;
 /// Divisions for each element of both halves of a gated row: what tells these operators from others.
@@ -379,8 +402,9 @@ const GATED_DIVIDE: f64 = recipe::GATED.divide;
 const RANKED_LANES: u64 = 1024;
 /// Bytes of UB that each element of a row takes which is normalised: both operands and two rows in fp32.
 const NORMALISED_BYTES: u64 = 16;
-/// Lanes that cores share at least: a block and more for each.
-const WIDE_LANES: u64 = 1024;
+/// Bytes of a core's piece of a step from which it is a transfer alone: 704 lanes of fp32 on the first 910 are
+/// ([640, 21128] takes a transfer's 200 cycles for each row), 128 lanes of fp16 are not.
+const STEP_BYTES: f64 = 2048.0;
 /// Lanes that a tile has at least: a burst of two blocks.
 const FEWEST_LANES: u64 = 32;
 
@@ -405,14 +429,19 @@ fn lanes(w: &Reduce, recipe: &Recipe, bits: u64, soc: &Soc) -> (f64, f64) {
     (0.0, if ranks(recipe) && !by_register { w.outer as f64 * (w.inner / RANKED_LANES).max(1) as f64 } else { 0.0 })
 }
 
-/// Steps that each core takes for a sum along the leading axis: cores share the lanes below it, and each step along the
-/// axis is a transfer of its own. TBE's kernels.
+/// Transfers of each core for a sum along an axis whose lanes the cores have to share: each step along the axis is a piece
+/// of its own for a core, and short pieces of several steps share a transfer. TBE's kernels.
 fn steps(w: &Reduce, machine: &Machine) -> f64 {
     let volume = w.outer.saturating_mul(w.axis).saturating_mul(w.inner);
     let whole = w.inputs.first().map_or(0, Operand::elements);
     let sums = w.op_type.starts_with("Reduce") && !w.outputs.iter().any(|y| y.elements() >= volume);
-    let wide = w.inner >= WIDE_LANES && volume <= whole;
-    if machine.first && sums && w.outer == 1 && wide { w.axis as f64 } else { 0.0 }
+    let parts = machine.cores / w.outer.max(1) as f64;
+    if !(machine.first && sums && w.inner > 1 && parts > 1.0 && volume <= whole) {
+        return 0.0;
+    }
+    let bytes = w.inputs.first().map_or(0.0, |x| f64::from(x.dtype.bits()) / 8.0);
+    let piece = w.inner as f64 * bytes / parts;
+    w.axis as f64 * (piece / STEP_BYTES).min(1.0)
 }
 
 /// Whether an operator looks for the place of a value.

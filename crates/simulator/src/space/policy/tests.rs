@@ -176,10 +176,11 @@ fn transposes_have_the_default_of_their_kernel_where_the_sizes_tell_the_order() 
         let work = Move { op_type: "Transpose".into(), run_bytes: 512, inputs: vec![x], outputs: vec![y] };
         super::vector::own(&Workload::Move(work), &Soc::find("Ascend910B2").unwrap())
     };
-    assert_eq!(own(&[32, 128, 12, 64], &[32, 12, 128, 64]).map(|s| s.cores), Some(32));
     assert_eq!(own(&[40, 50, 64], &[40, 64, 50]).map(|s| s.cores), Some(40));
     // 0-2-1 and 1-0-2 would give the same sizes, or the kernel is closed.
     assert_eq!(own(&[40, 64, 64], &[40, 64, 64]), None);
+    // Heads of 32 sentences are TBE's, whose kernels take all cores.
+    assert_eq!(own(&[32, 128, 12, 64], &[32, 12, 128, 64]), None);
     assert_eq!(own(&[4096, 4096], &[4096, 4096]), None);
 }
 

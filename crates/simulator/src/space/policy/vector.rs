@@ -83,7 +83,7 @@ fn transpose(w: &Move, part: &Platform) -> Option<VectorSchedule> {
     if op::kind(&w.op_type) != Kind::Transpose {
         return None;
     }
-    let mut choice = vector::transpose(&x.shape, order(&x.shape, &y.shape)?, x.dtype.bytes().max(1), part)?;
+    let mut choice = vector::transpose(&x.shape, order(&x.shape, &y.shape)?, x.dtype, part)?;
     // How many of the four parts of UB an exchange of two axes works on at a time is not said: a tile of one leaves
     // room to load the next and to store the one before.
     choice.double_buffer |= choice.template != "Transpose021";

@@ -164,4 +164,67 @@ mod tests {
         let one_a = MatMul { a_shared: true, ..w };
         assert_eq!(judged(&one_a, |s| s.l1_a = L1Tile::FULL), Ok(Template::FullA));
     }
+    #[test]
+    fn an_operand_that_stays_is_whole_beside_the_blocks_that_a_panel_serves() {
+        let one_a = MatMul { a_shared: true, ..batched(16, 128, 1024, 1024) };
+        let a = |change: fn(&mut CubeSchedule)| {
+            judged(&one_a, |s| {
+                s.l1_a = L1Tile::FULL;
+                change(s);
+            })
+        };
+        assert_eq!(a(|_| ()), Ok(Template::FullA));
+        // A panel of all of k serves a block while the next one comes.
+        assert_eq!(a(|s| (s.single.n, s.l1_b) = (512, L1Tile::panel(1024, 1))), Ok(Template::FullA));
+        assert!(a(|s| s.single.n = 512).unwrap_err().contains("1 blocks of 256"));
+        assert!(a(|s| (s.single.n, s.l1_b) = (768, L1Tile::panel(1024, 1))).unwrap_err().contains("2 blocks of 256"));
+        assert!(a(|s| s.single.m = 64).unwrap_err().contains("64 of 128"));
+        assert!(a(|s| s.l1_b = L1Tile::FULL).unwrap_err().contains("both operands"));
+        let one_b = MatMul { a_shared: false, b_shared: true, ..batched(16, 1024, 1024, 256) };
+        assert_eq!(judged(&one_b, |s| s.l1_b = L1Tile::FULL), Ok(Template::FullB));
+        assert!(judged(&one_b, |s| (s.l1_b, s.single.m) = (L1Tile::FULL, 256)).unwrap_err().contains("of 128"));
+        assert!(judged(&one_b, |s| (s.l1_b, s.single.n) = (L1Tile::FULL, 128)).unwrap_err().contains("128 of 256"));
+        let both = MatMul { a_shared: true, b_shared: true, ..batched(16, 128, 1024, 256) };
+        assert!(judged(&both, |s| s.l1_a = L1Tile::FULL).is_err() && judged(&both, |s| s.l1_b = L1Tile::FULL).is_err());
+    }
+
+    #[test]
+    fn blocks_and_panels_of_one_block_go_together() {
+        let w = batched(16, 512, 64, 512);
+        assert!(judged(&w, |s| s.single.n = 512).unwrap_err().contains("singleCoreN = 512"));
+        let changes: [fn(&mut CubeSchedule); 2] =
+            [|s| s.l1_a = L1Tile::panel(64, 2), |s| s.l1_b = L1Tile::panel(64, 2)];
+        for change in changes {
+            assert!(judged(&w, change).unwrap_err().contains("task of one"));
+        }
+        let vector = |s: &mut CubeSchedule| s.output = OutputPath::VectorNzToNd;
+        assert!(judged(&w, vector).unwrap_err().contains("vector cores"));
+    }
+
+    #[test]
+    fn tasks_of_several_products_bring_all_of_them_in_two_buffers() {
+        let small = batched(96, 128, 64, 256);
+        let two = |change: fn(&mut CubeSchedule)| {
+            judged(&small, |s| {
+                s.single.batch = 2;
+                change(s);
+            })
+        };
+        assert_eq!(two(|_| ()), Ok(Template::SeveralProducts));
+        assert_eq!(two(|s| s.single.batch = 10), Ok(Template::SeveralProducts));
+        assert!(two(|s| s.single.m = 64).unwrap_err().contains("has them whole"));
+        assert!(two(|s| s.single.n = 128).unwrap_err().contains("has them whole"));
+        let parts: [fn(&mut CubeSchedule); 2] = [|s| s.l1_a = L1Tile::panel(32, 1), |s| s.l1_b = L1Tile::panel(32, 1)];
+        for part in parts {
+            assert!(two(part).unwrap_err().contains("as a whole"));
+        }
+        for (rows, columns) in [(64, 256), (128, 128)] {
+            let narrow = judged(&small, |s| (s.single.batch, s.l0.m, s.l0.n) = (2, rows, columns));
+            assert!(narrow.unwrap_err().contains("as a whole"));
+        }
+        assert!(two(|s| s.buffers.l1_a = 1).unwrap_err().contains("two buffers"));
+        assert!(two(|s| s.buffers.l1_b = 1).unwrap_err().contains("two buffers"));
+        let shared = MatMul { a_shared: true, ..small };
+        assert!(judged(&shared, |s| s.single.batch = 2).unwrap_err().contains("holds 0"));
+    }
 }

@@ -196,4 +196,67 @@ mod tests {
             assert!(broken.contains(word), "{broken} does not name {word}");
         }
     }
+    #[test]
+    fn buffers_are_filled_to_the_last_byte_and_no_further() {
+        // 256 x 128 x 128 in two buffers each.
+        let full = || Tiling { ho_l0: 256, k_l0: 128, p_buffer_flag: 31, ..good() };
+        let pairs = || Tiling { m_mode: 0, ho_l0: 4, wo_l0: 64, ..full() };
+        // Of images of four channels a panel may be as deep as it likes.
+        let deep = || Tiling { k_bl1: 1024, is_c04_flag: 1, ..good() };
+        for fits in [
+            full(),
+            pairs(),
+            deep(),
+            Tiling { wo_l0: 68, ..full() },
+            Tiling { k_bl1: 2048, p_buffer_flag: 11, ..deep() },
+            Tiling { k_l0: 16, ho_l0: 512, p_buffer_flag: 27, ..full() },
+        ] {
+            judged(&fits).unwrap();
+        }
+        for (tiling, word) in [
+            (Tiling { ho_l0: 257, ..full() }, "L0A"),
+            (Tiling { k_l0: 129, n_l0: 64, ..full() }, "L0A"),
+            (Tiling { wo_l0: 65, ..pairs() }, "L0A"),
+            (Tiling { n_l0: 129, ..full() }, "L0B"),
+            (Tiling { k_l0: 16, ho_l0: 257, ..full() }, "L0C"),
+            (Tiling { k_bl1: 1025, ..deep() }, "L1"),
+        ] {
+            let broken = judged(&tiling).expect_err(word);
+            assert!(broken.contains(word), "{broken} does not name {word}");
+        }
+    }
+
+    #[test]
+    fn each_field_has_its_own_limit() {
+        judged(&Tiling { ho_dim: 8, ..good() }).unwrap();
+        judged(&Tiling { batch_dim: 3, ho_dim: 11, ..good() }).unwrap_err();
+        let most = Tiling {
+            stride_h: 63,
+            stride_w: 63,
+            dilation_h: 255,
+            dilation_w: 255,
+            pad_top: 255,
+            pad_bottom: 255,
+            pad_left: 255,
+            pad_right: 255,
+            kernel_h: 511,
+            kernel_w: 511,
+            ..good()
+        };
+        judged(&most).unwrap();
+        for (tiling, word) in [
+            (Tiling { stride_h: 64, ..most.clone() }, "strideH = 64"),
+            (Tiling { dilation_h: 256, ..most.clone() }, "dilationH = 256"),
+            (Tiling { dilation_w: 256, ..most.clone() }, "dilationW = 256"),
+            (Tiling { pad_top: 256, ..most.clone() }, "padTop = 256"),
+            (Tiling { pad_bottom: 256, ..most.clone() }, "padBottom = 256"),
+            (Tiling { pad_right: 256, ..most.clone() }, "padRight = 256"),
+            (Tiling { kernel_h: 512, ..most.clone() }, "kernelH = 512"),
+            (Tiling { kernel_w: 512, ..most.clone() }, "kernelW = 512"),
+            (Tiling { dilation_w: 0, ..most }, "dilationW = 0"),
+        ] {
+            let broken = judged(&tiling).expect_err(word);
+            assert!(broken.contains(word), "{broken} does not name {word}");
+        }
+    }
 }

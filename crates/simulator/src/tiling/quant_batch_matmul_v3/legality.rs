@@ -135,6 +135,34 @@ mod tests {
     }
 
     #[test]
+    fn buffers_are_filled_to_the_last_byte_and_no_further() {
+        // One panel of B of 8 fractals by 32, two of A of 16 by 16: half of L1 each.
+        judged(&Tiling { k_bl1: 32, ..good() }).unwrap();
+        assert!(judged(&Tiling { k_bl1: 33, ..good() }).unwrap_err().contains("L1"));
+        judged(&Tiling { m_l0: 8, n_l0: 16, ..good() }).unwrap();
+        // The last L0 tile of B is all that L1 holds of it.
+        judged(&Tiling { k_bl1: 4, ..good() }).unwrap();
+        for (tiling, word) in [
+            (Tiling { k_dim: 0, ..good() }, "k_dim = 0"),
+            (Tiling { batch_l0: 0, ..good() }, "batch_l0 = 0"),
+            (Tiling { db_l0a: 0, ..good() }, "db_l0a = 0"),
+            (Tiling { db_l0c: 3, ..good() }, "db_l0c = 3"),
+        ] {
+            let broken = judged(&tiling).expect_err(word);
+            assert!(broken.contains(word), "{broken} does not name {word}");
+        }
+    }
+
+    #[test]
+    fn cores_share_no_more_products_than_there_are() {
+        let part = Platform::of(&Soc::find("Ascend910B4").unwrap());
+        let w = MatMul { dtype: DataType::Int8, batch: 2, ..MatMul::new(512, 8192, 1280) };
+        let of = |batch_dim| check(&Tiling { batch_dim, m_dim: 1, n_dim: 5, ..good() }, &w, &part);
+        of(2).unwrap();
+        assert!(of(3).unwrap_err().0.contains("batch_dim = 3"));
+    }
+
+    #[test]
     fn the_largest_fields_overflow_nothing() {
         let most = u32::MAX;
         let tiling = Tiling { m_l0: most, n_l0: most, k_l0: most, k_al1: most, k_bl1: most, ..good() };

@@ -46,6 +46,7 @@ rules! {
     SmallPlane "Each plane is turned over in UB as a whole.",
     LongerAxis "The longer of the two axes that change places is dealt to the cores.",
     StridedCopies "Rows of four blocks of 32 bytes or more are copied with strides.",
+    NotLaunched "These are the rules of `TransposeV2`, which the operator interface launches for few orders and sizes: here the kernel is TBE's `Transpose`, with closed tiling.",
     Turned16 "Rows are shorter than four blocks of 32 bytes: squares of 16 x 16 are turned over in UB.",
 }
 

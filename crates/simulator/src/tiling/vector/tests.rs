@@ -3,6 +3,7 @@
 use super::*;
 use crate::soc::Soc;
 use crate::tiling::Platform;
+use aoe_graph::DataType;
 use proptest::prelude::*;
 
 fn part(name: &str) -> Platform {
@@ -201,26 +202,42 @@ fn add_layer_norm_takes_what_ub_holds_and_at_most_255_short_rows() {
 fn transposes_are_told_by_what_stays_together() {
     let p = b2();
     // [batch, heads] and [tokens] change places: 0-2-1-3 with 32 batches.
-    let heads = transpose(&[32, 128, 12, 64], &[0, 2, 1, 3], 2, &p).unwrap();
+    let heads = transpose(&[32, 128, 12, 64], &[0, 2, 1, 3], DataType::Float16, &p).unwrap();
     assert_eq!((heads.template, heads.cores), ("Transpose0213", 32));
     assert!(heads.rules.has(Rule::StridedCopies), "64 elements of 2 bytes are four blocks");
-    let short = transpose(&[128, 12, 63], &[1, 0, 2], 2, &p).unwrap();
+    let short = transpose(&[128, 12, 63], &[1, 0, 2], DataType::Float16, &p).unwrap();
     assert!(short.template == "Transpose102" && short.rules.has(Rule::Turned16) && short.cores == 48);
     assert_eq!((field(&short, "dealtPerCore"), field(&short, "dealtRemainder")), (2, 32));
     // An axis of one element is none; neighbours that stay together are one.
-    assert_eq!(transpose(&[1, 128, 12, 3, 21], &[0, 2, 1, 3, 4], 2, &p), Some(short));
+    assert_eq!(transpose(&[1, 128, 12, 3, 21], &[0, 2, 1, 3, 4], DataType::Float16, &p), Some(short));
     // 100 planes of 50 x 64: 64 rows when padded, two more for each of the first four cores.
-    let planes = transpose(&[100, 50, 64], &[0, 2, 1], 2, &p).unwrap();
+    let planes = transpose(&[100, 50, 64], &[0, 2, 1], DataType::Float16, &p).unwrap();
     assert_eq!((planes.template, planes.cores, field(&planes, "hOnce")), ("Transpose021", 48, 64));
     assert_eq!((field(&planes, "batchPerCore"), field(&planes, "batchRemainder")), (2, 4));
     // Columns that are no 32 bytes: 16 blocks of 32 bytes at once.
-    assert_eq!(field(&transpose(&[100, 50, 60], &[0, 2, 1], 2, &p).unwrap(), "hOnce"), 256);
+    assert_eq!(field(&transpose(&[100, 50, 60], &[0, 2, 1], DataType::Float16, &p).unwrap(), "hOnce"), 256);
     // Closed: larger planes, other orders, no order, other parts.
-    assert_eq!(transpose(&[256, 256], &[1, 0], 2, &p), None);
-    assert_eq!(transpose(&[4, 5, 6], &[2, 1, 0], 2, &p), None);
-    assert_eq!(transpose(&[4, 5], &[0, 1], 2, &p), None);
-    assert_eq!(transpose(&[4, 5], &[0], 2, &p), None);
-    assert_eq!(transpose(&[40, 50], &[1, 0], 2, &part("Ascend310P3")), None);
+    assert_eq!(transpose(&[256, 256], &[1, 0], DataType::Float16, &p), None);
+    assert_eq!(transpose(&[4, 5, 6], &[2, 1, 0], DataType::Float16, &p), None);
+    assert_eq!(transpose(&[4, 5], &[0, 1], DataType::Float16, &p), None);
+    assert_eq!(transpose(&[4, 5], &[0], DataType::Float16, &p), None);
+    assert_eq!(transpose(&[40, 50], &[1, 0], DataType::Float16, &part("Ascend310P3")), None);
+}
+
+#[test]
+fn a_transpose_that_is_not_launched_as_its_second_version_is_an_estimate() {
+    let public = |shape: &[u64], order: &[usize], dtype| transpose(shape, order, dtype, &b2()).unwrap().public;
+    let (half, float) = (DataType::Float16, DataType::Float);
+    // Heads of a few sentences, and launches of `Transpose` on 48 cores of a 910B1.
+    assert!(!public(&[8, 128, 12, 64], &[0, 2, 1, 3], half));
+    assert!(!public(&[4, 1024, 12288], &[1, 0, 2], half) && !public(&[12, 1024, 512], &[1, 0, 2], half));
+    assert!(!public(&[1024, 4], &[1, 0], float));
+    assert!(public(&[1024, 128, 12, 64], &[0, 2, 1, 3], half) && !public(&[2049, 128, 12, 64], &[0, 2, 1, 3], half));
+    assert!(!public(&[1024, 65, 65, 64], &[0, 2, 1, 3], half) && !public(&[1024, 128, 12, 60], &[0, 2, 1, 3], half));
+    assert!(public(&[900, 800, 63], &[1, 0, 2], half) && !public(&[900, 800, 63], &[1, 0, 2], float));
+    assert!(public(&[900, 64, 256], &[1, 0, 2], half) && !public(&[900, 64, 257], &[1, 0, 2], half));
+    assert!(public(&[9, 128, 128], &[0, 2, 1], half) && !public(&[9, 64, 129], &[0, 2, 1], half));
+    assert!(!public(&[9, 64, 64], &[0, 2, 1], DataType::Int32));
 }
 
 #[test]

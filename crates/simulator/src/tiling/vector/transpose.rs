@@ -1,18 +1,33 @@
 //! Transposes of `AscendC` on the 910B: planes turned over, and leading axes that change places.
+//!
+//! Their kernels are those of `TransposeV2`, which the operator interface launches for few orders and sizes ([`is_launched`]).
+//! All else is TBE's `Transpose`, which deals what there is to all cores: on a 910B1 it has 48 for [4, 1024, 12288] to
+//! [1024, 4, 12288], for [4, 3, 1024, 512] to [1024, 4, 3, 512], and for [1024, 4] to [4, 1024].
 
 use super::{Choice, Rule, Rules};
 use crate::soc::Arch;
 use crate::tiling::Platform;
+use aoe_graph::DataType;
 
 /// Elements of a padded plane that UB turns over as a whole.
 const PLANE: u64 = 128 * 128;
+/// Longest side of a plane for which the kernel of planes is launched.
+const LONGEST_SIDE: u64 = 128;
+/// Longest rows, in elements, for which the kernels that move rows are launched though they are copied, and what one of the
+/// axes that change places then has at most.
+const LONGEST_ROW: u64 = 256;
+const FEW: u64 = 64;
+/// Batches for which, and the longest row up to which, the kernel that keeps a leading axis is launched.
+const BATCHES: std::ops::RangeInclusive<u64> = 1024..=2048;
+const BATCHED_ROW: u64 = 64;
 /// Most axes that are looked at; tensors have at most 16 dimensions.
 const MOST_AXES: usize = 16;
 
-/// The default tiling of a transpose of this shape to this order of axes; `None` for orders whose kernels TBE
-/// compiles, with closed tiling, and for none at all.
-pub fn transpose(shape: &[u64], order: &[usize], es: u64, p: &Platform) -> Option<Choice> {
+/// The default tiling of a transpose of this shape to this order of axes, an estimate where CANN launches TBE's kernel;
+/// `None` for orders that only TBE has, with closed tiling, and for none at all.
+pub fn transpose(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
     let (sizes, order, count) = fused(shape, order)?;
+    let es = dtype.bytes().max(1);
     let choice = match (&sizes[..count], &order[..count]) {
         (&[rows, columns], [1, 0]) => plane(1, rows, columns, es, p)?,
         (&[batch, rows, columns], [0, 2, 1]) => plane(batch, rows, columns, es, p)?,
@@ -20,7 +35,26 @@ pub fn transpose(shape: &[u64], order: &[usize], es: u64, p: &Platform) -> Optio
         (&[batch, first, second, last], [0, 2, 1, 3]) => places(batch, first, second, last, es, p),
         _ => return None,
     };
+    let launched = is_launched(&sizes[..count], &order[..count], dtype);
+    let not_launched = Choice { rules: choice.rules.and(Rule::NotLaunched), ..choice };
+    let choice = if launched { choice } else { not_launched.estimated() };
     (p.arch == Arch::C220).then_some(choice)
+}
+
+/// Whether CANN's operator interface launches `TransposeV2` for this, and not `Transpose` (`ops-math`,
+/// `conversion/transpose/op_host/op_api/transpose.cpp`).
+fn is_launched(sizes: &[u64], order: &[usize], dtype: DataType) -> bool {
+    let block = 32 / dtype.bytes().clamp(1, 32);
+    let few = |first: u64, second: u64| first.min(second) <= FEW;
+    let sized = match (sizes, order) {
+        (&[_, rows, columns], [0, 2, 1]) => rows.max(columns) <= LONGEST_SIDE,
+        (&[first, second, last], [1, 0, 2]) => last < 4 * block || last <= LONGEST_ROW && few(first, second),
+        (&[batch, first, second, last], [0, 2, 1, 3]) => {
+            BATCHES.contains(&batch) && last <= BATCHED_ROW && last.is_multiple_of(block) && few(first, second)
+        }
+        _ => false,
+    };
+    sized && matches!(dtype, DataType::Float | DataType::Float16 | DataType::Bfloat16)
 }
 
 /// The transpose without axes of one element, and with those joined that stay together.

@@ -46,6 +46,64 @@ fn digits_beyond_what_they_count_name_no_template() {
     }
 }
 
+/// Each rule says its numbers.
+#[test]
+fn what_is_broken_is_told_with_its_numbers() {
+    for (broken, words) in [
+        (
+            Broken::NoKernel { enable: 12, why: "it is for floats" },
+            "tilingEnable = 12 has no kernel for this product: it is for floats",
+        ),
+        (Broken::OnlyDefault { enable: 5 }, "tilingEnable = 5 is a template of CANN's own defaults"),
+        (Broken::Zero { field: "baseK" }, "baseK is 0"),
+        (Broken::Cores { used: 25, cores: 24 }, "usedCoreNum = 25, but the part has 24 cores"),
+        (Broken::Block { axis: 'M', single: 256, base: 128 }, "singleCoreM = 256 exceeds baseM = 128"),
+        (Broken::WholeK { single: 512, k: 1024 }, "singleCoreK = 512 is less than K = 1024"),
+        (Broken::L2Count { axis: 'N' }, "l2NTileCnt = 0"),
+        (
+            Broken::L2Blocks { axis: 'M', tiles: 2, block: 3, tasks: 8 },
+            "2 L2 tiles of 3 tasks along M do not hold its 8 tasks",
+        ),
+        (Broken::KPieces { pieces: 3, used: 24 }, "24 cores, but K has only 3"),
+        (Broken::Rounds { tasks: 32, cores: 24 }, "32 tasks, but one round of 24 cores"),
+        (Broken::Buffer { name: "L1", needed: 9, size: 8 }, "L1 needs 9 bytes, the part has 8"),
+    ] {
+        assert!(broken.to_string().contains(words), "{broken} does not say {words}");
+    }
+}
+
+/// A digit just beyond what it counts, and a record's last digit beyond the kernels of records.
+#[test]
+fn each_digit_has_its_last_value() {
+    let p = part("Ascend910B2");
+    for (enable, named) in [(2, true), (12, true), (20, true), (1020, true), (2003, true), (10_000, true)] {
+        let found = check(&Tiling { tiling_enable: enable, single_core_k: 1024, ..base(8, 4) }, &product(), &p);
+        assert_eq!(!matches!(found, Err(Broken::NoTemplate { .. })), named, "{enable}: {found:?}");
+    }
+    for enable in [5 + 10, 6 + 20, 7, 30, 100, 3000, 20_000] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        assert_eq!(broken(&t, &product()), Broken::NoTemplate { enable });
+    }
+    for enable in [7, 30, 100, 3000, 20_000] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        assert_eq!(runs(&t, &product(), &p), Err(Broken::NoTemplate { enable }));
+    }
+    for enable in [22, 2002] {
+        let t = Tiling { tiling_enable: enable, ..base(8, 4) };
+        assert!(matches!(runs(&t, &product(), &p), Err(Broken::NoKernel { .. })), "{enable}");
+    }
+}
+
+#[test]
+fn k_is_whole_where_the_kernel_sums_in_one_task() {
+    let w = product();
+    check(&Tiling { single_core_k: 1024, ..base(8, 4) }, &w, &part("Ascend910B2")).unwrap();
+    let short = Tiling { single_core_k: 1023, ..base(8, 4) };
+    assert_eq!(broken(&short, &w), Broken::WholeK { single: 1023, k: 1024 });
+    let last = Tiling { single_core_n: 512, l2_n_tile_block: 2, ..base(8, 2) };
+    assert_eq!(broken(&last, &w), Broken::Block { axis: 'N', single: 512, base: 256 });
+}
+
 #[test]
 fn five_and_six_are_defaults_only() {
     let p = part("Ascend910B2");
@@ -135,7 +193,15 @@ fn buffers_hold_what_the_tiling_says() {
         assert!(matches!(found, Broken::Buffer { name: n, .. } if n == name), "{found}");
         check(&t, &product(), &p).unwrap();
     };
+    let full = |t: Tiling| accepts(&t, &product(), &p).unwrap();
+    full(base(8, 4));
+    full(Tiling { base_m: 256, single_core_m: 128, base_n: 128, single_core_n: 128, depth_a1: 8, ..base(8, 8) });
+    full(Tiling { base_k: 128, db_l0a: 1, db_l0b: 1, depth_a1: 8, depth_b1: 4, ..base(8, 4) });
+    full(Tiling { db_l0a: 0, db_l0b: 0, db_l0c: 0, ..base(8, 4) });
+    full(Tiling { tiling_enable: 3, db_l0c: 2, single_core_k: 32, ..base(8, 4) });
+    needs(Tiling { base_m: 272, base_n: 16, single_core_n: 16, depth_a1: 2, depth_b1: 2, ..base(8, 64) }, "L0A");
     needs(Tiling { depth_a1: 17, ..base(8, 4) }, "L1");
+    needs(Tiling { depth_b1: 9, ..base(8, 4) }, "L1");
     needs(Tiling { base_k: 80, ..base(8, 4) }, "L0B");
     needs(Tiling { db_l0c: 2, ..base(8, 4) }, "L0C");
 }

@@ -1,5 +1,7 @@
 //! Rules one by one; numbers are worked out by hand for the 24 cores of a 910B2.
 
+mod legality;
+
 use super::*;
 use crate::soc::Soc;
 use proptest::prelude::*;
