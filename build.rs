@@ -1,5 +1,5 @@
 //! Names the shared library for the dynamic linker and writes the header that the Rust exports imply,
-//! against which `tests/abi/main.rs` checks `include/aoe.h`. For cargo-c it writes the CMake package.
+//! against which `tests/abi/main.rs` checks `include/aoe.h`. For cargo-c it writes the `CMake` package.
 
 use std::env;
 use std::path::{Path, PathBuf};
