@@ -26,7 +26,7 @@ pub(super) fn workload(op: &str, kernel: &Kernel, perm: Option<&[i64]>, soc: &So
 
 /// Whether an operator is a transpose and nothing else.
 pub(super) fn is_transpose(op: &str) -> bool {
-    ["Transpose", "TransposeD", "Permute"].contains(&op)
+    ["Transpose", "TransposeD", "TransposeV2", "Permute"].contains(&op)
 }
 
 fn is_plain(o: &Operand) -> bool {

@@ -195,7 +195,8 @@ fn transpose(case: &Case, soc: &Soc, part: &Platform) -> Result<Tiling> {
         None => None,
     };
     let order = order.ok_or_else(|| wrong("`attrs.perm` is missing: the order of axes decides the tiling"))?;
-    match vector::transpose(&x.shape, &order, x.dtype, part) {
+    let rules = if case.op == "TransposeV2" { vector::transpose_v2 } else { vector::transpose };
+    match rules(&x.shape, &order, x.dtype, part) {
         Some(choice) => Ok(tiling_of(case, &choice)),
         None => estimate::workload(case, soc),
     }

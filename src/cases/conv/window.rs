@@ -36,7 +36,8 @@ impl Stated {
     pub fn of(kernel: &Kernel, attrs: Option<&Map<String, Value>>, axes: [usize; 2]) -> Result<Stated> {
         let [strides, pads, dilations, groups] =
             [0, 1, 2, 3].map(|at| attrs.and_then(|attrs| Some((ATTRIBUTES[at], attrs.get(ATTRIBUTES[at])?))));
-        let list = |given: Option<(&str, &Value)>, least: u64| given.map(|(n, v)| numbers(kernel, n, v, least)).transpose();
+        let list =
+            |given: Option<(&str, &Value)>, least: u64| given.map(|(n, v)| numbers(kernel, n, v, least)).transpose();
         let pair = |given: Option<(&str, &Value)>| match list(given, 1)?.as_deref() {
             None => Ok(None),
             Some(&[both]) => Ok(Some([both; 2])),

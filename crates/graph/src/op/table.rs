@@ -208,7 +208,7 @@ static REDUCE: &[Family] = &[
 
 #[rustfmt::skip] // as above
 static MOVEMENT: &[Family] = &[
-    row(Kind::Transpose, movement::transpose, &["Transpose", "TransposeD", "Permute"]),
+    row(Kind::Transpose, movement::transpose, &["Transpose", "TransposeD", "TransposeV2", "Permute"]),
     row(Kind::Transpose, movement::confusion_transpose, &["ConfusionTranspose", "ConfusionTransposeD"]),
     row(Kind::Join, movement::concat, &["Concat", "ConcatD", "ConcatV2", "ConcatV2D"]),
     row(Kind::Join, movement::pack, &["Pack", "Stack"]),

@@ -127,7 +127,8 @@ impl Conv {
     pub fn stored(&self, in_blocks: bool) -> [u64; 2] {
         let depth = self.depth.map_or(1, |depth| depth.kernel).max(1);
         let whole = |channels: u64, block: u64| if in_blocks { round_up(channels, block) } else { channels };
-        let of = |channels: u64, h: u64, w: u64| self.batch.saturating_mul(channels).saturating_mul(h.saturating_mul(w));
+        let of =
+            |channels: u64, h: u64, w: u64| self.batch.saturating_mul(channels).saturating_mul(h.saturating_mul(w));
         let x = whole(self.cin / depth, self.block()).saturating_mul(depth);
         [of(x, self.hi, self.wi), of(whole(self.cout, FRACTAL), self.ho, self.wo)]
     }

@@ -15,7 +15,7 @@ pub use elementwise::is_one_instruction;
 pub use elementwise::{Elementwise, broadcasts, elementwise};
 pub use norm::{Norm, add_layer_norm, rms_norm};
 pub use reduction::{Reduction, reduction};
-pub use transpose::transpose;
+pub use transpose::{transpose, transpose_v2};
 
 use super::rules::rules;
 

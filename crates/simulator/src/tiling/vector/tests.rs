@@ -238,6 +238,10 @@ fn a_transpose_that_is_not_launched_as_its_second_version_is_an_estimate() {
     assert!(public(&[900, 64, 256], &[1, 0, 2], half) && !public(&[900, 64, 257], &[1, 0, 2], half));
     assert!(public(&[9, 128, 128], &[0, 2, 1], half) && !public(&[9, 64, 129], &[0, 2, 1], half));
     assert!(!public(&[9, 64, 64], &[0, 2, 1], DataType::Int32));
+    // The second version itself has its rules whoever launches it, and the same numbers.
+    let own = transpose_v2(&[8, 128, 12, 64], &[0, 2, 1, 3], half, &b2()).unwrap();
+    assert!(own.public && !own.rules.has(Rule::NotLaunched));
+    assert_eq!(own.fields, transpose(&[8, 128, 12, 64], &[0, 2, 1, 3], half, &b2()).unwrap().fields);
 }
 
 #[test]

@@ -26,6 +26,16 @@ const MOST_AXES: usize = 16;
 /// The default tiling of a transpose of this shape to this order of axes, an estimate where CANN launches TBE's kernel;
 /// `None` for orders that only TBE has, with closed tiling, and for none at all.
 pub fn transpose(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
+    let (sizes, axes, count) = fused(shape, order)?;
+    let choice = transpose_v2(shape, order, dtype, p)?;
+    if is_launched(&sizes[..count], &axes[..count], dtype) {
+        return Some(choice);
+    }
+    Some(Choice { rules: choice.rules.and(Rule::NotLaunched), ..choice }.estimated())
+}
+
+/// The default tiling of `TransposeV2`, whoever launches it; `None` for orders that it does not have.
+pub fn transpose_v2(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) -> Option<Choice> {
     let (sizes, order, count) = fused(shape, order)?;
     let es = dtype.bytes().max(1);
     let choice = match (&sizes[..count], &order[..count]) {
@@ -35,9 +45,6 @@ pub fn transpose(shape: &[u64], order: &[usize], dtype: DataType, p: &Platform) 
         (&[batch, first, second, last], [0, 2, 1, 3]) => places(batch, first, second, last, es, p),
         _ => return None,
     };
-    let launched = is_launched(&sizes[..count], &order[..count], dtype);
-    let not_launched = Choice { rules: choice.rules.and(Rule::NotLaunched), ..choice };
-    let choice = if launched { choice } else { not_launched.estimated() };
     (p.arch == Arch::C220).then_some(choice)
 }
 
