@@ -20,7 +20,7 @@ VERSION=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 RUST_VERSION=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 # Libraries that a program linked with libaoe.a needs too (rustc --print native-static-libs).
-STATIC_LIBS="gcc_s;util;rt;pthread;m;dl;c"
+STATIC_LIBS=$(<cmake/static-libs)
 
 # The platform that is built for: TRIPLE (Rust's name; empty: this machine) and GLIBC, the oldest that it is to run on.
 # scripts/wheel sets them; zig then links, which has every version of glibc.
