@@ -96,7 +96,7 @@ mod tests {
         "NonMaxSuppressionV3D", "NpuAllocFloatStatus", "NpuClearFloatStatus", "NpuFixPipe", "NpuGetFloatStatus", "PixelShuffle",
         "PixelUnshuffle", "Placeholder", "QuantBatchMatmul", "QuickGelu", "RandomNormalLike", "RandomUniformLike",
         "ReFormat", "ReduceAllSum", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "Reverse",
-        "RoiAlign", "Silu", "Softmax", "SoftmaxV2Grad", "Unstack", "UpsampleBilinear2d",
+        "RoiAlign", "Silu", "Softmax", "SoftmaxV2Grad", "TransposeV2", "Unstack", "UpsampleBilinear2d",
         "UpsampleNearest2d", "VariableV2", "WeightQuantBatchMatmul",
     ];
 
