@@ -68,7 +68,7 @@ fn read(path: &Path) -> Result<Bytes> {
 fn framework_of(path: &Path, data: &Bytes) -> Result<Framework> {
     by_suffix(&suffix(path), data).or_else(|| by_content(data)).ok_or_else(|| {
         let reason = "neither the suffix nor the content tells the framework; give option framework";
-        Error::file("read", path, reason)
+        Error::file("read", path, unreadable::of_another_kind(data).unwrap_or(reason))
     })
 }
 

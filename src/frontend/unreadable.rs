@@ -25,6 +25,32 @@ pub fn nothing(data: &[u8]) -> Option<&'static str> {
     data.iter().all(|&byte| byte == 0).then_some("holds nothing but zeros; write or copy it again")
 }
 
+/// What a file of another kind begins with, and what to do about it.
+const OTHERS: [(&[u8], &str); 7] = [
+    (b"\x1f\x8b", "is packed by gzip; unpack it"),
+    (b"BZh", "is packed by bzip2; unpack it"),
+    (b"\xfd7zXZ\0", "is packed by xz; unpack it"),
+    (b"\x28\xb5\x2f\xfd", "is packed by zstd; unpack it"),
+    (
+        b"PK\x03\x04",
+        "is a zip archive, as PyTorch's and Keras's own models are; export the model to ONNX, or unpack it",
+    ),
+    (b"\x89HDF", "is HDF5, as Keras's own models are; export the model to ONNX, or freeze it to a GraphDef"),
+    (b"\x80\x02", "is a pickle, as PyTorch's own models are; export the model to ONNX"),
+];
+
+/// Why bytes are a model of no framework, where they show what else they are.
+pub fn of_another_kind(data: &[u8]) -> Option<&'static str> {
+    if let Some((_, reason)) = OTHERS.iter().find(|(begin, _)| data.starts_with(begin)) {
+        return Some(reason);
+    }
+    let text = MARKS.iter().find_map(|mark| data.strip_prefix(*mark)).unwrap_or(data);
+    let mut marks = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    matches!((marks.next(), marks.next()), (Some(b'{'), Some(b'"' | b'}')) | (Some(b'['), Some(b'{' | b']'))).then_some(
+        "is JSON, which ATC writes of models for people to read; give the file that it was made of (.air, .txt, .om)",
+    )
+}
+
 /// Why bytes are not what was wanted: a message of protobuf that `error` says cannot be decoded. `text` is what the wanted
 /// model is as text, where it may be one.
 pub fn reason(data: &[u8], wanted: &str, text: Option<&str>, error: impl Display) -> String {
@@ -65,7 +91,26 @@ fn is_text(head: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{not_utf8, nothing, reason};
+    use super::{not_utf8, nothing, of_another_kind, reason};
+
+    #[test]
+    fn files_of_another_kind_say_what_they_are() {
+        let said = |data: &[u8]| of_another_kind(data).unwrap_or_default();
+        for (data, part) in [
+            (&b"\x1f\x8b\x08\0"[..], "gzip; unpack"),
+            (b"PK\x03\x04\x14", "zip archive"),
+            (b"\x89HDF\r\n", "HDF5"),
+            (b"\x80\x02}q", "pickle"),
+            (b"\xef\xbb\xbf\n{ \"graph\": []}", "JSON"),
+            (b"[{}]", "JSON"),
+        ] {
+            assert!(said(data).contains(part), "{data:?}: {}", said(data));
+        }
+        // Text of protobuf, and its bytes.
+        for data in [&b"graph { name: 'x' }"[..], b"{ name", b"\x0a\x05hello", b""] {
+            assert_eq!(of_another_kind(data), None, "{data:?}");
+        }
+    }
 
     #[test]
     fn what_holds_nothing_says_so() {

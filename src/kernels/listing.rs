@@ -18,12 +18,26 @@ pub struct Listing {
     pub total_us: f64,
     /// Launches among them of which no time is told, because it is not known how they work.
     pub untimed: usize,
+    /// The nodes that launch those, and why it is not known.
+    pub unknown: Vec<Unknown>,
     /// Groups of CANN's fusion among them, by pass.
     pub ub_fusion: BTreeMap<&'static str, u64>,
     /// Every launch, in order.
     pub kernels: Vec<Launch>,
     /// Launches that are alike, in the order in which they first occur.
     pub groups: Vec<Alike>,
+}
+
+/// A node of which it is not known how its operator works.
+#[derive(Debug, Clone, Serialize)]
+pub struct Unknown {
+    /// Its name.
+    pub name: String,
+    /// What the framework calls the operator.
+    #[serde(rename = "type")]
+    pub op_type: String,
+    /// Why, where the reader of the model knew.
+    pub reason: Option<String>,
 }
 
 /// What a kernel is, as a profile tells it.
@@ -56,8 +70,10 @@ pub struct Launch {
     /// What it is.
     #[serde(flatten)]
     pub look: Look,
-    /// Predicted microseconds.
+    /// Predicted microseconds; 0 where no time is told.
     pub us: f64,
+    /// Whether a time is told.
+    pub timed: bool,
 }
 
 /// Launches that do the same.
@@ -68,20 +84,23 @@ pub struct Alike {
     pub look: Look,
     /// How many they are.
     pub count: u64,
-    /// Predicted microseconds of one, on average.
+    /// Predicted microseconds of one, on average of those that have a time.
     pub us: f64,
     /// Of all of them.
     pub total_us: f64,
+    /// How many of them have no time.
+    pub untimed: u64,
 }
 
 impl Listing {
-    /// The launches of a run.
-    pub fn of(run: &Run, ub_fusion: BTreeMap<&'static str, u64>) -> Listing {
+    /// The launches of a run, with what is unknown of its network.
+    pub fn of(run: &Run, ub_fusion: BTreeMap<&'static str, u64>, unknown: Vec<Unknown>) -> Listing {
         let looks: Vec<Look> = run.kernels.iter().map(look).collect();
         let launch = |kernel: usize| Launch {
             name: run.kernels[kernel].launched.clone(),
             look: looks[kernel].clone(),
             us: run.kernels[kernel].us(),
+            timed: run.kernels[kernel].duration_us.is_some(),
         };
         let kernels: Vec<Launch> = run.tasks.iter().map(|task| launch(task.kernel)).collect();
         Listing {
@@ -90,6 +109,7 @@ impl Listing {
             count: kernels.len(),
             total_us: run.total_us(),
             untimed: run.tasks.iter().filter(|task| run.kernels[task.kernel].duration_us.is_none()).count(),
+            unknown,
             ub_fusion,
             groups: groups(&kernels),
             kernels,
@@ -115,13 +135,14 @@ fn groups(kernels: &[Launch]) -> Vec<Alike> {
         let next = groups.len();
         let place = *places.entry(&kernel.look).or_insert(next);
         if place == next {
-            groups.push(Alike { look: kernel.look.clone(), count: 0, us: 0.0, total_us: 0.0 });
+            groups.push(Alike { look: kernel.look.clone(), count: 0, us: 0.0, total_us: 0.0, untimed: 0 });
         }
         groups[place].count += 1;
         groups[place].total_us += kernel.us;
+        groups[place].untimed += u64::from(!kernel.timed);
     }
     for group in &mut groups {
-        group.us = group.total_us / group.count as f64;
+        group.us = group.total_us / (group.count - group.untimed).max(1) as f64;
     }
     groups
 }

@@ -1,6 +1,7 @@
 //! A listing beside profiles: ours, which must agree wholly, and others of the shapes that CANN's tools write.
 
 use super::{Comparison, Listing, Measured};
+use crate::graph::{DataType, Graph, Node, Port, Shape, TensorDesc};
 use crate::profile::{Options, files};
 use crate::session::kernels::Launched;
 use crate::simulate::{Parts, answer};
@@ -44,6 +45,25 @@ fn a_residual_network_is_fused_as_cann_lists_it() {
     assert_eq!(listing.groups.iter().map(|group| group.count).sum::<u64>(), 76);
     let sum: f64 = listing.groups.iter().map(|group| group.total_us).sum();
     assert!((sum - listing.total_us).abs() < 1e-6 * sum);
+}
+
+#[test]
+fn what_has_no_time_is_named_and_takes_no_part_in_the_sums() {
+    let mut graph = Graph::new("half");
+    let desc = || TensorDesc::new(DataType::Float16, Shape::new([16, 16]));
+    let x = graph.add_input("x", desc()).unwrap();
+    let product = Port::first(graph.add(Node::new("product", "MatMulV2").with_inputs([x, x])).unwrap());
+    let mystery = Node::new("what", "Mystery").with_inputs([product]).with_outputs(vec![desc()]);
+    graph.add(mystery).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("half.air");
+    crate::frontend::save_file(&graph, &path).unwrap();
+    let listing = listing_of(path.to_str().unwrap(), "Ascend910B2");
+    let names: Vec<_> = listing.unknown.iter().map(|node| (node.name.as_str(), node.op_type.as_str())).collect();
+    assert_eq!((names, listing.untimed), (vec![("what", "Mystery")], 1));
+    let of = |op: &str| listing.groups.iter().find(|group| group.look.op_type.starts_with(op)).unwrap();
+    assert_eq!([of("Mystery").untimed, of("MatMul").untimed], [1, 0]);
+    assert!(of("MatMul").us > 0.0 && of("Mystery").us == 0.0);
 }
 
 /// What is launched for BERT-base and 128 tokens, and what is fused, part by part.

@@ -7,6 +7,7 @@ use crate::graph::op::Kind;
 const STAYING: &[&str] = &[
     "ShuffleChannel",
     "MemcpyAsync",
+    "MemcpyAddrAsync",
     "TensorMove",
     "Copy",
     "Tile",

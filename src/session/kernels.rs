@@ -9,12 +9,13 @@ use super::settings::Settings;
 use super::simulation;
 use super::subgraphs::fuse_by_default;
 use crate::frontend;
-use crate::kernels::Listing;
+use crate::kernels::{Listing, Unknown};
+use crate::lower::Priced;
 use crate::profile::{Run, Timed};
 use crate::simulate;
 use crate::soc::Soc;
 use crate::status::Result;
-use crate::tune::Variant;
+use crate::tune::{SkippedKernel, Variant, unmapped};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -83,7 +84,10 @@ impl Launched {
         for pass in self.variants.iter().flat_map(|v| &v.lowered.kernels).filter_map(|kernel| kernel.pass) {
             *passes.entry(pass).or_default() += 1;
         }
-        Ok(Listing::of(&run, passes))
+        let untimed = unmapped(&self.variants).into_iter().filter(|node| node.priced == Priced::None);
+        let unknown =
+            untimed.map(|SkippedKernel { name, origin_type: op_type, reason, .. }| Unknown { name, op_type, reason });
+        Ok(Listing::of(&run, passes, unknown.collect()))
     }
 
     /// The part that it is launched on.

@@ -7,7 +7,7 @@ use crate::frontend::air::tuned;
 use crate::frontend::{self, Gear, ModelOptions};
 use crate::graph::infer::{self, LeftOut, Static};
 use crate::graph::op::{self, prototype};
-use crate::graph::{Format, Graph, Node, NodeId, TensorDesc};
+use crate::graph::{Format, Graph, Node, NodeId, TensorDesc, WHY_UNMAPPED};
 use crate::lower::{Fused, Kernel, graph_fusion, with_conversions};
 use crate::soc::Soc;
 use crate::status::{Error, Result};
@@ -93,11 +93,17 @@ impl Session {
 }
 
 /// The error of a graph whose kernels are all of operators that nobody knows.
-fn nothing_known(node: &Node) -> Error {
-    let near = prototype::nearest(&node.op_type).filter(|_| node.mapped);
+fn nothing_known(graph: &Graph, node: &Node) -> Error {
+    let is_declared = prototype::prototype(&node.op_type).is_some();
+    let near = prototype::nearest(&node.op_type).filter(|_| node.mapped && !is_declared);
     let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-    let reason =
-        format!("leaves nothing to tune: how its operator works is not known, and there is no other kernel{meant}");
+    let read = node.input(0).map(|port| graph.desc(port).dtype.name()).filter(|_| node.mapped && is_declared);
+    let why = match (node.attrs.str(WHY_UNMAPPED).filter(|_| !node.mapped), read) {
+        (Some(why), _) => why.to_owned(),
+        (None, Some(dtype)) => format!("how its operator works on {dtype} is not known"),
+        (None, None) => "how its operator works is not known".to_owned(),
+    };
+    let reason = format!("leaves nothing to tune: {why}, and there is no other kernel{meant}");
     Error::graph(format!("node `{}` ({})", node.name, node.origin_type), reason)
 }
 
@@ -171,7 +177,7 @@ impl Material {
         if !left(&is_known)
             && let Some(node) = lowered.unmapped.first().map(|&id| fused.node(id))
         {
-            return Err(nothing_known(node));
+            return Err(nothing_known(&fused, node));
         }
         tuned_graph::set_formats(&mut fused, &lowered, soc, settings.lowering());
         if self.variants.is_empty() {
@@ -182,5 +188,27 @@ impl Material {
         self.left_out.extend(left_out.into_iter().map(named));
         self.variants.push(Variant { label, graph: fused, lowered });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nothing_known;
+    use crate::graph::{Attr, DataType, Graph, Node, Shape, TensorDesc, WHY_UNMAPPED};
+
+    #[test]
+    fn what_leaves_nothing_to_tune_says_why() {
+        let mut graph = Graph::new("one");
+        let x = graph.add_input("x", TensorDesc::new(DataType::Double, Shape::new([1, 3, 8, 8]))).unwrap();
+        let said = |node: &Node| nothing_known(&graph, node).to_string();
+        // Of an operator that CANN declares the name is right, and the type is why.
+        let declared = said(&Node::new("conv", "Conv2D").with_inputs([x, x]));
+        assert!(declared.contains("works on double is not known") && !declared.contains("did you mean"), "{declared}");
+        let mistyped = said(&Node::new("conv", "Conv2d").with_inputs([x, x]));
+        assert!(mistyped.contains("did you mean `Conv2D`?") && !mistyped.contains("double"), "{mistyped}");
+        let mut choice = Node::new("if", "If").with_inputs([x]);
+        choice.mapped = false;
+        choice.attrs.set(WHY_UNMAPPED, Attr::Str("only a run tells".to_owned()));
+        assert!(said(&choice).contains("leaves nothing to tune: only a run tells"), "{}", said(&choice));
     }
 }

@@ -70,6 +70,20 @@ pub fn unmapped(variants: &[Variant]) -> Vec<SkippedKernel> {
     variants.iter().flat_map(|variant| unmapped_of(&variant.graph, &variant.lowered, &variant.label)).collect()
 }
 
+/// Nodes that are named one by one where nothing is tuned; the others are counted.
+const NAMED: usize = 3;
+
+/// Why operators of the variants run no kernel that could be tuned, to be said behind why nothing is; empty where all are known.
+pub fn because_left_out(variants: &[Variant]) -> String {
+    let all = unmapped(variants);
+    let named: Vec<String> = all.iter().take(NAMED).map(SkippedKernel::in_words).collect();
+    match all.len() {
+        0 => String::new(),
+        count if count <= NAMED => format!("; {}", named.join("; ")),
+        count => format!("; {}; and {} more like these", named.join("; "), count - NAMED),
+    }
+}
+
 /// What several variants are called; nothing where there is one.
 pub fn gears(variants: &[Variant]) -> Vec<String> {
     if variants.len() < 2 {

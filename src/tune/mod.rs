@@ -30,6 +30,7 @@ mod workers;
 pub use cases::Variant;
 #[cfg(test)]
 pub(crate) use cases::distinct;
+pub(crate) use cases::unmapped;
 pub use copy::copy;
 pub use finding::Finding;
 pub use opat::opat;

@@ -2,7 +2,7 @@
 
 use super::asked;
 use super::baseline::{Baseline, baseline};
-use super::cases::{Case, distinct};
+use super::cases::{Case, because_left_out, distinct};
 use super::finding::Finding;
 use super::job::{Job, Units, run};
 use super::operators::{OpatJob, Operators};
@@ -146,7 +146,8 @@ impl<'a> Job for Operators<'_, 'a> {
 
 fn nothing_to_tune(job: &OpatJob<'_>, asked: &[Asked]) -> String {
     if job.settings.filter.is_open() {
-        format!("graph `{}` has no operator that operator tuning covers", job.name)
+        let left_out = because_left_out(job.variants);
+        format!("graph `{}` has no operator that operator tuning covers{left_out}", job.name)
     } else {
         let told: Vec<String> = asked.iter().map(|asked| format!("`{}` {}", asked.what, asked.outcome)).collect();
         format!(

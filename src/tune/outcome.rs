@@ -157,6 +157,15 @@ pub struct SkippedKernel {
     pub reason: Option<String>,
 }
 
+impl SkippedKernel {
+    /// Which node it is and why it is none of Ascend's, in words.
+    pub fn in_words(&self) -> String {
+        let Self { name, origin_type, .. } = self;
+        let why = self.reason.as_deref().unwrap_or("how its operator works is not known");
+        format!("node `{name}` ({origin_type}): {why}")
+    }
+}
+
 /// Result for one distinct operator: all nodes with the same workload.
 #[derive(Debug, Clone)]
 pub struct CaseOutcome {

@@ -281,6 +281,28 @@ fn nothing_tunable_is_said_so() {
 }
 
 #[test]
+fn where_nothing_is_tuned_because_of_operators_left_out_these_are_named() {
+    let mut graph = Graph::new("pick");
+    let x = graph.add_input("x", TensorDesc::new(DataType::Float, Shape::new([16, 16]))).unwrap();
+    for number in 0..5 {
+        let mut node = Node::new(format!("if{number}"), "If").with_inputs([x]);
+        node.outputs = vec![TensorDesc::new(DataType::Float, Shape::new([16, 16]))];
+        (node.mapped, node.origin_type) = (false, "If".to_owned());
+        node.attrs.set(crate::graph::WHY_UNMAPPED, Attr::Str("only a run tells".to_owned()));
+        graph.add(node).unwrap();
+    }
+    let lowered = lower(&graph, &soc(), &lower::Settings::default()).unwrap();
+    let variants = [Variant { label: String::new(), graph, lowered }];
+    let mut bank = bank_in(tempfile::tempdir().unwrap().path());
+    let cancel = AtomicBool::new(false);
+    let mut watch = Watch { calls: 0, cancel_after: None };
+    let error = tune(&variants, &Simulator::new(soc()), &mut bank, &settings(), &cancel, &mut watch).unwrap_err();
+    let message = error.to_string();
+    let parts = ["covers; node `if0` (If): only a run tells; node `if1`", "`if2`", "and 2 more like these"];
+    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+}
+
+#[test]
 fn a_passed_deadline_leaves_the_baseline_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
     let late = OpatSettings { deadline: Some(std::time::Instant::now()), ..settings() };

@@ -6,7 +6,7 @@ use crate::exit_status::DONE;
 use crate::settings::Settings;
 use crate::streams::{Input, Output};
 use crate::table::{Align, middle_cut, table};
-use aoe::kernels::{Alike, Comparison, Listing, Measured, Row};
+use aoe::kernels::{Alike, Comparison, Listing, Measured, Row, Unknown};
 use aoe::session::{
     self,
     kernels::{self, Launched},
@@ -23,6 +23,9 @@ pub const COMMAND: Subcommand = Subcommand::new(arguments, |matches, console| ru
 
 /// Most letters of the shapes of a kernel in the table; JSON has all.
 const SHAPES: usize = 44;
+
+/// Most nodes of unknown time that are named.
+const UNKNOWN: usize = 5;
 
 fn arguments() -> Command {
     let file = |name: &'static str, value: &'static str, help: &'static str| {
@@ -82,7 +85,7 @@ fn us(us: f64) -> String {
 
 /// The kernels by groups.
 fn listed(listing: &Listing) -> Vec<String> {
-    let Listing { network, soc, count, total_us, untimed, ub_fusion, groups, .. } = listing;
+    let Listing { network, soc, count, total_us, untimed, unknown, ub_fusion, groups, .. } = listing;
     let without = if *untimed == 0 { String::new() } else { format!(" without {untimed} of unknown time") };
     let network = printable(network);
     let mut lines = vec![format!("{network} on {soc}: {count} kernels, {} us by the model{without}", us(*total_us))];
@@ -90,8 +93,16 @@ fn listed(listing: &Listing) -> Vec<String> {
         let passes: Vec<String> = ub_fusion.iter().map(|(pass, count)| format!("{count} {pass}")).collect();
         lines.push(format!("Fused: {}", passes.join(", ")));
     }
+    for Unknown { name, op_type, reason } in unknown.iter().take(UNKNOWN) {
+        let why = reason.as_deref().unwrap_or("how its operator works is not known");
+        lines.push(format!("No time: `{}` ({}): {}", printable(name), printable(op_type), printable(why)));
+    }
+    if unknown.len() > UNKNOWN {
+        lines.push(format!("         and {} more; --json has all", unknown.len() - UNKNOWN));
+    }
     lines.push(String::new());
     let row = |group: &Alike| {
+        let time = |time_us: f64| if group.untimed < group.count { us(time_us) } else { "-".to_owned() };
         let look = &group.look;
         let first = |text: &str| text.split(';').next().unwrap_or_default().to_owned();
         [
@@ -101,8 +112,8 @@ fn listed(listing: &Listing) -> Vec<String> {
             middle_cut(&look.output_shapes, SHAPES),
             first(&look.input_types),
             first(&look.input_formats),
-            us(group.us),
-            us(group.total_us),
+            time(group.us),
+            time(group.total_us),
         ]
     };
     let rows: Vec<_> = groups.iter().map(row).collect();

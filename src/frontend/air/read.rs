@@ -37,6 +37,8 @@ const UNKNOWN_LAYOUT: &str = "_aoe_unknown_layout";
 /// Attribute of a node that was just read: its inputs that it describes otherwise than who makes them, in words
 /// ([`Attr::Strs`]).
 pub const DESCRIBED_OTHERWISE: &str = "_aoe_described_otherwise";
+/// Operators whose inputs GE describes in other axes than who makes them.
+const RESHAPING: [&str; 2] = ["FullyConnection", "FullyConnectionCompress"];
 
 fn note_unknown_layout(node: &mut Node, layout: Option<String>) {
     if let Some(layout) = layout {
@@ -390,6 +392,11 @@ impl Reader<'_> {
             let Some(made) = made.and_then(|desc| desc.shape.dims()) else { continue };
             let desc = &self.layout.nodes[place].op.input_desc[described];
             let Some(other) = tensor::described_otherwise(desc, made) else { continue };
+            // GE's inference gives what these read the axes of an image, and who makes it keeps its own.
+            let is_reshaped = other.elements() == Shape::new(made).elements();
+            if is_reshaped && RESHAPING.contains(&self.layout.nodes[place].op.op_type.as_str()) {
+                continue;
+            }
             let (made, maker) = (Shape::new(made), self.graph.tensor_name(port));
             let said = format!("input {slot} as {other}, and `{maker}` gives it as {made}");
             let attrs = &mut self.graph.node_mut(self.places[place]).attrs;

@@ -5,7 +5,7 @@
 
 mod operator;
 
-pub use operator::{lacking, misnamed};
+pub use operator::{lacking, miscounted, misnamed};
 #[cfg(test)]
 mod tests;
 

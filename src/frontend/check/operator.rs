@@ -3,7 +3,7 @@
 use super::{Finding, Rule, is_without_value};
 use crate::frontend::air::{self, SUBGRAPH_NAMES, conform::attributes};
 use crate::graph::op::prototype::{self, Count, Prototype, Slot, TypeSet};
-use crate::graph::op::{self, OpClass};
+use crate::graph::op::{self, Kind, OpClass};
 use crate::graph::{Attr, CONST, DataType, Graph, Node, TensorDesc};
 use crate::spelling::listed;
 
@@ -29,8 +29,8 @@ pub fn misnamed(node: &Node) -> Vec<(String, &'static str)> {
     meant.collect()
 }
 
-/// What the interface of a node's operator requires and the node lacks, in words: inputs, and attributes without a default, but
-/// for those that convolutions take as their reader says.
+/// What the interface of a node's operator requires and the node lacks, in words: inputs, the right number of them where an
+/// attribute counts them, and attributes without a default, but for those that convolutions take as their reader says.
 pub fn lacking(node: &Node) -> Vec<String> {
     let is_source = SOURCES.contains(&node.op_type.as_str());
     let known = (node.mapped && !is_source).then(|| prototype::prototype(&node.op_type)).flatten();
@@ -40,7 +40,32 @@ pub fn lacking(node: &Node) -> Vec<String> {
     let required = prototype.attrs.iter().filter(|rule| rule.required && op::class(&node.op_type) != OpClass::Conv);
     let absent = required.filter(|rule| node.attrs.get(rule.name).is_none());
     let attributes = absent.map(|rule| format!("has no attribute `{}`, which has no default", rule.name));
-    findings.into_iter().map(|finding| finding.reason).chain(attributes).collect()
+    findings
+        .into_iter()
+        .map(|finding| finding.reason)
+        .chain(attributes)
+        .chain(miscounted(node).map(|wrong| wrong.reason))
+        .collect()
+}
+
+/// An attribute that counts the tensors of a node, and is wrong.
+pub struct Miscount {
+    /// In words.
+    pub reason: String,
+    /// The tensors that are there.
+    given: usize,
+}
+
+/// What is wrong with the attribute that counts the tensors of a node.
+pub fn miscounted(node: &Node) -> Option<Miscount> {
+    let prototype = node.mapped.then(|| prototype::prototype(&node.op_type)).flatten()?;
+    let others = prototype.inputs.iter().filter(|slot| slot.count == Count::Required).count();
+    let is_one_open =
+        others + 1 == prototype.inputs.len() && prototype.inputs.iter().any(|slot| slot.count == Count::Dynamic);
+    let stated = prototype.attr(COUNT).filter(|_| is_one_open).and_then(|_| node.attrs.int(COUNT))?;
+    let given = node.inputs.len().saturating_sub(others);
+    let is_wrong = usize::try_from(stated) != Ok(given);
+    is_wrong.then(|| Miscount { reason: format!("has attribute `{COUNT}` {stated}, and joins {given} tensors"), given })
 }
 
 /// Judges one operator.
@@ -59,7 +84,7 @@ pub fn judge(graph: &Graph, node: &Node, findings: &mut Vec<Finding>) {
         return;
     };
     judge.attributes(prototype);
-    judge.count(prototype);
+    judge.count();
     judge.graphs(prototype);
     if SOURCES.contains(&node.op_type.as_str()) {
         return;
@@ -97,6 +122,11 @@ impl Judge<'_> {
         if !self.node.mapped {
             let reason = "is an operator of another framework, for which Ascend has no type".to_owned();
             let advice = "cut the network before it with out_nodes, or replace it in the model";
+            return self.find(Rule::Operator, true, reason, advice);
+        }
+        if op::family(&self.node.op_type).is_some() && op::kind(&self.node.op_type) == Kind::None {
+            let reason = "is a task that GE's compiler adds".to_owned();
+            let advice = "give the graph from before compilation (a dump of stage PreRunBegin)";
             return self.find(Rule::Operator, true, reason, advice);
         }
         let reason = "is no operator that CANN declares".to_owned();
@@ -149,15 +179,8 @@ impl Judge<'_> {
     }
 
     /// An attribute that says how many tensors stand for one input of the interface.
-    fn count(&mut self, prototype: &Prototype) {
-        let others = prototype.inputs.iter().filter(|slot| slot.count == Count::Required).count();
-        let is_one_open =
-            others + 1 == prototype.inputs.len() && prototype.inputs.iter().any(|slot| slot.count == Count::Dynamic);
-        let stated = prototype.attr(COUNT).filter(|_| is_one_open).and_then(|_| self.node.attrs.int(COUNT));
-        let given = self.node.inputs.len().saturating_sub(others);
-        if stated.is_some_and(|stated| usize::try_from(stated) != Ok(given)) {
-            let stated = stated.unwrap_or_default();
-            let reason = format!("has attribute `{COUNT}` {stated}, and joins {given} tensors");
+    fn count(&mut self) {
+        if let Some(Miscount { reason, given }) = miscounted(self.node) {
             self.find(Rule::Attribute, true, reason, format!("set it to {given}, or connect what is missing"));
         }
     }

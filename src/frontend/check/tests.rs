@@ -246,6 +246,9 @@ fn what_contradicts_itself_is_found() {
     };
     expect(&joined(3), Rule::Attribute, "`N` 3, and joins 2 tensors");
     assert!(judge(&joined(2)).compiles());
+    // A tuning says it, too.
+    assert!(super::lacking(joined(3).node(NodeId(2))).iter().any(|lack| lack.contains("`N` 3, and joins 2")));
+    assert!(super::lacking(joined(2).node(NodeId(2))).is_empty());
     let windows = |node: &mut Node| {
         node.attrs.set("ksize", Attr::Ints(Vec::new()));
         node.attrs.set("strides", Attr::Ints(vec![1, 1, 1, 1]));
@@ -404,4 +407,43 @@ fn an_input_described_otherwise_than_it_is_made_is_named_and_what_is_made_counts
         let judged = judged(&described(shape, attrs));
         assert!(judged.findings.iter().all(|finding| finding.rule != Rule::Shape), "{shape}: {:?}", judged.findings);
     }
+}
+
+#[test]
+fn a_full_connection_as_ge_infers_it_is_as_it_should_be() {
+    let tensor = |sizes: &[i64], name: &str| {
+        let dims = sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        format!("shape {{ dim: [{dims}] }} dtype: DT_FLOAT16 layout: 'NCHW' name: '{name}'")
+    };
+    // GE describes the weights with the axes of the image, and leaves them alone where they are made.
+    let text = |weights: &[i64]| {
+        let (x, made, seen) = (tensor(&[1, 6, 4, 4], "x"), tensor(&[10, 96], "y"), tensor(weights, "w"));
+        let y = tensor(&[1, 10, 1, 1], "y");
+        let inferred = "attr { key: 'origin_shape_initialized' value { b: true } }
+            attr { key: 'origin_shape' value { list { i: 1 i: 10 i: 1 i: 1 val_type: VT_LIST_INT } } }";
+        format!(
+            "graph {{ name: 'g' op {{ name: 'in' type: 'Data' input_desc {{ {x} }} output_desc {{ {x} }} }}
+             op {{ name: 'w' type: 'Const' output_desc {{ {made} }} }}
+             op {{ name: 'fc' type: 'FullyConnection' input: 'in:0' input: 'w:0' attr {{ key: 'num_output' value {{ i: 10 }} }}
+               input_desc {{ {x} }} input_desc {{ {seen} }} output_desc {{ {y} {inferred} }} }} }}"
+        )
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let shape_findings = |text: &str| {
+        let path = dir.path().join("ge_proto_1.txt");
+        std::fs::write(&path, text).unwrap();
+        let judged = judge_file(&path, None).unwrap();
+        judged.findings.into_iter().filter(|finding| finding.rule == Rule::Shape).collect::<Vec<_>>()
+    };
+    assert!(shape_findings(&text(&[10, 6, 4, 4])).is_empty(), "{:?}", shape_findings(&text(&[10, 6, 4, 4])));
+    // Other sizes are none that it could read.
+    assert_eq!(shape_findings(&text(&[10, 6, 4, 5])).len(), 1);
+}
+
+#[test]
+fn tasks_of_a_compiled_graph_are_told_from_operators_that_nobody_declares() {
+    let found = |op_type: &str| judge(&single(op_type, 1, |_| ())).findings[0].clone();
+    let (task, unknown) = (found("StreamActive"), found("NoSuchOperator"));
+    assert!(task.reason.contains("GE's compiler") && task.advice.contains("PreRunBegin"), "{task:?}");
+    assert!(unknown.reason.contains("no operator that CANN declares"), "{unknown:?}");
 }

@@ -164,9 +164,9 @@ impl Builder {
         self.tensors.contains_key(tensor) || self.pending.contains_key(tensor)
     }
 
-    /// The value of an initializer that no node has read yet.
-    pub fn pending_value(&self, tensor: &str) -> Option<&Constant> {
-        self.pending.get(tensor).map(|pending| &pending.value)
+    /// An initializer that no node has read yet.
+    pub fn pending(&self, tensor: &str) -> Option<(&TensorDesc, &Constant)> {
+        self.pending.get(tensor).map(|pending| (&pending.desc, &pending.value))
     }
 
     /// The port of the tensor of this name; an initializer becomes a `Const` node on its first use.

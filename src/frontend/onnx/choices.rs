@@ -4,12 +4,13 @@
 //! the model is read, its shapes are inferred, and it is read again with what was learnt, until that is nothing more:
 //! what a graph chosen before holds may decide the next, and what an `If` gives that stays.
 
+use super::branches;
 use super::builder::Builder;
 use super::held::Held;
 use super::{Reading, Surroundings, proto, settle as settle_graph};
 use crate::frontend::{ModelOptions, bind_inputs, chooses};
 use crate::graph::{Attr, DATA, Graph, NodeId, Port, WHY_UNMAPPED, infer};
-use crate::status::Result;
+use crate::status::{Error, Result};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Readings of a model of any size; exporters nest a handful.
@@ -88,6 +89,7 @@ impl Choices {
             return Ok(false);
         }
         let Told { known, said } = told(reading, surroundings);
+        refuse_conditions(reading, &known, surroundings);
         if surroundings.depth == 0
             && let Some(error) = surroundings.within.wrong()
         {
@@ -116,6 +118,16 @@ impl Choices {
             reading.graph.node_mut(id).attrs.set(WHY_UNMAPPED, Attr::Str(said));
         }
         Ok(is_new)
+    }
+}
+
+/// Notes the `If`s whose condition can be none.
+fn refuse_conditions(reading: &Reading, known: &Graph, surroundings: &Surroundings<'_>) {
+    for asked in &reading.open {
+        if let Some(reason) = asked.condition.and_then(|port| branches::wrong_condition(known.desc(port))) {
+            let name = &known.node(asked.node).name;
+            surroundings.within.refuse(Error::graph(format!("node `{name}` (If)"), reason));
+        }
     }
 }
 

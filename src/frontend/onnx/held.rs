@@ -4,7 +4,7 @@
 //! sizes are those that its graphs tell, each read by itself with the tensors around it as inputs: of an `If` where both
 //! graphs agree, of what a loop hands on where a round leaves the sizes as they are.
 
-use super::branches::{BRANCHES, declared, unlike_types};
+use super::branches::{BODY, BRANCHES, declared, unlike_types};
 use super::builder::Builder;
 use super::choices::truth_of;
 use super::inline::Parameters;
@@ -206,7 +206,9 @@ impl Scene<'_> {
                 && !(is_whole(a.dtype) && is_whole(b.dtype))
         };
         // What both say themselves counts before what follows here.
-        let says_all = BRANCHES.map(|name| graph(name).and_then(declared).unwrap_or_default());
+        let said =
+            |graph: &Bytes| decode(graph.clone(), String::new).map_or_else(|_| Vec::new(), |graph| declared(&graph));
+        let says_all = BRANCHES.map(|name| graph(name).map(said).unwrap_or_default());
         let is_said = |at: usize| says_all.iter().all(|types| types.get(at).is_some_and(|&number| number != 0));
         if let Some((at, (a, b))) = pairs().enumerate().find(|(at, pair)| is_other(*pair) && !is_said(*at)) {
             let reason = unlike_types(at, Some(a.dtype), Some(b.dtype));
@@ -228,7 +230,7 @@ impl Scene<'_> {
 
     /// A `Loop`, its inputs the number of rounds, whether to begin, and what it hands on.
     fn rounds(&self) -> Option<Told> {
-        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == "body")?;
+        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let handed = self.held.own.saturating_sub(2);
         let is_asked = self.held.node.input.get(1).is_none_or(String::is_empty);
         let begins =
@@ -274,7 +276,7 @@ impl Scene<'_> {
 
     /// A `Scan`, its inputs what it hands on, and what it takes a part of in each round.
     fn scan(&self) -> Option<Told> {
-        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == "body")?;
+        let (_, body) = graphs(&self.held.node).into_iter().find(|(name, _)| name == BODY)?;
         let attr = |wanted: &str| {
             let attrs = self.held.node.attribute.iter();
             let attrs = attrs.filter_map(|bytes| decode::<proto::Attribute>(bytes.clone(), String::new).ok());

@@ -4,15 +4,14 @@
 //! Tensors and nodes of such a graph get names of their own, which begin with the name of the node that it stands for;
 //! what it takes and gives bears the names that are used outside.
 
-use super::branches;
+use super::branches::BRANCHES;
 use super::builder::Builder;
 use super::choices::{Choices, Chosen, Open};
 use super::held::{self, Held};
 use super::proto::{self, decode};
-use super::within::Within;
 use super::{Surroundings, tensor};
 use crate::frontend::names::Names;
-use crate::graph::Constant;
+use crate::graph::{Constant, DataType, TensorDesc};
 use crate::status::{Error, Result};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -58,14 +57,15 @@ pub fn lay_out(
     surroundings: &Surroundings<'_>,
     choices: &Choices,
 ) -> Result<Laid> {
-    let Surroundings { functions, opset, given, within, .. } = *surroundings;
+    let Surroundings { functions, opset, given, .. } = *surroundings;
     let file = functions.values().flat_map(|function| &function.node).chain(nodes);
     let size = file.fold(0, |sum: usize, node| sum.saturating_add(node.len()));
     let budget = MAX_BYTES.saturating_add(size.saturating_mul(8));
     let (names, truths, laid) = (Names::default(), FxHashMap::default(), Laid::default());
     let nodes = decoded(nodes, "")?;
     let tensors = tensors(&nodes, builder, functions);
-    let mut layer = Layer { builder, functions, within, choices, budget, names, tensors, truths, laid };
+    let calls = Vec::new();
+    let mut layer = Layer { builder, functions, choices, budget, names, tensors, truths, calls, laid };
     layer.lay(nodes, &Scope { opset, given: given.clone(), ..Scope::default() }, 0)?;
     let Layer { mut laid, builder, .. } = layer;
     take_from_around(&mut laid, builder);
@@ -164,7 +164,6 @@ impl Scope<'_> {
 struct Layer<'a> {
     builder: &'a mut Builder,
     functions: &'a Functions,
-    within: &'a Within,
     choices: &'a Choices,
     /// Bytes that graphs may still take.
     budget: usize,
@@ -174,10 +173,12 @@ struct Layer<'a> {
     tensors: BTreeSet<String>,
     /// Tensors that are one truth value, by the names that they have in the end.
     truths: FxHashMap<String, bool>,
+    /// The functions that are being laid out, each called by the one before.
+    calls: Vec<&'a (String, String)>,
     laid: Laid,
 }
 
-impl Layer<'_> {
+impl<'a> Layer<'a> {
     /// Lays out the nodes of one graph.
     fn lay(&mut self, nodes: Vec<proto::Node>, scope: &Scope<'_>, depth: usize) -> Result<()> {
         self.note_truths(&nodes, scope);
@@ -196,8 +197,11 @@ impl Layer<'_> {
             if !node.name.is_empty() {
                 node.name = scope.own(&node.name);
             }
-            if let Some(function) = self.functions.get(&(node.domain.clone(), node.op_type.clone())) {
+            let called = self.functions.get_key_value(&(node.domain.clone(), node.op_type.clone()));
+            if let Some((name, function)) = called {
+                self.begin_call(name)?;
                 self.call(&node, function, scope, depth)?;
+                self.calls.pop();
             } else if let Some(branch) = self.branch(&node, scope)? {
                 self.choose(&node, branch, scope, depth)?;
             } else {
@@ -213,12 +217,6 @@ impl Layer<'_> {
     fn hold(&mut self, node: &proto::Node, scope: &Scope<'_>) {
         if held::graphs(node).is_empty() {
             return;
-        }
-        if Open::of(node).is_some() {
-            let name = if node.name.is_empty() { &node.output[0] } else { &node.name };
-            if let Err(error) = branches::check(node, name) {
-                self.within.refuse(error);
-            }
         }
         let mut given = Parameters::default();
         for scope in scope.outward() {
@@ -239,7 +237,7 @@ impl Layer<'_> {
     /// Notes the constants of a graph that may decide an `If`. What is wrong with one is told where it is read.
     fn note_truths(&mut self, nodes: &[proto::Node], scope: &Scope<'_>) {
         for node in nodes.iter().filter(|node| node.domain.is_empty() && node.op_type == "Constant") {
-            let truth = node.attribute.iter().find_map(|bytes| truth(bytes.clone()));
+            let truth = node.attribute.iter().find_map(|bytes| attribute_truth(bytes.clone()));
             if let ([output], Some(truth)) = (node.output.as_slice(), truth) {
                 self.truths.insert(scope.name(output), truth);
             }
@@ -259,10 +257,23 @@ impl Layer<'_> {
     /// Begins a graph with these nodes.
     fn enter(&mut self, nodes: &[Bytes], name: &str, depth: usize) -> Result<()> {
         if depth >= MAX_DEPTH {
-            let reason = format!("graphs are nested more than {MAX_DEPTH} deep, or in a circle");
+            let reason = format!("graphs are nested more than {MAX_DEPTH} deep: let the exporter write functions out");
             return Err(Error::graph(format!("node `{name}`"), reason));
         }
         self.take(nodes, name)
+    }
+
+    /// Notes that a function is laid out; fails where that is so already.
+    fn begin_call(&mut self, called: &'a (String, String)) -> Result<()> {
+        if let Some(first) = self.calls.iter().position(|&outer| outer == called) {
+            let circle = self.calls[first..].iter().chain([&called]);
+            let circle: Vec<String> = circle.map(|(domain, name)| format!("{domain}::{name}")).collect();
+            let reason = "calls itself, which ONNX does not allow: write it out, or as a Loop";
+            let through = if circle.len() > 2 { format!(" ({})", circle.join(" -> ")) } else { String::new() };
+            return Err(Error::graph(format!("function {}::{}", called.0, called.1), format!("{reason}{through}")));
+        }
+        self.calls.push(called);
+        Ok(())
     }
 
     /// Lays out a function of the model in the place of a call.
@@ -309,7 +320,7 @@ impl Layer<'_> {
             (None, None) => return Ok(None),
         };
         let place = || format!("{}node `{}` (If)", scope.place(), node.name);
-        let wanted = if truth { "then_branch" } else { "else_branch" };
+        let wanted = BRANCHES[usize::from(!truth)];
         for bytes in &node.attribute {
             let attr: proto::Attribute = decode(bytes.clone(), place)?;
             if let Some(graph) = attr.g.filter(|_| attr.name == wanted) {
@@ -321,10 +332,7 @@ impl Layer<'_> {
 
     /// What a constant of the file says of a condition.
     fn constant_truth(&self, condition: &str) -> Option<bool> {
-        let stored = || match self.builder.pending_value(condition)? {
-            Constant::Ints(values) => <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0),
-            _ => None,
-        };
+        let stored = || truth(self.builder.pending(condition)?);
         self.truths.get(condition).copied().or_else(stored)
     }
 
@@ -440,15 +448,23 @@ impl Layer<'_> {
 /// Tensors of more bytes than this are no truth values.
 const SMALL: usize = 1024;
 
+/// The truth value that a constant is, if it is one; a number is none.
+fn truth((desc, value): (&TensorDesc, &Constant)) -> Option<bool> {
+    match value {
+        Constant::Ints(values) if desc.dtype == DataType::Bool => {
+            <&[i64; 1]>::try_from(values.as_slice()).ok().map(|[value]| *value != 0)
+        }
+        _ => None,
+    }
+}
+
 /// The truth value that an attribute of a `Constant` is, if it is one.
-fn truth(attr: Bytes) -> Option<bool> {
+fn attribute_truth(attr: Bytes) -> Option<bool> {
     let attr: proto::Attribute = decode(attr, String::new).ok()?;
     let bytes = attr.t.filter(|bytes| attr.name == "value" && bytes.len() <= SMALL)?;
     let tensor: proto::Tensor = decode(bytes, String::new).ok()?;
-    match tensor::read(&tensor, None, &String::new).ok()?.1 {
-        Constant::Ints(values) => <[i64; 1]>::try_from(values).ok().map(|[value]| value != 0),
-        _ => None,
-    }
+    let (desc, value) = tensor::read(&tensor, None, &String::new).ok()?;
+    truth((&desc, &value))
 }
 
 /// The attributes of a function's call, with the function's defaults.

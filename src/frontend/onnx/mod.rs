@@ -1,7 +1,7 @@
 //! ONNX models: `ModelProto` bytes to a [`Graph`] of Ascend operator types.
 //!
 //! [`proto`] holds the messages, [`tensor`] reads descriptions and small constants ([`external`]:
-//! from files beside the model), [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
+//! from files beside the model), [`branches`] looks at the nodes that hold graphs, [`inline`] lays out functions of the model and the graphs of `If`s that [`choices`] decides,
 //! [`held`] tells what the graphs of nodes give that stay ([`within`]: what was read for that), [`builder`] is the graph under construction, [`op`] one node as a
 //! mapping rule sees it, [`map`] the rules; [`settle()`] does what has to wait for shapes.
 
@@ -73,6 +73,7 @@ fn read_counted(data: Bytes, name: &str, base: Option<&Path>, inputs: &ModelOpti
     for part in model.graph {
         prost::Message::merge(&mut file, part).map_err(|e| Error::graph(not_onnx(), e.to_string()))?;
     }
+    branches::check(&file.node, &functions)?;
     let name = if file.name.is_empty() { name.to_owned() } else { std::mem::take(&mut file.name) };
     let nodes = functions.values().flat_map(|function| &function.node).chain(&file.node);
     let bytes = nodes.fold(0, |sum: usize, node| sum.saturating_add(node.len()));

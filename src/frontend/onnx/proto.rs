@@ -112,6 +112,17 @@ pub struct Node {
     pub domain: String,
 }
 
+/// Of a `NodeProto` what tells its operator.
+#[derive(Clone, PartialEq, Message)]
+pub struct NodeHead {
+    /// Operator type.
+    #[prost(string, tag = "4")]
+    pub op_type: String,
+    /// Domain of the operator type.
+    #[prost(string, tag = "7")]
+    pub domain: String,
+}
+
 /// `AttributeProto`. Subgraphs stay closed; that they are there is all that is asked.
 #[derive(Clone, PartialEq, Message)]
 pub struct Attribute {

@@ -30,13 +30,14 @@ pub struct Within {
 /// What a graph told; `None` where it could not be read.
 pub type Told = Option<Rc<[Given]>>;
 
-/// A graph and all that what it tells hangs on.
+/// A graph and what it is read with: where both are the same, it tells the same.
 #[derive(PartialEq, Eq, Hash)]
 pub struct Key {
     graph: Bytes,
-    /// A hash of what it takes from around, and of how it is read.
+    /// A hash of the tensors that it takes from around, with their small values, of the opset, and of the parameters of the
+    /// functions around it.
     with: u64,
-    /// Graphs around it: how deep it is looked into.
+    /// Graphs around it, which leave so many fewer to be looked into within.
     depth: usize,
 }
 

@@ -1,5 +1,9 @@
 //! Escapes in the strings of protobuf's text format, for both of its readers.
 
+/// What to do about escapes that make no text.
+pub const NO_TEXT: &str = "its escapes make bytes that are not UTF-8, as those of latin-1 or GBK do: write the characters \
+                           themselves, or their bytes in UTF-8 (`\\303\\251` for `\u{e9}`)";
+
 /// Longest escape, without its backslash: two surrogates, `uXXXX\uXXXX`.
 pub const LONGEST: usize = 11;
 
@@ -42,11 +46,16 @@ pub fn read(rest: &[u8]) -> Result<(usize, Escaped), &'static str> {
         Some(&quoted @ (b'\\' | b'"' | b'\'' | b'?')) => simple(quoted),
         Some(b'x' | b'X') => {
             let (count, value) = digits(&rest[1..], 2, 16);
-            if count == 0 { Err("`\\x` is followed by no digit") } else { Ok((1 + count, Escaped::byte(value as u8))) }
+            if count == 0 {
+                Err("`\\x` is followed by no digit: write a backslash itself as `\\\\`")
+            } else {
+                Ok((1 + count, Escaped::byte(value as u8)))
+            }
         }
         Some(b'0'..=b'7') => {
             let (count, value) = digits(rest, 3, 8);
-            let byte = u8::try_from(value).map_err(|_| "an octal escape is larger than a byte")?;
+            let byte = u8::try_from(value)
+                .map_err(|_| "an octal escape is larger than a byte: write it as three digits up to `\\377`")?;
             Ok((count, Escaped::byte(byte)))
         }
         Some(b'u') => utf16(rest),
@@ -54,7 +63,7 @@ pub fn read(rest: &[u8]) -> Result<(usize, Escaped), &'static str> {
             (8, value) => character(value).map(|c| (9, c)),
             _ => Err("`\\U` is not followed by eight digits"),
         },
-        _ => Err("a string has an escape that protobuf does not know"),
+        _ => Err("a string has an escape that protobuf does not know: write a backslash itself as `\\\\`"),
     }
 }
 

@@ -197,7 +197,7 @@ impl<'p, R: Read> Input<'p, R> {
             has_escapes |= self.string(quote, out)?;
         }
         if is_text && has_escapes && std::str::from_utf8(&out[start..]).is_err() {
-            return Err(self.error("the escapes of a string make bytes that are not UTF-8"));
+            return Err(self.error(format!("a string is no text: {}", escape::NO_TEXT)));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Asking a message for the fields that a reader knows.
 
-use super::{Field, Message, Value};
+use super::{Field, Message, Value, escape};
 
 /// Why a field cannot be used; the caller knows where it stands.
 pub type Reason = String;
@@ -100,7 +100,8 @@ impl<'a> Field<'a> {
     }
 
     fn text(&self) -> Result<&str, Reason> {
-        std::str::from_utf8(self.bytes()?).map_err(|_| format!("`{}` is not UTF-8 (line {})", self.name, self.line))
+        std::str::from_utf8(self.bytes()?)
+            .map_err(|_| format!("`{}` is no text: {} (line {})", self.name, escape::NO_TEXT, self.line))
     }
 
     fn bytes(&self) -> Result<&[u8], Reason> {

@@ -193,6 +193,14 @@ fn operators_of_several_tensors_and_outputs() {
 }
 
 #[test]
+fn a_number_of_tensors_that_is_not_theirs_is_refused_by_name() {
+    let sum = |n: i64| load(vec![placeholder(&[4, 9]), def("sum", "AddN", &["x", "x"], &[("N", int(n))])]);
+    sum(2).unwrap();
+    let error = sum(3).unwrap_err().to_string();
+    assert!(error.contains("sum") && error.contains("`N` 3, and joins 2 tensors"), "{error}");
+}
+
+#[test]
 fn a_batch_norm_at_inference_is_told_from_one_in_training() {
     for (training, expected) in [(Some(false), false), (Some(true), true), (None, true)] {
         let attrs: Vec<_> = training.map(|b| ("is_training", flag(b))).into_iter().collect();

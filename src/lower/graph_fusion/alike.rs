@@ -80,7 +80,8 @@ impl Fusion<'_> {
         Some(true)
     }
 
-    /// `FullyConnection` as the product that it is: of x, flattened, and the transposed weights.
+    /// `FullyConnection` as the product that it is: of x, flattened, and the transposed weights. GE sees the result of one image
+    /// as an image of one point; the kernel writes a matrix.
     fn product(&mut self, id: NodeId) {
         let node = self.graph.node(id);
         let flat = |this: &Self| {
@@ -92,6 +93,9 @@ impl Fusion<'_> {
         let Some(x) = node.input(0) else { return };
         let dtype = self.graph.desc(x).dtype;
         let (rows, inner) = (product.m, product.k);
+        let made = TensorDesc::new(self.graph.desc(Port::first(id)).dtype, Shape::new([rows, product.n]));
+        let is_seen_otherwise = self.graph.desc(Port::first(id)).shape != made.shape;
+        let seen = format!("{}/image", node.name);
         let is_matrix = self.graph.desc(x).shape.known() == Some(&[rows, inner]);
         let transposed = node.attrs.bool("transpose") != Some(true);
         let name = format!("{}/flat", node.name);
@@ -105,6 +109,9 @@ impl Fusion<'_> {
         attrs.set("transpose_x1", Attr::Bool(false));
         attrs.set("transpose_x2", Attr::Bool(transposed));
         self.rename(id, "MatMulV2");
+        if is_seen_otherwise {
+            self.view_result(id, seen, made);
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::problem::Decision;
 use super::run::{Sgat, SgatJob, Subgraphs};
 use super::units::Problems;
 use crate::status::{Error, Result};
+use crate::tune::cases::because_left_out;
 use crate::tune::job::{Job, run};
 use crate::tune::{Interrupt, Observer, Progress, Tuned, Tuning};
 
@@ -43,7 +44,9 @@ impl<'r> Job for Subgraphs<'r> {
         self.check_state()?;
         let is_tunable = |network: &Network<'_>| network.stages().iter().any(|stage| stage.role != Role::Border);
         if !self.networks.iter().any(is_tunable) {
-            let reason = format!("graph `{}` has no kernel that subgraph tuning covers", self.outcome.tuning.graph);
+            let left_out = because_left_out(self.variants);
+            let graph = &self.outcome.tuning.graph;
+            let reason = format!("graph `{graph}` has no kernel that subgraph tuning covers{left_out}");
             return Err(Error::NothingToTune { reason });
         }
         self.begin()?;

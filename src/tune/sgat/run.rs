@@ -75,7 +75,7 @@ pub struct Before {
 /// The job of tuning subgraphs.
 pub struct Subgraphs<'r> {
     pub(super) networks: &'r [Network<'r>],
-    variants: &'r [Variant],
+    pub(super) variants: &'r [Variant],
     pub(super) soc: &'r Soc,
     bank: &'r mut SubgraphBank,
     state: &'r mut State,

@@ -106,25 +106,32 @@ pub(crate) fn matmul(call: &Call<'_>) -> Inference {
 }
 
 /// `FullyConnection` (x, w, bias): x is flattened from `axis` on; w is [outputs, inputs] unless
-/// `transpose`.
+/// `transpose`. GE gives the result of one image as an image of one point (CANN's public rule of the shape), and the weights
+/// as it reads them the axes of its filter: a graph that has either has been inferred.
 pub(crate) fn fully_connection(call: &Call<'_>) -> Inference {
     let dtype = result_type(call);
     let Some((rows, product)) = fully_connected(call)? else { return Inferred::unknown(dtype) };
-    Inferred::dims(dtype, [rows, vec![product.n]].concat())
+    let stated = call.node.outputs.first().and_then(|output| output.shape.dims());
+    let is_inferred = call.dims(1)?.is_some_and(|w| w.len() == 4) || stated == Some(&[1, product.n, 1, 1]);
+    let is_image = call.node.op_type == "FullyConnection" && rows == [1] && is_inferred;
+    let points: &[i64] = if is_image { &[1, 1] } else { &[] };
+    Inferred::dims(dtype, [&rows, &[product.n][..], points].concat())
 }
 
 /// The leading axes that stay, and the product of everything as matrices.
 pub fn fully_connected(call: &Call<'_>) -> Result<Option<(Vec<i64>, Product)>, Reason> {
     let (Some(x), Some(w)) = (call.dims(0)?, call.dims(1)?) else { return Ok(None) };
     let axis = call.int(&["axis"]).unwrap_or(1);
+    let transpose = call.flag(&["transpose"], false);
     let split = if x.len() == 1 { 0 } else { dim::axis(axis, x.len())? };
     let matrix = [dim::product(&x[..split])?, dim::product(&x[split..])?];
     let weights = match w {
-        // Stored as the filter of a convolution that covers the image.
+        // Stored as the filter of a convolution that covers the image: its outputs come last where it is transposed.
+        [image @ .., outputs] if image.len() == 3 && transpose => vec![dim::product(image)?, *outputs],
         [outputs, image @ ..] if image.len() == 3 => vec![*outputs, dim::product(image)?],
         [_, _] => w.to_vec(),
         _ => return Err(format!("weights of {} axes are no matrix", w.len())),
     };
-    let product = Product::of_dims(&matrix, &weights, false, !call.flag(&["transpose"], false))?;
+    let product = Product::of_dims(&matrix, &weights, false, !transpose)?;
     Ok(Some((x[..split].to_vec(), product)))
 }

@@ -98,6 +98,9 @@ mod tests {
         "ReFormat", "ReduceAllSum", "ResizeBilinear", "ResizeBilinearGrad", "ResizeNearestNeighbor", "Reverse",
         "RoiAlign", "Silu", "Softmax", "SoftmaxV2Grad", "TransposeV2", "Unstack", "UpsampleBilinear2d",
         "UpsampleNearest2d", "VariableV2", "WeightQuantBatchMatmul",
+        // What only GE's compiler makes.
+        "EndGraph", "LabelGoto", "LabelGotoEx", "LabelSet", "LabelSwitch", "LabelSwitchByIndex", "MemcpyAddrAsync", "ModelExit",
+        "Recv", "RecvMem", "Send", "SendMem", "StreamActive", "StreamMerge", "StreamSwitch", "StreamSwitchN",
     ];
 
     #[test]

@@ -43,6 +43,28 @@ static STRUCTURE: &[Family] = &[
     row(Kind::None, torch::by_attributes, &["FileConstant", "ConstPlaceHolder"]),
     row(Kind::None, shape::kept, &["Variable", "VariableV2", "VarHandleOp", "Placeholder", "PlaceHolder"]),
     row(Kind::None, elementwise::mirror, &["NetOutput", "IdentityN", "End", "NoOp", "ControlTrigger"]),
+    // What GE's compiler adds to a graph to order its streams: tasks of the runtime, and no kernels.
+    row(
+        Kind::None,
+        elementwise::mirror,
+        &[
+            "Send",
+            "Recv",
+            "SendMem",
+            "RecvMem",
+            "StreamActive",
+            "StreamSwitch",
+            "StreamSwitchN",
+            "StreamMerge",
+            "LabelSet",
+            "LabelGoto",
+            "LabelGotoEx",
+            "LabelSwitch",
+            "LabelSwitchByIndex",
+            "EndGraph",
+            "ModelExit",
+        ],
+    ),
     row(Kind::None, elementwise::same, &["Identity", "StopGradient", "PreventGradient", "Dropout", "ReadVariableOp"]),
     row(Kind::None, elementwise::same, &["Snapshot", "CheckNumerics", "PlaceholderWithDefault", "ReFormat"]),
     row(Kind::None, shape::reshape, &["Reshape"]),
@@ -223,7 +245,7 @@ static MOVEMENT: &[Family] = &[
     row(Kind::Gather, movement::like_second, &["GatherD"]),
     row(Kind::Move, elementwise::same, &[
         "ScatterUpdate", "ScatterAdd", "ScatterElements", "ScatterElementsV2", "ReverseSequence", "Reverse",
-        "ReverseV2", "ReverseV2D", "Roll", "ShuffleChannel", "MemcpyAsync", "TensorMove", "ViewCopy", "Copy",
+        "ReverseV2", "ReverseV2D", "Roll", "ShuffleChannel", "MemcpyAsync", "MemcpyAddrAsync", "TensorMove", "ViewCopy", "Copy",
         "IndexPut", "IndexPutV2", "InplaceUpdate", "InplaceAdd", "InplaceIndexAdd", "InplaceScatterAdd",
     ]),
     row(Kind::Move, pick::scatter_update, &[

@@ -331,7 +331,7 @@ impl Shape {
     fn set(&mut self, part: &str, attribute: &onnx::Attribute, place: &dyn Fn() -> String) -> Result<()> {
         let text = || {
             let text = std::str::from_utf8(attribute.s.as_deref().unwrap_or_default());
-            text.map(str::to_owned).map_err(|_| Error::graph(place(), "is not UTF-8"))
+            text.map(str::to_owned).map_err(|_| Error::graph(place(), "is no text, for its bytes are not UTF-8"))
         };
         match part {
             "dtype" => {

@@ -16,6 +16,7 @@
 //! * reductions: axes as input 1 (absent: all), attribute `keep_dims`.
 
 mod activation;
+mod arity;
 mod conv;
 mod drawn;
 mod elementwise;
@@ -118,6 +119,9 @@ const MICROSOFT: &str = "com.microsoft";
 
 /// Adds what becomes of an operator to the graph: by its rule, or unmapped where there is none.
 pub fn apply(op: &mut Op, domain: &str, op_type: &str) -> Result<()> {
+    if domain.is_empty() {
+        arity::check(op, op_type)?;
+    }
     // Exporters for Ascend put their own operators into domains of various names.
     let ours = domain.is_empty() || ["NPU", "Ascend", "Int8"].iter().any(|prefix| op_type.starts_with(prefix));
     let rule = match domain {

@@ -124,18 +124,16 @@ fn a_branch_may_have_a_sparse_weight() {
         output: vec![encode(&proto::ValueInfo { name: "p".to_owned(), kind: None })],
         ..proto::Graph::default()
     };
-    let graphs = [("then_branch", Value::Graph(encode(&whole)))];
+    let other = branch(&[node("Relu", &["x"], &["p"], &[])], &[], &["p"]);
+    let graphs = [("then_branch", Value::Graph(encode(&whole))), ("else_branch", Value::Graph(other))];
     let model = Model::new(17).input("x", &[4.into(), 8.into()]).initializer(&truth("c", true));
     let chooser = node("If", &["c"], &["y"], &graphs);
-    assert_eq!(result(&load_with(&model.clone().node(&chooser).output("y"), &ModelOptions::default())), "[4,3]");
-    let model = Model::new(17).input("x", &[4.into(), 8.into()]).initializer(&truth("c", false));
-    let message = model.node(&chooser).output("y").refusal();
-    assert!(message.contains("no `else_branch`"), "{message}");
+    assert_eq!(result(&load_with(&model.node(&chooser).output("y"), &ModelOptions::default())), "[4,3]");
 }
 
 #[test]
 fn a_choice_that_a_run_makes_stays_one_node_and_says_why() {
-    let model = Model::new(17).input("x", &[4.into(), 8.into()]).input("c", &[]);
+    let model = Model::new(17).input("x", &[4.into(), 8.into()]).flag("c");
     let graph = load_with(&model.clone().node(&choice()).output("y"), &ModelOptions::default());
     assert!(why(&graph, "if").contains("values of input `c`"), "{}", why(&graph, "if"));
     let model = Model::new(17).input("x", &[4.into(), 8.into()]).node(&node("Mystery", &["x"], &["c"], &[]).named("m"));
@@ -148,7 +146,9 @@ fn choices_within_choices_without_end_are_refused() {
     let deep = |levels: usize| {
         let model = Model::new(17).input("x", &[4.into(), 8.into()]).initializer(&truth("c", true));
         let nest = |inner: proto::Node, _| {
-            let graphs = [("then_branch", Value::Graph(branch(&[inner], &[], &["y"])))];
+            let other = branch(&[node("Abs", &["x"], &["y"], &[])], &[], &["y"]);
+            let graphs = [("then_branch", branch(&[inner], &[], &["y"])), ("else_branch", other)];
+            let graphs = graphs.map(|(name, graph)| (name, Value::Graph(graph)));
             node("If", &["c"], &["y"], &graphs)
         };
         model.node(&(0..levels).fold(node("Relu", &["x"], &["y"], &[]), nest)).output("y")

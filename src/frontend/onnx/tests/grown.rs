@@ -50,7 +50,7 @@ fn functions_that_call_themselves_in_an_open_choice_are_looked_into_so_deep_and_
         let nodes: Vec<_> = (0..wanted).map(|at| calling("F", &format!("z{at}"))).collect();
         let mut call = node("F", &["x", "c"], &["y"], &[]).named("call");
         call.domain = "local".into();
-        let model = Model::new(17).input("x", &[4.into()]).input("c", &[]).node(&call).output("y");
+        let model = Model::new(17).input("x", &[4.into()]).flag("c").node(&call).output("y");
         with_functions(&model, &[function("F", nodes)])
     };
     for (choices, most) in [(1, 200), (40, 4000)] {
@@ -130,7 +130,7 @@ fn names_of_the_network_that_look_like_ours_within_a_choice_are_told_apart() {
 fn choice(then: Bytes, other: Bytes) -> Model {
     let graphs = [("then_branch", Value::Graph(then)), ("else_branch", Value::Graph(other))];
     let choice = node("If", &["c"], &["y"], &graphs).named("if");
-    Model::new(17).input("x", &[4.into()]).input("c", &[]).node(&choice).output("y")
+    Model::new(17).input("x", &[4.into()]).flag("c").node(&choice).output("y")
 }
 
 fn typed(nodes: &[proto::Node], output: &str, elem_type: i32) -> Bytes {

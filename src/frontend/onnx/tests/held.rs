@@ -27,7 +27,7 @@ fn choice(columns: i64) -> proto::Node {
 }
 
 fn chosen(columns: i64, rows: Dim) -> Model {
-    let model = Model::new(17).input("x", &[rows, 8.into()]).input("c", &[]).initializer(&weight("around", &[1, 8]));
+    let model = Model::new(17).input("x", &[rows, 8.into()]).flag("c").initializer(&weight("around", &[1, 8]));
     model
         .initializer(&weight("v", &[8, 5]))
         .node(&choice(columns))
@@ -106,7 +106,7 @@ fn sizes_that_hang_on_a_value_around_are_found_for_that_value_alone() {
     // Both graphs make a tensor of as many elements as x has; the size comes in as a value.
     let made = || branch(&[node("ConstantOfShape", &["n"], &["p"], &[])], &[], &["p"]);
     let graphs = [("then_branch", Value::Graph(made())), ("else_branch", Value::Graph(made()))];
-    let model = Model::new(17).input("x", &["n".into(), 8.into()]).input("c", &[]).initializer(&ints("flat", &[-1]));
+    let model = Model::new(17).input("x", &["n".into(), 8.into()]).flag("c").initializer(&ints("flat", &[-1]));
     let model = model
         .node(&node("Size", &["x"], &["s"], &[]))
         .node(&node("Reshape", &["s", "flat"], &["n"], &[]))
@@ -244,7 +244,7 @@ fn parameters_of_a_function_around_count_within() {
     };
     let mut call = node("Choose", &["x", "c"], &["y"], &[("type", Value::Int(10))]).named("call");
     call.domain = "local".into();
-    let model = Model::new(17).input("x", &[4.into(), 8.into()]).input("c", &[]).node(&call).output("y");
+    let model = Model::new(17).input("x", &[4.into(), 8.into()]).flag("c").node(&call).output("y");
     let mut whole: proto::Model = Message::decode(model.bytes()).unwrap();
     whole.functions = vec![encode(&function)];
     let graph = load_memory(&encode(&whole), "test", None, &ModelOptions::default()).unwrap();
@@ -264,12 +264,15 @@ fn open_choices_within_choices_and_broken_graphs_end_in_a_node_that_stays() {
         )
     };
     let deep = |levels: usize| {
-        let model = Model::new(17).input("x", &[4.into(), 8.into()]).input("c", &[]);
+        let model = Model::new(17).input("x", &[4.into(), 8.into()]).flag("c");
         load(&model.node(&(0..levels).fold(node("Relu", &["x"], &["y"], &[]), nest)).output("y"))
     };
     assert_eq!(shape_of(&deep(6), "y"), "[4,8]");
-    let graphs = ["then_branch", "else_branch"].map(|name| (name, Value::Graph(Bytes::from_static(b"\x0a\xff"))));
-    let model = Model::new(17).input("x", &[4.into()]).input("c", &[]).initializer(&truth("unused", true));
+    let graphs = ["then_branch", "else_branch"].map(|name| {
+        // Nobody writes what is read within.
+        (name, Value::Graph(branch(&[node("Relu", &["nobody"], &["p"], &[])], &[], &["p"])))
+    });
+    let model = Model::new(17).input("x", &[4.into()]).flag("c").initializer(&truth("unused", true));
     let graph = load(&model.node(&node("If", &["c"], &["y"], &graphs).named("if")).output("y"));
     assert!(why(&graph, "if").contains("does not tell"), "{}", why(&graph, "if"));
 }

@@ -33,7 +33,7 @@ fn asking() -> Model {
     let zero = proto::Tensor { data_type: 3, ..weight("z", &[3]) };
     Model::new(17)
         .input("x", &["n".into(), 3.into(), 8.into()])
-        .input("c", &[])
+        .flag("c")
         .initializer(&weight("s", &[3]))
         .initializer(&zero)
         .initializer(&ints("at", &[1]))
@@ -85,18 +85,19 @@ fn noise_is_an_error() {
 
 #[test]
 fn subgraphs_nested_without_end_cost_no_stack() {
-    let mut body = super::inlined::branch(&[node("Relu", &["x"], &["y"], &[])], &[], &["y"]);
+    let relu = super::inlined::branch(&[node("Relu", &["x"], &["y"], &[])], &[], &["y"]);
+    let both = |then| {
+        let graphs = [("then_branch", Value::Graph(then)), ("else_branch", Value::Graph(relu.clone()))];
+        node("If", &["c"], &["y"], &graphs)
+    };
+    let mut body = relu.clone();
     for _ in 0..4000 {
-        let branch = proto::Node {
-            op_type: "If".to_owned(),
-            output: vec!["y".to_owned()],
-            attribute: vec![encode(&super::attribute("then_branch", Value::Graph(body)))],
-            ..proto::Node::default()
-        };
+        let branch = both(body);
         let output = vec![encode(&proto::ValueInfo { name: "y".to_owned(), kind: None })];
         body = encode(&proto::Graph { node: vec![encode(&branch)], output, ..proto::Graph::default() });
     }
-    let graph = single(17, &node("If", &["x"], &["y"], &[("then_branch", Value::Graph(body))]), &[]).read().unwrap();
+    let model = Model::new(17).input("x", &[2.into(), 3.into()]).flag("c").node(&both(body)).output("y");
+    let graph = model.read().unwrap();
     let (_, branch) = graph.iter().find(|(_, n)| n.op_type == "If").unwrap();
     assert!(!branch.mapped);
 }
@@ -218,6 +219,30 @@ fn attributes_of_the_wrong_type_or_range_are_refused_by_name() {
     refused(&cast, &["Cast_0", "`to`"]);
     let conv = node("Conv", &["x", "y"], &["r"], &[("group", Value::Int(0))]);
     refused(&conv, &["Conv_0", "`group`"]);
+}
+
+#[test]
+fn an_operator_with_more_tensors_than_its_version_has_is_refused() {
+    let of = |opset: i64, op: &proto::Node| {
+        let image = [2.into(), 3.into(), 8.into(), 8.into()];
+        let model = Model::new(opset).input("x", &image).input("y", &image).initializer(&weight("s", &[3]));
+        model.node(op).output("r")
+    };
+    let refused = |opset: i64, op: &proto::Node, parts: &[&str]| assert_names(&of(opset, op).refusal(), parts);
+    let many = vec!["x"; 3000];
+    refused(17, &node("Add", &many, &["r"], &[]), &["Add_0", "has 3000 inputs", "Add of opset 17 has 2"]);
+    refused(17, &node("Relu", &["x", "x"], &["r"], &[]), &["Relu_0", "has 2 inputs", "has 1"]);
+    refused(17, &node("MatMul", &["x", "x", "x"], &["r"], &[]), &["MatMul_0", "has 3 inputs", "has 2"]);
+    refused(17, &node("Relu", &["x"], &["r", "t"], &[]), &["Relu_0", "has 2 outputs", "has 1"]);
+    // What came as an input with a later version would be passed over.
+    refused(12, &node("Squeeze", &["x", "y"], &["r"], &[]), &["Squeeze_0", "Squeeze of opset 12 has 1"]);
+    let norm = |outputs: &[&str]| node("BatchNormalization", &["x", "s", "s", "s", "s"], outputs, &[]);
+    of(9, &norm(&["r", "a", "b", "c", "d"])).read().unwrap();
+    let parts = ["has 5 outputs", "BatchNormalization of opset 15 has 3"];
+    refused(15, &norm(&["r", "a", "b", "c", "d"]), &parts);
+    // An operator of any number of tensors, and inputs that are named and left out.
+    of(17, &node("Sum", &many, &["r"], &[])).read().unwrap();
+    of(17, &node("Relu", &["x", "", ""], &["r"], &[])).read().unwrap();
 }
 
 #[test]

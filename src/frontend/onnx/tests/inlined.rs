@@ -77,7 +77,15 @@ fn functions_that_call_each_other_without_end_or_too_often_are_refused() {
     let model = Model::new(17).input("x", &[4.into()]).node(&call("c", "F0", &["x"], &["y"], &[])).output("y");
     let circle = function("F0", &["a"], &["b"], &[call("", "F0", &["a"], &["b"], &[])]);
     let message = load(&model, &[circle]).unwrap_err().to_string();
-    assert!(message.contains("nested more than"), "{message}");
+    assert!(message.contains("function local::F0: calls itself") && message.contains("as a Loop"), "{message}");
+    let to = |name: &str, other: &str| function(name, &["a"], &["b"], &[call("", other, &["a"], &["b"], &[])]);
+    let message = load(&model, &[to("F0", "F1"), to("F1", "F2"), to("F2", "F1")]).unwrap_err().to_string();
+    let circle = ["function local::F1: calls itself", "(local::F1 -> local::F2 -> local::F1)"];
+    assert!(circle.iter().all(|part| message.contains(part)), "{message}");
+    // One after the other is no circle.
+    let twice = [call("", "F1", &["a"], &["m"], &[]), call("", "F1", &["m"], &["b"], &[])];
+    let relu = function("F1", &["a"], &["b"], &[node("Relu", &["a"], &["b"], &[])]);
+    load(&model, &[function("F0", &["a"], &["b"], &twice), relu]).unwrap();
     // Each calls the next twice: 2^40 nodes.
     let doubling = |at: usize| {
         let next = format!("F{}", at + 1);

@@ -1,5 +1,6 @@
 //! Small models made message by message, and what the reader makes of them.
 
+mod branches;
 mod chosen;
 mod grown;
 mod held;
@@ -21,6 +22,7 @@ use prost::bytes::Bytes;
 /// ONNX numbers of element types.
 pub const FLOAT: i32 = 1;
 pub const INT64: i32 = 7;
+pub const BOOL: i32 = 9;
 
 pub fn encode(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
@@ -143,6 +145,12 @@ impl Model {
 
     pub fn input(mut self, name: &str, dims: &[Dim]) -> Self {
         self.graph.input.push(encode(&value_info(name, FLOAT, dims)));
+        self
+    }
+
+    /// An input of one truth value.
+    pub fn flag(mut self, name: &str) -> Self {
+        self.graph.input.push(encode(&value_info(name, BOOL, &[])));
         self
     }
 

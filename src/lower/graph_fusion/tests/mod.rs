@@ -356,6 +356,26 @@ fn an_average_over_all_of_each_image_is_one_mean_whatever_says_so() {
 }
 
 #[test]
+fn a_full_connection_of_one_image_as_ge_infers_it_is_the_same_product() {
+    let build = |seen: &[i64]| {
+        let mut line = Line::new(&[1, 6, 4, 4]);
+        let others = [line.weight("w", &[1000, 96]), line.weight("b", &[1000])];
+        line.then("f", "FullyConnection", &others, &[("num_output", Attr::Int(1000))]);
+        line.graph.node_mut(line.end.node).outputs = vec![TensorDesc::new(DataType::Float, Shape::new(seen))];
+        line.then("s", "SoftmaxV2", &[], &[("axes", Attr::Ints(vec![1]))]);
+        line.fused()
+    };
+    let (matrix, image) = (build(&[1, 1000]), build(&[1, 1000, 1, 1]));
+    let shape = |graph: &Graph, name: &str| graph.node(graph.find(name).unwrap()).outputs[0].shape.to_string();
+    assert_eq!([shape(&matrix, "s"), shape(&image, "s")], ["[1,1000]", "[1,1000,1,1]"]);
+    assert_eq!(image.node(image.find("f").unwrap()).op_type, "MatMulV2");
+    assert_eq!(shape(&image, "f"), "[1,1000]");
+    // Seen as an image in fractals, its result would be 256 times as large.
+    let written = |graph: &Graph| kernels(graph).iter().map(crate::lower::written_bytes).collect::<Vec<_>>();
+    assert_eq!(written(&image), written(&matrix));
+}
+
+#[test]
 fn a_full_connection_is_the_product_that_it_is() {
     for (transpose, weights) in [(false, [10, 96]), (true, [96, 10])] {
         let mut line = Line::new(&[2, 6, 4, 4]);

@@ -1,7 +1,7 @@
 //! Products and convolutions.
 
 use super::{In, graph_of, ints, list, one, refused, shapes, t, text};
-use crate::{Attr, DataType, Format};
+use crate::{Attr, DataType, Format, Shape};
 
 #[test]
 fn convolutions_follow_onnx() {
@@ -169,6 +169,17 @@ fn integer_products_accumulate_in_int32() {
 fn full_connections_flatten_their_image() {
     one("FullyConnection", &[t([8, 16, 4, 4]), t([10, 256])], &[], "[8,10]");
     one("FullyConnection", &[t([8, 16, 4, 4]), t([10, 16, 4, 4]), t([10])], &[], "[8,10]");
+    // As GE leaves it when it has inferred the shapes.
+    one("FullyConnection", &[t([1, 16, 4, 4]), t([10, 16, 4, 4])], &[], "[1,10,1,1]");
+    one("FullyConnection", &[t([1, 16, 4, 4]), t([10, 256])], &[], "[1,10]");
+    let mut graph = graph_of("FullyConnection", &[t([1, 16, 4, 4]), t([10, 256])], &[], 1);
+    let node = graph.find("op").unwrap();
+    graph.node_mut(node).outputs[0].shape = Shape::new([1, 10, 1, 1]);
+    crate::infer::infer(&mut graph).unwrap();
+    assert_eq!(graph.node(node).outputs[0].shape.to_string(), "[1,10,1,1]");
+    let turned = [("transpose", Attr::Bool(true))];
+    one("FullyConnection", &[t([8, 16, 4, 3]), t([16, 4, 3, 10])], &turned, "[8,10]");
+    one("FullyConnection", &[t([1, 16, 4, 3]), t([16, 4, 3, 10])], &turned, "[1,10,1,1]");
     one(
         "FullyConnection",
         &[t([8, 5, 16]), t([16, 10])],

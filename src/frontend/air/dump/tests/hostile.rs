@@ -30,6 +30,8 @@ fn what_is_wrong_is_told_with_line_and_column() {
         ("graph { op { name: \"a", &["ends inside a string"]),
         ("graph { name: \"\\q\" }", &["escape"]),
         ("graph { name: \"\\377\" }", &["not UTF-8"]),
+        ("graph { name: \"caf\\351\" }", &["line 1, column", "not UTF-8", "latin-1", "`\\303\\251`"]),
+        ("graph { name: \"C:\\dump\" }", &["line 1, column", "write a backslash itself as `\\\\`"]),
         ("graph { name: [\"a\"] }", &["one value, not a list"]),
         ("graph { input: [\"a\" \"b\", \"c\" 1] }", &["`,` or `]` is expected in the list `input`", "found `1`"]),
         ("graph { op: 1 }", &["`op` takes a message"]),
