@@ -158,7 +158,11 @@ mod tests {
             let (table, rows) = (numbers(&[50_000, 1024], dtype), numbers(&[256, 1024], dtype));
             let taken = movement("GatherV2", &[table.clone(), index(&[256]), index(&[1])], std::slice::from_ref(&rows));
             assert_eq!(taken.unwrap().run_bytes, rows.bytes() / 256, "{dtype:?}");
-            let added = movement("UnsortedSegmentSum", &[rows.clone(), index(&[256]), index(&[1])], &[table.clone()]);
+            let added = movement(
+                "UnsortedSegmentSum",
+                &[rows.clone(), index(&[256]), index(&[1])],
+                std::slice::from_ref(&table),
+            );
             assert_eq!(added.unwrap().run_bytes, rows.bytes() / 256, "{dtype:?}");
             let written = movement("ScatterUpdate", &[table.clone(), index(&[256]), rows.clone()], &[table]).unwrap();
             assert_eq!((written.run_bytes, bytes(&written.outputs)), (rows.bytes() / 256, rows.bytes()), "{dtype:?}");

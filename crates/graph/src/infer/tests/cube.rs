@@ -61,7 +61,7 @@ fn a_convolution_gives_its_output_a_layout() {
         );
         let (op, filter) = (graph.find("op").unwrap(), graph.find("in1").unwrap());
         graph.node_mut(filter).outputs[0].shape =
-            crate::Shape::new(if layout == "NCHW" { [3, 8, 3, 3] } else { [3, 3, 8, 3] });
+            Shape::new(if layout == "NCHW" { [3, 8, 3, 3] } else { [3, 3, 8, 3] });
         crate::infer::infer(&mut graph).unwrap();
         assert_eq!(graph.node(op).outputs[0].format, format);
     }

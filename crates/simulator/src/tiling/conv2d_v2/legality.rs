@@ -245,14 +245,14 @@ mod tests {
         };
         judged(&most).unwrap();
         for (tiling, word) in [
-            (Tiling { stride_h: 64, ..most.clone() }, "strideH = 64"),
-            (Tiling { dilation_h: 256, ..most.clone() }, "dilationH = 256"),
-            (Tiling { dilation_w: 256, ..most.clone() }, "dilationW = 256"),
-            (Tiling { pad_top: 256, ..most.clone() }, "padTop = 256"),
-            (Tiling { pad_bottom: 256, ..most.clone() }, "padBottom = 256"),
-            (Tiling { pad_right: 256, ..most.clone() }, "padRight = 256"),
-            (Tiling { kernel_h: 512, ..most.clone() }, "kernelH = 512"),
-            (Tiling { kernel_w: 512, ..most.clone() }, "kernelW = 512"),
+            (Tiling { stride_h: 64, ..most }, "strideH = 64"),
+            (Tiling { dilation_h: 256, ..most }, "dilationH = 256"),
+            (Tiling { dilation_w: 256, ..most }, "dilationW = 256"),
+            (Tiling { pad_top: 256, ..most }, "padTop = 256"),
+            (Tiling { pad_bottom: 256, ..most }, "padBottom = 256"),
+            (Tiling { pad_right: 256, ..most }, "padRight = 256"),
+            (Tiling { kernel_h: 512, ..most }, "kernelH = 512"),
+            (Tiling { kernel_w: 512, ..most }, "kernelW = 512"),
             (Tiling { dilation_w: 0, ..most }, "dilationW = 0"),
         ] {
             let broken = judged(&tiling).expect_err(word);

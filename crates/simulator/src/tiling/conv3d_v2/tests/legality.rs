@@ -124,7 +124,7 @@ fn each_rule_names_the_field_that_breaks_it() {
 #[test]
 fn anybodys_record_covers_the_work_and_fits_one_buffer_of_each() {
     anybodys(&good(), &volume()).unwrap();
-    let tile = |m_l0, n_l0, k_l0| Tiling { m_l0, n_l0, k_l0, ..good() };
+    let tile = |m_l0, n_l0, k_l0| Tiling { m_l0, k_l0, n_l0, ..good() };
     for fits in [tile(256, 16, 128), tile(16, 256, 128), tile(256, 128, 16)] {
         anybodys(&fits, &volume()).unwrap();
     }
@@ -259,12 +259,7 @@ fn l1_holds_panels_of_whole_tiles_or_all_of_a_side() {
     let image_stays = Tiling { al1_full_load: 1, k_al1: 1728, m_al1: 272, p_buffer_flag: 27 - 8, ..good() };
     let weights_stay = Tiling { bl1_full_load: 1, k_bl1: 1728, p_buffer_flag: 27 - 16, ..good() };
     let bypass = Tiling { m_l0: 112, m_al1: 112, k_l0: 144, k_bl1: 144, p_buffer_flag: 25, ..good() };
-    for legal in [
-        image_stays.clone(),
-        weights_stay.clone(),
-        Tiling { bl1_bypass_flag: 1, ..bypass.clone() },
-        Tiling { n_l0: 64, ..bypass.clone() },
-    ] {
+    for legal in [image_stays, weights_stay, Tiling { bl1_bypass_flag: 1, ..bypass }, Tiling { n_l0: 64, ..bypass }] {
         written(&legal, &volume()).unwrap();
     }
     refused(
@@ -276,12 +271,12 @@ fn l1_holds_panels_of_whole_tiles_or_all_of_a_side() {
             (Tiling { m_al1: 272, ..good() }, "mAL1 = 272"),
             (Tiling { n_bl1: 256, ..good() }, "nBL1"),
             (Tiling { al1_full_load: 1, ..good() }, "al1FullLoad"),
-            (Tiling { m_al1: 144, ..image_stays.clone() }, "al1FullLoad"),
-            (Tiling { k_al1: 864, ..image_stays.clone() }, "al1FullLoad"),
-            (Tiling { p_buffer_flag: 27, ..image_stays.clone() }, "al1FullLoad"),
+            (Tiling { m_al1: 144, ..image_stays }, "al1FullLoad"),
+            (Tiling { k_al1: 864, ..image_stays }, "al1FullLoad"),
+            (Tiling { p_buffer_flag: 27, ..image_stays }, "al1FullLoad"),
             (Tiling { m_l0: 272, k_l0: 16, n_l0: 64, al1_full_load: 2, ..image_stays }, "al1FullLoad = 2"),
-            (Tiling { k_bl1: 864, ..weights_stay.clone() }, "bl1FullLoad"),
-            (Tiling { p_buffer_flag: 27, ..weights_stay.clone() }, "bl1FullLoad"),
+            (Tiling { k_bl1: 864, ..weights_stay }, "bl1FullLoad"),
+            (Tiling { p_buffer_flag: 27, ..weights_stay }, "bl1FullLoad"),
             (Tiling { bl1_full_load: 2, ..weights_stay }, "bl1FullLoad = 2"),
             (Tiling { bl1_bypass_flag: 1, ..good() }, "bl1BypassFlag = 1"),
             (bypass, "bl1BypassFlag = 0"),
