@@ -240,6 +240,9 @@ fn an_operand_that_is_kept_whole_lies_in_l1_beside_the_panels_of_the_other() {
         assert_eq!(needed(&one_tile(kept(enable, [16, n, 512]), 24, 1), &w), (1 << 20) + panels, "{enable}");
         assert_eq!(needed(&one_tile(kept(enable, [16, n / 2, 512]), 24, 2), &w), 1 << 20, "{enable}");
     }
+    // K is rounded up to fractals.
+    let ragged = MatMul { trans_b: true, ..MatMul::new(384, 504, 1024) };
+    assert_eq!(needed(&one_tile(kept(20, [16, 1024, 504]), 24, 1), &ragged), (1 << 20) + 2 * 16 * 64 * 2);
     let half = one_tile(kept(20, [16, 512, 512]), 24, 1);
     assert_eq!(needed(&half, &tall(512)), (512 << 10) + 2 * 16 * 64 * 2);
     assert_eq!(needed(&one_tile(kept(20, [16, 496, 512]), 24, 1), &tall(496)), 0);
