@@ -6,11 +6,12 @@ use super::key::{Key, Unusable};
 use super::knowledge::Knowledge;
 use super::lines::{Finding, sentences};
 use super::record::{Measured, Record};
-use super::side::{Side, Stamp, Verdict};
+use super::side::{Side, Stamp, Verdict, soc_digest};
 use super::storage::Storage;
 use super::transaction::{OWN_DIRECTORY, Old, Role, Transaction, is_made_of};
 use super::unified;
 use super::whole::{self, Content};
+use crate::soc::Soc;
 use crate::status::{Error, Result};
 use crate::workload::Workload;
 use prost::bytes::Bytes;
@@ -200,6 +201,33 @@ impl<'a> BankFile<'a> {
         let changed = !is_made_of(old.content(), &[&new]);
         transaction.stage(Role::Bank, &self.path, &[&new], old)?;
         Ok(Merged { changed, warnings })
+    }
+
+    /// The usable records of a unified bank; none for a file of another form.
+    pub fn records_of(&self, bank: &unified::Bank) -> Vec<Record> {
+        if let Form::Unified(operator) = self.form { unified_records(bank, operator) } else { Vec::new() }
+    }
+
+    /// Stages what these side files say of records that were merged into the file under its lock. `part` is whose bank it
+    /// is, where it is known. Fails where the side file cannot be read or staged.
+    pub fn vouch(
+        &self,
+        records: &[Record],
+        sides: &[Side],
+        part: Option<&Soc>,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<()> {
+        let old = self.old_side()?;
+        let mut side = Side::parse(self.form, old.content());
+        let soc_fields = part.map(soc_digest);
+        for other in sides {
+            side.take_in(other, records.iter(), soc_fields);
+        }
+        let new = side.render()?;
+        if new != *old.content() {
+            transaction.stage(Role::Support, &self.side_path, &[&new], old)?;
+        }
+        Ok(())
     }
 
     /// Locks the file, reads it as it is now, lets `change` work on it and stages the result.

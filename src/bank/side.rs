@@ -9,6 +9,7 @@ use super::key::Key;
 use super::knowledge::Knowledge;
 use super::lines::by_parts;
 use super::record::{Measured, Record};
+use super::standing::Standing;
 use super::{hash, json};
 use crate::soc::Soc;
 use crate::status::Result;
@@ -123,6 +124,22 @@ impl Side {
     /// Adds all that another side file says.
     pub fn absorb(&mut self, other: Side) {
         other.by_key.into_values().flatten().for_each(|measurement| self.insert(measurement));
+    }
+
+    /// Adds what another side file says of these records, where nothing is known of them or something worse: the order in
+    /// which side files are taken in never matters. `soc_fields` is the digest of the part as it is described today.
+    pub fn take_in<'a>(&mut self, other: &Side, records: impl Iterator<Item = &'a Record>, soc_fields: Option<u64>) {
+        for Record { key, knowledge } in records {
+            let Verdict::Vouched(theirs) = other.verdict(key, knowledge) else { continue };
+            let standing = |m| Standing { measurement: Some(m), knowledge, soc_fields };
+            let stays = match self.verdict(key, knowledge) {
+                Verdict::Vouched(ours) => !standing(theirs).outranks(&standing(ours)),
+                Verdict::Unknown | Verdict::Changed => false,
+            };
+            if !stays {
+                self.insert(theirs.clone());
+            }
+        }
     }
 
     /// Keeps the measurements of these records.

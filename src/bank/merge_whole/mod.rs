@@ -5,6 +5,7 @@
 mod records;
 
 use super::disk::DISK;
+use super::file::BankFile;
 use super::file_name::{FileName, bank_files, refused};
 use super::inspect::{Kind, Part, Source, files};
 use super::merge_outcome::{MergeOutcome, MergedRecord};
@@ -163,16 +164,31 @@ impl Job {
     pub fn run(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
         match (self.kind, self.numbers) {
             (Kind::Subgraph, Some(numbers)) => {
-                self.run_as(&|c| subgraph::Bank::parse(numbers, c), transaction, outcome)
+                self.run_as(&|c| subgraph::Bank::parse(numbers, c), &mut |_| {}, transaction, outcome)
             }
-            (Kind::Gradient, _) => self.run_as(&gradient::Bank::parse, transaction, outcome),
-            _ => self.run_as(&unified::Bank::parse, transaction, outcome),
+            (Kind::Gradient, _) => self.run_as(&gradient::Bank::parse, &mut |_| {}, transaction, outcome),
+            _ => self.run_unified(transaction, outcome),
         }
+    }
+
+    /// Merges unified banks, and what their side files say of the records that stay.
+    fn run_unified(&self, transaction: &mut Transaction<'_>, outcome: &mut MergeOutcome) -> Result<()> {
+        // One whose name does not say the operator has no side file.
+        let Some(name) = FileName::of_unified(&self.target) else {
+            return self.run_as(&unified::Bank::parse, &mut |_| {}, transaction, outcome);
+        };
+        let at = |path: &Path| BankFile::at(&DISK, path, name.form, name.op_type.as_deref().unwrap_or_default());
+        let sides = self.sources.iter().map(|source| at(source).side()).collect::<Result<Vec<_>>>()?;
+        let (file, mut records) = (at(&self.target), Vec::new());
+        self.run_as(&unified::Bank::parse, &mut |bank| records = file.records_of(bank), transaction, outcome)?;
+        let part = part_named(&self.target);
+        file.vouch(&records, &sides, part.as_ref().map(|(_, soc)| soc), transaction)
     }
 
     fn run_as<B: Merge>(
         &self,
         parse: &dyn Fn(&[u8]) -> B,
+        look: &mut dyn FnMut(&B),
         transaction: &mut Transaction<'_>,
         outcome: &mut MergeOutcome,
     ) -> Result<()> {
@@ -191,6 +207,7 @@ impl Job {
                     outcome.records.push(MergedRecord { fate, source: (*path).clone(), line, record, reason });
                 })?;
             }
+            look(bank);
             Ok(())
         })?;
         for (path, bank) in built_in.iter().chain(&sources) {

@@ -1,6 +1,10 @@
 //! Merging of the banks that are one file each: unified, subgraph, gradient.
 
+use crate::bank::form::Form;
 use crate::bank::inspect::Fate;
+use crate::bank::key::Key;
+use crate::bank::knowledge::Knowledge;
+use crate::bank::side::{Measurement, Side};
 use crate::bank::unified::{self, Dict, Value};
 use crate::bank::{Content, MergeOutcome, gradient, merge, subgraph};
 use std::path::{Path, PathBuf};
@@ -87,6 +91,79 @@ fn of_unified_records_the_faster_stays_and_the_built_in_bank_is_respected() {
     // What was merged gains nothing a second time.
     let again = place.merge(&["source"], &["shipped"]);
     assert_eq!((counts(&again), again.changed.as_slice()), ([0, 0, 4, 2], &[][..]));
+}
+
+/// A side file of records of `(m, tile, microseconds, backend)`.
+fn side_file(records: &[(i64, i64, f64, &str)]) -> Vec<u8> {
+    let mut side = Side::default();
+    for &(m, tile, us, backend) in records {
+        let key = Key::new(info(m).dumps().into_bytes());
+        side.insert(Measurement {
+            key: key.digest(),
+            id: key.id(),
+            knowledge: Knowledge::Unified(unified::Operator::MatMul, knowledge(tile).dumps()),
+            before_us: 9.0,
+            after_us: us,
+            backend: backend.to_owned(),
+            soc: "Ascend910B1".to_owned(),
+            soc_fields: 1,
+            date: "2026-11-28".to_owned(),
+            space: 1,
+            default: crate::workload::DefaultOrigin::default(),
+        });
+    }
+    side.render().unwrap()
+}
+
+#[test]
+fn what_unified_records_cost_comes_along_and_the_order_of_sources_never_matters() {
+    let side = format!(".aoe/{UNIFIED}.side.jsonl");
+    let sources = [
+        (
+            "a",
+            unified_bank(&[(1, 10, 5.0), (2, 20, 3.0)]),
+            side_file(&[(1, 10, 5.0, "simulator"), (2, 20, 3.0, "ascend")]),
+        ),
+        (
+            "b",
+            unified_bank(&[(1, 11, 4.0), (2, 20, 3.0)]),
+            side_file(&[(1, 11, 4.0, "ascend"), (2, 20, 2.5, "simulator")]),
+        ),
+        ("c", unified_bank(&[(3, 30, 1.0)]), Vec::new()),
+    ];
+    let told = |order: &[&str]| {
+        let place = Place::new();
+        for (name, bank, measured) in &sources {
+            place.file(&format!("{name}/{UNIFIED}"), bank);
+            place.file(&format!("{name}/{side}"), measured);
+        }
+        for names in order.chunks(2) {
+            place.merge(names, &[]);
+        }
+        let content = std::fs::read(place.at("into").join(&side)).unwrap();
+        // What was merged gains nothing a second time.
+        place.merge(order, &[]);
+        assert_eq!(std::fs::read(place.at("into").join(&side)).unwrap(), content);
+        content
+    };
+    let content = told(&["a", "b", "c"]);
+    let known = Side::parse(Form::Unified(unified::Operator::MatMul), &content);
+    let of = |m: i64, tile: i64| {
+        let (key, text) = (Key::new(info(m).dumps().into_bytes()), knowledge(tile).dumps());
+        let found = known
+            .of_key(&key)
+            .iter()
+            .find(|m| m.knowledge == Knowledge::Unified(unified::Operator::MatMul, text.clone()));
+        found.map(|m| (m.after_us, m.backend.clone()))
+    };
+    // A device's time stands before a prediction of the same record; of a record without measurements nothing is told.
+    assert_eq!(of(1, 11), Some((4.0, "ascend".to_owned())));
+    assert_eq!(of(2, 20), Some((3.0, "ascend".to_owned())));
+    assert_eq!(of(3, 30), None);
+    assert_eq!(of(1, 10), None);
+    for order in [["c", "b", "a"], ["b", "a", "c"], ["b", "c", "a"]] {
+        assert_eq!(told(&order), content, "{order:?}");
+    }
 }
 
 #[test]
