@@ -67,17 +67,30 @@ pub(super) fn conv(op: &str, kind: ConvKind, kernel: &Kernel, attrs: Option<&Jso
     let depthwise = op.starts_with("Depthwise");
     let dtype = kernel.inputs.first().map_or(filter.dtype, |o| o.dtype);
     let out_dtype = kernel.outputs.first().map_or(dtype, |o| o.dtype);
-    let (kh, kw) = taps(&filter, x).ok_or_else(|| {
-        kernel.error(format!("a filter {:?} does not cover {} blocks of {} channels", filter.shape, x.blocks, x.lanes))
-    })?;
+    let sides = taps(&filter, x);
+    if sides.is_empty() {
+        let reason = format!("a filter {:?} does not cover {} blocks of {} channels", filter.shape, x.blocks, x.lanes);
+        return Err(kernel.error(reason));
+    }
     if x.batch != y.batch {
         return Err(kernel.error(format!("its feature maps hold {} and {} images", x.batch, y.batch)));
     }
     let groups = groups(&filter, depthwise, x, y)
         .ok_or_else(|| kernel.error(format!("{:?} is no filter for {} output blocks", filter.shape, y.blocks)))?;
     let stated = Stated::of(kernel, attrs, [2, 3])?;
-    let sizes = Sizes { from: [x.height, x.width], to: [y.height, y.width], taps: [kh, kw] };
-    let window = stated.window(kernel, &sizes)?;
+    if let Some(told) = stated.groups.filter(|&told| !depthwise && told != groups) {
+        return Err(kernel.error(format!("`attrs.groups`: a filter {:?} has {groups}, not {told}", filter.shape)));
+    }
+    let of = |[kh, kw]: [u64; 2]| {
+        let sizes = Sizes { from: [x.height, x.width], to: [y.height, y.width], taps: [kh, kw] };
+        stated.window(kernel, &sizes).map(|window| ([kh, kw], window))
+    };
+    // The filter's area alone is known: the first sides with which the sizes agree.
+    let mut found = of(sides[0]);
+    for &other in &sides[1..] {
+        found = found.or_else(|error| of(other).map_err(|_| error));
+    }
+    let ([kh, kw], window) = found?;
     Ok(Conv {
         kind,
         batch: x.batch,
@@ -95,28 +108,36 @@ pub(super) fn conv(op: &str, kind: ConvKind, kernel: &Kernel, attrs: Option<&Jso
         groups,
         dtype,
         out_dtype,
-        bias: false,
+        bias: kind != ConvKind::BackpropFilter && kernel.inputs.iter().any(|o| is_bias(o, kind, x, y)),
         format: if x.lanes == FEW_CHANNELS { Format::Nc1hwc0C04 } else { Format::Nc1hwc0 },
         hf32: false,
         depth: None,
     })
 }
 
-/// Height and width of the kernel; `None` where the filter's blocks are not those of the input's channels.
-fn taps(filter: &Operand, x: &Map) -> Option<(u64, u64)> {
+/// Whether an operand has a value for each channel of the result, which is rounded up to whole blocks.
+fn is_bias(o: &Operand, kind: ConvKind, x: &Map, y: &Map) -> bool {
+    let result = if kind == ConvKind::BackpropInput { x } else { y };
+    let (most, elements) = (result.channels(), o.elements());
+    o.shape.len() == 1 && elements <= most && elements + result.lanes > most
+}
+
+/// Height and width that the kernel can have, the likeliest first; none where the filter's blocks are not those of the
+/// input's channels.
+fn taps(filter: &Operand, x: &Map) -> Vec<[u64; 2]> {
     if let (Format::C1hwncoc0, &[_, kh, kw, ..]) = (filter.format, filter.shape.as_slice()) {
-        return Some((kh, kw));
+        return vec![[kh, kw]];
     }
     // [channel blocks x kernel area][output blocks]
-    let blocks = filter.shape.first().copied()?;
+    let Some(&blocks) = filter.shape.first() else { return Vec::new() };
     if x.lanes == FEW_CHANNELS && x.blocks == 1 {
         // Four taps share a block, and the last block is not full: the largest square it can hold.
-        let most = blocks.checked_mul(FILTER_BLOCK / FEW_CHANNELS)?;
+        let most = blocks.saturating_mul(FILTER_BLOCK / FEW_CHANNELS);
         let side = most.isqrt();
         let fills = side * side + FILTER_BLOCK / FEW_CHANNELS > most;
-        return Some(if fills { (side, side) } else { (1, most) });
+        return vec![if fills { [side, side] } else { [1, most] }];
     }
-    blocks.is_multiple_of(x.blocks).then(|| kernel_sides(blocks / x.blocks)).flatten()
+    if blocks.is_multiple_of(x.blocks) { kernel_sides(blocks / x.blocks) } else { Vec::new() }
 }
 
 /// Groups of channels. A filter has the output blocks of one group; a depthwise one has a single block, for the
@@ -138,11 +159,14 @@ fn groups(filter: &Operand, depthwise: bool, x: &Map, y: &Map) -> Option<u64> {
     x.channels().is_multiple_of(groups).then_some(groups)
 }
 
-/// Height and width of a kernel of this area: square where it can be, else a row.
-fn kernel_sides(area: u64) -> Option<(u64, u64)> {
-    if area == 0 {
-        return None;
-    }
+/// Longest side of a kernel that is looked for.
+const LONGEST_SIDE: u64 = 512;
+
+/// Height and width that a kernel of this area can have: square where it can be, else a row, and then all others.
+fn kernel_sides(area: u64) -> Vec<[u64; 2]> {
     let side = area.isqrt();
-    Some(if side * side == area { (side, side) } else { (1, area) })
+    let likely = if side * side == area { [side, side] } else { [1, area] };
+    let all = (1..=area.min(LONGEST_SIDE)).filter(|height| area.is_multiple_of(*height));
+    let others = all.map(|height| [height, area / height]).filter(|sides| *sides != likely);
+    if area == 0 { Vec::new() } else { [likely].into_iter().chain(others).collect() }
 }

@@ -12,7 +12,6 @@ pub(super) struct Operands<'a> {
     x: &'a Operand,
     filter: &'a Operand,
     y: &'a Operand,
-    bias: bool,
 }
 
 /// A feature map.
@@ -45,6 +44,17 @@ fn image(o: &Operand) -> Option<Image> {
     }
 }
 
+/// Whether there is a bias, with a value for each channel of the result. Sizes, which are integers, are none.
+fn bias(kernel: &Kernel, kind: ConvKind, [cin, cout]: [u64; 2]) -> Result<bool> {
+    let channels = if kind == ConvKind::BackpropInput { cin } else { cout };
+    let is_size = |o: &&Operand| kind != ConvKind::Forward && !o.dtype.is_float();
+    match kernel.inputs.iter().find(|o| !is_plain(o) && !is_size(o)) {
+        None => Ok(false),
+        Some(o) if o.elements() == channels => Ok(true),
+        Some(o) => Err(kernel.error(format!("a bias {:?} is for no {channels} channels", o.shape))),
+    }
+}
+
 impl<'a> Operands<'a> {
     /// The operands in the order of CANN's prototypes, without those of sizes; `None` where not all are plain.
     pub fn of(op: &str, kind: ConvKind, kernel: &'a Kernel) -> Option<Operands<'a>> {
@@ -54,10 +64,10 @@ impl<'a> Operands<'a> {
         // Of the input's gradient the filter comes first, of a transposed convolution dy, its x.
         let filter_first = op.contains("BackpropInput");
         Some(match kind {
-            ConvKind::Forward => Operands { x: first, filter: second, y: result, bias: kernel.inputs.len() > 2 },
-            ConvKind::BackpropInput if filter_first => Operands { x: result, filter: first, y: second, bias: false },
-            ConvKind::BackpropInput => Operands { x: result, filter: second, y: first, bias: kernel.inputs.len() > 2 },
-            ConvKind::BackpropFilter => Operands { x: first, filter: result, y: second, bias: false },
+            ConvKind::Forward => Operands { x: first, filter: second, y: result },
+            ConvKind::BackpropInput if filter_first => Operands { x: result, filter: first, y: second },
+            ConvKind::BackpropInput => Operands { x: result, filter: second, y: first },
+            ConvKind::BackpropFilter => Operands { x: first, filter: result, y: second },
         })
     }
 
@@ -76,7 +86,12 @@ impl<'a> Operands<'a> {
             stated.window(kernel, &Sizes { from: x.size, to: y.size, taps })?,
             self.groups(op, kernel, [x.channels, y.channels], stated.groups)?,
         );
-        let dtype = kernel.inputs.first().map_or(self.filter.dtype, |o| o.dtype);
+        let read = if kind == ConvKind::BackpropFilter { [self.x, self.y] } else { [self.factor(kind), self.filter] };
+        let dtype = read[0].dtype;
+        if read[1].dtype != dtype {
+            let [one, other] = [dtype.name(), read[1].dtype.name()];
+            return Err(kernel.error(format!("it does not multiply {one} by {other}")));
+        }
         let [[hi, wi], [ho, wo], [kh, kw]] = [x.size, y.size, taps];
         Ok(Conv {
             kind,
@@ -95,11 +110,16 @@ impl<'a> Operands<'a> {
             groups,
             dtype,
             out_dtype: kernel.outputs.first().map_or(dtype, |o| o.dtype),
-            bias: self.bias,
+            bias: bias(kernel, kind, [x.channels, y.channels])?,
             format: self.x.format,
             hf32: false,
             depth: None,
         })
+    }
+
+    /// The map that is multiplied with the filter.
+    fn factor(&self, kind: ConvKind) -> &'a Operand {
+        if kind == ConvKind::Forward { self.x } else { self.y }
     }
 
     /// Groups of channels, which the filter's own tell; `stated` has to be that.
@@ -109,12 +129,16 @@ impl<'a> Operands<'a> {
             (Format::Hwcn, &[.., channels, each]) if op.starts_with("Depthwise") && channels == cin => {
                 (1, channels.saturating_mul(each))
             }
+            (Format::Nchw, &[each, channels, ..]) if op.starts_with("Depthwise") && channels == cin && channels > 1 => {
+                (1, channels.saturating_mul(each))
+            }
             (Format::Hwcn, &[.., own, results]) | (Format::Nhwc, &[results, .., own]) => (own, results),
             (_, &[results, own, ..]) => (own, results),
             _ => (0, 0),
         };
         let groups = cin.checked_div(own).filter(|&groups| groups > 0 && groups * own == cin);
         let groups = groups.filter(|groups| results == cout && cout.is_multiple_of(*groups));
+        let groups = groups.filter(|&groups| !op.starts_with("Depthwise") || groups == cin);
         let shape = &self.filter.shape;
         match groups {
             Some(groups) if stated.is_some_and(|stated| stated != groups) => {

@@ -42,7 +42,12 @@ impl Stated {
             None => Ok(None),
             Some(&[both]) => Ok(Some([both; 2])),
             Some(&[height, width]) => Ok(Some([height, width])),
-            Some(four) if four.len() == 4 => Ok(Some(axes.map(|at| four[at]))),
+            Some(four) if four.len() == 4 => {
+                if (0..4).any(|at| !axes.contains(&at) && four[at] != 1) {
+                    return Err(wrong(kernel, given.map_or("", |(name, _)| name), "images and channels have 1"));
+                }
+                Ok(Some(axes.map(|at| four[at])))
+            }
             Some(_) => Err(wrong(kernel, given.map_or("", |(name, _)| name), "it has 1, 2 or 4 numbers")),
         };
         let all = match list(pads, 0)?.as_deref() {
@@ -71,9 +76,24 @@ impl Stated {
             if to > most {
                 return Err(kernel.error(format!("{reach} taps on a {name} of {from} give at most {most}, not {to}")));
             }
-            let read_off = (from as f64 / to as f64).round().max(1.0) as u64;
-            let stride = self.strides.map_or(read_off, |strides| strides[axis]);
-            let needed = (to - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(from);
+            let needed_at = |stride: u64| (to - 1).saturating_mul(stride).saturating_add(reach).saturating_sub(from);
+            let stride = match (self.strides, self.pads) {
+                (Some(strides), _) => strides[axis],
+                // With padding known, the sizes leave one.
+                (None, Some(pads)) if to > 1 => {
+                    let padded = from.saturating_add(pads[2 * axis]).saturating_add(pads[2 * axis + 1]);
+                    (padded.saturating_sub(reach) / (to - 1)).max(1)
+                }
+                // The largest that asks for no more padding than the filter reaches over an edge.
+                _ => {
+                    let mut stride = (from as f64 / to as f64).round().max(1.0) as u64;
+                    while stride > 1 && needed_at(stride) > reach - 1 {
+                        stride -= 1;
+                    }
+                    stride
+                }
+            };
+            let needed = needed_at(stride);
             let [before, after] =
                 self.pads.map_or([needed / 2, needed - needed / 2], |pads| [pads[2 * axis], pads[2 * axis + 1]]);
             let padded = from.saturating_add(before).saturating_add(after);

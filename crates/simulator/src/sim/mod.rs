@@ -24,6 +24,7 @@ mod work;
 
 pub use constants::Constants;
 pub use counts::Counts;
+pub use cube::keeps_tiling;
 pub use place::Places;
 pub use served::served_start_us;
 pub use vector::{missed_of_made, setups_us};

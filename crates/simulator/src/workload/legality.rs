@@ -47,7 +47,7 @@ pub fn held(workload: &Workload, schedule: &Schedule, soc: &Soc) -> Vec<Held> {
             let both = l0_c.saturating_mul(s.buffers.l0_c.into());
             let conv = workload.image_conv();
             let sides = Side::both(s, has_whole_products(workload, s)).map(|side| side.bytes(conv, &shape, s));
-            let l1 = sides.iter().fold(bias_bytes(&shape), |sum, bytes| sum.saturating_add(*bytes));
+            let l1 = sides.iter().fold(bias_bytes(&shape, soc), |sum, bytes| sum.saturating_add(*bytes));
             vec![
                 held("L1", l1, soc.l1_size),
                 held("L0A", l0_a, soc.l0_a_size),
@@ -80,9 +80,9 @@ fn ub_bytes(s: &VectorSchedule) -> u64 {
     u64::from(s.ub_tile_bytes) * if s.double_buffer { 2 } else { 1 }
 }
 
-/// Bytes of L1 that a bias takes.
-fn bias_bytes(shape: &CubeShape) -> u64 {
-    if shape.bias { 1024 } else { 0 }
+/// Bytes of L1 that a bias takes on its way to the table of biases; parts without one add it in UB.
+pub(crate) fn bias_bytes(shape: &CubeShape, soc: &Soc) -> u64 {
+    if shape.bias && soc.bt_size > 0 { 1024 } else { 0 }
 }
 
 fn check_cube(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
@@ -186,7 +186,7 @@ impl Side {
 
 fn check_l1(workload: &Workload, shape: &CubeShape, s: &CubeSchedule, soc: &Soc) -> Result<()> {
     let conv = workload.image_conv();
-    let mut total = bias_bytes(shape);
+    let mut total = bias_bytes(shape, soc);
     for side in Side::both(s, has_whole_products(workload, s)) {
         side.check(shape)?;
         total = side.bytes(conv, shape, s).saturating_add(total);

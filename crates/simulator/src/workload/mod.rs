@@ -20,6 +20,7 @@ pub use canonical::canonical_json;
 pub use conv::{Conv, ConvKind, Depth};
 pub use conv_tiling::{ConvRecord, ConvTiling, Place};
 pub use cube::{CubeShape, k0};
+pub(crate) use legality::bias_bytes;
 pub use legality::{Held, check, held};
 pub use matmul::{MatMul, MatMulKernel};
 pub use origin::DefaultOrigin;

@@ -35,7 +35,7 @@ const MOST_FETCHES: f64 = 4.0;
 const START_BLOCK: [f64; 2] = [128.0, 256.0];
 /// Rows of A up to which a B stored by its columns comes panel after panel, none loaded ahead: published times are the
 /// same from one row to eight, whatever n is, and less for sixteen.
-const FEW_ROWS: f64 = 8.0;
+const FEW_ROWS: u64 = 8;
 /// Columns of a core that pass in one go there.
 const TURN_COLUMNS: f64 = 32.0;
 /// Columns of a result's row that `result_cycles` are for.
@@ -115,6 +115,16 @@ impl Traits {
         machine.ub_out_rate = machine.ub_out_rate.min(c.ub_out_rate_m200);
         Traits { a_load: c.a_load_m200, power: c.overlap_power_m200, l0_c_wait: c.l0_c_wait_m200 }
     }
+}
+
+/// Whether CANN has a kernel of `MatMulV3` on a 910B run with a tiling that it keeps of TBE, and not by its public rules:
+/// products of few rows whose B lies by columns take a time of their own in measurements, whatever the rules choose.
+pub fn keeps_tiling(w: &MatMul, soc: &Soc) -> bool {
+    w.batch <= 1
+        && w.m <= FEW_ROWS
+        && w.trans_b
+        && w.b_format != Format::FractalNz
+        && matmul_v3::Product::of(w, soc).is_some()
 }
 
 impl Problem {
@@ -262,9 +272,10 @@ impl Problem {
         (self.footprint, self.bytes) = ((self.footprint - saved).max(0.0), (self.bytes - saved).max(0.0));
     }
 
-    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores.
+    /// Has the kernel run with the tiling that CANN keeps of TBE for so few rows, on so many cores; see [`keeps_tiling`].
     pub(super) fn take_turns(&mut self, cores: u32) {
-        if self.matmul_v3.is_some() && self.batch <= 1.0 && self.m <= FEW_ROWS && self.b.lies_by_columns() {
+        let few = self.m <= FEW_ROWS as f64;
+        if self.matmul_v3.is_some() && self.batch <= 1.0 && few && self.b.lies_by_columns() {
             let tiles = if (self.n / f64::from(cores.max(1))).ceil() <= TURN_COLUMNS { 1.0 } else { 2.0 };
             self.in_turns = tiles * self.k * self.machine.constants.turn_cycles / self.machine.mhz;
         }

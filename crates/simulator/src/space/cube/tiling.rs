@@ -3,7 +3,7 @@
 use super::is_batch_matmul_v3;
 use crate::soc::Soc;
 use crate::workload::{Buffers, Cores, CubeSchedule, CubeShape, Extents, L0Tile, L1Tile, L2Tiling};
-use crate::workload::{LoopOrder, OutputPath, SplitK, Workload};
+use crate::workload::{LoopOrder, OutputPath, SplitK, Workload, bias_bytes};
 
 /// Bytes of an accumulator in L0C.
 const ACCUMULATOR: u64 = 4;
@@ -51,7 +51,7 @@ impl Limits {
             l0_a: soc.l0_a_size / L0_BUFFERS,
             l0_b: soc.l0_b_size / L0_BUFFERS,
             l0_c: soc.l0_c_size,
-            l1: soc.l1_size.saturating_sub(if shape.bias { 1024 } else { 0 }),
+            l1: soc.l1_size.saturating_sub(bias_bytes(shape, soc)),
             bias_n: if shape.bias && soc.bt_size > 0 { soc.bt_size / ACCUMULATOR } else { u64::MAX },
             whole_products: false,
         }
