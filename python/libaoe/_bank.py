@@ -118,13 +118,20 @@ class Bank:
         return found
 
 
-def merge(sources: Sequence[PathLike], into: PathLike, built_in: Sequence[PathLike] = ()) -> Merged:
-    """Merges bank files, or directories of them, into one of the same kind (docs/banks.md, "Merging"): of two records with
-    one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
+def merge(
+    sources: Union[PathLike, Sequence[PathLike]], into: PathLike, built_in: Union[PathLike, Sequence[PathLike]] = ()
+) -> Merged:
+    """Merges one or several bank files, or directories of them, into one of the same kind (docs/banks.md, "Merging"): of two
+    records with one key the better measured stays. What lies in ``into`` is replaced as a whole, or stays as it was."""
     merged = MergedStruct(struct_size=ctypes.sizeof(MergedStruct))
-    texts = [text_array([os.fspath(path) for path in paths]) for paths in (sources, built_in)]
+    texts = [text_array([os.fspath(path) for path in _paths(paths)]) for paths in (sources, built_in)]
     check(library().AoeBankMerge(*texts[0], c_text(os.fspath(into)), *texts[1], ctypes.byref(merged)))
     return Merged(*(getattr(merged, name) for name in Merged.__dataclass_fields__))
+
+
+def _paths(paths: Union[PathLike, Sequence[PathLike]]) -> Sequence[PathLike]:
+    """Paths; a single one is no sequence of letters."""
+    return [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
 
 
 def _layer(path: PathLike, soc: Optional[str]) -> Path:

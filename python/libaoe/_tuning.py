@@ -120,10 +120,7 @@ def tune(
     given["output"] = None if output is None else os.path.join(os.fspath(output), "")
     given.update(_bank_options(bank, str(given["job_type"])))
     label = Path(os.fspath(model)).stem if isinstance(model, (str, os.PathLike)) else "model"
-    with initialised(), loaded(model, given) as graph, _Session() as session:
-        check(library().AoeSetTuningGraph(session.id, graph))
-        session.run(given, label, progress)
-        return _result(session.report())
+    return _result(_Work(model, given).wait(label, progress))
 
 
 def _jobs(jobs: Union[int, str, Iterable[Union[int, str]]]) -> str:
@@ -170,46 +167,87 @@ class _Session:
         report: Dict[str, Any] = json.loads(text_of(lambda to, size: int(aoe.AoeGetReport(self.id, to, size)), 1 << 20))
         return report
 
-    def run(
-        self, options: Dict[str, OptionValue], label: str, progress: Union[bool, Callable[[Progress], Optional[bool]]]
-    ) -> None:
-        """Tunes in a thread of its own, so that this one hears Ctrl-C at once, whatever takes its time."""
-        aoe, latest, ended = library(), _Latest(), threading.Event()
-        failure: List[BaseException] = []
 
-        def work() -> None:
-            try:
-                check(aoe.AoeTuningGraph(self.id, *option_array(options)))
-            except BaseException as error:  # It is raised again in the thread that waits.
-                failure.append(error)
-            finally:
-                ended.set()
+class _Work:
+    """A tuning in a thread of its own. The thread holds all that the library has of it, from the first call to the last:
+    however often the waiting one is interrupted, nothing is taken from under the library."""
 
-        callback = PROGRESS_CALLBACK(latest.take)
-        check(aoe.AoeSetProgressCallback(self.id, callback, None))
+    def __init__(self, model: Model, options: Dict[str, OptionValue]) -> None:
+        self._model, self._options = model, options
+        self._latest, self._ended = _Latest(), threading.Event()
+        self._lock = threading.Lock()
+        self._session: Optional[int] = None
+        self._report: Optional[Dict[str, Any]] = None
+        self._failure: Optional[BaseException] = None
+
+    def wait(self, label: str, progress: Union[bool, Callable[[Progress], Optional[bool]]]) -> Dict[str, Any]:
+        """The report. An exception that comes meanwhile, as of Ctrl-C, cancels the tuning and goes on when it has ended."""
         bar = Bar(label, wanted=progress is True)
-        worker = threading.Thread(target=work, name="libaoe.tune", daemon=True)
-        worker.start()
+        worker = threading.Thread(target=self._run, name="libaoe.tune", daemon=True)
         try:
-            while not ended.wait(_TICK_S):
-                self._tell(latest, bar, progress)
-            self._tell(latest, bar, progress)
+            worker.start()
+            while not self._ended.wait(_TICK_S):
+                self._tell(bar, progress)
+            self._tell(bar, progress)
         except BaseException:
-            aoe.AoeCancel(self.id)
+            if worker.ident is not None:
+                self._end()
             raise
         finally:
             bar.close()
-            worker.join()
-        if failure:
-            raise failure[0]
+        if self._failure is not None:
+            raise self._failure
+        assert self._report is not None
+        return self._report
 
-    def _tell(self, latest: "_Latest", bar: Bar, progress: Union[bool, Callable[[Progress], Optional[bool]]]) -> None:
-        state = latest.get()
+    def _run(self) -> None:
+        try:
+            with initialised(), loaded(self._model, self._options) as graph, _Session() as session:
+                aoe, callback = library(), PROGRESS_CALLBACK(self._latest.take)
+                check(aoe.AoeSetTuningGraph(session.id, graph))
+                check(aoe.AoeSetProgressCallback(session.id, callback, None))
+                with self._lock:
+                    self._session = session.id
+                try:
+                    check(aoe.AoeTuningGraph(session.id, *option_array(self._options)))
+                finally:
+                    with self._lock:
+                        self._session = None
+                self._report = session.report()
+        except BaseException as error:  # It is raised again in the thread that waits.
+            self._failure = error
+        finally:
+            self._ended.set()
+
+    def _cancel(self) -> None:
+        with self._lock:
+            if self._session is not None:
+                library().AoeCancel(self._session)
+
+    def _end(self) -> None:
+        """Cancels until it has ended. Further interrupts change nothing: it is being cancelled already."""
+        while True:
+            try:
+                self._cancel()
+                while not self._ended.wait(_TICK_S):
+                    # One that came before the tuning had begun is forgotten by it.
+                    self._cancel()
+                return
+            except KeyboardInterrupt:
+                continue
+
+    def _tell(self, bar: Bar, progress: Union[bool, Callable[[Progress], Optional[bool]]]) -> None:
+        state = self._latest.get()
         if state is None:
             return
         bar.update(state.done, state.total, f"{state.baseline_us:.1f} -> {state.network_us:.1f} us", state.remaining_s)
-        if callable(progress) and progress(state) is False:
-            library().AoeCancel(self.id)
+        if callable(progress) and _is_false(progress(state)):
+            self._cancel()
+
+
+def _is_false(answer: Any) -> bool:
+    """Whether a function has said False, be it numpy's; None, which it says that says nothing, is not."""
+    return answer is False or (hasattr(answer, "dtype") and not bool(answer))
 
 
 class _Latest:

@@ -76,3 +76,11 @@ def test_the_kernels_of_a_network_add_up() -> None:
     assert raised.value.code == 7
     with pytest.raises(libaoe.InvalidOption):
         libaoe.kernels(RESNET50, no_such_option=1)
+
+
+def test_one_source_is_a_path_and_not_its_letters(tmp_path: Path) -> None:
+    libaoe.tune(SURE, soc="Ascend910B2", jobs=2, bank="one", progress=False, max_tuning_count=60)
+    source = tmp_path / "one" / "Ascend910B2" / "unified_bank"
+    for turn, given in enumerate((source, str(source), [source])):
+        merged = libaoe.merge(given, into=tmp_path / "into" / str(turn))
+        assert merged.added == 1, given

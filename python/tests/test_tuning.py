@@ -129,6 +129,41 @@ except KeyboardInterrupt:
     assert json.loads(last.read_text())[1]["OPAT"]["opat_tuning_result"] == "tuning incomplete"
 
 
+@pytest.mark.parametrize("apart_s", [0.0, 0.001, 0.005, 0.02, 0.05])
+def test_ctrl_c_pressed_again_and_again_is_one_interrupt(tmp_path: Path, apart_s: float) -> None:
+    script = f"""
+import libaoe, os, signal, threading, time
+def interrupt(_, frame):
+    # The script itself is none to be interrupted.
+    while frame is not None:
+        if frame.f_code.co_name == "tune":
+            raise KeyboardInterrupt
+        frame = frame.f_back
+signal.signal(signal.SIGINT, interrupt)
+begun = threading.Event()
+def press():
+    begun.wait()
+    for _ in range(4):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep({apart_s})
+def progress(_):
+    begun.set()
+presses = threading.Thread(target=press)
+presses.start()
+try:
+    libaoe.tune({str(BERT)!r}, soc="Ascend910B2", jobs=2, bank="bank", progress=progress, max_tuning_count=1000000, algorithm="random")
+except KeyboardInterrupt:
+    pass
+else:
+    raise SystemExit("it ended by itself")
+presses.join()
+tuned = libaoe.tune({str(SURE)!r}, soc="Ascend910B2", jobs=2, bank="other", progress=False, max_tuning_count=5)
+print("usable" if tuned.finished else "not")
+"""
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert (told.returncode, told.stdout) == (0, "usable\n"), told.stderr
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "code"),
     [
