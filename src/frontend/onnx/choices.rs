@@ -83,7 +83,7 @@ impl Choices {
     /// Folds the conditions that are open. Whether there is something new, so that the model is to be read again; if
     /// not, the open nodes say what keeps them so.
     ///
-    /// Fails with [`Error::Graph`](crate::status::Error::Graph) where the graphs of a node contradict each other.
+    /// Fails with [`Error::Graph`] where the graphs of a node contradict each other.
     pub fn follow(&mut self, reading: &mut Reading, surroundings: &Surroundings<'_>) -> Result<bool> {
         if reading.open.is_empty() && reading.held.is_empty() {
             return Ok(false);
