@@ -73,6 +73,13 @@ impl ResultFile {
         Ok(true)
     }
 
+    /// Counts as writing what else was made of the outcome so far, such as the report, and took this long until now.
+    pub fn count(&mut self, took: Duration) {
+        if let Some((end, all)) = &mut self.last_write {
+            (*end, *all) = (Instant::now(), all.saturating_add(took));
+        }
+    }
+
     /// Writes the text of the last outcome and waits until the disk has it.
     pub fn finish(&mut self, text: impl FnOnce() -> Result<String>) -> Result<()> {
         self.put(text, true)

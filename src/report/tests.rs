@@ -318,6 +318,18 @@ fn the_file_is_whole_at_every_moment_and_ends_with_the_result() {
 }
 
 #[test]
+fn what_is_made_of_an_outcome_beside_the_file_counts_as_writing_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut file = ResultFile::create(&context(directory.path()), "opat", None).unwrap();
+    let text = || Ok("[1]".to_owned());
+    assert!(file.update(text).unwrap());
+    // Ten times as long has to pass before the next.
+    file.count(std::time::Duration::from_secs(3600));
+    assert!(!file.update(|| unreachable!("an hour of writing is followed by ten of tuning")).unwrap());
+    file.finish(text).unwrap();
+}
+
+#[test]
 fn sessions_that_begin_together_have_files_of_their_own() {
     let directory = tempfile::tempdir().unwrap();
     let context = context(directory.path());

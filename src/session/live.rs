@@ -16,6 +16,7 @@ use crate::tune::gdat::{Found as Splits, GdatOutcome};
 use crate::tune::sgat::SgatOutcome;
 use crate::tune::{Observer, Progress, Tuned};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Keeps the result file of the job at hand and the session's report up to date, and asks the caller whether
 /// to go on.
@@ -227,7 +228,13 @@ impl Observer for Live<'_> {
         let tuned = tuned.behind(self.subgraphs.as_ref());
         // Nothing is finished within a search.
         let written = if progress.searching > 0 { Ok(false) } else { self.file.update(|| result(tuned)) };
+        let is_written = matches!(written, Ok(true));
+        let begun = Instant::now();
         let published = written.and_then(|written| if written { self.tell(tuned) } else { Ok(()) });
+        if is_written {
+            // The report of thousands of operators takes longer than the file.
+            self.file.count(begun.elapsed());
+        }
         self.follow(published, progress);
     }
 }
