@@ -110,6 +110,27 @@ impl Convolution {
             }
             found => found,
         }
+        .or_else(|reason| Convolution::of_implied_groups(call, pass, &at, dims, layout).unwrap_or(Err(reason)))
+    }
+
+    /// As GE compiles a convolution that states no groups: so many as the image has channels for the filter's. It comes
+    /// after every reading with the stated groups, which a layout by default could else hide.
+    fn of_implied_groups(
+        call: &Call<'_>,
+        pass: ConvPass,
+        at: &Operands,
+        dims: &[i64],
+        layout: Layout,
+    ) -> Option<Result<Option<Convolution>, Reason>> {
+        let is_stated = call.int(&["groups", "group"]).is_some_and(|groups| groups != 1);
+        if pass != ConvPass::Forward || is_stated {
+            return None;
+        }
+        let filter = Filter::of(call, at.filter?, layout).ok()??;
+        let channels = dims[layout.channel()];
+        let divides = |whole: i64, part: i64| part > 0 && whole > 0 && whole % part == 0;
+        let groups = divides(channels, filter.inner).then(|| channels / filter.inner)?;
+        divides(filter.outer, groups).then(|| forward_view(call, layout, dims, &filter, groups).map(Some))
     }
 
     fn of_layout(

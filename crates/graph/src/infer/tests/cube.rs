@@ -1,6 +1,9 @@
 //! Products and convolutions.
 
 use super::{In, graph_of, ints, list, one, refused, shapes, t, text};
+use crate::infer::conv::Convolution;
+use crate::infer::{Call, Values};
+use crate::op::ConvPass;
 use crate::{Attr, DataType, Format, Shape};
 
 #[test]
@@ -65,6 +68,22 @@ fn a_convolution_gives_its_output_a_layout() {
         crate::infer::infer(&mut graph).unwrap();
         assert_eq!(graph.node(op).outputs[0].format, format);
     }
+}
+
+#[test]
+fn groups_that_no_one_states_are_the_channels_for_the_filters() {
+    for attrs in [&[][..], &[("groups", Attr::Int(1))], &[("groups", Attr::Int(1)), ("data_format", text("NCHW"))]] {
+        for inner in [1, 4] {
+            let graph = graph_of("Conv2D", &[t([1, 64, 56, 56]), t([64, inner, 3, 3])], attrs, 1);
+            let (node, values) = (graph.node(graph.find("op").unwrap()), Values::default());
+            let read = Convolution::of(&Call::new(&graph, node, &values), ConvPass::Forward).unwrap().unwrap();
+            assert_eq!((read.groups, read.cin, read.cout), (64 / inner, 64, 64));
+        }
+    }
+    // Filters that do not divide into them, and groups that are stated and wrong.
+    let x = t([1, 64, 56, 56]);
+    refused("Conv2D", &[x.clone(), t([3, 32, 3, 3])], &[], "64 channels, the filter takes 32");
+    refused("Conv2D", &[x, t([64, 1, 3, 3])], &[("groups", Attr::Int(2))], "64 channels, the filter takes 2");
 }
 
 #[test]
