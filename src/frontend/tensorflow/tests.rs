@@ -104,7 +104,9 @@ fn convolutions_keep_their_layout_and_pad_as_told() {
     let strides = || ("strides", ints(&[1, 2, 2, 1]));
     for (op, filter, padding, explicit, expected) in [
         ("Conv2D", [3, 3, 4, 8], "SAME", None, "[2,5,5,8]"),
-        ("Conv2D", [3, 3, 2, 8], "VALID", None, "grouped"),
+        // TensorFlow states no groups: two, of two channels each.
+        ("Conv2D", [3, 3, 2, 8], "VALID", None, "[2,4,4,8]"),
+        ("Conv2D", [3, 3, 3, 8], "VALID", None, "uneven"),
         ("Conv2D", [3, 3, 4, 8], "VALID", None, "[2,4,4,8]"),
         ("Conv2D", [3, 3, 4, 8], "EXPLICIT", Some([0, 0, 2, 3, 0, 1, 0, 0]), "[2,6,4,8]"),
         ("DepthwiseConv2dNative", [3, 3, 4, 2], "SAME", None, "[2,5,5,8]"),
@@ -112,7 +114,7 @@ fn convolutions_keep_their_layout_and_pad_as_told() {
         let mut attrs = vec![strides(), ("padding", text_value(padding))];
         attrs.extend(explicit.map(|list| ("explicit_paddings", ints(&list))));
         let loaded = load(conv(op, &filter, &attrs));
-        if expected == "grouped" {
+        if expected == "uneven" {
             assert!(loaded.unwrap_err().to_string().contains("channels"));
             continue;
         }
