@@ -324,7 +324,7 @@ fn what_is_made_of_an_outcome_beside_the_file_counts_as_writing_it() {
     let text = || Ok("[1]".to_owned());
     assert!(file.update(text).unwrap());
     // Ten times as long has to pass before the next.
-    file.count(std::time::Duration::from_secs(3600));
+    file.count(Duration::from_secs(3600));
     assert!(!file.update(|| unreachable!("an hour of writing is followed by ten of tuning")).unwrap());
     file.finish(text).unwrap();
 }
