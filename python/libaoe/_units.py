@@ -144,15 +144,16 @@ def bank_files(bank: Path) -> List[Path]:
 
 def unpack(packed: bytes, folder: Path) -> List[str]:
     """Lays the bank of a packed run into a folder and answers the units that it holds."""
-    units: List[str] = []
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
+        names = archive.extractfile(_UNITS)
+        units = json.loads(names.read()) if names is not None else None
+        if not isinstance(units, list) or not all(isinstance(unit, str) for unit in units):
+            raise ValueError(f"its {_UNITS} is no list of units")
         for member in archive:
             content = archive.extractfile(member)
             if content is None:
                 continue
-            if member.name == _UNITS:
-                units = json.loads(content.read())
-            elif member.name.startswith(_BANK):
+            if member.name.startswith(_BANK):
                 target = (folder / member.name[len(_BANK) :]).resolve()
                 if folder.resolve() not in target.parents:
                     raise ValueError(f"a packed run names a file outside of its bank: {member.name}")
@@ -163,7 +164,7 @@ def unpack(packed: bytes, folder: Path) -> List[str]:
 
 def units_in(packed: bytes) -> List[str]:
     """The units that a packed run holds."""
-    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:") as archive:
         content = archive.extractfile(_UNITS)
         units: List[str] = json.loads(content.read()) if content is not None else []
         return units

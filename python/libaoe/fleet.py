@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import sys
+import tarfile
 import tempfile
 from pathlib import Path
 from typing import Callable, List, Optional, Sequence, Set, Tuple
@@ -72,8 +73,10 @@ def join(store: Store) -> int:
                 continue
             sources, units = gathered
             bank = Path(folder, "bank")
-            for _, below in sources:
-                _merge_tree(below, bank)
+            for name, below in sources:
+                found = _merge_tree(below, bank)
+                if found:
+                    raise Error(f"{name} holds {found} records that cannot be read: {_NOTHING_LOST}")
             packed = pack(bank, units)
             mine = f"runs/joined-{hashlib.sha256(packed).hexdigest()[:16]}.tar"
             if not sources:
@@ -87,6 +90,10 @@ def join(store: Store) -> int:
             return len(units)
 
 
+#: What to do about a run that cannot be joined; all runs are still there.
+_NOTHING_LOST = "nothing was joined and nothing deleted; move it away, run its units again (--resume) and join"
+
+
 def _gather(store: Store, folder: Path) -> Optional[Tuple[List[Tuple[str, Path]], Set[str]]]:
     """Every run, unpacked; None where another join has taken one away since they were listed."""
     sources: List[Tuple[str, Path]] = []
@@ -97,16 +104,19 @@ def _gather(store: Store, folder: Path) -> Optional[Tuple[List[Tuple[str, Path]]
             return None
         below = folder / str(number)
         below.mkdir(parents=True)
-        units.update(unpack(packed, below))
+        try:
+            units.update(unpack(packed, below))
+        except (tarfile.TarError, EOFError, KeyError, TypeError, ValueError) as error:
+            raise Error(f"{name} is no run of a fleet ({error}): {_NOTHING_LOST}") from error
         sources.append((name, below))
     return sources, units
 
 
-def _merge_tree(source: Path, into: Path) -> None:
-    """Merges a bank with all its parts: subgraph and gradient banks lie in it, operators' in a folder for each part."""
+def _merge_tree(source: Path, into: Path) -> int:
+    """Merges a bank with all its parts: subgraph and gradient banks lie in it, operators' in a folder for each part. Answers
+    how much was found wrong in it."""
     folders = {path.parent.relative_to(source) for path in bank_files(source) if ".aoe" not in path.parts}
-    for folder in sorted(folders):
-        merge([source / folder], into / folder)
+    return sum(merge([source / folder], into / folder).warnings for folder in sorted(folders))
 
 
 def _publish(store: Store, bank: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import threading
 from pathlib import Path
 from typing import Iterator
@@ -132,6 +134,29 @@ def test_a_join_leaves_one_object_that_knows_its_units_and_joins_on(tmp_path: Pa
     at_once = joined(tmp_path / "at once", runs)
     ours, theirs = (libaoe.Bank(bank, soc="Ascend910B2").records() for bank in (tmp_path / "bank", at_once))
     assert sorted(repr((r.op, r.info_dict, r.knowledge)) for r in ours) == sorted(repr((r.op, r.info_dict, r.knowledge)) for r in theirs)
+
+
+def test_what_cannot_be_joined_is_named_and_nothing_is_deleted(tmp_path: Path, runs: list[tuple[Result, bytes]]) -> None:
+    with tarfile.open(fileobj=(foreign := io.BytesIO()), mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("letters.txt"))
+    number, unpacked = next((n, tmp_path / str(n)) for n, (_, run) in enumerate(runs) if b"unified_bank/" in run)
+    units = _units.unpack(runs[number][1], unpacked)
+    bank = next(path for path in unpacked.rglob("*.json") if path.parent.name == "unified_bank")
+    bank.write_bytes(bank.read_bytes()[:-20])
+    odd = {
+        "zero.tar": b"",
+        "cut.tar": runs[0][1][:700],
+        "notes.txt": b"notes",
+        "backup.tar": foreign.getvalue(),
+        "damaged.tar": _units.pack(unpacked, units),
+    }
+    for name, content in odd.items():
+        store = open_store(str(tmp_path / name / "store"))
+        store.write("runs/good.tar", runs[1][1])
+        store.write(f"runs/{name}", content)
+        with pytest.raises(libaoe.Error, match=f"runs/{name} .*nothing was joined"):
+            fleet.join(store)
+        assert (store.read("runs/good.tar"), store.read(f"runs/{name}")) == (runs[1][1], content)
 
 
 def test_joins_at_the_same_time_lose_nothing(tmp_path: Path, runs: list[tuple[Result, bytes]]) -> None:
